@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// A growing byte buffer with a mandatory maximum. A failed append (out of memory, or over the maximum) leaves the
+// content as it was and makes every later append fail too, so that a sequence of appends needs one check at its end.
+#ifndef WHARF_BASE_BUFFER_H
+#define WHARF_BASE_BUFFER_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct buffer {
+    char *data;  // always NUL-terminated once something was appended; NULL before
+    size_t len;  // bytes, without the NUL
+    size_t cap;  // bytes allocated
+    size_t max;  // len never exceeds this
+    bool failed; // an append was refused
+};
+
+void buffer_init(struct buffer *buffer, size_t max);
+
+// Frees the content; the buffer is empty and usable again, with the same maximum.
+void buffer_free(struct buffer *buffer);
+
+// Empties without giving memory back; clears `failed`.
+void buffer_reset(struct buffer *buffer);
+
+bool buffer_append(struct buffer *buffer, const void *data, size_t len);
+bool buffer_text(struct buffer *buffer, const char *text);
+bool buffer_char(struct buffer *buffer, char c);
+bool buffer_printf(struct buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool buffer_vprintf(struct buffer *buffer, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+
+// Appends `text` as a JSON string literal with its quotes (RFC 8259 section 7).
+bool buffer_json_string(struct buffer *buffer, const char *text, size_t len);
+
+// Drops the first `count` bytes.
+void buffer_consume(struct buffer *buffer, size_t count);
+
+// Hands the content to the caller (free with free()); the buffer is empty then. NULL if an append had failed or
+// memory ran out; an empty buffer gives "".
+char *buffer_take(struct buffer *buffer, size_t *len);
+
+void buffer_cleanup(struct buffer *buffer); // for __attribute__((cleanup))
+
+#endif

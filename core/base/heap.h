@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// A binary heap of timers, earliest first. A timer sits inside what it belongs to; it can be moved and removed in
+// O(log n) because it knows its place.
+#ifndef WHARF_BASE_HEAP_H
+#define WHARF_BASE_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HEAP_NOT_IN SIZE_MAX
+
+struct timer {
+    int64_t at_ns;
+    size_t place; // index in the heap, or HEAP_NOT_IN
+};
+
+struct heap {
+    struct timer **items;
+    size_t count, capacity;
+};
+
+void heap_init(struct heap *heap);
+void heap_free(struct heap *heap); // does not free the timers
+
+void timer_init(struct timer *timer);
+
+// Sets or moves a timer. False when out of memory: the timer is then as it was before.
+bool heap_set(struct heap *heap, struct timer *timer, int64_t at_ns);
+
+// Taking out a timer that is not in is fine.
+void heap_remove(struct heap *heap, struct timer *timer);
+
+// The earliest, or NULL. It stays in.
+struct timer *heap_first(const struct heap *heap);
+
+#endif

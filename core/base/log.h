@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Structured log lines to stderr, one line each, as text or JSON. The only global state of the host. Any thread may
+// log; a line is written with one write(2).
+#ifndef WHARF_BASE_LOG_H
+#define WHARF_BASE_LOG_H
+
+#include <stdbool.h>
+
+enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+enum log_format { LOG_TEXT, LOG_JSON };
+
+struct log_field {
+    const char *name;  // "cluster", "kind", "object" (namespace/name), "uid", "error", ...
+    const char *value; // NULL: the field is left out
+};
+
+void log_setup(enum log_format format, enum log_level level);
+
+// Where lines go; default 2. For tests.
+void log_to(int fd);
+
+bool log_enabled(enum log_level level);
+
+// `fields` ends with a field whose name is NULL; may be NULL.
+void log_line(enum log_level level, const char *message, const struct log_field *fields);
+
+// log_fields(LOG_INFO, "placed", {"cluster", name}, {"uid", uid})
+#define log_fields(level, message, ...) log_line(level, message, (const struct log_field[]){__VA_ARGS__, {NULL, NULL}})
+
+#define log_plain(level, message) log_line(level, message, (const struct log_field *)0)
+
+#endif

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small helpers for text and files, and for random numbers from a seed.
+#ifndef WHARF_BASE_TEXT_H
+#define WHARF_BASE_TEXT_H
+
+#include "core/base/buffer.h"
+#include "core/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// For __attribute__((cleanup)): frees a char *.
+void text_cleanup(char **text);
+#define AUTO_TEXT __attribute__((cleanup(text_cleanup))) char *
+
+// NULL when out of memory.
+char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+bool text_has_prefix(const char *text, const char *prefix);
+
+// Equality where both may be NULL.
+bool text_equal(const char *a, const char *b);
+
+// Copies at most size - 1 bytes and always terminates; cuts at a UTF-8 boundary.
+void text_copy(char *out, size_t size, const char *text);
+
+// Whole decimal number that fits; false otherwise (empty, sign, spaces, trailing text).
+bool text_to_int64(const char *text, int64_t *value);
+
+// Appends `text` percent-encoded for a URL path segment or query value (RFC 3986 unreserved characters stay).
+bool text_percent_encode(struct buffer *out, const char *text);
+
+// RFC 4648 section 4, white space allowed, padding required. Appends to `out`; ERROR_INVALID names the offset.
+struct error *text_base64_decode(const char *text, struct buffer *out);
+
+// UTF-8 as RFC 3629 has it (no surrogates, nothing overlong). Returns the offset of the first bad byte, or len.
+size_t text_utf8_valid(const char *text, size_t len);
+
+// Kubernetes names: RFC 1123 label (63), RFC 1123 subdomain (253), and a "domain-prefixed path" like
+// example.com/controller (apimachinery validation.IsDomainPrefixedPath).
+bool text_is_dns_label(const char *text);
+bool text_is_dns_subdomain(const char *text);
+bool text_is_domain_prefixed_path(const char *text);
+
+// A whole file; ERROR_NOT_FOUND, ERROR_IO, ERROR_LIMIT (larger than max bytes). The content is NUL-terminated.
+struct error *text_read_file(const char *path, size_t max, struct buffer *out);
+
+// `path` if absolute, else `directory`/`path`. NULL when out of memory.
+char *text_resolve_path(const char *directory, const char *path);
+
+// The folder part of a path ("." if it has none). NULL when out of memory.
+char *text_directory(const char *path);
+
+// A small generator (splitmix64): deterministic from its seed.
+struct random {
+    uint64_t state;
+};
+uint64_t random_next(struct random *random);
+uint64_t random_below(struct random *random, uint64_t bound); // 0 <= result < bound; bound > 0
+
+// From the operating system; for seeds and ids, never inside the engine.
+uint64_t random_system(void);
+
+#endif

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON values, faithful to what they were read from: numbers keep their text (9007199254740993 and 1.0 stay as they
+// are), keys are case-sensitive and the last of a duplicate wins (as in Go's encoding/json, which the API server uses),
+// strings may contain U+0000, invalid UTF-8 is refused. cJSON is inside for nodes and printing; the parser is our own,
+// since cJSON's changes numbers and truncates strings.
+//
+// A value is owned by its container or, if it has none, by the caller. Values are not shared between threads.
+#ifndef WHARF_JSON_JSON_H
+#define WHARF_JSON_JSON_H
+
+#include "core/base/buffer.h"
+#include "core/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct json; // opaque
+
+enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+
+// Deeper documents are refused, when parsed and when built.
+#define JSON_MAX_DEPTH 512
+
+// Exactly one document in `len` bytes. Errors (ERROR_INVALID, ERROR_LIMIT, ERROR_NO_MEMORY) name line and column.
+struct error *json_parse(const char *text, size_t len, struct json **out);
+
+void json_free(struct json *value);     // NULL is fine
+void json_cleanup(struct json **value); // for __attribute__((cleanup))
+#define AUTO_JSON __attribute__((cleanup(json_cleanup))) struct json *
+
+// Compact (no white space), members in their order. False: out of memory or over the buffer's maximum.
+bool json_print(const struct json *value, struct buffer *out);
+char *json_text(const struct json *value, size_t *len); // NULL when out of memory; free()
+
+enum json_type json_type(const struct json *value);
+bool json_is(const struct json *value, enum json_type type); // false for NULL
+
+// Readers return the fallback for NULL and for values of another type.
+bool json_bool(const struct json *value, bool fallback);
+int64_t json_int64(const struct json *value, int64_t fallback); // also for 1.0 and 1e3, if whole and in range
+double json_double(const struct json *value, double fallback);
+const char *json_string(const struct json *value); // NULL if not a string or if it contains U+0000
+const char *json_string_or(const struct json *value, const char *fallback);
+char *json_string_copy(const struct json *value, size_t *len); // also with U+0000; NULL: not a string, or memory
+const char *json_number_text(const struct json *value);        // the token; NULL if not a number
+
+// Arrays and objects.
+size_t json_size(const struct json *value);
+struct json *json_first(const struct json *value); // first item or member, or NULL
+struct json *json_next(const struct json *item);   // its next sibling, or NULL
+const char *json_key(const struct json *member);   // NULL for items of arrays
+struct json *json_at(const struct json *array, size_t index);
+struct json *json_get(const struct json *object, const char *key); // NULL if absent or not an object
+
+// Shorthands along a path of keys: json_path(object, "metadata", "uid", NULL).
+struct json *json_path(const struct json *value, ...) __attribute__((sentinel));
+
+// Makers return NULL when out of memory.
+struct json *json_new_null(void);
+struct json *json_new_bool(bool value);
+struct json *json_new_int64(int64_t value);
+struct json *json_new_string(const char *text);                 // NULL for NULL, and for invalid UTF-8
+struct json *json_new_string_len(const char *text, size_t len); // may contain U+0000
+struct json *json_new_array(void);
+struct json *json_new_object(void);
+struct json *json_copy(const struct json *value);
+
+// Take `value` on success; replace what was there. False when out of memory, for a NULL value or a wrong container:
+// then `value` is freed all the same, so that json_set(object, "a", json_new_int64(1)) needs one check.
+bool json_set(struct json *object, const char *key, struct json *value);
+bool json_append(struct json *array, struct json *value);
+
+// Puts `value` in the place of `old`, a direct child of `parent`, and frees `old`. As json_set on failure.
+bool json_replace(struct json *parent, struct json *old, struct json *value);
+
+bool json_remove(struct json *object, const char *key);          // true if it was there
+void json_remove_child(struct json *parent, struct json *child); // frees it
+struct json *json_detach(struct json *object, const char *key);  // now owned by the caller; NULL if absent
+
+// Same document: order of members does not matter, numbers by value (1 == 1.0; integers exactly, at any size).
+bool json_equal(const struct json *a, const struct json *b); // two NULLs are equal
+
+#endif

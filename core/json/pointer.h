@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// RFC 6901 JSON pointers, with one addition: a segment `*` in a pattern stands for every item of an array or every
+// member of an object. (A member that is really called "*" is written "~2".)
+#ifndef WHARF_JSON_POINTER_H
+#define WHARF_JSON_POINTER_H
+
+#include "core/base/buffer.h"
+#include "core/json/json.h"
+
+// NULL if it is well-formed: "" or "/a/b", only ~0 ~1 (and ~2 where patterns are allowed) after a tilde.
+struct error *pointer_check(const char *pointer, bool pattern);
+
+// The value there, or NULL. "" is the value itself; "-" never exists.
+struct json *pointer_find(const struct json *root, const char *pointer);
+
+// Sets the value there; objects on the way are made; an array on the way must have the index ("-" appends as the last
+// segment). Takes `value` as json_set does: false and freed when it cannot be set.
+bool pointer_set(struct json *root, const char *pointer, struct json *value);
+
+// True if something was removed. Items of an array move up.
+bool pointer_remove(struct json *root, const char *pointer);
+
+// Calls `visit` for each value that a pattern matches, with its concrete pointer; stops when it returns false.
+// Returns false only if stopped or out of memory. The visitor must not change the document.
+bool pointer_each(const struct json *root, const char *pattern,
+                  bool (*visit)(void *ctx, const char *pointer, struct json *value), void *ctx);
+
+// Removes every value that a pattern matches; the number removed.
+size_t pointer_remove_all(struct json *root, const char *pattern);
+
+// Appends "/" and the key, escaped.
+bool pointer_append(struct buffer *out, const char *key);
+
+#endif
