@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where an API server is and how to be somebody there: kubeconfig files (k8s.io/client-go clientcmd), merging of
+// several as KUBECONFIG lists them, and the credentials of a pod. Everything is read into memory here, but token files,
+// which change while they are used.
+#ifndef WHARF_KUBE_KUBECONFIG_H
+#define WHARF_KUBE_KUBECONFIG_H
+
+#include "core/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct endpoint {
+    char *server;          // URL without a slash at the end
+    char *ca_pem;          // NULL: the system's CAs; otherwise this one alone is trusted
+    bool insecure;         // insecure-skip-tls-verify
+    char *tls_server_name; // NULL: the host of `server`
+    char *proxy_url;       // http, https, socks5 (resolved at the proxy); NULL: none
+    bool disable_compression;
+    char *client_cert_pem, *client_key_pem; // both or none
+    char *token;
+    char *token_file; // absolute; beats token once readable; read again every minute less ten seconds and on a 401
+    char *username, *password;
+    char *namespace_;                                   // of the context; may be NULL
+    char *description;                                  // for messages: "w1.kubeconfig, context kind-w1"
+    char *ca_file, *client_cert_file, *client_key_file; // where the PEMs came from, for re-reading; NULL: inline data
+};
+
+void endpoint_free(struct endpoint *endpoint);
+
+// One file. `context` NULL or "": current-context. Errors say file, field, what was found and what was expected; exec,
+// auth-provider and impersonation give ERROR_UNSUPPORTED, "not yet".
+struct error *kubeconfig_load(const char *path, const char *context, struct endpoint **out);
+
+// A colon-separated list as in KUBECONFIG, merged: the first file to define an entry wins whole.
+struct error *kubeconfig_load_list(const char *paths, const char *context, struct endpoint **out);
+
+// From KUBERNETES_SERVICE_HOST and _PORT and the files of the service account below `root` ("" for the real ones).
+struct error *kubeconfig_in_cluster(const char *root, struct endpoint **out);
+
+// Checks certificates: that they parse, that key and certificate belong together, that none is expired at `wall_ns` or
+// not yet valid. NULL: all is well.
+struct error *endpoint_check(const struct endpoint *endpoint, int64_t wall_ns);
+
+// The current bearer token (token file first), or NULL if the endpoint has none; free().
+struct error *endpoint_token(const struct endpoint *endpoint, char **token);
+
+#endif

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thread that drives one curl transport and what lives on it: runs posted functions, then `tick`, then polls until
+// the time that tick returned.
+#ifndef WHARF_KUBE_LOOP_H
+#define WHARF_KUBE_LOOP_H
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/kube/transport.h"
+
+struct loop;
+
+// `transport` is from curl_transport_new and stays the caller's; `tick` returns the monotonic time of its next call.
+struct error *loop_start(const char *name, struct transport *transport, int64_t (*tick)(void *ctx, struct moment now),
+                         void *ctx, struct loop **out);
+
+// Runs `run(arg)` on the loop's thread, in the order of posting. From any thread. False when out of memory.
+bool loop_post(struct loop *loop, void (*run)(void *arg), void *arg);
+
+// Runs what was posted before, then ends the thread and waits for it. What is posted later is not run.
+void loop_stop(struct loop *loop);
+
+#endif

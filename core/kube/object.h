@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Kubernetes object as it came from a server: parsed for looking at now, and as compact text for keeping. What the
+// host never needs (managedFields, kubectl's last-applied annotation) is stripped on the way in.
+#ifndef WHARF_KUBE_OBJECT_H
+#define WHARF_KUBE_OBJECT_H
+
+#include "core/base/error.h"
+#include "core/json/json.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct object {
+    struct json *value; // an object with metadata.name
+    char *text;         // `value` as compact JSON, NUL-terminated
+    size_t len;
+};
+
+// Takes `value` (also on failure). `api_version` and `kind` are filled in if the object lacks them (items of a list);
+// may be NULL. Errors say what is missing: not an object, no metadata, no name, no uid, no resourceVersion.
+struct error *object_new(struct json *value, const char *api_version, const char *kind, struct object **out);
+void object_free(struct object *object);
+
+// metadata fields; "" if absent, never NULL.
+const char *object_name(const struct json *value);
+const char *object_namespace(const struct json *value);
+const char *object_uid(const struct json *value);
+const char *object_version(const struct json *value);                     // resourceVersion
+int64_t object_generation(const struct json *value);                      // 0 if absent
+const char *object_label(const struct json *value, const char *key);      // NULL if absent
+const char *object_annotation(const struct json *value, const char *key); // NULL if absent
+bool object_is_being_deleted(const struct json *value);                   // has a deletionTimestamp
+
+// The ownerReference with controller: true, or NULL.
+const struct json *object_controller(const struct json *value);
+
+// Order of two resourceVersions of one object: <0, 0, >0 as a is older, same, newer. Versions are opaque; decimal ones
+// are compared as unbounded decimals (apimachinery util/resourceversion). *comparable is false when they are not
+// decimal and differ.
+int object_version_compare(const char *a, const char *b, bool *comparable);
+
+#endif

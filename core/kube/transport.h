@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The boundary between the Kubernetes client and the network, and the one that tests replace: submit an HTTP request,
+// get its response or its stream, cancel it. One transport speaks to one API server. A transport belongs to one
+// thread: submit and cancel are called there, and handlers are called there, never from within submit or cancel.
+#ifndef WHARF_KUBE_TRANSPORT_H
+#define WHARF_KUBE_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum http_method { HTTP_GET, HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELETE };
+const char *http_method_name(enum http_method method);
+
+struct http_request {
+    enum http_method method;
+    const char *path;         // path and query below the server's URL: "/apis/batch/v1/jobs?watch=true"
+    const char *content_type; // of the body; NULL: none
+    const char *accept;       // NULL: application/json
+    const char *body;         // NULL: none
+    size_t body_len;
+    bool stream;        // the body of a 200 goes to handler->data as it comes; otherwise it is collected for done
+    size_t max_body;    // a collected body (also an error body of a stream) over this many bytes ends the request
+    int64_t timeout_ns; // hard limit for the whole exchange; 0: none
+    int64_t stall_ns;   // end the request when no byte came for so long; 0: never
+};
+
+// How an exchange ended.
+enum http_outcome {
+    HTTP_ANSWERED, // a complete response with a status code
+    HTTP_REFUSED,  // never sent: name resolution, connect or TLS failed; the server did not see it
+    HTTP_BROKEN    // sent, or perhaps sent, and no complete response: for a write, unknown whether it took effect
+};
+
+struct http_result {
+    enum http_outcome outcome;
+    int status;       // with HTTP_ANSWERED; with HTTP_BROKEN of a stream, the code it began with, or 0
+    const char *body; // collected body, NUL-terminated, never NULL; valid during the call of done
+    size_t body_len;
+    const char *content_type; // "" if absent
+    int64_t retry_after_ns;   // from Retry-After in seconds; -1: absent
+    const char *warning;      // text of Warning: 299 headers, or NULL
+    const char *problem;      // not HTTP_ANSWERED: one sentence saying what failed; else NULL
+    bool stalled;             // ended because of stall_ns
+};
+
+struct http_handler {
+    // Part of a stream's body, only for responses with status 200; may be NULL if request.stream is false. False ends
+    // the exchange: done is called with HTTP_BROKEN.
+    bool (*data)(void *ctx, const char *bytes, size_t len);
+    // Exactly once for each submitted request that is not cancelled. The request may be freed by then.
+    void (*done)(void *ctx, const struct http_result *result);
+    void *ctx;
+};
+
+struct transport;
+struct transport_ops {
+    // Copies what it needs of the request. The id, never 0, names the exchange until done; 0: out of memory, and done
+    // will not be called.
+    uint64_t (*submit)(struct transport *transport, const struct http_request *request,
+                       const struct http_handler *handler);
+    // No handler is called for it any more. Unknown ids are ignored.
+    void (*cancel)(struct transport *transport, uint64_t id);
+    // Credentials are read again before the next request (after a 401). False: there is nothing that could change.
+    bool (*refresh)(struct transport *transport);
+    void (*free)(struct transport *transport);
+};
+struct transport {
+    const struct transport_ops *ops; // first member of what implements it
+};
+
+#endif
