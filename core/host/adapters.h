@@ -11,10 +11,11 @@
 
 // One kind, ready for use. Lives as long as the process.
 struct kind {
-    wharf_kind abi; // what the adapter gave, with zero for what its version of the struct did not have
-    const struct adapter *adapter;
-    char *managed_by;   // the value that we answer to
-    char *plural_group; // "jobs.batch" ("pods" for the core group): label wharf.dev/kind, metrics
+    wharf_kind abi;                // what the adapter gave, with zero for what its version of the struct did not have
+    const wharf_kind *given;       // where the adapter has it: what wharf_call.kind points to
+    const struct adapter *adapter; // NULL for a kind made by kind_check alone
+    char *managed_by;              // the value that we answer to
+    char *plural_group;            // "jobs.batch" ("pods" for the core group): label wharf.dev/kind, metrics
 };
 
 struct adapter {

@@ -16,6 +16,8 @@ struct problems {
 void problems_add(struct problems *problems, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // Takes the error; NULL is fine.
 void problems_add_error(struct problems *problems, struct error *error);
+// Appends what is in `from`, which is empty then.
+void problems_move(struct problems *to, struct problems *from);
 void problems_free(struct problems *problems);
 
 #endif

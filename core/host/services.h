@@ -14,8 +14,10 @@
 struct adapter_call {
     wharf_call call;
     wharf_answer answer;
+    const wharf_kind *kind; // whose functions are called: complete, unlike call.kind, which may be an older struct
     char now[CLOCK_RFC3339_MAX];
-    const char *object; // "namespace/name", for log lines
+    const char *adapter; // name, for log lines; or NULL
+    const char *object;  // "namespace/name", for log lines; or NULL
     struct json **values;
     size_t n_values, cap_values;
     char **texts;
@@ -24,6 +26,8 @@ struct adapter_call {
 
 struct call_context {
     const wharf_kind *kind;
+    const wharf_kind *given; // the kind at the address where the adapter has it (struct kind.given); NULL: `kind`
+    const char *adapter;     // name, for log lines; or NULL
     struct moment now;
     const char *cluster; // or NULL
     uint32_t attempt;
@@ -32,16 +36,33 @@ struct call_context {
 };
 
 const wharf_host *services_table(void);
+
+// Around wharf_adapters_v1: from services_loading(name) on, a NULL call is accepted and what is made lives as long as
+// the process; after services_loading(NULL) a NULL call makes nothing any more, so that an adapter that gets it wrong
+// cannot leak. Before the first of them a NULL call is accepted.
+void services_loading(const char *adapter);
+
+// Keeps a value until the process ends (settings of an adapter). Takes it; false and freed when out of memory.
+bool services_keep(struct json *value);
+
 void adapter_call_begin(struct adapter_call *call, const struct call_context *context);
 void adapter_call_end(struct adapter_call *call);
 
 // What the functions of `kind` answer, with the rules of the ABI applied (defaults for functions that are NULL, unknown
-// values, sizes). These do not look at answer; `call` was begun by the caller.
+// values, sizes; a result of no known number is WHARF_RETRY). `call` was begun by the caller and may be used for
+// several functions; the answer is zeroed before each. adapter_phase fills `out` in any case: WHARF_ACTIVE if not
+// WHARF_OK.
 wharf_result adapter_phase(struct adapter_call *call, const struct json *object, wharf_phase *out);
 wharf_result adapter_mirror(struct adapter_call *call, const struct json *workload, struct json *mirror);
 wharf_result adapter_update(struct adapter_call *call, const struct json *workload, const struct json *mirror,
                             struct json *desired);
 wharf_result adapter_status(struct adapter_call *call, const struct json *workload, const struct json *mirror,
                             struct json *status);
+
+// The answer of the last function, fit for an Event: the reason if it is a CamelCase word of at most 128 bytes, else
+// `fallback`; the message if it is UTF-8, cut to 1,024 bytes (Event.note), else `fallback`. Both live until the end of
+// the call or as long as `fallback`.
+const char *adapter_answer_reason(const struct adapter_call *call, const char *fallback);
+const char *adapter_answer_message(struct adapter_call *call, const char *fallback);
 
 #endif

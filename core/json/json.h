@@ -77,6 +77,7 @@ bool json_replace(struct json *parent, struct json *old, struct json *value);
 bool json_remove(struct json *object, const char *key);          // true if it was there
 void json_remove_child(struct json *parent, struct json *child); // frees it
 struct json *json_detach(struct json *object, const char *key);  // now owned by the caller; NULL if absent
+void json_detach_child(struct json *parent, struct json *child); // `child` is now owned by the caller
 
 // Same document: order of members does not matter, numbers by value (1 == 1.0; integers exactly, at any size).
 bool json_equal(const struct json *a, const struct json *b); // two NULLs are equal

@@ -55,7 +55,7 @@ struct response {
     char *message;          // one sentence for people, never NULL; with a Status: its message
     int64_t retry_after_ns; // -1: the server did not say
     struct object *object;  // REASON_OK with an object in the answer; else NULL
-    struct json *value;     // VERB_RAW_GET: the document; else NULL
+    struct json *value;     // VERB_RAW_GET: the document; a create that stores nothing (a review): its answer; else NULL
 };
 void response_clear(struct response *response);
 
@@ -106,7 +106,11 @@ struct transport *client_transport(struct client *client);
 struct error *resource_path(const struct resource *resource, const char *namespace_, const char *name,
                             const char *subresource, struct buffer *out);
 
-// Reads an HTTP result as an API answer.
+// Reads an HTTP result as an API answer. Fills all of `response`; response_clear afterwards.
 void response_read(struct response *response, const struct http_result *result, enum verb verb);
+
+// Reads a metav1.Status, as response_read does and for the ERROR events of a watch. `code` counts where the Status has
+// no reason that is known. Sets reason, code, message and retry_after_ns.
+void response_read_status(struct response *response, const struct json *status, int code, enum verb verb);
 
 #endif

@@ -60,8 +60,8 @@ struct frame_scanner {
     bool in_string, escaped, started;
 };
 // Looks at `len` bytes of which the first `scanner->scanned` were looked at before. Returns the length of the first
-// complete document with leading white space, or 0 if there is none yet; *bad is set if no document can begin like
-// that.
+// complete document with leading white space, and is ready for the next one then; 0 if there is none yet. *bad is set
+// if no document can begin like that (documents are objects and arrays here).
 size_t frame_next(struct frame_scanner *scanner, const char *bytes, size_t len, bool *bad);
 
 #endif

@@ -45,6 +45,9 @@ struct http_result {
 };
 
 struct http_handler {
+    // The status line and headers of a response with status 200 came: the stream is open, though it may say nothing for
+    // long. Only for streams, once, before the first data; may be NULL. False ends the exchange as it does for data.
+    bool (*opened)(void *ctx);
     // Part of a stream's body, only for responses with status 200; may be NULL if request.stream is false. False ends
     // the exchange: done is called with HTTP_BROKEN.
     bool (*data)(void *ctx, const char *bytes, size_t len);

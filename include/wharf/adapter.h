@@ -228,8 +228,9 @@ typedef struct wharf_phase {
 // When a spec field is carried from the workload to an existing mirror.
 typedef enum wharf_carry_when {
     WHARF_CARRY_ALWAYS = 0,
-    WHARF_CARRY_WHILE_SUSPENDED = 1 // the API allows the change only while the object is suspended, so the field is
-                                    // carried only while workload and mirror both say that they are
+    // The API allows the change only while the object is suspended: carried only while the mirror's `suspend` field
+    // says that it is. In the same patch that resumes the mirror, it still is.
+    WHARF_CARRY_WHILE_SUSPENDED = 1
 } wharf_carry_when;
 
 // A field that may change after creation.

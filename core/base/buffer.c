@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/buffer.h"
+
+#include "core/base/text.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALLEST 64
+
+void buffer_init(struct buffer *buffer, size_t max) {
+    *buffer = (struct buffer){.max = max};
+}
+
+void buffer_free(struct buffer *buffer) {
+    free(buffer->data);
+    buffer_init(buffer, buffer->max);
+}
+
+void buffer_cleanup(struct buffer *buffer) {
+    buffer_free(buffer);
+}
+
+void buffer_reset(struct buffer *buffer) {
+    buffer->len = 0;
+    buffer->failed = false;
+    if (buffer->data)
+        buffer->data[0] = '\0';
+}
+
+// Makes room for `extra` more bytes and the NUL.
+static bool reserve(struct buffer *buffer, size_t extra) {
+    if (buffer->failed)
+        return false;
+    if (extra < buffer->cap && buffer->len < buffer->cap - extra) // the capacity is within the maximum
+        return true;
+    if (extra > buffer->max - buffer->len || buffer->len + extra >= SIZE_MAX / 2) {
+        buffer->failed = true;
+        return false;
+    }
+    size_t need = buffer->len + extra + 1;
+    size_t cap = buffer->cap ? buffer->cap : SMALLEST;
+    while (cap < need)
+        cap *= 2;
+    if (cap - 1 > buffer->max) // need - 1 <= max, so this is still enough
+        cap = buffer->max + 1;
+    char *data = realloc(buffer->data, cap);
+    if (!data) {
+        buffer->failed = true;
+        return false;
+    }
+    buffer->data = data;
+    buffer->cap = cap;
+    return true;
+}
+
+bool buffer_append(struct buffer *buffer, const void *data, size_t len) {
+    if (!reserve(buffer, len))
+        return false;
+    if (len > 0)
+        memcpy(buffer->data + buffer->len, data, len);
+    buffer->len += len;
+    buffer->data[buffer->len] = '\0';
+    return true;
+}
+
+bool buffer_text(struct buffer *buffer, const char *text) {
+    return buffer_append(buffer, text, strlen(text));
+}
+
+bool buffer_char(struct buffer *buffer, char c) {
+    return buffer_append(buffer, &c, 1);
+}
+
+bool buffer_vprintf(struct buffer *buffer, const char *format, va_list args) {
+    va_list again;
+    va_copy(again, args);
+    int len = vsnprintf(NULL, 0, format, args);
+    bool ok = len >= 0 && reserve(buffer, (size_t)len);
+    if (ok) {
+        vsnprintf(buffer->data + buffer->len, (size_t)len + 1, format, again);
+        buffer->len += (size_t)len;
+    }
+    va_end(again);
+    if (!ok)
+        buffer->failed = true;
+    return ok;
+}
+
+bool buffer_printf(struct buffer *buffer, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    bool ok = buffer_vprintf(buffer, format, args);
+    va_end(args);
+    return ok;
+}
+
+static bool append_escaped(struct buffer *buffer, unsigned char c) {
+    static const char hex[] = "0123456789abcdef";
+    static const char letters[] = "\"\"\\\\\bb\ff\nn\rr\tt"; // pairs: the character, its letter
+    for (size_t i = 0; i + 1 < sizeof letters; i += 2)
+        if ((unsigned char)letters[i] == c)
+            return buffer_append(buffer, (char[]){'\\', letters[i + 1]}, 2);
+    return buffer_append(buffer, (char[]){'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]}, 6);
+}
+
+// How many bytes from `text` on stand for themselves inside a literal.
+static size_t clean_run(const char *text, size_t len) {
+    size_t i = 0;
+    while (i < len) {
+        unsigned char c = (unsigned char)text[i];
+        if (c < 0x20 || c == '"' || c == '\\')
+            break;
+        if (c < 0x80) {
+            i++;
+            continue;
+        }
+        size_t sequence = text_utf8_sequence(text + i, len - i);
+        if (sequence == 0)
+            break;
+        i += sequence;
+    }
+    return i;
+}
+
+bool buffer_json_string(struct buffer *buffer, const char *text, size_t len) {
+    buffer_char(buffer, '"');
+    for (size_t i = 0; i < len && !buffer->failed;) {
+        size_t run = clean_run(text + i, len - i);
+        buffer_append(buffer, text + i, run);
+        i += run;
+        if (i == len)
+            break;
+        if ((unsigned char)text[i] >= 0x80)
+            buffer_append(buffer, "\xEF\xBF\xBD", 3);
+        else
+            append_escaped(buffer, (unsigned char)text[i]);
+        i++;
+    }
+    return buffer_char(buffer, '"');
+}
+
+void buffer_consume(struct buffer *buffer, size_t count) {
+    if (count == 0 || !buffer->data)
+        return;
+    if (count > buffer->len)
+        count = buffer->len;
+    buffer->len -= count;
+    memmove(buffer->data, buffer->data + count, buffer->len + 1);
+}
+
+char *buffer_take(struct buffer *buffer, size_t *len) {
+    if (!buffer->data && !buffer->failed)
+        buffer_append(buffer, "", 0);
+    if (buffer->failed)
+        return NULL;
+    char *data = buffer->data;
+    if (len)
+        *len = buffer->len;
+    buffer_init(buffer, buffer->max);
+    return data;
+}

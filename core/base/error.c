@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Handed out when there is no memory to make an error in; never written to, never freed.
+static char no_memory_message[] = "out of memory";
+static struct error no_memory = {ERROR_NO_MEMORY, no_memory_message};
+
+struct error *error_no_memory(void) {
+    return &no_memory;
+}
+
+static void trim_newlines(char *text) {
+    size_t len = strlen(text);
+    while (len > 0 && text[len - 1] == '\n')
+        text[--len] = '\0';
+}
+
+struct error *error_vnew(enum error_code code, const char *format, va_list args) {
+    struct error *error = malloc(sizeof *error);
+    if (!error)
+        return &no_memory;
+    error->code = code;
+    if (vasprintf(&error->message, format, args) < 0) {
+        free(error);
+        return &no_memory;
+    }
+    trim_newlines(error->message);
+    return error;
+}
+
+struct error *error_new(enum error_code code, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    struct error *error = error_vnew(code, format, args);
+    va_end(args);
+    return error;
+}
+
+struct error *error_wrap(struct error *error, const char *format, ...) {
+    if (!error)
+        return NULL;
+    char *context = NULL;
+    va_list args;
+    va_start(args, format);
+    int written = vasprintf(&context, format, args);
+    va_end(args);
+    if (written < 0)
+        return error; // less context is better than no error
+    struct error *wrapped = error_new(error->code, "%s: %s", context, error->message);
+    free(context);
+    if (wrapped == &no_memory)
+        return error;
+    error_free(error);
+    return wrapped;
+}
+
+const char *error_text(const struct error *error) {
+    return error ? error->message : "no error";
+}
+
+void error_free(struct error *error) {
+    if (!error || error == &no_memory)
+        return;
+    free(error->message);
+    free(error);
+}
+
+void error_cleanup(struct error **error) {
+    error_free(*error);
+    *error = NULL;
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files and paths (text.h).
+#include "core/base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static void close_cleanup(const int *fd) {
+    if (*fd >= 0)
+        close(*fd);
+}
+
+static struct error *read_failed(const char *path, int number) {
+    enum error_code code = number == ENOENT || number == ENOTDIR ? ERROR_NOT_FOUND : ERROR_IO;
+    return error_new(code, "cannot read %s: %s", path, strerror(number));
+}
+
+struct error *text_read_file(const char *path, size_t max, struct buffer *out) {
+    __attribute__((cleanup(close_cleanup))) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return read_failed(path, errno);
+    size_t total = 0;
+    char chunk[16 * 1024];
+    if (!buffer_append(out, "", 0)) // an empty file gives "", not NULL
+        return error_no_memory();
+    for (;;) {
+        ssize_t got = read(fd, chunk, sizeof chunk);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return read_failed(path, errno);
+        if (got == 0)
+            return NULL;
+        total += (size_t)got;
+        if (total > max || (size_t)got > out->max - out->len)
+            return error_new(ERROR_LIMIT, "%s is larger than %zu bytes", path, max < out->max ? max : out->max);
+        if (!buffer_append(out, chunk, (size_t)got))
+            return error_no_memory();
+    }
+}
+
+char *text_resolve_path(const char *directory, const char *path) {
+    if (path[0] == '/')
+        return text_format("%s", path);
+    size_t len = strlen(directory);
+    const char *separator = len > 0 && directory[len - 1] == '/' ? "" : "/";
+    return len == 0 ? text_format("%s", path) : text_format("%s%s%s", directory, separator, path);
+}
+
+char *text_directory(const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return text_format(".");
+    while (slash > path && slash[-1] == '/')
+        slash--;
+    return slash == path ? text_format("/") : text_format("%.*s", (int)(slash - path), path);
+}

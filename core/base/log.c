@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/log.h"
+
+#include "core/base/buffer.h"
+#include "core/base/clock.h"
+#include "core/base/text.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINE_MAX_BYTES ((size_t)64 * 1024)
+#define VALUE_MAX_BYTES ((size_t)4 * 1024)
+
+static atomic_int current_format = LOG_TEXT;
+static atomic_int current_level = LOG_INFO;
+static atomic_int current_fd = STDERR_FILENO;
+
+void log_setup(enum log_format format, enum log_level level) {
+    atomic_store(&current_format, (int)format);
+    atomic_store(&current_level, (int)level);
+}
+
+void log_to(int fd) {
+    atomic_store(&current_fd, fd);
+}
+
+bool log_enabled(enum log_level level) {
+    return (int)level <= atomic_load(&current_level);
+}
+
+// Long values are cut, so that the line stays one that can be read (and within its maximum).
+static size_t shown_len(const char *text) {
+    size_t len = strnlen(text, VALUE_MAX_BYTES + 1);
+    if (len <= VALUE_MAX_BYTES)
+        return len;
+    len = VALUE_MAX_BYTES;
+    while (len > 0 && ((unsigned char)text[len] & 0xC0) == 0x80)
+        len--;
+    return len;
+}
+
+// In text lines a value stands bare if it is one word that cannot be taken for anything else.
+static bool needs_quotes(const char *text, size_t len, const char *special) {
+    if (len == 0 || text_utf8_valid(text, len) < len)
+        return true;
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f || strchr(special, text[i]))
+            return true;
+    return false;
+}
+
+static void append_value(struct buffer *out, const char *text, const char *special) {
+    size_t len = shown_len(text);
+    if (needs_quotes(text, len, special))
+        buffer_json_string(out, text, len);
+    else
+        buffer_append(out, text, len);
+}
+
+static void build_text(struct buffer *out, const char *time, const char *level, const char *message,
+                       const struct log_field *fields) {
+    buffer_printf(out, "%s %-5s ", time, level);
+    append_value(out, message, "");
+    for (; fields && fields->name; fields++) {
+        if (!fields->value)
+            continue;
+        buffer_printf(out, " %s=", fields->name);
+        append_value(out, fields->value, " \"'=\\");
+    }
+    buffer_char(out, '\n');
+}
+
+static void build_json(struct buffer *out, const char *time, const char *level, const char *message,
+                       const struct log_field *fields) {
+    buffer_printf(out, "{\"time\":\"%s\",\"level\":\"%s\",\"message\":", time, level);
+    buffer_json_string(out, message, shown_len(message));
+    for (; fields && fields->name; fields++) {
+        if (!fields->value)
+            continue;
+        buffer_char(out, ',');
+        buffer_json_string(out, fields->name, strlen(fields->name));
+        buffer_char(out, ':');
+        buffer_json_string(out, fields->value, shown_len(fields->value));
+    }
+    buffer_text(out, "}\n");
+}
+
+static void write_line(const char *line, size_t len) {
+    int fd = atomic_load(&current_fd);
+    ssize_t written;
+    do
+        written = write(fd, line, len);
+    while (written < 0 && errno == EINTR);
+}
+
+void log_line(enum log_level level, const char *message, const struct log_field *fields) {
+    static const char *const text_names[] = {"ERROR", "WARN", "INFO", "DEBUG"};
+    static const char *const json_names[] = {"error", "warn", "info", "debug"};
+    static const char lost[] = "ERROR a log line was lost: out of memory, or too long\n";
+    if (!log_enabled(level))
+        return;
+    int saved = errno;
+    char time[CLOCK_RFC3339_MAX];
+    clock_rfc3339_micro(clock_now().wall_ns, time);
+    __attribute__((cleanup(buffer_cleanup))) struct buffer line;
+    buffer_init(&line, LINE_MAX_BYTES);
+    if (atomic_load(&current_format) == LOG_JSON)
+        build_json(&line, time, json_names[level], message, fields);
+    else
+        build_text(&line, time, text_names[level], message, fields);
+    if (line.failed)
+        write_line(lost, sizeof lost - 1);
+    else
+        write_line(line.data, line.len);
+    errno = saved;
+}

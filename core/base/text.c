@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void text_cleanup(char **text) {
+    free(*text);
+    *text = NULL;
+}
+
+char *text_format(const char *format, ...) {
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    int len = vasprintf(&text, format, args);
+    va_end(args);
+    return len < 0 ? NULL : text;
+}
+
+bool text_has_prefix(const char *text, const char *prefix) {
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+bool text_equal(const char *a, const char *b) {
+    if (!a || !b)
+        return a == b;
+    return strcmp(a, b) == 0;
+}
+
+void text_copy(char *out, size_t size, const char *text) {
+    if (size == 0)
+        return;
+    size_t len = strnlen(text, size);
+    if (len == size) {
+        len = size - 1;
+        while (len > 0 && ((unsigned char)text[len] & 0xC0) == 0x80)
+            len--;
+    }
+    memcpy(out, text, len);
+    out[len] = '\0';
+}
+
+bool text_to_int64(const char *text, int64_t *value) {
+    int64_t sum = 0;
+    if (!text || !*text)
+        return false;
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9' || __builtin_mul_overflow(sum, 10, &sum) ||
+            __builtin_add_overflow(sum, *text - '0', &sum))
+            return false;
+    }
+    *value = sum;
+    return true;
+}
+
+static bool is_letter_or_digit(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool text_percent_encode(struct buffer *out, const char *text) {
+    static const char hex[] = "0123456789ABCDEF";
+    for (; *text && !out->failed; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (is_letter_or_digit(*text) || strchr("-._~", c))
+            buffer_char(out, *text);
+        else
+            buffer_append(out, (char[]){'%', hex[c >> 4], hex[c & 15]}, 3);
+    }
+    return !out->failed;
+}
+
+// RFC 3629 section 4: the second byte's range depends on the first (overlong forms, surrogates, above U+10FFFF).
+size_t text_utf8_sequence(const char *text, size_t len) {
+    const unsigned char *s = (const unsigned char *)text;
+    if (len == 0)
+        return 0;
+    if (s[0] < 0x80)
+        return 1;
+    if (s[0] < 0xC2 || s[0] > 0xF4)
+        return 0;
+    size_t need = s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : 4;
+    unsigned char low = s[0] == 0xE0 ? 0xA0 : s[0] == 0xF0 ? 0x90 : 0x80;
+    unsigned char high = s[0] == 0xED ? 0x9F : s[0] == 0xF4 ? 0x8F : 0xBF;
+    if (len < need || s[1] < low || s[1] > high)
+        return 0;
+    for (size_t i = 2; i < need; i++)
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+    return need;
+}
+
+size_t text_utf8_valid(const char *text, size_t len) {
+    size_t at = 0;
+    while (at < len) {
+        size_t sequence = text_utf8_sequence(text + at, len - at);
+        if (sequence == 0)
+            break;
+        at += sequence;
+    }
+    return at;
+}
+
+static bool is_dns_char(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+// [a-z0-9]([-a-z0-9]*[a-z0-9])?
+static bool is_dns_part(const char *text, size_t len) {
+    if (len == 0 || !is_dns_char(text[0]) || !is_dns_char(text[len - 1]))
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if (!is_dns_char(text[i]) && text[i] != '-')
+            return false;
+    return true;
+}
+
+bool text_is_dns_label(const char *text) {
+    size_t len = strlen(text);
+    return len <= 63 && is_dns_part(text, len);
+}
+
+// Kubernetes bounds the whole name, not each part of it.
+static bool is_dns_subdomain(const char *text, size_t len) {
+    if (len > 253)
+        return false;
+    for (;;) {
+        const char *dot = memchr(text, '.', len);
+        if (!dot)
+            return is_dns_part(text, len);
+        size_t part = (size_t)(dot - text);
+        if (!is_dns_part(text, part))
+            return false;
+        text = dot + 1;
+        len -= part + 1;
+    }
+}
+
+bool text_is_dns_subdomain(const char *text) {
+    return is_dns_subdomain(text, strlen(text));
+}
+
+bool text_is_domain_prefixed_path(const char *text) {
+    const char *slash = strchr(text, '/');
+    if (!slash || !slash[1] || !is_dns_subdomain(text, (size_t)(slash - text)))
+        return false;
+    for (const char *c = slash + 1; *c; c++)
+        if (!is_letter_or_digit(*c) && !strchr("/-._~%!$&'()*+,;=:", *c))
+            return false;
+    return true;
+}

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+// One entry is looked at: its facts are put before decide(), and what it says is turned into commands.
+#include "core/host/engine_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void act_begin_call(const struct engine *engine, const struct entry *entry, struct adapter_call *call) {
+    bool known = entry->cluster && entry->cluster != ENTRY_UNKNOWN_CLUSTER;
+    adapter_call_begin(call, &(struct call_context){
+                                 .kind = &engine->kinds[entry->kind]->abi,
+                                 .now = engine->now,
+                                 .cluster = known ? engine->names[entry->cluster] : NULL,
+                                 .attempt = entry->attempt,
+                                 .version = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->version,
+                                 .object = entry->key,
+                             });
+}
+
+struct mirror *act_current_mirror(const struct engine *engine, const struct entry *entry) {
+    if (!entry->cluster || entry->cluster == ENTRY_UNKNOWN_CLUSTER)
+        return NULL;
+    struct mirror *m = entry_mirror(entry, entry->cluster);
+    if (!m || !m->doc.text || !m->of_workload || m->attempt != entry->attempt)
+        return NULL;
+    const struct worker_facts *worker = &engine->workers[entry->kind][entry->cluster];
+    bool lost = !worker->connected && engine->now.mono_ns - worker->lost_since_ns >= engine->lost_timeout_ns;
+    return lost ? NULL : m;
+}
+
+static struct mirror_job job_for(struct engine *engine, struct entry *entry, struct mirror *mirror,
+                                 struct adapter_call *call) {
+    return (struct mirror_job){.kind = engine->kinds[entry->kind],
+                               .origin = engine->origin,
+                               .call = call,
+                               .workload = doc_tree(&engine->store, &entry->workload),
+                               .mirror = mirror ? doc_tree(&engine->store, &mirror->doc) : NULL,
+                               .attempt = entry->attempt};
+}
+
+// What the adapter (or memory) said instead of OK: when to try again, and what people should know.
+static int64_t not_ok(struct engine *engine, struct entry *entry, wharf_result result, const struct adapter_call *call,
+                      const char *action) {
+    engine->stats.kinds[entry->kind].adapter_errors++;
+    const wharf_answer *answer = &call->answer;
+    if (result == WHARF_REFUSED) {
+        command_note(engine, entry, true, "Refused", action, "%s%s%s", answer->reason ? answer->reason : "",
+                     answer->reason ? ": " : "",
+                     answer->message ? answer->message : "the adapter refused it without a reason");
+        return engine->now.mono_ns + 30 * CLOCK_SECOND;
+    }
+    return engine->now.mono_ns + (answer->retry_after_ms ? answer->retry_after_ms * CLOCK_MS : CLOCK_SECOND);
+}
+
+static bool send_patch(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,
+                       struct command_spec spec) {
+    size_t len = 0;
+    AUTO_TEXT body = json_text(patch, &len);
+    if (!body)
+        return false;
+    spec.body = body;
+    spec.body_len = len;
+    spec.patch_hash = command_hash(body, len);
+    uint64_t id = command_send(engine, entry, &spec);
+    if (mirror)
+        mirror->command = id;
+    else
+        entry->command = id;
+    return id != 0;
+}
+
+// The part of a patch that says what is wanted, without the preconditions that change from try to try.
+static uint64_t wish_hash(struct json *patch) {
+    struct json *metadata = json_get(patch, "metadata");
+    AUTO_JSON version = json_detach(metadata, "resourceVersion");
+    size_t len = 0;
+    AUTO_TEXT text = json_text(patch, &len);
+    if (version) {
+        struct json *taken = version;
+        version = NULL;
+        json_set(metadata, "resourceVersion", taken);
+    }
+    return text ? command_hash(text, len) : 0;
+}
+
+static void retry_soon(struct engine *engine, int64_t *not_before_ns) {
+    *not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
+}
+
+static void note_latency(struct engine *engine, const struct mirror *mirror) {
+    if (!mirror || mirror->seen_ns == 0)
+        return;
+    struct stats *stats = &engine->stats;
+    int64_t latency_ns = engine->now.mono_ns - mirror->seen_ns;
+    size_t bucket = 0;
+    while (bucket + 1 < STATS_BUCKETS && latency_ns > (INT64_C(50000) << bucket))
+        bucket++;
+    stats->status_latency[bucket]++;
+    stats->status_latency_count++;
+    stats->status_latency_sum_ns += latency_ns;
+}
+
+static bool do_status(struct engine *engine, struct entry *entry) {
+    struct mirror *mirror = act_current_mirror(engine, entry);
+    struct adapter_call call;
+    act_begin_call(engine, entry, &call);
+    struct mirror_job job = job_for(engine, entry, mirror, &call);
+    AUTO_JSON patch = NULL;
+    wharf_result result = job.workload && (!mirror || job.mirror) ? mirror_status(&job, &patch) : WHARF_RETRY;
+    if (result != WHARF_OK)
+        entry->not_before_ns = not_ok(engine, entry, result, &call, "CopyStatus");
+    adapter_call_end(&call);
+    if (result != WHARF_OK)
+        return true;
+    uint64_t wish = patch ? wish_hash(patch) : 0;
+    entry->status_due = false;
+    // The same patch was accepted and left the status as it was: the server does not keep it.
+    if (patch && wish == entry->refused_patch)
+        return true;
+    entry->refused_patch = 0;
+    if (!patch)
+        return true;
+    bool own = (engine->kinds[entry->kind]->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0;
+    if (!send_patch(
+            engine, entry, NULL, patch,
+            (struct command_spec){.type = PENDING_STATUS, .verb = own ? VERB_STATUS_PATCH : VERB_MERGE_PATCH})) {
+        entry->status_due = true;
+        retry_soon(engine, &entry->not_before_ns);
+        return true;
+    }
+    engine->pending[(entry->command & UINT32_MAX) - 1].patch_hash = wish;
+    note_latency(engine, mirror);
+    if (mirror)
+        mirror->seen_ns = 0;
+    return true;
+}
+
+static bool do_update(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    struct adapter_call call;
+    act_begin_call(engine, entry, &call);
+    struct mirror_job job = job_for(engine, entry, mirror, &call);
+    AUTO_JSON patch = NULL;
+    wharf_result result = job.workload && job.mirror ? mirror_patch(&job, &patch) : WHARF_RETRY;
+    if (result != WHARF_OK)
+        mirror->not_before_ns = not_ok(engine, entry, result, &call, "CarryChange");
+    adapter_call_end(&call);
+    if (result == WHARF_REFUSED)
+        mirror->update_due = false; // until the workload or the mirror changes
+    if (result != WHARF_OK)
+        return true;
+    uint64_t wish = patch ? wish_hash(patch) : 0;
+    mirror->update_due = false;
+    if (patch && wish == mirror->refused_patch)
+        return true;
+    mirror->refused_patch = 0;
+    if (!patch)
+        return true;
+    struct command_spec spec = {
+        .type = PENDING_UPDATE, .verb = VERB_MERGE_PATCH, .cluster = mirror->cluster, .attempt = entry->attempt};
+    if (!send_patch(engine, entry, mirror, patch, spec)) {
+        mirror->update_due = true;
+        retry_soon(engine, &mirror->not_before_ns);
+    } else {
+        engine->pending[(mirror->command & UINT32_MAX) - 1].patch_hash = wish;
+    }
+    return true;
+}
+
+static bool do_place(struct engine *engine, struct entry *entry, const struct action *action) {
+    const struct json *workload = doc_tree(&engine->store, &entry->workload);
+    char body[512];
+    int len = !workload
+                  ? -1
+                  : snprintf(body, sizeof body,
+                             "{\"metadata\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\",\"annotations\":{\"" MARK_CLUSTER
+                             "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"}}}",
+                             entry->uid, object_version(workload), engine->names[action->cluster], action->attempt);
+    if (len < 0 || (size_t)len >= sizeof body) {
+        retry_soon(engine, &entry->not_before_ns);
+        return true;
+    }
+    entry->command = command_send(engine, entry,
+                                  &(struct command_spec){.type = PENDING_PLACE,
+                                                         .verb = VERB_MERGE_PATCH,
+                                                         .body = body,
+                                                         .body_len = (size_t)len,
+                                                         .attempt = action->attempt,
+                                                         .was_clean = !entry_mirror(entry, action->cluster) ||
+                                                                      !entry_mirror(entry, action->cluster)->doc.text});
+    if (!entry->command) {
+        retry_soon(engine, &entry->not_before_ns);
+        return true;
+    }
+    if (action->attempt > 1 && entry->attempt && entry->attempt != action->attempt) {
+        engine->stats.replacements++;
+        command_note(engine, entry, true, "PlacedAgain", "Place", "attempt %u goes to cluster %s: %s", action->attempt,
+                     engine->names[action->cluster], action->why);
+    } else if (action->attempt != entry->attempt) {
+        engine->stats.placements++;
+    }
+    // Counted at once, so that a burst of placements spreads over the workers.
+    engine_count_active(engine, entry, (uint32_t)action->cluster);
+    return true;
+}
+
+static bool do_create(struct engine *engine, struct entry *entry, const struct action *action) {
+    struct mirror *mirror = entry_make_mirror(entry, action->cluster);
+    if (!mirror) {
+        engine_wake(engine, entry, engine->now.mono_ns + CLOCK_SECOND);
+        return false;
+    }
+    struct adapter_call call;
+    act_begin_call(engine, entry, &call);
+    struct mirror_job job = job_for(engine, entry, NULL, &call);
+    AUTO_JSON body = NULL;
+    wharf_result result = job.workload ? mirror_make(&job, &body) : WHARF_RETRY;
+    if (result != WHARF_OK)
+        mirror->not_before_ns = not_ok(engine, entry, result, &call, "CreateMirror");
+    adapter_call_end(&call);
+    if (result != WHARF_OK)
+        return true;
+    struct command_spec spec = {.type = PENDING_CREATE,
+                                .verb = VERB_CREATE,
+                                .cluster = mirror->cluster,
+                                .attempt = entry->attempt,
+                                .was_clean = entry->clean_attempt == entry->attempt};
+    if (!send_patch(engine, entry, mirror, body, spec))
+        retry_soon(engine, &mirror->not_before_ns);
+    else
+        entry->clean_attempt = 0;
+    return true;
+}
+
+static bool do_delete(struct engine *engine, struct entry *entry, struct mirror *mirror, const char *why) {
+    char body[256];
+    int len = snprintf(body, sizeof body,
+                       "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"propagationPolicy\":\"Background\","
+                       "\"preconditions\":{\"uid\":\"%s\"}}",
+                       mirror->uid);
+    mirror->command = command_send(engine, entry,
+                                   &(struct command_spec){.type = PENDING_DELETE,
+                                                          .verb = VERB_DELETE,
+                                                          .cluster = mirror->cluster,
+                                                          .body = body,
+                                                          .body_len = (size_t)len});
+    if (!mirror->command)
+        retry_soon(engine, &mirror->not_before_ns);
+    else if (strcmp(why, "orphan") == 0 && mirror->failures == 0)
+        engine->stats.orphans++;
+    return true;
+}
+
+static bool do_verify(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    mirror->command = command_send(
+        engine, entry, &(struct command_spec){.type = PENDING_VERIFY, .verb = VERB_GET, .cluster = mirror->cluster});
+    if (!mirror->command)
+        retry_soon(engine, &mirror->not_before_ns);
+    return true;
+}
+
+static size_t mirror_list(const struct entry *entry, struct mirror_facts *facts) {
+    size_t n = 0;
+    for (const struct mirror *m = entry->mirrors; m; m = m->next) {
+        facts[n++] = (struct mirror_facts){.cluster = m->cluster,
+                                           .present = m->doc.text != NULL,
+                                           .of_workload = m->of_workload,
+                                           .being_deleted = m->being_deleted,
+                                           .busy = m->command != 0,
+                                           .unsure = m->unsure,
+                                           .update_due = m->update_due,
+                                           .attempt = m->attempt,
+                                           .not_before_ns = m->not_before_ns,
+                                           .excluded_until_ns = m->excluded_until_ns};
+    }
+    return n;
+}
+
+static struct action decide_entry(const struct engine *engine, const struct entry *entry) {
+    struct mirror_facts *mirrors = engine->mirror_facts; // there is at most one mirror a cluster
+    const struct feed *management = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind);
+    struct workload_facts workload = {.exists = entry->workload.text != NULL,
+                                      .being_deleted = entry->being_deleted,
+                                      .finished = entry->finished,
+                                      .suspended = entry->suspended,
+                                      .attempt = entry->attempt,
+                                      .gone_attempt = entry->gone_attempt,
+                                      .cluster = entry->cluster == ENTRY_UNKNOWN_CLUSTER ? DECIDE_UNKNOWN_CLUSTER
+                                                                                         : entry->cluster,
+                                      .clean_attempt = entry->clean_attempt,
+                                      .busy = entry->command != 0,
+                                      .status_due = entry->status_due,
+                                      .not_before_ns = entry->not_before_ns,
+                                      .unknown_since_ns = entry->unknown_since_ns,
+                                      .retain_until_ns = entry->retain_until_ns};
+    struct decide_facts facts = {.workload = &workload,
+                                 .mirrors = mirrors,
+                                 .n_mirrors = mirror_list(entry, mirrors),
+                                 .workers = engine->workers[entry->kind],
+                                 .n_clusters = engine->n_clusters,
+                                 .management_connected = management->state == REFLECTOR_CONNECTED && management->listed,
+                                 .management_listed = management->listed,
+                                 .placing = engine->placing,
+                                 .settle_time_is_over = engine->settle_over,
+                                 .lost_timeout_ns = engine->lost_timeout_ns,
+                                 .now_ns = engine->now.mono_ns};
+    return decide(&facts);
+}
+
+// Mirrors that are not there and of which nothing more needs to be known.
+static void drop_empty_mirrors(struct engine *engine, struct entry *entry) {
+    for (struct mirror *m = entry->mirrors, *next; m; m = next) {
+        next = m->next;
+        if (m->doc.text || m->command != 0)
+            continue;
+        bool elsewhere = m->cluster != entry->cluster && m->refusals == 0 && !m->unsure;
+        if (!entry->workload.text || entry->finished || elsewhere)
+            entry_remove_mirror(&engine->store, entry, m);
+    }
+}
+
+static bool perform(struct engine *engine, struct entry *entry, const struct action *action) {
+    struct mirror *mirror = entry_mirror(entry, action->cluster);
+    switch (action->type) {
+    case ACTION_PLACE:
+        return do_place(engine, entry, action);
+    case ACTION_CREATE:
+        return do_create(engine, entry, action);
+    case ACTION_UPDATE:
+        return do_update(engine, entry, mirror);
+    case ACTION_STATUS:
+        return do_status(engine, entry);
+    case ACTION_DELETE:
+        return do_delete(engine, entry, mirror, action->why);
+    case ACTION_VERIFY:
+        return do_verify(engine, entry, mirror);
+    default:
+        return false;
+    }
+}
+
+void act_on_entry(struct engine *engine, struct entry *entry) {
+    drop_empty_mirrors(engine, entry);
+    // A lost worker may have become a given-up one: then the status is the workload's own business again.
+    if (entry->cluster && entry->workload.text && !entry->finished &&
+        (entry->cluster == ENTRY_UNKNOWN_CLUSTER || !engine->workers[entry->kind][entry->cluster].connected))
+        entry->status_due = true;
+    struct action action;
+    do {
+        action = decide_entry(engine, entry);
+    } while (perform(engine, entry, &action));
+    entry->blocked = action.blocked;
+    if (action.type == ACTION_FORGET && entry->command == 0) {
+        heap_remove(&engine->timers, &entry->timer);
+        store_remove(&engine->store, entry);
+        return;
+    }
+    if (action.type == ACTION_WAIT)
+        engine_wake(engine, entry, action.at_ns);
+}

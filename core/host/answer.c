@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers to commands: what they say about the objects, when to try again, and what people are told.
+#include "core/host/engine_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TRANSIENT_BASE_NS (100 * CLOCK_MS)
+#define TRANSIENT_MAX_NS (30 * CLOCK_SECOND)
+#define CONFLICT_BASE_NS (10 * CLOCK_MS)
+#define PERMANENT_BASE_NS (30 * CLOCK_SECOND)
+#define PERMANENT_MAX_NS (10 * CLOCK_MINUTE)
+
+int64_t answer_backoff_ns(struct engine *engine, unsigned failures, int64_t base_ns, int64_t max_ns) {
+    int64_t delay_ns = base_ns;
+    for (unsigned i = 1; i < failures && delay_ns < max_ns; i++)
+        delay_ns *= 2;
+    if (delay_ns > max_ns)
+        delay_ns = max_ns;
+    return delay_ns + (int64_t)random_below(&engine->random, (uint64_t)delay_ns / 2 + 1);
+}
+
+// Cannot succeed as things stand; told to people and tried again slowly.
+static bool is_permanent(enum reason reason) {
+    switch (reason) {
+    case REASON_BAD_REQUEST:
+    case REASON_UNAUTHORIZED:
+    case REASON_FORBIDDEN:
+    case REASON_QUOTA:
+    case REASON_NAMESPACE_TERMINATING:
+    case REASON_NAMESPACE_NOT_FOUND:
+    case REASON_KIND_NOT_FOUND:
+    case REASON_INVALID:
+        return true;
+    default:
+        return false;
+    }
+}
+
+// Whether the server certainly did not do it.
+static bool certainly_not_done(enum reason reason) {
+    return is_permanent(reason) || reason == REASON_NOT_SENT || reason == REASON_TOO_MANY ||
+           reason == REASON_CONFLICT || reason == REASON_NOT_FOUND;
+}
+
+static int64_t next_try_ns(struct engine *engine, const struct response *response, uint16_t *failures) {
+    if (*failures < UINT16_MAX)
+        (*failures)++;
+    int64_t delay_ns;
+    if (is_permanent(response->reason))
+        delay_ns = answer_backoff_ns(engine, *failures, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
+    else if (response->reason == REASON_CONFLICT)
+        delay_ns = answer_backoff_ns(engine, *failures, CONFLICT_BASE_NS, TRANSIENT_MAX_NS);
+    else
+        delay_ns = answer_backoff_ns(engine, *failures, TRANSIENT_BASE_NS, TRANSIENT_MAX_NS);
+    if (response->retry_after_ns > delay_ns)
+        delay_ns = response->retry_after_ns + (int64_t)random_below(&engine->random, (uint64_t)CLOCK_SECOND / 4);
+    return engine->now.mono_ns + delay_ns;
+}
+
+static struct object *take_object(struct response *response) {
+    struct object *object = response->object;
+    response->object = NULL;
+    return object;
+}
+
+// The mirror as the server stored it. A webhook may have taken the marks off again: it is known by its uid then.
+static void observe_answer(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response) {
+    struct object *object = take_object(response);
+    observe_mirror(engine, entry, mirror, object, mirror_is_ours(engine->kinds[entry->kind], engine->origin, object->value));
+}
+
+static void workload_failed(struct engine *engine, struct entry *entry, const struct response *response,
+                            const char *action) {
+    entry->not_before_ns = next_try_ns(engine, response, &entry->failures);
+    entry->status_due = true;
+    if (is_permanent(response->reason))
+        command_note(engine, entry, true, reason_text(response->reason), action,
+                     "the management cluster refused it: %s", response->message);
+}
+
+static void workload_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
+                              struct response *response) {
+    entry->command = 0;
+    bool place = pending->type == PENDING_PLACE;
+    if (!entry->workload.text)
+        return;
+    if (response->reason != REASON_OK || !response->object) {
+        workload_failed(engine, entry, response, place ? "Place" : "CopyStatus");
+        if (place) // what it was counted for did not happen, as far as is known
+            engine_count_active(engine, entry,
+                                entry->cluster == ENTRY_UNKNOWN_CLUSTER || entry->finished ? 0 : entry->cluster);
+        return;
+    }
+    entry->failures = 0;
+    entry->not_before_ns = 0;
+    struct object *object = take_object(response);
+    if (strcmp(object_uid(object->value), entry->uid) != 0) {
+        object_free(object);
+        return;
+    }
+    observe_workload(engine, entry, object);
+    if (place && entry->attempt == pending->attempt && pending->was_clean)
+        entry->clean_attempt = entry->attempt;
+    if (!place)
+        entry->refused_patch = pending->patch_hash; // cleared when a look at the object shows that it took effect
+}
+
+static void exclude(struct engine *engine, struct entry *entry, struct mirror *mirror, const char *reason,
+                    const char *message) {
+    if (mirror->refusals < UINT16_MAX)
+        mirror->refusals++;
+    mirror->excluded_until_ns =
+        engine->now.mono_ns + answer_backoff_ns(engine, mirror->refusals, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
+    command_note(engine, entry, true, reason, "CreateMirror", "cluster %s does not take it: %s",
+                 engine->names[mirror->cluster], message);
+}
+
+static void create_namespace(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    char space[254], body[512];
+    entry_namespace(entry, space);
+    int len = snprintf(body, sizeof body,
+                       "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}", space);
+    mirror->command = command_send(engine, entry,
+                                   &(struct command_spec){.type = PENDING_NAMESPACE,
+                                                          .verb = VERB_CREATE,
+                                                          .cluster = mirror->cluster,
+                                                          .attempt = entry->attempt,
+                                                          .body = body,
+                                                          .body_len = (size_t)len});
+}
+
+static void created(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct pending *pending,
+                    struct response *response) {
+    if (pending->was_clean && certainly_not_done(response->reason) && entry->attempt == pending->attempt)
+        entry->clean_attempt = entry->attempt;
+    if (response->reason == REASON_OK && response->object) {
+        mirror->failures = 0;
+        observe_answer(engine, entry, mirror, response);
+        // A list that is under way may be from before: then its absence there says nothing.
+        mirror->unsure = engine_feed(engine, mirror->cluster, entry->kind)->listing;
+        mirror->update_due = false;
+        if (!mirror->noted)
+            command_note(engine, entry, false, "Dispatched", "CreateMirror", "created in cluster %s (attempt %u)",
+                         engine->names[mirror->cluster], pending->attempt);
+        mirror->noted = true;
+    } else if (response->reason == REASON_ALREADY_EXISTS) {
+        mirror->unsure = !mirror->doc.text;
+    } else if (response->reason == REASON_NAMESPACE_NOT_FOUND && engine->create_namespaces) {
+        create_namespace(engine, entry, mirror);
+    } else if (is_permanent(response->reason)) {
+        exclude(engine, entry, mirror, reason_text(response->reason), response->message);
+    } else {
+        mirror->not_before_ns = next_try_ns(engine, response, &mirror->failures);
+    }
+}
+
+static void verified(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response) {
+    if (response->reason == REASON_NOT_FOUND) {
+        bool existed = *mirror->uid != '\0';
+        mirror->unsure = false;
+        if (mirror->doc.text)
+            observe_mirror_gone(engine, entry, mirror, true);
+        else if (existed && mirror->of_workload && mirror->attempt == entry->attempt &&
+                 mirror->cluster == entry->cluster)
+            entry->gone_attempt = entry->attempt;
+        return;
+    }
+    if (response->reason != REASON_OK || !response->object) {
+        mirror->not_before_ns = next_try_ns(engine, response, &mirror->failures);
+        return;
+    }
+    mirror->failures = 0;
+    struct object *object = take_object(response);
+    bool ours = mirror_is_ours(engine->kinds[entry->kind], engine->origin, object->value);
+    if (ours || strcmp(object_uid(object->value), mirror->uid) == 0) {
+        observe_mirror(engine, entry, mirror, object, ours);
+        mirror->unsure = false;
+        return;
+    }
+    object_free(object);
+    mirror->unsure = false;
+    if (*mirror->uid && mirror->of_workload && mirror->attempt == entry->attempt)
+        entry->gone_attempt = entry->attempt; // deleted, and somebody took the name
+    engine->stats.conflicts++;
+    exclude(engine, entry, mirror, "Conflict", "an object of the same name that is not ours is there");
+}
+
+static void updated(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct pending *pending,
+                    struct response *response) {
+    if (response->reason == REASON_OK && response->object) {
+        mirror->failures = 0;
+        observe_answer(engine, entry, mirror, response);
+        mirror->update_due = true; // looked at once more: the server may have changed what it was sent
+        mirror->refused_patch = pending->patch_hash;
+        return;
+    }
+    mirror->update_due = true;
+    mirror->not_before_ns = next_try_ns(engine, response, &mirror->failures);
+    if (response->reason == REASON_NOT_FOUND)
+        mirror->unsure = true;
+    if (is_permanent(response->reason))
+        command_note(engine, entry, true, reason_text(response->reason), "CarryChange",
+                     "cluster %s refused a change: %s", engine->names[mirror->cluster], response->message);
+}
+
+static void deleted(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response) {
+    switch (response->reason) {
+    case REASON_OK:
+        mirror->failures = 0;
+        mirror->being_deleted = true; // the watch tells when it is gone
+        break;
+    case REASON_NOT_FOUND:
+        observe_mirror_gone(engine, entry, mirror, true);
+        break;
+    default:
+        mirror->not_before_ns = next_try_ns(engine, response, &mirror->failures);
+        if (is_permanent(response->reason))
+            command_note(engine, entry, true, reason_text(response->reason), "DeleteMirror",
+                         "cluster %s refused a deletion: %s", engine->names[mirror->cluster], response->message);
+    }
+}
+
+static void mirror_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
+                            struct response *response) {
+    struct mirror *mirror = entry_mirror(entry, pending->cluster);
+    if (!mirror)
+        return;
+    mirror->command = 0;
+    switch (pending->type) {
+    case PENDING_CREATE:
+        created(engine, entry, mirror, pending, response);
+        break;
+    case PENDING_VERIFY:
+        verified(engine, entry, mirror, response);
+        break;
+    case PENDING_UPDATE:
+        updated(engine, entry, mirror, pending, response);
+        break;
+    case PENDING_DELETE:
+        deleted(engine, entry, mirror, response);
+        break;
+    case PENDING_NAMESPACE:
+        if (is_permanent(response->reason))
+            exclude(engine, entry, mirror, reason_text(response->reason), response->message);
+        else if (response->reason != REASON_OK && response->reason != REASON_ALREADY_EXISTS)
+            mirror->not_before_ns = next_try_ns(engine, response, &mirror->failures);
+        break;
+    default:
+        break;
+    }
+}
+
+void answer_handle(struct engine *engine, uint64_t id, struct response *response) {
+    uint64_t place = id & UINT32_MAX;
+    if (place == 0 || place > engine->n_pending)
+        return;
+    struct pending *slot = &engine->pending[place - 1];
+    if (!slot->used || slot->generation != (uint32_t)(id >> 32))
+        return;
+    struct pending pending = *slot;
+    slot->used = false;
+    slot->next_free = engine->free_pending;
+    engine->free_pending = (uint32_t)place;
+    engine->in_flight--;
+    struct entry *entry = pending.entry;
+    static const enum verb verbs[] = {
+        [PENDING_PLACE] = VERB_MERGE_PATCH,   [PENDING_CREATE] = VERB_CREATE, [PENDING_UPDATE] = VERB_MERGE_PATCH,
+        [PENDING_STATUS] = VERB_STATUS_PATCH, [PENDING_DELETE] = VERB_DELETE, [PENDING_VERIFY] = VERB_GET,
+        [PENDING_NAMESPACE] = VERB_CREATE};
+    engine->stats.clusters[pending.cluster].answers[verbs[pending.type]][response->reason]++;
+    if (pending.type == PENDING_PLACE || pending.type == PENDING_STATUS)
+        workload_answered(engine, entry, &pending, response);
+    else
+        mirror_answered(engine, entry, &pending, response);
+    engine_queue(engine, entry);
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commands and notes: what a step asks for, and the table of what is in flight.
+#include "core/host/engine_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void command_free(struct command *command) {
+    free(command->memory);
+    *command = (struct command){0};
+}
+
+void note_free(struct note *note) {
+    free(note->memory);
+    free(note->text);
+    *note = (struct note){0};
+}
+
+void update_clear(struct update *update) {
+    for (size_t i = 0; i < update->n_commands; i++)
+        command_free(&update->commands[i]);
+    for (size_t i = 0; i < update->n_notes; i++)
+        note_free(&update->notes[i]);
+    update->n_commands = update->n_notes = 0;
+}
+
+void update_free(struct update *update) {
+    update_clear(update);
+    free(update->commands);
+    free(update->notes);
+    *update = (struct update){0};
+}
+
+uint64_t command_hash(const char *text, size_t len) {
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
+    return hash ? hash : 1;
+}
+
+static bool grow(void **list, size_t count, size_t *capacity, size_t item) {
+    if (count < *capacity)
+        return true;
+    size_t wanted = *capacity ? *capacity * 2 : 16;
+    void *grown = realloc(*list, wanted * item);
+    if (!grown)
+        return false;
+    *list = grown;
+    *capacity = wanted;
+    return true;
+}
+
+static struct pending *take_pending(struct engine *engine, uint64_t *id) {
+    if (engine->free_pending == 0) {
+        if (!grow((void **)&engine->pending, engine->n_pending, &engine->cap_pending, sizeof *engine->pending))
+            return NULL;
+        engine->pending[engine->n_pending++] = (struct pending){0};
+        engine->free_pending = (uint32_t)engine->n_pending;
+    }
+    uint32_t place = engine->free_pending;
+    struct pending *pending = &engine->pending[place - 1];
+    engine->free_pending = pending->next_free;
+    *pending = (struct pending){.generation = pending->generation + 1, .used = true};
+    *id = ((uint64_t)pending->generation << 32) | place;
+    return pending;
+}
+
+// Copies the strings that make up a request into one block; `at` moves along.
+static const char *keep(char **at, const char *text, size_t len) {
+    char *start = *at;
+    if (len)
+        memcpy(start, text, len);
+    start[len] = '\0';
+    *at = start + len + 1;
+    return start;
+}
+
+static bool fill_command(struct command *command, const struct engine *engine, const struct entry *entry,
+                         const struct command_spec *spec, const char *version) {
+    const struct kind *kind = engine->kinds[entry->kind];
+    bool namespaces = spec->type == PENDING_NAMESPACE;
+    char space[254];
+    entry_namespace(entry, space);
+    const char *group = namespaces ? "" : kind->abi.group, *plural = namespaces ? "namespaces" : kind->abi.plural;
+    const char *name = namespaces ? space : entry_name(entry), *in = namespaces ? "" : space;
+    version = namespaces ? "v1" : version;
+    size_t size = strlen(group) + strlen(plural) + strlen(version) + strlen(name) + strlen(in) + spec->body_len + 6;
+    command->memory = malloc(size);
+    if (!command->memory)
+        return false;
+    char *at = command->memory;
+    command->request = (struct request){
+        .verb = spec->verb,
+        .resource = {.group = keep(&at, group, strlen(group)),
+                     .version = keep(&at, version, strlen(version)),
+                     .plural = keep(&at, plural, strlen(plural)),
+                     .cluster_scoped = *in == '\0'},
+        .namespace_ = keep(&at, in, strlen(in)),
+        .name = keep(&at, name, strlen(name)),
+        .body = spec->body ? keep(&at, spec->body, spec->body_len) : NULL,
+        .body_len = spec->body_len,
+    };
+    return true;
+}
+
+uint64_t command_send(struct engine *engine, struct entry *entry, const struct command_spec *spec) {
+    struct update *update = engine->update;
+    const char *version = engine_feed(engine, spec->cluster, entry->kind)->version;
+    uint64_t id = 0;
+    if (!version ||
+        !grow((void **)&update->commands, update->n_commands, &update->cap_commands, sizeof *update->commands))
+        return 0;
+    struct command *command = &update->commands[update->n_commands];
+    *command = (struct command){.cluster = spec->cluster};
+    if (!fill_command(command, engine, entry, spec, version))
+        return 0;
+    struct pending *pending = take_pending(engine, &id);
+    if (!pending) {
+        command_free(command);
+        return 0;
+    }
+    pending->type = spec->type;
+    pending->entry = entry;
+    pending->cluster = spec->cluster;
+    pending->attempt = spec->attempt;
+    pending->patch_hash = spec->patch_hash;
+    pending->was_clean = spec->was_clean;
+    command->id = id;
+    update->n_commands++;
+    engine->in_flight++;
+    engine->stats.clusters[spec->cluster].sent[spec->verb]++;
+    return id;
+}
+
+void command_note(struct engine *engine, struct entry *entry, bool warning, const char *reason, const char *action,
+                  const char *format, ...) {
+    struct update *update = engine->update;
+    va_list args;
+    va_start(args, format);
+    char *text = NULL;
+    int len = vasprintf(&text, format, args);
+    va_end(args);
+    if (len < 0)
+        return;
+    // The same sentence again about the same workload tells nothing new.
+    uint64_t hash = command_hash(text, (size_t)len);
+    if (hash == entry->refused_note || !*entry->uid ||
+        !grow((void **)&update->notes, update->n_notes, &update->cap_notes, sizeof *update->notes)) {
+        free(text);
+        return;
+    }
+    const struct kind *kind = engine->kinds[entry->kind];
+    const char *version = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->version;
+    char space[254], api_version[320];
+    entry_namespace(entry, space);
+    snprintf(api_version, sizeof api_version, "%s%s%s", kind->abi.group, *kind->abi.group ? "/" : "",
+             version ? version : "v1");
+    char *memory = malloc(strlen(api_version) + strlen(space) + strlen(entry_name(entry)) + strlen(entry->uid) + 4);
+    if (!memory) {
+        free(text);
+        return;
+    }
+    char *at = memory;
+    struct note *note = &update->notes[update->n_notes++];
+    *note = (struct note){
+        .kind = entry->kind, .warning = warning, .reason = reason, .action = action, .text = text, .memory = memory};
+    note->api_version = keep(&at, api_version, strlen(api_version));
+    note->namespace_ = keep(&at, space, strlen(space));
+    note->name = keep(&at, entry_name(entry), strlen(entry_name(entry)));
+    note->uid = keep(&at, entry->uid, strlen(entry->uid));
+    entry->refused_note = hash;
+    engine->stats.notes++;
+}

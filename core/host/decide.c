@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/decide.h"
+
+#include "core/base/clock.h"
+
+#include <string.h>
+
+static struct action none(const char *why) {
+    return (struct action){.type = ACTION_NONE, .why = why};
+}
+
+static struct action blocked(const char *why) {
+    return (struct action){.type = ACTION_NONE, .blocked = true, .why = why};
+}
+
+static struct action wait_until(int64_t at_ns, const char *why) {
+    return (struct action){.type = ACTION_WAIT, .at_ns = at_ns, .blocked = true, .why = why};
+}
+
+static struct action on_mirror(enum action_type type, const struct mirror_facts *mirror, const char *why) {
+    return (struct action){.type = type, .cluster = mirror->cluster, .attempt = mirror->attempt, .why = why};
+}
+
+static int64_t earlier(int64_t a_ns, int64_t b_ns) {
+    return a_ns < b_ns ? a_ns : b_ns;
+}
+
+static const struct mirror_facts *mirror_in(const struct decide_facts *f, size_t cluster) {
+    for (size_t i = 0; i < f->n_mirrors; i++) {
+        if (f->mirrors[i].cluster == cluster)
+            return &f->mirrors[i];
+    }
+    return NULL;
+}
+
+// The mirror that the annotations speak of, present or not.
+static const struct mirror_facts *current_mirror(const struct decide_facts *f) {
+    const struct workload_facts *w = f->workload;
+    if (w->attempt == 0 || w->cluster == DECIDE_UNKNOWN_CLUSTER)
+        return NULL;
+    const struct mirror_facts *m = mirror_in(f, w->cluster);
+    return m && m->present && m->of_workload && m->attempt == w->attempt ? m : NULL;
+}
+
+static bool is_unwanted(const struct decide_facts *f, const struct mirror_facts *m) {
+    const struct workload_facts *w = f->workload;
+    if (!w->exists || w->being_deleted || !m->of_workload)
+        return true;
+    if (m->attempt < w->attempt)
+        return true;
+    // Somebody moved the annotation by hand to where another mirror of the same attempt is: one is enough.
+    return m->attempt == w->attempt && m->cluster != w->cluster && current_mirror(f) != NULL;
+}
+
+// Deletes what must not be there. Sets *waiting_ns when something has to be waited for, *pending while an unwanted
+// mirror in a cluster that can be reached still exists.
+static struct action remove_unwanted(const struct decide_facts *f, int64_t *waiting_ns, bool *pending,
+                                     bool *is_blocked) {
+    for (size_t i = 0; i < f->n_mirrors; i++) {
+        const struct mirror_facts *m = &f->mirrors[i];
+        if (!m->present || !is_unwanted(f, m))
+            continue;
+        // An orphan is one only once both lists have been complete.
+        if (!f->workers[m->cluster].connected || !f->management_listed) {
+            *is_blocked = true;
+            continue;
+        }
+        *pending = true;
+        if (m->busy || m->being_deleted)
+            continue;
+        if (m->not_before_ns > f->now_ns) {
+            *waiting_ns = earlier(*waiting_ns, m->not_before_ns);
+            continue;
+        }
+        return on_mirror(ACTION_DELETE, m, f->workload->exists ? "stale mirror" : "orphan");
+    }
+    return none(NULL);
+}
+
+size_t decide_worker(const struct decide_facts *f, int64_t *next_ns) {
+    size_t best = DECIDE_UNPLACED;
+    for (size_t c = 1; c < f->n_clusters; c++) {
+        const struct worker_facts *w = &f->workers[c];
+        if (!w->connected || !w->serves)
+            continue;
+        const struct mirror_facts *m = mirror_in(f, c);
+        if (m && m->excluded_until_ns > f->now_ns) {
+            *next_ns = earlier(*next_ns, m->excluded_until_ns);
+            continue;
+        }
+        // What is there already, and is not wanted, has to go first.
+        if (m && m->present)
+            continue;
+        if (best == DECIDE_UNPLACED || w->active < f->workers[best].active ||
+            (w->active == f->workers[best].active && strcmp(w->name, f->workers[best].name) < 0))
+            best = c;
+    }
+    return best;
+}
+
+static bool all_settled(const struct decide_facts *f) {
+    for (size_t c = 1; c < f->n_clusters; c++) {
+        if (!f->workers[c].settled)
+            return false;
+    }
+    return true;
+}
+
+// Why the workload itself cannot be written to now; ACTION_PLACE stands for "it can".
+static struct action management_gate(const struct decide_facts *f) {
+    if (f->workload->busy)
+        return none("a write to the workload is in flight");
+    if (!f->management_connected)
+        return blocked("the management cluster is not connected");
+    if (f->workload->not_before_ns > f->now_ns)
+        return wait_until(f->workload->not_before_ns, "backing off");
+    return (struct action){.type = ACTION_PLACE};
+}
+
+static struct action place(const struct decide_facts *f, size_t cluster, uint32_t attempt, const char *why) {
+    struct action gate = management_gate(f);
+    if (gate.type != ACTION_PLACE)
+        return gate;
+    return (struct action){.type = ACTION_PLACE, .cluster = cluster, .attempt = attempt, .why = why};
+}
+
+static struct action status(const struct decide_facts *f, const char *why) {
+    if (!f->workload->status_due)
+        return none(why);
+    struct action gate = management_gate(f);
+    if (gate.type != ACTION_PLACE)
+        return gate;
+    return (struct action){.type = ACTION_STATUS, .why = why};
+}
+
+// A new attempt in the best worker; the old one's mirror is known to be gone or given up.
+static struct action move(const struct decide_facts *f, const char *why) {
+    const struct workload_facts *w = f->workload;
+    if (!f->placing)
+        return blocked("no new placements");
+    if (!all_settled(f) && !f->settle_time_is_over)
+        return blocked("workers are still connecting");
+    int64_t next_ns = CLOCK_NEVER;
+    size_t best = decide_worker(f, &next_ns);
+    if (best == DECIDE_UNPLACED)
+        return next_ns == CLOCK_NEVER ? blocked("no worker can take it") : wait_until(next_ns, "no worker takes it");
+    return place(f, best, w->attempt + 1, why);
+}
+
+// A mirror that is newer than what the annotations say, or the only one there is: they are put right.
+static const struct mirror_facts *adoptable(const struct decide_facts *f) {
+    const struct mirror_facts *best = current_mirror(f);
+    if (best)
+        best = NULL;
+    uint32_t least = f->workload->attempt;
+    bool current = current_mirror(f) != NULL;
+    for (size_t i = 0; i < f->n_mirrors; i++) {
+        const struct mirror_facts *m = &f->mirrors[i];
+        if (!m->present || !m->of_workload || m->being_deleted || m->attempt == 0)
+            continue;
+        if (m->attempt > least || (m->attempt == least && !current && m->cluster != f->workload->cluster && !best)) {
+            best = m;
+            least = m->attempt;
+        }
+    }
+    return best;
+}
+
+static struct action finished(const struct decide_facts *f) {
+    const struct mirror_facts *m = current_mirror(f);
+    if (!m)
+        return none("finished");
+    struct action copy = status(f, "finished");
+    if (copy.type != ACTION_NONE)
+        return copy;
+    if (m->busy || m->being_deleted)
+        return none("its mirror is being deleted");
+    int64_t at_ns = f->workload->retain_until_ns > m->not_before_ns ? f->workload->retain_until_ns : m->not_before_ns;
+    if (at_ns > f->now_ns)
+        return (struct action){.type = ACTION_WAIT, .at_ns = at_ns, .why = "its mirror is retained"};
+    if (!f->workers[m->cluster].connected)
+        return blocked("the worker is not connected");
+    return on_mirror(ACTION_DELETE, m, "finished");
+}
+
+// The mirror exists and its cluster can be reached (or will be waited for).
+static struct action with_mirror(const struct decide_facts *f, const struct mirror_facts *m) {
+    int64_t later_ns = CLOCK_NEVER;
+    if (m->update_due && !m->busy && !m->being_deleted && f->workers[m->cluster].connected) {
+        if (m->not_before_ns <= f->now_ns)
+            return on_mirror(ACTION_UPDATE, m, "the workload changed");
+        later_ns = m->not_before_ns;
+    }
+    struct action copy = status(f, "follows its mirror");
+    if (copy.type == ACTION_NONE && later_ns != CLOCK_NEVER)
+        return wait_until(later_ns, "backing off");
+    if (copy.type == ACTION_WAIT)
+        copy.at_ns = earlier(copy.at_ns, later_ns);
+    return copy;
+}
+
+// Its worker cannot be reached: it is waited for until the timeout, then the workload goes elsewhere.
+static struct action unreachable(const struct decide_facts *f, const struct mirror_facts *m, int64_t since_ns,
+                                 const char *why) {
+    const struct workload_facts *w = f->workload;
+    bool clean = w->clean_attempt == w->attempt && !m;
+    int64_t until_ns = clean || since_ns > CLOCK_NEVER - f->lost_timeout_ns ? since_ns : since_ns + f->lost_timeout_ns;
+    if (!clean && until_ns > f->now_ns) {
+        struct action copy = status(f, why);
+        if (copy.type == ACTION_NONE && !copy.blocked)
+            return wait_until(until_ns, why);
+        if (copy.type == ACTION_WAIT)
+            copy.at_ns = earlier(copy.at_ns, until_ns);
+        return copy;
+    }
+    return w->suspended ? status(f, "suspended") : move(f, why);
+}
+
+// Its worker can be reached and the mirror is not there.
+static struct action without_mirror(const struct decide_facts *f, const struct mirror_facts *m, bool stale_pending) {
+    const struct workload_facts *w = f->workload;
+    if (m && m->busy)
+        return none("a request about its mirror is in flight");
+    if (m && m->not_before_ns > f->now_ns)
+        return wait_until(m->not_before_ns, "backing off");
+    if (m && m->unsure)
+        return on_mirror(ACTION_VERIFY, m, "its mirror may be gone");
+    if (w->suspended)
+        return status(f, "suspended");
+    if (w->gone_attempt == w->attempt)
+        return move(f, "its mirror was deleted");
+    if (m && m->excluded_until_ns > f->now_ns)
+        return move(f, "the worker does not take it");
+    if (m && m->present)
+        return blocked("another object of the name has to go first");
+    if (stale_pending)
+        return blocked("an earlier mirror has to go first");
+    if (w->busy)
+        return none("a write to the workload is in flight");
+    if (!f->placing && w->clean_attempt == w->attempt)
+        return blocked("no new placements");
+    return (struct action){.type = ACTION_CREATE, .cluster = w->cluster, .attempt = w->attempt, .why = "placed"};
+}
+
+static struct action placed(const struct decide_facts *f, bool stale_pending) {
+    const struct workload_facts *w = f->workload;
+    if (w->cluster == DECIDE_UNKNOWN_CLUSTER)
+        return unreachable(f, NULL, w->unknown_since_ns, "its worker is not in the configuration");
+    const struct worker_facts *worker = &f->workers[w->cluster];
+    const struct mirror_facts *current = current_mirror(f);
+    if (!worker->connected)
+        return unreachable(f, current, worker->lost_since_ns, "its worker is lost");
+    if (current)
+        return with_mirror(f, current);
+    return without_mirror(f, mirror_in(f, w->cluster), stale_pending);
+}
+
+static struct action for_workload(const struct decide_facts *f, bool stale_pending) {
+    const struct workload_facts *w = f->workload;
+    if (w->being_deleted)
+        return none("being deleted");
+    const struct mirror_facts *other = adoptable(f);
+    if (other)
+        return place(f, other->cluster, other->attempt, "its mirror was found");
+    if (w->finished)
+        return finished(f);
+    if (w->attempt != 0)
+        return placed(f, stale_pending);
+    if (w->suspended)
+        return status(f, "suspended");
+    struct action result = move(f, "new");
+    // A workload that cannot be placed yet may still owe a status.
+    if (result.type != ACTION_PLACE && w->status_due) {
+        struct action copy = status(f, result.why);
+        if (copy.type == ACTION_STATUS)
+            return copy;
+    }
+    return result;
+}
+
+struct action decide(const struct decide_facts *f) {
+    int64_t waiting_ns = CLOCK_NEVER;
+    bool pending = false, is_blocked = false;
+    struct action result = remove_unwanted(f, &waiting_ns, &pending, &is_blocked);
+    if (result.type != ACTION_NONE)
+        return result;
+    if (f->workload->exists && f->management_listed)
+        result = for_workload(f, pending);
+    else if (f->n_mirrors == 0 && !f->workload->exists)
+        result = (struct action){.type = ACTION_FORGET};
+    if (waiting_ns != CLOCK_NEVER && result.type == ACTION_NONE)
+        result = wait_until(waiting_ns, "backing off");
+    else if (result.type == ACTION_WAIT)
+        result.at_ns = earlier(result.at_ns, waiting_ns);
+    result.blocked |= is_blocked;
+    return result;
+}

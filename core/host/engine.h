@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine: all decisions of the host, without I/O. It is given one event and the time, and answers with what is
+// to be done. It opens no socket, reads no clock, starts no thread, and draws random numbers only from its seed. All of
+// it runs on one thread, the adapter thread.
+#ifndef WHARF_HOST_ENGINE_H
+#define WHARF_HOST_ENGINE_H
+
+#include "core/base/clock.h"
+#include "core/host/adapters.h"
+#include "core/host/stats.h"
+#include "core/kube/client.h"
+#include "core/kube/reflector.h"
+
+#define ENGINE_MANAGEMENT                                                                                              \
+    ((size_t)0) // clusters are numbered: 0 is the management cluster, workers from 1 in config order
+
+struct engine_options {
+    const char *origin;              // copied
+    const char *const *worker_names; // copied
+    size_t n_workers;
+    struct kind *const *kinds; // not owned
+    size_t n_kinds;
+    bool create_namespaces;
+    int64_t worker_lost_timeout_ns;
+    int64_t mirror_retention_ns;
+    uint64_t seed;
+};
+
+enum event_type {
+    EVENT_LISTING, // a list of (cluster, kind) begins
+    EVENT_SEEN,    // an object as it is now
+    EVENT_GONE,    // an object was deleted
+    EVENT_LISTED,  // the list is complete
+    EVENT_STATE,   // a feed of (cluster, kind) changed its state
+    EVENT_ANSWER,  // the answer to a command
+    EVENT_TIME     // time has passed
+};
+
+struct event {
+    enum event_type type;
+    struct moment now;
+    int64_t received_ns;        // SEEN: when its bytes came (monotonic); 0: now
+    size_t cluster, kind;       // all but ANSWER and TIME
+    struct object *object;      // SEEN, GONE: taken by the engine
+    const char *version;        // LISTED: the API version served
+    enum reflector_state state; // STATE
+    const char *problem;        // STATE: for LOST and ABSENT
+    uint64_t command;           // ANSWER: its id
+    struct response *response;  // ANSWER: the engine may take the object out of it
+};
+
+// A request to be sent to a cluster. All strings are owned by the command.
+struct command {
+    uint64_t id; // answered with EVENT_ANSWER exactly once
+    size_t cluster;
+    struct request request;
+    char *memory; // what the request's strings point into
+};
+
+// An Event to be recorded on a workload in the management cluster.
+struct note {
+    size_t kind;
+    bool warning;
+    const char *reason, *action;                       // static
+    char *text;                                        // owned
+    const char *api_version, *namespace_, *name, *uid; // in `memory`
+    char *memory;
+};
+
+// What a step asks for. Reused from step to step by its owner.
+struct update {
+    struct command *commands;
+    size_t n_commands, cap_commands;
+    struct note *notes;
+    size_t n_notes, cap_notes;
+    int64_t wake_ns; // EVENT_TIME is needed then (monotonic), CLOCK_NEVER: not until another event
+};
+
+struct engine;
+struct error *engine_new(const struct engine_options *options, struct moment now, struct engine **out);
+void engine_free(struct engine *engine);
+
+// Adds to `update`, which the caller empties in between (update_clear, after taking what it keeps).
+void engine_step(struct engine *engine, struct event *event, struct update *update);
+
+// No workload is placed any more; what is placed goes on (a host that is about to stop).
+void engine_drain(struct engine *engine);
+
+// Commands sent and not answered.
+size_t engine_pending(const struct engine *engine);
+
+const struct stats *engine_stats(const struct engine *engine);
+
+// True when every feed that can be reached is complete and nothing waits to be looked at.
+bool engine_in_sync(const struct engine *engine);
+
+// For people and for tests: calls `visit` for each workload that is ours. Strings are valid during the call.
+struct engine_view {
+    size_t kind;
+    const char *namespace_, *name, *uid, *cluster; // cluster NULL: not placed
+    uint32_t attempt;
+    wharf_phase_kind phase;
+    size_t mirrors; // known at present
+};
+void engine_each(const struct engine *engine, void (*visit)(void *ctx, const struct engine_view *view), void *ctx);
+
+void command_free(struct command *command);
+void note_free(struct note *note);
+void update_clear(struct update *update);
+void update_free(struct update *update);
+
+#endif

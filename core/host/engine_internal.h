@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of the engine share: engine.c (events, queue, time), observe.c (objects and lists come in), act.c
+// (facts, decision, commands), answer.c (answers and backoff).
+#ifndef WHARF_HOST_ENGINE_INTERNAL_H
+#define WHARF_HOST_ENGINE_INTERNAL_H
+
+#include "core/base/text.h"
+#include "core/host/engine.h"
+#include "core/host/mirror.h"
+#include "core/host/store.h"
+
+#define ENGINE_SETTLE_NS (1 * CLOCK_SECOND) // how long new work waits for workers that were not heard of yet, once
+#define ENGINE_BATCH 256                    // entries looked at in one step
+#define ENGINE_TREES 1024                   // parsed objects kept
+
+struct feed { // one kind in one cluster
+    enum reflector_state state;
+    bool listing, listed, settled;
+    uint32_t epoch; // of the list that is, or was last, under way
+    int64_t lost_since_ns;
+    char *version; // served; NULL: not known
+};
+
+enum pending_type {
+    PENDING_PLACE,
+    PENDING_CREATE,
+    PENDING_UPDATE,
+    PENDING_STATUS,
+    PENDING_DELETE,
+    PENDING_VERIFY,
+    PENDING_NAMESPACE
+};
+
+struct pending {
+    uint32_t generation; // part of the id, so that a late answer to a reused place is recognised
+    bool used;
+    enum pending_type type;
+    struct entry *entry;
+    uint32_t cluster, attempt, next_free;
+    bool was_clean; // CREATE: nothing of this attempt had been sent before
+    uint64_t patch_hash;
+};
+
+struct engine {
+    char *origin;
+    char **names; // of clusters; [0] "management"
+    size_t n_clusters;
+    struct kind *const *kinds;
+    size_t n_kinds;
+    bool create_namespaces, placing, settle_over;
+    int64_t lost_timeout_ns, retention_ns, started_ns;
+    struct random random;
+    struct store store;
+    struct heap timers;
+    struct feed *feeds;            // [cluster * n_kinds + kind]
+    struct worker_facts **workers; // [kind][cluster]
+    struct mirror_facts *mirror_facts; // room for one a cluster
+    struct pending *pending;
+    size_t n_pending, cap_pending, in_flight;
+    uint32_t free_pending; // index + 1, 0: none
+    struct entry *queue_first, *queue_last;
+    struct stats stats;
+    struct moment now;
+    int64_t received_ns; // of the event that is handled
+    struct update *update; // of the step that is running
+};
+
+struct feed *engine_feed(const struct engine *engine, size_t cluster, size_t kind);
+void engine_queue(struct engine *engine, struct entry *entry);
+// Sets the entry's timer unless it is set to something earlier that has not passed.
+void engine_wake(struct engine *engine, struct entry *entry, int64_t at_ns);
+void engine_feed_changed(struct engine *engine, size_t cluster, size_t kind);
+void engine_count_active(struct engine *engine, struct entry *entry, uint32_t cluster); // 0: none
+void entry_set_phase(struct engine *engine, struct entry *entry, bool had, uint8_t phase, bool has);
+
+// observe.c
+void observe_seen(struct engine *engine, size_t cluster, size_t kind, struct object *object);
+void observe_gone(struct engine *engine, size_t cluster, size_t kind, struct object *object);
+void observe_listed(struct engine *engine, size_t cluster, size_t kind);
+// An object out of an answer; `object` is taken.
+void observe_workload(struct engine *engine, struct entry *entry, struct object *object);
+void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *mirror, struct object *object,
+                    bool ours);
+void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirror *mirror, bool certain);
+
+// act.c
+void act_on_entry(struct engine *engine, struct entry *entry);
+struct mirror *act_current_mirror(const struct engine *engine, const struct entry *entry); // for the status; or NULL
+// Begins a call into the adapter of the entry's kind.
+void act_begin_call(const struct engine *engine, const struct entry *entry, struct adapter_call *call);
+
+// notes and commands (command.c)
+struct command_spec {
+    enum pending_type type;
+    enum verb verb;
+    uint32_t cluster, attempt;
+    const char *body; // JSON, or NULL
+    size_t body_len;
+    uint64_t patch_hash;
+    bool was_clean;
+};
+// 0 when out of memory.
+uint64_t command_send(struct engine *engine, struct entry *entry, const struct command_spec *spec);
+void command_note(struct engine *engine, struct entry *entry, bool warning, const char *reason, const char *action,
+                  const char *format, ...) __attribute__((format(printf, 6, 7)));
+uint64_t command_hash(const char *text, size_t len);
+
+// answer.c
+void answer_handle(struct engine *engine, uint64_t id, struct response *response);
+int64_t answer_backoff_ns(struct engine *engine, unsigned failures, int64_t base_ns, int64_t max_ns);
+
+#endif

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine counts. Plain numbers, written on the engine's thread; a copy is what others look at.
+#ifndef WHARF_HOST_STATS_H
+#define WHARF_HOST_STATS_H
+
+#include "core/kube/client.h"
+#include "core/kube/reflector.h"
+
+#include <stdint.h>
+
+#define STATS_VERBS (VERB_RAW_GET + 1)
+#define STATS_REASONS (REASON_GARBAGE + 1)
+#define STATS_PHASES 5   // wharf_phase_kind
+#define STATS_BUCKETS 16 // of status latency: bucket i counts up to 2^i * 50 us; the last one everything above
+
+struct stats_feed { // one kind in one cluster
+    enum reflector_state state;
+    uint64_t seen, gone, lists, losses;
+};
+
+struct stats_cluster {
+    uint64_t answers[STATS_VERBS][STATS_REASONS];
+    uint64_t sent[STATS_VERBS];
+    struct stats_feed *feeds; // one a kind
+    uint64_t active;          // unfinished workloads placed here (workers)
+    uint64_t mirrors;
+};
+
+struct stats_kind {
+    uint64_t phases[STATS_PHASES]; // workloads by phase
+    uint64_t adapter_errors;       // calls that did not answer OK
+};
+
+struct stats {
+    struct stats_cluster *clusters; // [0] management
+    size_t n_clusters;
+    struct stats_kind *kinds;
+    size_t n_kinds;
+    uint64_t placements, replacements; // first attempts and further ones
+    uint64_t conflicts;                // an object of the same name that is not ours
+    uint64_t orphans;                  // mirrors deleted without a workload
+    uint64_t notes;
+    uint64_t status_latency[STATS_BUCKETS]; // mirror seen to status patch issued
+    uint64_t status_latency_count;
+    int64_t status_latency_sum_ns;
+    uint64_t queued; // entries waiting to be looked at
+};
+
+#endif

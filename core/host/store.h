@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine keeps: one entry for each namespace/name of a kind that is, or has, something of ours, with the
+// objects as compact text. Parsed trees are kept for the objects that were looked at last.
+#ifndef WHARF_HOST_STORE_H
+#define WHARF_HOST_STORE_H
+
+#include "core/base/heap.h"
+#include "core/base/map.h"
+#include "core/host/decide.h"
+#include "core/kube/object.h"
+
+#include <wharf/adapter.h>
+
+#define STORE_UID_MAX 40 // a uid is 36 characters; longer ones are refused
+
+struct doc {
+    char *text; // NULL: nothing
+    uint32_t len;
+    struct json *tree; // NULL unless in the list of recent ones
+    struct doc *newer, *older;
+};
+
+// The object of the entry's name in one worker, or what is known of its absence.
+struct mirror {
+    struct mirror *next;
+    struct doc doc;   // the mirror as last seen; nothing: not seen, or gone
+    uint64_t command; // in flight, 0: none
+    int64_t not_before_ns, excluded_until_ns;
+    int64_t seen_ns;        // when the event that made the status due came
+    uint64_t carry_hash;    // of what the host carries (labels, annotations, spec generation), to notice changes
+    uint64_t refused_patch; // hash of a patch that was accepted and changed nothing
+    uint32_t cluster, attempt, epoch;
+    uint16_t failures, refusals;
+    bool ours, of_workload, being_deleted, unsure, update_due;
+    bool dirty;                       // written by us since the present list began
+    bool noted;                       // its creation was told
+    char uid[STORE_UID_MAX];          // of the object itself
+    char workload_uid[STORE_UID_MAX]; // from its mark
+};
+
+struct entry {
+    struct timer timer; // when to look again; first, so that a timer is its entry
+    struct entry *next_queued;
+    struct mirror *mirrors;
+    struct doc workload; // nothing: there is none of ours
+    uint64_t command;    // write to the workload in flight, 0: none
+    int64_t not_before_ns, unknown_since_ns, retain_until_ns;
+    uint64_t carry_hash, refused_patch, refused_note;
+    int64_t generation;
+    uint32_t kind, cluster, attempt, gone_attempt, clean_attempt, epoch;
+    uint32_t counted; // the worker whose active workloads this one counts among, 0: none
+    uint16_t failures, name_at;
+    uint8_t phase; // wharf_phase_kind
+    bool queued, blocked, suspended, finished, being_deleted, status_due, dirty, unsure, lost_told;
+    char uid[STORE_UID_MAX];
+    char key[]; // "namespace/name"; name_at is where the name begins
+};
+
+#define ENTRY_UNKNOWN_CLUSTER UINT32_MAX
+
+struct store {
+    struct map *maps; // one a kind
+    size_t n_kinds;
+    struct doc *newest, *oldest; // with trees
+    size_t trees, max_trees;
+    size_t entries;
+};
+
+struct error *store_init(struct store *store, size_t n_kinds, size_t max_trees, uint64_t seed);
+void store_free(struct store *store);
+
+struct entry *store_get(const struct store *store, size_t kind, const char *namespace_, const char *name);
+// Finds or makes; NULL when out of memory.
+struct entry *store_make(struct store *store, size_t kind, const char *namespace_, const char *name);
+void store_remove(struct store *store, struct entry *entry); // frees it
+
+struct mirror *entry_mirror(const struct entry *entry, size_t cluster); // or NULL
+struct mirror *entry_make_mirror(struct entry *entry, size_t cluster);  // NULL when out of memory
+void entry_remove_mirror(struct store *store, struct entry *entry, struct mirror *mirror);
+const char *entry_name(const struct entry *entry);
+// The namespace, "" if there is none, into `out` (254 bytes).
+void entry_namespace(const struct entry *entry, char out[254]);
+
+// Takes the object.
+void doc_set(struct store *store, struct doc *doc, struct object *object);
+void doc_clear(struct store *store, struct doc *doc);
+// The tree, parsed again if it must be; valid until the store is used for more than a few others. NULL: nothing, or no
+// memory.
+struct json *doc_tree(struct store *store, struct doc *doc);
+
+#endif

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Making and changing values (json.h).
+#include "core/base/text.h"
+#include "core/json/node.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct json *json_new_null(void) {
+    return node_json(node_new(cJSON_NULL, 0, 0));
+}
+
+struct json *json_new_bool(bool value) {
+    return node_json(node_new(value ? cJSON_True : cJSON_False, 0, 0));
+}
+
+struct json *json_new_int64(int64_t value) {
+    char token[24];
+    int len = snprintf(token, sizeof token, "%" PRId64, value);
+    return node_json(node_new_number(token, (size_t)len));
+}
+
+struct json *json_new_string(const char *text) {
+    return text ? json_new_string_len(text, strlen(text)) : NULL;
+}
+
+struct json *json_new_string_len(const char *text, size_t len) {
+    if (!text || text_utf8_valid(text, len) < len)
+        return NULL;
+    return node_json(node_new_text(NULL, text, len));
+}
+
+struct json *json_new_array(void) {
+    return node_json(node_new(cJSON_Array, 0, 0));
+}
+
+struct json *json_new_object(void) {
+    return node_json(node_new(cJSON_Object, 0, 0));
+}
+
+// One node with its key and text in one block; no children.
+static cJSON *copy_node(const cJSON *node, bool with_key) {
+    size_t key_size = with_key && node->string ? strlen(node->string) + 1 : 0;
+    size_t text_size = node->valuestring ? strlen(node->valuestring) + 1 : 0;
+    cJSON *copy = node_new(node_type(node), key_size, text_size);
+    if (!copy)
+        return NULL;
+    if (key_size > 0)
+        memcpy(copy->string, node->string, key_size);
+    if (text_size > 0)
+        memcpy(copy->valuestring, node->valuestring, text_size);
+    copy->valueint = node->valueint;
+    return copy;
+}
+
+struct json *json_copy(const struct json *value) {
+    const cJSON *open[JSON_MAX_DEPTH]; // containers of the original around `node`, and their copies
+    cJSON *copies[JSON_MAX_DEPTH];
+    size_t depth = 0;
+    AUTO_JSON root = NULL;
+    const cJSON *node = node_of_const(value);
+    while (node) {
+        cJSON *copy = copy_node(node, depth > 0);
+        if (!copy)
+            return NULL;
+        if (depth > 0)
+            node_append(copies[depth - 1], copy);
+        else
+            root = node_json(copy);
+        if (node->child) {
+            if (depth == JSON_MAX_DEPTH)
+                return NULL;
+            open[depth] = node;
+            copies[depth++] = copy;
+            node = node->child;
+            continue;
+        }
+        node = depth > 0 ? node->next : NULL;
+        while (!node && depth > 0) {
+            depth--;
+            node = depth > 0 ? open[depth]->next : NULL;
+        }
+    }
+    struct json *result = root;
+    root = NULL;
+    return result;
+}
+
+static bool refuse(struct json *value) {
+    json_free(value);
+    return false;
+}
+
+bool json_set(struct json *object, const char *key, struct json *value) {
+    if (!value || !key || !json_is(object, JSON_OBJECT) || text_utf8_valid(key, strlen(key)) < strlen(key))
+        return refuse(value);
+    cJSON *node = node_of(value);
+    cJSON *old = node_of(json_get(object, key));
+    if (!node_set_key(node, key))
+        return refuse(value);
+    if (old)
+        node_swap(node_of(object), old, node);
+    else
+        node_append(node_of(object), node);
+    node_free(old);
+    return true;
+}
+
+bool json_append(struct json *array, struct json *value) {
+    if (!value || !json_is(array, JSON_ARRAY))
+        return refuse(value);
+    node_set_key(node_of(value), NULL);
+    node_append(node_of(array), node_of(value));
+    return true;
+}
+
+bool json_replace(struct json *parent, struct json *old, struct json *value) {
+    if (!value || !old || !parent || !node_is_container(node_of(parent)))
+        return refuse(value);
+    if (!node_set_key(node_of(value), json_is(parent, JSON_OBJECT) ? json_key(old) : NULL))
+        return refuse(value);
+    node_swap(node_of(parent), node_of(old), node_of(value));
+    json_free(old);
+    return true;
+}
+
+bool json_remove(struct json *object, const char *key) {
+    struct json *member = json_get(object, key);
+    if (!member)
+        return false;
+    json_remove_child(object, member);
+    return true;
+}
+
+void json_remove_child(struct json *parent, struct json *child) {
+    if (!parent || !child)
+        return;
+    json_detach_child(parent, child);
+    json_free(child);
+}
+
+struct json *json_detach(struct json *object, const char *key) {
+    struct json *member = json_get(object, key);
+    if (!member)
+        return NULL;
+    json_detach_child(object, member);
+    return member;
+}
+
+void json_detach_child(struct json *parent, struct json *child) {
+    if (!parent || !child)
+        return;
+    node_unlink(node_of(parent), node_of(child));
+    node_set_key(node_of(child), NULL);
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/json/node.h"
+
+#include <string.h>
+
+static bool equal(const cJSON *a, const cJSON *b, size_t depth);
+
+static bool equal_arrays(const cJSON *a, const cJSON *b, size_t depth) {
+    const cJSON *x = a->child;
+    const cJSON *y = b->child;
+    for (; x && y; x = x->next, y = y->next)
+        if (!equal(x, y, depth))
+            return false;
+    return !x && !y;
+}
+
+static bool equal_objects(const cJSON *a, const cJSON *b, size_t depth) {
+    if (json_size(node_json(a)) != json_size(node_json(b)))
+        return false;
+    __attribute__((cleanup(finder_cleanup))) struct finder finder;
+    finder_init(&finder, b);
+    for (const cJSON *member = a->child; member; member = member->next) {
+        const cJSON *other = finder_get(&finder, member->string);
+        if (!other || !equal(member, other, depth))
+            return false;
+    }
+    return true;
+}
+
+static bool equal(const cJSON *a, const cJSON *b, size_t depth) {
+    if (json_type(node_json(a)) != json_type(node_json(b)))
+        return false;
+    switch (json_type(node_json(a))) {
+    case JSON_NULL:
+        return true;
+    case JSON_BOOL:
+        return node_type(a) == node_type(b);
+    case JSON_NUMBER:
+        return number_equal(a->valuestring, b->valuestring);
+    case JSON_STRING: // a literal and a plain string never have the same type, and never the same text
+        return node_type(a) == node_type(b) && strcmp(a->valuestring, b->valuestring) == 0;
+    case JSON_ARRAY:
+        return depth < JSON_MAX_DEPTH && equal_arrays(a, b, depth + 1);
+    case JSON_OBJECT:
+        return depth < JSON_MAX_DEPTH && equal_objects(a, b, depth + 1);
+    default:
+        return false;
+    }
+}
+
+bool json_equal(const struct json *a, const struct json *b) {
+    if (!a || !b)
+        return a == b;
+    return equal(node_of_const(a), node_of_const(b), 0);
+}

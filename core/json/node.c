@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/json/node.h"
+
+#include <string.h>
+
+cJSON *node_new(int type, size_t key_size, size_t text_size) {
+    if (key_size > SIZE_MAX / 4 || text_size > SIZE_MAX / 4)
+        return NULL;
+    cJSON *node = cJSON_malloc(sizeof *node + key_size + text_size);
+    if (!node)
+        return NULL;
+    *node = (cJSON){.type = type};
+    char *room = (char *)(node + 1);
+    if (key_size > 0) {
+        node->string = room;
+        node->type |= cJSON_StringIsConst;
+    }
+    if (text_size > 0) {
+        node->valuestring = room + key_size;
+        node->type |= cJSON_IsReference;
+    }
+    return node;
+}
+
+// Text with U+0000 as a literal, so that its length is not lost.
+static cJSON *new_literal(const char *key, const char *text, size_t len) {
+    __attribute__((cleanup(buffer_cleanup))) struct buffer literal;
+    buffer_init(&literal, SIZE_MAX / 4);
+    if (!buffer_json_string(&literal, text, len))
+        return NULL;
+    size_t key_size = key ? strlen(key) + 1 : 0;
+    cJSON *node = node_new(cJSON_Raw, key_size, literal.len + 1);
+    if (!node)
+        return NULL;
+    if (key)
+        memcpy(node->string, key, key_size);
+    memcpy(node->valuestring, literal.data, literal.len + 1);
+    return node;
+}
+
+cJSON *node_new_text(const char *key, const char *text, size_t len) {
+    if (memchr(text, '\0', len))
+        return new_literal(key, text, len);
+    size_t key_size = key ? strlen(key) + 1 : 0;
+    cJSON *node = node_new(cJSON_String, key_size, len + 1);
+    if (!node)
+        return NULL;
+    if (key)
+        memcpy(node->string, key, key_size);
+    memcpy(node->valuestring, text, len);
+    node->valuestring[len] = '\0';
+    return node;
+}
+
+cJSON *node_new_number(const char *token, size_t len) {
+    cJSON *node = node_new(cJSON_Raw, 0, len + 1);
+    if (!node)
+        return NULL;
+    memcpy(node->valuestring, token, len);
+    node->valuestring[len] = '\0';
+    return node;
+}
+
+static void free_key(cJSON *node) {
+    if (node->string && !(node->type & cJSON_StringIsConst))
+        cJSON_free(node->string);
+}
+
+// The children of each node are put before its next sibling, so that one list is walked.
+void node_free(cJSON *node) {
+    while (node) {
+        if (node->child) {
+            node->child->prev->next = node->next;
+            node->next = node->child;
+        }
+        cJSON *next = node->next;
+        free_key(node);
+        cJSON_free(node);
+        node = next;
+    }
+}
+
+bool node_set_key(cJSON *node, const char *key) {
+    char *copy = NULL;
+    if (key) {
+        size_t size = strlen(key) + 1;
+        copy = cJSON_malloc(size);
+        if (!copy)
+            return false;
+        memcpy(copy, key, size);
+    }
+    free_key(node);
+    node->string = copy;
+    node->type &= ~cJSON_StringIsConst;
+    return true;
+}
+
+void node_append(cJSON *container, cJSON *node) {
+    cJSON *first = container->child;
+    node->next = NULL;
+    if (!first) {
+        container->child = node;
+        node->prev = node;
+        return;
+    }
+    node->prev = first->prev;
+    first->prev->next = node;
+    first->prev = node;
+}
+
+void node_unlink(cJSON *container, cJSON *node) {
+    cJSON *first = container->child;
+    if (node->next)
+        node->next->prev = node->prev;
+    else
+        first->prev = node->prev; // it was the last; harmless if it was the only one
+    if (node == first)
+        container->child = node->next;
+    else
+        node->prev->next = node->next;
+    node->next = NULL;
+    node->prev = NULL;
+}
+
+void node_swap(cJSON *container, cJSON *old, cJSON *node) {
+    bool first = container->child == old;
+    node->next = old->next;
+    node->prev = old->prev == old ? node : old->prev;
+    if (node->next)
+        node->next->prev = node;
+    else if (!first)
+        container->child->prev = node;
+    if (first)
+        container->child = node;
+    else
+        node->prev->next = node;
+    old->next = NULL;
+    old->prev = NULL;
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside of core/json only: a `struct json` is a cJSON node. What differs from cJSON's own use of it:
+//
+//   numbers             cJSON_Raw, valuestring is the token as it was read
+//   strings with NUL    cJSON_Raw, valuestring is the whole JSON literal, quotes included
+//   key, valuestring    usually inside the node's own block (cJSON_StringIsConst, cJSON_IsReference), one allocation
+//   valueint            the line on which a value read from YAML starts, else 0
+//
+// The last child of a container is first->prev, as in cJSON.
+#ifndef WHARF_JSON_NODE_H
+#define WHARF_JSON_NODE_H
+
+#include "core/json/json.h"
+
+#include <cjson/cJSON.h>
+
+static inline cJSON *node_of(struct json *value) {
+    return (cJSON *)value;
+}
+
+static inline const cJSON *node_of_const(const struct json *value) {
+    return (const cJSON *)value;
+}
+
+static inline struct json *node_json(const cJSON *node) {
+    return (struct json *)(uintptr_t)node;
+}
+
+static inline int node_type(const cJSON *node) {
+    return node->type & 0xff;
+}
+
+static inline bool node_is_container(const cJSON *node) {
+    return node_type(node) == cJSON_Array || node_type(node) == cJSON_Object;
+}
+
+// A node with room for a key and a text of these sizes, NUL included; 0 leaves `string` or `valuestring` NULL. The
+// caller fills them. NULL when out of memory.
+cJSON *node_new(int type, size_t key_size, size_t text_size);
+
+// A string or, with U+0000 in it, the Raw node. `text` must be valid UTF-8.
+cJSON *node_new_text(const char *key, const char *text, size_t len);
+
+// A number; `token` must be one as RFC 8259 section 6 has it.
+cJSON *node_new_number(const char *token, size_t len);
+
+// Frees a node that is in no container, and everything below it, without recursion.
+void node_free(cJSON *node);
+
+// Gives a node a key of its own (NULL: none). False when out of memory: nothing changed.
+bool node_set_key(cJSON *node, const char *key);
+
+void node_append(cJSON *container, cJSON *node);
+void node_unlink(cJSON *container, cJSON *node);
+
+// Puts `node` where `old` is; `old` is in no container then. Keys stay as they are.
+void node_swap(cJSON *container, cJSON *old, cJSON *node);
+
+// Scanning and decoding of a string literal.
+struct literal {
+    const char *text; // between the quotes
+    size_t len;
+    bool escaped; // has escapes, so decoding makes it shorter
+    bool has_nul; // contains \u0000
+};
+
+// Scans from the opening quote on. NULL on success and *at is after the closing quote; else what is wrong at *at.
+const char *literal_scan(const char *text, size_t len, size_t *at, struct literal *out);
+
+// Writes at most literal->len bytes, no NUL; returns how many. Lone surrogates become U+FFFD, as in Go.
+size_t literal_decode(const struct literal *literal, char *out);
+
+// The length of the number token at the start; 0 if there is none. *bad is the offset of what is wrong in it then.
+size_t number_scan(const char *text, size_t len, size_t *bad);
+
+bool number_equal(const char *a, const char *b);
+bool number_to_int64(const char *token, int64_t *value);
+
+// Looks up many keys in one object, in time that stays about linear: keys in the object's own order cost nothing, and
+// a large object gets a map. The object must not change meanwhile.
+struct finder {
+    const cJSON *object;
+    cJSON *hint; // the member after the last one found
+    size_t searched;
+    struct map *map; // NULL until it pays, or when out of memory
+};
+
+void finder_init(struct finder *finder, const cJSON *object);
+void finder_cleanup(struct finder *finder);
+cJSON *finder_get(struct finder *finder, const char *key);
+
+// Keeps track of the keys of an object that is being built, so that a duplicate is noticed in constant time.
+struct keys {
+    uint64_t filter; // a bit for each first and last character and length seen
+    size_t count;
+    struct map *map; // from KEYS_LINEAR on
+};
+
+#define KEYS_LINEAR 32
+
+void keys_free(struct keys *keys);
+
+// The member with this key, or NULL.
+cJSON *keys_find(const struct keys *keys, const cJSON *object, const char *key);
+
+// To be called after the member was put into the object, also in the place of another with the same key (`replaced`).
+// False when out of memory.
+bool keys_add(struct keys *keys, const cJSON *object, cJSON *member, bool replaced);
+
+#endif

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// The JSON parser: RFC 8259 and nothing more, one pass, no recursion.
+#include "core/json/node.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct level {
+    cJSON *container;
+    struct keys keys;
+};
+
+struct parser {
+    const char *text;
+    size_t len, at;
+    cJSON *root;
+    size_t depth;
+    struct level levels[JSON_MAX_DEPTH];
+    bool has_key; // `key` is the key of the value that comes next
+    struct literal key;
+    struct error *error;
+};
+
+// The position in lines and characters, both from 1.
+static void position(const struct parser *parser, size_t at, size_t *line, size_t *column) {
+    *line = 1;
+    *column = 1;
+    for (size_t i = 0; i < at; i++) {
+        if (parser->text[i] == '\n') {
+            ++*line;
+            *column = 1;
+        } else if (((unsigned char)parser->text[i] & 0xC0) != 0x80) {
+            ++*column;
+        }
+    }
+}
+
+static bool fail_at(struct parser *parser, size_t at, enum error_code code, const char *problem) {
+    size_t line;
+    size_t column;
+    position(parser, at, &line, &column);
+    parser->error = error_new(code, "line %zu, column %zu: %s", line, column, problem);
+    return false;
+}
+
+static bool out_of_memory(struct parser *parser) {
+    parser->error = error_no_memory();
+    return false;
+}
+
+static bool unexpected(struct parser *parser, const char *expected) {
+    char problem[128];
+    if (parser->at >= parser->len) {
+        snprintf(problem, sizeof problem, "found the end of the text, expected %s", expected);
+        return fail_at(parser, parser->len, ERROR_INVALID, problem);
+    }
+    unsigned char c = (unsigned char)parser->text[parser->at];
+    if (c > 0x20 && c < 0x7f)
+        snprintf(problem, sizeof problem, "found '%c', expected %s", c, expected);
+    else
+        snprintf(problem, sizeof problem, "found byte 0x%02x, expected %s", c, expected);
+    return fail_at(parser, parser->at, ERROR_INVALID, problem);
+}
+
+// The next character that is no white space, or '\0' (which may also be in the text, and is then not expected either).
+static char peek(struct parser *parser) {
+    while (parser->at < parser->len) {
+        char c = parser->text[parser->at];
+        if (c != ' ' && c != '\n' && c != '\r' && c != '\t')
+            return c;
+        parser->at++;
+    }
+    return '\0';
+}
+
+// A node with the key that was read before it, and room for text.
+static cJSON *make_node(struct parser *parser, int type, size_t text_size) {
+    cJSON *node = node_new(type, parser->has_key ? parser->key.len + 1 : 0, text_size);
+    if (!node) {
+        out_of_memory(parser);
+        return NULL;
+    }
+    if (parser->has_key)
+        node->string[literal_decode(&parser->key, node->string)] = '\0';
+    return node;
+}
+
+// Puts the node where it belongs. The last of several members with one key takes the place of the first.
+static bool attach(struct parser *parser, cJSON *node) {
+    if (parser->depth == 0) {
+        parser->root = node;
+        return true;
+    }
+    struct level *level = &parser->levels[parser->depth - 1];
+    if (!parser->has_key) {
+        node_append(level->container, node);
+        return true;
+    }
+    cJSON *old = keys_find(&level->keys, level->container, node->string);
+    if (old)
+        node_swap(level->container, old, node);
+    else
+        node_append(level->container, node);
+    bool added = keys_add(&level->keys, level->container, node, old != NULL);
+    node_free(old);
+    return added || out_of_memory(parser);
+}
+
+// Text with U+0000 is decoded and written as a literal again, so that equal texts have equal nodes.
+static bool take_nul_string(struct parser *parser, const struct literal *literal) {
+    AUTO_JSON plain = NULL;
+    char *decoded = cJSON_malloc(literal->len);
+    if (!decoded)
+        return out_of_memory(parser);
+    size_t len = literal_decode(literal, decoded);
+    plain = node_json(node_new_text(NULL, decoded, len));
+    cJSON_free(decoded);
+    if (!plain)
+        return out_of_memory(parser);
+    const char *text = node_of(plain)->valuestring;
+    cJSON *node = make_node(parser, cJSON_Raw, strlen(text) + 1);
+    if (!node)
+        return false;
+    memcpy(node->valuestring, text, strlen(text) + 1);
+    return attach(parser, node);
+}
+
+static bool take_string(struct parser *parser) {
+    struct literal literal;
+    const char *problem = literal_scan(parser->text, parser->len, &parser->at, &literal);
+    if (problem)
+        return fail_at(parser, parser->at, ERROR_INVALID, problem);
+    if (literal.has_nul)
+        return take_nul_string(parser, &literal);
+    cJSON *node = make_node(parser, cJSON_String, literal.len + 1);
+    if (!node)
+        return false;
+    node->valuestring[literal_decode(&literal, node->valuestring)] = '\0';
+    return attach(parser, node);
+}
+
+static bool take_number(struct parser *parser) {
+    size_t bad;
+    const char *token = parser->text + parser->at;
+    size_t len = number_scan(token, parser->len - parser->at, &bad);
+    if (len == 0) {
+        parser->at += bad;
+        return unexpected(parser, "a digit");
+    }
+    cJSON *node = make_node(parser, cJSON_Raw, len + 1);
+    if (!node)
+        return false;
+    memcpy(node->valuestring, token, len);
+    node->valuestring[len] = '\0';
+    parser->at += len;
+    return attach(parser, node);
+}
+
+static bool take_word(struct parser *parser, const char *word, int type) {
+    size_t len = strlen(word);
+    if (parser->len - parser->at < len || memcmp(parser->text + parser->at, word, len) != 0)
+        return unexpected(parser, "a value");
+    cJSON *node = make_node(parser, type, 0);
+    if (!node)
+        return false;
+    parser->at += len;
+    return attach(parser, node);
+}
+
+static bool open_container(struct parser *parser, int type) {
+    if (parser->depth == JSON_MAX_DEPTH)
+        return fail_at(parser, parser->at, ERROR_LIMIT, "nested too deeply");
+    cJSON *node = make_node(parser, type, 0);
+    if (!node || !attach(parser, node))
+        return false;
+    parser->at++;
+    parser->levels[parser->depth++] = (struct level){.container = node};
+    return true;
+}
+
+static bool take_key(struct parser *parser) {
+    if (peek(parser) != '"')
+        return unexpected(parser, "a key in quotes");
+    size_t start = parser->at;
+    const char *problem = literal_scan(parser->text, parser->len, &parser->at, &parser->key);
+    if (problem)
+        return fail_at(parser, parser->at, ERROR_INVALID, problem);
+    if (parser->key.has_nul)
+        return fail_at(parser, start, ERROR_INVALID, "a key with U+0000 in it is not supported");
+    if (peek(parser) != ':')
+        return unexpected(parser, "':' after the key");
+    parser->at++;
+    parser->has_key = true;
+    return true;
+}
+
+static bool is_object(const struct level *level) {
+    return node_type(level->container) == cJSON_Object;
+}
+
+// Sets *opened if a container begins that is not empty.
+static bool take_value(struct parser *parser, bool *opened) {
+    *opened = false;
+    char c = peek(parser);
+    if (c == '-' || (c >= '0' && c <= '9'))
+        return take_number(parser);
+    switch (c) {
+    case '"':
+        return take_string(parser);
+    case '{':
+    case '[': {
+        bool object = parser->text[parser->at] == '{';
+        if (!open_container(parser, object ? cJSON_Object : cJSON_Array))
+            return false;
+        *opened = peek(parser) != (object ? '}' : ']');
+        return true;
+    }
+    case 't':
+        return take_word(parser, "true", cJSON_True);
+    case 'f':
+        return take_word(parser, "false", cJSON_False);
+    case 'n':
+        return take_word(parser, "null", cJSON_NULL);
+    default:
+        return unexpected(parser, "a value");
+    }
+}
+
+// After a value or an opening bracket of an empty container: closes what ends here. *more: a value follows.
+static bool take_ends(struct parser *parser, bool *more) {
+    *more = false;
+    while (parser->depth > 0) {
+        struct level *level = &parser->levels[parser->depth - 1];
+        bool object = is_object(level);
+        char c = peek(parser);
+        if (c == ',' && level->container->child) {
+            parser->at++;
+            *more = true;
+            return true;
+        }
+        if (c != (object ? '}' : ']'))
+            return unexpected(parser, object ? "',' or '}'" : "',' or ']'");
+        parser->at++;
+        parser->depth--;
+        keys_free(&level->keys);
+    }
+    return true;
+}
+
+static bool take_document(struct parser *parser) {
+    bool more = true;
+    while (more) {
+        parser->has_key = false;
+        if (parser->depth > 0 && is_object(&parser->levels[parser->depth - 1]) && !take_key(parser))
+            return false;
+        bool opened;
+        if (!take_value(parser, &opened))
+            return false;
+        if (!opened && !take_ends(parser, &more))
+            return false;
+    }
+    peek(parser);
+    return parser->at == parser->len || unexpected(parser, "nothing more after the document");
+}
+
+struct error *json_parse(const char *text, size_t len, struct json **out) {
+    struct parser parser;
+    parser.text = text;
+    parser.len = len;
+    parser.at = 0;
+    parser.root = NULL;
+    parser.depth = 0;
+    *out = NULL;
+    if (take_document(&parser)) {
+        *out = node_json(parser.root);
+        return NULL;
+    }
+    while (parser.depth > 0)
+        keys_free(&parser.levels[--parser.depth].keys);
+    node_free(parser.root);
+    return parser.error;
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/json/pointer.h"
+
+#include "core/base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// One reference token (RFC 6901 section 3), still escaped: what stands between two slashes.
+struct segment {
+    const char *text;
+    size_t len;
+};
+
+// `at` is on a slash; moves to the next one or the end.
+static struct segment take_segment(const char **at) {
+    const char *start = *at + 1;
+    size_t len = strcspn(start, "/");
+    *at = start + len;
+    return (struct segment){start, len};
+}
+
+static bool is_star(const struct segment *segment) {
+    return segment->len == 1 && segment->text[0] == '*';
+}
+
+static bool is_dash(const struct segment *segment) {
+    return segment->len == 1 && segment->text[0] == '-';
+}
+
+struct error *pointer_check(const char *pointer, bool pattern) {
+    if (pointer[0] != '\0' && pointer[0] != '/')
+        return error_new(ERROR_INVALID, "\"%s\" is no JSON pointer: it must be empty or begin with '/'", pointer);
+    if (text_utf8_valid(pointer, strlen(pointer)) < strlen(pointer))
+        return error_new(ERROR_INVALID, "a JSON pointer is not UTF-8");
+    for (const char *c = strchr(pointer, '~'); c; c = strchr(c + 1, '~'))
+        if (c[1] == '\0' || !strchr(pattern ? "012" : "01", c[1]))
+            return error_new(ERROR_INVALID, "\"%s\" is no JSON pointer: after '~' only %s may follow", pointer,
+                             pattern ? "0, 1 or 2" : "0 or 1");
+    return NULL;
+}
+
+// The next character of a segment, unescaped. ~2 is only let through by pointer_check where patterns are allowed.
+static char take_char(const struct segment *segment, size_t *at) {
+    char c = segment->text[(*at)++];
+    if (c != '~' || *at == segment->len)
+        return c;
+    char code = segment->text[(*at)++];
+    return code == '1' ? '/' : code == '2' ? '*' : '~';
+}
+
+static bool matches_key(const struct segment *segment, const char *key) {
+    size_t at = 0;
+    while (at < segment->len)
+        if (*key == '\0' || take_char(segment, &at) != *key++)
+            return false;
+    return *key == '\0';
+}
+
+// NULL when out of memory.
+static char *unescape(const struct segment *segment) {
+    char *key = malloc(segment->len + 1);
+    if (!key)
+        return NULL;
+    size_t len = 0;
+    for (size_t at = 0; at < segment->len;)
+        key[len++] = take_char(segment, &at);
+    key[len] = '\0';
+    return key;
+}
+
+// RFC 6901 section 4: no leading zeros, no sign.
+static bool read_index(const struct segment *segment, size_t *index) {
+    if (segment->len == 0 || segment->len > 9 || (segment->len > 1 && segment->text[0] == '0'))
+        return false;
+    *index = 0;
+    for (size_t i = 0; i < segment->len; i++) {
+        if (segment->text[i] < '0' || segment->text[i] > '9')
+            return false;
+        *index = *index * 10 + (size_t)(segment->text[i] - '0');
+    }
+    return true;
+}
+
+static struct json *child_at(const struct json *value, const struct segment *segment) {
+    size_t index;
+    if (json_is(value, JSON_ARRAY))
+        return read_index(segment, &index) ? json_at(value, index) : NULL;
+    if (!json_is(value, JSON_OBJECT))
+        return NULL;
+    struct json *member = json_first(value);
+    while (member && !matches_key(segment, json_key(member)))
+        member = json_next(member);
+    return member;
+}
+
+static struct json *unconst(const struct json *value) {
+    return (struct json *)(uintptr_t)value;
+}
+
+struct json *pointer_find(const struct json *root, const char *pointer) {
+    if (pointer[0] != '\0' && pointer[0] != '/')
+        return NULL;
+    const struct json *value = root;
+    while (value && *pointer) {
+        struct segment segment = take_segment(&pointer);
+        value = child_at(value, &segment);
+    }
+    return unconst(value);
+}
+
+// The container of the last segment, or NULL; objects that are missing on the way are made if `make`.
+static struct json *find_parent(struct json *root, const char *pointer, struct segment *last, bool make) {
+    if (pointer[0] != '/')
+        return NULL;
+    struct json *value = root;
+    for (;;) {
+        *last = take_segment(&pointer);
+        if (!*pointer)
+            return value;
+        struct json *child = child_at(value, last);
+        if (!child && make && json_is(value, JSON_OBJECT)) {
+            AUTO_TEXT key = unescape(last);
+            child = key ? json_new_object() : NULL;
+            if (!child || !json_set(value, key, child))
+                return NULL;
+        }
+        if (!child)
+            return NULL;
+        value = child;
+    }
+}
+
+bool pointer_set(struct json *root, const char *pointer, struct json *value) {
+    struct segment last;
+    struct json *parent = value ? find_parent(root, pointer, &last, true) : NULL;
+    if (json_is(parent, JSON_OBJECT)) {
+        AUTO_TEXT key = unescape(&last);
+        return json_set(parent, key, value);
+    }
+    if (json_is(parent, JSON_ARRAY)) {
+        if (is_dash(&last))
+            return json_append(parent, value);
+        return json_replace(parent, child_at(parent, &last), value);
+    }
+    json_free(value);
+    return false;
+}
+
+bool pointer_remove(struct json *root, const char *pointer) {
+    struct segment last;
+    struct json *parent = find_parent(root, pointer, &last, false);
+    struct json *child = parent ? child_at(parent, &last) : NULL;
+    if (!child)
+        return false;
+    json_remove_child(parent, child);
+    return true;
+}
+
+bool pointer_append(struct buffer *out, const char *key) {
+    buffer_char(out, '/');
+    for (; *key; key++) {
+        if (*key == '~')
+            buffer_append(out, "~0", 2);
+        else if (*key == '/')
+            buffer_append(out, "~1", 2);
+        else
+            buffer_char(out, *key);
+    }
+    return !out->failed;
+}
+
+struct walk {
+    bool (*visit)(void *ctx, const char *pointer, struct json *value);
+    void *ctx;
+    struct buffer at; // the concrete pointer of the value at hand
+};
+
+static bool walk_from(struct walk *walk, struct json *value, const char *pattern, size_t depth);
+
+static bool walk_child(struct walk *walk, struct json *child, size_t index, const char *rest, size_t depth) {
+    size_t len = walk->at.len;
+    bool ok = json_key(child) ? pointer_append(&walk->at, json_key(child)) : buffer_printf(&walk->at, "/%zu", index);
+    ok = ok && walk_from(walk, child, rest, depth + 1);
+    if (ok) {
+        walk->at.len = len;
+        walk->at.data[len] = '\0';
+    }
+    return ok;
+}
+
+static bool walk_from(struct walk *walk, struct json *value, const char *pattern, size_t depth) {
+    if (!*pattern)
+        return walk->visit(walk->ctx, walk->at.data, value);
+    struct segment segment = take_segment(&pattern);
+    if (depth >= JSON_MAX_DEPTH)
+        return true; // nothing is as deep
+    if (is_star(&segment)) {
+        size_t index = 0;
+        for (struct json *child = json_first(value); child; child = json_next(child))
+            if (!walk_child(walk, child, index++, pattern, depth))
+                return false;
+        return true;
+    }
+    struct json *child = child_at(value, &segment);
+    size_t index = 0;
+    read_index(&segment, &index);
+    return !child || walk_child(walk, child, index, pattern, depth);
+}
+
+bool pointer_each(const struct json *root, const char *pattern,
+                  bool (*visit)(void *ctx, const char *pointer, struct json *value), void *ctx) {
+    if (!root || (pattern[0] != '\0' && pattern[0] != '/'))
+        return true;
+    struct walk walk = {.visit = visit, .ctx = ctx};
+    buffer_init(&walk.at, SIZE_MAX / 4);
+    bool ok = buffer_append(&walk.at, "", 0) && walk_from(&walk, unconst(root), pattern, 0);
+    buffer_free(&walk.at);
+    return ok;
+}
+
+static size_t remove_from(struct json *value, const char *pattern, size_t depth);
+
+static size_t remove_child(struct json *parent, struct json *child, const char *rest, size_t depth) {
+    if (*rest)
+        return remove_from(child, rest, depth + 1);
+    json_remove_child(parent, child);
+    return 1;
+}
+
+static size_t remove_from(struct json *value, const char *pattern, size_t depth) {
+    struct segment segment = take_segment(&pattern);
+    if (depth >= JSON_MAX_DEPTH)
+        return 0;
+    if (!is_star(&segment)) {
+        struct json *child = child_at(value, &segment);
+        return child ? remove_child(value, child, pattern, depth) : 0;
+    }
+    size_t removed = 0;
+    for (struct json *child = json_first(value); child;) {
+        struct json *next = json_next(child);
+        removed += remove_child(value, child, pattern, depth);
+        child = next;
+    }
+    return removed;
+}
+
+size_t pointer_remove_all(struct json *root, const char *pattern) {
+    return root && pattern[0] == '/' ? remove_from(root, pattern, 0) : 0;
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Printing. cJSON's own printer is not used: it has no bound on depth or size, and twice the time.
+#include "core/json/node.h"
+
+#include <string.h>
+
+static bool print_scalar(const cJSON *node, struct buffer *out) {
+    switch (node_type(node)) {
+    case cJSON_NULL:
+        return buffer_append(out, "null", 4);
+    case cJSON_True:
+        return buffer_append(out, "true", 4);
+    case cJSON_False:
+        return buffer_append(out, "false", 5);
+    case cJSON_Raw:
+        return buffer_text(out, node->valuestring);
+    case cJSON_String:
+        return buffer_json_string(out, node->valuestring, strlen(node->valuestring));
+    default:
+        return false;
+    }
+}
+
+// Opens a container, or prints a scalar; with the key if it is a member.
+static bool print_start(const cJSON *node, bool member, struct buffer *out) {
+    if (member && (!buffer_json_string(out, node->string, strlen(node->string)) || !buffer_char(out, ':')))
+        return false;
+    if (node_type(node) == cJSON_Object)
+        return buffer_char(out, '{');
+    if (node_type(node) == cJSON_Array)
+        return buffer_char(out, '[');
+    return print_scalar(node, out);
+}
+
+bool json_print(const struct json *value, struct buffer *out) {
+    const cJSON *open[JSON_MAX_DEPTH];
+    size_t depth = 0;
+    if (!value)
+        return false;
+    const cJSON *node = node_of_const(value);
+    bool member = false;
+    for (;;) {
+        if (!print_start(node, member, out))
+            return false;
+        if (node_is_container(node)) {
+            if (depth == JSON_MAX_DEPTH)
+                return false;
+            open[depth++] = node;
+            member = node_type(node) == cJSON_Object;
+            if (node->child) {
+                node = node->child;
+                continue;
+            }
+            node = NULL; // an empty one closes at once
+        } else if (depth > 0) {
+            node = node->next;
+        }
+        while (depth > 0 && !node) {
+            const cJSON *closed = open[--depth];
+            buffer_char(out, node_type(closed) == cJSON_Object ? '}' : ']');
+            node = depth > 0 ? closed->next : NULL;
+        }
+        if (depth == 0)
+            return !out->failed;
+        member = node_type(open[depth - 1]) == cJSON_Object;
+        buffer_char(out, ',');
+    }
+}
+
+char *json_text(const struct json *value, size_t *len) {
+    __attribute__((cleanup(buffer_cleanup))) struct buffer out;
+    buffer_init(&out, SIZE_MAX / 4);
+    return json_print(value, &out) ? buffer_take(&out, len) : NULL;
+}

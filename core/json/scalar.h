@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside of core/json only: what a plain YAML scalar is, as sigs.k8s.io/yaml has it (go-yaml v2's resolution of
+// YAML 1.1 types, then JSON).
+#ifndef WHARF_JSON_SCALAR_H
+#define WHARF_JSON_SCALAR_H
+
+#include "core/base/buffer.h"
+
+#include <stddef.h>
+
+enum scalar {
+    SCALAR_STRING,
+    SCALAR_NULL,
+    SCALAR_FALSE,
+    SCALAR_TRUE,
+    SCALAR_INTEGER,
+    SCALAR_FLOAT,
+    SCALAR_NOT_FINITE, // .inf and .nan, which JSON does not have
+    SCALAR_TOO_LARGE   // an integer beyond 64 bits that is not decimal
+};
+
+// For a number, `token` receives it as JSON (exactly: decimal integers of any size stay). Out of memory: token->failed.
+enum scalar scalar_resolve(const char *text, size_t len, struct buffer *token);
+
+#endif

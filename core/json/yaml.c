@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading YAML: streams, documents and errors. The nodes are in yaml_node.c.
+#include "core/json/yaml.h"
+
+#include "core/base/text.h"
+#include "core/json/pointer.h"
+#include "core/json/yaml_reader.h"
+
+#include <string.h>
+
+cJSON *reader_fail_at(struct reader *reader, const yaml_mark_t *mark, enum error_code code, const char *problem) {
+    if (!reader->error)
+        reader->error = error_new(code, "%s:%zu:%zu: %s", reader->name, mark->line + 1, mark->column + 1, problem);
+    return NULL;
+}
+
+cJSON *reader_fail(struct reader *reader, enum error_code code, const char *problem) {
+    return reader_fail_at(reader, &reader->event.start_mark, code, problem);
+}
+
+cJSON *reader_no_memory(struct reader *reader) {
+    if (!reader->error)
+        reader->error = error_no_memory();
+    return NULL;
+}
+
+// libyaml's reader knows only the offset of what it cannot read.
+static yaml_mark_t mark_at(const char *text, size_t offset) {
+    yaml_mark_t mark = {.index = offset};
+    for (size_t i = 0; i < offset; i++) {
+        mark.column = text[i] == '\n' ? 0 : mark.column + 1;
+        mark.line += text[i] == '\n';
+    }
+    return mark;
+}
+
+static void syntax_error(struct reader *reader) {
+    const yaml_parser_t *parser = &reader->parser;
+    const char *problem = parser->problem ? parser->problem : "not YAML";
+    if (parser->error == YAML_MEMORY_ERROR) {
+        reader_no_memory(reader);
+    } else if (parser->error == YAML_READER_ERROR) {
+        yaml_mark_t mark = mark_at(reader->text, parser->problem_offset);
+        reader_fail_at(reader, &mark, ERROR_INVALID, problem);
+    } else {
+        AUTO_TEXT whole =
+            text_format("%s%s%s", problem, parser->context ? " " : "", parser->context ? parser->context : "");
+        reader_fail_at(reader, &parser->problem_mark, ERROR_INVALID, whole ? whole : problem);
+    }
+}
+
+bool reader_next(struct reader *reader) {
+    yaml_event_delete(&reader->event);
+    if (yaml_parser_parse(&reader->parser, &reader->event))
+        return true;
+    memset(&reader->event, 0, sizeof reader->event);
+    syntax_error(reader);
+    return false;
+}
+
+// The event at hand is what follows the stream's start or a document's end. *out is NULL at the end of the stream.
+static bool read_document(struct reader *reader, struct json **out) {
+    *out = NULL;
+    if (!reader_next(reader))
+        return false;
+    if (reader->event.type == YAML_STREAM_END_EVENT)
+        return true;
+    // A document's start, its one node, its end.
+    AUTO_JSON value = reader_next(reader) ? node_json(reader_node(reader, 0)) : NULL;
+    reader_drop_anchors(reader);
+    if (!value || !reader_next(reader))
+        return false;
+    *out = value;
+    value = NULL;
+    return true;
+}
+
+static bool read_one(struct reader *reader, struct json **out) {
+    if (!read_document(reader, out))
+        return false;
+    if (!*out) {
+        *out = json_new_null();
+        return *out || reader_no_memory(reader);
+    }
+    if (!reader_next(reader))
+        return false;
+    if (reader->event.type != YAML_STREAM_END_EVENT)
+        reader_fail(reader, ERROR_INVALID, "a second document begins here; only one is expected");
+    return reader->error == NULL;
+}
+
+static bool read_all(struct reader *reader, struct json **out) {
+    *out = json_new_array();
+    for (struct json *document = NULL; *out;) {
+        if (!read_document(reader, &document))
+            return false;
+        if (!document)
+            return true;
+        node_append(node_of(*out), node_of(document));
+    }
+    return reader_no_memory(reader);
+}
+
+static struct error *read_stream(const char *name, const char *text, size_t len, struct yaml *out,
+                                 bool (*read)(struct reader *, struct json **)) {
+    struct reader reader = {.name = name, .text = text, .kept = json_new_array()};
+    *out = (struct yaml){0};
+    map_init(&reader.anchors, random_system());
+    if (!reader.kept || !yaml_parser_initialize(&reader.parser)) {
+        json_free(reader.kept);
+        return error_no_memory();
+    }
+    yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text, len);
+    bool ok = reader_next(&reader) && read(&reader, &out->value); // first the stream's start
+    yaml_event_delete(&reader.event);
+    yaml_parser_delete(&reader.parser);
+    reader_drop_anchors(&reader);
+    json_free(reader.kept);
+    if (ok)
+        return NULL;
+    yaml_cleanup(out);
+    return reader.error;
+}
+
+struct error *yaml_parse(const char *name, const char *text, size_t len, struct yaml *out) {
+    return read_stream(name, text, len, out, read_one);
+}
+
+struct error *yaml_parse_all(const char *name, const char *text, size_t len, struct yaml *out) {
+    return read_stream(name, text, len, out, read_all);
+}
+
+size_t yaml_line(const struct yaml *yaml, const char *pointer) {
+    const struct json *value = pointer_find(yaml->value, pointer);
+    return value ? (size_t)node_of_const(value)->valueint : 0;
+}
+
+void yaml_cleanup(struct yaml *yaml) {
+    json_free(yaml->value);
+    yaml->value = NULL;
+}

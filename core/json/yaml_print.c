@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writing YAML with libyaml's emitter, which knows what a plain scalar may look like; what it would be read as is
+// decided here.
+#include "core/json/node.h"
+#include "core/json/scalar.h"
+#include "core/json/yaml.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+static bool emit_value(yaml_emitter_t *emitter, const cJSON *node, size_t depth);
+
+static int write_output(void *out, unsigned char *text, size_t len) {
+    return buffer_append(out, text, len) ? 1 : 0;
+}
+
+// Dates, times and base 60 numbers, which other readers of YAML 1.1 do not take as strings.
+static bool looks_like_time(const char *text) {
+    return *text >= '0' && *text <= '9' && text[strspn(text, "0123456789:.-+ TtZz")] == '\0';
+}
+
+static bool reads_as_other(const char *text, size_t len) {
+    __attribute__((cleanup(buffer_cleanup))) struct buffer token;
+    buffer_init(&token, SIZE_MAX / 4);
+    return scalar_resolve(text, len, &token) != SCALAR_STRING || token.failed || looks_like_time(text) ||
+           strcmp(text, "<<") == 0 || strcmp(text, "=") == 0;
+}
+
+// Text with line breaks that a literal block would not give back as they are.
+static bool has_odd_breaks(const char *text) {
+    return text[0] == '\n' || text[0] == ' ' || strchr(text, '\r') || strstr(text, "\xC2\x85") ||
+           strstr(text, "\xE2\x80\xA8") || strstr(text, "\xE2\x80\xA9");
+}
+
+static yaml_scalar_style_t style_of(const char *text, size_t len, bool is_key) {
+    if (memchr(text, '\0', len) || reads_as_other(text, len))
+        return YAML_DOUBLE_QUOTED_SCALAR_STYLE;
+    if (strpbrk(text, "\n\r\xC2\xE2") && has_odd_breaks(text))
+        return YAML_DOUBLE_QUOTED_SCALAR_STYLE;
+    if (strchr(text, '\n'))
+        return is_key ? YAML_DOUBLE_QUOTED_SCALAR_STYLE : YAML_LITERAL_SCALAR_STYLE;
+    return YAML_PLAIN_SCALAR_STYLE; // the emitter quotes it where it must
+}
+
+static bool emit_scalar(yaml_emitter_t *emitter, const char *text, size_t len, yaml_scalar_style_t style) {
+    yaml_event_t event;
+    return len <= INT32_MAX &&
+           yaml_scalar_event_initialize(&event, NULL, NULL, (const yaml_char_t *)text, (int)len, 1, 1, style) &&
+           yaml_emitter_emit(emitter, &event);
+}
+
+static bool emit_string(yaml_emitter_t *emitter, const struct json *value) {
+    size_t len;
+    char *text = json_string_copy(value, &len);
+    bool ok = text && emit_scalar(emitter, text, len, style_of(text, len, false));
+    free(text);
+    return ok;
+}
+
+static bool emit_array(yaml_emitter_t *emitter, const cJSON *node, size_t depth) {
+    yaml_event_t event;
+    yaml_sequence_style_t style = node->child ? YAML_BLOCK_SEQUENCE_STYLE : YAML_FLOW_SEQUENCE_STYLE;
+    if (!yaml_sequence_start_event_initialize(&event, NULL, NULL, 1, style) || !yaml_emitter_emit(emitter, &event))
+        return false;
+    for (const cJSON *item = node->child; item; item = item->next)
+        if (!emit_value(emitter, item, depth + 1))
+            return false;
+    return yaml_sequence_end_event_initialize(&event) && yaml_emitter_emit(emitter, &event);
+}
+
+static bool emit_object(yaml_emitter_t *emitter, const cJSON *node, size_t depth) {
+    yaml_event_t event;
+    yaml_mapping_style_t style = node->child ? YAML_BLOCK_MAPPING_STYLE : YAML_FLOW_MAPPING_STYLE;
+    if (!yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, style) || !yaml_emitter_emit(emitter, &event))
+        return false;
+    for (const cJSON *member = node->child; member; member = member->next) {
+        size_t len = strlen(member->string);
+        if (!emit_scalar(emitter, member->string, len, style_of(member->string, len, true)) ||
+            !emit_value(emitter, member, depth + 1))
+            return false;
+    }
+    return yaml_mapping_end_event_initialize(&event) && yaml_emitter_emit(emitter, &event);
+}
+
+static bool emit_word(yaml_emitter_t *emitter, const char *word) {
+    return emit_scalar(emitter, word, strlen(word), YAML_PLAIN_SCALAR_STYLE);
+}
+
+static bool emit_value(yaml_emitter_t *emitter, const cJSON *node, size_t depth) {
+    const struct json *value = node_json(node);
+    switch (json_type(value)) {
+    case JSON_NULL:
+        return emit_word(emitter, "null");
+    case JSON_BOOL:
+        return emit_word(emitter, json_bool(value, false) ? "true" : "false");
+    case JSON_NUMBER:
+        return emit_word(emitter, json_number_text(value));
+    case JSON_STRING:
+        return emit_string(emitter, value);
+    case JSON_ARRAY:
+        return depth < JSON_MAX_DEPTH && emit_array(emitter, node, depth);
+    case JSON_OBJECT:
+        return depth < JSON_MAX_DEPTH && emit_object(emitter, node, depth);
+    default:
+        return false;
+    }
+}
+
+static bool emit_document(yaml_emitter_t *emitter, const cJSON *node) {
+    yaml_event_t event;
+    return yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING) && yaml_emitter_emit(emitter, &event) &&
+           yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1) && yaml_emitter_emit(emitter, &event) &&
+           emit_value(emitter, node, 0) && yaml_document_end_event_initialize(&event, 1) &&
+           yaml_emitter_emit(emitter, &event) && yaml_stream_end_event_initialize(&event) &&
+           yaml_emitter_emit(emitter, &event);
+}
+
+bool yaml_print(const struct json *value, struct buffer *out) {
+    yaml_emitter_t emitter;
+    if (!value || !yaml_emitter_initialize(&emitter))
+        return false;
+    yaml_emitter_set_output(&emitter, write_output, out);
+    yaml_emitter_set_unicode(&emitter, 1);
+    yaml_emitter_set_width(&emitter, -1);
+    bool ok = emit_document(&emitter, node_of_const(value)) && yaml_emitter_flush(&emitter);
+    yaml_emitter_delete(&emitter);
+    return ok && !out->failed;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside of core/json only: the state of reading a YAML stream, and its parts. Functions that return a node return NULL
+// on failure, and the error is in the reader then.
+#ifndef WHARF_JSON_YAML_READER_H
+#define WHARF_JSON_YAML_READER_H
+
+#include "core/base/map.h"
+#include "core/json/node.h"
+
+#include <yaml.h>
+
+struct anchor {
+    char *name;
+    const cJSON *node; // NULL while the node is being read
+};
+
+struct reader {
+    yaml_parser_t parser;
+    yaml_event_t event; // the one at hand
+    const char *name;
+    const char *text;
+    struct map anchors; // of the document at hand, by name
+    struct json *kept;  // nodes that are in no document but may be anchored: keys, and what was merged
+    size_t expanded_values, expanded_bytes;
+    struct error *error;
+};
+
+// Line and column from 1. Only the first failure is kept. Always NULL.
+cJSON *reader_fail_at(struct reader *reader, const yaml_mark_t *mark, enum error_code code, const char *problem);
+
+// The same, at the event at hand.
+cJSON *reader_fail(struct reader *reader, enum error_code code, const char *problem);
+
+cJSON *reader_no_memory(struct reader *reader);
+
+// Moves on to the next event.
+bool reader_next(struct reader *reader);
+
+// The node that begins with the event at hand, inside of `depth` containers. Ends at the node's last event.
+cJSON *reader_node(struct reader *reader, size_t depth);
+
+// Remembers the anchor of the event at hand; *out is NULL if it has none. The caller fills in the node when it is
+// complete.
+bool reader_open_anchor(struct reader *reader, struct anchor **out);
+
+// A copy of what the alias at hand stands for.
+cJSON *reader_alias(struct reader *reader, size_t depth);
+
+// At the end of a document.
+void reader_drop_anchors(struct reader *reader);
+
+#endif

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kube/client.h"
+
+#include "core/base/log.h"
+#include "core/base/map.h"
+#include "core/base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_IN_FLIGHT 32
+#define MAX_BODY ((size_t)16 << 20)
+// The server gives a request 60 s at most, a write 34 s (apiserver requestTimeoutUpperBound).
+#define TIMEOUT_NS (40 * CLOCK_SECOND)
+#define MAX_WARNINGS 64
+#define NO_MEMORY_WAIT_NS (100 * CLOCK_MS)
+#define FIELD_MANAGER "?fieldManager=wharf"
+
+struct entry {
+    struct entry *previous, *next;
+    struct client *client;
+    uint64_t id, exchange;
+    char key[24]; // the id, for the map
+    enum verb verb;
+    bool resent;
+    char *path, *body;
+    size_t body_len;
+    response_handler handler;
+    void *ctx;
+    struct line *line; // where it is
+};
+
+struct line {
+    struct entry *first, *last;
+};
+
+struct client {
+    char *cluster;
+    struct transport *transport;
+    double qps, burst, tokens;
+    int64_t refilled_ns;
+    size_t max_in_flight, in_flight;
+    struct line exempt, limited, sent;
+    struct map entries; // by id
+    uint64_t last_id;
+    char *warnings[MAX_WARNINGS]; // logged before
+    size_t warning_count;
+};
+
+static void line_put(struct line *line, struct entry *entry, bool in_front) {
+    entry->line = line;
+    entry->previous = in_front ? NULL : line->last;
+    entry->next = in_front ? line->first : NULL;
+    *(entry->previous != NULL ? &entry->previous->next : &line->first) = entry;
+    *(entry->next != NULL ? &entry->next->previous : &line->last) = entry;
+}
+
+static void line_take(struct entry *entry) {
+    struct line *line = entry->line;
+    *(entry->previous != NULL ? &entry->previous->next : &line->first) = entry->next;
+    *(entry->next != NULL ? &entry->next->previous : &line->last) = entry->previous;
+    entry->line = NULL;
+}
+
+static void entry_free(struct entry *entry) {
+    if (entry != NULL) {
+        free(entry->path);
+        free(entry->body);
+        free(entry);
+    }
+}
+
+static void entry_cleanup(struct entry **entry) {
+    entry_free(*entry);
+}
+
+// Out of its line and out of the map; no more to be cancelled.
+static void entry_forget(struct entry *entry) {
+    line_take(entry);
+    map_remove(&entry->client->entries, entry->key);
+}
+
+struct error *client_new(const struct client_options *options, struct moment now, struct client **out) {
+    struct client *client = calloc(1, sizeof(*client));
+    char *cluster = strdup(options->cluster);
+    if (client == NULL || cluster == NULL) {
+        free(client);
+        free(cluster);
+        return error_no_memory();
+    }
+    client->cluster = cluster;
+    client->transport = options->transport;
+    client->qps = options->qps;
+    client->burst = options->burst < 1 ? 1 : options->burst;
+    client->tokens = client->burst;
+    client->refilled_ns = now.mono_ns;
+    client->max_in_flight = options->max_in_flight > 0 ? options->max_in_flight : MAX_IN_FLIGHT;
+    map_init(&client->entries, 0); // its keys are our own
+    *out = client;
+    return NULL;
+}
+
+static void line_free(struct line *line) {
+    while (line->first != NULL) {
+        struct entry *entry = line->first;
+        line_take(entry);
+        entry_free(entry);
+    }
+}
+
+void client_free(struct client *client) {
+    if (client == NULL) {
+        return;
+    }
+    for (struct entry *entry = client->sent.first; entry != NULL; entry = entry->next) {
+        client->transport->ops->cancel(client->transport, entry->exchange);
+    }
+    line_free(&client->exempt);
+    line_free(&client->limited);
+    line_free(&client->sent);
+    map_free(&client->entries);
+    for (size_t i = 0; i < client->warning_count; i++) {
+        free(client->warnings[i]);
+    }
+    free(client->cluster);
+    free(client);
+}
+
+// A whole path from elsewhere: nothing that could end the request line.
+static struct error *raw_path(const char *path, struct buffer *out) {
+    if (path == NULL || path[0] != '/') {
+        return error_new(ERROR_INVALID, "\"%s\" is no path of a request", path != NULL ? path : "");
+    }
+    for (const char *c = path; *c != '\0'; c++) {
+        if ((unsigned char)*c <= ' ' || (unsigned char)*c >= 0x7f) {
+            return error_new(ERROR_INVALID, "a request path with the byte 0x%02x", (unsigned char)*c);
+        }
+    }
+    return buffer_text(out, path) ? NULL : error_no_memory();
+}
+
+static struct error *request_path(const struct request *request, struct buffer *out) {
+    if (request->verb == VERB_RAW_GET) {
+        return raw_path(request->name, out);
+    }
+    const struct resource *resource = &request->resource;
+    if (!resource->cluster_scoped && (request->namespace_ == NULL || request->namespace_[0] == '\0')) {
+        return error_new(ERROR_INVALID, "a request for %s without a namespace", resource->plural);
+    }
+    if (request->verb != VERB_CREATE && request->name == NULL) {
+        return error_new(ERROR_INVALID, "a request for one of %s without its name", resource->plural);
+    }
+    struct error *error =
+        resource_path(resource, request->namespace_, request->verb == VERB_CREATE ? NULL : request->name,
+                      request->verb == VERB_STATUS_PATCH ? "status" : NULL, out);
+    if (error != NULL || request->verb == VERB_GET || request->verb == VERB_DELETE) {
+        return error;
+    }
+    return buffer_text(out, FIELD_MANAGER) ? NULL : error_no_memory();
+}
+
+static struct error *entry_fill(struct entry *entry, const struct request *request) {
+    __attribute__((cleanup(buffer_cleanup))) struct buffer path;
+    buffer_init(&path, 8192);
+    struct error *error = request_path(request, &path);
+    if (error != NULL) {
+        return error;
+    }
+    entry->path = buffer_take(&path, NULL);
+    if (entry->path == NULL) {
+        return error_no_memory();
+    }
+    if (request->body != NULL) {
+        entry->body = malloc(request->body_len + 1);
+        if (entry->body == NULL) {
+            return error_no_memory();
+        }
+        memcpy(entry->body, request->body, request->body_len);
+        entry->body[request->body_len] = '\0';
+        entry->body_len = request->body_len;
+    }
+    return NULL;
+}
+
+static void entry_key(uint64_t id, char key[24]) {
+    size_t i = 0;
+    for (; id > 0; id /= 16) {
+        key[i++] = "0123456789abcdef"[id % 16];
+    }
+    key[i] = '\0';
+}
+
+struct error *client_submit(struct client *client, const struct request *request, response_handler handler, void *ctx,
+                            uint64_t *id) {
+    __attribute__((cleanup(entry_cleanup))) struct entry *entry = calloc(1, sizeof(*entry));
+    if (entry == NULL) {
+        return error_no_memory();
+    }
+    struct error *error = entry_fill(entry, request);
+    if (error != NULL) {
+        return error;
+    }
+    entry->client = client;
+    entry->verb = request->verb;
+    entry->handler = handler;
+    entry->ctx = ctx;
+    entry->id = client->last_id + 1;
+    entry_key(entry->id, entry->key);
+    if (!map_put(&client->entries, entry->key, entry)) {
+        return error_no_memory();
+    }
+    client->last_id = entry->id;
+    line_put(request->exempt || client->qps <= 0 ? &client->exempt : &client->limited, entry, false);
+    if (id != NULL) {
+        *id = entry->id;
+    }
+    entry = NULL;
+    return NULL;
+}
+
+void client_cancel(struct client *client, uint64_t id) {
+    char key[24];
+    entry_key(id, key);
+    struct entry *entry = map_get(&client->entries, key);
+    if (entry == NULL) {
+        return;
+    }
+    if (entry->line == &client->sent) {
+        client->transport->ops->cancel(client->transport, entry->exchange);
+        client->in_flight--;
+    }
+    entry_forget(entry);
+    entry_free(entry);
+}
+
+// A server repeats a warning with every request; people need it once.
+static void log_warning(struct client *client, const char *warning) {
+    if (warning == NULL || client->warning_count == MAX_WARNINGS) {
+        return;
+    }
+    char text[512];
+    text_copy(text, sizeof(text), warning);
+    for (size_t i = 0; i < client->warning_count; i++) {
+        if (strcmp(client->warnings[i], text) == 0) {
+            return;
+        }
+    }
+    client->warnings[client->warning_count] = strdup(text);
+    if (client->warnings[client->warning_count] != NULL) {
+        client->warning_count++;
+    }
+    log_fields(LOG_WARN, "the API server warns", {"cluster", client->cluster}, {"warning", text});
+}
+
+// Takes `entry`, which is out of all lines.
+static void answer(struct entry *entry, const struct http_result *result) {
+    struct response response;
+    response_read(&response, result, entry->verb);
+    entry->handler(entry->ctx, &response);
+    response_clear(&response);
+    entry_free(entry);
+}
+
+static void exchange_done(void *ctx, const struct http_result *result) {
+    struct entry *entry = ctx;
+    struct client *client = entry->client;
+    client->in_flight--;
+    log_warning(client, result->warning);
+    if (result->outcome == HTTP_ANSWERED && result->status == 401 && !entry->resent &&
+        client->transport->ops->refresh(client->transport)) {
+        entry->resent = true;
+        line_take(entry);
+        line_put(&client->exempt, entry, true); // it has paid for its token
+        return;
+    }
+    entry_forget(entry);
+    answer(entry, result);
+}
+
+static void describe(const struct entry *entry, struct http_request *out) {
+    static const struct {
+        enum http_method method;
+        const char *content_type;
+    } verbs[] = {
+        [VERB_GET] = {HTTP_GET, NULL},
+        [VERB_CREATE] = {HTTP_POST, "application/json"},
+        [VERB_MERGE_PATCH] = {HTTP_PATCH, "application/merge-patch+json"},
+        [VERB_STATUS_PATCH] = {HTTP_PATCH, "application/merge-patch+json"},
+        [VERB_DELETE] = {HTTP_DELETE, "application/json"},
+        [VERB_RAW_GET] = {HTTP_GET, NULL},
+    };
+    *out = (struct http_request){.method = verbs[entry->verb].method,
+                                 .path = entry->path,
+                                 .content_type = entry->body != NULL ? verbs[entry->verb].content_type : NULL,
+                                 .accept = "application/json",
+                                 .body = entry->body,
+                                 .body_len = entry->body_len,
+                                 .max_body = MAX_BODY,
+                                 .timeout_ns = TIMEOUT_NS};
+}
+
+// False when out of memory: answered then.
+static bool entry_send(struct client *client, struct entry *entry) {
+    struct http_request request;
+    describe(entry, &request);
+    struct http_handler handler = {.done = exchange_done, .ctx = entry};
+    line_take(entry);
+    line_put(&client->sent, entry, false);
+    entry->exchange = client->transport->ops->submit(client->transport, &request, &handler);
+    if (entry->exchange != 0) {
+        client->in_flight++;
+        return true;
+    }
+    struct http_result none = {
+        .outcome = HTTP_REFUSED, .body = "", .content_type = "", .retry_after_ns = -1, .problem = "out of memory"};
+    entry_forget(entry);
+    answer(entry, &none);
+    return false;
+}
+
+static void refill(struct client *client, int64_t now_ns) {
+    if (client->qps <= 0 || now_ns <= client->refilled_ns) {
+        return;
+    }
+    client->tokens += (double)(now_ns - client->refilled_ns) * client->qps / (double)CLOCK_SECOND;
+    client->tokens = client->tokens > client->burst ? client->burst : client->tokens;
+    client->refilled_ns = now_ns;
+}
+
+// The one whose turn it is, or NULL; then *next_ns is when there may be one.
+static struct entry *next_entry(struct client *client, int64_t now_ns, int64_t *next_ns) {
+    *next_ns = CLOCK_NEVER; // an answer or a new request changes it
+    if (client->in_flight >= client->max_in_flight) {
+        return NULL;
+    }
+    if (client->exempt.first != NULL || client->limited.first == NULL) {
+        return client->exempt.first;
+    }
+    if (client->tokens >= 1) {
+        client->tokens -= 1;
+        return client->limited.first;
+    }
+    double wait = (1 - client->tokens) / client->qps * (double)CLOCK_SECOND;
+    *next_ns = now_ns + (wait < (double)CLOCK_MINUTE ? (int64_t)wait + 1 : CLOCK_MINUTE);
+    return NULL;
+}
+
+int64_t client_tick(struct client *client, struct moment now) {
+    int64_t next_ns = CLOCK_NEVER;
+    refill(client, now.mono_ns);
+    struct entry *entry = next_entry(client, now.mono_ns, &next_ns);
+    while (entry != NULL) {
+        if (!entry_send(client, entry)) {
+            return now.mono_ns + NO_MEMORY_WAIT_NS;
+        }
+        entry = next_entry(client, now.mono_ns, &next_ns);
+    }
+    return next_ns;
+}
+
+size_t client_pending(const struct client *client) {
+    return client->entries.count;
+}
+
+struct transport *client_transport(struct client *client) {
+    return client->transport;
+}

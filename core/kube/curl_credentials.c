@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kube/curl_credentials.h"
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/text.h"
+#include "core/kube/certs.h"
+
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+// As client-go: a token is good for a minute, less ten seconds of leeway (transport/token_source.go).
+#define TOKEN_AGE (50 * CLOCK_SECOND)
+#define TOKEN_RETRY (10 * CLOCK_SECOND)
+#define FILES_AGE CLOCK_MINUTE
+#define PEM_MAX ((size_t)4 * 1024 * 1024)
+
+static void free_secret(char *text) {
+    if (text)
+        explicit_bzero(text, strlen(text));
+    free(text);
+}
+
+void material_release(struct material *material) {
+    if (!material || --material->users > 0)
+        return;
+    free(material->ca);
+    free(material->cert);
+    free_secret(material->key);
+    free(material);
+}
+
+static void material_cleanup(struct material **material) {
+    material_release(*material);
+}
+
+static bool copy_text(const char *text, char **out) {
+    *out = text ? strdup(text) : NULL;
+    return !text || *out;
+}
+
+static struct material *material_new(const char *ca, const char *cert, const char *key) {
+    struct material *made = calloc(1, sizeof *made);
+    if (!made)
+        return NULL;
+    made->users = 1;
+    if (copy_text(ca, &made->ca) && copy_text(cert, &made->cert) && copy_text(key, &made->key))
+        return made;
+    material_release(made);
+    return NULL;
+}
+
+static void warn(const struct credentials *credentials, const char *message, const char *why) {
+    log_fields(LOG_WARN, message, {"endpoint", credentials->endpoint->description}, {"error", why});
+}
+
+static const char *file_of(const struct endpoint *endpoint, size_t which) {
+    const char *const files[CREDENTIAL_FILES] = {endpoint->ca_file, endpoint->client_cert_file,
+                                                 endpoint->client_key_file};
+    return files[which];
+}
+
+static bool has_files(const struct credentials *credentials) {
+    for (size_t i = 0; i < CREDENTIAL_FILES; i++)
+        if (credentials->secure && file_of(credentials->endpoint, i))
+            return true;
+    return false;
+}
+
+// RFC 7617 section 2.
+static char *basic_header(const struct endpoint *endpoint) {
+    AUTO_TEXT pair = text_format("%s:%s", endpoint->username, endpoint->password ? endpoint->password : "");
+    if (!pair)
+        return NULL;
+    size_t len = strlen(pair);
+    AUTO_TEXT encoded = malloc(4 * ((len + 2) / 3) + 1);
+    if (!encoded || len > INT32_MAX / 2)
+        return NULL;
+    EVP_EncodeBlock((unsigned char *)encoded, (const unsigned char *)pair, (int)len);
+    return text_format("Authorization: Basic %s", encoded);
+}
+
+// Puts the header that the endpoint's credentials make in *header, NULL for none.
+static struct error *make_header(const struct endpoint *endpoint, char **header) {
+    *header = NULL;
+    AUTO_TEXT token = NULL;
+    struct error *error = endpoint_token(endpoint, &token);
+    if (error)
+        return error;
+    if (token)
+        *header = text_format("Authorization: Bearer %s", token);
+    else if (endpoint->username)
+        *header = basic_header(endpoint);
+    if (!*header && (token || endpoint->username))
+        return error_no_memory();
+    return NULL;
+}
+
+static void update_token(struct credentials *credentials, int64_t now_ns) {
+    char *header = NULL;
+    struct error *error = make_header(credentials->endpoint, &header);
+    bool from_file = credentials->endpoint->token_file != NULL;
+    credentials->token_due_ns = from_file ? now_ns + (error ? TOKEN_RETRY : TOKEN_AGE) : CLOCK_NEVER;
+    if (error) {
+        if (credentials->authorization)
+            warn(credentials, "the bearer token cannot be read again; the old one stays in use", error_text(error));
+        error_free(credentials->problem);
+        credentials->problem = credentials->authorization ? NULL : error;
+        if (credentials->authorization)
+            error_free(error);
+        return;
+    }
+    error_free(credentials->problem);
+    credentials->problem = NULL;
+    free_secret(credentials->authorization);
+    credentials->authorization = header;
+}
+
+struct error *credentials_open(struct credentials *credentials, const struct endpoint *endpoint, bool secure,
+                               int64_t now_ns) {
+    *credentials = (struct credentials){.endpoint = endpoint, .secure = secure, .token_due_ns = CLOCK_NEVER};
+    credentials->material = secure ? material_new(endpoint->insecure ? NULL : endpoint->ca_pem,
+                                                  endpoint->client_cert_pem, endpoint->client_key_pem)
+                                   : material_new(NULL, NULL, NULL);
+    if (!credentials->material)
+        return error_no_memory();
+    credentials->files_due_ns = has_files(credentials) ? now_ns + FILES_AGE : CLOCK_NEVER;
+    if (secure)
+        update_token(credentials, now_ns);
+    return NULL;
+}
+
+void credentials_close(struct credentials *credentials) {
+    material_release(credentials->material);
+    free_secret(credentials->authorization);
+    error_free(credentials->problem);
+    *credentials = (struct credentials){0};
+}
+
+bool credentials_expire(struct credentials *credentials) {
+    bool token = credentials->token_due_ns != CLOCK_NEVER;
+    bool files = credentials->files_due_ns != CLOCK_NEVER;
+    if (token)
+        credentials->token_due_ns = 0;
+    if (files) {
+        credentials->files_due_ns = 0;
+        memset(credentials->stamps, 0, sizeof credentials->stamps);
+    }
+    return token || files;
+}
+
+static bool stamp_of(const char *path, struct file_stamp *out) {
+    struct stat status;
+    *out = (struct file_stamp){0};
+    if (stat(path, &status) != 0)
+        return false;
+    *out = (struct file_stamp){.seconds = status.st_mtim.tv_sec,
+                               .nanoseconds = status.st_mtim.tv_nsec,
+                               .changed_seconds = status.st_ctim.tv_sec,
+                               .changed_nanoseconds = status.st_ctim.tv_nsec,
+                               .inode = status.st_ino,
+                               .size = (uint64_t)status.st_size};
+    return true;
+}
+
+// The content of a file in place of *text.
+static struct error *read_pem(const char *path, char **text) {
+    __attribute__((cleanup(buffer_cleanup))) struct buffer buffer;
+    buffer_init(&buffer, PEM_MAX);
+    struct error *error = text_read_file(path, PEM_MAX, &buffer);
+    if (error)
+        return error;
+    char *content = buffer_take(&buffer, NULL);
+    if (!content)
+        return error_no_memory();
+    free_secret(*text);
+    *text = content;
+    return NULL;
+}
+
+static struct error *read_files(const struct credentials *credentials, struct material *material) {
+    char **const texts[CREDENTIAL_FILES] = {&material->ca, &material->cert, &material->key};
+    for (size_t i = 0; i < CREDENTIAL_FILES; i++) {
+        const char *path = file_of(credentials->endpoint, i);
+        struct error *error = path ? read_pem(path, texts[i]) : NULL;
+        if (error)
+            return error;
+    }
+    struct error *error = material->ca ? error_wrap(certs_check_certificates(material->ca), "%s",
+                                                    credentials->endpoint->ca_file ? credentials->endpoint->ca_file
+                                                                                   : "certificate authority")
+                                       : NULL;
+    if (!error && material->cert && material->key)
+        error = certs_check_pair(material->cert, material->key);
+    return error;
+}
+
+// Files that are being replaced one by one may not belong together for a moment: they are taken when they do.
+static bool update_files(struct credentials *credentials) {
+    struct file_stamp stamps[CREDENTIAL_FILES] = {0};
+    for (size_t i = 0; i < CREDENTIAL_FILES; i++) {
+        const char *path = file_of(credentials->endpoint, i);
+        if (path)
+            (void)stamp_of(path, &stamps[i]); // a file that is gone: reading it says so
+    }
+    if (memcmp(stamps, credentials->stamps, sizeof stamps) == 0)
+        return false;
+    const struct material *old = credentials->material;
+    __attribute__((cleanup(material_cleanup))) struct material *fresh = material_new(old->ca, old->cert, old->key);
+    struct error *error = fresh ? read_files(credentials, fresh) : error_no_memory();
+    if (error) {
+        warn(credentials, "certificates cannot be read again; the old ones stay in use", error_text(error));
+        error_free(error);
+        return false;
+    }
+    memcpy(credentials->stamps, stamps, sizeof stamps);
+    bool identity = !text_equal(old->cert, fresh->cert) || !text_equal(old->key, fresh->key);
+    if (!identity && text_equal(old->ca, fresh->ca))
+        return false;
+    struct material *taken = fresh;
+    fresh = credentials->material;
+    credentials->material = taken;
+    return identity;
+}
+
+bool credentials_update(struct credentials *credentials, int64_t now_ns) {
+    if (now_ns >= credentials->token_due_ns)
+        update_token(credentials, now_ns);
+    if (now_ns < credentials->files_due_ns)
+        return false;
+    credentials->files_due_ns = now_ns + FILES_AGE;
+    return update_files(credentials);
+}

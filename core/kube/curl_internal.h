@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of the curl transport share: curl_transport.c (submit, cancel, poll), curl_events.c (sockets and
+// epoll), curl_options.c (how requests are made), curl_response.c (what comes back).
+#ifndef WHARF_KUBE_CURL_INTERNAL_H
+#define WHARF_KUBE_CURL_INTERNAL_H
+
+#include "core/base/buffer.h"
+#include "core/base/heap.h"
+#include "core/kube/curl_credentials.h"
+#include "core/kube/server_url.h"
+#include "core/kube/transport.h"
+
+#include <curl/curl.h>
+
+struct curl_transport;
+
+// A multi handle with its connections. Another one takes over when the connections of the first must not be used any
+// more; the first then lives until its last exchange ended.
+struct pool {
+    CURLM *multi;
+    struct curl_transport *transport;
+    size_t active; // exchanges that were added
+    bool failed;   // the multi handle cannot be used any more
+};
+
+// One request and its response. Exchanges are used again, with their easy handle.
+struct exchange {
+    struct curl_transport *transport;
+    struct exchange *next; // in a queue, or in the list of idle ones
+    struct pool *pool;     // NULL: not added to any
+    CURL *easy;
+    struct material *material; // that `easy` was set up with
+    uint64_t id;               // 0: idle or cancelled
+    struct http_handler handler;
+    enum http_method method;
+    bool stream;
+    size_t max_body;
+    int64_t timeout_ns, stall_ns;
+    char *path, *accept, *content_type, *body; // in one allocation, which begins at `path`
+    size_t body_len;
+    struct curl_slist *headers;
+    struct timer stall;
+    int64_t last_byte_ns;
+    bool sent;      // the request may have left
+    bool opened;    // the headers of a stream are complete
+    bool too_large; // the body was over max_body
+    bool no_memory; // while collecting the body
+    bool stopped;   // the handler did not want more
+    int status;
+    struct buffer received;
+    char detail[CURL_ERROR_SIZE];
+};
+
+// What is known of a file descriptor that libcurl uses. Sockets of connections stay registered with epoll while no
+// request uses them, which saves two system calls a request; other descriptors may be closed without notice and are
+// taken out at once.
+struct watched {
+    struct pool *pool;
+    unsigned char wanted;     // CURL_POLL_*; CURL_POLL_NONE: nothing
+    unsigned char registered; // what epoll was told
+    bool connection;
+};
+
+struct exchange_queue {
+    struct exchange *first, *last;
+};
+
+struct curl_transport {
+    struct transport base;
+    struct server_url url;
+    char *base_url;   // what paths are appended to
+    char *host;       // "Host: ..." where it differs from base_url's; NULL: it does not
+    char *proxy;      // "" for none
+    char *user_agent;
+    struct curl_slist *connect_to;
+    struct credentials credentials;
+    struct pool *pool, *retired;         // `retired` may be NULL
+    struct exchange **slots;             // by the lower half of an id
+    size_t n_slots;
+    uint32_t generation;                 // upper half of the next id
+    struct exchange_queue waiting;       // submitted, not added
+    struct exchange_queue cancelled;     // to be taken out of their pool
+    struct exchange *idle;
+    size_t n_idle;
+    struct heap stalls;
+    struct watched *watched; // by file descriptor
+    size_t n_watched;
+    int epoll_fd, wake_fd;
+    int64_t now_ns; // monotonic, of this poll
+    bool called;    // a handler ran in this poll
+};
+
+// curl_options.c. False when out of memory or when this libcurl knows an option not.
+bool exchange_set_up(struct exchange *exchange);   // once for an easy handle
+bool exchange_prepare(struct exchange *exchange);  // for the request at hand, with the credentials of now
+bool pool_set_up(struct pool *pool);
+
+// curl_events.c
+bool events_open(struct curl_transport *transport);
+void events_close(struct curl_transport *transport);
+void events_wait(struct curl_transport *transport, int64_t wait_ns); // and run what became ready
+int events_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *pool, void *unused); // CURLMOPT_SOCKETFUNCTION
+int events_socket_made(void *transport, curl_socket_t fd, curlsocktype purpose);            // CURLOPT_SOCKOPTFUNCTION
+int events_socket_close(void *transport, curl_socket_t fd);                                 // CURLOPT_CLOSESOCKETFUNCTION
+
+// curl_response.c: callbacks of libcurl, and the end of an exchange: tells its handler.
+size_t response_on_header(char *bytes, size_t size, size_t count, void *exchange);
+size_t response_on_body(char *bytes, size_t size, size_t count, void *exchange);
+void response_deliver(struct exchange *exchange, CURLcode code);
+void response_fail(struct exchange *exchange, const char *problem, bool stalled);
+
+#endif

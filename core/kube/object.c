@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kube/object.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
+
+static const struct json *metadata_of(const struct json *value) {
+    return json_get(value, "metadata");
+}
+
+static const char *metadata_text(const struct json *value, const char *key) {
+    return json_string_or(json_get(metadata_of(value), key), "");
+}
+
+static struct error *missing(const struct json *value, const char *field) {
+    const char *name = object_name(value);
+    if (name[0] == '\0') {
+        return error_new(ERROR_INVALID, "an object without %s", field);
+    }
+    return error_new(ERROR_INVALID, "object %s/%s has no %s", object_namespace(value), name, field);
+}
+
+static struct error *check(const struct json *value) {
+    if (!json_is(value, JSON_OBJECT)) {
+        return error_new(ERROR_INVALID, "not a JSON object");
+    }
+    if (!json_is(metadata_of(value), JSON_OBJECT)) {
+        return missing(value, "metadata");
+    }
+    static const char *const required[] = {"name", "uid", "resourceVersion"};
+    for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++) {
+        if (metadata_text(value, required[i])[0] == '\0') {
+            return missing(value, required[i]);
+        }
+    }
+    return NULL;
+}
+
+static bool fill_in(struct json *value, const char *key, const char *text) {
+    if (text == NULL || json_string_or(json_get(value, key), "")[0] != '\0') {
+        return true;
+    }
+    return json_set(value, key, json_new_string(text));
+}
+
+static void strip(struct json *value) {
+    struct json *metadata = json_get(value, "metadata");
+    json_remove(metadata, "managedFields");
+    struct json *annotations = json_get(metadata, "annotations");
+    if (json_remove(annotations, LAST_APPLIED) && json_size(annotations) == 0) {
+        json_remove(metadata, "annotations");
+    }
+}
+
+struct error *object_new(struct json *value, const char *api_version, const char *kind, struct object **out) {
+    AUTO_JSON taken = value;
+    struct error *error = check(taken);
+    if (error != NULL) {
+        return error;
+    }
+    strip(taken);
+    struct object *object = calloc(1, sizeof(*object));
+    if (object == NULL || !fill_in(taken, "apiVersion", api_version) || !fill_in(taken, "kind", kind)) {
+        free(object);
+        return error_no_memory();
+    }
+    object->text = json_text(taken, &object->len);
+    if (object->text == NULL) {
+        free(object);
+        return error_no_memory();
+    }
+    char *exact = realloc(object->text, object->len + 1); // many are kept for long
+    object->text = exact != NULL ? exact : object->text;
+    object->value = taken;
+    taken = NULL;
+    *out = object;
+    return NULL;
+}
+
+void object_free(struct object *object) {
+    if (object == NULL) {
+        return;
+    }
+    json_free(object->value);
+    free(object->text);
+    free(object);
+}
+
+const char *object_name(const struct json *value) {
+    return metadata_text(value, "name");
+}
+
+const char *object_namespace(const struct json *value) {
+    return metadata_text(value, "namespace");
+}
+
+const char *object_uid(const struct json *value) {
+    return metadata_text(value, "uid");
+}
+
+const char *object_version(const struct json *value) {
+    return metadata_text(value, "resourceVersion");
+}
+
+int64_t object_generation(const struct json *value) {
+    return json_int64(json_get(metadata_of(value), "generation"), 0);
+}
+
+const char *object_label(const struct json *value, const char *key) {
+    return json_string(json_get(json_get(metadata_of(value), "labels"), key));
+}
+
+const char *object_annotation(const struct json *value, const char *key) {
+    return json_string(json_get(json_get(metadata_of(value), "annotations"), key));
+}
+
+// Presence counts, not the time: it may lie in the future (metav1.ObjectMeta.deletionTimestamp). Old servers write
+// null for none.
+bool object_is_being_deleted(const struct json *value) {
+    return json_is(json_get(metadata_of(value), "deletionTimestamp"), JSON_STRING);
+}
+
+const struct json *object_controller(const struct json *value) {
+    const struct json *owners = json_get(metadata_of(value), "ownerReferences");
+    if (!json_is(owners, JSON_ARRAY)) {
+        return NULL;
+    }
+    for (const struct json *owner = json_first(owners); owner != NULL; owner = json_next(owner)) {
+        if (json_bool(json_get(owner, "controller"), false)) {
+            return owner;
+        }
+    }
+    return NULL;
+}
+
+// What apimachinery's resourceversion takes for a version: decimal digits that do not begin with 0.
+static bool is_decimal(const char *version) {
+    return version[0] >= '1' && version[0] <= '9' && version[strspn(version, "0123456789")] == '\0';
+}
+
+int object_version_compare(const char *a, const char *b, bool *comparable) {
+    int order = strcmp(a, b);
+    *comparable = true;
+    if (order == 0) {
+        return 0;
+    }
+    if (!is_decimal(a) || !is_decimal(b)) {
+        *comparable = false;
+        return 0;
+    }
+    size_t a_len = strlen(a), b_len = strlen(b);
+    if (a_len != b_len) {
+        return a_len < b_len ? -1 : 1;
+    }
+    return order < 0 ? -1 : 1;
+}

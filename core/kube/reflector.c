@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kube/reflector_internal.h"
+
+#include "core/base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// client-go's defaultBackoff* (tools/cache/reflector.go).
+#define BACKOFF_FIRST_NS (800 * CLOCK_MS)
+#define BACKOFF_MAX_NS (30 * CLOCK_SECOND)
+#define BACKOFF_RESET_NS (2 * CLOCK_MINUTE)
+#define RETRY_AFTER_MAX_NS (5 * CLOCK_MINUTE)
+#define BOOKMARK_NS (60 * CLOCK_SECOND)
+#define FRAME_MAX ((size_t)16 << 20)
+#define PATH_MAX_BYTES ((size_t)64 << 10)
+
+static bool copy_text(char **out, const char *text) {
+    *out = text != NULL ? strdup(text) : NULL;
+    return text == NULL || *out != NULL;
+}
+
+static bool copy_versions(struct reflector *reflector, const char *const *versions) {
+    size_t count = 0;
+    while (versions[count] != NULL) {
+        count++;
+    }
+    reflector->versions = calloc(count + 1, sizeof(*reflector->versions));
+    if (reflector->versions == NULL) {
+        return false;
+    }
+    for (; reflector->version_count < count; reflector->version_count++) {
+        if (!copy_text(&reflector->versions[reflector->version_count], versions[reflector->version_count])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool copy_selector(struct reflector *reflector, const char *selector) {
+    if (selector == NULL || selector[0] == '\0') {
+        return true;
+    }
+    __attribute__((cleanup(buffer_cleanup))) struct buffer encoded;
+    buffer_init(&encoded, PATH_MAX_BYTES);
+    text_percent_encode(&encoded, selector);
+    reflector->selector = buffer_take(&encoded, NULL);
+    return reflector->selector != NULL;
+}
+
+static bool copy_options(struct reflector *reflector, const struct reflector_options *options) {
+    const char *group = options->group;
+    reflector->cluster_scoped = options->cluster_scoped;
+    reflector->watch_list = options->watch_list;
+    reflector->bookmark_ns = options->bookmark_interval_ns > 0 ? options->bookmark_interval_ns : BOOKMARK_NS;
+    reflector->random.state = options->seed;
+    reflector->what = text_format("%s%s%s", options->plural, group[0] != '\0' ? "." : "", group);
+    return reflector->what != NULL && copy_text(&reflector->cluster, options->cluster) &&
+           copy_text(&reflector->group, group) && copy_text(&reflector->plural, options->plural) &&
+           copy_selector(reflector, options->label_selector) && copy_versions(reflector, options->versions);
+}
+
+struct error *reflector_new(const struct reflector_options *options, struct transport *transport,
+                            const struct reflector_handler *handler, struct reflector **out) {
+    struct reflector *reflector = calloc(1, sizeof(*reflector));
+    if (reflector == NULL) {
+        return error_no_memory();
+    }
+    buffer_init(&reflector->watch.tail, FRAME_MAX);
+    reflector->transport = transport;
+    reflector->handler = *handler;
+    reflector->due_ns = INT64_MIN;
+    reflector->discovery.missing_ns = CLOCK_NEVER;
+    reflector->ending.retry_after_ns = -1;
+    if (!copy_options(reflector, options)) {
+        reflector_free(reflector);
+        return error_no_memory();
+    }
+    *out = reflector;
+    return NULL;
+}
+
+void reflector_free(struct reflector *reflector) {
+    if (reflector == NULL) {
+        return;
+    }
+    if (reflector->exchange != 0) {
+        reflector->transport->ops->cancel(reflector->transport, reflector->exchange);
+    }
+    for (size_t i = 0; i < reflector->version_count; i++) {
+        free(reflector->versions[i]);
+    }
+    free(reflector->versions);
+    free(reflector->cluster);
+    free(reflector->group);
+    free(reflector->plural);
+    free(reflector->selector);
+    free(reflector->what);
+    free(reflector->problem);
+    free(reflector->discovery.api_version);
+    free(reflector->discovery.kind);
+    list_reset(&reflector->list);
+    response_clear(&reflector->ending);
+    buffer_free(&reflector->watch.tail);
+    free(reflector);
+}
+
+void reflector_set_state(struct reflector *reflector, enum reflector_state state, const char *problem) {
+    if (state == reflector->state) {
+        if (problem != NULL && !text_equal(problem, reflector->problem)) {
+            log_fields(LOG_INFO, "still no watch", {"cluster", reflector->cluster}, {"kind", reflector->what},
+                       {"error", problem});
+        }
+    } else {
+        reflector->state = state;
+        reflector->handler.state(reflector->handler.ctx, state, problem);
+    }
+    free(reflector->problem);
+    copy_text(&reflector->problem, problem);
+}
+
+void reflector_go(struct reflector *reflector, enum phase phase) {
+    reflector->phase = phase;
+    reflector->due_ns = reflector->now_ns;
+}
+
+static int64_t next_backoff(struct reflector *reflector) {
+    bool quiet = reflector->now_ns - reflector->backed_off_ns > BACKOFF_RESET_NS;
+    if (reflector->backoff_ns == 0 || quiet) {
+        reflector->backoff_ns = BACKOFF_FIRST_NS;
+    }
+    int64_t step = reflector->backoff_ns;
+    reflector->backoff_ns = step * 2 < BACKOFF_MAX_NS ? step * 2 : BACKOFF_MAX_NS;
+    return step + (int64_t)random_below(&reflector->random, (uint64_t)step + 1);
+}
+
+void reflector_wait_as(struct reflector *reflector, enum phase phase, enum reflector_state state, const char *problem) {
+    int64_t wait_ns = next_backoff(reflector);
+    int64_t asked_ns = reflector->ending.retry_after_ns;
+    asked_ns = asked_ns < RETRY_AFTER_MAX_NS ? asked_ns : RETRY_AFTER_MAX_NS;
+    wait_ns = wait_ns > asked_ns ? wait_ns : asked_ns;
+    reflector->phase = phase;
+    reflector->due_ns = reflector->now_ns + wait_ns;
+    reflector->backed_off_ns = reflector->due_ns;
+    reflector->refreshed = false;
+    reflector_set_state(reflector, state, problem);
+}
+
+void reflector_wait(struct reflector *reflector, enum phase phase, const char *action) {
+    AUTO_TEXT problem = text_format("cannot %s %s: %s", action, reflector->what,
+                                    reflector->ending.message != NULL ? reflector->ending.message : "no answer");
+    reflector_wait_as(reflector, phase, REFLECTOR_LOST, problem != NULL ? problem : "out of memory");
+}
+
+enum phase reflector_new_list(struct reflector *reflector) {
+    list_reset(&reflector->list);
+    reflector->watch.early_ends = 0;
+    return reflector->watch_list ? PHASE_WATCH_LIST : PHASE_LIST;
+}
+
+void reflector_conclude(struct reflector *reflector, enum reason reason, const char *message) {
+    response_clear(&reflector->ending);
+    reflector->ending.reason = reason;
+    copy_text(&reflector->ending.message, message);
+}
+
+void reflector_conclude_no_memory(struct reflector *reflector) {
+    reflector_conclude(reflector, REASON_TOO_MANY, "out of memory");
+}
+
+void reflector_read(struct reflector *reflector, const struct http_result *result) {
+    reflector->exchange = 0;
+    reflector->ended = true;
+    response_clear(&reflector->ending);
+    response_read(&reflector->ending, result, VERB_RAW_GET);
+}
+
+struct error *reflector_path(const struct reflector *reflector, struct buffer *out) {
+    struct resource resource = {.group = reflector->group,
+                                .version = reflector->versions[reflector->discovery.index],
+                                .plural = reflector->plural,
+                                .cluster_scoped = reflector->cluster_scoped};
+    buffer_init(out, PATH_MAX_BYTES);
+    struct error *error = resource_path(&resource, NULL, NULL, NULL, out);
+    if (error != NULL) {
+        return error;
+    }
+    buffer_char(out, '?');
+    if (reflector->selector != NULL) {
+        buffer_printf(out, "labelSelector=%s&", reflector->selector);
+    }
+    return NULL;
+}
+
+void reflector_submit(struct reflector *reflector, const struct http_request *request,
+                      const struct http_handler *handler) {
+    reflector->sent_ns = reflector->now_ns;
+    reflector->ended = false;
+    reflector->exchange = reflector->transport->ops->submit(reflector->transport, request, handler);
+    if (reflector->exchange == 0) {
+        reflector_conclude_no_memory(reflector);
+        reflector_wait(reflector, reflector->phase, "ask for");
+    }
+}
+
+static void log_skip(struct reflector *reflector, const struct error *error) {
+    if (!reflector->skip_logged) {
+        reflector->skip_logged = true;
+        log_fields(LOG_WARN, "the server sent an object that cannot be read; it and others like it are left out",
+                   {"cluster", reflector->cluster}, {"kind", reflector->what}, {"error", error_text(error)});
+    }
+}
+
+bool reflector_set_version(struct reflector *reflector, const char *version) {
+    size_t len = strlen(version);
+    if (len >= sizeof(reflector->version)) {
+        reflector_conclude(reflector, REASON_GARBAGE, "the server sent a resourceVersion of more than 255 bytes");
+        return false;
+    }
+    memcpy(reflector->version, version, len + 1);
+    return true;
+}
+
+bool reflector_hand_on(struct reflector *reflector, struct json *value, const char *kind, bool gone, bool advance) {
+    struct object *object = NULL;
+    __attribute__((cleanup(error_cleanup))) struct error *error =
+        object_new(value, reflector->discovery.api_version, kind, &object);
+    if (error != NULL && error->code == ERROR_NO_MEMORY) {
+        reflector_conclude_no_memory(reflector);
+        return false;
+    }
+    if (error != NULL) {
+        log_skip(reflector, error);
+        return true;
+    }
+    if (advance && !reflector_set_version(reflector, object_version(object->value))) {
+        object_free(object);
+        return false;
+    }
+    struct reflector_handler *handler = &reflector->handler;
+    (gone ? handler->gone : handler->seen)(handler->ctx, object);
+    return true;
+}
+
+// After a 401: once more with credentials read again, if there are others to be had.
+static bool refreshed(struct reflector *reflector) {
+    if (reflector->ending.reason == REASON_OK) {
+        reflector->refreshed = false;
+    }
+    if (reflector->ending.reason != REASON_UNAUTHORIZED || reflector->refreshed ||
+        !reflector->transport->ops->refresh(reflector->transport)) {
+        return false;
+    }
+    reflector->refreshed = true;
+    reflector_go(reflector, reflector->phase);
+    return true;
+}
+
+static void decide(struct reflector *reflector) {
+    reflector->ended = false;
+    if (refreshed(reflector)) {
+        return;
+    }
+    switch (reflector->phase) {
+    case PHASE_DISCOVER:
+        discovery_ended(reflector);
+        break;
+    case PHASE_LIST:
+        list_ended(reflector);
+        break;
+    case PHASE_WATCH_LIST:
+    case PHASE_WATCH:
+        watch_ended(reflector);
+        break;
+    }
+}
+
+static void start(struct reflector *reflector) {
+    switch (reflector->phase) {
+    case PHASE_DISCOVER:
+        discovery_start(reflector);
+        break;
+    case PHASE_LIST:
+        list_start(reflector);
+        break;
+    case PHASE_WATCH_LIST:
+    case PHASE_WATCH:
+        watch_start(reflector);
+        break;
+    }
+}
+
+int64_t reflector_tick(struct reflector *reflector, struct moment now) {
+    int64_t next_ns = CLOCK_NEVER;
+    reflector->now_ns = now.mono_ns;
+    if (reflector->ended) {
+        decide(reflector);
+    } else if (reflector->exchange != 0) {
+        next_ns = watch_check(reflector);
+    }
+    if (reflector->exchange == 0 && now.mono_ns >= reflector->due_ns) {
+        start(reflector);
+        next_ns = reflector->exchange != 0 ? watch_check(reflector) : CLOCK_NEVER;
+    }
+    return reflector->exchange != 0 ? next_ns : reflector->due_ns;
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which of the acceptable versions the server serves, from /apis/<group>/<version> (APIResourceList).
+#include "core/kube/reflector_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TIMEOUT_NS (40 * CLOCK_SECOND)
+#define BODY_MAX ((size_t)16 << 20)
+#define ABSENT_WAIT_MAX_NS (30 * CLOCK_SECOND)
+// API servers of one cluster differ for some seconds about what they serve.
+#define ABSENT_CONFIRM_NS (10 * CLOCK_SECOND)
+
+static bool has_verb(const struct json *resource, const char *verb) {
+    for (const struct json *item = json_first(json_get(resource, "verbs")); item != NULL; item = json_next(item)) {
+        if (strcmp(json_string_or(item, ""), verb) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct json *find(const struct json *document, const char *plural) {
+    for (const struct json *item = json_first(json_get(document, "resources")); item != NULL; item = json_next(item)) {
+        if (strcmp(json_string_or(json_get(item, "name"), ""), plural) == 0) {
+            return item;
+        }
+    }
+    return NULL;
+}
+
+static void read_document(struct reflector *reflector, const struct json *document) {
+    struct discovery *discovery = &reflector->discovery;
+    if (strcmp(json_string_or(json_get(document, "kind"), ""), "APIResourceList") != 0) {
+        reflector_conclude(reflector, REASON_GARBAGE,
+                           "the server answered with something else than an APIResourceList");
+        return;
+    }
+    const struct json *resource = find(document, reflector->plural);
+    discovery->served = resource != NULL && has_verb(resource, "list") && has_verb(resource, "watch");
+    if (!discovery->served) {
+        return;
+    }
+    const char *group = reflector->group;
+    free(discovery->kind);
+    free(discovery->api_version);
+    discovery->kind = strdup(json_string_or(json_get(resource, "kind"), ""));
+    discovery->api_version =
+        text_format("%s%s%s", group, group[0] != '\0' ? "/" : "", reflector->versions[discovery->index]);
+    if (discovery->kind == NULL || discovery->api_version == NULL) {
+        reflector_conclude_no_memory(reflector);
+    }
+}
+
+static void discovery_done(void *ctx, const struct http_result *result) {
+    struct reflector *reflector = ctx;
+    reflector->discovery.served = false;
+    reflector_read(reflector, result);
+    if (reflector->ending.reason == REASON_OK) {
+        AUTO_JSON document = reflector->ending.value;
+        reflector->ending.value = NULL;
+        read_document(reflector, document);
+    }
+}
+
+void discovery_start(struct reflector *reflector) {
+    if (reflector->version_count == 0) {
+        reflector_wait_as(reflector, PHASE_DISCOVER, REFLECTOR_ABSENT, "no version of the kind is acceptable");
+        return;
+    }
+    const char *version = reflector->versions[reflector->discovery.index];
+    const char *group = reflector->group;
+    AUTO_TEXT path = text_format("%s%s/%s", group[0] != '\0' ? "/apis/" : "/api", group, version);
+    if (path == NULL) {
+        reflector_conclude_no_memory(reflector);
+        reflector_wait(reflector, PHASE_DISCOVER, "look for");
+        return;
+    }
+    struct http_request request = {
+        .method = HTTP_GET, .path = path, .accept = "application/json", .max_body = BODY_MAX, .timeout_ns = TIMEOUT_NS};
+    struct http_handler handler = {.done = discovery_done, .ctx = reflector};
+    reflector_submit(reflector, &request, &handler);
+}
+
+static void served(struct reflector *reflector) {
+    reflector->discovery.fresh = true;
+    reflector->discovery.missing_ns = CLOCK_NEVER;
+    reflector->version[0] = '\0'; // versions of a resource that was made anew mean nothing
+    reflector->watch.unset_version = true;
+    reflector_go(reflector, reflector_new_list(reflector));
+}
+
+// All that exists of a kind counts as gone when the kind is absent. So this is said at once only if nothing was listed;
+// otherwise the server has to say it again some time later.
+static void absent(struct reflector *reflector) {
+    struct discovery *discovery = &reflector->discovery;
+    discovery->index = 0;
+    if (discovery->missing_ns == CLOCK_NEVER) {
+        discovery->missing_ns = reflector->now_ns;
+    }
+    bool sure = !discovery->was_there || reflector->now_ns - discovery->missing_ns >= ABSENT_CONFIRM_NS;
+    AUTO_TEXT problem = text_format("the server does not serve %s%s", reflector->what,
+                                    sure ? "" : " any more; this is asked again before it is taken for granted");
+    if (sure) {
+        discovery->was_there = false;
+    }
+    reflector->ending.retry_after_ns = -1;
+    reflector_wait_as(reflector, PHASE_DISCOVER, sure ? REFLECTOR_ABSENT : REFLECTOR_LOST,
+                      problem != NULL ? problem : "out of memory");
+    if (reflector->due_ns > reflector->now_ns + ABSENT_WAIT_MAX_NS) {
+        reflector->due_ns = reflector->now_ns + ABSENT_WAIT_MAX_NS;
+    }
+}
+
+void discovery_ended(struct reflector *reflector) {
+    struct discovery *discovery = &reflector->discovery;
+    switch (reflector->ending.reason) {
+    case REASON_OK:
+    case REASON_NOT_FOUND:
+    case REASON_KIND_NOT_FOUND:
+        break;
+    default:
+        discovery->index = 0;
+        reflector_wait(reflector, PHASE_DISCOVER, "look for");
+        return;
+    }
+    if (discovery->served) {
+        served(reflector);
+    } else if (discovery->index + 1 < reflector->version_count) {
+        discovery->index++;
+        reflector_go(reflector, PHASE_DISCOVER);
+    } else {
+        absent(reflector);
+    }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of the reflector share. One exchange is under way at a time; its handlers note how it ended (`ended`,
+// `ending`), and the next tick, which knows the time, decides what follows. docs/reflector.md has the tables.
+#ifndef WHARF_KUBE_REFLECTOR_INTERNAL_H
+#define WHARF_KUBE_REFLECTOR_INTERNAL_H
+
+#include "core/base/text.h"
+#include "core/kube/reflector.h"
+
+enum phase { PHASE_DISCOVER, PHASE_LIST, PHASE_WATCH_LIST, PHASE_WATCH };
+
+// 429 and 5xx with Retry-After, and a page of a list: so many tries of the same request (client-go rest/with_retry.go).
+#define REFLECTOR_MAX_TRIES 10
+
+#define REFLECTOR_VERSION_SIZE 256
+
+struct discovery {
+    size_t index;       // into versions
+    char *api_version;  // "batch/v1": found
+    char *kind;         // "Job"
+    bool served;        // what the exchange that ended says
+    bool fresh;         // no list succeeded since
+    bool was_there;     // a list was complete since the kind was last absent
+    int64_t missing_ns; // was_there: missing since then; CLOCK_NEVER: it is not
+};
+
+struct list {
+    char *token;  // metadata.continue of the page before; NULL: first page
+    bool unpaged; // after a token expired
+    bool begun;   // `listing` was called and `listed` was not
+    size_t tries; // of this page
+};
+
+struct watch {
+    struct buffer tail; // the part of a frame that came in an earlier chunk
+    struct frame_scanner scanner;
+    bool open;              // status 200
+    bool decided;           // `ending` is set though the exchange goes on a moment
+    bool initial;           // of a streaming list: before its end
+    bool unset_version;     // next streaming list without resourceVersion
+    bool heard;             // bytes came since the last tick
+    bool expired;           // ended with 410, and no good watch since
+    bool after_list;        // the version is that of a list just made
+    size_t frames;          // events and bookmarks of this stream
+    int64_t opened_ns;      // CLOCK_NEVER: not yet
+    int64_t heard_ns;       // last byte, as ticks see it
+    unsigned early_ends;    // streaming lists in a row that ended before their end
+    unsigned short_streams; // streams in a row that lived for less than a second
+};
+
+struct reflector {
+    char *cluster, *group, *plural, *selector; // selector: NULL, or percent-encoded
+    char *what;                                // "jobs.batch"
+    char **versions;
+    size_t version_count;
+    bool cluster_scoped, watch_list;
+    int64_t bookmark_ns;
+    struct transport *transport;
+    struct reflector_handler handler;
+    struct random random;
+
+    enum reflector_state state;
+    char *problem; // told last; NULL: none
+    enum phase phase;
+    uint64_t exchange; // 0: none
+    int64_t now_ns, sent_ns;
+    int64_t due_ns; // of the next exchange
+    bool ended;
+    struct response ending;
+    bool refreshed; // credentials were read again, and no request succeeded since
+    size_t tries;   // waits for Retry-After in a row
+
+    int64_t backoff_ns, backed_off_ns; // next wait; last time of waiting
+
+    char version[REFLECTOR_VERSION_SIZE]; // last resourceVersion; "": none
+    bool skip_logged;
+    struct discovery discovery;
+    struct list list;
+    struct watch watch;
+};
+
+// Begins a phase at once.
+void reflector_go(struct reflector *reflector, enum phase phase);
+
+// Begins a phase after a backoff, and says LOST with a sentence made of `action` ("list") and ending.message.
+void reflector_wait(struct reflector *reflector, enum phase phase, const char *action);
+
+// As reflector_wait, in another state than LOST.
+void reflector_wait_as(struct reflector *reflector, enum phase phase, enum reflector_state state, const char *problem);
+
+// A new list from its beginning; streaming if asked for. Followed by reflector_go or reflector_wait with the result.
+enum phase reflector_new_list(struct reflector *reflector);
+
+void reflector_set_state(struct reflector *reflector, enum reflector_state state, const char *problem);
+
+// Sets ending to `reason` and a sentence of our own.
+void reflector_conclude(struct reflector *reflector, enum reason reason, const char *message);
+
+// REASON_TOO_MANY: the same request again, later.
+void reflector_conclude_no_memory(struct reflector *reflector);
+
+// `done` of requests whose answer is a document: fills ending.
+void reflector_read(struct reflector *reflector, const struct http_result *result);
+
+// The path of the collection, with what every request for it has in its query: ends with "?" or "&".
+struct error *reflector_path(const struct reflector *reflector, struct buffer *out);
+
+// Frees nothing of the arguments.
+void reflector_submit(struct reflector *reflector, const struct http_request *request,
+                      const struct http_handler *handler);
+
+// Makes an object of an item or event and hands it on; with `advance` its resourceVersion becomes the last one. Takes
+// `value`. False: `ending` says why not. What cannot be read is logged once and left out.
+bool reflector_hand_on(struct reflector *reflector, struct json *value, const char *kind, bool gone, bool advance);
+
+// False: too long for one, `ending` says so.
+bool reflector_set_version(struct reflector *reflector, const char *version);
+
+void discovery_start(struct reflector *reflector);
+void discovery_ended(struct reflector *reflector);
+
+void list_start(struct reflector *reflector);
+void list_ended(struct reflector *reflector);
+void list_reset(struct list *list);
+
+void watch_start(struct reflector *reflector);
+void watch_ended(struct reflector *reflector);
+// Handlers of the stream (reflector_stream.c).
+bool stream_opened(void *ctx);
+bool stream_data(void *ctx, const char *bytes, size_t len);
+void stream_done(void *ctx, const struct http_result *result);
+// While the stream is there: what time alone decides. Returns when to look again.
+int64_t watch_check(struct reflector *reflector);
+
+#endif

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stream of a watch: frames {"type": ..., "object": ...}, cut from chunks without copying those that came whole.
+#include "core/kube/reflector_internal.h"
+
+#include <string.h>
+
+#define TAIL_KEPT ((size_t)64 << 10)
+#define INITIAL_EVENTS_END "k8s.io/initial-events-end"
+
+// Ends the stream: what is in `ending` counts, whatever done says.
+static bool stop(struct reflector *reflector) {
+    reflector->watch.decided = true;
+    return false;
+}
+
+static bool stop_no_memory(struct reflector *reflector) {
+    reflector_conclude_no_memory(reflector);
+    return stop(reflector);
+}
+
+static bool stop_undecodable(struct reflector *reflector, const char *why) {
+    AUTO_TEXT message = text_format("the server sent an event that cannot be read: %s", why);
+    reflector_conclude(reflector, REASON_GARBAGE, message);
+    return stop(reflector);
+}
+
+static void begin_initial(struct reflector *reflector) {
+    if (reflector->watch.initial && !reflector->list.begun) {
+        reflector->list.begun = true;
+        reflector->handler.listing(reflector->handler.ctx);
+    }
+}
+
+static void end_initial(struct reflector *reflector) {
+    struct watch *watch = &reflector->watch;
+    list_reset(&reflector->list);
+    watch->initial = false;
+    watch->unset_version = false;
+    watch->after_list = true;
+    watch->early_ends = 0;
+    reflector->discovery.fresh = false;
+    reflector->discovery.was_there = true;
+    reflector->phase = PHASE_WATCH;
+    reflector->handler.listed(reflector->handler.ctx, reflector->versions[reflector->discovery.index]);
+}
+
+static bool on_bookmark(struct reflector *reflector, const struct json *object) {
+    const char *version = object_version(object);
+    if (version[0] == '\0') {
+        return stop_undecodable(reflector, "a bookmark without resourceVersion");
+    }
+    if (!reflector->watch.initial) {
+        return reflector_set_version(reflector, version) || stop(reflector);
+    }
+    const char *end = object_annotation(object, INITIAL_EVENTS_END);
+    if (end == NULL || strcmp(end, "true") != 0) {
+        reflector_conclude(reflector, REASON_GARBAGE, "the server ignores sendInitialEvents");
+        return stop(reflector);
+    }
+    if (!reflector_set_version(reflector, version)) {
+        return stop(reflector);
+    }
+    end_initial(reflector);
+    return true;
+}
+
+static bool on_error(struct reflector *reflector, const struct json *status) {
+    response_clear(&reflector->ending);
+    response_read_status(&reflector->ending, status, 0, VERB_RAW_GET);
+    return stop(reflector);
+}
+
+static bool on_event(struct reflector *reflector, const char *type, struct json *frame) {
+    bool gone = strcmp(type, "DELETED") == 0;
+    if (strcmp(type, "BOOKMARK") == 0) {
+        return on_bookmark(reflector, json_get(frame, "object"));
+    }
+    if (!gone && strcmp(type, "ADDED") != 0 && strcmp(type, "MODIFIED") != 0) {
+        return stop_undecodable(reflector, "its type is unknown");
+    }
+    struct json *object = json_detach(frame, "object");
+    if (object == NULL) {
+        return stop_undecodable(reflector, "it has no object");
+    }
+    // Initial events come in the order of keys: their versions say nothing about how far the stream is.
+    return reflector_hand_on(reflector, object, reflector->discovery.kind, gone, !reflector->watch.initial) ||
+           stop(reflector);
+}
+
+static bool on_frame(struct reflector *reflector, const char *bytes, size_t len) {
+    AUTO_JSON frame = NULL;
+    __attribute__((cleanup(error_cleanup))) struct error *error = json_parse(bytes, len, &frame);
+    if (error != NULL && error->code == ERROR_NO_MEMORY) {
+        return stop_no_memory(reflector);
+    }
+    if (error != NULL) {
+        return stop_undecodable(reflector, error_text(error));
+    }
+    const char *type = json_string_or(json_get(frame, "type"), "");
+    if (strcmp(type, "ERROR") == 0) {
+        return on_error(reflector, json_get(frame, "object"));
+    }
+    begin_initial(reflector);
+    if (!on_event(reflector, type, frame)) {
+        return false;
+    }
+    reflector->watch.frames++;
+    return true;
+}
+
+static bool tail_append(struct reflector *reflector, const char *bytes, size_t len) {
+    struct buffer *tail = &reflector->watch.tail;
+    if (len > tail->max - tail->len) {
+        return stop_undecodable(reflector, "it is larger than 16 MiB");
+    }
+    return buffer_append(tail, bytes, len) || stop_no_memory(reflector);
+}
+
+// A frame whose beginning came in earlier chunks.
+static bool on_split_frame(struct reflector *reflector, const char *bytes, size_t len) {
+    struct buffer *tail = &reflector->watch.tail;
+    if (!tail_append(reflector, bytes, len) || !on_frame(reflector, tail->data, tail->len)) {
+        return false;
+    }
+    if (tail->cap > TAIL_KEPT) {
+        buffer_free(tail);
+    } else {
+        buffer_reset(tail);
+    }
+    return true;
+}
+
+static bool on_whole_frame(struct reflector *reflector, const char *bytes, size_t len) {
+    if (len > reflector->watch.tail.max) {
+        return stop_undecodable(reflector, "it is larger than 16 MiB");
+    }
+    return on_frame(reflector, bytes, len);
+}
+
+bool stream_opened(void *ctx) {
+    struct reflector *reflector = ctx;
+    reflector->watch.open = true;
+    reflector->watch.heard = true;
+    return true;
+}
+
+bool stream_data(void *ctx, const char *bytes, size_t len) {
+    struct reflector *reflector = ctx;
+    struct watch *watch = &reflector->watch;
+    watch->open = watch->heard = true;
+    while (len > 0 && !watch->decided) {
+        bool bad = false;
+        watch->scanner.scanned = 0; // in this chunk; what was looked at before is in the tail
+        size_t end = frame_next(&watch->scanner, bytes, len, &bad);
+        if (bad) {
+            return stop_undecodable(reflector, "it is no JSON object");
+        }
+        if (end == 0) {
+            return !watch->scanner.started || tail_append(reflector, bytes, len);
+        }
+        if (!(watch->tail.len > 0 ? on_split_frame : on_whole_frame)(reflector, bytes, end)) {
+            return false;
+        }
+        bytes += end;
+        len -= end;
+    }
+    return !watch->decided;
+}
+
+void stream_done(void *ctx, const struct http_result *result) {
+    struct reflector *reflector = ctx;
+    struct watch *watch = &reflector->watch;
+    reflector->exchange = 0;
+    reflector->ended = true;
+    if (watch->decided) {
+        return;
+    }
+    if (result->outcome != HTTP_REFUSED && (watch->open || result->status == 200)) {
+        watch->open = true;
+        reflector_conclude(reflector, REASON_OK, result->problem != NULL ? result->problem : "the stream ended");
+        return;
+    }
+    reflector_read(reflector, result);
+    if (reflector->ending.reason == REASON_OK) {
+        reflector_conclude(reflector, REASON_GARBAGE, "the server answered a watch with something else than a stream");
+    }
+}

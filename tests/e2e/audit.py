@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an API server was asked and answered, from its audit log: the one witness that misses nothing."""
+import json
+
+# The users that the host is known as: by client certificate, and by service-account token.
+_READS = ("get", "list", "watch")
+HOST_USERS = ("wharf", "system:serviceaccount:wharf-system:wharf")
+
+
+class Audit:
+    """Every write that one cluster's API server answered, in order. entries() reads what is new first."""
+
+    def __init__(self, cluster):
+        self.name, self.path = cluster.name, cluster.audit_log
+        self.seen, self.offset, self.partial = [], 0, b""
+
+    def entries(self, namespace=None, since=0):
+        self._read()
+        return [entry for entry in self.seen[since:]
+                if namespace is None or entry.get("objectRef", {}).get("namespace") == namespace]
+
+    def mark(self):
+        """A place in the log, for `since`."""
+        self._read()
+        return len(self.seen)
+
+    def _read(self):
+        try:
+            with open(self.path, "rb") as log:
+                log.seek(self.offset)
+                fresh = log.read()
+        except FileNotFoundError:
+            return
+        self.offset += len(fresh)
+        *lines, self.partial = (self.partial + fresh).split(b"\n")
+        for line in lines:
+            # A server killed while it wrote leaves a line without its end, and the next one begins in its middle.
+            try:
+                self.seen.append(json.loads(line))
+            except ValueError:
+                continue
+
+    def host(self, namespace=None, since=0, verb=None, resource="jobs", subresource=None, name=None):
+        """The host's writes: those with this verb, resource and subresource ("": the object itself, None: any)."""
+        found = []
+        for entry in self.entries(namespace, since):
+            what = entry.get("objectRef", {})
+            if not _by_host(entry) or entry["verb"] in _READS or what.get("resource") != resource:
+                continue
+            if verb and entry["verb"] != verb or name and what.get("name") != name:
+                continue
+            if subresource is not None and what.get("subresource", "") != subresource:
+                continue
+            found.append(entry)
+        return found
+
+    def refused(self, codes, since=0):
+        """What the host asked, reads too, and was answered with one of these codes."""
+        return [entry for entry in self.entries(since=since) if _by_host(entry) and code(entry) in codes]
+
+    def pods_created(self, namespace):
+        """The name of the owning Job of each pod that was created, in order."""
+        owners = []
+        for entry in self.entries(namespace):
+            if entry["verb"] == "create" and entry["objectRef"]["resource"] == "pods" and code(entry) == 201:
+                references = entry["requestObject"]["metadata"].get("ownerReferences") or [{}]
+                owners.append(references[0].get("name", ""))
+        return owners
+
+
+def _by_host(entry):
+    return entry["user"].get("username") in HOST_USERS
+
+
+def code(entry):
+    return entry.get("responseStatus", {}).get("code", 0)
+
+
+def describe(entry):
+    what = entry.get("objectRef", {})
+    place = "/".join(part for part in (what.get("resource"), what.get("namespace"), what.get("name"),
+                                       what.get("subresource")) if part)
+    status = entry.get("responseStatus", {})
+    told = f"{entry['verb']} {place}: {status.get('code')} {status.get('reason', '')} {status.get('message', '')}"
+    if code(entry) >= 400 and "requestObject" in entry:
+        told += f"\n  sent: {json.dumps(entry['requestObject'])}"
+    return told

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a test has at hand: the clusters, the host, a namespace of its own, and the questions that tests ask."""
+import os
+import re
+
+import kube
+import manifests
+from audit import Audit, code, describe
+from host import Host
+from jobs import brief, condition, counts, finished
+from pods import Kubelet
+from relay import Relay
+from wait import until
+
+
+class Env:
+    """Everything that runs. The second worker is reached with a service account's token, the others with certificates;
+    the first one through a relay that can be cut."""
+
+    def __init__(self, clusters, folder, wharf, adapters):
+        self.clusters, self.folder = clusters, folder
+        self.management, self.workers = clusters.management.admin, clusters.workers
+        self.audits = {cluster.name: Audit(cluster) for cluster in clusters.all}
+        self.released, self.namespace, self.marks = set(), None, {}
+        self._apply_rbac()
+        self.relay = Relay(self.workers[0].port)
+        self.host = Host(wharf, adapters, folder, self._kubeconfigs())
+        self.kubelets = [Kubelet(worker, self.released) for worker in self.workers]
+        for kubelet in self.kubelets:
+            kubelet.start()
+
+    def _apply_rbac(self):
+        manifests.apply(self.management, "rbac-management.yaml")
+        for worker in self.workers:
+            manifests.apply(worker.admin, "rbac-worker.yaml")
+
+    def _kubeconfigs(self):
+        paths = {}
+        for cluster in self.clusters.all:
+            paths[cluster.name] = cluster.kubeconfig("wharf", certificate=cluster.host_certificate)
+        first, second = self.workers[:2]
+        paths[first.name] = first.kubeconfig("wharf", first.host_certificate, port=self.relay.port)
+        answer = second.admin.create("serviceaccounts", "wharf-system", {
+            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+            "spec": {"expirationSeconds": 7200}}, "token", "wharf")
+        token = second.write("wharf.token", answer["status"]["token"] + "\n")
+        paths[second.name] = second.kubeconfig("wharf", token_file=os.path.basename(token))
+        return paths
+
+    def close(self):
+        for kubelet in self.kubelets:
+            kubelet.stop()
+        self.relay.cut()
+        self.host.kill()
+
+    # A test's beginning and end.
+
+    def begin(self, namespace):
+        self.namespace = namespace
+        for cluster in self.clusters.all:
+            if not cluster.admin.find("namespaces", None, namespace):
+                cluster.admin.create("namespaces", None, {"metadata": {"name": namespace}})
+        self.marks = {name: audit.mark() for name, audit in self.audits.items()}
+
+    def end(self, may_be_refused=()):
+        """After every test: nothing was refused, and once the Jobs are deleted nothing is left over."""
+        self.kubelet_check()
+        self.nothing_was_refused((401, 403, 422), may_be_refused)
+        self.delete_all()
+        self.nothing_is_left_over()
+        self.nothing_was_refused((401, 403, 422), may_be_refused)
+
+    def kubelet_check(self):
+        for kubelet in self.kubelets:
+            kubelet.check()
+
+    def nothing_was_refused(self, codes, may_be_refused=()):
+        for name, audit in self.audits.items():
+            wrong = [entry for entry in audit.refused(codes, self.marks[name])
+                     if (name, entry["verb"], code(entry)) not in may_be_refused]
+            assert not wrong, f"{name} refused {len(wrong)} of the host's requests, first: {describe(wrong[0])}"
+
+    def delete_all(self):
+        for found in self.management.list("jobs", self.namespace):
+            self.management.delete("jobs", self.namespace, found["metadata"]["name"])
+        self.released.add(self.namespace)
+
+    def nothing_is_left_over(self):
+        def empty():
+            left = [f"{worker.name}: {brief(found)}" for worker in self.workers
+                    for found in worker.admin.list("jobs", self.namespace, selector="wharf.dev/origin")]
+            left += [f"{worker.name}: pod {pod['metadata']['name']}" for worker in self.workers
+                     for pod in worker.admin.list("pods", self.namespace)]
+            assert not left, "; ".join(left)
+            return True
+        until(empty, "nothing to be left over in the workers")
+
+    def restore(self):
+        """After a test that failed: so that the next one is judged by itself."""
+        for worker in self.workers:
+            if not worker.api.running():
+                worker.bring_back()
+            for found in worker.admin.list("jobs", self.namespace):
+                worker.admin.delete("jobs", self.namespace, found["metadata"]["name"])
+        if self.relay.is_cut():
+            self.relay.mend()
+        self._apply_rbac()
+        self.delete_all()
+
+    # What tests do and ask.
+
+    def submit(self, body):
+        return self.management.create("jobs", self.namespace, body)
+
+    def change(self, name, patch):
+        return self.management.patch("jobs", self.namespace, name, patch)
+
+    def release(self):
+        self.released.add(self.namespace)
+
+    def job(self, name):
+        return self.management.get("jobs", self.namespace, name)
+
+    def worker(self, name):
+        return next(worker for worker in self.workers if worker.name == name)
+
+    def mirror(self, worker, name):
+        return self.worker(worker).admin.find("jobs", self.namespace, name)
+
+    def mirrors(self, name):
+        """{worker: mirror} of those that there are."""
+        found = {worker.name: self.mirror(worker.name, name) for worker in self.workers if worker.api.running()}
+        return {worker: mirror for worker, mirror in found.items() if mirror}
+
+    def placed(self, name, attempt=None):
+        """Waits until the Job is placed (in this attempt) and its mirror is there; the worker's name."""
+        def probe():
+            notes = self.job(name)["metadata"].get("annotations", {})
+            if attempt and notes.get("wharf.dev/attempt") != str(attempt):
+                return None
+            worker = notes.get("wharf.dev/cluster")
+            return worker if worker and self.mirror(worker, name) else None
+        return until(probe, f"{name} to be placed{f' in attempt {attempt}' if attempt else ''}")
+
+    def until_job(self, name, what, check, timeout=30.0):
+        """Waits until check(job) is true, and returns the Job as it is then."""
+        def probe():
+            found = self.job(name)
+            assert check(found), brief(found)
+            return found
+        return until(probe, f"{name} to be {what}", timeout)
+
+    def until_counts(self, name, **wanted):
+        names = ("active", "ready", "succeeded", "failed")
+        return self.until_job(name, f"at {wanted}", lambda found: wanted.items() <= dict(
+            zip(names, counts(found))).items())
+
+    def until_finished(self, name, kind="Complete", timeout=60.0):
+        found = self.until_job(name, "finished", finished, timeout)
+        assert condition(found, kind), f"expected {kind}: {brief(found)}"
+        return found
+
+    def until_no_mirror(self, name):
+        until(lambda: not self.mirrors(name), f"the mirrors of {name} to be gone")
+
+    def until_no_own_mirror(self, names):
+        """Waits until only objects of others have these names in the workers."""
+        until(lambda: not [found for worker in self.workers for found in worker.admin.list(
+            "jobs", self.namespace, selector="wharf.dev/origin") if found["metadata"]["name"] in names],
+              f"our mirrors of {', '.join(names)} to be gone")
+
+    def pods_created(self, name):
+        """How many pods were ever created for this Job, by worker."""
+        made = {worker.name: self.audits[worker.name].pods_created(self.namespace).count(name)
+                for worker in self.workers}
+        return {worker: count for worker, count in made.items() if count}
+
+    def events(self, name):
+        """The texts of the Events about a Job."""
+        return [f"{event.get('reason')}: {event.get('message')}"
+                for event in self.management.list("events", self.namespace)
+                if event["involvedObject"].get("name") == name]
+
+    def until_event(self, name, pattern):
+        def probe():
+            told = self.events(name)
+            assert any(re.search(pattern, text, re.IGNORECASE) for text in told), told
+            return True
+        until(probe, f"an Event of {name} about {pattern}")
+
+    def describe(self):
+        """For the report about a test that failed."""
+        lines = []
+        for cluster in self.clusters.all:
+            try:
+                lines += [f"{cluster.name}: {brief(found)}" for found in cluster.admin.list("jobs", self.namespace)]
+                lines += [f"{cluster.name}: pod {pod['metadata']['name']} {pod['status'].get('phase')}"
+                          for pod in cluster.admin.list("pods", self.namespace)]
+                lines += [f"{cluster.name}: Event {event['involvedObject'].get('name')} {event.get('reason')}: "
+                          f"{event.get('message')}" for event in cluster.admin.list("events", self.namespace)
+                          if cluster.name == "management"]
+            except (kube.ApiError, kube.Unreachable) as error:
+                lines.append(f"{cluster.name}: {error}")
+        return "\n".join(lines[:60])

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The host under test: `wharf run` with a config made on the spot; it can be stopped, killed and started again."""
+import http.client
+import os
+import re
+import subprocess
+
+from proc import Process, free_port
+from wait import until
+
+DEFAULTS = {"workerLostTimeout": "10m", "mirrorRetention": "1s", "createNamespaces": "false"}
+
+
+class Host:
+    """One host process. `kubeconfigs` is {cluster name: path}, the management cluster's under "management"."""
+
+    def __init__(self, wharf, adapters, folder, kubeconfigs):
+        self.wharf, self.folder = os.path.abspath(wharf), folder
+        self.adapters, self.kubeconfigs = os.path.abspath(adapters), kubeconfigs
+        self.port, self.settings = free_port(), None
+        self.config = os.path.join(folder, "wharf.yaml")
+        self.process = Process("wharf", [self.wharf, "run", "--config", self.config],
+                               os.path.join(folder, "wharf.log"))
+
+    def _write_config(self, settings):
+        # Relative paths, as people write them: they are meant from the config's own folder.
+        paths = {name: os.path.relpath(path, self.folder) for name, path in self.kubeconfigs.items()}
+        lines = ["apiVersion: wharf.dev/v1alpha1", "kind: HostConfiguration",
+                 "controllerName: wharf.dev/host", "origin: e2e",
+                 f"management: {{kubeconfig: {paths.pop('management')}}}", "workers:"]
+        lines += [f"- {{name: {name}, kubeconfig: {path}}}" for name, path in paths.items()]
+        lines += ["adapters:", f"  directory: {self.adapters}", "  enabled:", "  - name: job",
+                  f"serve: {{address: 127.0.0.1:{self.port}}}", "log: {format: text, level: debug}"]
+        lines += [f"{key}: {value}" for key, value in settings.items()]
+        with open(self.config, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+
+    def use(self, **settings):
+        """Makes sure that it runs with these settings (and the defaults above for the others)."""
+        wanted = {**DEFAULTS, **settings}
+        if self.process.running() and wanted == self.settings:
+            return
+        if self.process.running():
+            self.stop()
+        self._write_config(wanted)
+        self.settings = wanted
+        self.start()
+
+    def start(self):
+        self.process.start()
+        until(self.ready, "the host to be ready", timeout=60, every=0.02)
+
+    def ready(self):
+        self.process.check()
+        return self.fetch("/readyz")[0] == 200
+
+    def kill(self):
+        self.process.kill()
+
+    def stop(self):
+        """SIGTERM; it has to exit with 0."""
+        code = self.process.terminate()
+        assert code == 0, f"after SIGTERM the host exited with {code} (None: not within 15 s)"
+
+    def fetch(self, path):
+        """(HTTP status, body); (0, "") if nobody listens."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        except OSError:
+            return 0, ""
+        finally:
+            connection.close()
+
+    def metrics(self):
+        """{(name, ((label, value), ...)): number}"""
+        code, text = self.fetch("/metrics")
+        assert code == 200, f"/metrics answered {code}"
+        found = {}
+        for line in text.splitlines():
+            sample = re.fullmatch(r"([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)", line)
+            if sample:
+                labels = tuple(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', sample.group(2) or ""))
+                found[sample.group(1), labels] = float(sample.group(3))
+        return found
+
+    def command(self, *args):
+        """Runs another subcommand on the same config: (exit code, stdout, stderr)."""
+        done = subprocess.run([self.wharf, *args, "--config", self.config], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=60, check=False)
+        return done.returncode, done.stdout, done.stderr

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small client for one API server. Objects are plain dicts; a refusal is raised with its Status body."""
+import http.client
+import json
+import ssl
+import threading
+import urllib.parse
+
+# plural -> (the start of its path, whether it lives in a namespace)
+_KINDS = {
+    "namespaces": ("/api/v1", False), "pods": ("/api/v1", True), "events": ("/api/v1", True),
+    "serviceaccounts": ("/api/v1", True), "configmaps": ("/api/v1", True), "secrets": ("/api/v1", True),
+    "services": ("/api/v1", True), "deployments": ("/apis/apps/v1", True), "leases": ("/apis/coordination.k8s.io/v1", True),
+    "jobs": ("/apis/batch/v1", True), "cronjobs": ("/apis/batch/v1", True),
+    "roles": ("/apis/rbac.authorization.k8s.io/v1", True), "rolebindings": ("/apis/rbac.authorization.k8s.io/v1", True),
+    "clusterroles": ("/apis/rbac.authorization.k8s.io/v1", False),
+    "clusterrolebindings": ("/apis/rbac.authorization.k8s.io/v1", False),
+    "selfsubjectaccessreviews": ("/apis/authorization.k8s.io/v1", False),
+}
+
+
+class ApiError(Exception):
+    """An answer other than 2xx; `status` is the Status object, or one made up from a body that is none."""
+
+    def __init__(self, method, path, code, body):
+        try:
+            self.status = json.loads(body)
+        except ValueError:
+            self.status = {"message": body.decode(errors="replace")[:500]}
+        self.code, self.reason = code, self.status.get("reason", "")
+        super().__init__(f"{method} {path}: {code} {self.reason}: {self.status.get('message', '')}")
+
+
+class Unreachable(Exception):
+    """No answer."""
+
+
+def path_of(plural, namespace=None, name=None, subresource=None):
+    start, namespaced = _KINDS[plural]
+    parts = [start]
+    if namespaced and namespace:
+        parts += ["namespaces", namespace]
+    parts += [part for part in (plural, name, subresource) if part]
+    return "/".join(parts)
+
+
+class Client:
+    """Requests to https://127.0.0.1:port. May be used from any thread: each has a connection of its own."""
+
+    def __init__(self, port, ca, certificate=None, key=None, token=None):
+        self.port, self.token = port, token
+        self.context = ssl.create_default_context(cafile=ca)
+        if certificate:
+            self.context.load_cert_chain(certificate, key)
+        self.local = threading.local()
+
+    def _connection(self, timeout):
+        kept = getattr(self.local, "connection", None)
+        if kept is None:
+            kept = http.client.HTTPSConnection("127.0.0.1", self.port, context=self.context, timeout=timeout)
+            self.local.connection = kept
+        elif kept.sock:
+            kept.sock.settimeout(timeout)
+        return kept
+
+    def _exchange(self, method, path, body, headers, timeout):
+        connection = self._connection(timeout)
+        try:
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            self.local.connection = None
+            raise Unreachable(f"{method} {path}: {error!r}") from error
+
+    def raw(self, method, path, body=None, content_type="application/json", query=None, timeout=20.0):
+        """The answer's body as bytes. A GET on a kept connection that the server has closed is sent once more."""
+        headers = {"Accept": "application/json", "User-Agent": "e2e/1"}
+        if self.token:
+            headers["Authorization"] = "Bearer " + self.token
+        if body is not None:
+            headers["Content-Type"] = content_type
+            if not isinstance(body, bytes):
+                body = json.dumps(body).encode()
+        if query:
+            path += "?" + urllib.parse.urlencode(query)
+        kept = getattr(self.local, "connection", None) is not None
+        try:
+            code, answer = self._exchange(method, path, body, headers, timeout)
+        except Unreachable:
+            if method != "GET" or not kept:
+                raise
+            code, answer = self._exchange(method, path, body, headers, timeout)
+        if not 200 <= code < 300:
+            raise ApiError(method, path, code, answer)
+        return answer
+
+    def call(self, method, path, body=None, **more):
+        return json.loads(self.raw(method, path, body, **more))
+
+    def get(self, plural, namespace, name):
+        return self.call("GET", path_of(plural, namespace, name))
+
+    def find(self, plural, namespace, name):
+        """The object, or None if there is none."""
+        try:
+            return self.get(plural, namespace, name)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            return None
+
+    def list(self, plural, namespace=None, selector=None, fields=None, query=None):
+        asked = dict(query or {})
+        if selector:
+            asked["labelSelector"] = selector
+        if fields:
+            asked["fieldSelector"] = fields
+        return self.call("GET", path_of(plural, namespace), query=asked)["items"]
+
+    def create(self, plural, namespace, body, subresource=None, name=None):
+        return self.call("POST", path_of(plural, namespace, name, subresource), body)
+
+    def patch(self, plural, namespace, name, patch, subresource=None):
+        """A JSON merge patch."""
+        return self.call("PATCH", path_of(plural, namespace, name, subresource), patch,
+                         content_type="application/merge-patch+json")
+
+    def patch_status(self, plural, namespace, name, patch):
+        return self.patch(plural, namespace, name, patch, "status")
+
+    def delete(self, plural, namespace, name, grace=None, propagation="Background", uid=None):
+        options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation}
+        if grace is not None:
+            options["gracePeriodSeconds"] = grace
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        return self.call("DELETE", path_of(plural, namespace, name), options)
+
+    def apply_yaml(self, plural, namespace, name, document, query=None):
+        """Server-side apply of one YAML document, as it stands in its file; unknown fields are refused."""
+        asked = {"fieldManager": "e2e", "force": "true", "fieldValidation": "Strict", **(query or {})}
+        return self.call("PATCH", path_of(plural, namespace, name), document.encode(), query=asked,
+                         content_type="application/apply-patch+yaml")

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the host against real API servers. The servers are found as envtest finds them; absent, all is skipped."""
+import argparse
+import importlib
+import inspect
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
+sys.path.insert(0, HERE)
+
+import servers  # noqa: E402
+from env import Env  # noqa: E402
+from skip import Skip  # noqa: E402
+
+MODULES = ("test_setup", "test_life", "test_change", "test_trouble", "test_loss", "test_kill", "test_cron",
+           "test_contract")
+
+
+def find_tests(pattern):
+    """(sentence, function), in the order in which they are written."""
+    found = []
+    for module in map(importlib.import_module, MODULES):
+        for name, function in vars(module).items():
+            if inspect.isfunction(function) and function.__module__ == module.__name__ and name[0] != "_":
+                found.append((name.replace("_", " "), function))
+    return [test for test in found if not pattern or re.search(pattern, test[0])]
+
+
+class Results:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def line(self):
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def report_failure(env):
+    print(indent(traceback.format_exc(limit=-4)))
+    print(indent("--- objects\n" + env.describe()))
+    print(indent("--- the end of the host's log\n" + env.host.process.tail(40)))
+    for cluster in env.clusters.all:
+        if cluster.api.child and cluster.api.child.poll() is not None:
+            print(indent(cluster.tail()))
+
+
+def indent(text):
+    return "\n".join("    " + line for line in text.splitlines())
+
+
+def run_one(env, number, sentence, test, results):
+    began, verdict = time.monotonic(), "ok"
+    try:
+        env.begin(f"t{number}")
+        test(env)
+        env.end(getattr(test, "may_be_refused", ()))
+        results.passed += 1
+    except Skip as reason:
+        verdict = f"skipped: {reason}"
+        results.skipped += 1
+    except Exception:   # whatever it is, it is this test's failure
+        verdict = "FAILED"
+        results.failed += 1
+    print(f"{verdict:<7} {time.monotonic() - began:6.1f} s  {sentence}", flush=True)
+    if verdict == "FAILED":
+        report_failure(env)
+        restore(env)
+    sys.stdout.flush()
+
+
+def restore(env):
+    try:
+        env.restore()
+    except Exception as error:   # the next test will tell more
+        print(indent(f"could not clean up after it: {error!r}"))
+
+
+def run_all(options, tests, folder, results):
+    with servers.Clusters(options.assets, folder) as clusters:
+        print(f"{len(clusters.all)} clusters ready after {clusters.took:.1f} s, in {folder}", flush=True)
+        env = Env(clusters, folder, options.wharf, options.adapters)
+        try:
+            for module in MODULES:
+                prepare = getattr(importlib.import_module(module), "_before_all", None)
+                if prepare:
+                    prepare(env)
+            for number, (sentence, test) in enumerate(tests):
+                run_one(env, number, sentence, test, results)
+            if options.keep:
+                keep(env)
+        finally:
+            env.close()
+
+
+def keep(env):
+    print(f"Kept running until Ctrl-C; the host's config is {env.host.config}")
+    for cluster in env.clusters.all:
+        print(f"  {cluster.name}: kubectl --kubeconfig {cluster.admin_config}")
+    sys.stdout.flush()
+    signal.sigwait({signal.SIGINT, signal.SIGTERM})
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("-k", metavar="PATTERN", default="", help="only tests whose sentence matches")
+    parser.add_argument("--keep", action="store_true", help="leave the clusters running at the end, until Ctrl-C")
+    parser.add_argument("--list", action="store_true", help="only print the tests' sentences")
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"), help="the folder with wharf and adapters/")
+    options = parser.parse_args()
+    options.wharf = os.path.join(options.build, "wharf")
+    options.adapters = os.path.join(options.build, "adapters")
+    return options
+
+
+def leave(number, _):
+    sys.exit(128 + number)
+
+
+def main():
+    options, results = parse_arguments(), Results()
+    tests = find_tests(options.k)
+    if options.list:
+        print("\n".join(sentence for sentence, _ in tests))
+        return 0
+    options.assets, looked, missing = servers.find_assets()
+    if not options.assets:
+        print(f"e2e skipped: no {', '.join(missing)} in {looked} (set KUBEBUILDER_ASSETS)")
+        print("0 passed, 0 failed, 1 skipped")
+        return 0
+    if not os.access(options.wharf, os.X_OK):
+        print(f"e2e: {options.wharf} has not been built")
+        return 1
+    if not tests:
+        print(f"e2e: no test matches {options.k!r}")
+        return 1
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, leave)
+    folder = tempfile.mkdtemp(prefix="wharf-e2e-")
+    began = time.monotonic()
+    try:
+        run_all(options, tests, folder, results)
+    except KeyboardInterrupt:
+        print("interrupted")
+        return 130
+    finally:
+        if results.failed or options.keep:
+            print(f"logs and data are kept in {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+    print(f"in {time.monotonic() - began:.0f} s")
+    print(results.line())
+    return 1 if results.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real clusters on 127.0.0.1: etcd, kube-apiserver and kube-controller-manager, each with its own CA and data folder."""
+import json
+import os
+import time
+
+import kube
+import pki
+from audit import HOST_USERS
+from proc import Process, free_port
+from wait import until
+
+NEEDED = ("kube-apiserver", "etcd", "kube-controller-manager")
+
+# Nothing runs these servers' pods but pods.py, and no test needs a service account's token in a pod.
+_ADMISSION_OFF = "ServiceAccount,DefaultStorageClass,RuntimeClass,DefaultIngressClass,StorageObjectInUseProtection"
+_CONTROLLERS = "job-controller,cronjob-controller,garbage-collector-controller,namespace-controller," \
+               "ttl-after-finished-controller"
+
+# Pods are recorded with their bodies: their owner is how the tests count what ran. Reads only of the host.
+_AUDIT_POLICY = {
+    "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived", "ResponseStarted"],
+    "omitManagedFields": True,
+    "rules": [
+        {"level": "Metadata", "users": list(HOST_USERS), "verbs": ["get", "list", "watch"]},
+        {"level": "None", "verbs": ["get", "list", "watch"]},
+        {"level": "Request", "verbs": ["create"], "resources": [{"group": "", "resources": ["pods"]}]},
+        {"level": "None", "resources": [{"group": "", "resources": ["pods", "pods/status", "pods/binding"]}]},
+        {"level": "RequestResponse", "verbs": ["patch"], "resources": [
+            {"group": "batch", "resources": ["jobs", "jobs/status"]}]},
+        {"level": "Metadata", "resources": [{"group": "batch"}, {"group": ""}, {"group": "events.k8s.io"}]},
+    ],
+}
+
+
+def find_assets():
+    """The folder with the servers' binaries, or None and which of them are missing."""
+    folder = os.environ.get("KUBEBUILDER_ASSETS") or "/usr/local/kubebuilder/bin"
+    missing = [name for name in NEEDED if not os.access(os.path.join(folder, name), os.X_OK)]
+    return (None, folder, missing) if missing else (folder, folder, [])
+
+
+class Cluster:
+    """One cluster. start() only starts; ready() says whether it answers, and then starts the controllers."""
+
+    def __init__(self, name, assets, folder):
+        self.name, self.assets, self.folder = name, assets, os.path.join(folder, name)
+        os.makedirs(self.folder, mode=0o700)
+        self.port = free_port()
+        self.authority = pki.Authority(os.path.join(self.folder, "pki"))
+        admin = self.authority.client("admin", "e2e-admin", "system:masters")
+        self.host_certificate = self.authority.client("wharf", "wharf")
+        self.admin = kube.Client(self.port, self.authority.certificate, *admin)
+        self.audit_log = self.path("audit.log")
+        self.write("audit-policy.json", json.dumps(_AUDIT_POLICY))
+        self.admin_config = self.kubeconfig("admin", certificate=admin)
+        self.etcd, self.api, self.controllers = self._etcd(), None, self._controllers()
+        self.api = self._api()
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(self.path(name), 0o600)
+        return self.path(name)
+
+    def kubeconfig(self, user, certificate=None, token_file=None, port=None):
+        """Writes <user>.kubeconfig and returns its path. JSON is YAML."""
+        who = {"tokenFile": token_file} if token_file else {
+            "client-certificate": certificate[0], "client-key": certificate[1]}
+        return self.write(user + ".kubeconfig", json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "default",
+            "clusters": [{"name": self.name, "cluster": {
+                "server": f"https://127.0.0.1:{port or self.port}",
+                "certificate-authority": self.authority.certificate}}],
+            "users": [{"name": user, "user": who}],
+            "contexts": [{"name": "default", "context": {"cluster": self.name, "user": user}}]}, indent=1))
+
+    def _program(self, binary, flags):
+        argv = [os.path.join(self.assets, binary)] + [f"--{flag}={value}" for flag, value in flags.items()]
+        return Process(f"{self.name}/{binary}", argv, self.path(binary + ".log"), cwd=self.folder)
+
+    def _etcd(self):
+        self.etcd_url, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+        return self._program("etcd", {
+            "data-dir": self.path("etcd"), "unsafe-no-fsync": "true", "log-level": "warn", "name": "e2e",
+            "listen-client-urls": self.etcd_url, "advertise-client-urls": self.etcd_url,
+            "listen-peer-urls": peer, "initial-advertise-peer-urls": peer, "initial-cluster": f"e2e={peer}"})
+
+    def _api(self):
+        certificate, key = self.authority.server()
+        self.token_key, public = self.authority.token_keys()
+        return self._program("kube-apiserver", {
+            "etcd-servers": self.etcd_url, "bind-address": "127.0.0.1", "advertise-address": "127.0.0.1",
+            "secure-port": self.port, "cert-dir": self.path("certs"), "tls-cert-file": certificate,
+            "tls-private-key-file": key, "client-ca-file": self.authority.certificate,
+            "service-account-issuer": "https://kubernetes.default.svc", "service-account-key-file": public,
+            "service-account-signing-key-file": self.token_key, "service-cluster-ip-range": "10.0.0.0/24",
+            "authorization-mode": "RBAC", "disable-admission-plugins": _ADMISSION_OFF,
+            "endpoint-reconciler-type": "none", "profiling": "false",
+            "audit-policy-file": self.path("audit-policy.json"), "audit-log-path": self.audit_log})
+
+    def _controllers(self):
+        return self._program("kube-controller-manager", {
+            "kubeconfig": self.admin_config, "leader-elect": "false", "secure-port": "0",
+            "controllers": _CONTROLLERS, "kube-api-qps": "500", "kube-api-burst": "1000", "profiling": "false"})
+
+    def start(self):
+        self.etcd.start()
+        self.api.start()
+
+    def ready(self):
+        """Whether the API server says so; starts the controllers the first time that it does."""
+        self.etcd.check()
+        self.api.check()
+        try:
+            self.admin.raw("GET", "/readyz", timeout=5)
+            self.admin.get("namespaces", None, "default")
+        except (kube.ApiError, kube.Unreachable):
+            return False
+        if not self.controllers.running():
+            self.controllers.start()
+        return True
+
+    def lose(self):
+        """The cluster is gone from one moment to the next; etcd keeps what was acknowledged."""
+        self.controllers.kill()
+        self.api.kill()
+
+    def bring_back(self):
+        self.api.start()
+        until(self.ready, f"{self.name} to come back", timeout=60)
+
+    def stop(self):
+        for process in (self.controllers, self.api, self.etcd):
+            if process:
+                process.kill()
+
+    def tail(self, lines=8):
+        return "\n".join(f"--- {process.name}\n{process.tail(lines)}"
+                         for process in (self.api, self.controllers) if process)
+
+
+class Clusters:
+    """The management cluster and its workers. Use as a context manager: leaving it ends every process."""
+
+    def __init__(self, assets, folder, workers=("w1", "w2")):
+        self.all, self.took = [], 0.0
+        self.assets, self.folder, self.names = assets, folder, ("management", *workers)
+
+    def __enter__(self):
+        began = time.monotonic()
+        try:
+            for name in self.names:
+                self.all.append(Cluster(name, self.assets, self.folder))
+                self.all[-1].start()
+            for cluster in self.all:
+                until(cluster.ready, f"{cluster.name} to be ready\n{cluster.tail()}", timeout=120)
+        except BaseException:
+            self.__exit__()
+            raise
+        self.took = time.monotonic() - began
+        return self
+
+    def __exit__(self, *_):
+        for cluster in self.all:
+            cluster.stop()
+
+    @property
+    def management(self):
+        return self.all[0]
+
+    @property
+    def workers(self):
+        return self.all[1:]

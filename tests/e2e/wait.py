@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waiting for a condition, never for a time."""
+import time
+
+
+class Timeout(AssertionError):
+    """What was waited for did not come; the message says what was there instead."""
+
+
+def until(probe, what, timeout=30.0, every=0.05):
+    """Calls probe until it gives something true, and returns that.
+
+    An AssertionError from probe counts as "not yet", and its text is told when time runs out.
+    """
+    end = time.monotonic() + timeout
+    while True:
+        last = ""
+        try:
+            found = probe()
+            if found:
+                return found
+        except AssertionError as error:
+            last = f" ({error})"
+        if time.monotonic() > end:
+            raise Timeout(f"after {timeout:g} s: {what}{last}")
+        time.sleep(every)

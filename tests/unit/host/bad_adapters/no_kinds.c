@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+#define KINDS NULL, &kind
+#include "template.h"

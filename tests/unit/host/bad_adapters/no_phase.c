@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+#define KIND_PHASE NULL
+#include "template.h"

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+#define MODULE_NAME "thing-too"
+#include "template.h"

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// A good adapter for the loader's tests, in which each file of this folder changes one thing by a macro that it defines
+// before it includes this.
+#include <wharf/adapter.h>
+
+#ifndef ENTRY
+#define ENTRY wharf_adapters_v1
+#endif
+#ifndef MODULE_NAME
+#define MODULE_NAME "thing"
+#endif
+#ifndef MODULE_SIZE
+#define MODULE_SIZE sizeof(wharf_module)
+#endif
+#ifndef MAJOR
+#define MAJOR WHARF_ABI_MAJOR
+#endif
+#ifndef MINOR
+#define MINOR WHARF_ABI_MINOR
+#endif
+#ifndef KIND_SIZE
+#define KIND_SIZE sizeof(wharf_kind)
+#endif
+#ifndef KIND_NAME
+#define KIND_NAME "Thing"
+#endif
+#ifndef KIND_PLURAL
+#define KIND_PLURAL "things"
+#endif
+#ifndef KIND_FLAGS
+#define KIND_FLAGS 0
+#endif
+#ifndef KIND_PHASE
+#define KIND_PHASE phase
+#endif
+#ifndef KIND_ALLOWED
+#define KIND_ALLOWED NULL
+#endif
+#ifndef KINDS
+#define KINDS &kind, NULL
+#endif
+
+wharf_result phase(const wharf_call *call, const wharf_value *object, wharf_phase *out);
+
+wharf_result phase(const wharf_call *call, const wharf_value *object, wharf_phase *out) {
+    (void)call;
+    (void)object;
+    out->phase = WHARF_PENDING;
+    return WHARF_OK;
+}
+
+static const char *const versions[] = {"v1", "v1beta1", NULL};
+
+static const wharf_kind kind = {
+    .size = KIND_SIZE,
+    .group = "example.com",
+    .versions = versions,
+    .kind = KIND_NAME,
+    .plural = KIND_PLURAL,
+    .flags = KIND_FLAGS,
+    .managed_by = "/spec/managedBy",
+    .managed_by_builtin = "example.com/builtin",
+    .managed_by_allowed = KIND_ALLOWED,
+    .phase = KIND_PHASE,
+};
+
+static const wharf_kind *const kinds[] = {KINDS};
+
+static const wharf_module module = {
+    .size = MODULE_SIZE,
+    .abi_major = MAJOR,
+    .abi_minor = MINOR,
+    .name = MODULE_NAME,
+    .version = "1.2.3",
+    .kinds = kinds,
+};
+
+WHARF_EXPORT const wharf_module *ENTRY(const wharf_host *host, const wharf_value *settings, const char **problem);
+
+WHARF_EXPORT const wharf_module *ENTRY(const wharf_host *host, const wharf_value *settings, const char **problem) {
+    (void)host;
+    (void)settings;
+    (void)problem;
+    return &module;
+}

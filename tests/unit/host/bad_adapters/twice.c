@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+#define KINDS &kind, &kind, NULL
+#include "template.h"

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Job adapter as it is shipped (build/adapters/job.so), called as the host calls it.
+#ifndef WHARF_TESTS_JOB_HARNESS_H
+#define WHARF_TESTS_JOB_HARNESS_H
+
+#include "core/base/text.h"
+#include "core/host/services.h"
+#include "core/json/patch.h"
+#include "core/json/pointer.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define HARNESS_NOW "2026-03-01T12:00:00Z"
+
+static const wharf_kind *job_kind;
+static wharf_adapters_v1_fn job_entry;
+
+// The shared object lies beside the folder of this program: <build>/unit/plugins/<name>, <build>/adapters/job.so.
+static inline int harness_load(void **state) {
+    (void)state;
+    char path[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", path, sizeof path - 1);
+    assert_true(len > 0);
+    path[len] = '\0';
+    for (int up = 0; up < 3; up++)
+        *strrchr(path, '/') = '\0';
+    AUTO_TEXT file = text_format("%s/adapters/job.so", path);
+    void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+        fail_msg("%s", dlerror());
+    void *symbol = dlsym(handle, "wharf_adapters_v1");
+    memcpy(&job_entry, &symbol, sizeof symbol);
+    const char *problem = NULL;
+    const wharf_module *module = job_entry(services_table(), NULL, &problem);
+    assert_non_null(module);
+    job_kind = module->kinds[0];
+    return 0;
+}
+
+// JSON with ' for ", so that it can be read in C.
+static inline struct json *harness_json(const char *text) {
+    AUTO_TEXT quoted = strdup(text);
+    assert_non_null(quoted);
+    for (char *p = quoted; *p; p++)
+        *p = *p == '\'' ? '"' : *p;
+    struct json *value = NULL;
+    struct error *error = json_parse(quoted, strlen(quoted), &value);
+    if (error)
+        fail_msg("%s in %s", error->message, text);
+    return value;
+}
+
+static inline struct json *harness_file(const char *path) {
+    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
+    buffer_init(&text, 1 << 20);
+    struct error *error = text_read_file(path, 1 << 20, &text);
+    if (error)
+        fail_msg("%s", error->message);
+    struct json *value = NULL;
+    error = json_parse(text.data, text.len, &value);
+    if (error)
+        fail_msg("%s: %s", path, error->message);
+    return value;
+}
+
+static inline const char *harness_text(const struct json *value, char **keep) {
+    free(*keep);
+    *keep = value ? json_text(value, NULL) : strdup("nothing");
+    return *keep;
+}
+
+static inline void harness_begin(struct adapter_call *call, const char *now, uint32_t attempt) {
+    struct call_context context = {
+        .kind = job_kind, .cluster = "w1", .attempt = attempt, .version = "v1", .object = "default/job"};
+    assert_true(clock_parse_rfc3339(now, &context.now.wall_ns));
+    adapter_call_begin(call, &context);
+}
+
+// What the adapter makes of the status, as the host asks: NULL unless it answers WHARF_OK.
+static inline struct json *harness_status(const struct json *workload, const struct json *mirror, uint32_t attempt,
+                                          const char *now) {
+    const struct json *from = json_get(mirror ? mirror : workload, "status");
+    struct json *whole = json_new_object();
+    assert_true(json_set(whole, "status", json_is(from, JSON_OBJECT) ? json_copy(from) : json_new_object()));
+    for (const char *const *p = job_kind->status_removed; mirror && *p; p++)
+        pointer_remove_all(whole, *p);
+    struct json *status = json_detach(whole, "status");
+    json_free(whole);
+    struct adapter_call call;
+    harness_begin(&call, now, attempt);
+    wharf_result result = adapter_status(&call, workload, mirror, status);
+    adapter_call_end(&call);
+    if (result == WHARF_OK)
+        return status;
+    json_free(status);
+    return NULL;
+}
+
+// A mirror as the host would create it. Its own server's part is not in it.
+static inline struct json *harness_mirror(const struct json *workload, uint32_t attempt) {
+    struct json *mirror = json_copy(workload);
+    json_remove(mirror, "status");
+    for (const char *const *p = job_kind->removed; *p; p++)
+        pointer_remove_all(mirror, *p);
+    pointer_remove(mirror, job_kind->managed_by);
+    struct adapter_call call;
+    harness_begin(&call, HARNESS_NOW, attempt);
+    wharf_result result = adapter_mirror(&call, workload, mirror);
+    adapter_call_end(&call);
+    assert_int_equal(result, WHARF_OK);
+    return mirror;
+}
+
+static inline bool harness_carry(void *to, const char *pointer, struct json *value) {
+    return pointer_set(to, pointer, json_copy(value));
+}
+
+// What the mirror should become: the carried fields as in the workload (but for what is taken away), and the adapter's
+// last word.
+static inline struct json *harness_update(const struct json *workload, const struct json *mirror) {
+    struct json *desired = json_copy(mirror);
+    bool suspended = json_bool(pointer_find(mirror, job_kind->suspend), false);
+    for (const wharf_carried *c = job_kind->carried; c->pointer; c++) {
+        if (c->when == WHARF_CARRY_ALWAYS || suspended)
+            pointer_each(workload, c->pointer, harness_carry, desired);
+    }
+    struct adapter_call call;
+    harness_begin(&call, HARNESS_NOW, 1);
+    wharf_result result = adapter_update(&call, workload, mirror, desired);
+    adapter_call_end(&call);
+    if (result == WHARF_OK)
+        return desired;
+    json_free(desired);
+    return NULL;
+}
+
+#endif

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the API server answers: objects, and Status documents in the words of apimachinery's api/errors.
+#ifndef WHARF_WORLD_ANSWER_H
+#define WHARF_WORLD_ANSWER_H
+
+#include "tests/world/model.h"
+
+// One request on its way through the server.
+struct op {
+    struct world_cluster *cluster;
+    struct kind *kind;
+    const char *version;     // asked for, in the path
+    const char *namespace_;  // "" if none
+    const char *name;        // "" if none yet
+    const char *subresource; // "" or "status"
+    enum world_verb verb;
+    bool internal; // by a controller of the cluster: not counted with the others
+    bool dry_run;
+    struct world_response *response; // never NULL
+};
+
+// What a validation found (field.ErrorList); causes are objects {reason, message, field}.
+struct problems {
+    struct json *causes;
+};
+void problems_free(struct problems *problems);
+#define AUTO_PROBLEMS __attribute__((cleanup(problems_free))) struct problems
+bool problems_any(const struct problems *problems);
+// `value` NULL: none is shown; a string is shown in quotes.
+void problem_invalid(struct problems *problems, const char *field, const struct json *value, const char *detail);
+void problem_required(struct problems *problems, const char *field, const char *detail);
+void problem_forbidden(struct problems *problems, const char *field, const char *detail);
+void problem_unsupported(struct problems *problems, const char *field, const struct json *value, const char *supported);
+void problem_duplicate(struct problems *problems, const char *field, const struct json *value);
+void problem_too_long(struct problems *problems, const char *field, int max);
+
+// Each fills the response whole.
+void answer_text(struct world_response *response, int status, const char *text);
+void answer_json(struct world_response *response, int status, const struct json *value);
+void answer_buffer(struct world_response *response, int status, struct buffer *body);
+void answer_blob(const struct op *op, int status, const struct blob *blob);
+void answer_tree(const struct op *op, int status, const struct json *value); // without apiVersion and kind
+
+struct details {
+    const char *name, *group, *kind, *uid; // NULL: left out
+    struct json *causes;                   // taken; NULL: none
+    int retry_after_s;
+};
+// A Status document, kind=Status.
+struct json *answer_status(int code, const char *reason, const char *message, const struct details *details);
+void answer_failure(struct world_response *response, int code, const char *reason, const struct details *details,
+                    const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+void answer_bad_request(struct world_response *response, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void answer_not_served(struct world_response *response); // text/plain, as for a path that nobody knows
+void answer_not_found(const struct op *op);
+void answer_exists(const struct op *op);
+void answer_conflict(const struct op *op, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void answer_stale(const struct op *op);
+void answer_invalid(const struct op *op, struct problems *problems);
+void answer_deleted(const struct op *op, const char *uid);
+
+#endif

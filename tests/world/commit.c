@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/world/commit.h"
+#include "tests/world/meta.h"
+
+#include <string.h>
+
+static void show(const struct op *op, const struct stored *object, const struct json *old, const struct json *now,
+                 bool noop) {
+    struct world_cluster *cluster = op->cluster;
+    if (!cluster->hook)
+        return;
+    struct world_write write = {.verb = op->verb,
+                                .group = op->kind->group,
+                                .plural = op->kind->plural,
+                                .namespace_ = object->namespace_,
+                                .name = object->name,
+                                .internal = op->internal,
+                                .noop = noop,
+                                .status = op->verb == WORLD_CREATE ? 201 : 200,
+                                .old = old,
+                                .now = now,
+                                .now_ns = cluster->now_ns};
+    cluster->hook(cluster->hook_ctx, &write);
+}
+
+static void count(const struct op *op) {
+    struct world_counts *counts = &op->cluster->counts;
+    (op->internal ? counts->internal : counts->writes)[op->verb]++;
+    if (!op->internal && op->kind->special == SPECIAL_EVENT && op->verb != WORLD_DELETE)
+        counts->events++;
+}
+
+struct stored *commit_create(const struct op *op, struct json *value) {
+    count(op);
+    meta_managed_fields(op, value);
+    struct stored *object = world_store_add(op->kind, value);
+    show(op, object, NULL, object->value, false);
+    return object;
+}
+
+void commit_update(const struct op *op, struct stored *object, struct json *value, const struct json *old,
+                   bool same_spec) {
+    count(op);
+    meta_managed_fields(op, value);
+    world_store_replace(object, value, same_spec);
+    show(op, object, old, object->value, false);
+}
+
+void commit_noop(const struct op *op, struct stored *object) {
+    if (!op->internal)
+        op->cluster->counts.noops++;
+    show(op, object, object->value, object->value, true);
+}
+
+void commit_remove(const struct op *op, struct stored *object) {
+    count(op);
+    // The hook sees the object while it is still there, but told as gone.
+    show(op, object, object->value, NULL, false);
+    world_store_remove(object);
+}
+
+void commit_refused(const struct op *op) {
+    struct world_cluster *cluster = op->cluster;
+    if (op->internal)
+        cluster->counts.internal_refused++;
+    if (!cluster->hook)
+        return;
+    struct json *status = NULL;
+    error_free(json_parse(op->response->body, op->response->body_len, &status));
+    struct world_write write = {.verb = op->verb,
+                                .group = op->kind->group,
+                                .plural = op->kind->plural,
+                                .namespace_ = op->namespace_,
+                                .name = op->name,
+                                .internal = op->internal,
+                                .status = op->response->status,
+                                .message = json_string_or(json_get(status, "message"), ""),
+                                .now_ns = cluster->now_ns};
+    cluster->hook(cluster->hook_ctx, &write);
+    json_free(status);
+}

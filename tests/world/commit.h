@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The last step of a write: store it, count it, show it to the hook. And the count of refusals.
+#ifndef WHARF_WORLD_COMMIT_H
+#define WHARF_WORLD_COMMIT_H
+
+#include "tests/world/answer.h"
+
+struct stored *commit_create(const struct op *op, struct json *value);
+// `old` is what was stored before when a hook is set, else NULL; not taken. Takes `value`.
+void commit_update(const struct op *op, struct stored *object, struct json *value, const struct json *old,
+                   bool same_spec);
+void commit_noop(const struct op *op, struct stored *object);
+void commit_remove(const struct op *op, struct stored *object);
+// A write that the response refuses.
+void commit_refused(const struct op *op);
+
+#endif

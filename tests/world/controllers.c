@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/world/controllers.h"
+#include "core/base/clock.h"
+#include "tests/world/commit.h"
+#include "tests/world/meta.h"
+#include "tests/world/rules.h"
+#include "tests/world/server.h"
+
+#include <string.h>
+
+#define DELAY (10 * CLOCK_MS)
+
+static bool is_ours(const struct stored *object) {
+    enum special special = object->kind->special;
+    return !object->kind->cluster->options.no_controllers && (special == SPECIAL_JOB || special == SPECIAL_CRONJOB);
+}
+
+void world_controllers_at(struct stored *object, int64_t at_ns) {
+    if (!heap_set(&object->kind->cluster->controllers, &object->timer, at_ns))
+        world_oom();
+}
+
+void world_controllers_changed(struct stored *object) {
+    if (!is_ours(object))
+        return;
+    const struct world_cluster *cluster = object->kind->cluster;
+    int64_t delay = cluster->options.controller_delay_ns ? cluster->options.controller_delay_ns : DELAY;
+    int64_t at = cluster->now_ns + delay;
+    if (object->timer.place == HEAP_NOT_IN || object->timer.at_ns > at)
+        world_controllers_at(object, at);
+}
+
+void world_controllers_gone(struct stored *object) {
+    heap_remove(&object->kind->cluster->controllers, &object->timer);
+    if (object->run)
+        world_jobs_forget(object);
+}
+
+void world_controllers_step(struct world_cluster *cluster) {
+    for (struct timer *timer; (timer = heap_first(&cluster->controllers)) && timer->at_ns <= cluster->now_ns;) {
+        struct stored *object = (struct stored *)((char *)timer - offsetof(struct stored, timer));
+        heap_remove(&cluster->controllers, timer);
+        if (object->kind->special == SPECIAL_JOB)
+            world_jobs_sync(object);
+        else
+            world_cronjobs_sync(object);
+    }
+}
+
+const char *world_annotation(const struct json *value, const char *name) {
+    const char *text = json_string(json_get(json_path(value, "metadata", "annotations", NULL), name));
+    return text ? text
+                : json_string(json_get(json_path(value, "spec", "template", "metadata", "annotations", NULL), name));
+}
+
+static struct op make_op(struct kind *kind, const char *namespace_, const char *name, enum world_verb verb,
+                         struct world_response *response) {
+    return (struct op){.cluster = kind->cluster,
+                       .kind = kind,
+                       .version = kind->versions[0],
+                       .namespace_ = namespace_,
+                       .name = name,
+                       .subresource = verb == WORLD_UPDATE_STATUS ? "status" : "",
+                       .verb = verb,
+                       .internal = true,
+                       .response = response};
+}
+
+void world_write_status(struct stored *object, struct json *status) {
+    struct world_response response = {0};
+    struct op op = make_op(object->kind, object->namespace_, object->name, WORLD_UPDATE_STATUS, &response);
+    AUTO_PROBLEMS problems = {0};
+    AUTO_JSON old = NULL;
+    struct json *old_status = json_detach(object->value, "status");
+    struct json *previous = json_new_object();
+    if (!previous)
+        world_oom();
+    if (old_status)
+        world_json_set(previous, "status", old_status);
+    world_json_set(object->value, "status", status);
+    rules_update_status(object->value, previous, object->kind->special, &problems);
+    if (op.cluster->hook) {
+        old = world_json_copy(object->value);
+        world_json_set(old, "status", world_json_copy(json_get(previous, "status")));
+    }
+    if (!problems_any(&problems)) {
+        commit_update(&op, object, object->value, old, true);
+    } else {
+        json_remove(object->value, "status");
+        world_json_set(object->value, "status", json_detach(previous, "status"));
+        answer_invalid(&op, &problems);
+        commit_refused(&op);
+    }
+    json_free(previous);
+    world_response_clear(&response);
+}
+
+int world_create_internal(struct kind *kind, const char *namespace_, struct json *object) {
+    struct world_response response = {0};
+    struct op op = make_op(kind, namespace_, "", WORLD_CREATE, &response);
+    world_create(&op, object);
+    int status = response.status;
+    world_response_clear(&response);
+    return status;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Job controller (with the TTL controller) and the CronJob controller: called by the store when an object of theirs
+// changes, and by the cluster's clock.
+#ifndef WHARF_WORLD_CONTROLLERS_H
+#define WHARF_WORLD_CONTROLLERS_H
+
+#include "tests/world/model.h"
+
+void world_controllers_changed(struct stored *object);
+void world_controllers_gone(struct stored *object);
+void world_controllers_step(struct world_cluster *cluster);
+
+// jobs.c
+void world_jobs_sync(struct stored *job);
+void world_jobs_forget(struct stored *job);
+
+// cronjobs.c
+void world_cronjobs_sync(struct stored *cronjob);
+
+// The controller wants to look at the object then.
+void world_controllers_at(struct stored *object, int64_t at_ns);
+// An annotation of the object, or of `template` in its spec; NULL if absent.
+const char *world_annotation(const struct json *value, const char *name);
+
+// Writes a status as the object's controller: validated like any other; takes `status`. A refusal is counted.
+void world_write_status(struct stored *object, struct json *status);
+// Creates an object as a controller. Returns the HTTP status.
+int world_create_internal(struct kind *kind, const char *namespace_, struct json *object);
+
+#endif

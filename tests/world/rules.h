@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the API server knows about single kinds: defaults, validation, what may change.
+#ifndef WHARF_WORLD_RULES_H
+#define WHARF_WORLD_RULES_H
+
+#include "tests/world/answer.h"
+
+// Decoding into typed fields: unknown members go, wrong types are refused with 400, times are put into the server's
+// form. False with a message.
+bool rules_decode(const struct kind *kind, struct json *value, char message[256]);
+
+void rules_create(struct op *op, struct json *value, struct problems *problems);
+void rules_update(struct op *op, struct json *value, const struct json *old, struct problems *problems);
+void rules_update_status(const struct json *value, const struct json *old, enum special special,
+                         struct problems *problems);
+
+// job_spec.c: batch/v1 Job (pkg/apis/batch/v1/defaults.go, pkg/registry/batch/job/strategy.go,
+// pkg/apis/batch/validation).
+void job_defaults(struct json *job);
+void job_spec_defaults(struct json *spec);
+void job_generate_selector(struct json *job);
+void job_check(const struct json *job, struct problems *problems);
+void job_check_update(const struct json *job, const struct json *old, struct problems *problems);
+void job_check_status(const struct json *job, const struct json *old, struct problems *problems);
+bool job_condition(const struct json *job, const char *type, const char *status);
+bool job_finished(const struct json *job);
+bool job_indexed(const struct json *job);
+
+// event_rules.c: events.k8s.io/v1 (pkg/apis/core/validation/events.go).
+void event_check(const struct json *event, struct problems *problems);
+void event_check_update(const struct json *event, const struct json *old, struct problems *problems);
+
+#endif

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of the API server, as the dispatcher calls them.
+#ifndef WHARF_WORLD_SERVER_H
+#define WHARF_WORLD_SERVER_H
+
+#include "tests/world/answer.h"
+#include "tests/world/route.h"
+
+struct world_watch *world_watch_open(const struct op *op, const struct route *route, void (*notify)(void *ctx),
+                                     void *ctx);
+
+// discovery.c: /version, /api, /apis and below. False: not such a path.
+bool world_discover(struct world_cluster *cluster, const struct route *route, struct world_response *response);
+
+// review.c
+bool world_allowed(const struct world_cluster *cluster, const char *verb, const char *resource);
+void world_review(struct world_cluster *cluster, const struct world_request *request, struct world_response *response);
+
+// write.c: take `body`.
+void world_create(struct op *op, struct json *body);
+void world_update(struct op *op, struct json *body, bool patch);
+
+// delete.c
+void world_remove(struct op *op, const struct json *options, const char *propagation);
+// By a controller of the cluster; `propagation` as in DeleteOptions.
+void world_remove_stored(struct stored *object, const char *propagation, bool internal);
+
+#endif

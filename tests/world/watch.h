@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the rest of the cluster needs of watches.
+#ifndef WHARF_WORLD_WATCH_H
+#define WHARF_WORLD_WATCH_H
+
+#include "tests/world/model.h"
+
+void world_watches_notify(struct kind *kind);
+// Bookmarks and deadlines that are due.
+void world_watches_step(struct world_cluster *cluster);
+struct world_watch *world_watch_sibling(const struct world_watch *watch);
+// The kind goes away: what the watch has not read is kept for it, then the stream ends.
+void world_watch_drain(struct world_watch *watch);
+// Takes the watch off its kind.
+void world_watch_orphan(struct world_watch *watch);
+
+#endif
