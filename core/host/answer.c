@@ -65,9 +65,11 @@ static struct object *take_object(struct response *response) {
 }
 
 // The mirror as the server stored it. A webhook may have taken the marks off again: it is known by its uid then.
-static void observe_answer(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response) {
+static void observe_answer(struct engine *engine, struct entry *entry, struct mirror *mirror,
+                           struct response *response) {
     struct object *object = take_object(response);
-    observe_mirror(engine, entry, mirror, object, mirror_is_ours(engine->kinds[entry->kind], engine->origin, object->value));
+    observe_mirror(engine, entry, mirror, object,
+                   mirror_is_ours(engine->kinds[entry->kind], engine->origin, object->value));
 }
 
 static void workload_failed(struct engine *engine, struct entry *entry, const struct response *response,

@@ -172,7 +172,7 @@ static void queue_blocked(struct engine *engine, size_t kind, size_t cluster) {
     }
 }
 
-static void on_state(struct engine *engine, const struct event *event) {
+static void on_state(struct engine *engine, const struct engine_event *event) {
     struct feed *feed = engine_feed(engine, event->cluster, event->kind);
     bool was_connected = feed->state == REFLECTOR_CONNECTED;
     feed->state = event->state;
@@ -187,7 +187,7 @@ static void on_state(struct engine *engine, const struct event *event) {
     queue_blocked(engine, event->kind, event->cluster);
 }
 
-static void on_listed(struct engine *engine, const struct event *event) {
+static void on_listed(struct engine *engine, const struct engine_event *event) {
     struct feed *feed = engine_feed(engine, event->cluster, event->kind);
     if (event->version && !text_equal(event->version, feed->version)) {
         char *version = strdup(event->version);
@@ -204,7 +204,7 @@ static void on_listed(struct engine *engine, const struct event *event) {
         engine_feed_changed(engine, c, event->kind);
 }
 
-static void take_event(struct engine *engine, struct event *event) {
+static void take_event(struct engine *engine, struct engine_event *event) {
     switch (event->type) {
     case EVENT_LISTING:
         engine_feed(engine, event->cluster, event->kind)->listing = true;
@@ -242,7 +242,7 @@ static void end_settling(struct engine *engine) {
         queue_blocked(engine, k, SIZE_MAX);
 }
 
-void engine_step(struct engine *engine, struct event *event, struct update *update) {
+void engine_step(struct engine *engine, struct engine_event *event, struct update *update) {
     engine->now = event->now;
     engine->update = update;
     engine->received_ns = event->received_ns ? event->received_ns : event->now.mono_ns;

@@ -36,7 +36,7 @@ enum event_type {
     EVENT_TIME     // time has passed
 };
 
-struct event {
+struct engine_event {
     enum event_type type;
     struct moment now;
     int64_t received_ns;        // SEEN: when its bytes came (monotonic); 0: now
@@ -81,7 +81,7 @@ struct error *engine_new(const struct engine_options *options, struct moment now
 void engine_free(struct engine *engine);
 
 // Adds to `update`, which the caller empties in between (update_clear, after taking what it keeps).
-void engine_step(struct engine *engine, struct event *event, struct update *update);
+void engine_step(struct engine *engine, struct engine_event *event, struct update *update);
 
 // No workload is placed any more; what is placed goes on (a host that is about to stop).
 void engine_drain(struct engine *engine);

@@ -52,8 +52,8 @@ struct engine {
     struct random random;
     struct store store;
     struct heap timers;
-    struct feed *feeds;            // [cluster * n_kinds + kind]
-    struct worker_facts **workers; // [kind][cluster]
+    struct feed *feeds;                // [cluster * n_kinds + kind]
+    struct worker_facts **workers;     // [kind][cluster]
     struct mirror_facts *mirror_facts; // room for one a cluster
     struct pending *pending;
     size_t n_pending, cap_pending, in_flight;
@@ -61,7 +61,7 @@ struct engine {
     struct entry *queue_first, *queue_last;
     struct stats stats;
     struct moment now;
-    int64_t received_ns; // of the event that is handled
+    int64_t received_ns;   // of the event that is handled
     struct update *update; // of the step that is running
 };
 

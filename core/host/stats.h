@@ -3,6 +3,7 @@
 #ifndef WHARF_HOST_STATS_H
 #define WHARF_HOST_STATS_H
 
+#include "core/base/error.h"
 #include "core/kube/client.h"
 #include "core/kube/reflector.h"
 
@@ -45,5 +46,9 @@ struct stats {
     int64_t status_latency_sum_ns;
     uint64_t queued; // entries waiting to be looked at
 };
+
+// A copy of its own; empty when out of memory.
+struct error *stats_copy(const struct stats *from, struct stats *to);
+void stats_free(struct stats *stats);
 
 #endif

@@ -18,6 +18,16 @@ cJSON *reader_fail(struct reader *reader, enum error_code code, const char *prob
     return reader_fail_at(reader, &reader->event.start_mark, code, problem);
 }
 
+cJSON *reader_fail_about(struct reader *reader, const yaml_mark_t *mark, const char *text, const char *problem) {
+    char shown[64];
+    text_copy(shown, sizeof shown, text);
+    for (char *c = shown; *c; c++)
+        if (*c == '\n' || *c == '\r')
+            *c = ' ';
+    AUTO_TEXT sentence = text_format("\"%s\" %s", shown, problem);
+    return reader_fail_at(reader, mark, ERROR_INVALID, sentence ? sentence : problem);
+}
+
 cJSON *reader_no_memory(struct reader *reader) {
     if (!reader->error)
         reader->error = error_no_memory();
@@ -25,9 +35,9 @@ cJSON *reader_no_memory(struct reader *reader) {
 }
 
 // libyaml's reader knows only the offset of what it cannot read.
-static yaml_mark_t mark_at(const char *text, size_t offset) {
+static yaml_mark_t mark_at(const char *text, size_t len, size_t offset) {
     yaml_mark_t mark = {.index = offset};
-    for (size_t i = 0; i < offset; i++) {
+    for (size_t i = 0; i < offset && i < len; i++) {
         mark.column = text[i] == '\n' ? 0 : mark.column + 1;
         mark.line += text[i] == '\n';
     }
@@ -40,7 +50,7 @@ static void syntax_error(struct reader *reader) {
     if (parser->error == YAML_MEMORY_ERROR) {
         reader_no_memory(reader);
     } else if (parser->error == YAML_READER_ERROR) {
-        yaml_mark_t mark = mark_at(reader->text, parser->problem_offset);
+        yaml_mark_t mark = mark_at(reader->text, reader->len, parser->problem_offset);
         reader_fail_at(reader, &mark, ERROR_INVALID, problem);
     } else {
         AUTO_TEXT whole =
@@ -103,7 +113,7 @@ static bool read_all(struct reader *reader, struct json **out) {
 
 static struct error *read_stream(const char *name, const char *text, size_t len, struct yaml *out,
                                  bool (*read)(struct reader *, struct json **)) {
-    struct reader reader = {.name = name, .text = text, .kept = json_new_array()};
+    struct reader reader = {.name = name, .text = text, .len = len, .kept = json_new_array()};
     *out = (struct yaml){0};
     map_init(&reader.anchors, random_system());
     if (!reader.kept || !yaml_parser_initialize(&reader.parser)) {

@@ -5,13 +5,13 @@
 #include "core/json/yaml_reader.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #define TAG_PREFIX "tag:yaml.org,2002:"
 
-static cJSON *refuse_scalar(struct reader *reader, const char *what) {
-    AUTO_TEXT problem = text_format("\"%.60s\" %s", (const char *)reader->event.data.scalar.value, what);
-    return problem ? reader_fail(reader, ERROR_INVALID, problem) : reader_no_memory(reader);
+static cJSON *refuse_scalar(struct reader *reader, const char *problem) {
+    return reader_fail_about(reader, &reader->event.start_mark, (const char *)reader->event.data.scalar.value, problem);
 }
 
 // False if the explicit tag says something else than what the scalar is.
@@ -69,10 +69,8 @@ static cJSON *read_scalar(struct reader *reader) {
                            "!!binary is not supported; leave the tag away to have the base64 text");
     bool typed = !tag || !tag_allows(type, SCALAR_STRING);
     enum scalar scalar = typed ? scalar_resolve(text, len, &token) : SCALAR_STRING;
-    if (!tag_allows(type, scalar)) {
-        AUTO_TEXT what = text_format("is not what its tag !!%.20s says", type);
-        return what ? refuse_scalar(reader, what) : reader_no_memory(reader);
-    }
+    if (!tag_allows(type, scalar))
+        return refuse_scalar(reader, "is not what its tag says");
     return make_scalar(reader, scalar, &token);
 }
 
@@ -163,8 +161,9 @@ static bool read_member(struct reader *reader, struct mapping *mapping, size_t d
         return false;
     const cJSON *before = keys_find(&mapping->keys, mapping->object, key);
     if (before) {
-        AUTO_TEXT problem = text_format("the key \"%.60s\" is already on line %d", key, before->valueint);
-        reader_fail_at(reader, &mark, ERROR_INVALID, problem ? problem : "duplicate key");
+        char problem[64];
+        snprintf(problem, sizeof problem, "is a duplicate key: it is already on line %d", before->valueint);
+        reader_fail_about(reader, &mark, key, problem);
         return false;
     }
     int line = key_node->valueint;

@@ -18,7 +18,8 @@ struct reader {
     yaml_parser_t parser;
     yaml_event_t event; // the one at hand
     const char *name;
-    const char *text;
+    const char *text; // the stream
+    size_t len;
     struct map anchors; // of the document at hand, by name
     struct json *kept;  // nodes that are in no document but may be anchored: keys, and what was merged
     size_t expanded_values, expanded_bytes;
@@ -30,6 +31,9 @@ cJSON *reader_fail_at(struct reader *reader, const yaml_mark_t *mark, enum error
 
 // The same, at the event at hand.
 cJSON *reader_fail(struct reader *reader, enum error_code code, const char *problem);
+
+// ERROR_INVALID that begins with the text in quotes, cut and on one line.
+cJSON *reader_fail_about(struct reader *reader, const yaml_mark_t *mark, const char *text, const char *problem);
 
 cJSON *reader_no_memory(struct reader *reader);
 

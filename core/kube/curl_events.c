@@ -49,10 +49,11 @@ static bool tell_epoll(const struct curl_transport *transport, struct watched *w
     if (watched->registered == what)
         return true;
     struct epoll_event event = {.data.fd = fd};
-    event.events = ((what & CURL_POLL_IN) ? (unsigned)EPOLLIN : 0U) | ((what & CURL_POLL_OUT) ? (unsigned)EPOLLOUT : 0U);
-    int operation = what == CURL_POLL_NONE                    ? EPOLL_CTL_DEL
+    event.events =
+        ((what & CURL_POLL_IN) ? (unsigned)EPOLLIN : 0U) | ((what & CURL_POLL_OUT) ? (unsigned)EPOLLOUT : 0U);
+    int operation = what == CURL_POLL_NONE                  ? EPOLL_CTL_DEL
                     : watched->registered == CURL_POLL_NONE ? EPOLL_CTL_ADD
-                                                              : EPOLL_CTL_MOD;
+                                                            : EPOLL_CTL_MOD;
     watched->registered = what;
     return epoll_ctl(transport->epoll_fd, operation, fd, &event) == 0 || operation == EPOLL_CTL_DEL;
 }
@@ -66,18 +67,19 @@ int events_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *pool_of_m
         return -1;
     watched->pool = pool;
     watched->wanted = what == CURL_POLL_REMOVE ? CURL_POLL_NONE : (unsigned char)what;
-    if (watched->wanted == CURL_POLL_NONE && watched->connection)
+    if (watched->wanted == CURL_POLL_NONE && watched->kept)
         return 0;
     return tell_epoll(transport, watched, fd, watched->wanted) ? 0 : -1;
 }
 
-int events_socket_made(void *context, curl_socket_t fd, curlsocktype purpose) {
-    (void)purpose;
-    struct watched *watched = watched_at(context, fd);
-    if (!watched)
-        return CURL_SOCKOPT_ERROR;
-    *watched = (struct watched){.connection = true};
-    return CURL_SOCKOPT_OK;
+void events_socket_made(struct curl_transport *transport, curl_socket_t fd) {
+    if ((size_t)fd < transport->n_watched)
+        transport->watched[fd] = (struct watched){0};
+}
+
+void events_socket_kept(struct curl_transport *transport, curl_socket_t fd) {
+    if (fd >= 0 && (size_t)fd < transport->n_watched)
+        transport->watched[fd].kept = true;
 }
 
 int events_socket_close(void *context, curl_socket_t fd) {

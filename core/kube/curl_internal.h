@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of the curl transport share: curl_transport.c (submit, cancel, poll), curl_events.c (sockets and
-// epoll), curl_options.c (how requests are made), curl_response.c (what comes back).
+// What the parts of the curl transport share: curl_transport.c (submit, cancel, poll), curl_setup.c (making one),
+// curl_exchange.c (their memory, and adding them to multi handles), curl_events.c (sockets and epoll), curl_options.c
+// (how requests are made), curl_response.c (what comes back).
 #ifndef WHARF_KUBE_CURL_INTERNAL_H
 #define WHARF_KUBE_CURL_INTERNAL_H
 
@@ -30,7 +31,8 @@ struct exchange {
     struct pool *pool;     // NULL: not added to any
     CURL *easy;
     struct material *material; // that `easy` was set up with
-    uint64_t id;               // 0: idle or cancelled
+    size_t slot;
+    uint64_t id; // 0: idle or cancelled
     struct http_handler handler;
     enum http_method method;
     bool stream;
@@ -51,14 +53,14 @@ struct exchange {
     char detail[CURL_ERROR_SIZE];
 };
 
-// What is known of a file descriptor that libcurl uses. Sockets of connections stay registered with epoll while no
-// request uses them, which saves two system calls a request; other descriptors may be closed without notice and are
-// taken out at once.
+// What is known of a file descriptor that libcurl uses. Sockets of kept connections stay registered with epoll while no
+// request uses them, which saves two system calls a request; libcurl tells when it closes one. Others (a connection
+// that is not made yet, the resolver's) may be closed without notice and are taken out at once.
 struct watched {
     struct pool *pool;
     unsigned char wanted;     // CURL_POLL_*; CURL_POLL_NONE: nothing
     unsigned char registered; // what epoll was told
-    bool connection;
+    bool kept;
 };
 
 struct exchange_queue {
@@ -68,18 +70,19 @@ struct exchange_queue {
 struct curl_transport {
     struct transport base;
     struct server_url url;
-    char *base_url;   // what paths are appended to
-    char *host;       // "Host: ..." where it differs from base_url's; NULL: it does not
-    char *proxy;      // "" for none
+    char *base_url; // what paths are appended to
+    char *host;     // "Host: ..." where it differs from base_url's; NULL: it does not
+    char *proxy;    // "" for none
     char *user_agent;
     struct curl_slist *connect_to;
     struct credentials credentials;
-    struct pool *pool, *retired;         // `retired` may be NULL
-    struct exchange **slots;             // by the lower half of an id
+    struct pool *pool, *retired; // `retired` may be NULL
+    struct exchange **slots;     // by the lower half of an id
     size_t n_slots;
-    uint32_t generation;                 // upper half of the next id
-    struct exchange_queue waiting;       // submitted, not added
-    struct exchange_queue cancelled;     // to be taken out of their pool
+    size_t n_exchanges;              // idle ones too
+    uint32_t generation;             // upper half of the next id
+    struct exchange_queue waiting;   // submitted, not added
+    struct exchange_queue cancelled; // to be taken out of their pool
     struct exchange *idle;
     size_t n_idle;
     struct heap stalls;
@@ -90,18 +93,35 @@ struct curl_transport {
     bool called;    // a handler ran in this poll
 };
 
+// curl_exchange.c
+struct pool *pool_new(struct curl_transport *transport); // NULL when out of memory
+void pool_free(struct pool *pool);                       // of no active exchange; NULL is fine
+bool pool_add(struct pool *pool, struct exchange *exchange);
+void pool_remove(struct exchange *exchange);                                                         // none: fine
+struct exchange *exchange_new(struct curl_transport *transport, const struct http_request *request); // NULL: no memory
+struct exchange *exchange_find(struct curl_transport *transport, uint64_t id);                       // or NULL
+void exchange_recycle(struct exchange *exchange); // not in any pool or queue
+void exchange_free_all(struct curl_transport *transport);
+
+// curl_transport.c
+extern const struct transport_ops curl_transport_ops;
+
+// curl_setup.c
+void curl_transport_free(struct transport *transport);
+
 // curl_options.c. False when out of memory or when this libcurl knows an option not.
-bool exchange_set_up(struct exchange *exchange);   // once for an easy handle
-bool exchange_prepare(struct exchange *exchange);  // for the request at hand, with the credentials of now
+bool exchange_set_up(struct exchange *exchange);  // once for an easy handle
+bool exchange_prepare(struct exchange *exchange); // for the request at hand, with the credentials of now
 bool pool_set_up(struct pool *pool);
 
 // curl_events.c
 bool events_open(struct curl_transport *transport);
 void events_close(struct curl_transport *transport);
 void events_wait(struct curl_transport *transport, int64_t wait_ns); // and run what became ready
+void events_socket_kept(struct curl_transport *transport, curl_socket_t fd);
 int events_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *pool, void *unused); // CURLMOPT_SOCKETFUNCTION
-int events_socket_made(void *transport, curl_socket_t fd, curlsocktype purpose);            // CURLOPT_SOCKOPTFUNCTION
-int events_socket_close(void *transport, curl_socket_t fd);                                 // CURLOPT_CLOSESOCKETFUNCTION
+void events_socket_made(struct curl_transport *transport, curl_socket_t fd);
+int events_socket_close(void *transport, curl_socket_t fd); // CURLOPT_CLOSESOCKETFUNCTION
 
 // curl_response.c: callbacks of libcurl, and the end of an exchange: tells its handler.
 size_t response_on_header(char *bytes, size_t size, size_t count, void *exchange);

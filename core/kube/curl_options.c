@@ -72,12 +72,14 @@ static bool set_texts(CURL *easy, const struct curl_transport *transport) {
 #define KEEPALIVE_PROBES 3
 
 static int on_socket(void *transport, curl_socket_t fd, curlsocktype purpose) {
+    (void)purpose;
     int probes = KEEPALIVE_PROBES;
     unsigned timeout = USER_TIMEOUT_MS;
     // Neither is needed for correctness, and a socket of another family than TCP has neither.
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, sizeof timeout);
-    return events_socket_made(transport, fd, purpose);
+    events_socket_made(transport, fd);
+    return CURL_SOCKOPT_OK;
 }
 
 static int on_request(void *exchange, char *server_ip, char *local_ip, int server_port, int local_port) {

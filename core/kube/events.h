@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes Kubernetes Events (events.k8s.io/v1), so that people see with kubectl what the host did about their object. The
-// first occurrence is created, the second makes it a series, later ones are counted here and written seldom. Events are
-// for people and are worth little: what the server rejects, or what is too much, is dropped. A recorder belongs to the
-// thread of its client.
+// Writes Kubernetes Events (events.k8s.io/v1), so that people see with kubectl what the host did about their object.
+// The first occurrence is created, the second makes it a series, later ones are counted here and written seldom. Events
+// are for people and are worth little: what the server rejects, or what is too much, is dropped. A recorder belongs to
+// the thread of its client.
 #ifndef WHARF_KUBE_EVENTS_H
 #define WHARF_KUBE_EVENTS_H
 
@@ -11,10 +11,10 @@
 struct event {
     // The object it is about (core/v1 ObjectReference).
     const char *api_version, *kind, *namespace_, *name, *uid; // namespace_ "" for cluster-scoped
-    bool warning;       // type Warning, else Normal
-    const char *reason; // "Placed": why, for programs; at most 128 bytes
-    const char *action; // "Place": what was done or tried; at most 128 bytes
-    const char *note;   // for people; cut at 1024 bytes
+    bool warning;                                             // type Warning, else Normal
+    const char *reason;                                       // "Placed": why, for programs; at most 128 bytes
+    const char *action;                                       // "Place": what was done or tried; at most 128 bytes
+    const char *note;                                         // for people; cut at 1024 bytes
 };
 
 struct recorder;

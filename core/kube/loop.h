@@ -14,10 +14,12 @@ struct loop;
 struct error *loop_start(const char *name, struct transport *transport, int64_t (*tick)(void *ctx, struct moment now),
                          void *ctx, struct loop **out);
 
-// Runs `run(arg)` on the loop's thread, in the order of posting. From any thread. False when out of memory.
+// Runs `run(arg)` on the loop's thread, in the order of posting. From any thread, the loop's own too. False when out of
+// memory or when the loop is being stopped: it will not run.
 bool loop_post(struct loop *loop, void (*run)(void *arg), void *arg);
 
-// Runs what was posted before, then ends the thread and waits for it. What is posted later is not run.
+// Runs what was posted before, then ends the thread and waits for it. What is posted later is not run. Not from the
+// loop's own thread.
 void loop_stop(struct loop *loop);
 
 #endif

@@ -48,7 +48,10 @@ def brief(found):
     """A line for a person."""
     if not found:
         return "none"
-    meta, status = found["metadata"], found.get("status", {})
-    marks = {key: value for key, value in {**meta.get("labels", {}), **meta.get("annotations", {})}.items()
-             if key.startswith("wharf.dev/")}
-    return f"{meta['name']} uid={meta['uid'][:8]} deleting={'deletionTimestamp' in meta} {marks} {status}"
+    meta, status = found["metadata"], dict(found.get("status", {}))
+    marks = {key[len("wharf.dev/"):]: value for key, value in {
+        **meta.get("labels", {}), **meta.get("annotations", {})}.items() if key.startswith("wharf.dev/")}
+    conditions = [f"{each['type']}={each['status']}({each.get('reason', '')})"
+                  for each in status.pop("conditions", None) or []]
+    deleting = " being deleted" if "deletionTimestamp" in meta else ""
+    return f"{meta['name']} {meta['uid'][:8]}{deleting} {marks} {' '.join(conditions)} {status}"

@@ -44,8 +44,8 @@ class Results:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
-def report_failure(env):
-    print(indent(traceback.format_exc(limit=-4)))
+def report_failure(env, error):
+    print(indent("".join(traceback.format_exception(error, limit=-4))))
     print(indent("--- objects\n" + env.describe()))
     print(indent("--- the end of the host's log\n" + env.host.process.tail(40)))
     for cluster in env.clusters.all:
@@ -58,7 +58,7 @@ def indent(text):
 
 
 def run_one(env, number, sentence, test, results):
-    began, verdict = time.monotonic(), "ok"
+    began, verdict, failure = time.monotonic(), "ok", None
     try:
         env.begin(f"t{number}")
         test(env)
@@ -67,12 +67,12 @@ def run_one(env, number, sentence, test, results):
     except Skip as reason:
         verdict = f"skipped: {reason}"
         results.skipped += 1
-    except Exception:   # whatever it is, it is this test's failure
-        verdict = "FAILED"
+    except Exception as error:   # whatever it is, it is this test's failure
+        verdict, failure = "FAILED", error
         results.failed += 1
     print(f"{verdict:<7} {time.monotonic() - began:6.1f} s  {sentence}", flush=True)
-    if verdict == "FAILED":
-        report_failure(env)
+    if failure:
+        report_failure(env, failure)
         restore(env)
     sys.stdout.flush()
 

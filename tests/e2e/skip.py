@@ -7,7 +7,7 @@ class Skip(Exception):
 
 
 def may_be_refused(*expected):
-    """For a test in which a server has to refuse the host something: (cluster, verb, code) each."""
+    """For a test in which a server has to refuse the host something: (cluster, verb or "*", code) each."""
     def mark(test):
         test.may_be_refused = expected
         return test

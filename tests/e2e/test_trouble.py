@@ -10,7 +10,6 @@ from skip import may_be_refused
 from wait import until
 
 
-@may_be_refused()
 def a_foreign_job_of_the_same_name_is_never_touched(env):
     env.host.use()
     first, second = env.workers

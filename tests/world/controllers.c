@@ -81,13 +81,16 @@ void world_write_status(struct stored *object, struct json *status) {
     rules_update_status(object->value, previous, object->kind->special, &problems);
     if (op.cluster->hook) {
         old = world_json_copy(object->value);
-        world_json_set(old, "status", world_json_copy(json_get(previous, "status")));
+        json_remove(old, "status");
+        if (old_status)
+            world_json_set(old, "status", world_json_copy(old_status));
     }
     if (!problems_any(&problems)) {
         commit_update(&op, object, object->value, old, true);
     } else {
         json_remove(object->value, "status");
-        world_json_set(object->value, "status", json_detach(previous, "status"));
+        if (old_status)
+            world_json_set(object->value, "status", json_detach(previous, "status"));
         answer_invalid(&op, &problems);
         commit_refused(&op);
     }

@@ -138,7 +138,8 @@ static inline const char *rules_of_indexes(const struct json *spec, const struct
 
 static inline const char *rules_of_outcome(const struct json *old, const struct json *new) {
     bool complete = rules_true(new, "Complete"), failed = rules_true(new, "Failed");
-    bool complete_changed = complete != rules_true(old, "Complete"), failed_changed = failed != rules_true(old, "Failed");
+    bool complete_changed = complete != rules_true(old, "Complete"),
+         failed_changed = failed != rules_true(old, "Failed");
     bool met = rules_true(new, "SuccessCriteriaMet"), target = rules_true(new, "FailureTarget");
     static const char *const lasting[] = {"Complete", "Failed", "FailureTarget", "SuccessCriteriaMet"};
     for (size_t i = 0; i < sizeof lasting / sizeof *lasting; i++) {

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/host.h"
+
+#include "core/base/log.h"
+#include "core/base/text.h"
+#include "core/host/host_internal.h"
+#include "core/kube/curl_transport.h"
+
+#include <malloc.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define INBOX_MAX 1024                    // events of one cluster that wait for the engine
+#define STOP_GRACE_NS (10 * CLOCK_SECOND) // for writes in flight when stopping
+#define PUBLISH_NS (250 * CLOCK_MS)       // how old a snapshot may be
+#define OPEN_RETRY_NS (30 * CLOCK_SECOND) // until a kubeconfig that could not be used is read again
+
+static void post_event(void *ctx, struct engine_event *event) {
+    struct host_cluster *cluster = ctx;
+    event->received_ns = clock_now().mono_ns;
+    inbox_post(cluster->host->inbox, event);
+}
+
+static int64_t tick_cluster(void *ctx, struct moment now) {
+    struct host_cluster *cluster = ctx;
+    int64_t next_ns = host_origin_tick(cluster, now);
+    if (cluster->link) {
+        int64_t at_ns = link_tick(cluster->link, now);
+        next_ns = at_ns < next_ns ? at_ns : next_ns;
+        atomic_store(&cluster->pending, link_pending(cluster->link));
+    }
+    return next_ns;
+}
+
+// Makes the cluster's link on its own thread.
+static void open_link(void *arg) {
+    struct host_cluster *cluster = arg;
+    struct host *host = cluster->host;
+    char instance[128];
+    if (gethostname(instance, sizeof instance) != 0)
+        text_copy(instance, sizeof instance, "wharf");
+    instance[sizeof instance - 1] = '\0';
+    struct link_options options = {.cluster = cluster->index,
+                                   .name = cluster->name,
+                                   .transport = cluster->transport,
+                                   .origin = host->origin,
+                                   .controller_name = host->config->controller_name,
+                                   .instance = instance,
+                                   .kinds = host->adapters->kinds,
+                                   .n_kinds = host->adapters->n_kinds,
+                                   .qps = host->config->qps,
+                                   .burst = host->config->burst,
+                                   .watch_list = true,
+                                   .seed = random_system(),
+                                   .post = post_event,
+                                   .ctx = cluster};
+    struct error *error = link_new(&options, clock_now(), &cluster->link);
+    if (error)
+        log_fields(LOG_ERROR, "cluster cannot be watched", {"cluster", cluster->name}, {"error", error_text(error)});
+    error_free(error);
+}
+
+static void close_link(void *arg) {
+    struct host_cluster *cluster = arg;
+    host_origin_stop(cluster);
+    link_free(cluster->link);
+    cluster->link = NULL;
+}
+
+static struct error *load_endpoint(const struct config_cluster *config, struct endpoint **out) {
+    struct error *error =
+        config->kubeconfig ? kubeconfig_load(config->kubeconfig, config->context, out) : kubeconfig_in_cluster("", out);
+    if (!error)
+        error = endpoint_check(*out, clock_now().wall_ns);
+    return error_wrap(error, "cluster %s", config->name);
+}
+
+// Reads the kubeconfig and starts the thread. What fails leaves the cluster closed.
+static struct error *open_cluster(struct host_cluster *cluster) {
+    struct error *error = load_endpoint(cluster->config, &cluster->endpoint);
+    if (!error)
+        error = curl_transport_new(cluster->endpoint, "wharf/" WHARF_VERSION, &cluster->transport);
+    if (!error)
+        error = loop_start(cluster->name, cluster->transport, tick_cluster, cluster, &cluster->loop);
+    if (error) {
+        if (cluster->transport)
+            cluster->transport->ops->free(cluster->transport);
+        cluster->transport = NULL;
+        endpoint_free(cluster->endpoint);
+        cluster->endpoint = NULL;
+    }
+    return error;
+}
+
+static void lost_cluster(struct host_cluster *cluster, const struct error *error) {
+    struct host *host = cluster->host;
+    for (size_t k = 0; k < host->adapters->n_kinds; k++)
+        inbox_post(host->inbox, &(struct engine_event){.type = EVENT_STATE,
+                                                       .cluster = cluster->index,
+                                                       .kind = k,
+                                                       .state = REFLECTOR_LOST,
+                                                       .problem = error->message});
+}
+
+// A worker that cannot even be tried is as good as one that cannot be reached, and is tried again.
+static void open_workers(struct host *host, struct moment now) {
+    for (size_t c = 1; c < host->n_clusters; c++) {
+        struct host_cluster *cluster = &host->clusters[c];
+        if (cluster->loop || now.mono_ns < cluster->open_at_ns)
+            continue;
+        struct error *error = open_cluster(cluster);
+        if (error) {
+            log_fields(LOG_ERROR, "worker cannot be used", {"cluster", cluster->name}, {"error", error_text(error)});
+            lost_cluster(cluster, error);
+            cluster->open_at_ns = now.mono_ns + OPEN_RETRY_NS;
+        } else {
+            cluster->open_at_ns = CLOCK_NEVER;
+            loop_post(cluster->loop, open_link, cluster);
+        }
+        error_free(error);
+    }
+}
+
+static int64_t next_open_ns(const struct host *host) {
+    int64_t next_ns = CLOCK_NEVER;
+    for (size_t c = 1; c < host->n_clusters; c++) {
+        if (host->clusters[c].open_at_ns < next_ns)
+            next_ns = host->clusters[c].open_at_ns;
+    }
+    return next_ns;
+}
+
+static struct error *init_clusters(struct host *host) {
+    const struct config *config = host->config;
+    host->n_clusters = config->n_workers + 1;
+    host->clusters = calloc(host->n_clusters, sizeof *host->clusters);
+    host->names = calloc(host->n_clusters, sizeof *host->names);
+    if (!host->clusters || !host->names)
+        return error_no_memory();
+    for (size_t c = 0; c < host->n_clusters; c++) {
+        const struct config_cluster *cluster = c == ENGINE_MANAGEMENT ? &config->management : &config->workers[c - 1];
+        host->names[c] = c == ENGINE_MANAGEMENT ? "management" : cluster->name;
+        host->clusters[c] = (struct host_cluster){.host = host, .index = c, .name = host->names[c], .config = cluster};
+    }
+    return NULL;
+}
+
+struct error *host_new(const struct config *config, const struct adapters *adapters, struct host **out) {
+    *out = NULL;
+    struct host *host = calloc(1, sizeof *host);
+    if (!host)
+        return error_no_memory();
+    host->config = config;
+    host->adapters = adapters;
+    pthread_mutex_init(&host->snapshot_mutex, NULL);
+    struct error *error = init_clusters(host);
+    if (!error)
+        error = inbox_new(host->n_clusters, INBOX_MAX, &host->inbox);
+    if (!error && config->origin && !(host->origin = strdup(config->origin)))
+        error = error_no_memory();
+    if (!error)
+        error = open_cluster(&host->clusters[ENGINE_MANAGEMENT]);
+    if (error) {
+        host_free(host);
+        return error;
+    }
+    *out = host;
+    return NULL;
+}
+
+void host_free(struct host *host) {
+    if (!host)
+        return;
+    for (size_t c = 0; host->clusters && c < host->n_clusters; c++) {
+        struct host_cluster *cluster = &host->clusters[c];
+        if (cluster->loop)
+            loop_stop(cluster->loop);
+        if (cluster->transport)
+            cluster->transport->ops->free(cluster->transport);
+        endpoint_free(cluster->endpoint);
+        free(cluster->outbox);
+        free(cluster->notes);
+    }
+    engine_free(host->engine);
+    inbox_free(host->inbox);
+    update_free(&host->update);
+    stats_free(&host->snapshot.stats);
+    pthread_mutex_destroy(&host->snapshot_mutex);
+    free(host->origin);
+    free(host->clusters);
+    free(host->names);
+    free(host);
+}
+
+void host_stop(struct host *host) {
+    atomic_store(&host->stop, true);
+    inbox_poke(host->inbox);
+}
+
+static struct error *start_engine(struct host *host, struct moment now) {
+    struct engine_options options = {.origin = host->origin,
+                                     .worker_names = host->names + 1,
+                                     .n_workers = host->n_clusters - 1,
+                                     .kinds = host->adapters->kinds,
+                                     .n_kinds = host->adapters->n_kinds,
+                                     .create_namespaces = host->config->create_namespaces,
+                                     .worker_lost_timeout_ns = host->config->worker_lost_timeout_ns,
+                                     .mirror_retention_ns = host->config->mirror_retention_ns,
+                                     .seed = random_system()};
+    struct error *error = engine_new(&options, now, &host->engine);
+    if (error)
+        return error;
+    log_fields(LOG_INFO, "started", {"origin", host->origin}, {"controller", host->config->controller_name});
+    loop_post(host->clusters[ENGINE_MANAGEMENT].loop, open_link, &host->clusters[ENGINE_MANAGEMENT]);
+    return NULL;
+}
+
+static void publish(struct host *host, struct moment now, bool force) {
+    if (!force && now.mono_ns < host->published_ns + PUBLISH_NS) {
+        host->publish_due = true;
+        return;
+    }
+    struct stats copy;
+    if (stats_copy(engine_stats(host->engine), &copy) != NULL)
+        return;
+    bool in_sync = engine_in_sync(host->engine);
+    if (in_sync && !host->trimmed) {
+        malloc_trim(0); // the first lists left much behind
+        host->trimmed = true;
+        log_plain(LOG_INFO, "in sync");
+    }
+    pthread_mutex_lock(&host->snapshot_mutex);
+    stats_free(&host->snapshot.stats);
+    host->snapshot.stats = copy;
+    host->snapshot.running = true;
+    host->snapshot.in_sync = in_sync;
+    host->snapshot.stopping = atomic_load(&host->stop);
+    pthread_mutex_unlock(&host->snapshot_mutex);
+    host->published_ns = now.mono_ns;
+    host->publish_due = false;
+}
+
+static void log_event(const struct host *host, const struct engine_event *event) {
+    static const char *const words[] = {[REFLECTOR_STARTING] = "starting",
+                                        [REFLECTOR_CONNECTED] = "connected",
+                                        [REFLECTOR_LOST] = "lost",
+                                        [REFLECTOR_ABSENT] = "kind is not served"};
+    if (event->type != EVENT_STATE)
+        return;
+    bool good = event->state == REFLECTOR_CONNECTED || event->state == REFLECTOR_STARTING;
+    log_fields(good ? LOG_INFO : LOG_WARN, words[event->state], {"cluster", host->names[event->cluster]},
+               {"kind", host->adapters->kinds[event->kind]->plural_group}, {"error", event->problem});
+}
+
+// One turn: waits, then feeds the engine and sends what it asks for.
+static void turn(struct host *host) {
+    struct moment now = clock_now();
+    int64_t until_ns = host->update.wake_ns;
+    int64_t open_ns = next_open_ns(host),
+            publish_ns = host->publish_due ? host->published_ns + PUBLISH_NS : CLOCK_NEVER;
+    until_ns = open_ns < until_ns ? open_ns : until_ns;
+    until_ns = publish_ns < until_ns ? publish_ns : until_ns;
+    if (atomic_load(&host->stop) && now.mono_ns + 50 * CLOCK_MS < until_ns)
+        until_ns = now.mono_ns + 50 * CLOCK_MS;
+    struct inbox_item *items = inbox_take(host->inbox, until_ns);
+    if (!atomic_load(&host->stop))
+        open_workers(host, clock_now());
+    for (struct inbox_item *item = items, *next; item; item = next) {
+        next = item->next;
+        log_event(host, &item->event);
+        item->event.now = clock_now();
+        engine_step(host->engine, &item->event, &host->update);
+        inbox_item_free(item);
+        if (host->update.n_commands >= 64)
+            host_dispatch(host);
+    }
+    now = clock_now();
+    if (!items || host->update.wake_ns <= now.mono_ns)
+        engine_step(host->engine, &(struct engine_event){.type = EVENT_TIME, .now = now}, &host->update);
+    host_dispatch(host);
+    publish(host, now, false);
+}
+
+static size_t in_flight(const struct host *host) {
+    size_t count = engine_pending(host->engine);
+    for (size_t c = 0; c < host->n_clusters; c++)
+        count += atomic_load(&host->clusters[c].pending);
+    return count;
+}
+
+static void stop_clusters(struct host *host) {
+    inbox_close(host->inbox);
+    for (size_t c = 0; c < host->n_clusters; c++) {
+        struct host_cluster *cluster = &host->clusters[c];
+        if (!cluster->loop)
+            continue;
+        loop_post(cluster->loop, close_link, cluster);
+        loop_stop(cluster->loop);
+        cluster->loop = NULL;
+    }
+}
+
+struct error *host_run(struct host *host) {
+    host->snapshot.started_wall_ns = clock_now().wall_ns;
+    struct error *error = host_wait_for_origin(host);
+    if (!error && host->origin)
+        error = start_engine(host, clock_now());
+    if (!error && host->engine) {
+        while (!atomic_load(&host->stop))
+            turn(host);
+        log_plain(LOG_INFO, "stopping");
+        engine_drain(host->engine);
+        publish(host, clock_now(), true);
+        int64_t until_ns = clock_now().mono_ns + STOP_GRACE_NS;
+        while (in_flight(host) > 0 && clock_now().mono_ns < until_ns)
+            turn(host);
+    }
+    stop_clusters(host);
+    log_plain(LOG_INFO, "stopped");
+    return error;
+}
+
+struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
+    pthread_mutex_lock(&host->snapshot_mutex);
+    *out = host->snapshot;
+    struct error *error = stats_copy(&host->snapshot.stats, &out->stats);
+    pthread_mutex_unlock(&host->snapshot_mutex);
+    out->names = host->names;
+    out->kinds = (const struct kind *const *)host->adapters->kinds;
+    for (size_t k = 0; !error && k < out->stats.n_kinds; k++) {
+        for (size_t p = 0; p < STATS_PHASES; p++)
+            out->workloads += out->stats.kinds[k].phases[p];
+    }
+    return error;
+}
+
+void host_snapshot_free(struct host_snapshot *snapshot) {
+    stats_free(&snapshot->stats);
+}

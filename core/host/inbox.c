@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/inbox.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct inbox {
+    pthread_mutex_t mutex;
+    pthread_cond_t filled, emptied;
+    struct inbox_item *first, **last;
+    size_t *counts; // items in, by cluster
+    size_t n_clusters, max;
+    bool poked, closed;
+};
+
+struct error *inbox_new(size_t n_clusters, size_t max_per_cluster, struct inbox **out) {
+    struct inbox *inbox = calloc(1, sizeof *inbox);
+    size_t *counts = calloc(n_clusters, sizeof *counts);
+    if (!inbox || !counts) {
+        free(inbox);
+        free(counts);
+        return error_no_memory();
+    }
+    *inbox = (struct inbox){.counts = counts, .n_clusters = n_clusters, .max = max_per_cluster};
+    inbox->last = &inbox->first;
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&inbox->mutex, NULL);
+    pthread_cond_init(&inbox->filled, &attributes);
+    pthread_cond_init(&inbox->emptied, &attributes);
+    pthread_condattr_destroy(&attributes);
+    *out = inbox;
+    return NULL;
+}
+
+void inbox_item_free(struct inbox_item *item) {
+    object_free(item->event.object);
+    response_clear(&item->response);
+    free(item->text);
+    free(item);
+}
+
+void inbox_free(struct inbox *inbox) {
+    if (!inbox)
+        return;
+    while (inbox->first) {
+        struct inbox_item *item = inbox->first;
+        inbox->first = item->next;
+        inbox_item_free(item);
+    }
+    pthread_mutex_destroy(&inbox->mutex);
+    pthread_cond_destroy(&inbox->filled);
+    pthread_cond_destroy(&inbox->emptied);
+    free(inbox->counts);
+    free(inbox);
+}
+
+static struct inbox_item *make_item(const struct engine_event *event) {
+    struct inbox_item *item = calloc(1, sizeof *item);
+    // An event that cannot be handed on would be lost for good, and with it an answer or a deletion: memory is waited
+    // for.
+    while (!item) {
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+        item = calloc(1, sizeof *item);
+    }
+    item->event = *event;
+    const char *text = event->type == EVENT_LISTED ? event->version : event->problem;
+    item->text = text ? strdup(text) : NULL;
+    if (event->type == EVENT_LISTED)
+        item->event.version = item->text;
+    else
+        item->event.problem = item->text;
+    if (event->response) {
+        item->response = *event->response;
+        memset(event->response, 0, sizeof *event->response);
+        item->event.response = &item->response;
+    }
+    return item;
+}
+
+void inbox_post(struct inbox *inbox, const struct engine_event *event) {
+    struct inbox_item *item = make_item(event);
+    pthread_mutex_lock(&inbox->mutex);
+    // Answers and states are few, and come from the engine's own thread too, which must not wait for itself.
+    bool bounded = event->type == EVENT_SEEN || event->type == EVENT_GONE;
+    while (bounded && inbox->counts[event->cluster] >= inbox->max && !inbox->closed)
+        pthread_cond_wait(&inbox->emptied, &inbox->mutex);
+    if (!inbox->closed) {
+        bool was_empty = inbox->first == NULL;
+        *inbox->last = item;
+        inbox->last = &item->next;
+        inbox->counts[event->cluster]++;
+        item = NULL;
+        if (was_empty)
+            pthread_cond_signal(&inbox->filled);
+    }
+    pthread_mutex_unlock(&inbox->mutex);
+    if (item)
+        inbox_item_free(item);
+}
+
+// The condition variable counts on CLOCK_MONOTONIC, the host on CLOCK_BOOTTIME: they differ by the time spent asleep.
+static void wait_filled(struct inbox *inbox, int64_t until_ns) {
+    if (until_ns == CLOCK_NEVER) {
+        pthread_cond_wait(&inbox->filled, &inbox->mutex);
+        return;
+    }
+    int64_t left_ns = until_ns - clock_now().mono_ns;
+    if (left_ns <= 0) {
+        inbox->poked = true;
+        return;
+    }
+    if (left_ns > CLOCK_MINUTE)
+        left_ns = CLOCK_MINUTE;
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    int64_t ns = at.tv_nsec + left_ns % CLOCK_SECOND;
+    at.tv_sec += left_ns / CLOCK_SECOND + ns / CLOCK_SECOND;
+    at.tv_nsec = ns % CLOCK_SECOND;
+    pthread_cond_timedwait(&inbox->filled, &inbox->mutex, &at);
+}
+
+struct inbox_item *inbox_take(struct inbox *inbox, int64_t until_ns) {
+    pthread_mutex_lock(&inbox->mutex);
+    while (!inbox->first && !inbox->poked && !inbox->closed)
+        wait_filled(inbox, until_ns);
+    inbox->poked = false;
+    struct inbox_item *items = inbox->first;
+    inbox->first = NULL;
+    inbox->last = &inbox->first;
+    memset(inbox->counts, 0, inbox->n_clusters * sizeof *inbox->counts);
+    pthread_cond_broadcast(&inbox->emptied);
+    pthread_mutex_unlock(&inbox->mutex);
+    return items;
+}
+
+void inbox_poke(struct inbox *inbox) {
+    pthread_mutex_lock(&inbox->mutex);
+    inbox->poked = true;
+    pthread_cond_signal(&inbox->filled);
+    pthread_mutex_unlock(&inbox->mutex);
+}
+
+void inbox_close(struct inbox *inbox) {
+    pthread_mutex_lock(&inbox->mutex);
+    inbox->closed = true;
+    pthread_cond_broadcast(&inbox->emptied);
+    pthread_cond_broadcast(&inbox->filled);
+    pthread_mutex_unlock(&inbox->mutex);
+}

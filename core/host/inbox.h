@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the threads of the clusters hand to the engine's thread. Bounded for each cluster: a thread that runs ahead of
+// the engine waits, so that a large list does not have to fit into memory as parsed objects; the others go on.
+#ifndef WHARF_HOST_INBOX_H
+#define WHARF_HOST_INBOX_H
+
+#include "core/host/engine.h"
+
+struct inbox_item {
+    struct inbox_item *next;
+    struct engine_event event;
+    struct response response; // where event.response points
+    char *text;               // a copy of event.version or event.problem
+};
+
+struct inbox;
+struct error *inbox_new(size_t n_clusters, size_t max_per_cluster, struct inbox **out);
+void inbox_free(struct inbox *inbox);
+
+// Takes what the event owns (see link_options.post). Waits while the cluster has too many items in. After inbox_close
+// everything is dropped.
+void inbox_post(struct inbox *inbox, const struct engine_event *event);
+
+// All items in order of posting; waits for the first one until `until_ns` (CLOCK_BOOTTIME) or a call of inbox_poke.
+// NULL: none.
+struct inbox_item *inbox_take(struct inbox *inbox, int64_t until_ns);
+void inbox_item_free(struct inbox_item *item); // what the engine did not take
+
+void inbox_poke(struct inbox *inbox);
+void inbox_close(struct inbox *inbox);
+
+#endif

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/link.h"
+
+#include "core/base/text.h"
+#include "core/host/mirror.h"
+#include "core/kube/events.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct watched { // one kind
+    struct link *link;
+    size_t kind;
+    struct reflector *reflector;
+    int64_t next_ns;
+};
+
+struct link {
+    size_t cluster;
+    struct client *client;
+    struct recorder *recorder; // management only
+    struct watched *watched;
+    size_t n_watched;
+    struct kind *const *kinds;
+    void (*post)(void *ctx, struct engine_event *event);
+    void *ctx;
+    struct ticket *tickets; // of commands that are not answered
+};
+
+// Where the answer to a command goes.
+struct ticket {
+    struct link *link;
+    struct ticket *next, *previous;
+    uint64_t command;
+};
+
+static void post(struct link *link, struct engine_event *event) {
+    event->cluster = link->cluster;
+    link->post(link->ctx, event);
+}
+
+static void on_listing(void *ctx) {
+    struct watched *w = ctx;
+    post(w->link, &(struct engine_event){.type = EVENT_LISTING, .kind = w->kind});
+}
+
+static void on_seen(void *ctx, struct object *object) {
+    struct watched *w = ctx;
+    post(w->link, &(struct engine_event){.type = EVENT_SEEN, .kind = w->kind, .object = object});
+}
+
+static void on_gone(void *ctx, struct object *object) {
+    struct watched *w = ctx;
+    post(w->link, &(struct engine_event){.type = EVENT_GONE, .kind = w->kind, .object = object});
+}
+
+static void on_listed(void *ctx, const char *version) {
+    struct watched *w = ctx;
+    post(w->link, &(struct engine_event){.type = EVENT_LISTED, .kind = w->kind, .version = version});
+}
+
+static void on_state(void *ctx, enum reflector_state state, const char *problem) {
+    struct watched *w = ctx;
+    post(w->link, &(struct engine_event){.type = EVENT_STATE, .kind = w->kind, .state = state, .problem = problem});
+}
+
+static struct ticket *take_ticket(struct link *link, uint64_t command) {
+    struct ticket *ticket = malloc(sizeof *ticket);
+    if (!ticket)
+        return NULL;
+    *ticket = (struct ticket){.link = link, .next = link->tickets, .command = command};
+    if (ticket->next)
+        ticket->next->previous = ticket;
+    link->tickets = ticket;
+    return ticket;
+}
+
+static void free_ticket(struct ticket *ticket) {
+    if (!ticket)
+        return;
+    if (ticket->next)
+        ticket->next->previous = ticket->previous;
+    if (ticket->previous)
+        ticket->previous->next = ticket->next;
+    else
+        ticket->link->tickets = ticket->next;
+    free(ticket);
+}
+
+static void on_answer(void *ctx, struct response *response) {
+    struct ticket *ticket = ctx;
+    post(ticket->link, &(struct engine_event){.type = EVENT_ANSWER, .command = ticket->command, .response = response});
+    free_ticket(ticket);
+}
+
+static struct error *watch_kind(struct link *link, const struct link_options *options, size_t kind) {
+    const wharf_kind *abi = &options->kinds[kind]->abi;
+    bool worker = options->cluster != ENGINE_MANAGEMENT;
+    AUTO_TEXT selector = worker ? text_format("%s=%s", MARK_ORIGIN, options->origin) : NULL;
+    if (worker && !selector)
+        return error_no_memory();
+    struct watched *w = &link->watched[kind];
+    w->link = link;
+    w->kind = kind;
+    struct reflector_handler handler = {on_listing, on_seen, on_gone, on_listed, on_state, w};
+    return reflector_new(&(struct reflector_options){.cluster = options->name,
+                                                     .group = abi->group,
+                                                     .plural = abi->plural,
+                                                     .versions = abi->versions,
+                                                     .label_selector = selector,
+                                                     .watch_list = options->watch_list,
+                                                     .seed = options->seed + kind + 1},
+                         options->transport, &handler, &w->reflector);
+}
+
+static struct error *fill_link(struct link *link, const struct link_options *options, struct moment now) {
+    struct client_options client = {
+        .cluster = options->name, .transport = options->transport, .qps = options->qps, .burst = options->burst};
+    struct error *error = client_new(&client, now, &link->client);
+    if (!error && options->cluster == ENGINE_MANAGEMENT)
+        error = recorder_new(link->client, options->controller_name, options->instance, options->seed, &link->recorder);
+    for (size_t k = 0; k < options->n_kinds && !error; k++) {
+        error = watch_kind(link, options, k);
+        link->n_watched += error == NULL;
+    }
+    return error;
+}
+
+struct error *link_new(const struct link_options *options, struct moment now, struct link **out) {
+    *out = NULL;
+    struct link *link = calloc(1, sizeof *link);
+    struct watched *watched = calloc(options->n_kinds + 1, sizeof *watched);
+    if (!link || !watched) {
+        free(link);
+        free(watched);
+        return error_no_memory();
+    }
+    *link = (struct link){.cluster = options->cluster,
+                          .watched = watched,
+                          .kinds = options->kinds,
+                          .post = options->post,
+                          .ctx = options->ctx};
+    struct error *error = fill_link(link, options, now);
+    if (error) {
+        link_free(link);
+        return error;
+    }
+    *out = link;
+    return NULL;
+}
+
+void link_free(struct link *link) {
+    if (!link)
+        return;
+    for (size_t k = 0; k < link->n_watched; k++)
+        reflector_free(link->watched[k].reflector);
+    recorder_free(link->recorder);
+    client_free(link->client);
+    while (link->tickets)
+        free_ticket(link->tickets);
+    free(link->watched);
+    free(link);
+}
+
+// An answer without a server: the command could not be sent from here.
+static void answer_locally(struct link *link, uint64_t command, enum reason reason, const char *message) {
+    struct response response = {.reason = reason, .message = strdup(message), .retry_after_ns = -1};
+    post(link, &(struct engine_event){.type = EVENT_ANSWER, .command = command, .response = &response});
+    response_clear(&response);
+}
+
+void link_command(struct link *link, struct command *command) {
+    struct ticket *ticket = take_ticket(link, command->id);
+    struct error *error =
+        ticket ? client_submit(link->client, &command->request, on_answer, ticket, NULL) : error_no_memory();
+    if (error) {
+        bool memory = error->code == ERROR_NO_MEMORY;
+        answer_locally(link, command->id, memory ? REASON_NOT_SENT : REASON_BAD_REQUEST, error_text(error));
+        error_free(error);
+        free_ticket(ticket);
+    }
+    command_free(command);
+}
+
+void link_note(struct link *link, struct moment now, struct note *note) {
+    struct event event = {.api_version = note->api_version,
+                          .kind = link->kinds[note->kind]->abi.kind,
+                          .namespace_ = note->namespace_,
+                          .name = note->name,
+                          .uid = note->uid,
+                          .warning = note->warning,
+                          .reason = note->reason,
+                          .action = note->action,
+                          .note = note->text};
+    if (link->recorder)
+        recorder_event(link->recorder, now, &event);
+    note_free(note);
+}
+
+int64_t link_tick(struct link *link, struct moment now) {
+    int64_t next_ns = CLOCK_NEVER;
+    for (size_t k = 0; k < link->n_watched; k++) {
+        int64_t at_ns = reflector_tick(link->watched[k].reflector, now);
+        next_ns = at_ns < next_ns ? at_ns : next_ns;
+    }
+    if (link->recorder) {
+        int64_t at_ns = recorder_tick(link->recorder, now);
+        next_ns = at_ns < next_ns ? at_ns : next_ns;
+    }
+    int64_t at_ns = client_tick(link->client, now);
+    return at_ns < next_ns ? at_ns : next_ns;
+}
+
+size_t link_pending(const struct link *link) {
+    return client_pending(link->client);
+}
+
+struct client *link_client(struct link *link) {
+    return link->client;
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// What comes back, and how an exchange ended (curl_internal.h).
+#include "core/base/clock.h"
+#include "core/base/text.h"
+#include "core/kube/curl_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void read_status(struct exchange *exchange) {
+    long status = 0;
+    curl_easy_getinfo(exchange->easy, CURLINFO_RESPONSE_CODE, &status);
+    exchange->status = (int)status;
+}
+
+static bool streams(const struct exchange *exchange) {
+    return exchange->stream && exchange->status == 200;
+}
+
+// The blank line after the headers comes here too. It may come again, after trailers.
+size_t response_on_header(char *bytes, size_t size, size_t count, void *context) {
+    struct exchange *exchange = context;
+    size_t len = size * count;
+    if (exchange->id == 0)
+        return 0;
+    exchange->last_byte_ns = exchange->transport->now_ns;
+    if (!exchange->stream || exchange->opened || len == 0 || (bytes[0] != '\r' && bytes[0] != '\n'))
+        return len;
+    read_status(exchange);
+    if (!streams(exchange))
+        return len;
+    exchange->opened = true;
+    exchange->transport->called = true;
+    if (!exchange->handler.opened || exchange->handler.opened(exchange->handler.ctx))
+        return len;
+    exchange->stopped = true;
+    return 0;
+}
+
+static bool collect(struct exchange *exchange, const char *bytes, size_t len) {
+    if (len > exchange->max_body - exchange->received.len) {
+        exchange->too_large = true;
+        return false;
+    }
+    if (!buffer_append(&exchange->received, bytes, len)) {
+        exchange->no_memory = true;
+        return false;
+    }
+    return true;
+}
+
+size_t response_on_body(char *bytes, size_t size, size_t count, void *context) {
+    struct exchange *exchange = context;
+    size_t len = size * count;
+    if (exchange->id == 0)
+        return 0;
+    exchange->last_byte_ns = exchange->transport->now_ns;
+    if (exchange->status == 0)
+        read_status(exchange);
+    if (!streams(exchange))
+        return collect(exchange, bytes, len) ? len : 0;
+    exchange->transport->called = true;
+    if (!exchange->handler.data || exchange->handler.data(exchange->handler.ctx, bytes, len))
+        return len;
+    exchange->stopped = true;
+    return 0;
+}
+
+// RFC 9110 section 10.2.3; of its two forms only the one in seconds, as client-go.
+static int64_t retry_after(CURL *easy) {
+    struct curl_header *header;
+    int64_t seconds;
+    if (curl_easy_header(easy, "Retry-After", 0, CURLH_HEADER, -1, &header) != CURLHE_OK ||
+        !text_to_int64(header->value, &seconds) || seconds > INT64_MAX / CLOCK_SECOND)
+        return -1;
+    return seconds * CLOCK_SECOND;
+}
+
+// Appends the content of the quoted string at *text (RFC 9110 section 5.6.4) and moves behind it. False if it is none.
+static bool unquote(const char **text, struct buffer *out) {
+    const char *at = *text;
+    if (*at++ != '"')
+        return false;
+    for (; *at && *at != '"'; at++) {
+        if (*at == '\\' && at[1])
+            at++;
+        buffer_char(out, *at);
+    }
+    *text = *at ? at + 1 : at;
+    return *at == '"';
+}
+
+static const char *skip_spaces(const char *text) {
+    return text + strspn(text, " \t");
+}
+
+// RFC 7234 section 5.5: code SP agent SP "text" [SP "date"], and several with commas between.
+static void read_warnings(const char *value, struct buffer *out) {
+    for (const char *at = skip_spaces(value); *at; at = skip_spaces(at)) {
+        bool wanted = text_has_prefix(at, "299 ");
+        at = skip_spaces(at + strcspn(at, " \t"));
+        at = skip_spaces(at + strcspn(at, " \t"));
+        size_t before = out->len;
+        if (wanted && before > 0)
+            buffer_text(out, "; ");
+        size_t begin = out->len;
+        if (!unquote(&at, out) || !wanted || out->len == begin)
+            out->len = before;
+        at = skip_spaces(at);
+        struct buffer date = {.max = 256};
+        if (*at == '"' && !unquote(&at, &date))
+            at += strlen(at);
+        buffer_free(&date);
+        at = skip_spaces(at);
+        if (*at != ',')
+            return;
+        at++;
+    }
+}
+
+#define WARNINGS_MAX 4096
+
+static void collect_warnings(CURL *easy, struct buffer *out) {
+    struct curl_header *header;
+    for (size_t i = 0; curl_easy_header(easy, "Warning", i, CURLH_HEADER, -1, &header) == CURLHE_OK; i++)
+        read_warnings(header->value, out);
+    if (out->data)
+        out->data[out->len] = '\0';
+}
+
+static void tell(struct exchange *exchange, const struct http_result *result) {
+    exchange->id = 0; // no name for it any more, not even for its own handler
+    exchange->transport->called = true;
+    exchange->handler.done(exchange->handler.ctx, result);
+}
+
+void response_fail(struct exchange *exchange, const char *problem, bool stalled) {
+    const struct http_result result = {.outcome = exchange->sent ? HTTP_BROKEN : HTTP_REFUSED,
+                                       .status = exchange->stream ? exchange->status : 0,
+                                       .body = "",
+                                       .content_type = "",
+                                       .retry_after_ns = -1,
+                                       .problem = problem,
+                                       .stalled = stalled};
+    tell(exchange, &result);
+}
+
+static char *describe(const struct exchange *exchange, CURLcode code) {
+    const char *server = exchange->transport->base_url;
+    if (exchange->too_large)
+        return text_format("the answer from %s is larger than %zu bytes", server, exchange->max_body);
+    if (exchange->no_memory)
+        return text_format("out of memory for the answer from %s", server);
+    if (exchange->stopped)
+        return text_format("what %s sent was not wanted any more", server);
+    const char *detail = exchange->detail[0] ? exchange->detail : curl_easy_strerror(code);
+    if (!exchange->sent)
+        return text_format("cannot connect to %s: %s", server, detail);
+    return text_format("the exchange with %s broke off: %s", server, detail);
+}
+
+static void deliver_answer(struct exchange *exchange) {
+    __attribute__((cleanup(buffer_cleanup))) struct buffer warnings;
+    buffer_init(&warnings, WARNINGS_MAX);
+    collect_warnings(exchange->easy, &warnings);
+    const char *content_type = NULL;
+    curl_easy_getinfo(exchange->easy, CURLINFO_CONTENT_TYPE, &content_type);
+    const struct http_result result = {.outcome = HTTP_ANSWERED,
+                                       .status = exchange->status,
+                                       .body = exchange->received.data ? exchange->received.data : "",
+                                       .body_len = exchange->received.len,
+                                       .content_type = content_type ? content_type : "",
+                                       .retry_after_ns = retry_after(exchange->easy),
+                                       .warning = warnings.len > 0 ? warnings.data : NULL};
+    tell(exchange, &result);
+}
+
+void response_deliver(struct exchange *exchange, CURLcode code) {
+    read_status(exchange);
+    if (code == CURLE_OK && exchange->status != 0) {
+        deliver_answer(exchange);
+        return;
+    }
+    AUTO_TEXT problem = describe(exchange, code);
+    response_fail(exchange, problem ? problem : "out of memory", false);
+}

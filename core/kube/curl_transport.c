@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kube/curl_transport.h"
+
+#include "core/base/text.h"
+#include "core/kube/curl_internal.h"
+
+#include <sys/eventfd.h>
+
+static struct curl_transport *curl_of(struct transport *transport) {
+    return (struct curl_transport *)transport;
+}
+
+static void queue_add(struct exchange_queue *queue, struct exchange *exchange) {
+    exchange->next = NULL;
+    if (queue->last)
+        queue->last->next = exchange;
+    else
+        queue->first = exchange;
+    queue->last = exchange;
+}
+
+static struct exchange *queue_take(struct exchange_queue *queue) {
+    struct exchange *exchange = queue->first;
+    if (exchange && !(queue->first = exchange->next))
+        queue->last = NULL;
+    return exchange;
+}
+
+// libcurl is not touched here: submit and cancel may be called from within its callbacks.
+static uint64_t submit(struct transport *transport, const struct http_request *request,
+                       const struct http_handler *handler) {
+    struct exchange *exchange = exchange_new(curl_of(transport), request);
+    if (!exchange)
+        return 0;
+    exchange->handler = *handler;
+    queue_add(&curl_of(transport)->waiting, exchange);
+    return exchange->id;
+}
+
+static void cancel(struct transport *transport, uint64_t id) {
+    struct exchange *exchange = exchange_find(curl_of(transport), id);
+    if (!exchange)
+        return;
+    exchange->id = 0;
+    if (exchange->pool)
+        queue_add(&curl_of(transport)->cancelled, exchange);
+}
+
+static bool refresh(struct transport *transport) {
+    return credentials_expire(&curl_of(transport)->credentials);
+}
+
+const struct transport_ops curl_transport_ops = {
+    .submit = submit, .cancel = cancel, .refresh = refresh, .free = curl_transport_free};
+
+// Ends an exchange from our side. Not within a callback of libcurl.
+static void end(struct exchange *exchange, const char *problem, bool stalled) {
+    pool_remove(exchange);
+    response_fail(exchange, problem, stalled);
+    exchange_recycle(exchange);
+}
+
+static void take_out_cancelled(struct curl_transport *transport) {
+    struct exchange *exchange;
+    while ((exchange = queue_take(&transport->cancelled))) {
+        pool_remove(exchange);
+        exchange_recycle(exchange);
+    }
+}
+
+// Ends exchanges of `pool`: all of them, or only its streams. Cancelled ones are out already.
+static void end_all(struct pool *pool, bool streams_only, const char *problem) {
+    struct curl_transport *transport = pool->transport;
+    for (size_t i = 0; i < transport->n_slots; i++) {
+        struct exchange *exchange = transport->slots[i];
+        if (exchange && exchange->pool == pool && exchange->id != 0 && (exchange->stream || !streams_only))
+            end(exchange, problem, false);
+    }
+    take_out_cancelled(transport); // handlers may have cancelled
+}
+
+static void free_retired(struct curl_transport *transport) {
+    if (!transport->retired || transport->retired->active > 0)
+        return;
+    pool_free(transport->retired);
+    transport->retired = NULL;
+}
+
+// New connections from now on. Short requests under way may finish on the old ones.
+static void change_identity(struct curl_transport *transport) {
+    static const char problem[] = "the client certificate changed, and what was connected with the old one was ended";
+    if (transport->retired)
+        end_all(transport->retired, false, problem);
+    free_retired(transport);
+    transport->retired = transport->pool;
+    transport->pool = NULL;
+    if (transport->retired)
+        end_all(transport->retired, true, problem);
+    free_retired(transport);
+}
+
+// A multi handle fails as a whole only when memory runs out inside of libcurl.
+static void drop_failed(struct curl_transport *transport) {
+    struct pool **pools[] = {&transport->pool, &transport->retired};
+    for (size_t i = 0; i < 2; i++) {
+        struct pool *pool = *pools[i];
+        if (!pool || !pool->failed)
+            continue;
+        end_all(pool, false, "the exchange was ended, since libcurl failed");
+        *pools[i] = NULL;
+        pool_free(pool);
+    }
+}
+
+// Starts one exchange. Returns what hinders it, or NULL.
+static const char *start(struct curl_transport *transport, struct exchange *exchange) {
+    const struct error *problem = transport->credentials.problem;
+    if (problem)
+        return error_text(problem);
+    if (!transport->pool)
+        transport->pool = pool_new(transport);
+    if (!transport->pool || !exchange_prepare(exchange))
+        return "out of memory before the request was sent";
+    exchange->last_byte_ns = transport->now_ns;
+    if (exchange->stall_ns > 0 &&
+        !heap_set(&transport->stalls, &exchange->stall, transport->now_ns + exchange->stall_ns))
+        return "out of memory before the request was sent";
+    return pool_add(transport->pool, exchange) ? NULL : "libcurl did not take the request";
+}
+
+// Those that handlers submit meanwhile are left for the next round.
+static void start_waiting(struct curl_transport *transport) {
+    struct exchange_queue batch = transport->waiting;
+    transport->waiting = (struct exchange_queue){0};
+    struct exchange *exchange;
+    while ((exchange = queue_take(&batch))) {
+        if (exchange->id == 0) {
+            exchange_recycle(exchange);
+            continue;
+        }
+        const char *problem = start(transport, exchange);
+        if (problem)
+            end(exchange, problem, false);
+    }
+}
+
+static long next_timeout(struct pool *pool) {
+    long timeout_ms = -1;
+    if (pool && curl_multi_timeout(pool->multi, &timeout_ms) != CURLM_OK)
+        pool->failed = true;
+    return timeout_ms;
+}
+
+static void run_timers(struct pool *pool) {
+    int running;
+    if (pool && next_timeout(pool) == 0 &&
+        curl_multi_socket_action(pool->multi, CURL_SOCKET_TIMEOUT, 0, &running) != CURLM_OK)
+        pool->failed = true;
+}
+
+static void finish_done(struct pool *pool) {
+    if (!pool)
+        return;
+    CURLMsg *message;
+    int left;
+    while ((message = curl_multi_info_read(pool->multi, &left))) {
+        struct exchange *exchange = NULL;
+        CURLcode code = message->data.result;
+        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &exchange);
+        if (message->msg != CURLMSG_DONE || exchange->id == 0)
+            continue; // cancelled: taken out soon
+        curl_socket_t fd = CURL_SOCKET_BAD;
+        if (curl_easy_getinfo(exchange->easy, CURLINFO_ACTIVESOCKET, &fd) == CURLE_OK)
+            events_socket_kept(pool->transport, fd);
+        pool_remove(exchange);
+        response_deliver(exchange, code);
+        exchange_recycle(exchange);
+    }
+}
+
+static void end_stalled(struct curl_transport *transport) {
+    struct timer *timer;
+    while ((timer = heap_first(&transport->stalls)) && timer->at_ns <= transport->now_ns) {
+        struct exchange *exchange = (struct exchange *)((char *)timer - offsetof(struct exchange, stall));
+        int64_t due = exchange->last_byte_ns + exchange->stall_ns;
+        if (exchange->id == 0 || due <= transport->now_ns)
+            heap_remove(&transport->stalls, timer);
+        if (exchange->id == 0)
+            continue; // cancelled: taken out soon
+        if (due > transport->now_ns) {
+            (void)heap_set(&transport->stalls, timer, due); // it is in, so this takes no memory
+            continue;
+        }
+        AUTO_TEXT problem =
+            text_format("%s was silent for %lld ms", transport->base_url, (long long)(exchange->stall_ns / 1000000));
+        end(exchange, problem ? problem : "the server was silent for too long", true);
+    }
+}
+
+static void advance(struct curl_transport *transport) {
+    if (credentials_update(&transport->credentials, transport->now_ns))
+        change_identity(transport);
+    take_out_cancelled(transport);
+    start_waiting(transport);
+    run_timers(transport->pool);
+    run_timers(transport->retired);
+    finish_done(transport->pool);
+    finish_done(transport->retired);
+    end_stalled(transport);
+    take_out_cancelled(transport);
+    drop_failed(transport);
+    free_retired(transport);
+}
+
+static int64_t earlier(int64_t wait_ns, int64_t at_ns, int64_t now_ns) {
+    int64_t other = at_ns == CLOCK_NEVER ? CLOCK_NEVER : at_ns > now_ns ? at_ns - now_ns : 0;
+    return other < wait_ns ? other : wait_ns;
+}
+
+static int64_t wait_limit(struct curl_transport *transport, int64_t wait_ns) {
+    if (transport->called || transport->waiting.first)
+        return 0;
+    struct pool *pools[] = {transport->pool, transport->retired};
+    for (size_t i = 0; i < 2; i++) {
+        long timeout_ms = next_timeout(pools[i]);
+        if (timeout_ms >= 0 && timeout_ms * CLOCK_MS < wait_ns)
+            wait_ns = timeout_ms * CLOCK_MS;
+    }
+    const struct timer *stall = heap_first(&transport->stalls);
+    wait_ns = earlier(wait_ns, stall ? stall->at_ns : CLOCK_NEVER, transport->now_ns);
+    return earlier(wait_ns, transport->credentials.files_due_ns, transport->now_ns);
+}
+
+void curl_transport_poll(struct transport *base, int64_t wait_ns) {
+    struct curl_transport *transport = curl_of(base);
+    transport->now_ns = clock_now().mono_ns;
+    transport->called = false;
+    advance(transport);
+    events_wait(transport, wait_limit(transport, wait_ns));
+    advance(transport);
+}
+
+void curl_transport_wakeup(struct transport *transport) {
+    (void)eventfd_write(curl_of(transport)->wake_fd, 1);
+}

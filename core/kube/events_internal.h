@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The texts of Events: bodies, names, keys.
+#ifndef WHARF_KUBE_EVENTS_INTERNAL_H
+#define WHARF_KUBE_EVENTS_INTERNAL_H
+
+#include "core/base/text.h"
+#include "core/kube/events.h"
+
+// Limits of pkg/apis/core/validation/events.go.
+#define EVENT_NOTE_MAX 1024
+#define EVENT_WORD_MAX 128
+
+// Copies at most max bytes of whole characters; what is no UTF-8 becomes '?'. `out` has max + 1 bytes.
+void event_cut(char *out, size_t max, const char *text);
+
+// What makes two occurrences one series. NULL when out of memory.
+char *event_key(const struct event *event);
+// What shares a rate limit: object and reason. NULL when out of memory.
+char *event_bucket_key(const struct event *event);
+
+// "<object>.<hex>"; a random UUID if that is no name for an object. NULL when out of memory.
+char *event_name(const struct event *event, int64_t stamp_ns, struct random *random);
+
+// The Event without "series" and without the brace at its end. NULL when out of memory.
+char *event_body(const struct event *event, const char *name, const char *controller, const char *instance,
+                 int64_t wall_ns);
+
+// "series":{...}, without braces around it.
+bool event_series(struct buffer *out, int64_t count, int64_t wall_ns);
+
+// Where Events about an object live: its namespace, or "default".
+const char *event_namespace(const struct event *event);
+
+#endif

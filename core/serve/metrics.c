@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/serve/metrics.h"
+
+#include <inttypes.h>
+
+static const char *const verb_labels[STATS_VERBS] = {
+    [VERB_GET] = "get",
+    [VERB_CREATE] = "create",
+    [VERB_MERGE_PATCH] = "patch",
+    [VERB_STATUS_PATCH] = "patch_status",
+    [VERB_DELETE] = "delete",
+    [VERB_RAW_GET] = "get_raw",
+};
+
+static const char *const phase_labels[STATS_PHASES] = {
+    [WHARF_PENDING] = "pending",     [WHARF_SUSPENDED] = "suspended", [WHARF_ACTIVE] = "active",
+    [WHARF_SUCCEEDED] = "succeeded", [WHARF_FAILED] = "failed",
+};
+
+static const char *const state_labels[] = {
+    [REFLECTOR_STARTING] = "starting",
+    [REFLECTOR_CONNECTED] = "connected",
+    [REFLECTOR_LOST] = "lost",
+    [REFLECTOR_ABSENT] = "absent",
+};
+#define STATES (sizeof state_labels / sizeof state_labels[0])
+
+static void family(struct buffer *out, const char *name, const char *type, const char *help) {
+    buffer_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+struct label {
+    const char *name, *value;
+};
+
+// "label value" in the exposition format: backslash, quote and line feed are escaped.
+static void print_label_value(struct buffer *out, const char *value) {
+    for (; *value; value++) {
+        if (*value == '\n') {
+            buffer_text(out, "\\n");
+            continue;
+        }
+        if (*value == '\\' || *value == '"')
+            buffer_char(out, '\\');
+        buffer_char(out, *value);
+    }
+}
+
+static void series(struct buffer *out, const char *name, const struct label *labels) {
+    buffer_text(out, name);
+    for (const struct label *l = labels; l && l->name; l++) {
+        buffer_printf(out, "%c%s=\"", l == labels ? '{' : ',', l->name);
+        print_label_value(out, l->value);
+        buffer_char(out, '"');
+    }
+    buffer_text(out, labels ? "} " : " ");
+}
+
+static void sample(struct buffer *out, const char *name, const struct label *labels, uint64_t value) {
+    series(out, name, labels);
+    buffer_printf(out, "%" PRIu64 "\n", value);
+}
+
+static void sample_double(struct buffer *out, const char *name, const struct label *labels, double value) {
+    series(out, name, labels);
+    buffer_printf(out, "%.17g\n", value);
+}
+
+#define LABELS(...) ((const struct label[]){__VA_ARGS__, {NULL, NULL}})
+
+static void single(struct buffer *out, const char *name, const char *type, const char *help, uint64_t value) {
+    family(out, name, type, help);
+    sample(out, name, NULL, value);
+}
+
+// A family with one series a cluster and verb.
+static void print_sent(const struct host_snapshot *s, struct buffer *out) {
+    const char *name = "wharf_requests_sent_total";
+    family(out, name, "counter", "Requests sent to API servers, watches and lists not counted.");
+    for (size_t c = 0; c < s->stats.n_clusters; c++)
+        for (size_t v = 0; v < STATS_VERBS; v++)
+            if (s->stats.clusters[c].sent[v])
+                sample(out, name, LABELS({"cluster", s->names[c]}, {"verb", verb_labels[v]}),
+                       s->stats.clusters[c].sent[v]);
+}
+
+// Series that never counted anything are left out: there are too many combinations.
+static void print_answers(const struct host_snapshot *s, struct buffer *out) {
+    const char *name = "wharf_requests_total";
+    family(out, name, "counter", "Requests answered by API servers (or not at all), by what the answer means.");
+    for (size_t c = 0; c < s->stats.n_clusters; c++)
+        for (size_t v = 0; v < STATS_VERBS; v++)
+            for (size_t r = 0; r < STATS_REASONS; r++) {
+                uint64_t count = s->stats.clusters[c].answers[v][r];
+                if (count)
+                    sample(out, name,
+                           LABELS({"cluster", s->names[c]}, {"verb", verb_labels[v]},
+                                  {"reason", reason_text((enum reason)r)}),
+                           count);
+            }
+}
+
+static void print_feed_states(const struct host_snapshot *s, struct buffer *out) {
+    const char *name = "wharf_feed_state";
+    family(out, name, "gauge", "State of the watch of a kind in a cluster: 1 for the state that it is in, else 0.");
+    for (size_t c = 0; c < s->stats.n_clusters; c++)
+        for (size_t k = 0; k < s->stats.n_kinds; k++)
+            for (size_t i = 0; i < STATES; i++)
+                sample(out, name,
+                       LABELS({"cluster", s->names[c]}, {"kind", s->kinds[k]->plural_group},
+                              {"state", state_labels[i]}),
+                       (size_t)s->stats.clusters[c].feeds[k].state == i);
+}
+
+static void print_feed_counter(const struct host_snapshot *s, struct buffer *out, const char *name, const char *help,
+                               size_t offset) {
+    family(out, name, "counter", help);
+    for (size_t c = 0; c < s->stats.n_clusters; c++)
+        for (size_t k = 0; k < s->stats.n_kinds; k++) {
+            const char *feed = (const char *)&s->stats.clusters[c].feeds[k];
+            sample(out, name, LABELS({"cluster", s->names[c]}, {"kind", s->kinds[k]->plural_group}),
+                   *(const uint64_t *)(const void *)(feed + offset));
+        }
+}
+
+static void print_feeds(const struct host_snapshot *s, struct buffer *out) {
+    print_feed_states(s, out);
+    print_feed_counter(s, out, "wharf_feed_objects_seen_total", "Objects that were listed, added or changed.",
+                       offsetof(struct stats_feed, seen));
+    print_feed_counter(s, out, "wharf_feed_objects_gone_total", "Objects that were deleted.",
+                       offsetof(struct stats_feed, gone));
+    print_feed_counter(s, out, "wharf_feed_lists_total", "Lists that were completed.",
+                       offsetof(struct stats_feed, lists));
+    print_feed_counter(s, out, "wharf_feed_losses_total", "Times that a connected watch was lost.",
+                       offsetof(struct stats_feed, losses));
+}
+
+static void print_workloads(const struct host_snapshot *s, struct buffer *out) {
+    const char *name = "wharf_workloads";
+    family(out, name, "gauge", "Workloads that are delegated to this host, by phase.");
+    for (size_t k = 0; k < s->stats.n_kinds; k++)
+        for (size_t p = 0; p < STATS_PHASES; p++)
+            sample(out, name, LABELS({"kind", s->kinds[k]->plural_group}, {"phase", phase_labels[p]}),
+                   s->stats.kinds[k].phases[p]);
+    name = "wharf_adapter_errors_total";
+    family(out, name, "counter", "Calls into an adapter that it did not answer with OK.");
+    for (size_t k = 0; k < s->stats.n_kinds; k++)
+        sample(out, name, LABELS({"kind", s->kinds[k]->plural_group}), s->stats.kinds[k].adapter_errors);
+    single(out, "wharf_tracked_objects", "gauge", "Names that the host keeps something about.", s->workloads);
+}
+
+// The management cluster, number 0, runs nothing.
+static void print_workers(const struct host_snapshot *s, struct buffer *out) {
+    const char *name = "wharf_worker_active_workloads";
+    family(out, name, "gauge", "Unfinished workloads that are placed in a worker cluster.");
+    for (size_t c = 1; c < s->stats.n_clusters; c++)
+        sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].active);
+    name = "wharf_worker_mirrors";
+    family(out, name, "gauge", "Mirrors that exist in a worker cluster, finished ones too.");
+    for (size_t c = 1; c < s->stats.n_clusters; c++)
+        sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].mirrors);
+}
+
+static void print_engine(const struct host_snapshot *s, struct buffer *out) {
+    single(out, "wharf_placements_total", "counter", "Workloads that were placed for the first time.",
+           s->stats.placements);
+    single(out, "wharf_replacements_total", "counter", "Workloads that were placed again.", s->stats.replacements);
+    single(out, "wharf_conflicts_total", "counter",
+           "Mirrors that could not be created because an object of that name is not ours.", s->stats.conflicts);
+    single(out, "wharf_orphans_deleted_total", "counter", "Mirrors deleted because their workload is gone.",
+           s->stats.orphans);
+    single(out, "wharf_events_recorded_total", "counter", "Kubernetes Events recorded on workloads.", s->stats.notes);
+    single(out, "wharf_queue_length", "gauge", "Workloads that wait to be looked at.", s->stats.queued);
+    single(out, "wharf_in_sync", "gauge", "1 once all that can be reached was listed and nothing waits, else 0.",
+           s->in_sync);
+}
+
+// Bucket i counts up to 2^i * 50 us; the last one has no bound (stats.h).
+static void print_latency(const struct host_snapshot *s, struct buffer *out) {
+    family(out, "wharf_status_latency_seconds", "histogram",
+           "Time from a mirror's change being received to the patch of its workload's status.");
+    uint64_t sum = 0;
+    for (size_t i = 0; i + 1 < STATS_BUCKETS; i++) {
+        sum += s->stats.status_latency[i];
+        buffer_printf(out, "wharf_status_latency_seconds_bucket{le=\"%g\"} %" PRIu64 "\n",
+                      50e-6 * (double)(UINT64_C(1) << i), sum);
+    }
+    sum += s->stats.status_latency[STATS_BUCKETS - 1];
+    sample(out, "wharf_status_latency_seconds_bucket", LABELS({"le", "+Inf"}), sum);
+    sample_double(out, "wharf_status_latency_seconds_sum", NULL, (double)s->stats.status_latency_sum_ns / 1e9);
+    sample(out, "wharf_status_latency_seconds_count", NULL, sum);
+}
+
+static void print_process(const struct metrics_process *process, struct buffer *out) {
+    family(out, "wharf_build_info", "gauge", "The version of the host and of its adapter ABI; always 1.");
+    char abi[32];
+    snprintf(abi, sizeof abi, "%d.%d", WHARF_ABI_MAJOR, WHARF_ABI_MINOR);
+    sample(out, "wharf_build_info", LABELS({"version", WHARF_VERSION}, {"abi", abi}), 1);
+    single(out, "process_resident_memory_bytes", "gauge", "Resident memory size in bytes.", process->resident_bytes);
+    family(out, "process_cpu_seconds_total", "counter", "Total user and system CPU time spent in seconds.");
+    sample_double(out, "process_cpu_seconds_total", NULL, process->cpu_seconds);
+    family(out, "process_start_time_seconds", "gauge", "Start time of the process since unix epoch in seconds.");
+    sample_double(out, "process_start_time_seconds", NULL, process->start_seconds);
+}
+
+struct error *metrics_print(const struct host_snapshot *snapshot, const struct metrics_process *process,
+                            struct buffer *out) {
+    print_answers(snapshot, out);
+    print_sent(snapshot, out);
+    print_feeds(snapshot, out);
+    print_workloads(snapshot, out);
+    print_workers(snapshot, out);
+    print_engine(snapshot, out);
+    print_latency(snapshot, out);
+    print_process(process, out);
+    if (!out->failed)
+        return NULL;
+    return error_new(ERROR_LIMIT, "the metrics do not fit %zu bytes, or memory ran out", out->max);
+}
