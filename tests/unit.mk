@@ -10,3 +10,9 @@ $(B)/unit/%: tests/unit/%.c $(B)/core.a
 .PHONY: unit
 unit: $(UNIT_BIN) $(ADAPTERS)
 	@fail=0; for t in $(UNIT_BIN); do $$t || fail=1; done; exit $$fail
+
+# Certificates and a server for the tests of core/kube that go over the network.
+KUBE_HELP := $(B)/tests/unit/kube/pki.o $(B)/tests/unit/kube/tls_server.o
+KUBE_HELPED := $(patsubst %,$(B)/unit/kube/%_test,curl_transport loop kubeconfig endpoint)
+$(KUBE_HELPED): $(KUBE_HELP)
+$(KUBE_HELPED): private LIBS := $(KUBE_HELP) -lssl $(LIBS)

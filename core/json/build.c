@@ -68,9 +68,9 @@ struct json *json_copy(const struct json *value) {
             node_append(copies[depth - 1], copy);
         else
             root = node_json(copy);
+        if (node_is_container(node) && depth == JSON_MAX_DEPTH)
+            return NULL;
         if (node->child) {
-            if (depth == JSON_MAX_DEPTH)
-                return NULL;
             open[depth] = node;
             copies[depth++] = copy;
             node = node->child;

@@ -2,14 +2,12 @@
 #include "core/serve/metrics.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 static const char *const verb_labels[STATS_VERBS] = {
-    [VERB_GET] = "get",
-    [VERB_CREATE] = "create",
-    [VERB_MERGE_PATCH] = "patch",
-    [VERB_STATUS_PATCH] = "patch_status",
-    [VERB_DELETE] = "delete",
-    [VERB_RAW_GET] = "get_raw",
+    [VERB_GET] = "get",           [VERB_CREATE] = "create",
+    [VERB_MERGE_PATCH] = "patch", [VERB_STATUS_PATCH] = "patch_status",
+    [VERB_DELETE] = "delete",     [VERB_RAW_GET] = "get_raw",
 };
 
 static const char *const phase_labels[STATS_PHASES] = {
@@ -63,7 +61,7 @@ static void sample(struct buffer *out, const char *name, const struct label *lab
 
 static void sample_double(struct buffer *out, const char *name, const struct label *labels, double value) {
     series(out, name, labels);
-    buffer_printf(out, "%.17g\n", value);
+    buffer_printf(out, "%.15g\n", value);
 }
 
 #define LABELS(...) ((const struct label[]){__VA_ARGS__, {NULL, NULL}})
@@ -106,10 +104,10 @@ static void print_feed_states(const struct host_snapshot *s, struct buffer *out)
     for (size_t c = 0; c < s->stats.n_clusters; c++)
         for (size_t k = 0; k < s->stats.n_kinds; k++)
             for (size_t i = 0; i < STATES; i++)
-                sample(out, name,
-                       LABELS({"cluster", s->names[c]}, {"kind", s->kinds[k]->plural_group},
-                              {"state", state_labels[i]}),
-                       (size_t)s->stats.clusters[c].feeds[k].state == i);
+                sample(
+                    out, name,
+                    LABELS({"cluster", s->names[c]}, {"kind", s->kinds[k]->plural_group}, {"state", state_labels[i]}),
+                    (size_t)s->stats.clusters[c].feeds[k].state == i);
 }
 
 static void print_feed_counter(const struct host_snapshot *s, struct buffer *out, const char *name, const char *help,

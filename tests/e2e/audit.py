@@ -58,13 +58,13 @@ class Audit:
         """What the host asked, reads too, and was answered with one of these codes."""
         return [entry for entry in self.entries(since=since) if _by_host(entry) and code(entry) in codes]
 
-    def pods_created(self, namespace):
-        """The name of the owning Job of each pod that was created, in order."""
+    def pods_created(self, namespace, job):
+        """The uid of the owning Job of each pod that was created for a Job of this name, in order."""
         owners = []
         for entry in self.entries(namespace):
             if entry["verb"] == "create" and entry["objectRef"]["resource"] == "pods" and code(entry) == 201:
-                references = entry["requestObject"]["metadata"].get("ownerReferences") or [{}]
-                owners.append(references[0].get("name", ""))
+                owners += [owner["uid"] for owner in entry["requestObject"]["metadata"].get("ownerReferences", [])
+                           if owner["name"] == job]
         return owners
 
 

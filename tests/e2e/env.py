@@ -174,9 +174,14 @@ class Env:
 
     def pods_created(self, name):
         """How many pods were ever created for this Job, by worker."""
-        made = {worker.name: self.audits[worker.name].pods_created(self.namespace).count(name)
+        made = {worker.name: len(self.audits[worker.name].pods_created(self.namespace, name))
                 for worker in self.workers}
         return {worker: count for worker, count in made.items() if count}
+
+    def mirrors_that_ran(self, name):
+        """The uids of all mirrors that ever had a pod."""
+        return {uid for worker in self.workers
+                for uid in self.audits[worker.name].pods_created(self.namespace, name)}
 
     def events(self, name):
         """The texts of the Events about a Job."""

@@ -43,18 +43,20 @@ def find_assets():
 class Cluster:
     """One cluster. start() only starts; ready() says whether it answers, and then starts the controllers."""
 
-    def __init__(self, name, assets, folder):
+    def __init__(self, name, assets, folder, with_controllers=True):
         self.name, self.assets, self.folder = name, assets, os.path.join(folder, name)
         os.makedirs(self.folder, mode=0o700)
         self.port = free_port()
         self.authority = pki.Authority(os.path.join(self.folder, "pki"))
-        admin = self.authority.client("admin", "e2e-admin", "system:masters")
+        self.admin_certificate = self.authority.client("admin", "e2e-admin", "system:masters")
         self.host_certificate = self.authority.client("wharf", "wharf")
-        self.admin = kube.Client(self.port, self.authority.certificate, *admin)
+        self.admin = kube.Client(self.port, self.authority.certificate, *self.admin_certificate)
         self.audit_log = self.path("audit.log")
         self.write("audit-policy.json", json.dumps(_AUDIT_POLICY))
-        self.admin_config = self.kubeconfig("admin", certificate=admin)
-        self.etcd, self.api, self.controllers = self._etcd(), None, self._controllers()
+        self.admin_config = self.kubeconfig("admin", certificate=self.admin_certificate)
+        self.etcd, self.api, self.controllers = self._etcd(), None, None
+        if with_controllers:
+            self.controllers = self._controllers()
         self.api = self._api()
 
     def path(self, name):
@@ -120,18 +122,22 @@ class Cluster:
             self.admin.get("namespaces", None, "default")
         except (kube.ApiError, kube.Unreachable):
             return False
-        if not self.controllers.running():
+        if self.controllers and not self.controllers.running():
             self.controllers.start()
         return True
 
     def lose(self):
         """The cluster is gone from one moment to the next; etcd keeps what was acknowledged."""
-        self.controllers.kill()
-        self.api.kill()
+        for process in (self.controllers, self.api):
+            if process:
+                process.kill()
 
     def bring_back(self):
         self.api.start()
-        until(self.ready, f"{self.name} to come back", timeout=60)
+        self.await_ready()
+
+    def await_ready(self):
+        until(self.ready, f"{self.name} to be ready", timeout=120)
 
     def stop(self):
         for process in (self.controllers, self.api, self.etcd):
@@ -157,7 +163,7 @@ class Clusters:
                 self.all.append(Cluster(name, self.assets, self.folder))
                 self.all[-1].start()
             for cluster in self.all:
-                until(cluster.ready, f"{cluster.name} to be ready\n{cluster.tail()}", timeout=120)
+                cluster.await_ready()
         except BaseException:
             self.__exit__()
             raise

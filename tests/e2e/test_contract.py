@@ -1,2 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The requests that the world model answers, put to a real API server."""
+"""The requests that the world model is held to, put to a real API server: so that the two cannot drift apart."""
+import os
+import re
+import subprocess
+import sys
+
+from servers import Cluster
+from skip import Skip
+
+_CONTRACT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "contract", "contract.py")
+
+
+def a_real_api_server_keeps_the_contract_of_the_world_model(env):
+    if not os.path.exists(_CONTRACT):
+        raise Skip("no tests/contract/contract.py")
+    # One with no controllers: nobody but the contract changes its objects.
+    cluster = Cluster("contract", env.clusters.assets, env.folder, with_controllers=False)
+    try:
+        cluster.start()
+        cluster.await_ready()
+        certificate, key = cluster.admin_certificate
+        done = subprocess.run(
+            [sys.executable, "-B", _CONTRACT, "--server", f"https://127.0.0.1:{cluster.port}", "--ca",
+             cluster.authority.certificate, "--cert", certificate, "--key", key],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=240,
+            check=False)
+    finally:
+        cluster.stop()
+    end = "\n".join(done.stdout.splitlines()[-40:])
+    assert done.returncode == 0, f"exit {done.returncode}\n{end}"
+    assert re.search(r"^[1-9]\d* passed, 0 failed", end, re.MULTILINE), end

@@ -119,3 +119,33 @@ def jobs_are_spread_over_the_workers(env):
     env.release()
     for number in range(4):
         env.until_finished(f"spread-{number}")
+
+
+def the_hosts_own_figures_agree_with_the_servers(env):
+    env.host.use()
+    env.host.stop()   # it counts from its start
+    env.host.start()
+    marks = {name: audit.mark() for name, audit in env.audits.items()}
+    for number in range(3):
+        env.submit(job(f"counted-{number}"))
+    for number in range(3):
+        env.until_finished(f"counted-{number}")
+        env.until_no_mirror(f"counted-{number}")
+    for worker in env.workers:
+        for verb in ("create", "delete"):
+            _until_figures_agree(env, worker.name, verb, marks[worker.name])
+    told = env.host.metrics()
+    refused = [sample for sample in told if sample[0] == "wharf_requests_total" and ("reason", "Invalid") in sample[1]]
+    assert not refused, refused
+
+
+def _until_figures_agree(env, cluster, verb, mark):
+    """Not at once: a Job of the CronJob that runs all the time may be between the two figures."""
+    labels = (("cluster", cluster), ("verb", verb), ("reason", "OK"))
+
+    def probe():
+        told = env.host.metrics().get(("wharf_requests_total", labels), 0)
+        seen = len(env.audits[cluster].host(since=mark, verb=verb))
+        assert told == seen, f"the host says {told:g}, the server {seen}"
+        return True
+    until(probe, f"the figures of {verb} in {cluster} to agree", timeout=10)

@@ -168,6 +168,8 @@ void rules_create(struct op *op, struct json *value, struct problems *problems) 
         break;
     case SPECIAL_NAMESPACE:
         world_set_text(world_json_child(value, "status"), "phase", "Active");
+        world_set_text(world_json_child(world_json_child(value, "metadata"), "labels"), "kubernetes.io/metadata.name",
+                       op->name);
         break;
     case SPECIAL_POD:
         world_set_text(world_json_child(value, "status"), "phase", "Pending");

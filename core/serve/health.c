@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/serve/health.h"
+
+static const char *state_text(enum reflector_state state) {
+    switch (state) {
+    case REFLECTOR_CONNECTED:
+        return "connected";
+    case REFLECTOR_LOST:
+        return "not connected";
+    case REFLECTOR_ABSENT:
+        return "not served there";
+    case REFLECTOR_STARTING:
+        break;
+    }
+    return "not heard of yet";
+}
+
+// Lines for the feeds of one cluster that somebody has to wait for; returns how many. A kind that a cluster does not
+// serve keeps nobody waiting.
+static size_t explain_feeds(const struct host_snapshot *snapshot, size_t cluster, struct buffer *out) {
+    size_t lines = 0;
+    for (size_t k = 0; k < snapshot->stats.n_kinds; k++) {
+        enum reflector_state state = snapshot->stats.clusters[cluster].feeds[k].state;
+        if (state == REFLECTOR_CONNECTED || state == REFLECTOR_ABSENT)
+            continue;
+        buffer_printf(out, "%s/%s: %s\n", snapshot->names[cluster], snapshot->kinds[k]->plural_group,
+                      state_text(state));
+        lines++;
+    }
+    return lines;
+}
+
+// Why it was never in sync: all that is missing is worth telling, lost workers too, though they alone do not hold it
+// up.
+static void explain_start(const struct host_snapshot *snapshot, struct buffer *out) {
+    size_t lines = 0;
+    for (size_t c = 1; c < snapshot->stats.n_clusters; c++)
+        lines += explain_feeds(snapshot, c, out);
+    if (snapshot->stats.queued > 0 || lines == 0)
+        buffer_printf(out, "not in sync yet: %llu objects wait to be looked at\n",
+                      (unsigned long long)snapshot->stats.queued);
+}
+
+bool health_ready(const struct host_snapshot *snapshot, bool *been_in_sync, struct buffer *out) {
+    if (snapshot->stopping || !snapshot->running) {
+        buffer_text(out, snapshot->stopping ? "stopping\n" : "not running yet\n");
+        return false;
+    }
+    size_t lines = explain_feeds(snapshot, ENGINE_MANAGEMENT, out);
+    if (snapshot->in_sync && lines == 0)
+        *been_in_sync = true;
+    if (!*been_in_sync) {
+        explain_start(snapshot, out);
+        return false;
+    }
+    if (lines == 0)
+        buffer_text(out, "ok\n");
+    return lines == 0;
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the host is ready, and if not, why. A worker that is lost is the host's daily business: once the host has
+// been in sync, only the management cluster can make it unready.
+#ifndef WHARF_SERVE_HEALTH_H
+#define WHARF_SERVE_HEALTH_H
+
+#include "core/host/host.h"
+
+// Appends "ok\n", or one line a reason. `been_in_sync` is kept by the caller from call to call, false at first.
+bool health_ready(const struct host_snapshot *snapshot, bool *been_in_sync, struct buffer *out);
+
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/serve/host_main.h"
+
+#include "core/base/log.h"
+#include "core/base/text.h"
+#include "core/host/host.h"
+#include "core/kube/curl_transport.h"
+#include "core/serve/http.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define SIGNAL_OVER SIGUSR1 // tells the signal thread that there is nothing left to stop
+
+struct program {
+    struct config *config;
+    struct adapters *adapters;
+    struct host *host;
+    struct http_server *server;
+    sigset_t signals;
+    pthread_t signal_thread;
+    atomic_bool over;
+};
+
+static void print_problems(const struct problems *problems) {
+    for (size_t i = 0; i < problems->count; i++)
+        fprintf(stderr, "wharf: %s\n", problems->list[i]);
+    if (problems->lost)
+        fprintf(stderr, "wharf: and %zu more problems, for which there was no memory\n", problems->lost);
+}
+
+static struct error *load_config(struct program *program, const char *path) {
+    struct problems problems = {0};
+    struct error *error = config_load(path, &problems, &program->config);
+    print_problems(&problems);
+    if (!error && (problems.count || problems.lost || !program->config))
+        error = error_new(ERROR_INVALID, "%s cannot be used", path);
+    problems_free(&problems);
+    return error;
+}
+
+static struct error *load_adapters(struct program *program) {
+    struct problems problems = {0};
+    struct error *error = adapters_load(program->config, &problems, &program->adapters);
+    for (size_t i = 0; i < problems.count; i++)
+        log_fields(LOG_WARN, "an adapter is not used", {"problem", problems.list[i]});
+    problems_free(&problems);
+    if (!error && program->adapters->n_kinds == 0)
+        error = error_new(ERROR_INVALID, "no adapter brings a kind: there is nothing to do");
+    return error;
+}
+
+static struct error *take_snapshot(void *ctx, struct host_snapshot *out) {
+    return host_snapshot(ctx, out);
+}
+
+static struct error *start_serving(struct program *program) {
+    const char *address = program->config->serve_address;
+    if (!address)
+        return NULL;
+    struct http_source source = {.snapshot = take_snapshot, .free_snapshot = host_snapshot_free, .ctx = program->host};
+    return error_wrap(http_server_start(address, &source, &program->server), "serve.address");
+}
+
+// A second signal does not wait for anything, not even for what the first one began.
+static void *watch_signals(void *arg) {
+    struct program *program = arg;
+    int stops = 0;
+    for (;;) {
+        int number = 0;
+        if (sigwait(&program->signals, &number) != 0 || number == SIGNAL_OVER) {
+            if (atomic_load(&program->over))
+                return NULL;
+            continue;
+        }
+        if (stops++)
+            _exit(EXIT_FAILURE);
+        log_fields(LOG_INFO, "stopping", {"signal", number == SIGINT ? "SIGINT" : "SIGTERM"});
+        host_stop(program->host);
+    }
+}
+
+// Before the first thread, so that every thread inherits it. A peer that closes is an EPIPE, not the end.
+static struct error *block_signals(struct program *program) {
+    sigemptyset(&program->signals);
+    sigaddset(&program->signals, SIGTERM);
+    sigaddset(&program->signals, SIGINT);
+    sigaddset(&program->signals, SIGNAL_OVER);
+    sigset_t blocked = program->signals;
+    sigaddset(&blocked, SIGPIPE);
+    if (pthread_sigmask(SIG_BLOCK, &blocked, NULL) != 0)
+        return error_new(ERROR_INTERNAL, "signals cannot be blocked");
+    return NULL;
+}
+
+static struct error *prepare(struct program *program, const char *config_path) {
+#ifdef M_ARENA_MAX
+    // More arenas than threads that allocate much only hold memory back.
+    mallopt(M_ARENA_MAX, 2);
+#endif
+    struct error *error = block_signals(program);
+    if (!error)
+        error = load_config(program, config_path);
+    if (error)
+        return error;
+    log_setup(program->config->log_format, program->config->log_level);
+    error = load_adapters(program);
+    if (!error)
+        error = curl_transport_setup();
+    if (!error)
+        error = host_new(program->config, program->adapters, &program->host);
+    if (!error)
+        error = start_serving(program);
+    return error;
+}
+
+static void tell_start(const struct program *program) {
+    AUTO_TEXT workers = text_format("%zu", program->config->n_workers);
+    AUTO_TEXT kinds = text_format("%zu", program->adapters->n_kinds);
+    log_fields(LOG_INFO, "wharf starts", {"version", WHARF_VERSION}, {"config", program->config->path},
+               {"workers", workers}, {"kinds", kinds},
+               {"serving", program->server ? program->config->serve_address : NULL});
+}
+
+static struct error *run(struct program *program) {
+    if (pthread_create(&program->signal_thread, NULL, watch_signals, program) != 0)
+        return error_new(ERROR_IO, "the signal thread cannot be started");
+    tell_start(program);
+    struct error *error = host_run(program->host);
+    atomic_store(&program->over, true);
+    pthread_kill(program->signal_thread, SIGNAL_OVER);
+    pthread_join(program->signal_thread, NULL);
+    return error;
+}
+
+int host_main(const char *config_path) {
+    struct program program = {.config = NULL};
+    struct error *error = prepare(&program, config_path);
+    if (!error)
+        error = run(&program);
+    http_server_stop(program.server);
+    host_free(program.host);
+    adapters_free(program.adapters);
+    config_free(program.config);
+    if (error)
+        log_fields(LOG_ERROR, "wharf ends", {"error", error_text(error)});
+    else
+        log_plain(LOG_INFO, "wharf ends");
+    int code = error ? EXIT_FAILURE : EXIT_SUCCESS;
+    error_free(error);
+    return code;
+}

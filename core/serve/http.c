@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/serve/http.h"
+
+#include "core/serve/health.h"
+#include "core/serve/listen.h"
+#include "core/serve/metrics.h"
+
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BODY_MAX ((size_t)16 * 1024 * 1024)
+#define CONNECTIONS_MAX 32U
+#define CONNECTION_MEMORY ((size_t)16 * 1024) // for headers in both directions
+#define CONNECTION_IDLE_S 15U
+#define THREAD_STACK ((size_t)256 * 1024)
+#define TEXT_TYPE "text/plain; charset=utf-8"
+
+struct http_server {
+    struct MHD_Daemon *daemon;
+    struct http_source source;
+    uint16_t port;
+    bool been_in_sync; // the server's thread only
+};
+
+struct page {
+    const char *path;
+    const char *content_type;
+    // Fills the body and returns the status code.
+    unsigned (*make)(struct http_server *server, struct buffer *body);
+};
+
+static unsigned failed(struct error *error, struct buffer *body) {
+    buffer_reset(body);
+    buffer_printf(body, "%s\n", error_text(error));
+    error_free(error);
+    return MHD_HTTP_INTERNAL_SERVER_ERROR;
+}
+
+static unsigned make_health(struct http_server *server, struct buffer *body) {
+    (void)server;
+    buffer_text(body, "ok\n");
+    return MHD_HTTP_OK;
+}
+
+static unsigned make_ready(struct http_server *server, struct buffer *body) {
+    struct host_snapshot snapshot;
+    struct error *error = server->source.snapshot(server->source.ctx, &snapshot);
+    if (error)
+        return failed(error, body);
+    bool ready = health_ready(&snapshot, &server->been_in_sync, body);
+    server->source.free_snapshot(&snapshot);
+    return ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
+}
+
+static unsigned make_metrics(struct http_server *server, struct buffer *body) {
+    struct host_snapshot snapshot;
+    struct error *error = server->source.snapshot(server->source.ctx, &snapshot);
+    if (error)
+        return failed(error, body);
+    struct metrics_process process;
+    metrics_process_read(&process);
+    error = metrics_print(&snapshot, &process, body);
+    server->source.free_snapshot(&snapshot);
+    return error ? failed(error, body) : MHD_HTTP_OK;
+}
+
+static const struct page pages[] = {
+    {"/healthz", TEXT_TYPE, make_health},
+    {"/readyz", TEXT_TYPE, make_ready},
+    {"/metrics", METRICS_CONTENT_TYPE, make_metrics},
+};
+
+static const struct page *find_page(const char *path) {
+    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++)
+        if (strcmp(pages[i].path, path) == 0)
+            return &pages[i];
+    return NULL;
+}
+
+// Takes what is in `body`. Without memory the connection is closed.
+static enum MHD_Result answer(struct MHD_Connection *connection, unsigned code, const char *content_type,
+                              struct buffer *body) {
+    size_t len = 0;
+    char *text = buffer_take(body, &len);
+    if (!text)
+        return MHD_NO;
+    struct MHD_Response *response = MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE);
+    if (!response) {
+        free(text);
+        return MHD_NO;
+    }
+    enum MHD_Result result = MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
+    // RFC 9110 section 15.5.6: a 405 says what is allowed.
+    if (result == MHD_YES && code == MHD_HTTP_METHOD_NOT_ALLOWED)
+        result = MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+    if (result == MHD_YES)
+        result = MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    if (result == MHD_YES)
+        result = MHD_queue_response(connection, code, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, const char *path, const char *method,
+                              const char *version, const char *upload, size_t *upload_len, void **request) {
+    (void)version;
+    (void)upload;
+    struct http_server *server = ctx;
+    bool readable = strcmp(method, MHD_HTTP_METHOD_GET) == 0 || strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
+    // The first call comes before a body was read; an answer given there ends the connection. That is right for what is
+    // refused anyway; what is served waits for the last call, and what a client sends with it is thrown away.
+    bool first = *request == NULL;
+    *request = server;
+    if (readable && (first || *upload_len > 0)) {
+        *upload_len = 0;
+        return MHD_YES;
+    }
+    __attribute__((cleanup(buffer_cleanup))) struct buffer body;
+    buffer_init(&body, BODY_MAX);
+    const struct page *page = find_page(path);
+    if (!page) {
+        buffer_text(&body, "there is /healthz, /readyz and /metrics\n");
+        return answer(connection, MHD_HTTP_NOT_FOUND, TEXT_TYPE, &body);
+    }
+    if (!readable) {
+        buffer_text(&body, "only GET and HEAD\n");
+        return answer(connection, MHD_HTTP_METHOD_NOT_ALLOWED, TEXT_TYPE, &body);
+    }
+    unsigned code = page->make(server, &body);
+    return answer(connection, code, code == MHD_HTTP_OK ? page->content_type : TEXT_TYPE, &body);
+}
+
+struct error *http_server_start(const char *address, const struct http_source *source, struct http_server **out) {
+    int fd = -1;
+    struct http_server *server = calloc(1, sizeof *server);
+    if (!server)
+        return error_no_memory();
+    server->source = *source;
+    struct error *error = listen_open(address, &fd, &server->port);
+    if (error) {
+        free(server);
+        return error;
+    }
+    server->daemon = MHD_start_daemon(
+        MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, handle, server, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE_S,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_THREAD_STACK_SIZE, THREAD_STACK,
+        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+    if (!server->daemon) {
+        close(fd);
+        free(server);
+        return error_new(ERROR_IO, "cannot start to serve on %s", address);
+    }
+    *out = server;
+    return NULL;
+}
+
+uint16_t http_server_port(const struct http_server *server) {
+    return server->port;
+}
+
+void http_server_stop(struct http_server *server) {
+    if (!server)
+        return;
+    MHD_stop_daemon(server->daemon); // closes the socket too
+    free(server);
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many whole lives of a Job the engine decides in a second, alone on one core: no HTTP, no threads, no world. The
+// program plays both API servers in the simplest way that is still true (every answer carries the object as it is after
+// the write), and counts only the time spent in engine_step; the time for making the objects is told apart.
+#include "core/host/engine.h"
+#include "core/host/mirror.h"
+#include "core/json/patch.h"
+#include "core/json/pointer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORKERS 3
+#define IN_PARALLEL 200 // lives that are under way at the same time
+
+struct life {
+    struct json *workload, *mirror;
+    size_t worker;
+    int statuses; // mirror statuses told so far
+    bool over;
+};
+
+struct bench {
+    struct engine *engine;
+    struct update update;
+    struct life *lives;
+    size_t n_lives, started, over;
+    uint64_t version, writes[8];
+    int64_t engine_ns;
+    struct command *todo;
+    size_t n_todo, cap_todo;
+};
+
+static const char template[] =
+    "{\"apiVersion\":\"batch/"
+    "v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"x\",\"namespace\":\"default\",\"uid\":\"x\","
+    "\"resourceVersion\":\"1\",\"generation\":1,\"creationTimestamp\":\"2026-01-02T03:04:05Z\",\"labels\":{\"app\":"
+    "\"train\",\"team\":\"a\"},"
+    "\"annotations\":{\"example.com/owner\":\"someone@example.com\"}},\"spec\":{\"managedBy\":\"wharf.dev/"
+    "host\",\"parallelism\":4,"
+    "\"completions\":4,\"backoffLimit\":6,\"completionMode\":\"NonIndexed\",\"suspend\":false,\"podReplacementPolicy\":"
+    "\"TerminatingOrFailed\","
+    "\"selector\":{\"matchLabels\":{\"batch.kubernetes.io/"
+    "controller-uid\":\"x\"}},\"template\":{\"metadata\":{\"labels\":{\"app\":\"train\","
+    "\"batch.kubernetes.io/controller-uid\":\"x\",\"batch.kubernetes.io/"
+    "job-name\":\"x\",\"controller-uid\":\"x\",\"job-name\":\"x\"}},"
+    "\"spec\":{\"restartPolicy\":\"Never\",\"terminationGracePeriodSeconds\":30,\"dnsPolicy\":\"ClusterFirst\","
+    "\"containers\":[{\"name\":\"main\","
+    "\"image\":\"example.com/"
+    "train:1\",\"command\":[\"python\",\"-m\",\"train\"],\"env\":[{\"name\":\"EPOCHS\",\"value\":\"10\"}],"
+    "\"resources\":{\"requests\":{\"cpu\":\"1\",\"memory\":\"2Gi\"}},\"terminationMessagePath\":\"/dev/"
+    "termination-log\"}]}}},\"status\":{}}";
+
+static const char *const statuses[] = {"{\"startTime\":\"2026-01-02T03:04:06Z\",\"active\":4,\"ready\":4,"
+                                       "\"terminating\":0,\"uncountedTerminatedPods\":{}}",
+                                       "{\"startTime\":\"2026-01-02T03:04:06Z\",\"active\":0,\"ready\":0,"
+                                       "\"terminating\":0,\"succeeded\":4,\"uncountedTerminatedPods\":{},"
+                                       "\"completionTime\":\"2026-01-02T03:04:09Z\",\"conditions\":["
+                                       "{\"type\":\"SuccessCriteriaMet\",\"status\":\"True\",\"reason\":"
+                                       "\"CompletionsReached\",\"lastTransitionTime\":\"2026-01-02T03:04:09Z\"},"
+                                       "{\"type\":\"Complete\",\"status\":\"True\",\"reason\":\"CompletionsReached\","
+                                       "\"lastTransitionTime\":\"2026-01-02T03:04:09Z\"}]}"};
+#define STATUSES (sizeof statuses / sizeof statuses[0])
+
+static void check(bool ok, const char *what) {
+    if (!ok) {
+        fprintf(stderr, "engine_bench: %s\n", what);
+        exit(1);
+    }
+}
+
+static struct json *parsed(const char *text, size_t len) {
+    struct json *value = NULL;
+    check(json_parse(text, len, &value) == NULL, "JSON that does not parse");
+    return value;
+}
+
+static void new_version(struct bench *b, struct json *object) {
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)++b->version);
+    check(pointer_set(object, "/metadata/resourceVersion", json_new_string(text)), "memory");
+}
+
+static struct object *snapshot(const struct json *value) {
+    struct object *object = NULL;
+    check(object_new(json_copy(value), NULL, NULL, &object) == NULL, "an object that is none");
+    return object;
+}
+
+static void step(struct bench *b, struct engine_event *event) {
+    event->now = clock_now();
+    engine_step(b->engine, event, &b->update);
+    b->engine_ns += clock_now().mono_ns - event->now.mono_ns;
+    for (size_t i = 0; i < b->update.n_commands; i++) {
+        if (b->n_todo == b->cap_todo) {
+            b->cap_todo = b->cap_todo ? b->cap_todo * 2 : 64;
+            b->todo = realloc(b->todo, b->cap_todo * sizeof *b->todo);
+            check(b->todo != NULL, "memory");
+        }
+        b->todo[b->n_todo++] = b->update.commands[i];
+    }
+    b->update.n_commands = 0;
+    update_clear(&b->update);
+}
+
+static void tell(struct bench *b, enum event_type type, size_t cluster, const struct json *value) {
+    step(b, &(struct engine_event){.type = type, .cluster = cluster, .object = snapshot(value)});
+}
+
+static void answer(struct bench *b, uint64_t id, const struct json *value) {
+    struct response response = {
+        .reason = REASON_OK, .code = 200, .retry_after_ns = -1, .object = value ? snapshot(value) : NULL};
+    step(b, &(struct engine_event){.type = EVENT_ANSWER, .command = id, .response = &response});
+    response_clear(&response);
+}
+
+static void start_life(struct bench *b) {
+    size_t index = b->started++;
+    struct life *life = &b->lives[index];
+    char name[32], uid[40];
+    snprintf(name, sizeof name, "job-%zu", index);
+    snprintf(uid, sizeof uid, "00000000-0000-4000-8000-%012zu", index);
+    life->workload = parsed(template, sizeof template - 1);
+    check(pointer_set(life->workload, "/metadata/name", json_new_string(name)) &&
+              pointer_set(life->workload, "/metadata/uid", json_new_string(uid)),
+          "memory");
+    new_version(b, life->workload);
+    tell(b, EVENT_SEEN, ENGINE_MANAGEMENT, life->workload);
+}
+
+// The worker's controller goes one step on.
+static void progress(struct bench *b, struct life *life) {
+    const char *status = statuses[life->statuses++];
+    check(json_set(life->mirror, "status", parsed(status, strlen(status))), "memory");
+    new_version(b, life->mirror);
+    tell(b, EVENT_SEEN, life->worker, life->mirror);
+}
+
+static void serve_management(struct bench *b, struct life *life, const struct command *command) {
+    AUTO_JSON patch = parsed(command->request.body, command->request.body_len);
+    json_remove(json_get(patch, "metadata"), "resourceVersion");
+    check(patch_apply(&life->workload, patch), "memory");
+    new_version(b, life->workload);
+    answer(b, command->id, life->workload);
+    tell(b, EVENT_SEEN, ENGINE_MANAGEMENT, life->workload);
+    if (command->request.verb == VERB_STATUS_PATCH && life->statuses < (int)STATUSES)
+        progress(b, life);
+}
+
+static void serve_worker(struct bench *b, struct life *life, const struct command *command) {
+    if (command->request.verb == VERB_CREATE) {
+        life->worker = command->cluster;
+        life->mirror = parsed(command->request.body, command->request.body_len);
+        check(pointer_set(life->mirror, "/metadata/uid", json_copy(pointer_find(life->workload, "/metadata/uid"))),
+              "memory");
+        new_version(b, life->mirror);
+        answer(b, command->id, life->mirror);
+        tell(b, EVENT_SEEN, life->worker, life->mirror);
+        progress(b, life);
+        return;
+    }
+    check(command->request.verb == VERB_DELETE, "a write that a life does not need");
+    answer(b, command->id, NULL);
+    new_version(b, life->mirror);
+    tell(b, EVENT_GONE, life->worker, life->mirror);
+    tell(b, EVENT_GONE, ENGINE_MANAGEMENT, life->workload);
+    json_free(life->workload);
+    json_free(life->mirror);
+    life->workload = life->mirror = NULL;
+    b->over++;
+    if (b->started < b->n_lives)
+        start_life(b);
+}
+
+static void serve(struct bench *b) {
+    struct command command = b->todo[--b->n_todo];
+    size_t index = (size_t)strtoull(command.request.name + 4, NULL, 10);
+    b->writes[command.request.verb]++;
+    if (command.cluster == ENGINE_MANAGEMENT)
+        serve_management(b, &b->lives[index], &command);
+    else
+        serve_worker(b, &b->lives[index], &command);
+    command_free(&command);
+}
+
+static void connect_all(struct bench *b) {
+    for (size_t c = 0; c <= WORKERS; c++) {
+        step(b, &(struct engine_event){.type = EVENT_LISTING, .cluster = c});
+        step(b, &(struct engine_event){.type = EVENT_LISTED, .cluster = c, .version = "v1"});
+        step(b, &(struct engine_event){.type = EVENT_STATE, .cluster = c, .state = REFLECTOR_CONNECTED});
+    }
+}
+
+int main(int argc, char **argv) {
+    struct bench b = {.n_lives = argc > 1 ? (size_t)strtoull(argv[1], NULL, 10) : 40000};
+    const char *problem = NULL;
+    AUTO_JSON settings = json_new_object();
+    const wharf_module *module = wharf_adapters_v1(services_table(), (const wharf_value *)settings, &problem);
+    check(module != NULL, "the Job adapter does not load");
+    struct kind *kind = NULL;
+    check(kind_check(module->kinds[0], NULL, "wharf.dev/host", &kind) == NULL, "the Job adapter is refused");
+    const char *names[WORKERS] = {"w1", "w2", "w3"};
+    struct engine_options options = {.origin = "bench",
+                                     .worker_names = names,
+                                     .n_workers = WORKERS,
+                                     .kinds = &kind,
+                                     .n_kinds = 1,
+                                     .worker_lost_timeout_ns = 15 * CLOCK_MINUTE,
+                                     .mirror_retention_ns = 0,
+                                     .seed = 1};
+    check(engine_new(&options, clock_now(), &b.engine) == NULL, "no engine");
+    b.lives = calloc(b.n_lives, sizeof *b.lives);
+    check(b.lives != NULL, "memory");
+    connect_all(&b);
+    b.engine_ns = 0;
+    int64_t begin_ns = clock_now().mono_ns;
+    for (size_t i = 0; i < IN_PARALLEL && b.started < b.n_lives; i++)
+        start_life(&b);
+    while (b.over < b.n_lives) {
+        if (b.n_todo)
+            serve(&b);
+        else
+            step(&b, &(struct engine_event){.type = EVENT_TIME});
+    }
+    double total_s = (double)(clock_now().mono_ns - begin_ns) / 1e9, engine_s = (double)b.engine_ns / 1e9,
+           n = (double)b.n_lives;
+    uint64_t writes =
+        b.writes[VERB_MERGE_PATCH] + b.writes[VERB_CREATE] + b.writes[VERB_STATUS_PATCH] + b.writes[VERB_DELETE];
+    printf("engine: %zu lives, %.0f lives/s in the engine (%.1f us each), %.0f lives/s with making the objects, %.2f "
+           "writes a life (%zu status changes)\n",
+           b.n_lives, n / engine_s, engine_s / n * 1e6, n / total_s, (double)writes / n, STATUSES);
+    free(b.lives);
+    free(b.todo);
+    update_free(&b.update);
+    engine_free(b.engine);
+    kind_free(kind);
+    return 0;
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kube/object.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct json *parse(const char *text) {
+    struct json *value = NULL;
+    assert_null(json_parse(text, strlen(text), &value));
+    return value;
+}
+
+static void an_object_keeps_what_it_was_but_for_what_the_host_never_needs(void **state) {
+    (void)state;
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"{\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":\"1\"},\"spec\":{\"n\":1.0}}",
+         "{\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":\"1\"},\"spec\":{\"n\":1.0},\"apiVersion\":"
+         "\"batch/v1\",\"kind\":\"Job\"}"},
+        {"{\"apiVersion\":\"x/v2\",\"kind\":\"Own\",\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":"
+         "\"1\",\"managedFields\":[{\"manager\":\"m\"}]}}",
+         "{\"apiVersion\":\"x/v2\",\"kind\":\"Own\",\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":"
+         "\"1\"}}"},
+        {"{\"apiVersion\":\"x/v2\",\"kind\":\"Own\",\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":"
+         "\"1\",\"annotations\":{\"kubectl.kubernetes.io/last-applied-configuration\":\"{}\",\"keep\":\"1\"}}}",
+         "{\"apiVersion\":\"x/v2\",\"kind\":\"Own\",\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":"
+         "\"1\",\"annotations\":{\"keep\":\"1\"}}}"},
+        {"{\"apiVersion\":\"x/v2\",\"kind\":\"Own\",\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":"
+         "\"1\",\"annotations\":{\"kubectl.kubernetes.io/last-applied-configuration\":\"{}\"}}}",
+         "{\"apiVersion\":\"x/v2\",\"kind\":\"Own\",\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":"
+         "\"1\"}}"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct object *object = NULL;
+        assert_null(object_new(parse(cases[i].in), "batch/v1", "Job", &object));
+        assert_string_equal(object->text, cases[i].out);
+        assert_int_equal(object->len, strlen(cases[i].out));
+        object_free(object);
+    }
+}
+
+static void what_is_no_object_is_refused_with_the_missing_part_named(void **state) {
+    (void)state;
+    static const struct {
+        const char *in, *message;
+    } cases[] = {
+        {"[]", "not a JSON object"},
+        {"null", "not a JSON object"},
+        {"{}", "metadata"},
+        {"{\"metadata\":7}", "metadata"},
+        {"{\"metadata\":{}}", "name"},
+        {"{\"metadata\":{\"name\":\"\"}}", "name"},
+        {"{\"metadata\":{\"name\":7}}", "name"},
+        {"{\"metadata\":{\"name\":\"a\\u0000b\"}}", "name"},
+        {"{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\"}}", "n/a has no uid"},
+        {"{\"metadata\":{\"name\":\"a\",\"uid\":\"u\"}}", "resourceVersion"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct object *object = NULL;
+        struct error *error = object_new(parse(cases[i].in), NULL, NULL, &object);
+        assert_non_null(error);
+        assert_null(object);
+        assert_int_equal(error->code, ERROR_INVALID);
+        assert_non_null(strstr(error_text(error), cases[i].message));
+        error_free(error);
+    }
+}
+
+static void metadata_can_be_read_and_absence_has_its_value(void **state) {
+    (void)state;
+    AUTO_JSON full = parse("{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"uid\":\"u\",\"resourceVersion\":\"7\","
+                           "\"generation\":3,\"labels\":{\"l\":\"1\"},\"annotations\":{\"x\":\"2\"},"
+                           "\"deletionTimestamp\":\"2999-01-01T00:00:00Z\",\"ownerReferences\":[{\"uid\":\"o1\"},"
+                           "{\"uid\":\"o2\",\"controller\":false},{\"uid\":\"o3\",\"controller\":true}]}}");
+    assert_string_equal(object_name(full), "a");
+    assert_string_equal(object_namespace(full), "n");
+    assert_string_equal(object_uid(full), "u");
+    assert_string_equal(object_version(full), "7");
+    assert_int_equal(object_generation(full), 3);
+    assert_string_equal(object_label(full, "l"), "1");
+    assert_null(object_label(full, "x"));
+    assert_string_equal(object_annotation(full, "x"), "2");
+    assert_true(object_is_being_deleted(full));
+    assert_string_equal(json_string(json_get(object_controller(full), "uid")), "o3");
+
+    AUTO_JSON empty = parse("{\"metadata\":{\"deletionTimestamp\":null,\"ownerReferences\":null}}");
+    assert_string_equal(object_name(empty), "");
+    assert_string_equal(object_version(empty), "");
+    assert_int_equal(object_generation(empty), 0);
+    assert_null(object_label(empty, "l"));
+    assert_null(object_annotation(empty, "x"));
+    assert_false(object_is_being_deleted(empty));
+    assert_null(object_controller(empty));
+    assert_string_equal(object_name(NULL), "");
+}
+
+static void versions_are_compared_as_decimals_of_any_length(void **state) {
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        int order;
+        bool comparable;
+    } cases[] = {
+        {"9", "10", -1, true},
+        {"10", "9", 1, true},
+        {"123", "124", -1, true},
+        {"99999999999999999999999998", "99999999999999999999999999", -1, true},
+        {"100000000000000000000", "99999999999999999999", 1, true},
+        {"7", "7", 0, true},
+        {"abc", "abc", 0, true},
+        {"", "", 0, true},
+        {"0", "1", 0, false},
+        {"01", "2", 0, false},
+        {"", "2", 0, false},
+        {"a1", "2", 0, false},
+        {"1a", "2", 0, false},
+        {"-1", "2", 0, false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        bool comparable = !cases[i].comparable;
+        int order = object_version_compare(cases[i].a, cases[i].b, &comparable);
+        assert_int_equal(comparable, cases[i].comparable);
+        assert_int_equal(order < 0 ? -1 : order > 0, cases[i].order);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_object_keeps_what_it_was_but_for_what_the_host_never_needs),
+        cmocka_unit_test(what_is_no_object_is_refused_with_the_missing_part_named),
+        cmocka_unit_test(metadata_can_be_read_and_absence_has_its_value),
+        cmocka_unit_test(versions_are_compared_as_decimals_of_any_length),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0
+// Discovery, lists, and watches that go well or end; streaming lists are in reflector_watch_list_test.c.
+#include "tests/unit/kube/reflector_harness.h"
+
+static void it_discovers_lists_and_watches(void **state) {
+    (void)state;
+    struct harness h;
+    begin(&h);
+    connect(&h);
+    assert_string_equal(h.kind, "batch/v1 Job");
+    assert_true(data(&h, EVENT("ADDED", ITEM("b", "u2", "6")) EVENT("MODIFIED", ITEM("a", "u1", "7"))));
+    assert_true(data(&h, EVENT("DELETED", ITEM("b", "u2", "8"))));
+    expect(&h, "seen b@6;seen a@7;gone b@8;");
+    end_stream(&h);
+    assert_true(is_watch_at(&h, "8"));
+    end(&h);
+}
+
+static void the_watch_asks_for_bookmarks_and_an_end_and_has_limits(void **state) {
+    (void)state;
+    struct harness h;
+    begin_with(&h, (struct reflector_options){.label_selector = "a=b,c in (d)", .bookmark_interval_ns = 7});
+    answer(&h, 200, DISCOVERY);
+    assert_string_equal(path(&h), "/apis/batch/v1/jobs?labelSelector=a%3Db%2Cc%20in%20%28d%29&limit=500");
+    const struct http_request *list = &fake_last(&h.fake)->request;
+    assert_int_equal(list->timeout_ns, 65 * CLOCK_SECOND);
+    assert_true(list->max_body >= (size_t)256 << 20);
+    assert_false(list->stream);
+    answer(&h, 200, LIST("5", "", ""));
+    const struct http_request *watch = &fake_last(&h.fake)->request;
+    unsigned seconds = 0;
+    assert_int_equal(sscanf(watch->path,
+                            "/apis/batch/v1/jobs?labelSelector=a%%3Db%%2Cc%%20in%%20%%28d%%29&watch=true&"
+                            "allowWatchBookmarks=true&timeoutSeconds=%u&resourceVersion=5",
+                            &seconds),
+                     1);
+    assert_in_range(seconds, 300, 600);
+    assert_int_equal(watch->timeout_ns, (int64_t)(seconds + 30) * CLOCK_SECOND);
+    assert_int_equal(watch->stall_ns, 21);
+    assert_true(watch->stream);
+    end(&h);
+}
+
+static void the_core_group_and_cluster_scope_have_their_paths(void **state) {
+    (void)state;
+    struct harness h;
+    begin_with(&h, (struct reflector_options){.group = "", .plural = "pods"});
+    assert_string_equal(path(&h), "/api/v1");
+    answer(&h, 200,
+           "{\"kind\":\"APIResourceList\",\"resources\":[{\"name\":\"pods\",\"kind\":\"Pod\",\"verbs\":[\"list\","
+           "\"watch\"]}]}");
+    assert_string_equal(path(&h), "/api/v1/pods?limit=500");
+    answer(&h, 200,
+           "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[" ITEM("p", "u", "1") "]}");
+    assert_string_equal(h.kind, "v1 Pod");
+    end(&h);
+}
+
+static void the_first_acceptable_version_that_is_served_is_taken(void **state) {
+    (void)state;
+    static const char *const versions[] = {"v3", "v2", "v1", NULL};
+    struct harness h;
+    begin_with(&h, (struct reflector_options){.versions = versions});
+    assert_string_equal(path(&h), "/apis/batch/v3");
+    fake_answer_text(&h.fake, 1, 404, "404 page not found");
+    tick(&h);
+    assert_string_equal(path(&h), "/apis/batch/v2");
+    // Served, but it cannot be watched.
+    answer(&h, 200,
+           "{\"kind\":\"APIResourceList\",\"resources\":[{\"name\":\"jobs\",\"kind\":\"Job\",\"verbs\":[\"list\"]}]}");
+    assert_string_equal(path(&h), "/apis/batch/v1");
+    answer(&h, 200, DISCOVERY);
+    answer(&h, 200, LIST("5", "", ""));
+    open_stream(&h);
+    expect(&h, "listing;listed v1;CONNECTED;");
+    end(&h);
+}
+
+static void a_kind_that_is_not_served_is_absent_until_it_appears(void **state) {
+    (void)state;
+    struct harness h;
+    begin(&h);
+    fake_answer_text(&h.fake, 1, 404, "404 page not found");
+    tick(&h);
+    expect(&h, "ABSENT;");
+    assert_string_equal(h.problem, "the server does not serve jobs.batch");
+    for (int i = 0; i < 10; i++) {
+        wait_it_out(&h, i < 6 ? 800 * CLOCK_MS : 15 * CLOCK_SECOND, 30 * CLOCK_SECOND);
+        assert_true(is_discovery(&h));
+        answer(&h, 200, "{\"kind\":\"APIResourceList\",\"resources\":[]}");
+    }
+    wait_it_out(&h, 15 * CLOCK_SECOND, 30 * CLOCK_SECOND);
+    expect(&h, "");
+    connect(&h);
+    end(&h);
+}
+
+static void discovery_that_fails_is_lost_and_not_absent(void **state) {
+    (void)state;
+    static const struct {
+        int status;
+        const char *body;
+    } cases[] = {{0, NULL},
+                 {503, "starting"},
+                 {403, STATUS(403, "Forbidden")},
+                 {302, ""},
+                 {200, "{\"kind\":\"JobList\",\"items\":[]}"},
+                 {200, "{\"kind\":\"APIResourceList\",\"resources\":["}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct harness h;
+        begin(&h);
+        if (cases[i].status == 0) {
+            refuse(&h);
+        } else {
+            answer(&h, cases[i].status, cases[i].body);
+        }
+        expect(&h, "LOST;");
+        assert_non_null(strstr(h.problem, "cannot look for jobs.batch: "));
+        wait_it_out(&h, FIRST_BACKOFF);
+        connect(&h);
+        end(&h);
+    }
+}
+
+static void pages_are_followed_to_the_end_and_the_first_has_the_version(void **state) {
+    (void)state;
+    struct harness h;
+    begin(&h);
+    answer(&h, 200, DISCOVERY);
+    answer(&h, 200, LIST("5", "t/1", ITEM("a", "u1", "1") "," ITEM("b", "u2", "2")));
+    assert_string_equal(path(&h), "/apis/batch/v1/jobs?limit=500&continue=t%2F1");
+    answer(&h, 200, LIST("6", "t2", ""));
+    assert_string_equal(path(&h), "/apis/batch/v1/jobs?limit=500&continue=t2");
+    answer(&h, 200, LIST("7", "", ITEM("c", "u3", "3")));
+    assert_true(is_watch_at(&h, "5"));
+    expect(&h, "listing;seen a@1;seen b@2;seen c@3;listed v1;");
+    end(&h);
+}
+
+static void items_may_be_null_and_have_their_kind_filled_in(void **state) {
+    (void)state;
+    struct harness h;
+    begin(&h);
+    answer(&h, 200, DISCOVERY);
+    answer(&h, 200, "{\"kind\":\"JobList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":null}");
+    expect(&h, "listing;listed v1;");
+    end(&h);
+}
+
+static void an_expired_token_leads_to_a_list_in_one_piece(void **state) {
+    (void)state;
+    struct harness h;
+    begin(&h);
+    answer(&h, 200, DISCOVERY);
+    answer(&h, 200, LIST("5", "t1", ITEM("a", "u1", "1")));
+    answer(&h, 410,
+           "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":410,\"reason\":\"Expired\",\"metadata\":{\"continue\":"
+           "\"inconsistent\"},\"message\":\"m\"}");
+    assert_string_equal(path(&h), "/apis/batch/v1/jobs");
+    answer(&h, 200, LIST("9", "", ITEM("b", "u2", "2")));
+    expect(&h, "listing;seen a@1;listing;seen b@2;listed v1;");
+    assert_true(is_watch_at(&h, "9"));
+    end(&h);
+}
+
+static void a_list_that_fails_is_lost_and_begun_again_with_backoff(void **state) {
+    (void)state;
+    static const struct {
+        int status;
+        const char *body;
+    } cases[] = {
+        {500, STATUS(500, "InternalError")},
+        {403, STATUS(403, "Forbidden")},
+        {410, STATUS(410, "Expired")},
+        {504, TOO_LARGE},
+        {302, ""},
+        {200, ""},
+        {200, "{\"kind\":\"JobList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[{\"metad"},
+        {200, "{\"kind\":\"JobList\",\"metadata\":{},\"items\":[]}"},
+        {200, "{\"kind\":\"JobList\",\"metadata\":{\"resourceVersion\":\"5\"}}"},
+        {200, "{\"kind\":\"JobList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":{}}"},
+        {200, "{\"kind\":\"Job\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}"},
+        {200, "{\"kind\":\"Status\",\"status\":\"Success\"}"},
+        {200, "[]"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct harness h;
+        begin(&h);
+        answer(&h, 200, DISCOVERY);
+        answer(&h, cases[i].status, cases[i].body);
+        expect(&h, "LOST;");
+        assert_non_null(strstr(h.problem, "cannot list jobs.batch: "));
+        wait_it_out(&h, FIRST_BACKOFF);
+        assert_true(is_list(&h));
+        answer(&h, 200, LIST("5", "", ""));
+        open_stream(&h);
+        expect(&h, "listing;listed v1;CONNECTED;");
+        end(&h);
+    }
+}
+
+static void a_page_that_fails_for_now_is_asked_for_again(void **state) {
+    (void)state;
+    struct harness h;
+    begin(&h);
+    answer(&h, 200, DISCOVERY);
+    answer(&h, 200, LIST("5", "t1", ""));
+    break_off(&h, 0);
+    wait_it_out(&h, FIRST_BACKOFF);
+    assert_non_null(strstr(path(&h), "&continue=t1"));
+    h.fake.retry_after_ns = 9 * CLOCK_SECOND;
+    answer(&h, 429, STATUS(429, "TooManyRequests"));
+    wait_it_out(&h, 9 * CLOCK_SECOND, 9 * CLOCK_SECOND);
+    assert_non_null(strstr(path(&h), "&continue=t1"));
+    h.fake.retry_after_ns = -1;
+    for (int i = 0; i < 9; i++) {
+        refuse(&h);
+        wait_it_out(&h, 800 * CLOCK_MS, 60 * CLOCK_SECOND);
+    }
+    assert_true(is_list(&h)); // it gave up on that page
+    end(&h);
+}
+
+static void a_token_that_comes_twice_ends_the_list(void **state) {
+    (void)state;
+    struct harness h;
+    begin(&h);
+    answer(&h, 200, DISCOVERY);
+    answer(&h, 200, LIST("5", "t1", ""));
+    answer(&h, 200, LIST("5", "t1", ""));
+    expect(&h, "listing;LOST;");
+    wait_it_out(&h, FIRST_BACKOFF);
+    assert_true(is_list(&h));
+    end(&h);
+}
+
+static void objects_that_cannot_be_read_are_left_out(void **state) {
+    (void)state;
+    struct harness h;
+    begin(&h);
+    answer(&h, 200, DISCOVERY);
+    answer(&h, 200, LIST("5", "", "{},7,null,{\"metadata\":{\"name\":\"x\"}}," ITEM("a", "u1", "1")));
+    assert_true(data(&h, EVENT("ADDED", "{\"metadata\":null}") EVENT("DELETED", "[]")
+                             EVENT("MODIFIED", "{\"metadata\":{\"name\":\"y\",\"uid\":\"u\"}}")));
+    assert_true(data(&h, EVENT("ADDED", ITEM("b", "u2", "6"))));
+    expect(&h, "listing;seen a@1;listed v1;CONNECTED;seen b@6;");
+    end(&h);
+}
+
+static void a_bookmark_moves_the_version_and_tells_nothing(void **state) {
+    (void)state;
+    struct harness h;
+    begin(&h);
+    connect(&h);
+    assert_true(data(&h, EVENT("MODIFIED", ITEM("a", "u1", "6")) BOOKMARK("99")));
+    expect(&h, "seen a@6;");
+    end_stream(&h);
+    assert_true(is_watch_at(&h, "99"));
+    end(&h);
+}
+
+static void events_are_told_however_the_stream_is_split(void **state) {
+    (void)state;
+    static const char stream[] = EVENT("ADDED", ITEM("b}\\\"{", "u2", "6")) "\n" BOOKMARK("7")
+        EVENT("DELETED", ITEM("b}\\\"{", "u2", "8")) EVENT("MODIFIED", ITEM("a", "u1", "9"));
+    for (size_t first = 1; first < sizeof(stream) - 1; first++) {
+        for (size_t step = 1; step < sizeof(stream); step += 61) {
+            struct harness h;
+            begin(&h);
+            connect(&h);
+            for (size_t at = 0, len = first; at < sizeof(stream) - 1; at += len, len = step) {
+                len = len < sizeof(stream) - 1 - at ? len : sizeof(stream) - 1 - at;
+                assert_true(fake_data(&h.fake, h.fake.count, stream + at, len));
+            }
+            expect(&h, "seen b}\"{@6;gone b}\"{@8;seen a@9;");
+            end(&h);
+        }
+    }
+}
+
+static void a_part_of_an_event_at_the_end_is_not_applied(void **state) {
+    (void)state;
+    struct harness h;
+    begin(&h);
+    connect(&h);
+    assert_true(data(&h, EVENT("MODIFIED", ITEM("a", "u1", "6")) "{\"type\":\"DELETED\",\"object\":{\"meta"));
+    break_off(&h, 200);
+    assert_true(is_watch_at(&h, "6"));
+    open_stream(&h);
+    assert_true(data(&h, EVENT("MODIFIED", ITEM("a", "u1", "7"))));
+    expect(&h, "seen a@6;seen a@7;");
+    end(&h);
+}
+
+static void an_object_made_anew_under_its_name_is_told_with_its_uid(void **state) {
+    (void)state;
+    struct harness h;
+    begin(&h);
+    connect(&h);
+    assert_false(data(&h, ERROR_EVENT(410, "Expired")));
+    answer(&h, 200, LIST("50", "", ITEM("a", "other", "40")));
+    expect(&h, "listing;seen a@40;listed v1;");
+    end(&h);
+}
+
+static void the_same_seed_gives_the_same_times(void **state) {
+    (void)state;
+    int64_t times[3][20];
+    for (size_t run = 0; run < 3; run++) {
+        struct harness h;
+        begin_with(&h, (struct reflector_options){.seed = run < 2 ? 11 : 12});
+        for (size_t i = 0; i < 20; i++) {
+            refuse(&h);
+            times[run][i] = h.next_ns;
+            wait_it_out(&h, 800 * CLOCK_MS, 60 * CLOCK_SECOND);
+        }
+        end(&h);
+    }
+    assert_memory_equal(times[0], times[1], sizeof(times[0]));
+    assert_memory_not_equal(times[0], times[2], sizeof(times[0]));
+}
+
+static void a_kind_that_disappears_is_absent_only_once_that_is_sure(void **state) {
+    (void)state;
+    struct harness h;
+    begin(&h);
+    connect(&h);
+    assert_true(data(&h, EVENT("DELETED", ITEM("a", "u1", "6"))));
+    end_stream(&h);
+    fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
+    tick(&h);
+    wait_it_out(&h, FIRST_BACKOFF);
+    assert_true(is_list(&h));
+    fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
+    tick(&h);
+    assert_true(is_discovery(&h));
+    expect(&h, "gone a@6;LOST;");
+    int64_t since_ns = h.now_ns;
+    while (h.told.len == 0) {
+        fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
+        tick(&h);
+        if (h.told.len == 0) {
+            wait_it_out(&h, 800 * CLOCK_MS, 60 * CLOCK_SECOND);
+        }
+    }
+    expect(&h, "ABSENT;");
+    assert_in_range(h.now_ns - since_ns, 10 * CLOCK_SECOND, 30 * CLOCK_SECOND);
+    wait_it_out(&h, 800 * CLOCK_MS, 30 * CLOCK_SECOND);
+    connect(&h);
+    end(&h);
+}
+
+static void a_version_that_is_dropped_is_replaced_by_another(void **state) {
+    (void)state;
+    static const char *const versions[] = {"v1", "v2", NULL};
+    struct harness h;
+    begin_with(&h, (struct reflector_options){.versions = versions});
+    connect(&h);
+    assert_false(data(&h, ERROR_EVENT(410, "Gone")));
+    fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
+    tick(&h);
+    assert_true(is_discovery(&h));
+    fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
+    tick(&h);
+    assert_string_equal(path(&h), "/apis/batch/v2");
+    answer(&h, 200, DISCOVERY);
+    assert_string_equal(path(&h), "/apis/batch/v2/jobs?limit=500");
+    answer(&h, 200, LIST("6", "", ITEM("a", "u1", "3")));
+    expect(&h, "listing;seen a@3;listed v2;");
+    assert_string_equal(h.kind, "batch/v2 Job");
+    end(&h);
+}
+
+static void a_kind_that_is_discovered_but_cannot_be_listed_is_no_hot_loop(void **state) {
+    (void)state;
+    struct harness h;
+    begin(&h);
+    for (int i = 0; i < 3; i++) {
+        answer(&h, 200, DISCOVERY);
+        fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
+        tick(&h);
+        wait_it_out(&h, 800 * CLOCK_MS, 60 * CLOCK_SECOND);
+        assert_true(is_discovery(&h));
+    }
+    expect(&h, "LOST;");
+    end(&h);
+}
+
+static void nothing_is_told_after_it_is_gone(void **state) {
+    (void)state;
+    struct harness h;
+    begin(&h);
+    connect(&h);
+    reflector_free(h.reflector);
+    h.reflector = NULL;
+    assert_int_equal(h.fake.cancelled, 1);
+    end(&h);
+}
+
+static void a_transport_without_memory_is_asked_again_later(void **state) {
+    (void)state;
+    struct harness h;
+    begin(&h);
+    h.fake.out_of_memory = true;
+    answer(&h, 200, DISCOVERY);
+    expect(&h, "LOST;");
+    h.fake.out_of_memory = false;
+    wait_it_out(&h, FIRST_BACKOFF);
+    assert_true(is_list(&h));
+    end(&h);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_discovers_lists_and_watches),
+        cmocka_unit_test(the_watch_asks_for_bookmarks_and_an_end_and_has_limits),
+        cmocka_unit_test(the_core_group_and_cluster_scope_have_their_paths),
+        cmocka_unit_test(the_first_acceptable_version_that_is_served_is_taken),
+        cmocka_unit_test(a_kind_that_is_not_served_is_absent_until_it_appears),
+        cmocka_unit_test(discovery_that_fails_is_lost_and_not_absent),
+        cmocka_unit_test(pages_are_followed_to_the_end_and_the_first_has_the_version),
+        cmocka_unit_test(items_may_be_null_and_have_their_kind_filled_in),
+        cmocka_unit_test(an_expired_token_leads_to_a_list_in_one_piece),
+        cmocka_unit_test(a_list_that_fails_is_lost_and_begun_again_with_backoff),
+        cmocka_unit_test(a_page_that_fails_for_now_is_asked_for_again),
+        cmocka_unit_test(a_token_that_comes_twice_ends_the_list),
+        cmocka_unit_test(objects_that_cannot_be_read_are_left_out),
+        cmocka_unit_test(a_bookmark_moves_the_version_and_tells_nothing),
+        cmocka_unit_test(events_are_told_however_the_stream_is_split),
+        cmocka_unit_test(a_part_of_an_event_at_the_end_is_not_applied),
+        cmocka_unit_test(an_object_made_anew_under_its_name_is_told_with_its_uid),
+        cmocka_unit_test(the_same_seed_gives_the_same_times),
+        cmocka_unit_test(a_kind_that_disappears_is_absent_only_once_that_is_sure),
+        cmocka_unit_test(a_version_that_is_dropped_is_replaced_by_another),
+        cmocka_unit_test(a_kind_that_is_discovered_but_cannot_be_listed_is_no_hot_loop),
+        cmocka_unit_test(nothing_is_told_after_it_is_gone),
+        cmocka_unit_test(a_transport_without_memory_is_asked_again_later),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/serve/health.h"
+
+#include "snapshot.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct ready_case {
+    const char *what;
+    bool running, in_sync, stopping, been_in_sync;
+    enum reflector_state states[SNAPSHOT_CLUSTERS];
+    uint64_t queued;
+    bool ready, been_in_sync_after;
+    const char *text;
+};
+
+#define UP REFLECTOR_CONNECTED
+#define NEW REFLECTOR_STARTING
+#define LOST REFLECTOR_LOST
+#define NONE REFLECTOR_ABSENT
+
+static const struct ready_case cases[] = {
+    {"all is well", true, true, false, false, {UP, UP, UP}, 0, true, true, "ok\n"},
+    {"before it runs", false, false, false, false, {NEW, NEW, NEW}, 0, false, false, "not running yet\n"},
+    {"while it stops", true, true, true, true, {UP, UP, UP}, 0, false, true, "stopping\n"},
+    {"at the start", true, false, false, false, {UP, UP, NEW}, 0, false, false, "w2/jobs.batch: not heard of yet\n"},
+    {"before the management cluster answers",
+     true,
+     false,
+     false,
+     false,
+     {LOST, UP, UP},
+     3,
+     false,
+     false,
+     "management/jobs.batch: not connected\nnot in sync yet: 3 objects wait to be looked at\n"},
+    {"a worker that is lost from the start is no reason",
+     true,
+     true,
+     false,
+     false,
+     {UP, LOST, UP},
+     0,
+     true,
+     true,
+     "ok\n"},
+    {"a worker that is lost later is no reason", true, true, false, true, {UP, LOST, LOST}, 0, true, true, "ok\n"},
+    {"work in the queue is no reason later", true, false, false, true, {UP, UP, UP}, 900, true, true, "ok\n"},
+    {"work in the queue is a reason at the start",
+     true,
+     false,
+     false,
+     false,
+     {UP, UP, UP},
+     900,
+     false,
+     false,
+     "not in sync yet: 900 objects wait to be looked at\n"},
+    {"a management cluster that is lost later",
+     true,
+     true,
+     false,
+     true,
+     {LOST, UP, UP},
+     0,
+     false,
+     true,
+     "management/jobs.batch: not connected\n"},
+    {"a kind that no cluster serves", true, true, false, false, {NONE, NONE, UP}, 0, true, true, "ok\n"},
+};
+
+static void readiness_is_told_with_its_reasons(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct ready_case *c = &cases[i];
+        struct fake fake;
+        fake_init(&fake);
+        fake.snapshot.running = c->running;
+        fake.snapshot.in_sync = c->in_sync;
+        fake.snapshot.stopping = c->stopping;
+        fake.snapshot.stats.queued = c->queued;
+        for (size_t n = 0; n < SNAPSHOT_CLUSTERS; n++)
+            fake.feeds[n][0].state = c->states[n];
+        bool been_in_sync = c->been_in_sync;
+        struct buffer out;
+        buffer_init(&out, 4096);
+        bool ready = health_ready(&fake.snapshot, &been_in_sync, &out);
+        if (ready != c->ready || been_in_sync != c->been_in_sync_after || strcmp(out.data, c->text) != 0)
+            fail_msg("%s: ready %d, been in sync %d, \"%s\"", c->what, ready, been_in_sync, out.data);
+        buffer_free(&out);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(readiness_is_told_with_its_reasons)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

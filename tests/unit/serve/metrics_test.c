@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/serve/metrics.h"
+
+#include "snapshot.h"
+
+#include <ctype.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char *printed(const struct fake *fake) {
+    struct metrics_process process = {.resident_bytes = 4096, .cpu_seconds = 1.5, .start_seconds = 1767323045.25};
+    struct buffer out;
+    buffer_init(&out, 1 << 20);
+    assert_null(metrics_print(&fake->snapshot, &process, &out));
+    char *text = buffer_take(&out, NULL);
+    assert_non_null(text);
+    return text;
+}
+
+static void assert_line(const char *text, const char *line) {
+    size_t len = strlen(line);
+    for (const char *at = text; at && *at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL)
+        if (strncmp(at, line, len) == 0 && at[len] == '\n')
+            return;
+    fail_msg("no line \"%s\" in:\n%s", line, text);
+}
+
+static void what_was_counted_is_printed_under_its_labels(void **state) {
+    (void)state;
+    struct fake fake;
+    fake_init(&fake);
+    fake.clusters[0].answers[VERB_STATUS_PATCH][REASON_OK] = 7;
+    fake.clusters[1].answers[VERB_CREATE][REASON_ALREADY_EXISTS] = 2;
+    fake.clusters[1].sent[VERB_CREATE] = 3;
+    fake.clusters[2].active = 5;
+    fake.clusters[2].mirrors = 6;
+    fake.feeds[1][0] = (struct stats_feed){REFLECTOR_LOST, .seen = 11, .gone = 12, .lists = 13, .losses = 14};
+    fake.kind_stats[0] = (struct stats_kind){.phases = {1, 2, 3, 4, 5}, .adapter_errors = 8};
+    struct stats *stats = &fake.snapshot.stats;
+    stats->placements = 21;
+    stats->replacements = 22;
+    stats->conflicts = 23;
+    stats->orphans = 24;
+    stats->notes = 25;
+    stats->queued = 26;
+    fake.snapshot.workloads = 27;
+    char *text = printed(&fake);
+    static const char *const lines[] = {
+        "wharf_requests_total{cluster=\"management\",verb=\"patch_status\",reason=\"OK\"} 7",
+        "wharf_requests_total{cluster=\"w1\",verb=\"create\",reason=\"AlreadyExists\"} 2",
+        "wharf_requests_sent_total{cluster=\"w1\",verb=\"create\"} 3",
+        "wharf_worker_active_workloads{cluster=\"w2\"} 5",
+        "wharf_worker_mirrors{cluster=\"w2\"} 6",
+        "wharf_feed_state{cluster=\"w1\",kind=\"jobs.batch\",state=\"lost\"} 1",
+        "wharf_feed_state{cluster=\"w1\",kind=\"jobs.batch\",state=\"connected\"} 0",
+        "wharf_feed_state{cluster=\"w2\",kind=\"jobs.batch\",state=\"connected\"} 1",
+        "wharf_feed_objects_seen_total{cluster=\"w1\",kind=\"jobs.batch\"} 11",
+        "wharf_feed_objects_gone_total{cluster=\"w1\",kind=\"jobs.batch\"} 12",
+        "wharf_feed_lists_total{cluster=\"w1\",kind=\"jobs.batch\"} 13",
+        "wharf_feed_losses_total{cluster=\"w1\",kind=\"jobs.batch\"} 14",
+        "wharf_workloads{kind=\"jobs.batch\",phase=\"pending\"} 1",
+        "wharf_workloads{kind=\"jobs.batch\",phase=\"suspended\"} 2",
+        "wharf_workloads{kind=\"jobs.batch\",phase=\"active\"} 3",
+        "wharf_workloads{kind=\"jobs.batch\",phase=\"succeeded\"} 4",
+        "wharf_workloads{kind=\"jobs.batch\",phase=\"failed\"} 5",
+        "wharf_adapter_errors_total{kind=\"jobs.batch\"} 8",
+        "wharf_placements_total 21",
+        "wharf_replacements_total 22",
+        "wharf_conflicts_total 23",
+        "wharf_orphans_deleted_total 24",
+        "wharf_events_recorded_total 25",
+        "wharf_queue_length 26",
+        "wharf_tracked_objects 27",
+        "wharf_in_sync 1",
+        "wharf_build_info{version=\"" WHARF_VERSION "\",abi=\"1.0\"} 1",
+        "process_resident_memory_bytes 4096",
+        "process_cpu_seconds_total 1.5",
+        "process_start_time_seconds 1767323045.25",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        assert_line(text, lines[i]);
+    assert_null(strstr(text, "wharf_worker_mirrors{cluster=\"management\"}"));
+    free(text);
+}
+
+static void the_histogram_is_cumulative_and_in_seconds(void **state) {
+    (void)state;
+    struct fake fake;
+    fake_init(&fake);
+    struct stats *stats = &fake.snapshot.stats;
+    stats->status_latency[0] = 4;
+    stats->status_latency[5] = 2; // up to 32 * 50 us
+    stats->status_latency[STATS_BUCKETS - 1] = 1;
+    stats->status_latency_count = 7;
+    stats->status_latency_sum_ns = 2500000000;
+    char *text = printed(&fake);
+    assert_line(text, "wharf_status_latency_seconds_bucket{le=\"5e-05\"} 4");
+    assert_line(text, "wharf_status_latency_seconds_bucket{le=\"0.0008\"} 4");
+    assert_line(text, "wharf_status_latency_seconds_bucket{le=\"0.0016\"} 6");
+    assert_line(text, "wharf_status_latency_seconds_bucket{le=\"0.8192\"} 6");
+    assert_line(text, "wharf_status_latency_seconds_bucket{le=\"+Inf\"} 7");
+    assert_line(text, "wharf_status_latency_seconds_sum 2.5");
+    assert_line(text, "wharf_status_latency_seconds_count 7");
+    free(text);
+}
+
+// The family that a series belongs to: its name without labels, and without a histogram's endings.
+static void family_of(const char *line, char *out, size_t size) {
+    size_t len = strcspn(line, "{ ");
+    static const char *const endings[] = {"_bucket", "_sum", "_count"};
+    const char *histogram = "wharf_status_latency_seconds";
+    if (strncmp(line, histogram, strlen(histogram)) == 0)
+        for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+            if (len == strlen(histogram) + strlen(endings[i]))
+                len = strlen(histogram);
+    assert_true(len > 0 && len < size);
+    memcpy(out, line, len);
+    out[len] = '\0';
+}
+
+static void every_series_follows_the_help_and_type_of_its_family(void **state) {
+    (void)state;
+    struct fake fake;
+    fake_init(&fake);
+    fake.clusters[0].answers[VERB_GET][REASON_OK] = 1;
+    fake.clusters[0].sent[VERB_GET] = 1;
+    char *text = printed(&fake), *rest = NULL, name[128] = "", family[128], seen[8192] = " ";
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        if (strncmp(line, "# HELP ", 7) == 0) {
+            size_t len = strcspn(line + 7, " ");
+            assert_true(len < sizeof name && len > 0 && line[7 + len] == ' ' && line[7 + len + 1] != '\0');
+            memcpy(name, line + 7, len);
+            name[len] = '\0';
+            char word[160];
+            snprintf(word, sizeof word, " %s ", name);
+            assert_null(strstr(seen, word)); // a family stands in one piece
+            strncat(seen, word + 1, sizeof seen - strlen(seen) - 1);
+        } else if (strncmp(line, "# TYPE ", 7) == 0) {
+            assert_memory_equal(line + 7, name, strlen(name));
+            const char *type = line + 7 + strlen(name) + 1;
+            bool total = strlen(name) > 6 && strcmp(name + strlen(name) - 6, "_total") == 0;
+            assert_int_equal(total, strcmp(type, "counter") == 0);
+        } else {
+            family_of(line, family, sizeof family);
+            assert_string_equal(family, name);
+            assert_true(isdigit((unsigned char)strrchr(line, ' ')[1]));
+        }
+    }
+    free(text);
+}
+
+static void label_values_are_escaped(void **state) {
+    (void)state;
+    struct fake fake;
+    fake_init(&fake);
+    fake.names[1] = "a\"b\\c\nd";
+    char *text = printed(&fake);
+    assert_line(text, "wharf_worker_mirrors{cluster=\"a\\\"b\\\\c\\nd\"} 0");
+    free(text);
+}
+
+static void what_does_not_fit_is_an_error(void **state) {
+    (void)state;
+    struct fake fake;
+    fake_init(&fake);
+    struct metrics_process process = {.resident_bytes = 0};
+    struct buffer out;
+    buffer_init(&out, 100);
+    struct error *error = metrics_print(&fake.snapshot, &process, &out);
+    assert_non_null(error);
+    assert_int_equal(error->code, ERROR_LIMIT);
+    error_free(error);
+    buffer_free(&out);
+}
+
+static void the_process_is_described_as_the_system_sees_it(void **state) {
+    (void)state;
+    struct metrics_process process;
+    metrics_process_read(&process);
+    assert_true(process.resident_bytes > 100 * 1024);
+    assert_true(process.cpu_seconds >= 0);
+    double age = (double)time(NULL) - process.start_seconds;
+    assert_true(age > -5 && age < 3600);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_counted_is_printed_under_its_labels),
+        cmocka_unit_test(the_histogram_is_cumulative_and_in_seconds),
+        cmocka_unit_test(every_series_follows_the_help_and_type_of_its_family),
+        cmocka_unit_test(label_values_are_escaped),
+        cmocka_unit_test(what_does_not_fit_is_an_error),
+        cmocka_unit_test(the_process_is_described_as_the_system_sees_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

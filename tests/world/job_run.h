@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the Job controller remembers of one Job: its pods, and how far it has got.
+#ifndef WHARF_WORLD_JOB_RUN_H
+#define WHARF_WORLD_JOB_RUN_H
+
+#include "tests/world/controllers.h"
+
+struct pod {
+    int64_t ready_ns; // when it becomes ready
+    int64_t end_ns;   // when it ends by itself, or is gone after it was told to
+    int64_t index;    // of an Indexed Job; -1
+    bool fails, stopping;
+    char uid[37]; // of its Pod object; "" if there is none
+    char name[80];
+};
+
+struct job_run {
+    struct pod *pods;
+    size_t pod_count, pod_capacity;
+    int64_t duration_ns, start_ns;
+    bool fail_all;
+    int64_t fail_left;        // so many pods fail yet
+    const char *fail_indexes; // "1,3" in the annotation's copy below
+    char *fail_text;
+    int64_t backoff_until_ns;
+    unsigned failures; // in a row
+    int64_t succeeded, failed;
+    size_t indexes;    // completions of an Indexed Job
+    bool *done, *lost; // by index: succeeded, failed for good
+    int32_t *index_failures;
+    int64_t script_start_ns; // world.test/changes
+    int64_t script_step;
+    bool scripted;
+};
+
+// What the spec says, read once a sync.
+struct job_spec {
+    bool indexed, suspended, counts_stopped;
+    int64_t parallelism, completions, backoff_limit, per_index, max_failed, deadline_s, ttl_s; // -1: not set
+};
+struct job_spec job_spec_read(const struct json *job);
+
+// job_pods.c
+struct job_run *job_run_new(struct stored *job, const struct job_spec *spec);
+void job_run_free(struct job_run *run);
+// Pods that became ready or ended by now. Returns true if any ended.
+void job_pods_advance(struct stored *job, struct job_run *run, const struct job_spec *spec);
+// Tells all (or, with keep >= 0, all but so many) running pods to end.
+void job_pods_stop(struct stored *job, struct job_run *run, int64_t keep);
+// Makes the pods that are missing.
+void job_pods_fill(struct stored *job, struct job_run *run, const struct job_spec *spec);
+void job_pods_count(const struct job_run *run, int64_t now_ns, int64_t *active, int64_t *ready, int64_t *terminating);
+int64_t job_pods_next(const struct job_run *run, int64_t now_ns);
+
+// job_script.c: world.test/changes.
+void job_script_sync(struct stored *job, struct job_run *run, const struct job_spec *spec, int64_t changes);
+
+// job_conditions.c: parts of a status.
+void job_set_condition(struct json *status, const char *type, bool value, const char *reason, const char *message,
+                       int64_t now_ns);
+void job_set_counts(struct json *status, int64_t active, int64_t ready, int64_t terminating, int64_t succeeded,
+                    int64_t failed);
+void job_set_complete(struct json *status, int64_t now_ns);
+void job_set_failed(struct json *status, int64_t now_ns);
+struct json *job_status_copy(const struct stored *job);
+
+#endif

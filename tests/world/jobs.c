@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Job controller: looks at a Job and the plan of its pods, and brings the status up to date, in the order in which
+// kube-controller-manager does it (pkg/controller/job syncJob). Finishing takes two writes, SuccessCriteriaMet or
+// FailureTarget and then, once no pod is left, Complete or Failed.
+#include "core/base/clock.h"
+#include "tests/world/indexes.h"
+#include "tests/world/job_run.h"
+#include "tests/world/meta.h"
+#include "tests/world/rules.h"
+#include "tests/world/server.h"
+
+#include <string.h>
+
+void world_jobs_forget(struct stored *job) {
+    job_run_free(job->run);
+    job->run = NULL;
+}
+
+static bool is_ours(const struct json *job) {
+    const char *manager = json_string(json_path(job, "spec", "managedBy", NULL));
+    return !manager || strcmp(manager, "kubernetes.io/job-controller") == 0;
+}
+
+static int64_t finished_at(const struct json *job) {
+    int64_t at = 0;
+    for (const struct json *item = json_first(json_path(job, "status", "conditions", NULL)); item;
+         item = json_next(item)) {
+        const char *type = json_string_or(json_get(item, "type"), "");
+        if (strcmp(type, "Complete") == 0 || strcmp(type, "Failed") == 0)
+            clock_parse_rfc3339(json_string_or(json_get(item, "lastTransitionTime"), ""), &at);
+    }
+    return at;
+}
+
+// The TTL controller works for all finished Jobs, whoever manages them.
+static void expire(struct stored *job) {
+    int64_t ttl = json_int64(json_path(job->value, "spec", "ttlSecondsAfterFinished", NULL), -1);
+    int64_t at = finished_at(job->value) + ttl * CLOCK_SECOND;
+    if (job->run)
+        world_jobs_forget(job);
+    if (ttl < 0 || meta_deleting(job->value))
+        return;
+    if (at <= job->kind->cluster->now_ns)
+        world_remove_stored(job, "Foreground", true);
+    else
+        world_controllers_at(job, at);
+}
+
+static size_t lost_indexes(const struct job_run *run) {
+    size_t lost = 0;
+    for (size_t i = 0; i < run->indexes; i++)
+        lost += run->lost[i];
+    return lost;
+}
+
+static bool deadline_passed(const struct json *status, const struct job_spec *spec, int64_t now, int64_t *at) {
+    int64_t started;
+    *at = CLOCK_NEVER;
+    if (spec->deadline_s < 0 || spec->suspended ||
+        !clock_parse_rfc3339(json_string_or(json_get(status, "startTime"), ""), &started))
+        return false;
+    *at = started + spec->deadline_s * CLOCK_SECOND;
+    return *at <= now;
+}
+
+// Why the Job fails, or NULL.
+static const char *failure(const struct job_run *run, const struct job_spec *spec, const struct json *status,
+                           int64_t now, const char **message) {
+    int64_t at;
+    size_t lost = lost_indexes(run);
+    *message = "Job has reached the specified backoff limit";
+    if (run->failed > spec->backoff_limit)
+        return "BackoffLimitExceeded";
+    *message = "Job was active longer than specified deadline";
+    if (deadline_passed(status, spec, now, &at))
+        return "DeadlineExceeded";
+    *message = "Job has exceeded the specified maximal number of failed indexes";
+    if (spec->max_failed >= 0 && (int64_t)lost > spec->max_failed)
+        return "MaxFailedIndexesExceeded";
+    *message = "Job has failed indexes";
+    if (lost > 0 && (int64_t)lost + run->succeeded >= spec->completions)
+        return "FailedIndexes";
+    return NULL;
+}
+
+static void set_indexes(struct json *status, const struct job_run *run, const struct job_spec *spec) {
+    if (!spec->indexed)
+        return;
+    struct buffer text;
+    buffer_init(&text, 1 << 20);
+    indexes_print(run->done, run->indexes, &text);
+    if (text.len)
+        world_set_text(status, "completedIndexes", text.data);
+    else
+        json_remove(status, "completedIndexes");
+    buffer_reset(&text);
+    indexes_print(run->lost, run->indexes, &text);
+    if (spec->per_index >= 0)
+        world_set_text(status, "failedIndexes", text.len ? text.data : "");
+    buffer_free(&text);
+}
+
+static void suspend_or_resume(struct stored *job, struct job_run *run, const struct job_spec *spec, struct json *status,
+                              int64_t now) {
+    bool was = job_condition(job->value, "Suspended", "True");
+    if (spec->suspended) {
+        job_pods_stop(job, run, -1);
+        if (!was)
+            json_remove(status, "startTime");
+        job_set_condition(status, "Suspended", true, "JobSuspended", "Job suspended", now);
+        return;
+    }
+    if (was) {
+        job_set_condition(status, "Suspended", false, "JobResumed", "Job resumed", now);
+        json_remove(status, "startTime");
+    }
+    if (!json_get(status, "startTime"))
+        meta_stamp_time(status, "startTime", now);
+}
+
+static bool reached(const struct job_run *run, const struct job_spec *spec, int64_t active) {
+    if (spec->completions < 0)
+        return run->succeeded > 0 && active == 0;
+    return run->succeeded >= spec->completions && active == 0;
+}
+
+// Decides about the end, or sees to the pods.
+static void decide(struct stored *job, struct job_run *run, const struct job_spec *spec, struct json *status) {
+    int64_t now = job->kind->cluster->now_ns, active, ready, terminating;
+    const char *message, *reason;
+    bool success = job_condition(job->value, "SuccessCriteriaMet", "True");
+    bool target = job_condition(job->value, "FailureTarget", "True");
+    job_pods_count(run, now, &active, &ready, &terminating);
+    if (success || target) {
+        if (active + terminating == 0 && success)
+            job_set_complete(status, now);
+        else if (active + terminating == 0)
+            job_set_failed(status, now);
+    } else if ((reason = failure(run, spec, status, now, &message))) {
+        job_pods_stop(job, run, -1);
+        job_set_condition(status, "FailureTarget", true, reason, message, now);
+    } else if (reached(run, spec, active)) {
+        job_set_condition(status, "SuccessCriteriaMet", true, "CompletionsReached",
+                          "Reached expected number of succeeded pods", now);
+    } else {
+        suspend_or_resume(job, run, spec, status, now);
+        if (!spec->suspended)
+            job_pods_fill(job, run, spec);
+    }
+}
+
+static void plan_next(struct stored *job, const struct job_run *run, const struct job_spec *spec) {
+    int64_t now = job->kind->cluster->now_ns, next = job_pods_next(run, now), deadline;
+    deadline_passed(json_get(job->value, "status"), spec, now, &deadline);
+    if (deadline < next && deadline > now)
+        next = deadline;
+    if (next != CLOCK_NEVER && (job->timer.place == HEAP_NOT_IN || job->timer.at_ns > next))
+        world_controllers_at(job, next);
+}
+
+static void sync(struct stored *job, struct job_run *run, const struct job_spec *spec) {
+    int64_t now = job->kind->cluster->now_ns, active, ready, terminating;
+    struct json *status = job_status_copy(job);
+    job_pods_advance(job, run, spec);
+    decide(job, run, spec, status);
+    job_pods_count(run, now, &active, &ready, &terminating);
+    job_set_counts(status, active, ready, terminating, run->succeeded, run->failed);
+    set_indexes(status, run, spec);
+    if (json_equal(status, json_get(job->value, "status")))
+        json_free(status);
+    else
+        world_write_status(job, status);
+    plan_next(job, run, spec);
+}
+
+static int64_t scripted_changes(const struct json *job) {
+    const char *text = world_annotation(job, WORLD_CHANGES);
+    int64_t changes = 0;
+    return text && text_to_int64(text, &changes) ? changes : 0;
+}
+
+void world_jobs_sync(struct stored *job) {
+    if (job_finished(job->value)) {
+        expire(job);
+        return;
+    }
+    if (!is_ours(job->value) || meta_deleting(job->value)) {
+        if (job->run)
+            world_jobs_forget(job);
+        return;
+    }
+    struct job_spec spec = job_spec_read(job->value);
+    if (!job->run)
+        job->run = job_run_new(job, &spec);
+    int64_t changes = scripted_changes(job->value);
+    if (changes > 0)
+        job_script_sync(job, job->run, &spec, changes);
+    else
+        sync(job, job->run, &spec);
+}

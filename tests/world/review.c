@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Permissions: everything is allowed but what was taken away.
+#include "tests/world/server.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void world_deny(struct world_cluster *cluster, const char *verb, const char *resource) {
+    struct denial *denial = world_alloc(sizeof *denial);
+    denial->verb = world_strdup(verb);
+    denial->resource = world_strdup(resource);
+    denial->next = cluster->denials;
+    cluster->denials = denial;
+}
+
+void world_allow_all(struct world_cluster *cluster) {
+    while (cluster->denials) {
+        struct denial *denial = cluster->denials;
+        cluster->denials = denial->next;
+        free(denial->verb);
+        free(denial->resource);
+        free(denial);
+    }
+}
+
+static bool covers(const char *pattern, const char *text) {
+    return strcmp(pattern, "*") == 0 || strcmp(pattern, text) == 0;
+}
+
+bool world_allowed(const struct world_cluster *cluster, const char *verb, const char *resource) {
+    for (const struct denial *denial = cluster->denials; denial; denial = denial->next)
+        if (covers(denial->verb, verb) && covers(denial->resource, resource))
+            return false;
+    return true;
+}
+
+static const char *attribute(const struct json *review, const char *name) {
+    return json_string_or(json_path(review, "spec", "resourceAttributes", name, NULL), "");
+}
+
+void world_review(struct world_cluster *cluster, const struct world_request *request, struct world_response *response) {
+    AUTO_JSON review = NULL;
+    struct error *error = json_parse(request->body ? request->body : "", request->body_len, &review);
+    if (error || !json_is(review, JSON_OBJECT)) {
+        error_free(error);
+        answer_bad_request(response, "the body is no SelfSubjectAccessReview");
+        return;
+    }
+    const char *group = attribute(review, "group"), *subresource = attribute(review, "subresource");
+    AUTO_TEXT resource = text_format("%s%s%s%s%s", attribute(review, "resource"), *group ? "." : "", group,
+                                     *subresource ? "/" : "", subresource);
+    struct json *status = json_new_object();
+    if (!status || !resource)
+        world_oom();
+    world_json_set(status, "allowed", json_new_bool(world_allowed(cluster, attribute(review, "verb"), resource)));
+    world_json_set(review, "status", status);
+    answer_json(response, 201, review);
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a request to the part of the API server that answers it.
+#include "tests/world/server.h"
+#include "tests/world/commit.h"
+#include "tests/world/list.h"
+#include "tests/world/watch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BODY_MAX ((size_t)3 << 20)   // apiserver: MaxRequestBodyBytes
+#define STORED_MAX ((size_t)3 << 19) // etcd: --max-request-bytes
+#define MERGE_PATCH "application/merge-patch+json"
+
+static bool method_is(const struct world_request *request, const char *method) {
+    return strcmp(request->method, method) == 0;
+}
+
+static const char *rbac_verb(const struct world_request *request, const struct op *op, bool watch) {
+    if (method_is(request, "POST"))
+        return "create";
+    if (method_is(request, "PUT"))
+        return "update";
+    if (method_is(request, "PATCH"))
+        return "patch";
+    if (method_is(request, "DELETE"))
+        return *op->name ? "delete" : "deletecollection";
+    return watch ? "watch" : *op->name ? "get" : "list";
+}
+
+static bool check_allowed(const struct op *op, const char *verb) {
+    if (!op->cluster->denials)
+        return true;
+    AUTO_TEXT resource = text_format("%s%s%s", op->kind->resource, *op->subresource ? "/" : "", op->subresource);
+    if (!resource || world_allowed(op->cluster, verb, resource))
+        return true;
+    struct details details = {.name = op->name, .group = op->kind->group, .kind = op->kind->plural};
+    answer_failure(op->response, 403, "Forbidden", &details,
+                   "%s%s%s%s is forbidden: User \"world\" cannot %s resource \"%s%s%s\" in API group \"%s\"%s%s%s",
+                   op->kind->resource, *op->name ? " \"" : "", op->name, *op->name ? "\"" : "", verb, op->kind->plural,
+                   *op->subresource ? "/" : "", op->subresource, op->kind->group,
+                   *op->namespace_ ? " in the namespace \"" : " at the cluster scope", op->namespace_,
+                   *op->namespace_ ? "\"" : "");
+    if (strcmp(verb, "get") != 0 && strcmp(verb, "list") != 0 && strcmp(verb, "watch") != 0)
+        commit_refused(op);
+    return false;
+}
+
+// Finds what a path is about. False: answered.
+static bool find_target(struct op *op, const struct route *route) {
+    op->kind = route->resource ? world_kind_find(op->cluster, route->group, route->plural) : NULL;
+    op->version = route->version;
+    op->namespace_ = route->namespace_;
+    op->name = route->name;
+    op->subresource = route->subresource;
+    bool known = op->kind && world_kind_serves(op->kind, route->version);
+    bool all = !*op->name && !*op->namespace_;
+    if (known && op->kind->cluster_scoped ? *op->namespace_ != '\0' : known && !*op->namespace_ && !all)
+        known = false;
+    if (known && *op->subresource && (strcmp(op->subresource, "status") != 0 || !op->kind->has_status))
+        known = false;
+    if (!known)
+        answer_not_served(op->response);
+    return known;
+}
+
+static enum world_verb write_verb(const struct world_request *request, const struct op *op) {
+    if (method_is(request, "POST"))
+        return WORLD_CREATE;
+    if (method_is(request, "DELETE"))
+        return WORLD_DELETE;
+    if (method_is(request, "GET"))
+        return WORLD_READ;
+    return *op->subresource ? WORLD_UPDATE_STATUS : WORLD_UPDATE;
+}
+
+static bool content_is(const struct world_request *request, const char *type) {
+    const char *given = request->content_type ? request->content_type : "application/json";
+    size_t len = strlen(type);
+    return strncasecmp(given, type, len) == 0 && (given[len] == '\0' || given[len] == ';' || given[len] == ' ');
+}
+
+static bool check_body(const struct op *op, const struct world_request *request, const char *type) {
+    if (request->body_len > BODY_MAX)
+        answer_failure(op->response, 413, "RequestEntityTooLarge", NULL, "Request entity too large: limit is %zu",
+                       BODY_MAX);
+    else if (!content_is(request, type))
+        answer_failure(op->response, 415, "UnsupportedMediaType", NULL,
+                       "the body of the request was in an unknown format - accepted media types include: %s", type);
+    else if (request->body_len > STORED_MAX)
+        answer_failure(op->response, 500, NULL, NULL, "etcdserver: request is too large");
+    else
+        return true;
+    return false;
+}
+
+static struct json *read_body(const struct op *op, const struct world_request *request) {
+    struct json *body = NULL;
+    struct error *error = json_parse(request->body ? request->body : "", request->body_len, &body);
+    if (!error)
+        return body;
+    answer_bad_request(op->response, "%s in version \"%s\" cannot be handled as a %s: %s", op->kind->kind, op->version,
+                       op->kind->kind, error_text(error));
+    error_free(error);
+    return NULL;
+}
+
+static void get(const struct op *op, const struct route *route) {
+    if (!*op->name) {
+        world_list(op, route);
+        return;
+    }
+    op->cluster->counts.gets++;
+    const struct stored *object = world_find(op->kind, op->namespace_, op->name);
+    if (object)
+        answer_blob(op, 200, object->blob);
+    else
+        answer_not_found(op);
+}
+
+static void delete_collection(struct op *op, const char *propagation) {
+    struct kind *kind = op->kind;
+    AUTO_TEXT prefix = text_format("%s%s", op->namespace_, *op->namespace_ ? "/" : "");
+    if (!prefix)
+        world_oom();
+    for (struct stored *object = world_seek(kind, prefix), *next; object; object = next) {
+        next = object->next[0];
+        if (*op->namespace_ && strcmp(object->namespace_, op->namespace_) != 0)
+            break;
+        world_remove_stored(object, propagation, false);
+    }
+    AUTO_JSON status = answer_status(200, NULL, NULL, NULL);
+    answer_json(op->response, 200, status);
+}
+
+static void remove_target(struct op *op, const struct world_request *request, const struct route *route) {
+    const char *propagation = route_query(route, "propagationPolicy");
+    AUTO_JSON options = NULL;
+    if (request->body_len) {
+        options = read_body(op, request);
+        if (!options) {
+            commit_refused(op);
+            return;
+        }
+    }
+    if (*op->name)
+        world_remove(op, options, propagation ? propagation : "");
+    else
+        delete_collection(op, options       ? json_string_or(json_get(options, "propagationPolicy"), "")
+                              : propagation ? propagation
+                                            : "");
+}
+
+static void write_target(struct op *op, const struct world_request *request) {
+    bool patch = method_is(request, "PATCH");
+    struct json *body =
+        check_body(op, request, patch ? MERGE_PATCH : "application/json") ? read_body(op, request) : NULL;
+    if (!body)
+        commit_refused(op);
+    else if (op->verb == WORLD_CREATE)
+        world_create(op, body);
+    else
+        world_update(op, body, patch);
+}
+
+static bool method_allowed(const struct op *op, const struct world_request *request) {
+    bool named = *op->name, placed = op->kind->cluster_scoped || *op->namespace_;
+    if (method_is(request, "GET"))
+        return true;
+    if (method_is(request, "POST"))
+        return !named && placed;
+    if (method_is(request, "PUT") || method_is(request, "PATCH"))
+        return named;
+    return method_is(request, "DELETE") && placed && !*op->subresource;
+}
+
+static void serve(struct op *op, const struct world_request *request, const struct route *route) {
+    op->verb = write_verb(request, op);
+    op->dry_run = route_query(route, "dryRun") && strcmp(route_query(route, "dryRun"), "All") == 0;
+    if (!method_allowed(op, request))
+        answer_failure(op->response, 405, "MethodNotAllowed", NULL,
+                       "the server does not allow this method on the requested resource");
+    else if (!check_allowed(op, rbac_verb(request, op, false)))
+        return;
+    else if (op->verb == WORLD_READ)
+        get(op, route);
+    else if (op->verb == WORLD_DELETE)
+        remove_target(op, request, route);
+    else
+        write_target(op, request);
+}
+
+static void count_refusal(struct world_cluster *cluster, const struct world_response *response) {
+    if (response->status >= 400 && response->status < 600)
+        cluster->counts.refused[response->status]++;
+}
+
+static void set_now(struct world_cluster *cluster, int64_t now_ns) {
+    if (now_ns > cluster->now_ns)
+        cluster->now_ns = now_ns;
+}
+
+static bool is_review(const struct world_request *request, const struct route *route) {
+    return method_is(request, "POST") && route->resource && strcmp(route->group, "authorization.k8s.io") == 0 &&
+           strcmp(route->plural, "selfsubjectaccessreviews") == 0;
+}
+
+void world_request(struct world_cluster *cluster, const struct world_request *request, int64_t now_ns,
+                   struct world_response *response) {
+    struct route route;
+    struct op op = {.cluster = cluster, .response = response};
+    *response = (struct world_response){0};
+    set_now(cluster, now_ns);
+    if (!route_read(&route, request->path))
+        answer_bad_request(response, "the path cannot be read");
+    else if (is_review(request, &route))
+        world_review(cluster, request, response);
+    else if (method_is(request, "GET") && world_discover(cluster, &route, response))
+        ;
+    else if (route_flag(&route, "watch") && method_is(request, "GET"))
+        answer_bad_request(response, "a watch is no single request");
+    else if (find_target(&op, &route))
+        serve(&op, request, &route);
+    count_refusal(cluster, response);
+    route_free(&route);
+}
+
+bool world_is_watch(const struct world_request *request) {
+    struct route route;
+    bool watch = method_is(request, "GET") && strstr(request->path, "watch=") && route_read(&route, request->path);
+    if (!watch)
+        return false;
+    watch = route_flag(&route, "watch");
+    route_free(&route);
+    return watch;
+}
+
+struct world_watch *world_watch(struct world_cluster *cluster, const char *path, int64_t now_ns,
+                                void (*notify)(void *ctx), void *ctx, struct world_response *refused) {
+    struct route route;
+    struct op op = {.cluster = cluster, .response = refused, .verb = WORLD_READ};
+    struct world_watch *watch = NULL;
+    *refused = (struct world_response){0};
+    set_now(cluster, now_ns);
+    if (!route_read(&route, path)) {
+        answer_bad_request(refused, "the path cannot be read");
+    } else if (find_target(&op, &route) && check_allowed(&op, "watch")) {
+        // Watching one object by its path is the old way to say fieldSelector=metadata.name.
+        if (*op.name)
+            answer_bad_request(refused, "a watch of a single object needs a fieldSelector");
+        else
+            watch = world_watch_open(&op, &route, notify, ctx);
+    }
+    count_refusal(cluster, refused);
+    route_free(&route);
+    return watch;
+}
