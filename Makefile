@@ -3,11 +3,14 @@
 VERSION := 0.1.0
 B ?= build
 CC ?= cc
-PKGS := libcurl libcjson yaml-0.1 libcrypto
+PREFIX ?= /usr/local
+PKGS := libcurl libcjson yaml-0.1 libcrypto libmicrohttpd
 WARN := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Werror
 OPT ?= -O2 -g
 HARDEN ?= -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection
 SAN ?=
+Q := $(if $(V),,@)
+ADAPTER_DIR := $(PREFIX)/lib/wharf/adapters
 CPPFLAGS_ALL := -D_GNU_SOURCE -DWHARF_VERSION='"$(VERSION)"' -I. -Iinclude $(CPPFLAGS)
 CFLAGS_ALL := -std=c11 $(OPT) $(HARDEN) $(WARN) -fPIE -fvisibility=hidden -pthread $(SAN) $(shell pkg-config --cflags $(PKGS)) $(CFLAGS)
 LDFLAGS_ALL := -pie -Wl,-z,relro,-z,now,-z,noexecstack -pthread $(SAN) $(LDFLAGS)
@@ -16,37 +19,54 @@ LIBS := $(shell pkg-config --libs $(PKGS)) -ldl
 CORE_SRC := $(wildcard core/base/*.c core/json/*.c core/kube/*.c core/host/*.c core/serve/*.c)
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/%.o)
 MAIN_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard core/main*.c))
-ADAPTERS := $(patsubst plugins/%/,$(B)/adapters/%.so,$(wildcard plugins/*/))
+PLUGINS := $(patsubst plugins/%/,%,$(wildcard plugins/*/))
+ADAPTERS := $(PLUGINS:%=$(B)/adapters/%.so)
 
 .DEFAULT_GOAL := all
-.PHONY: all clean help
+.DELETE_ON_ERROR:
+.PHONY: all clean help FORCE
+## make           build/wharf and build/adapters/*.so (may be given: CC, B=<folder>, OPT, SAN, PREFIX; V=1 shows commands)
 all: $(B)/wharf $(ADAPTERS)
 
 $(B)/core.a: $(CORE_OBJ)
 	@rm -f $@
-	ar rcs $@ $^
+	@$(if $(V),,echo "AR $@")
+	$(Q)$(AR) rcs $@ $^
 
 $(B)/wharf: $(MAIN_OBJ) $(B)/core.a
-	$(CC) $(LDFLAGS_ALL) -o $@ $(MAIN_OBJ) $(B)/core.a $(LIBS)
+	@$(if $(V),,echo "LD $@")
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(MAIN_OBJ) $(B)/core.a $(LIBS)
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+	@$(if $(V),,echo "CC $<")
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+# Where adapters are looked for unless the configuration says otherwise. `make install` with another PREFIX than `make`
+# builds anew what knows of it, and nothing else.
+$(B)/core/host/config.o: CPPFLAGS_ALL += -DWHARF_ADAPTER_DIRECTORY='"$(ADAPTER_DIR)"'
+$(B)/core/host/config.o: $(B)/adapter-dir
+$(B)/adapter-dir: FORCE
+	@mkdir -p $(@D)
+	@echo '$(ADAPTER_DIR)' | cmp -s - $@ || echo '$(ADAPTER_DIR)' > $@
 
 # One .so a folder of plugins/. Adapters see the public header and libc, nothing else.
 define adapter_rule
-$(B)/adapters/$(1).so: $(wildcard plugins/$(1)/*.c) include/wharf/adapter.h
+$(B)/adapters/$(1).so: $(wildcard plugins/$(1)/*.c plugins/$(1)/*.h) include/wharf/adapter.h
 	@mkdir -p $$(@D)
-	$$(CC) -std=c11 $$(OPT) $$(HARDEN) $$(WARN) -Iinclude -fPIC -fvisibility=hidden -shared $$(SAN) -Wl,-z,relro,-z,now $$(CFLAGS) $$(LDFLAGS) -o $$@ $$(filter %.c,$$^)
+	@$$(if $$(V),,echo "LD $$@")
+	$$(Q)$$(CC) -std=c11 $$(OPT) $$(HARDEN) $$(WARN) -Iinclude -fPIC -fvisibility=hidden -shared $$(SAN) -Wl,-z,relro,-z,now $$(CFLAGS) $$(LDFLAGS) -o $$@ $$(filter %.c,$$^)
 endef
-$(foreach a,$(patsubst plugins/%/,%,$(wildcard plugins/*/)),$(eval $(call adapter_rule,$(a))))
+$(foreach a,$(PLUGINS),$(eval $(call adapter_rule,$(a))))
 
-include $(wildcard tests/*.mk)
+include etc/install.mk $(sort $(wildcard tests/*.mk))
 
+## make clean     removes $(B)
 clean:
 	rm -rf $(B)
 
+## make help      this list
 help:
-	@grep -hE '^## ' $(MAKEFILE_LIST) | sed 's/^## //'
+	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
 -include $(shell test -d $(B) && find $(B) -name '*.d')

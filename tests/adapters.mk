@@ -7,3 +7,6 @@ $(B)/bad_adapters/%.so: tests/unit/host/bad_adapters/%.c tests/unit/host/bad_ada
 	$(CC) -D_GNU_SOURCE -std=c11 $(OPT) $(WARN) -Iinclude -fPIC -fvisibility=hidden -shared $(SAN) $(CFLAGS) $(LDFLAGS) -o $@ $<
 
 $(B)/unit/host/adapters_test: | $(BAD_ADAPTERS)
+
+.PHONY: bad-adapters
+bad-adapters: $(BAD_ADAPTERS)

@@ -259,7 +259,10 @@ struct error *adapters_load(const struct config *config, struct problems *proble
             adapters_free(adapters);
             return error;
         }
-        problems_add_error(problems, error_wrap(error, "adapter %s", wanted->name));
+        error = error_wrap(error, "adapter %s", wanted->name);
+        if (wanted->line > 0)
+            error = error_wrap(error, "%s:%zu", config->path, wanted->line);
+        problems_add_error(problems, error);
     }
     *out = adapters;
     return NULL;

@@ -132,7 +132,7 @@ struct exchange *exchange_new(struct curl_transport *transport, const struct htt
     }
     exchange->next = NULL;
     timer_init(&exchange->stall);
-    exchange->sent = exchange->opened = exchange->too_large = exchange->no_memory = exchange->stopped = false;
+    exchange->sent = exchange->headed = exchange->too_large = exchange->no_memory = exchange->stopped = false;
     exchange->status = 0;
     exchange->detail[0] = '\0';
     exchange->received.max = request->max_body;

@@ -44,7 +44,7 @@ struct exchange {
     struct timer stall;
     int64_t last_byte_ns;
     bool sent;      // the request may have left
-    bool opened;    // the headers of a stream are complete
+    bool headed;    // the headers of the response are complete
     bool too_large; // the body was over max_body
     bool no_memory; // while collecting the body
     bool stopped;   // the handler did not want more

@@ -62,7 +62,8 @@ static bool set_numbers(CURL *easy, bool insecure) {
 
 // NOPROXY and PROXY are never left unset: libcurl would read the environment in its own way.
 static bool set_texts(CURL *easy, const struct curl_transport *transport) {
-    return set_text(easy, CURLOPT_PROTOCOLS_STR, "http,https") && set_text(easy, CURLOPT_REDIR_PROTOCOLS_STR, "https") &&
+    return set_text(easy, CURLOPT_PROTOCOLS_STR, "http,https") &&
+           set_text(easy, CURLOPT_REDIR_PROTOCOLS_STR, "https") &&
            set_text(easy, CURLOPT_USERAGENT, transport->user_agent) &&
            set_text(easy, CURLOPT_PROXY, transport->proxy) && set_text(easy, CURLOPT_NOPROXY, "");
 }

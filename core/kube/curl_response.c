@@ -17,24 +17,25 @@ static bool streams(const struct exchange *exchange) {
     return exchange->stream && exchange->status == 200;
 }
 
-// The blank line after the headers comes here too. It may come again, after trailers.
+// A stream has begun. False if its handler does not want it.
+static bool open_stream(struct exchange *exchange) {
+    exchange->transport->called = true;
+    exchange->stopped = exchange->handler.opened && !exchange->handler.opened(exchange->handler.ctx);
+    return !exchange->stopped;
+}
+
+// The blank line after the headers comes here too. It may come again: after an interim response (1xx) and trailers.
 size_t response_on_header(char *bytes, size_t size, size_t count, void *context) {
     struct exchange *exchange = context;
     size_t len = size * count;
     if (exchange->id == 0)
         return 0;
     exchange->last_byte_ns = exchange->transport->now_ns;
-    if (!exchange->stream || exchange->opened || len == 0 || (bytes[0] != '\r' && bytes[0] != '\n'))
+    if (exchange->headed || len == 0 || (bytes[0] != '\r' && bytes[0] != '\n'))
         return len;
     read_status(exchange);
-    if (!streams(exchange))
-        return len;
-    exchange->opened = true;
-    exchange->transport->called = true;
-    if (!exchange->handler.opened || exchange->handler.opened(exchange->handler.ctx))
-        return len;
-    exchange->stopped = true;
-    return 0;
+    exchange->headed = exchange->status >= 200;
+    return !streams(exchange) || open_stream(exchange) ? len : 0;
 }
 
 static bool collect(struct exchange *exchange, const char *bytes, size_t len) {
@@ -55,8 +56,6 @@ size_t response_on_body(char *bytes, size_t size, size_t count, void *context) {
     if (exchange->id == 0)
         return 0;
     exchange->last_byte_ns = exchange->transport->now_ns;
-    if (exchange->status == 0)
-        read_status(exchange);
     if (!streams(exchange))
         return collect(exchange, bytes, len) ? len : 0;
     exchange->transport->called = true;
@@ -153,7 +152,9 @@ static char *describe(const struct exchange *exchange, CURLcode code) {
         return text_format("out of memory for the answer from %s", server);
     if (exchange->stopped)
         return text_format("what %s sent was not wanted any more", server);
-    const char *detail = exchange->detail[0] ? exchange->detail : curl_easy_strerror(code);
+    const char *detail = exchange->detail[0] ? exchange->detail
+                         : code == CURLE_OK  ? "the connection was closed within the headers of the response"
+                                             : curl_easy_strerror(code);
     if (!exchange->sent)
         return text_format("cannot connect to %s: %s", server, detail);
     return text_format("the exchange with %s broke off: %s", server, detail);
@@ -177,7 +178,7 @@ static void deliver_answer(struct exchange *exchange) {
 
 void response_deliver(struct exchange *exchange, CURLcode code) {
     read_status(exchange);
-    if (code == CURLE_OK && exchange->status != 0) {
+    if (code == CURLE_OK && exchange->headed) { // libcurl takes a connection closed within the headers for a response
         deliver_answer(exchange);
         return;
     }

@@ -36,11 +36,12 @@ struct error *kubeconfig_load(const char *path, const char *context, struct endp
 // A colon-separated list as in KUBECONFIG, merged: the first file to define an entry wins whole.
 struct error *kubeconfig_load_list(const char *paths, const char *context, struct endpoint **out);
 
-// From KUBERNETES_SERVICE_HOST and _PORT and the files of the service account below `root` ("" for the real ones).
+// From KUBERNETES_SERVICE_HOST and _PORT (ERROR_NOT_FOUND if they are not set) and the files of the service account
+// below `root` ("" for the real ones).
 struct error *kubeconfig_in_cluster(const char *root, struct endpoint **out);
 
 // Checks certificates: that they parse, that key and certificate belong together, that none is expired at `wall_ns` or
-// not yet valid. NULL: all is well.
+// not yet valid (of several CAs, that one is valid). NULL: all is well.
 struct error *endpoint_check(const struct endpoint *endpoint, int64_t wall_ns);
 
 // The current bearer token (token file first), or NULL if the endpoint has none; free().

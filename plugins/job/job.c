@@ -74,6 +74,7 @@ static wharf_result phase(const wharf_call *call, const wharf_value *job, wharf_
         since = host->string(host->find(job, "/status/completionTime"));
     } else if ((why = is_true(job, "Failed"))) {
         out->phase = WHARF_FAILED;
+        since = host->string(host->find(why, "/lastTransitionTime"));
     } else if (job_is_suspended(job) && !runs) {
         out->phase = WHARF_SUSPENDED;
         why = is_true(job, "Suspended");
@@ -83,9 +84,7 @@ static wharf_result phase(const wharf_call *call, const wharf_value *job, wharf_
     }
     out->reason = host->string(host->find(why, "/reason"));
     out->message = host->string(host->find(why, "/message"));
-    if (!since)
-        since = host->string(host->find(why, "/lastTransitionTime"));
-    if (since && job_is_finished(job) && !host->parse_time(since, &out->since_ns))
+    if (since && !host->parse_time(since, &out->since_ns))
         out->since_ns = 0;
     return WHARF_OK;
 }
@@ -132,18 +131,18 @@ static bool fix_completions(const wharf_value *mirror, wharf_value *desired) {
 }
 
 // shouldAllowMutablePodTemplate: a mirror that has just been suspended takes a new template only once its pods are
-// gone. Until then it keeps the old one, and is not resumed either: it would run what the workload no more says.
+// gone. Until then it keeps the old one, and is not resumed either: it would run what the workload no longer says.
 static bool fix_template(const wharf_value *mirror, wharf_value *desired) {
+    if (!job_is_suspended(mirror))
+        return true; // the host has not touched the template
     bool ok = true;
     for (const char *const *label = generated_labels; *label && !has_manual_selector(mirror); label++)
         ok = take(desired, mirror, *label) && ok;
-    const wharf_value *before = host->find(mirror, "/spec/template");
-    bool may_change = job_is_suspended(mirror) && job_count(mirror, "/status/active") == 0 &&
+    bool may_change = job_count(mirror, "/status/active") == 0 &&
                       (!host->find(mirror, "/status/startTime") || is_true(mirror, "Suspended"));
-    if (may_change || host->equal(before, host->find(desired, "/spec/template")))
+    if (may_change || host->equal(host->find(mirror, "/spec/template"), host->find(desired, "/spec/template")))
         return ok;
-    ok = take(desired, mirror, "/spec/template") && ok;
-    return (!job_is_suspended(mirror) || host->set_boolean(desired, "/spec/suspend", 1)) && ok;
+    return take(desired, mirror, "/spec/template") && host->set_boolean(desired, "/spec/suspend", 1) && ok;
 }
 
 static wharf_result update(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,

@@ -28,7 +28,7 @@ static void next_interval(struct cursor *cursor) {
             cursor->text++;
             good = read_index(&cursor->text, &cursor->last);
         }
-        good = good && (*cursor->text == ',' || *cursor->text == '\0') && cursor->first <= cursor->last;
+        good = good && (*cursor->text == ',' || *cursor->text == '\0');
         cursor->text += strcspn(cursor->text, ",");
         cursor->text += *cursor->text == ',';
         if (good)

@@ -83,6 +83,11 @@ class Env:
                      if not may_be_refused_there(name, entry)]
             assert not wrong, f"{name} refused {len(wrong)} of the host's requests, first: {describe(wrong[0])}"
 
+    def refusals(self):
+        """For the report about a test that failed: the first requests of the host that were refused in it."""
+        return [f"{name} refused: {describe(entry)}" for name, audit in self.audits.items()
+                for entry in audit.refused((400, 401, 403, 422), self.marks.get(name, 0))[:3]]
+
     def delete_all(self):
         for found in self.management.list("jobs", self.namespace):
             self.management.delete("jobs", self.namespace, found["metadata"]["name"])

@@ -9,8 +9,8 @@ import urllib.parse
 # plural -> (the start of its path, whether it lives in a namespace)
 _KINDS = {
     "namespaces": ("/api/v1", False), "pods": ("/api/v1", True), "events": ("/api/v1", True),
-    "serviceaccounts": ("/api/v1", True), "configmaps": ("/api/v1", True), "secrets": ("/api/v1", True),
-    "services": ("/api/v1", True), "deployments": ("/apis/apps/v1", True), "leases": ("/apis/coordination.k8s.io/v1", True),
+    "serviceaccounts": ("/api/v1", True), "configmaps": ("/api/v1", True),
+    "deployments": ("/apis/apps/v1", True),
     "jobs": ("/apis/batch/v1", True), "cronjobs": ("/apis/batch/v1", True),
     "roles": ("/apis/rbac.authorization.k8s.io/v1", True), "rolebindings": ("/apis/rbac.authorization.k8s.io/v1", True),
     "clusterroles": ("/apis/rbac.authorization.k8s.io/v1", False),

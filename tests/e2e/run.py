@@ -46,6 +46,8 @@ class Results:
 
 def report_failure(env, error):
     print(indent("".join(traceback.format_exception(error, limit=-4))))
+    for line in env.refusals():
+        print(indent("--- " + line))
     print(indent("--- objects\n" + env.describe()))
     print(indent("--- the end of the host's log\n" + env.host.process.tail(40)))
     for cluster in env.clusters.all:
@@ -89,8 +91,8 @@ def run_all(options, tests, folder, results):
         print(f"{len(clusters.all)} clusters ready after {clusters.took:.1f} s, in {folder}", flush=True)
         env = Env(clusters, folder, options.wharf, options.adapters)
         try:
-            for module in MODULES:
-                prepare = getattr(importlib.import_module(module), "_before_all", None)
+            for module in {test.__module__ for _, test in tests}:
+                prepare = getattr(sys.modules[module], "_before_all", None)
                 if prepare:
                     prepare(env)
             for number, (sentence, test) in enumerate(tests):

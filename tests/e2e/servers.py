@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real clusters on 127.0.0.1: etcd, kube-apiserver and kube-controller-manager, each with its own CA and data folder."""
+"""Real clusters on 127.0.0.1: etcd, kube-apiserver and kube-controller-manager, each with its own CA and data."""
 import json
 import os
 import time

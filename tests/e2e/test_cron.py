@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CronJobs of the management cluster, whose Jobs are delegated. The real one begins with the run and is looked at here."""
+"""CronJobs of the management cluster, whose Jobs are delegated. The real one begins with the run and ends here."""
 from jobs import brief, job
 from wait import until
 

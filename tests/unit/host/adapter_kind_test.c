@@ -58,12 +58,19 @@ static void assert_refused(const wharf_kind *given, const char *configured, cons
     error_free(error);
 }
 
-static void the_field_at_fault_is_named(void **state) {
+struct wrong {
+    const char *field, *says;
+    wharf_kind kind;
+};
+
+static void assert_all_refused(const struct wrong *cases, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        assert_refused(&cases[i].kind, NULL, cases[i].field, cases[i].says);
+}
+
+static void names_that_are_wrong_are_named(void **state) {
     (void)state;
-    struct {
-        const char *field, *says;
-        wharf_kind kind;
-    } cases[] = {
+    struct wrong cases[] = {
         {"struct wharf_kind", "found size 8", good()},
         {"group", "required", good()},
         {"group", "Bad_Group", good()},
@@ -76,31 +83,6 @@ static void the_field_at_fault_is_named(void **state) {
         {"versions", "required", good()},
         {"versions", "V1", good()},
         {"flags", "0x4", good()},
-        {"managed_by", "required", good()},
-        {"managed_by", "spec", good()},
-        {"managed_by", "whole object", good()},
-        {"managed_by", "/spec/~x", good()},
-        {"suspend", "spec/suspend", good()},
-        {"suspend_value", "no suspend", good()},
-        {"carried", "/metadata/labels", good()},
-        {"carried", "/status", good()},
-        {"carried", "managed_by is never", good()},
-        {"carried", "found 7 for when", good()},
-        {"carried", "without suspend", good()},
-        {"removed", "spec/ttl", good()},
-        {"removed", "whole object", good()},
-        {"pods.templates", "required", good()},
-        {"pods.multiplier", "up to the last", good()},
-        {"pods.multiplier", "up to the last", good()},
-        {"status_removed", "begins with \"/status/\"", good()},
-        {"observed_generation", "begins with \"/status/\"", good()},
-        {"phase", "required", good()},
-        {"managed_by_builtin", "NULL if", good()},
-        {"managed_by_allowed", "at least one", good()},
-        {"managed_by_allowed", "besides the built-in", good()},
-        {"managed_by_default", "own controller", good()},
-        {"managed_by_default", "\"a.example/b\", \"c.example/d\"", good()},
-        {"managed_by_default", "domain-prefixed", good()},
         {"plural and group", "63", good()},
     };
     size_t i = 0;
@@ -116,6 +98,30 @@ static void the_field_at_fault_is_named(void **state) {
     cases[i++].kind.versions = (const char *const[]){NULL};
     cases[i++].kind.versions = LIST("v1", "V1");
     cases[i++].kind.flags = WHARF_KIND_NEVER_FINISHES | 4;
+    cases[i++].kind.group = "a-very-long-name-of-an-api-group-that-somebody-thought-of.example.com";
+    assert_int_equal(i, COUNT(cases));
+    assert_all_refused(cases, COUNT(cases));
+}
+
+static void pointers_that_are_wrong_are_named(void **state) {
+    (void)state;
+    struct wrong cases[] = {
+        {"managed_by", "required", good()},
+        {"managed_by", "spec", good()},
+        {"managed_by", "whole object", good()},
+        {"managed_by", "/spec/~x", good()},
+        {"suspend", "spec/suspend", good()},
+        {"suspend_value", "no suspend", good()},
+        {"removed", "spec/ttl", good()},
+        {"removed", "whole object", good()},
+        {"pods.templates", "required", good()},
+        {"pods.multiplier", "up to the last", good()},
+        {"pods.multiplier", "up to the last", good()},
+        {"status_removed", "begins with \"/status/\"", good()},
+        {"observed_generation", "begins with \"/status/\"", good()},
+        {"phase", "required", good()},
+    };
+    size_t i = 0;
     cases[i++].kind.managed_by = NULL;
     cases[i++].kind.managed_by = "spec";
     cases[i++].kind.managed_by = "";
@@ -123,12 +129,6 @@ static void the_field_at_fault_is_named(void **state) {
     cases[i++].kind.suspend = "spec/suspend";
     cases[i].kind.suspend = NULL;
     cases[i++].kind.suspend_value = "Paused";
-    cases[i++].kind.carried = CARRIED({"/metadata/labels", WHARF_CARRY_ALWAYS});
-    cases[i++].kind.carried = CARRIED({"/spec/a", WHARF_CARRY_ALWAYS}, {"/status", WHARF_CARRY_ALWAYS});
-    cases[i++].kind.carried = CARRIED({"/spec/managedBy", WHARF_CARRY_ALWAYS});
-    cases[i++].kind.carried = CARRIED({"/spec/a", (wharf_carry_when)7});
-    cases[i].kind.suspend = NULL;
-    cases[i++].kind.carried = CARRIED({"/spec/a", WHARF_CARRY_WHILE_SUSPENDED});
     cases[i++].kind.removed = LIST("/spec/*/a", "spec/ttl");
     cases[i++].kind.removed = LIST("");
     cases[i++].kind.pods = PODS(.templates = NULL);
@@ -137,6 +137,39 @@ static void the_field_at_fault_is_named(void **state) {
     cases[i++].kind.status_removed = LIST("/spec/a");
     cases[i++].kind.observed_generation = "/spec/generation";
     cases[i++].kind.phase = NULL;
+    assert_int_equal(i, COUNT(cases));
+    assert_all_refused(cases, COUNT(cases));
+}
+
+static void carried_fields_that_are_wrong_are_named(void **state) {
+    (void)state;
+    struct wrong cases[] = {
+        {"carried", "/metadata/labels", good()},    {"carried", "/status", good()},
+        {"carried", "managed_by is never", good()}, {"carried", "found 7 for when", good()},
+        {"carried", "without suspend", good()},
+    };
+    size_t i = 0;
+    cases[i++].kind.carried = CARRIED({"/metadata/labels", WHARF_CARRY_ALWAYS});
+    cases[i++].kind.carried = CARRIED({"/spec/a", WHARF_CARRY_ALWAYS}, {"/status", WHARF_CARRY_ALWAYS});
+    cases[i++].kind.carried = CARRIED({"/spec/managedBy", WHARF_CARRY_ALWAYS});
+    cases[i++].kind.carried = CARRIED({"/spec/a", (wharf_carry_when)7});
+    cases[i].kind.suspend = NULL;
+    cases[i++].kind.carried = CARRIED({"/spec/a", WHARF_CARRY_WHILE_SUSPENDED});
+    assert_int_equal(i, COUNT(cases));
+    assert_all_refused(cases, COUNT(cases));
+}
+
+static void values_of_managed_by_that_are_wrong_are_named(void **state) {
+    (void)state;
+    struct wrong cases[] = {
+        {"managed_by_builtin", "NULL if", good()},
+        {"managed_by_allowed", "at least one", good()},
+        {"managed_by_allowed", "besides the built-in", good()},
+        {"managed_by_default", "own controller", good()},
+        {"managed_by_default", "\"a.example/b\", \"c.example/d\"", good()},
+        {"managed_by_default", "domain-prefixed", good()},
+    };
+    size_t i = 0;
     cases[i++].kind.managed_by_builtin = "";
     cases[i++].kind.managed_by_allowed = (const char *const[]){NULL};
     cases[i++].kind.managed_by_allowed = LIST("a.example/b", "example.com/builtin");
@@ -144,10 +177,8 @@ static void the_field_at_fault_is_named(void **state) {
     cases[i].kind.managed_by_allowed = LIST("a.example/b", "c.example/d");
     cases[i++].kind.managed_by_default = "e.example/f";
     cases[i++].kind.managed_by_default = "no-path";
-    cases[i++].kind.group = "a-very-long-name-of-an-api-group-that-somebody-thought-of.example.com";
     assert_int_equal(i, COUNT(cases));
-    for (i = 0; i < COUNT(cases); i++)
-        assert_refused(&cases[i].kind, NULL, cases[i].field, cases[i].says);
+    assert_all_refused(cases, COUNT(cases));
 }
 
 static void what_real_kinds_need_is_accepted(void **state) {
@@ -224,7 +255,10 @@ static void lists_that_never_end_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_field_at_fault_is_named),
+        cmocka_unit_test(names_that_are_wrong_are_named),
+        cmocka_unit_test(pointers_that_are_wrong_are_named),
+        cmocka_unit_test(carried_fields_that_are_wrong_are_named),
+        cmocka_unit_test(values_of_managed_by_that_are_wrong_are_named),
         cmocka_unit_test(what_real_kinds_need_is_accepted),
         cmocka_unit_test(the_value_to_answer_to_is_chosen_in_order),
         cmocka_unit_test(a_controller_name_that_is_the_builtin_value_is_refused),

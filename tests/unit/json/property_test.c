@@ -44,7 +44,7 @@ static void a_copy_prints_the_same(void **state) {
     }
 }
 
-// Numbers of the same value become each other, members change their places.
+// Members change their places, at every level.
 static void shuffle(struct random *random, struct json *value) {
     for (struct json *child = json_first(value); child; child = json_next(child))
         shuffle(random, child);

@@ -2,6 +2,7 @@
 #include "tests/unit/kube/tls_server.h"
 
 #include <arpa/inet.h>
+#include <netinet/tcp.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <pthread.h>
@@ -142,6 +143,8 @@ static void *server_main(void *arg) {
                 close(fd);
             return NULL;
         }
+        int one = 1;
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
         struct peer *peer = calloc(1, sizeof *peer);
         need(peer != NULL, "calloc");
         *peer = (struct peer){.next = server->peers, .server = server, .fd = fd};

@@ -257,6 +257,7 @@ static void call_all(const struct json *workload, const struct json *mirror, boo
     AUTO_JSON desired = harness_update(workload, mirror);
     AUTO_JSON with = harness_status(workload, mirror, 2, HARNESS_NOW);
     AUTO_JSON without = harness_status(workload, NULL, 2, HARNESS_NOW);
+    assert_true(!desired || json_is(desired, JSON_OBJECT));
     assert_true(!with || json_is(with, JSON_OBJECT));
     assert_true(!without || json_is(without, JSON_OBJECT));
     if (finished)

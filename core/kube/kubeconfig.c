@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// From kubeconfig files to an endpoint: one file, or several merged (kubeconfig.h).
+#include "core/kube/kubeconfig.h"
+
+#include "core/base/text.h"
+#include "core/kube/kubeconfig_file.h"
+#include "core/kube/kubeconfig_sections.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define AUTO_KUBECONFIG __attribute__((cleanup(kubeconfig_cleanup))) struct kubeconfig
+
+static struct error *not_found(const struct kubeconfig *config, const char *section, const char *what) {
+    __attribute__((cleanup(buffer_cleanup))) struct buffer names;
+    buffer_init(&names, 512); // a long list is cut
+    (void)entry_names(config, section, &names);
+    return error_new(ERROR_NOT_FOUND, "%s: %s, expected one of %s: %s%s", config->files[0].path, what, section,
+                     names.len > 0 ? names.data : "(there are none)", names.failed ? ", ..." : "");
+}
+
+// The context to use, by name or by default.
+static struct error *find_context(const struct kubeconfig *config, const char *name, struct entry *out,
+                                  const char **found_name) {
+    struct error *error = NULL;
+    if (!name || !*name)
+        error = kubeconfig_current_context(config, &name);
+    if (error)
+        return error;
+    if (!name || !*name)
+        return not_found(config, "contexts", "found no current-context");
+    *found_name = name;
+    error = entry_find(config, "contexts", "context", name, out);
+    if (error || out->file)
+        return error;
+    AUTO_TEXT what = text_format("found no context \"%s\"", name);
+    return not_found(config, "contexts", what ? what : "found no such context");
+}
+
+// The cluster or user that a context names; its file is NULL if the context names none.
+static struct error *follow(const struct kubeconfig *config, const struct entry *context, const char *field,
+                            const char *section, struct entry *out) {
+    *out = (struct entry){.section = section, .inner = field};
+    const char *name;
+    struct error *error = entry_text(context, field, &name);
+    if (!error && name)
+        error = entry_find(config, section, field, name, out);
+    if (error || !name || out->file)
+        return error;
+    AUTO_TEXT what = text_format("found no %s \"%s\"", field, name);
+    return entry_wrap(context, field, not_found(config, section, what ? what : "found no such entry"));
+}
+
+static struct error *read_context(const struct kubeconfig *config, const char *name, struct endpoint *endpoint) {
+    struct entry context, cluster, user;
+    struct error *error = find_context(config, name, &context, &name);
+    if (error)
+        return error;
+    endpoint->description = text_format("%s, context %s", context.file->path, name);
+    if (!endpoint->description)
+        return error_no_memory();
+    error = follow(config, &context, "cluster", "clusters", &cluster);
+    if (error)
+        return error;
+    if (!cluster.file)
+        return entry_error(&context, "cluster", ERROR_INVALID, "found nothing, expected the name of a cluster");
+    error = follow(config, &context, "user", "users", &user);
+    if (!error)
+        error = kubeconfig_read_cluster(&cluster, endpoint);
+    // As client-go: without TLS there is nobody to be, and nothing of the user is read.
+    if (!error && user.file && text_has_prefix(endpoint->server, "https://"))
+        error = kubeconfig_read_user(&user, endpoint);
+    const char *namespace_;
+    if (!error)
+        error = entry_text(&context, "namespace", &namespace_);
+    if (error)
+        return error;
+    endpoint->namespace_ = namespace_ ? strdup(namespace_) : NULL;
+    return namespace_ && !endpoint->namespace_ ? error_no_memory() : NULL;
+}
+
+static struct error *make_endpoint(const struct kubeconfig *config, const char *context, struct endpoint **out) {
+    struct endpoint *endpoint = calloc(1, sizeof *endpoint);
+    if (!endpoint)
+        return error_no_memory();
+    struct error *error = read_context(config, context, endpoint);
+    if (error) {
+        endpoint_free(endpoint);
+        return error;
+    }
+    *out = endpoint;
+    return NULL;
+}
+
+struct error *kubeconfig_load(const char *path, const char *context, struct endpoint **out) {
+    AUTO_KUBECONFIG config = {0};
+    struct error *error = kubeconfig_add(&config, path, false);
+    return error ? error : make_endpoint(&config, context, out);
+}
+
+static bool was_added(const struct kubeconfig *config, const char *path) {
+    for (size_t i = 0; i < config->count; i++)
+        if (strcmp(config->files[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+struct error *kubeconfig_load_list(const char *paths, const char *context, struct endpoint **out) {
+    AUTO_KUBECONFIG config = {0};
+    AUTO_TEXT list = strdup(paths);
+    if (!list)
+        return error_no_memory();
+    char *rest = list;
+    char *path;
+    while ((path = strsep(&rest, ":"))) {
+        if (!*path || was_added(&config, path))
+            continue;
+        struct error *error = kubeconfig_add(&config, path, true);
+        if (error)
+            return error;
+    }
+    if (config.count == 0)
+        return error_new(ERROR_NOT_FOUND, "found no kubeconfig in the list \"%s\", expected at least one that exists",
+                         paths);
+    return make_endpoint(&config, context, out);
+}

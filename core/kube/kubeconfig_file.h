@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kubeconfig files as they are written: one or several, their entries by name, and their fields with the type that they
+// must have. What it means is read in kubeconfig.c.
+#ifndef WHARF_KUBE_KUBECONFIG_FILE_H
+#define WHARF_KUBE_KUBECONFIG_FILE_H
+
+#include "core/json/yaml.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct kubeconfig_file {
+    char *path;      // as given, for messages
+    char *directory; // absolute: what relative paths in the file are relative to
+    struct yaml yaml;
+};
+
+struct kubeconfig {
+    struct kubeconfig_file *files; // the first to define something wins
+    size_t count;
+};
+
+// Adds a file. `optional`: one that does not exist is left out.
+struct error *kubeconfig_add(struct kubeconfig *config, const char *path, bool optional);
+void kubeconfig_cleanup(struct kubeconfig *config);
+
+// The first current-context that is not empty, or NULL.
+struct error *kubeconfig_current_context(const struct kubeconfig *config, const char **out);
+
+// One of the named things in a list, e.g. clusters[2].cluster.
+struct entry {
+    const struct kubeconfig_file *file; // NULL: not found
+    const char *section;                // "clusters"
+    const char *inner;                  // "cluster"
+    size_t index;
+    const struct json *value; // the object, or NULL if it is empty
+};
+
+// out->file is NULL if no file has it.
+struct error *entry_find(const struct kubeconfig *config, const char *section, const char *inner, const char *name,
+                         struct entry *out);
+
+// Appends `section`'s names, with commas between, for messages.
+bool entry_names(const struct kubeconfig *config, const char *section, struct buffer *out);
+
+// NULL if the field is absent, null or empty. The text belongs to the file.
+struct error *entry_text(const struct entry *entry, const char *field, const char **out);
+struct error *entry_bool(const struct entry *entry, const char *field, bool *out);
+
+// "<file>:<line>: clusters[0].cluster.<field>: <message>"
+struct error *entry_error(const struct entry *entry, const char *field, enum error_code code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+// Puts "<file>:<line>: ...<field>: " before an error's message. NULL stays NULL.
+struct error *entry_wrap(const struct entry *entry, const char *field, struct error *error);
+
+#endif

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kube/kubeconfig_sections.h"
+
+#include "core/base/text.h"
+#include "core/kube/certs.h"
+#include "core/kube/proxy.h"
+#include "core/kube/server_url.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PEM_MAX ((size_t)4 * 1024 * 1024)
+
+// A copy of a text field; *out stays NULL if it is absent.
+static struct error *copy_text(const struct entry *entry, const char *field, char **out) {
+    const char *text;
+    struct error *error = entry_text(entry, field, &text);
+    if (error || !text)
+        return error;
+    *out = strdup(text);
+    return *out ? NULL : error_no_memory();
+}
+
+// The same for a path, made absolute.
+static struct error *copy_path(const struct entry *entry, const char *field, char **out) {
+    const char *text;
+    struct error *error = entry_text(entry, field, &text);
+    if (error || !text)
+        return error;
+    *out = text_resolve_path(entry->file->directory, text);
+    return *out ? NULL : error_no_memory();
+}
+
+static struct error *take(struct buffer *content, char **out) {
+    if (memchr(content->data, '\0', content->len))
+        return error_new(ERROR_INVALID, "found a NUL byte, expected PEM text");
+    *out = buffer_take(content, NULL);
+    return *out ? NULL : error_no_memory();
+}
+
+static struct error *decode(const char *base64, char **out) {
+    __attribute__((cleanup(buffer_cleanup))) struct buffer content;
+    buffer_init(&content, PEM_MAX);
+    struct error *error = text_base64_decode(base64, &content);
+    if (error)
+        return error_wrap(error, "expected PEM text in base64");
+    return content.len == 0 ? error_new(ERROR_INVALID, "found nothing, expected PEM text in base64")
+                            : take(&content, out);
+}
+
+static struct error *read_pem_file(const char *path, char **out) {
+    __attribute__((cleanup(buffer_cleanup))) struct buffer content;
+    buffer_init(&content, PEM_MAX);
+    struct error *error = text_read_file(path, PEM_MAX, &content);
+    return error ? error : take(&content, out);
+}
+
+// A PEM text, from "<field>-data" if that is there, else from the file that <field> names (then *file is its path).
+static struct error *read_pem(const struct entry *entry, const char *field, const char *data_field,
+                              struct error *(*check)(const char *pem), char **pem, char **file) {
+    const char *data;
+    struct error *error = entry_text(entry, data_field, &data);
+    if (!error && data) {
+        error = decode(data, pem);
+        return entry_wrap(entry, data_field, error ? error : check(*pem));
+    }
+    if (!error)
+        error = copy_path(entry, field, file);
+    if (error || !*file)
+        return error;
+    error = read_pem_file(*file, pem);
+    if (!error)
+        error = error_wrap(check(*pem), "%s", *file);
+    return entry_wrap(entry, field, error);
+}
+
+static struct error *speaks_of_tls(const struct entry *entry, bool *out) {
+    static const char *const fields[] = {"certificate-authority", "certificate-authority-data"};
+    for (size_t i = 0; i < 2; i++) {
+        const char *text;
+        struct error *error = entry_text(entry, fields[i], &text);
+        if (error)
+            return error;
+        *out = *out || text;
+    }
+    return NULL;
+}
+
+// Without a scheme, as client-go: host:port with TLS if something in the cluster speaks of TLS.
+static struct error *read_server(const struct entry *entry, struct endpoint *endpoint) {
+    const char *text;
+    struct error *error = entry_text(entry, "server", &text);
+    if (error)
+        return error;
+    if (!text)
+        return entry_error(entry, "server", ERROR_INVALID, "found nothing, expected a URL like https://host:6443");
+    bool tls = endpoint->insecure;
+    error = speaks_of_tls(entry, &tls);
+    if (error)
+        return error;
+    endpoint->server = text_format("%s%s", strstr(text, "://") ? "" : tls ? "https://" : "http://", text);
+    if (!endpoint->server)
+        return error_no_memory();
+    size_t len = strlen(endpoint->server);
+    while (len > 0 && endpoint->server[len - 1] == '/')
+        endpoint->server[--len] = '\0';
+    struct server_url url;
+    error = server_url_parse(endpoint->server, &url);
+    server_url_free(&url);
+    return entry_wrap(entry, "server", error);
+}
+
+struct error *kubeconfig_read_cluster(const struct entry *entry, struct endpoint *endpoint) {
+    struct error *error = entry_bool(entry, "insecure-skip-tls-verify", &endpoint->insecure);
+    if (!error)
+        error = entry_bool(entry, "disable-compression", &endpoint->disable_compression);
+    if (!error)
+        error = read_server(entry, endpoint);
+    if (!error)
+        error = read_pem(entry, "certificate-authority", "certificate-authority-data", certs_check_certificates,
+                         &endpoint->ca_pem, &endpoint->ca_file);
+    if (!error && endpoint->ca_pem && endpoint->insecure)
+        error = entry_error(entry, "insecure-skip-tls-verify", ERROR_INVALID,
+                            "found true together with a certificate authority, expected one of the two");
+    if (!error)
+        error = copy_text(entry, "tls-server-name", &endpoint->tls_server_name);
+    if (!error)
+        error = copy_text(entry, "proxy-url", &endpoint->proxy_url);
+    if (!error && endpoint->proxy_url)
+        error = entry_wrap(entry, "proxy-url", proxy_check(endpoint->proxy_url));
+    return error;
+}
+
+// Authentication that is not there yet is refused rather than left out: the requests would be somebody else's.
+static struct error *refuse_unsupported(const struct entry *entry, bool has_own) {
+    static const struct {
+        const char *field, *what;
+    } unsupported[] = {
+        {"exec", "credentials from a program (exec)"},
+        {"auth-provider", "auth-provider"},
+        {"as", "impersonation"},
+        {"as-uid", "impersonation"},
+        {"as-groups", "impersonation"},
+        {"as-user-extra", "impersonation"},
+    };
+    for (size_t i = 0; i < sizeof unsupported / sizeof unsupported[0]; i++) {
+        const struct json *value = json_get(entry->value, unsupported[i].field);
+        const char *text = json_string(value);
+        bool empty = !value || json_is(value, JSON_NULL) || (text && !*text) ||
+                     ((json_is(value, JSON_ARRAY) || json_is(value, JSON_OBJECT)) && json_size(value) == 0);
+        // As client-go, which runs no program when there are credentials already.
+        if (empty || (i == 0 && has_own))
+            continue;
+        return entry_error(entry, unsupported[i].field, ERROR_UNSUPPORTED,
+                           "%s cannot be used yet, expected a token, a tokenFile or a client certificate",
+                           unsupported[i].what);
+    }
+    return NULL;
+}
+
+static struct error *read_certificate(const struct entry *entry, struct endpoint *endpoint) {
+    struct error *error = read_pem(entry, "client-certificate", "client-certificate-data", certs_check_certificates,
+                                   &endpoint->client_cert_pem, &endpoint->client_cert_file);
+    if (!error)
+        error = read_pem(entry, "client-key", "client-key-data", certs_check_key, &endpoint->client_key_pem,
+                         &endpoint->client_key_file);
+    if (error || !endpoint->client_cert_pem == !endpoint->client_key_pem)
+        return error;
+    const char *missing = endpoint->client_cert_pem ? "client-key" : "client-certificate";
+    return entry_error(entry, missing, ERROR_INVALID, "found nothing, expected it along with the client %s",
+                       endpoint->client_cert_pem ? "certificate" : "key");
+}
+
+static struct error *read_token(const struct entry *entry, struct endpoint *endpoint) {
+    struct error *error = copy_text(entry, "token", &endpoint->token);
+    if (!error)
+        error = copy_path(entry, "tokenFile", &endpoint->token_file);
+    if (error)
+        return error;
+    char *token;
+    error = endpoint_token(endpoint, &token);
+    free(token);
+    return entry_wrap(entry, endpoint->token_file && !endpoint->token ? "tokenFile" : "token", error);
+}
+
+struct error *kubeconfig_read_user(const struct entry *entry, struct endpoint *endpoint) {
+    struct error *error = read_certificate(entry, endpoint);
+    if (!error)
+        error = read_token(entry, endpoint);
+    if (!error)
+        error = copy_text(entry, "username", &endpoint->username);
+    if (!error)
+        error = copy_text(entry, "password", &endpoint->password);
+    if (error)
+        return error;
+    bool token = endpoint->token || endpoint->token_file;
+    if (token && endpoint->username)
+        return entry_error(entry, "username", ERROR_INVALID, "found it together with a token, expected one of the two");
+    return refuse_unsupported(entry, token || endpoint->username || endpoint->client_cert_pem);
+}

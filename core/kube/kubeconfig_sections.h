@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the entries of a kubeconfig mean: clusters and users (k8s.io/client-go/tools/clientcmd/api/v1).
+#ifndef WHARF_KUBE_KUBECONFIG_SECTIONS_H
+#define WHARF_KUBE_KUBECONFIG_SECTIONS_H
+
+#include "core/kube/kubeconfig.h"
+#include "core/kube/kubeconfig_file.h"
+
+// Both fill in their part of `endpoint`; on failure what they filled in is there to be freed with it.
+struct error *kubeconfig_read_cluster(const struct entry *entry, struct endpoint *endpoint);
+struct error *kubeconfig_read_user(const struct entry *entry, struct endpoint *endpoint);
+
+#endif

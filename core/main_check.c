@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// `wharf check`: everything that `wharf run` would stumble over, and all of it at once.
+#include "core/base/clock.h"
+#include "core/base/text.h"
+#include "core/host/adapters.h"
+#include "core/host/config.h"
+#include "core/host/online.h"
+#include "core/kube/curl_transport.h"
+#include "core/kube/kubeconfig.h"
+#include "core/main.h"
+
+#include <stdlib.h>
+
+struct check {
+    struct config *config;
+    struct adapters *adapters;
+    struct endpoint **endpoints; // management first; NULL where a kubeconfig is not usable
+    struct problems problems;
+};
+
+static void check_cleanup(struct check *check) {
+    size_t count = check->endpoints == NULL ? 0 : check->config->n_workers + 1;
+    for (size_t i = 0; i < count; i++)
+        endpoint_free(check->endpoints[i]);
+    free(check->endpoints);
+    adapters_free(check->adapters);
+    config_free(check->config);
+    problems_free(&check->problems);
+}
+
+static struct error *load_endpoint(const struct config_cluster *cluster, struct endpoint **out) {
+    struct endpoint *endpoint = NULL;
+    struct error *error = cluster->kubeconfig == NULL
+                              ? kubeconfig_in_cluster("", &endpoint)
+                              : kubeconfig_load(cluster->kubeconfig, cluster->context, &endpoint);
+    if (error == NULL)
+        error = endpoint_check(endpoint, clock_now().wall_ns);
+    if (error == NULL)
+        *out = endpoint;
+    else
+        endpoint_free(endpoint);
+    return error;
+}
+
+static struct error *load_endpoints(struct check *check) {
+    const struct config *config = check->config;
+    check->endpoints = calloc(config->n_workers + 1, sizeof(struct endpoint *));
+    if (check->endpoints == NULL)
+        return error_no_memory();
+    for (size_t i = 0; i <= config->n_workers; i++) {
+        const struct config_cluster *cluster = i == 0 ? &config->management : &config->workers[i - 1];
+        struct error *error = load_endpoint(cluster, &check->endpoints[i]);
+        if (cluster->line > 0)
+            error = error_wrap(error, "%s:%zu: %s", config->path, cluster->line, cluster->name);
+        else
+            error = error_wrap(error, "%s: %s", config->path, cluster->name);
+        problems_add_error(&check->problems, error);
+    }
+    return NULL;
+}
+
+static struct error *ask_clusters(struct check *check) {
+    struct error *error = curl_transport_setup();
+    if (error != NULL)
+        return error;
+    return online_check(check->config, check->adapters, check->endpoints, &check->problems);
+}
+
+static void print_good(const struct check *check, const char *path, bool online) {
+    printf("%s: no problems: %zu worker%s, %zu adapter%s, %zu kind%s%s\n", path, check->config->n_workers,
+           check->config->n_workers == 1 ? "" : "s", check->adapters->count, check->adapters->count == 1 ? "" : "s",
+           check->adapters->n_kinds, check->adapters->n_kinds == 1 ? "" : "s",
+           online ? ", and all clusters answer and allow what is needed" : "");
+}
+
+int main_check(const struct arguments *arguments) {
+    __attribute__((cleanup(check_cleanup))) struct check check = {.config = NULL};
+    struct error *error = config_load(arguments->config, &check.problems, &check.config);
+    if (error == NULL && check.config != NULL)
+        error = load_endpoints(&check);
+    if (error == NULL && check.config != NULL)
+        error = adapters_load(check.config, &check.problems, &check.adapters);
+    if (error == NULL && check.config != NULL && arguments->online)
+        error = ask_clusters(&check);
+    size_t count = main_print_problems(&check.problems);
+    if (error != NULL)
+        return main_fail(error);
+    if (count > 0) {
+        fprintf(stderr, "%s: %zu problem%s\n", arguments->config, count, count == 1 ? "" : "s");
+        return EXIT_FAILURE;
+    }
+    print_good(&check, arguments->config, arguments->online);
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+## make test      all tests that need no clusters, and one line with their sum
+.PHONY: test
+test:
+	+@MAKE='$(MAKE)' sh tests/run.sh $(B) $(TEST_TARGETS)
+
+ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all
+ASAN_TARGETS = $(filter-out lint abi cli,$(TEST_TARGETS))
+
+## make asan      the tests under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer, in build-asan
+.PHONY: asan
+asan: export ASAN_OPTIONS := detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:abort_on_error=0
+asan: export LSAN_OPTIONS := suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0
+asan: export UBSAN_OPTIONS := print_stacktrace=1
+asan:
+	+@MAKE='$(MAKE) B=build-asan SAN="$(ASAN)" HARDEN= OPT="-O1 -g -fno-omit-frame-pointer"' sh tests/run.sh build-asan $(ASAN_TARGETS)

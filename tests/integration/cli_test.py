@@ -1,0 +1,370 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of wharf, from outside: what it says and its exit codes.
+
+    cli_test.py BUILD_FOLDER [unittest arguments]
+
+Needs BUILD_FOLDER/wharf and BUILD_FOLDER/bad_adapters/*.so. API servers are played by this process.
+"""
+
+import http.server
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build")
+WHARF = os.path.join(BUILD, "wharf")
+ADAPTERS = os.path.join(BUILD, "bad_adapters")
+
+VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
+
+
+def wharf(*arguments, timeout=60):
+    """Runs a command; its exit code, output and error output."""
+    done = subprocess.run([WHARF, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
+    return done.returncode, done.stdout, done.stderr
+
+
+class ApiServer:
+    """Answers as an API server does, as far as `wharf check --online` asks."""
+
+    def __init__(self, resources=None, denied=(), version_status=200, garbage=False, reviews=True):
+        self.resources = resources if resources is not None else {"/apis/example.com/v1": ["things", "things/status"]}
+        self.denied = denied
+        self.version_status = version_status
+        self.garbage = garbage
+        self.reviews = reviews
+        self.asked = []
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                pass
+
+            def answer(self, code, document, content_type="application/json"):
+                body = document.encode() if isinstance(document, str) else json.dumps(document).encode()
+                self.send_response(code)
+                self.send_header("Content-Type", content_type)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_GET(self):
+                if outer.garbage:
+                    return self.answer(200, "<html>hello</html>", "text/html")
+                if self.path == "/version":
+                    if outer.version_status != 200:
+                        return self.answer(outer.version_status, status(outer.version_status, "no entry for you"))
+                    return self.answer(200, {"major": "1", "minor": "36", "gitVersion": "v1.36.0"})
+                names = outer.resources.get(self.path)
+                if names is None:
+                    return self.answer(404, "404 page not found", "text/plain")
+                items = [{"name": n, "kind": "Thing", "namespaced": True, "verbs": VERBS} for n in names]
+                self.answer(200, {"kind": "APIResourceList", "apiVersion": "v1", "resources": items})
+
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                path = self.path.split("?")[0]
+                if path != "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews" or not outer.reviews:
+                    return self.answer(403, status(403, "reviews are forbidden"))
+                wanted = body["spec"]["resourceAttributes"]
+                word = " ".join(filter(None, [wanted["verb"], wanted["resource"], wanted.get("group"),
+                                              wanted.get("subresource"), wanted.get("name")]))
+                outer.asked.append(word)
+                allowed = word not in outer.denied
+                body["metadata"] = {}
+                body["status"] = {"allowed": allowed, "reason": "" if allowed else "no rule says so"}
+                self.answer(201, body)
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+
+def status(code, message):
+    return {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "message": message}
+
+
+def kubeconfig(url):
+    return json.dumps({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": url}}],
+        "users": [{"name": "u", "user": {}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]})
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="cli_test.", dir=BUILD)
+        os.chmod(self.folder, 0o755)
+        self.config = os.path.join(self.folder, "wharf.yaml")
+        self.servers = []
+
+    def tearDown(self):
+        for server in self.servers:
+            server.stop()
+        shutil.rmtree(self.folder)
+
+    def write(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(text)
+        return path
+
+    def serve(self, name, **behaviour):
+        server = ApiServer(**behaviour)
+        self.servers.append(server)
+        self.write(name + ".kubeconfig", kubeconfig(server.url))
+        return server
+
+    def write_config(self, workers=("w1",), adapters=("good",), more=""):
+        lines = ["apiVersion: wharf.dev/v1alpha1", "kind: HostConfiguration",
+                 "management: {kubeconfig: mgmt.kubeconfig}", "workers:"]
+        lines += ["- {name: %s, kubeconfig: %s.kubeconfig}" % (w, w) for w in workers]
+        lines += ["adapters:", "  directory: " + ADAPTERS, "  enabled:"]
+        lines += ["  - name: " + a.replace("_", "-") + "\n    file: " + a + ".so" for a in adapters]
+        self.write("wharf.yaml", "\n".join(lines) + "\n" + more)
+
+    def good_files(self):
+        for name in ("mgmt", "w1"):
+            self.write(name + ".kubeconfig", kubeconfig("http://127.0.0.1:9/" + name))
+
+    def assert_says(self, text, *words):
+        for word in words:
+            self.assertIn(word, text)
+
+
+class Usage(Case):
+    def test_wrong_calls_end_with_2_and_say_why(self):
+        cases = [
+            ([], "Usage:"),
+            (["chek"], 'error: unknown command "chek" for "wharf", did you mean "check"?'),
+            (["frobnicate"], 'error: unknown command "frobnicate" for "wharf"\n'),
+            (["--frobnicate"], "error: unknown flag: --frobnicate"),
+            (["check", "--conf", "x"], "error: unknown flag: --conf\nSee 'wharf check --help' for usage."),
+            (["check", "--config"], "error: flag needs an argument: --config"),
+            (["check", "--config="], "error: flag needs an argument: --config"),
+            (["check", "--online=yes"], "error: flag takes no argument: --online"),
+            (["check", "x.yaml"], "error: unexpected argument: x.yaml"),
+            (["adapters", "--online"], "error: unknown flag: --online"),
+            (["run", "--online"], "error: unknown flag: --online"),
+            (["version", "--config", "x"], "error: unknown flag: --config"),
+            (["help", "nothing"], 'error: unknown command "nothing"'),
+            (["help", "run", "check"], "error: unexpected argument: check"),
+        ]
+        for arguments, sentence in cases:
+            with self.subTest(arguments=arguments):
+                code, out, err = wharf(*arguments)
+                self.assertEqual(code, 2)
+                self.assertEqual(out, "")
+                self.assertIn(sentence, err)
+
+    def test_help_is_on_standard_output(self):
+        for arguments in (["help"], ["--help"], ["-h"]):
+            code, out, err = wharf(*arguments)
+            self.assertEqual((code, err), (0, ""))
+            self.assert_says(out, "Usage:", "run", "check", "adapters", "version", "help")
+        for command in ("run", "check", "adapters", "version", "help"):
+            code, out, err = wharf("help", command)
+            self.assertEqual((code, err), (0, ""))
+            self.assertIn("wharf " + command, out)
+            self.assertEqual(wharf(command, "--help"), (code, out, err))
+        self.assertIn("/etc/wharf/wharf.yaml", wharf("help", "check")[1])
+
+    def test_version_names_host_and_abi(self):
+        for arguments in (["version"], ["--version"]):
+            code, out, err = wharf(*arguments)
+            self.assertEqual((code, err), (0, ""))
+            self.assertRegex(out, r"^wharf \d+\.\d+\.\d+\S* \(adapter ABI 1\.\d+\)\n$")
+
+    def test_a_full_disk_is_told(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([WHARF, "help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot write", done.stderr)
+
+
+class Check(Case):
+    def test_good_files_have_no_problems(self):
+        self.good_files()
+        self.write_config()
+        for arguments in (["check", "--config", self.config], ["check", "--config=" + self.config]):
+            code, out, err = wharf(*arguments)
+            self.assertEqual((code, err), (0, ""))
+            self.assert_says(out, self.config, "no problems", "1 worker,", "1 adapter,", "1 kind")
+
+    def test_a_missing_file_is_named(self):
+        for command in ("check", "adapters", "run"):
+            code, out, err = wharf(command, "--config", "/nowhere/wharf.yaml")
+            self.assertEqual((code, out), (1, ""))
+            self.assert_says(err, "/nowhere/wharf.yaml", "No such file")
+
+    def test_every_problem_of_every_file_comes_out_on_its_own_line(self):
+        self.write("mgmt.kubeconfig", kubeconfig("http://127.0.0.1:9").replace('"current-context": "c"',
+                                                                               '"current-context": "gone"'))
+        self.write("w2.kubeconfig", "{ not yaml")
+        self.write("w3.kubeconfig", kubeconfig("https://127.0.0.1:9").replace(
+            '"server"', '"certificate-authority-data": "!!!", "server"'))
+        self.write_config(workers=("w1", "w2", "w3"), adapters=("good", "no_symbol", "major_symbol", "nowhere"),
+                          more="origin: Not_Good\nworkerLostTimeout: soon\nmirorRetention: 1m\n")
+        code, out, err = wharf("check", "--config", self.config)
+        self.assertEqual((code, out), (1, ""))
+        lines = err.splitlines()
+        expected = [
+            r":\d+: origin: found \"Not_Good\", expected ",
+            r":\d+: workerLostTimeout: found \"soon\", expected a duration",
+            r":\d+: mirorRetention: unknown key, did you mean \"mirrorRetention\"\?",
+            r":3: management: .*mgmt\.kubeconfig.*gone",
+            r":5: w1: .*w1\.kubeconfig",
+            r":6: w2: .*w2\.kubeconfig",
+            r":7: w3: .*w3\.kubeconfig.*base64",
+            r"adapter no-symbol: .*no_symbol\.so.*wharf_adapters_v1",
+            r"adapter major-symbol: .*built for ABI major 2",
+            r"adapter nowhere: .*nowhere\.so.*No such file",
+        ]
+        for pattern in expected:
+            self.assertEqual(len([line for line in lines if re.search(pattern, line)]), 1, (pattern, lines))
+        self.assertEqual(len(lines), len(expected) + 1, lines)
+        self.assertEqual(lines[-1], self.config + ": %d problems" % len(expected))
+
+    def test_management_without_kubeconfig_means_the_pod_that_it_runs_in(self):
+        self.good_files()
+        self.write_config()
+        with open(self.config, encoding="utf-8") as source:
+            text = source.read().replace("management: {kubeconfig: mgmt.kubeconfig}\n", "")
+        self.write("wharf.yaml", text)
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("KUBERNETES_")}
+        done = subprocess.run([WHARF, "check", "--config", self.config], capture_output=True, text=True,
+                              env=environment, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assert_says(done.stderr, "management", "KUBERNETES_SERVICE_HOST")
+
+    def test_a_terminal_is_not_controlled_by_what_is_in_a_file(self):
+        self.good_files()
+        self.write_config(more='origin: "\\e[31m\\nsecond line"\n')
+        _, _, err = wharf("check", "--config", self.config)
+        self.assertNotIn("\x1b", err)
+        self.assertEqual(len(err.splitlines()), 2)
+
+
+class Adapters(Case):
+    def test_the_table_has_a_line_for_each_kind(self):
+        self.good_files()
+        self.write_config(adapters=("good", "closed", "by_settings"))
+        code, out, err = wharf("adapters", "--config", self.config)
+        rows = [re.split(r"\s{2,}", line) for line in out.splitlines()]
+        self.assertEqual(rows[0], ["NAME", "VERSION", "ABI", "KIND", "FIELD", "VALUE", "FILE", "SHA256"])
+        self.assertEqual(rows[1][:7], ["thing", "1.2.3", "1.0", "things.example.com/v1,v1beta1", "/spec/managedBy",
+                                       "wharf.dev/host", os.path.join(ADAPTERS, "good.so")])
+        self.assertRegex(rows[1][7], "^[0-9a-f]{64}$")
+        self.assertEqual(rows[2][3:6], ["widgets/v1", "/spec/managedBy", "wharf.dev/host"])
+        # "closed" is for the kind that "good" has already
+        self.assertEqual(len(rows), 3)
+        self.assertEqual(code, 1)
+        self.assert_says(err, "adapter closed", "second adapter", "good.so")
+
+    def test_a_closed_set_decides_the_value(self):
+        self.good_files()
+        self.write_config(adapters=("closed",))
+        code, out, err = wharf("adapters", "--config", self.config)
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("kueue.x-k8s.io/multikueue", out)
+
+
+class Online(Case):
+    def check(self):
+        return wharf("check", "--online", "--config", self.config)
+
+    def test_clusters_that_serve_and_allow_everything_have_no_problems(self):
+        management, worker = self.serve("mgmt"), self.serve("w1")
+        self.write_config(more="createNamespaces: true\n")
+        code, out, err = self.check()
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("all clusters answer", out)
+        self.assertEqual(management.asked, [
+            "get things example.com", "list things example.com", "watch things example.com",
+            "patch things example.com", "patch things example.com status", "create events events.k8s.io",
+            "patch events events.k8s.io", "get namespaces kube-system"])
+        self.assertEqual(worker.asked, [
+            "get things example.com", "list things example.com", "watch things example.com",
+            "create things example.com", "patch things example.com", "delete things example.com",
+            "create namespaces"])
+
+    def test_only_what_the_configuration_needs_is_asked_for(self):
+        management, worker = self.serve("mgmt"), self.serve("w1")
+        self.write_config(more="origin: eu\n")
+        self.assertEqual(self.check()[0], 0)
+        self.assertNotIn("get namespaces kube-system", management.asked)
+        self.assertNotIn("create namespaces", worker.asked)
+
+    def test_what_is_not_allowed_is_told_each(self):
+        self.serve("mgmt", denied=["patch things example.com status", "get namespaces kube-system"])
+        self.serve("w1", denied=["delete things example.com"])
+        self.write_config()
+        code, _, err = self.check()
+        self.assertEqual(code, 1)
+        self.assert_says(err, "management (http://127.0.0.1:", "may not patch things.example.com/status",
+                         'may not get namespaces "kube-system"', "w1 (http://127.0.0.1:",
+                         "may not delete things.example.com", "no rule says so", ": 3 problems")
+
+    def test_an_older_version_of_a_kind_is_enough(self):
+        old = {"/apis/example.com/v1beta1": ["things", "things/status"]}
+        self.serve("mgmt", resources=old)
+        self.serve("w1", resources=old)
+        self.write_config()
+        self.assertEqual(self.check()[0], 0)
+
+    def test_a_kind_that_is_not_served_is_told(self):
+        self.serve("mgmt", resources={"/apis/example.com/v1": ["things"]})
+        self.serve("w1", resources={"/apis/example.com/v1": ["others"]})
+        self.write_config()
+        code, _, err = self.check()
+        self.assertEqual(code, 1)
+        self.assert_says(err, "management (", "things.example.com/v1 without its status subresource",
+                         "w1 (", "does not serve things.example.com", "v1, v1beta1", ": 2 problems")
+
+    def test_clusters_that_do_not_answer_as_they_should_are_told(self):
+        self.serve("mgmt", version_status=401)
+        self.serve("w1", garbage=True)
+        self.serve("w2", reviews=False)
+        closed = ApiServer()
+        closed.stop()
+        self.write("w3.kubeconfig", kubeconfig(closed.url))
+        self.write_config(workers=("w1", "w2", "w3"))
+        code, _, err = self.check()
+        self.assertEqual(code, 1)
+        lines = err.splitlines()
+        self.assertEqual(len(lines), 5, err)
+        self.assert_says(lines[0], "management (", "does not accept the credentials", "no entry for you")
+        self.assert_says(lines[1], "w1 (", "text/html", "is this a Kubernetes API server?")
+        self.assert_says(lines[2], "w2 (", "SelfSubjectAccessReview", "reviews are forbidden")
+        self.assert_says(lines[3], "w3 (" + closed.url)
+
+    def test_a_version_that_is_forbidden_is_still_an_answer(self):
+        self.serve("mgmt", version_status=403)
+        self.serve("w1")
+        self.write_config()
+        self.assertEqual(self.check()[0], 0)
+
+
+if __name__ == "__main__":
+    if not os.access(WHARF, os.X_OK):
+        sys.exit("%s is not there; run make first" % WHARF)
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])

@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tests/summary.sh LOG...: prints "N passed, N failed, N skipped", the sum over the logs of test runs; exit 1 if something
+# failed. Read are lines of that form, cmocka's closing lines, and a last line "exit code N": a run that failed without
+# saying what counts as one failed, and so does one that tells of no test at all.
+awk '
+function finish() {
+    if (name == "") return
+    if (runs > ended) failed++                        # a cmocka program that did not come to its end
+    if (code != 0 && failed == 0) failed++
+    if (passed + failed + skipped == 0) failed++
+    if (failed) printf "%s: %d failed (exit code %d)\n", name, failed, code
+    all_passed += passed; all_failed += failed; all_skipped += skipped
+}
+FNR == 1 { finish(); name = FILENAME; passed = failed = skipped = code = runs = ended = 0 }
+/^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$/ { passed += $1; failed += $3; skipped += $5 }
+/^\[ +PASSED +\] [0-9]+ test\(s\)/ { passed += $4 }
+/^\[ +FAILED +\] [0-9]+ test\(s\)/ { failed += $4 }
+/^\[ +SKIPPED +\] [0-9]+ test\(s\)/ { skipped += $4 }
+/^\[=+\] Running/ { runs++ }
+/^\[=+\] [0-9]+ test\(s\) run/ { ended++ }
+/^exit code [0-9]+$/ { code = $3 }
+END {
+    finish()
+    printf "%d passed, %d failed, %d skipped\n", all_passed, all_failed, all_skipped
+    exit all_failed != 0
+}' "$@"

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests of the HTTP front, one `struct incoming` each. A connection that has to wait is suspended, with the lock
+// held, and is in the front's list for as long.
+#include "core/base/buffer.h"
+#include "tests/world/http_parts.h"
+
+#include <gnutls/gnutls.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BODY_MAX ((size_t)4 << 20)
+#define BLOCK ((size_t)64 << 10)
+#define STREAM_MAX ((size_t)1 << 30)
+
+struct incoming {
+    struct front *front;
+    struct MHD_Connection *connection;
+    char *uri;
+    struct buffer body;
+    bool begun, is_suspended;
+    struct world_watch *watch;
+    struct buffer out; // frames of the watch
+    size_t sent;
+    struct incoming *next, *previous; // suspended ones
+};
+
+static void suspend(struct incoming *incoming) {
+    struct front *front = incoming->front;
+    incoming->is_suspended = true;
+    incoming->previous = NULL;
+    incoming->next = front->suspended;
+    if (front->suspended)
+        front->suspended->previous = incoming;
+    front->suspended = incoming;
+    MHD_suspend_connection(incoming->connection);
+}
+
+static void unlink_suspended(struct incoming *incoming) {
+    if (incoming->previous)
+        incoming->previous->next = incoming->next;
+    else
+        incoming->front->suspended = incoming->next;
+    if (incoming->next)
+        incoming->next->previous = incoming->previous;
+    incoming->is_suspended = false;
+}
+
+static void resume(void *ctx) {
+    struct incoming *incoming = ctx;
+    if (!incoming->is_suspended || (incoming->front->fault == FRONT_HANGS && !incoming->front->closing))
+        return;
+    unlink_suspended(incoming);
+    MHD_resume_connection(incoming->connection);
+}
+
+void http_resume_all(struct front *front) {
+    while (front->suspended) {
+        struct incoming *incoming = front->suspended;
+        unlink_suspended(incoming);
+        MHD_resume_connection(incoming->connection);
+    }
+}
+
+void *http_begin(void *ctx, const char *uri, struct MHD_Connection *connection) {
+    struct incoming *incoming = calloc(1, sizeof *incoming);
+    if (!incoming)
+        return NULL;
+    incoming->front = ctx;
+    incoming->connection = connection;
+    incoming->uri = strdup(uri);
+    buffer_init(&incoming->body, BODY_MAX);
+    buffer_init(&incoming->out, STREAM_MAX);
+    return incoming;
+}
+
+void http_completed(void *ctx, struct MHD_Connection *connection, void **request, enum MHD_RequestTerminationCode how) {
+    struct incoming *incoming = *request;
+    (void)ctx;
+    (void)connection;
+    (void)how;
+    if (!incoming)
+        return;
+    front_lock(incoming->front);
+    if (incoming->is_suspended)
+        unlink_suspended(incoming);
+    if (incoming->watch)
+        world_watch_close(incoming->watch);
+    front_unlock(incoming->front);
+    buffer_free(&incoming->body);
+    buffer_free(&incoming->out);
+    free(incoming->uri);
+    free(incoming);
+    *request = NULL;
+}
+
+static ssize_t read_watch(void *ctx, uint64_t at, char *out, size_t max) {
+    struct incoming *incoming = ctx;
+    struct front *front = incoming->front;
+    ssize_t result = MHD_CONTENT_READER_END_WITH_ERROR;
+    (void)at;
+    front_lock(front);
+    if (incoming->sent == incoming->out.len && !front->closing && front->fault != FRONT_HANGS) {
+        buffer_reset(&incoming->out);
+        incoming->sent = 0;
+        world_watch_read(incoming->watch, &incoming->out, BLOCK, front_now_ns());
+    }
+    size_t left = incoming->out.len - incoming->sent;
+    if (front->closing) {
+        result = MHD_CONTENT_READER_END_WITH_ERROR;
+    } else if (left > 0) {
+        result = (ssize_t)(left < max ? left : max);
+        memcpy(out, incoming->out.data + incoming->sent, (size_t)result);
+        incoming->sent += (size_t)result;
+    } else if (world_watch_ended(incoming->watch)) {
+        result = MHD_CONTENT_READER_END_OF_STREAM;
+    } else {
+        suspend(incoming);
+        result = 0;
+    }
+    front_unlock(front);
+    return result;
+}
+
+static enum MHD_Result send_text(struct MHD_Connection *connection, int status, const char *type, const char *body,
+                                 const char *retry_after) {
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(strlen(body), (void *)(uintptr_t)body, MHD_RESPMEM_MUST_COPY);
+    if (!response)
+        return MHD_NO;
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    if (retry_after)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, retry_after);
+    enum MHD_Result queued = MHD_queue_response(connection, (unsigned)status, response);
+    MHD_destroy_response(response);
+    return queued;
+}
+
+// Takes the body out of `from`.
+static enum MHD_Result send_response(struct MHD_Connection *connection, struct world_response *from) {
+    struct MHD_Response *response = MHD_create_response_from_buffer(from->body_len, from->body, MHD_RESPMEM_MUST_FREE);
+    if (!response) {
+        world_response_clear(from);
+        return MHD_NO;
+    }
+    from->body = NULL;
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, from->content_type);
+    if (from->retry_after_s) {
+        char seconds[16];
+        snprintf(seconds, sizeof seconds, "%d", from->retry_after_s);
+        MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
+    }
+    if (from->warning) {
+        char line[512];
+        snprintf(line, sizeof line, "299 - \"%.480s\"", from->warning);
+        MHD_add_response_header(response, MHD_HTTP_HEADER_WARNING, line);
+    }
+    enum MHD_Result queued = MHD_queue_response(connection, (unsigned)from->status, response);
+    MHD_destroy_response(response);
+    return queued;
+}
+
+static enum MHD_Result start_watch(struct incoming *incoming) {
+    struct front *front = incoming->front;
+    struct world_response refused;
+    front_lock(front);
+    incoming->watch = world_watch(front->cluster, incoming->uri, front_now_ns(), resume, incoming, &refused);
+    front_unlock(front);
+    if (!incoming->watch)
+        return send_response(incoming->connection, &refused);
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_watch, incoming, NULL);
+    if (!response)
+        return MHD_NO;
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
+    enum MHD_Result queued = MHD_queue_response(incoming->connection, 200, response);
+    MHD_destroy_response(response);
+    return queued;
+}
+
+// True if the client showed a certificate that the CA signed; once for each connection is enough, but the session
+// remembers the result of the handshake only by being asked.
+static bool is_known(struct front *front, struct MHD_Connection *connection) {
+    if (!front->tls)
+        return true;
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    if (!info || !info->tls_session)
+        return false;
+    gnutls_session_t session = info->tls_session;
+    if (gnutls_session_get_ptr(session) == front)
+        return true;
+    unsigned status = 0;
+    if (gnutls_certificate_verify_peers2(session, &status) != 0 || status != 0)
+        return false;
+    return true;
+}
+
+static enum MHD_Result answer_fault(struct incoming *incoming, enum front_fault fault) {
+    if (fault == FRONT_ERRORS)
+        return send_text(
+            incoming->connection, 500, "application/json",
+            "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":"
+            "\"Internal error occurred\",\"reason\":\"InternalError\",\"code\":500}",
+            NULL);
+    if (fault == FRONT_BUSY)
+        return send_text(incoming->connection, 429, "text/plain", "Too many requests, please try again later.\n", "1");
+    return send_text(incoming->connection, 200, "text/html", "<html><body>Please log in</body></html>", NULL);
+}
+
+static enum MHD_Result answer(struct incoming *incoming, const char *method) {
+    struct front *front = incoming->front;
+    const char *type = MHD_lookup_connection_value(incoming->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE);
+    struct world_request request = {method, incoming->uri, type, incoming->body.data, incoming->body.len};
+    struct world_response response;
+    if (world_is_watch(&request))
+        return start_watch(incoming);
+    front_lock(front);
+    world_request(front->cluster, &request, front_now_ns(), &response);
+    front_unlock(front);
+    return send_response(incoming->connection, &response);
+}
+
+static enum MHD_Result begin_answer(struct incoming *incoming, const char *method) {
+    struct front *front = incoming->front;
+    front_lock(front);
+    enum front_fault fault = front->fault;
+    bool hangs = fault == FRONT_HANGS && !front->closing;
+    if (hangs)
+        suspend(incoming);
+    front_unlock(front);
+    if (hangs)
+        return MHD_YES;
+    __atomic_add_fetch(&front->requests, 1, __ATOMIC_RELAXED);
+    if (!is_known(front, incoming->connection))
+        return send_text(
+            incoming->connection, 401, "application/json",
+            "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":"
+            "\"Unauthorized\",\"reason\":\"Unauthorized\",\"code\":401}",
+            NULL);
+    if (fault != FRONT_FINE && fault != FRONT_HANGS)
+        return answer_fault(incoming, fault);
+    return answer(incoming, method);
+}
+
+enum MHD_Result http_handle(void *ctx, struct MHD_Connection *connection, const char *url, const char *method,
+                            const char *version, const char *data, size_t *len, void **request) {
+    struct incoming *incoming = *request;
+    (void)ctx;
+    (void)connection;
+    (void)url;
+    (void)version;
+    if (!incoming || !incoming->uri)
+        return MHD_NO;
+    if (!incoming->begun) { // headers only; the body, if any, comes in further calls
+        incoming->begun = true;
+        return MHD_YES;
+    }
+    if (*len > 0) {
+        buffer_append(&incoming->body, data, *len);
+        *len = 0;
+        return MHD_YES;
+    }
+    if (incoming->body.failed)
+        return send_text(incoming->connection, 413, "text/plain", "Request entity too large\n", NULL);
+    return begin_answer(incoming, method);
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the two halves of the HTTP front share: the daemon (http_front.c) and the handling of requests (http_answer.c).
+#ifndef WHARF_WORLD_HTTP_PARTS_H
+#define WHARF_WORLD_HTTP_PARTS_H
+
+#include "tests/world/http_front.h"
+
+#include <microhttpd.h>
+#include <pthread.h>
+
+struct incoming;
+
+struct front {
+    struct world_cluster *cluster;
+    struct MHD_Daemon *daemon; // NULL: down
+    struct certs certs;
+    bool tls, closing, ends;
+    uint16_t port;
+    char *url;
+    enum front_fault fault;
+    uint64_t requests;
+    pthread_mutex_t mutex; // for the cluster and all that follows
+    pthread_cond_t wake;
+    pthread_t thread;
+    int64_t sleeps_until_ns; // 0: the thread is at work
+    struct incoming *suspended;
+};
+
+// Resumes every suspended connection; with the lock held.
+void http_resume_all(struct front *front);
+
+void *http_begin(void *ctx, const char *uri, struct MHD_Connection *connection);
+enum MHD_Result http_handle(void *ctx, struct MHD_Connection *connection, const char *url, const char *method,
+                            const char *version, const char *data, size_t *len, void **request);
+void http_completed(void *ctx, struct MHD_Connection *connection, void **request, enum MHD_RequestTerminationCode how);
+
+#endif
