@@ -30,15 +30,15 @@ void buffer_reset(struct buffer *buffer) {
         buffer->data[0] = '\0';
 }
 
-// Makes room for `extra` more bytes and the NUL.
-static bool reserve(struct buffer *buffer, size_t extra) {
+// Makes room for `extra` more bytes and the NUL, and says where. NULL: refused.
+static char *reserve(struct buffer *buffer, size_t extra) {
     if (buffer->failed)
-        return false;
+        return NULL;
     if (extra < buffer->cap && buffer->len < buffer->cap - extra) // the capacity is within the maximum
-        return true;
+        return buffer->data + buffer->len;
     if (extra > buffer->max - buffer->len || buffer->len + extra >= SIZE_MAX / 2) {
         buffer->failed = true;
-        return false;
+        return NULL;
     }
     size_t need = buffer->len + extra + 1;
     size_t cap = buffer->cap ? buffer->cap : SMALLEST;
@@ -49,20 +49,21 @@ static bool reserve(struct buffer *buffer, size_t extra) {
     char *data = realloc(buffer->data, cap);
     if (!data) {
         buffer->failed = true;
-        return false;
+        return NULL;
     }
     buffer->data = data;
     buffer->cap = cap;
-    return true;
+    return data + buffer->len;
 }
 
 bool buffer_append(struct buffer *buffer, const void *data, size_t len) {
-    if (!reserve(buffer, len))
+    char *room = reserve(buffer, len);
+    if (!room)
         return false;
     if (len > 0)
-        memcpy(buffer->data + buffer->len, data, len);
+        memcpy(room, data, len);
+    room[len] = '\0';
     buffer->len += len;
-    buffer->data[buffer->len] = '\0';
     return true;
 }
 
@@ -75,18 +76,18 @@ bool buffer_char(struct buffer *buffer, char c) {
 }
 
 bool buffer_vprintf(struct buffer *buffer, const char *format, va_list args) {
-    va_list again;
-    va_copy(again, args);
-    int len = vsnprintf(NULL, 0, format, args);
-    bool ok = len >= 0 && reserve(buffer, (size_t)len);
-    if (ok) {
-        vsnprintf(buffer->data + buffer->len, (size_t)len + 1, format, again);
-        buffer->len += (size_t)len;
-    }
-    va_end(again);
-    if (!ok)
+    va_list measured;
+    va_copy(measured, args);
+    int len = vsnprintf(NULL, 0, format, measured);
+    va_end(measured);
+    char *room = len < 0 ? NULL : reserve(buffer, (size_t)len);
+    if (!room) {
         buffer->failed = true;
-    return ok;
+        return false;
+    }
+    vsnprintf(room, (size_t)len + 1, format, args);
+    buffer->len += (size_t)len;
+    return true;
 }
 
 bool buffer_printf(struct buffer *buffer, const char *format, ...) {

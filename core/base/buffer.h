@@ -30,7 +30,8 @@ bool buffer_char(struct buffer *buffer, char c);
 bool buffer_printf(struct buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool buffer_vprintf(struct buffer *buffer, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 
-// Appends `text` as a JSON string literal with its quotes (RFC 8259 section 7). A byte that is not UTF-8 becomes U+FFFD.
+// Appends `text` as a JSON string literal with its quotes (RFC 8259 section 7). A byte that is not UTF-8 becomes
+// U+FFFD.
 bool buffer_json_string(struct buffer *buffer, const char *text, size_t len);
 
 // Drops the first `count` bytes.

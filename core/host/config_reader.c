@@ -153,7 +153,7 @@ const char *config_text(struct config_reader *reader, const struct config_place 
     if (text != NULL && text[0] != '\0')
         return text;
     bool scalar = json_is(value, JSON_NUMBER) || json_is(value, JSON_BOOL);
-    AUTO_TEXT quoted = scalar ? text_format("%s (put it in quotes if it is one)", expected) : NULL;
+    AUTO_TEXT quoted = scalar ? text_format("%s; put it in quotes if it is one", expected) : NULL;
     config_wrong(reader, place, value, quoted != NULL ? quoted : expected);
     return NULL;
 }

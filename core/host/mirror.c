@@ -92,6 +92,7 @@ static bool set_marks(const struct mirror_job *job, struct json *metadata) {
 
 // Writes what is carried into `to`, and its pointers into `record`.
 struct carrying {
+    const struct kind *kind;
     const struct json *from;
     struct json *to;
     struct buffer *record;
@@ -101,6 +102,28 @@ static bool record(struct carrying *carrying, const char *pointer) {
     if (carrying->record->len > 0 && !buffer_char(carrying->record, ' '))
         return false;
     return buffer_text(carrying->record, pointer);
+}
+
+static bool pattern_matches(const char *pattern, const char *pointer) {
+    while (*pattern && *pointer) {
+        if (pattern[0] == '*' && pattern[-1] == '/' && (pattern[1] == '/' || pattern[1] == '\0')) {
+            pattern++;
+            while (*pointer && *pointer != '/')
+                pointer++;
+        } else if (*pattern++ != *pointer++) {
+            return false;
+        }
+    }
+    return *pattern == *pointer;
+}
+
+// What the adapter takes out of every mirror is not carried either.
+static bool is_removed(const struct kind *kind, const char *pointer) {
+    for (const char *const *p = kind->abi.removed; p && *p; p++) {
+        if (pattern_matches(*p, pointer))
+            return true;
+    }
+    return false;
 }
 
 static bool carry_keys(struct carrying *carrying, const char *map) {
@@ -115,7 +138,11 @@ static bool carry_keys(struct carrying *carrying, const char *map) {
         __attribute__((cleanup(buffer_cleanup))) struct buffer pointer;
         buffer_init(&pointer, 4096);
         buffer_printf(&pointer, "/metadata/%s", map);
-        if (!pointer_append(&pointer, json_key(m)) || !record(carrying, pointer.data) ||
+        if (!pointer_append(&pointer, json_key(m)))
+            return false;
+        if (is_removed(carrying->kind, pointer.data))
+            continue;
+        if (!record(carrying, pointer.data) ||
             (!json_equal(json_get(to, json_key(m)), m) && !json_set(to, json_key(m), json_copy(m))))
             return false;
     }
@@ -139,23 +166,10 @@ static bool carried_now(const struct kind *kind, const wharf_carried *carried, c
 
 static bool carry_spec(const struct mirror_job *job, struct carrying *carrying) {
     for (const wharf_carried *c = job->kind->abi.carried; c && c->pointer; c++) {
-        if (carried_now(job->kind, c, carrying->to) && !pointer_each(job->workload, c->pointer, carry_value, carrying))
+        if (carried_now(job->kind, c, job->mirror) && !pointer_each(job->workload, c->pointer, carry_value, carrying))
             return false;
     }
     return true;
-}
-
-static bool pattern_matches(const char *pattern, const char *pointer) {
-    while (*pattern && *pointer) {
-        if (pattern[0] == '*' && pattern[-1] == '/' && (pattern[1] == '/' || pattern[1] == '\0')) {
-            pattern++;
-            while (*pointer && *pointer != '/')
-                pointer++;
-        } else if (*pattern++ != *pointer++) {
-            return false;
-        }
-    }
-    return *pattern == *pointer;
 }
 
 // What was carried earlier and may be taken away now: labels, annotations, and spec fields that are carried at present.
@@ -213,7 +227,7 @@ wharf_result mirror_make(const struct mirror_job *job, struct json **out) {
     AUTO_JSON mirror = copy_members(job->workload);
     __attribute__((cleanup(buffer_cleanup))) struct buffer carried;
     buffer_init(&carried, RECORD_MAX);
-    struct carrying carrying = {job->workload, mirror, &carried};
+    struct carrying carrying = {job->kind, job->workload, mirror, &carried};
     if (!mirror || !carry_keys(&carrying, "labels") || !carry_keys(&carrying, "annotations"))
         return WHARF_RETRY;
     for (const wharf_carried *c = job->kind->abi.carried; c && c->pointer; c++) {
@@ -291,7 +305,7 @@ wharf_result mirror_patch(const struct mirror_job *job, struct json **patch) {
     buffer_init(&carried, RECORD_MAX);
     if (!from || !desired || !take_away(job, desired, &carried))
         return WHARF_RETRY;
-    struct carrying carrying = {job->workload, desired, &carried};
+    struct carrying carrying = {job->kind, job->workload, desired, &carried};
     if (!carry_spec(job, &carrying) || !carry_keys(&carrying, "labels") || !carry_keys(&carrying, "annotations"))
         return WHARF_RETRY;
     wharf_result result = adapter_update(job->call, job->workload, job->mirror, desired);

@@ -28,7 +28,7 @@ struct json *json_new_string(const char *text) {
 struct json *json_new_string_len(const char *text, size_t len) {
     if (!text || text_utf8_valid(text, len) < len)
         return NULL;
-    return node_json(node_new_text(NULL, text, len));
+    return node_json(node_new_text(text, len));
 }
 
 struct json *json_new_array(void) {

@@ -22,43 +22,26 @@ cJSON *node_new(int type, size_t key_size, size_t text_size) {
     return node;
 }
 
-// Text with U+0000 as a literal, so that its length is not lost.
-static cJSON *new_literal(const char *key, const char *text, size_t len) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer literal;
-    buffer_init(&literal, SIZE_MAX / 4);
-    if (!buffer_json_string(&literal, text, len))
-        return NULL;
-    size_t key_size = key ? strlen(key) + 1 : 0;
-    cJSON *node = node_new(cJSON_Raw, key_size, literal.len + 1);
+static cJSON *new_with_text(int type, const char *text, size_t len) {
+    cJSON *node = len < SIZE_MAX ? node_new(type, 0, len + 1) : NULL;
     if (!node)
         return NULL;
-    if (key)
-        memcpy(node->string, key, key_size);
-    memcpy(node->valuestring, literal.data, literal.len + 1);
+    char *room = (char *)(node + 1);
+    memcpy(room, text, len);
+    room[len] = '\0';
     return node;
 }
 
-cJSON *node_new_text(const char *key, const char *text, size_t len) {
-    if (memchr(text, '\0', len))
-        return new_literal(key, text, len);
-    size_t key_size = key ? strlen(key) + 1 : 0;
-    cJSON *node = node_new(cJSON_String, key_size, len + 1);
-    if (!node)
-        return NULL;
-    if (key)
-        memcpy(node->string, key, key_size);
-    memcpy(node->valuestring, text, len);
-    node->valuestring[len] = '\0';
-    return node;
+cJSON *node_new_text(const char *text, size_t len) {
+    if (!memchr(text, '\0', len))
+        return new_with_text(cJSON_String, text, len);
+    __attribute__((cleanup(buffer_cleanup))) struct buffer literal; // so that the length is not lost
+    buffer_init(&literal, SIZE_MAX / 4);
+    return buffer_json_string(&literal, text, len) ? new_with_text(cJSON_Raw, literal.data, literal.len) : NULL;
 }
 
 cJSON *node_new_number(const char *token, size_t len) {
-    cJSON *node = node_new(cJSON_Raw, 0, len + 1);
-    if (!node)
-        return NULL;
-    memcpy(node->valuestring, token, len);
-    node->valuestring[len] = '\0';
-    return node;
+    return new_with_text(cJSON_Raw, token, len);
 }
 
 static void free_key(cJSON *node) {

@@ -23,7 +23,7 @@ static inline const cJSON *node_of_const(const struct json *value) {
 }
 
 static inline struct json *node_json(const cJSON *node) {
-    return (struct json *)(uintptr_t)node;
+    return (struct json *)node;
 }
 
 static inline int node_type(const cJSON *node) {
@@ -38,8 +38,8 @@ static inline bool node_is_container(const cJSON *node) {
 // caller fills them. NULL when out of memory.
 cJSON *node_new(int type, size_t key_size, size_t text_size);
 
-// A string or, with U+0000 in it, the Raw node. `text` must be valid UTF-8.
-cJSON *node_new_text(const char *key, const char *text, size_t len);
+// A string or, with U+0000 in it, the Raw node; without a key. `text` must be valid UTF-8.
+cJSON *node_new_text(const char *text, size_t len);
 
 // A number; `token` must be one as RFC 8259 section 6 has it.
 cJSON *node_new_number(const char *token, size_t len);

@@ -113,7 +113,7 @@ static bool take_nul_string(struct parser *parser, const struct literal *literal
     if (!decoded)
         return out_of_memory(parser);
     size_t len = literal_decode(literal, decoded);
-    plain = node_json(node_new_text(NULL, decoded, len));
+    plain = node_json(node_new_text(decoded, len));
     cJSON_free(decoded);
     if (!plain)
         return out_of_memory(parser);

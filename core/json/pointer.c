@@ -95,7 +95,7 @@ static struct json *child_at(const struct json *value, const struct segment *seg
 }
 
 static struct json *unconst(const struct json *value) {
-    return (struct json *)(uintptr_t)value;
+    return (struct json *)value;
 }
 
 struct json *pointer_find(const struct json *root, const char *pointer) {
@@ -109,6 +109,14 @@ struct json *pointer_find(const struct json *root, const char *pointer) {
     return unconst(value);
 }
 
+static struct json *make_object(struct json *parent, const struct segment *segment) {
+    struct json *object = json_new_object();
+    char *key = unescape(segment);
+    bool made = json_set(parent, key, object); // also frees it when there is no key
+    free(key);
+    return made ? object : NULL;
+}
+
 // The container of the last segment, or NULL; objects that are missing on the way are made if `make`.
 static struct json *find_parent(struct json *root, const char *pointer, struct segment *last, bool make) {
     if (pointer[0] != '/')
@@ -119,12 +127,8 @@ static struct json *find_parent(struct json *root, const char *pointer, struct s
         if (!*pointer)
             return value;
         struct json *child = child_at(value, last);
-        if (!child && make && json_is(value, JSON_OBJECT)) {
-            AUTO_TEXT key = unescape(last);
-            child = key ? json_new_object() : NULL;
-            if (!child || !json_set(value, key, child))
-                return NULL;
-        }
+        if (!child && make && json_is(value, JSON_OBJECT))
+            child = make_object(value, last);
         if (!child)
             return NULL;
         value = child;
@@ -132,7 +136,7 @@ static struct json *find_parent(struct json *root, const char *pointer, struct s
 }
 
 bool pointer_set(struct json *root, const char *pointer, struct json *value) {
-    struct segment last;
+    struct segment last = {"", 0};
     struct json *parent = value ? find_parent(root, pointer, &last, true) : NULL;
     if (json_is(parent, JSON_OBJECT)) {
         AUTO_TEXT key = unescape(&last);
@@ -148,7 +152,7 @@ bool pointer_set(struct json *root, const char *pointer, struct json *value) {
 }
 
 bool pointer_remove(struct json *root, const char *pointer) {
-    struct segment last;
+    struct segment last = {"", 0};
     struct json *parent = find_parent(root, pointer, &last, false);
     struct json *child = parent ? child_at(parent, &last) : NULL;
     if (!child)

@@ -47,7 +47,7 @@ static cJSON *make_scalar(struct reader *reader, enum scalar scalar, const struc
         node = token->failed ? NULL : node_new_number(token->data, token->len);
         break;
     case SCALAR_STRING:
-        node = token->failed ? NULL : node_new_text(NULL, text, reader->event.data.scalar.length);
+        node = token->failed ? NULL : node_new_text(text, reader->event.data.scalar.length);
         break;
     }
     return node ? node : reader_no_memory(reader);

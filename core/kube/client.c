@@ -70,10 +70,6 @@ static void entry_free(struct entry *entry) {
     }
 }
 
-static void entry_cleanup(struct entry **entry) {
-    entry_free(*entry);
-}
-
 // Out of its line and out of the map; no more to be cancelled.
 static void entry_forget(struct entry *entry) {
     line_take(entry);
@@ -101,11 +97,13 @@ struct error *client_new(const struct client_options *options, struct moment now
 }
 
 static void line_free(struct line *line) {
-    while (line->first != NULL) {
-        struct entry *entry = line->first;
-        line_take(entry);
+    struct entry *entry = line->first;
+    while (entry != NULL) {
+        struct entry *next = entry->next;
         entry_free(entry);
+        entry = next;
     }
+    *line = (struct line){0};
 }
 
 void client_free(struct client *client) {
@@ -192,12 +190,10 @@ static void entry_key(uint64_t id, char key[24]) {
 
 struct error *client_submit(struct client *client, const struct request *request, response_handler handler, void *ctx,
                             uint64_t *id) {
-    __attribute__((cleanup(entry_cleanup))) struct entry *entry = calloc(1, sizeof(*entry));
-    if (entry == NULL) {
-        return error_no_memory();
-    }
-    struct error *error = entry_fill(entry, request);
+    struct entry *entry = calloc(1, sizeof(*entry));
+    struct error *error = entry != NULL ? entry_fill(entry, request) : error_no_memory();
     if (error != NULL) {
+        entry_free(entry);
         return error;
     }
     entry->client = client;
@@ -207,6 +203,7 @@ struct error *client_submit(struct client *client, const struct request *request
     entry->id = client->last_id + 1;
     entry_key(entry->id, entry->key);
     if (!map_put(&client->entries, entry->key, entry)) {
+        entry_free(entry);
         return error_no_memory();
     }
     client->last_id = entry->id;
@@ -214,7 +211,6 @@ struct error *client_submit(struct client *client, const struct request *request
     if (id != NULL) {
         *id = entry->id;
     }
-    entry = NULL;
     return NULL;
 }
 

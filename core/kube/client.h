@@ -55,7 +55,7 @@ struct response {
     char *message;          // one sentence for people, never NULL; with a Status: its message
     int64_t retry_after_ns; // -1: the server did not say
     struct object *object;  // REASON_OK with an object in the answer; else NULL
-    struct json *value;     // VERB_RAW_GET: the document; a create that stores nothing (a review): its answer; else NULL
+    struct json *value; // VERB_RAW_GET: the document; a create that stores nothing (a review): its answer; else NULL
 };
 void response_clear(struct response *response);
 

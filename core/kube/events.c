@@ -94,13 +94,15 @@ static void link_newest(struct series *series) {
     recorder->newest = series;
 }
 
-// Counts what was never told.
+static void cancel(struct series *series) {
+    if (series->request != 0) {
+        client_cancel(series->recorder->client, series->request);
+    }
+}
+
+// Counts what was never told. No request is under way.
 static void forget(struct series *series) {
     struct recorder *recorder = series->recorder;
-    if (series->request != 0) {
-        client_cancel(recorder->client, series->request);
-        recorder->in_flight--;
-    }
     recorder->dropped += (size_t)(series->count - series->written);
     map_remove(&recorder->series, series->key);
     heap_remove(&recorder->timers, &series->timer);
@@ -112,8 +114,12 @@ void recorder_free(struct recorder *recorder) {
     if (recorder == NULL) {
         return;
     }
-    while (recorder->oldest != NULL) {
-        forget(recorder->oldest);
+    struct series *series = recorder->oldest;
+    while (series != NULL) {
+        struct series *next = series->newer;
+        cancel(series);
+        series_free(series);
+        series = next;
     }
     size_t cursor = 0;
     struct bucket *bucket;

@@ -15,7 +15,7 @@ static struct error *not_found(const struct kubeconfig *config, const char *sect
     __attribute__((cleanup(buffer_cleanup))) struct buffer names;
     buffer_init(&names, 512); // a long list is cut
     (void)entry_names(config, section, &names);
-    return error_new(ERROR_NOT_FOUND, "%s: %s, expected one of %s: %s%s", config->files[0].path, what, section,
+    return error_new(ERROR_NOT_FOUND, "%s, expected one of %s: %s%s", what, section,
                      names.len > 0 ? names.data : "(there are none)", names.failed ? ", ..." : "");
 }
 
@@ -28,13 +28,14 @@ static struct error *find_context(const struct kubeconfig *config, const char *n
     if (error)
         return error;
     if (!name || !*name)
-        return not_found(config, "contexts", "found no current-context");
+        return error_wrap(not_found(config, "contexts", "found no current-context"), "%s", config->files[0].path);
     *found_name = name;
     error = entry_find(config, "contexts", "context", name, out);
     if (error || out->file)
         return error;
     AUTO_TEXT what = text_format("found no context \"%s\"", name);
-    return not_found(config, "contexts", what ? what : "found no such context");
+    return error_wrap(not_found(config, "contexts", what ? what : "found no such context"), "%s",
+                      config->files[0].path);
 }
 
 // The cluster or user that a context names; its file is NULL if the context names none.

@@ -102,7 +102,8 @@ static struct error *read_server(const struct entry *entry, struct endpoint *end
     if (!endpoint->server)
         return error_no_memory();
     size_t len = strlen(endpoint->server);
-    while (len > 0 && endpoint->server[len - 1] == '/')
+    size_t host = (size_t)(strstr(endpoint->server, "://") + 3 - endpoint->server);
+    while (len > host && endpoint->server[len - 1] == '/')
         endpoint->server[--len] = '\0';
     struct server_url url;
     error = server_url_parse(endpoint->server, &url);

@@ -221,10 +221,10 @@ bool reflector_set_version(struct reflector *reflector, const char *version) {
     return true;
 }
 
-bool reflector_hand_on(struct reflector *reflector, struct json *value, const char *kind, bool gone, bool advance) {
+bool reflector_hand_on(struct reflector *reflector, struct json *value, bool gone, bool advance) {
     struct object *object = NULL;
     __attribute__((cleanup(error_cleanup))) struct error *error =
-        object_new(value, reflector->discovery.api_version, kind, &object);
+        object_new(value, reflector->discovery.api_version, reflector->discovery.kind, &object);
     if (error != NULL && error->code == ERROR_NO_MEMORY) {
         reflector_conclude_no_memory(reflector);
         return false;

@@ -39,18 +39,24 @@ static const char *find_fault(const struct json *document) {
     return NULL;
 }
 
-// Items of built-in kinds lack apiVersion and kind; the list has the kind with "List" behind it.
-static char *item_kind(const struct reflector *reflector, const struct json *document) {
-    if (reflector->discovery.kind[0] != '\0') {
-        return strdup(reflector->discovery.kind);
+// Items of built-in kinds lack apiVersion and kind. Where discovery did not tell, the list has the kind with "List"
+// behind it.
+static bool learn_kind(struct discovery *discovery, const struct json *document) {
+    if (discovery->kind[0] != '\0') {
+        return true;
     }
-    const char *kind = json_string_or(json_get(document, "kind"), "List");
-    return strndup(kind, strlen(kind) - strlen("List"));
+    const char *list_kind = json_string_or(json_get(document, "kind"), "List");
+    char *kind = strndup(list_kind, strlen(list_kind) - strlen("List"));
+    if (kind == NULL) {
+        return false;
+    }
+    free(discovery->kind);
+    discovery->kind = kind;
+    return true;
 }
 
 static bool hand_on_items(struct reflector *reflector, struct json *document) {
-    AUTO_TEXT kind = item_kind(reflector, document);
-    if (kind == NULL) {
+    if (!learn_kind(&reflector->discovery, document)) {
         reflector_conclude_no_memory(reflector);
         return false;
     }
@@ -59,7 +65,7 @@ static bool hand_on_items(struct reflector *reflector, struct json *document) {
     while (item != NULL) {
         struct json *next = json_next(item);
         json_detach_child(items, item);
-        if (!reflector_hand_on(reflector, item, kind, false, false)) {
+        if (!reflector_hand_on(reflector, item, false, false)) {
             return false;
         }
         item = next;

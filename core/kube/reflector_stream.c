@@ -83,8 +83,7 @@ static bool on_event(struct reflector *reflector, const char *type, struct json 
         return stop_undecodable(reflector, "it has no object");
     }
     // Initial events come in the order of keys: their versions say nothing about how far the stream is.
-    return reflector_hand_on(reflector, object, reflector->discovery.kind, gone, !reflector->watch.initial) ||
-           stop(reflector);
+    return reflector_hand_on(reflector, object, gone, !reflector->watch.initial) || stop(reflector);
 }
 
 static bool on_frame(struct reflector *reflector, const char *bytes, size_t len) {

@@ -176,6 +176,16 @@ static const wharf_carried carried[] = {
     {NULL, WHARF_CARRY_ALWAYS},
 };
 
+// A Job without labels of its own is given those of its template (SetDefaults_Job), generated ones included.
+static const char *const removed[] = {
+    "/spec/ttlSecondsAfterFinished",
+    "/metadata/labels/controller-uid",
+    "/metadata/labels/job-name",
+    "/metadata/labels/batch.kubernetes.io~1controller-uid",
+    "/metadata/labels/batch.kubernetes.io~1job-name",
+    NULL,
+};
+
 static const wharf_kind kind = {
     .size = sizeof kind,
     .group = "batch",
@@ -186,8 +196,8 @@ static const wharf_kind kind = {
     .managed_by_builtin = "kubernetes.io/job-controller",
     .suspend = "/spec/suspend",
     .carried = carried,
-    .removed = (const char *const[]){"/spec/ttlSecondsAfterFinished", NULL},
-    .pods = &(const wharf_pods){"/spec/template", {"/spec/parallelism"}},
+    .removed = removed,
+    .pods = (const wharf_pods[]){{"/spec/template", {"/spec/parallelism"}}, {NULL, {NULL}}},
     .status_removed = (const char *const[]){"/status/uncountedTerminatedPods", NULL}, // uids of the worker's pods
     .phase = phase,
     .mirror = mirror,

@@ -90,7 +90,11 @@ class Env:
 
     def delete_all(self):
         for found in self.management.list("jobs", self.namespace):
-            self.management.delete("jobs", self.namespace, found["metadata"]["name"])
+            try:
+                self.management.delete("jobs", self.namespace, found["metadata"]["name"])
+            except kube.ApiError as error:
+                if error.code != 404:   # gone meanwhile, with its CronJob
+                    raise
         self.released.add(self.namespace)
 
     def nothing_is_left_over(self):

@@ -178,20 +178,32 @@ static enum MHD_Result start_watch(struct incoming *incoming) {
     return queued;
 }
 
-// True if the client showed a certificate that the CA signed; once for each connection is enough, but the session
-// remembers the result of the handshake only by being asked.
-static bool is_known(struct front *front, struct MHD_Connection *connection) {
+// Each connection has a flag: its client showed a certificate that the CA signed.
+void http_connection(void *ctx, struct MHD_Connection *connection, void **flag,
+                     enum MHD_ConnectionNotificationCode code) {
+    (void)ctx;
+    (void)connection;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        *flag = calloc(1, sizeof(bool));
+    } else {
+        free(*flag);
+        *flag = NULL;
+    }
+}
+
+static bool is_known(const struct front *front, struct MHD_Connection *connection) {
     if (!front->tls)
         return true;
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-    if (!info || !info->tls_session)
-        return false;
-    gnutls_session_t session = info->tls_session;
-    if (gnutls_session_get_ptr(session) == front)
+    const union MHD_ConnectionInfo *flag = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    bool *verified = flag ? flag->socket_context : NULL;
+    if (verified && *verified)
         return true;
-    unsigned status = 0;
-    if (gnutls_certificate_verify_peers2(session, &status) != 0 || status != 0)
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    unsigned status = 1;
+    if (!info || !info->tls_session || gnutls_certificate_verify_peers2(info->tls_session, &status) != 0 || status != 0)
         return false;
+    if (verified)
+        *verified = true;
     return true;
 }
 

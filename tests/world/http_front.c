@@ -55,9 +55,10 @@ static struct MHD_Daemon *start_daemon(struct front *front) {
     struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
     return MHD_start_daemon(flags, front->port, NULL, NULL, http_handle, front, MHD_OPTION_SOCK_ADDR, &address,
                             MHD_OPTION_URI_LOG_CALLBACK, http_begin, front, MHD_OPTION_NOTIFY_COMPLETED, http_completed,
-                            front, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
-                            MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_LISTENING_ADDRESS_REUSE,
-                            1u, MHD_OPTION_ARRAY, front->tls ? tls : none, MHD_OPTION_END);
+                            front, MHD_OPTION_NOTIFY_CONNECTION, http_connection, front, MHD_OPTION_CONNECTION_LIMIT,
+                            (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY,
+                            MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_ARRAY, front->tls ? tls : none,
+                            MHD_OPTION_END);
 }
 
 static struct error *bind_port(struct front *front) {

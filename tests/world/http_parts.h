@@ -29,6 +29,8 @@ struct front {
 // Resumes every suspended connection; with the lock held.
 void http_resume_all(struct front *front);
 
+void http_connection(void *ctx, struct MHD_Connection *connection, void **flag,
+                     enum MHD_ConnectionNotificationCode code);
 void *http_begin(void *ctx, const char *uri, struct MHD_Connection *connection);
 enum MHD_Result http_handle(void *ctx, struct MHD_Connection *connection, const char *url, const char *method,
                             const char *version, const char *data, size_t *len, void **request);

@@ -20,7 +20,7 @@
 #define CLUSTERS_MAX 64
 
 struct served {
-    char name[16];
+    char name[32];
     struct world_cluster *cluster;
     struct front *front;
 };

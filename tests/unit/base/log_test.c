@@ -96,8 +96,8 @@ static void long_values_are_cut_between_characters(void **state) {
     log_setup(LOG_JSON, LOG_INFO);
     for (size_t shift = 0; shift < 3; shift++) {
         memset(value, 'x', shift);
-        for (size_t i = shift; i + 3 < sizeof value; i += 3)
-            memcpy(value + i, "\xE2\x82\xAC", 3);
+        for (size_t i = shift; i + 3 < sizeof value; i++)
+            value[i] = "\xE2\x82\xAC"[(i - shift) % 3];
         log_fields(LOG_INFO, "long", {"value", value});
         const char *line = logged();
         AUTO_JSON document = NULL;

@@ -36,8 +36,10 @@ static void assert_prints(const char *text, size_t len, const char *expected) {
 static void assert_refused(const char *text, size_t len, enum error_code code, const char *part) {
     struct json *value = (struct json *)1;
     struct error *error = parse_exact(text, len, &value);
-    if (!error)
+    if (!error) {
         fail_msg("%.*s was taken", (int)len, text);
+        return;
+    }
     assert_null(value);
     assert_int_equal(error->code, code);
     if (!strstr(error->message, part))
@@ -272,15 +274,13 @@ static void nesting_is_bounded(void **state) {
 static void a_document_cut_off_anywhere_is_refused(void **state) {
     (void)state;
     const char *text =
-        "{\"metadata\":{\"name\":\"j\\u00e4\\ud83d\\ude00\xC3\xA4\",\"n\\u0000\\n\":[-1.5e+3,true,false,null,"
+        "{\"metadata\":{\"name\":\"j\\u00e4\\ud83d\\ude00\xC3\xA4\",\"n\\u0020\\n\":[-1.5e+3,true,false,null,"
         "{}]},\"e\":\"\\u0000\"}";
-    AUTO_TEXT fixed = text_format("%s", text);
-    memcpy(strstr(fixed, "n\\u0000"), "n\\u0020", 7); // a key must not have U+0000
-    size_t len = strlen(fixed);
+    size_t len = strlen(text);
     AUTO_JSON whole = NULL;
-    assert_null(parse_exact(fixed, len, &whole));
+    assert_null(parse_exact(text, len, &whole));
     for (size_t cut = 0; cut < len; cut++)
-        assert_refused(fixed, cut, ERROR_INVALID, "line 1");
+        assert_refused(text, cut, ERROR_INVALID, "line 1");
 }
 
 static void a_byte_changed_anywhere_never_breaks_the_parser(void **state) {
@@ -289,7 +289,7 @@ static void a_byte_changed_anywhere_never_breaks_the_parser(void **state) {
     size_t len = strlen(text);
     for (size_t at = 0; at < len; at++) {
         for (unsigned byte = 0; byte < 256; byte++) {
-            char copy[128];
+            char copy[128] = "";
             memcpy(copy, text, len);
             copy[at] = (char)byte;
             AUTO_JSON value = NULL;

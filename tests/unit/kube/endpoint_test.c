@@ -99,7 +99,7 @@ static void addresses_are_checked(void **state) {
         const char *server, *proxy, *message;
     } cases[] = {
         {"https://h:1", "socks5://p:1", "no error"},
-        {"h:1", NULL, "server: \"h:1\" is neither http nor https, expected a URL like https://host:6443"},
+        {"h:1", NULL, "server: \"h:1\" is not a URL, expected a URL like https://host:6443"},
         {"https://h", "p",
          "proxy-url: found a URL of another kind, expected one that begins with http://, https:// or "
          "socks5://"},

@@ -87,7 +87,7 @@ static void write_config(const char *name, const char *cluster, const char *user
                                  "users:\n"
                                  "- {name: u, user: %s}\n"
                                  "contexts:\n"
-                                 "- {name: c, context: {cluster: k, user: u, namespace: n}}\n",
+                                 "- {name: c, context: {cluster: k, user: u, namespace: ns}}\n",
                                  cluster, user);
     write_file(name, text);
 }
@@ -119,7 +119,7 @@ static void every_field_is_read(void **state) {
     assert_string_equal(endpoint->client_cert_pem, world->client.cert);
     assert_string_equal(endpoint->client_key_pem, world->client.key);
     assert_string_equal(endpoint->token, "tok");
-    assert_string_equal(endpoint->namespace_, "n");
+    assert_string_equal(endpoint->namespace_, "ns");
     assert_string_equal(endpoint->description, "config, context c");
     assert_null(endpoint->ca_file);
     assert_null(endpoint->client_cert_file);
@@ -217,7 +217,7 @@ static void what_is_wrong_in_an_entry_is_said_with_its_place(void **state) {
     } cases[] = {
         {"{}", "{}", "config:5: clusters[0].cluster.server: found nothing, " URL, ERROR_INVALID},
         {"{server: 7}", "{}", "config:5: clusters[0].cluster.server: found a number, expected text", ERROR_INVALID},
-        {"{server: 'https://'}", "{}", "config:5: clusters[0].cluster.server: \"https:\" is not a URL, " URL,
+        {"{server: 'https://'}", "{}", "config:5: clusters[0].cluster.server: \"https://\" is not a URL, " URL,
          ERROR_INVALID},
         {"{server: 'ftp://h'}", "{}",
          "config:5: clusters[0].cluster.server: \"ftp://h\" is neither http nor https, " URL, ERROR_INVALID},
@@ -316,10 +316,10 @@ static void what_is_wrong_with_a_file_is_said(void **state) {
         {"contexts:\n- name: c\n", "c",
          "config:2: contexts[0].context.cluster: found nothing, expected the name of a cluster", ERROR_INVALID},
         {"contexts:\n- name: c\n  context: {cluster: k}\nclusters:\n- name: j\n", "c",
-         "config:3: contexts[0].context.cluster: config: found no cluster \"k\", expected one of clusters: \"j\"",
+         "config:3: contexts[0].context.cluster: found no cluster \"k\", expected one of clusters: \"j\"",
          ERROR_NOT_FOUND},
         {"contexts:\n- name: c\n  context: {cluster: k, user: u}\nclusters:\n- name: k\n", "c",
-         "config:3: contexts[0].context.user: config: found no user \"u\", expected one of users: (there are none)",
+         "config:3: contexts[0].context.user: found no user \"u\", expected one of users: (there are none)",
          ERROR_NOT_FOUND},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

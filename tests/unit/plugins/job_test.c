@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/host/adapters.h"
 #include "tests/unit/plugins/job_harness.h"
 #include "tests/unit/plugins/job_rules.h"
 
@@ -405,8 +406,23 @@ static void a_setting_or_an_older_host_is_refused_with_a_sentence(void **state) 
     assert_non_null(strstr(problem, "ABI"));
 }
 
+static void the_kind_is_one_that_the_host_takes(void **state) {
+    (void)state;
+    struct kind *taken = NULL;
+    struct error *error = kind_check(job_kind, NULL, "wharf.dev/host", &taken);
+    if (error)
+        fail_msg("%s", error->message);
+    assert_string_equal(taken->plural_group, "jobs.batch");
+    assert_string_equal(taken->managed_by, "wharf.dev/host");
+    kind_free(taken);
+    error = kind_check(job_kind, "kubernetes.io/job-controller", "wharf.dev/host", &taken);
+    assert_non_null(error);
+    error_free(error);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_kind_is_one_that_the_host_takes),
         cmocka_unit_test(the_histories_of_real_jobs_are_told_as_they_were),
         cmocka_unit_test(a_mirror_has_nothing_that_belongs_to_the_management_cluster),
         cmocka_unit_test(a_mirror_takes_what_its_server_takes_when_it_takes_it),
