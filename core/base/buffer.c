@@ -78,7 +78,7 @@ bool buffer_char(struct buffer *buffer, char c) {
 bool buffer_vprintf(struct buffer *buffer, const char *format, va_list args) {
     va_list measured;
     va_copy(measured, args);
-    int len = vsnprintf(NULL, 0, format, measured);
+    int len = vsnprintf(NULL, 0, format, measured); // NOLINT(clang-analyzer-valist.Uninitialized): va_copy did
     va_end(measured);
     char *room = len < 0 ? NULL : reserve(buffer, (size_t)len);
     if (!room) {
@@ -107,29 +107,10 @@ static bool append_escaped(struct buffer *buffer, unsigned char c) {
     return buffer_append(buffer, (char[]){'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]}, 6);
 }
 
-// How many bytes from `text` on stand for themselves inside a literal.
-static size_t clean_run(const char *text, size_t len) {
-    size_t i = 0;
-    while (i < len) {
-        unsigned char c = (unsigned char)text[i];
-        if (c < 0x20 || c == '"' || c == '\\')
-            break;
-        if (c < 0x80) {
-            i++;
-            continue;
-        }
-        size_t sequence = text_utf8_sequence(text + i, len - i);
-        if (sequence == 0)
-            break;
-        i += sequence;
-    }
-    return i;
-}
-
 bool buffer_json_string(struct buffer *buffer, const char *text, size_t len) {
     buffer_char(buffer, '"');
     for (size_t i = 0; i < len && !buffer->failed;) {
-        size_t run = clean_run(text + i, len - i);
+        size_t run = text_json_clean(text + i, len - i);
         buffer_append(buffer, text + i, run);
         i += run;
         if (i == len)

@@ -72,37 +72,6 @@ bool text_percent_encode(struct buffer *out, const char *text) {
     return !out->failed;
 }
 
-// RFC 3629 section 4: the second byte's range depends on the first (overlong forms, surrogates, above U+10FFFF).
-size_t text_utf8_sequence(const char *text, size_t len) {
-    const unsigned char *s = (const unsigned char *)text;
-    if (len == 0)
-        return 0;
-    if (s[0] < 0x80)
-        return 1;
-    if (s[0] < 0xC2 || s[0] > 0xF4)
-        return 0;
-    size_t need = s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : 4;
-    unsigned char low = s[0] == 0xE0 ? 0xA0 : s[0] == 0xF0 ? 0x90 : 0x80;
-    unsigned char high = s[0] == 0xED ? 0x9F : s[0] == 0xF4 ? 0x8F : 0xBF;
-    if (len < need || s[1] < low || s[1] > high)
-        return 0;
-    for (size_t i = 2; i < need; i++)
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
-    return need;
-}
-
-size_t text_utf8_valid(const char *text, size_t len) {
-    size_t at = 0;
-    while (at < len) {
-        size_t sequence = text_utf8_sequence(text + at, len - at);
-        if (sequence == 0)
-            break;
-        at += sequence;
-    }
-    return at;
-}
-
 static bool is_dns_char(char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }

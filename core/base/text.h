@@ -40,6 +40,9 @@ size_t text_utf8_valid(const char *text, size_t len);
 // Bytes of the one character (1 to 4) at the start of `text`, by the same rules; 0 if there is none.
 size_t text_utf8_sequence(const char *text, size_t len);
 
+// How many bytes from the start stand for themselves inside a JSON string: UTF-8 without controls, '"' and '\\'.
+size_t text_json_clean(const char *text, size_t len);
+
 // Kubernetes names: RFC 1123 label (63), RFC 1123 subdomain (253), and a "domain-prefixed path" like
 // example.com/controller (apimachinery validation.IsDomainPrefixedPath).
 bool text_is_dns_label(const char *text);

@@ -6,15 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-void act_begin_call(const struct engine *engine, const struct entry *entry, struct adapter_call *call) {
+void act_begin_call(const struct engine *engine, const struct entry *entry, wharf_mirror_state state,
+                    struct adapter_call *call) {
     bool known = entry->cluster && entry->cluster != ENTRY_UNKNOWN_CLUSTER;
+    const struct kind *kind = engine->kinds[entry->kind];
     adapter_call_begin(call, &(struct call_context){
-                                 .kind = &engine->kinds[entry->kind]->abi,
+                                 .kind = &kind->abi,
+                                 .given = kind->given,
+                                 .adapter = kind->adapter ? kind->adapter->name : NULL,
                                  .now = engine->now,
                                  .cluster = known ? engine->names[entry->cluster] : NULL,
                                  .attempt = entry->attempt,
                                  .version = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->version,
                                  .object = entry->key,
+                                 .mirror_state = state,
                              });
 }
 
@@ -27,6 +32,15 @@ struct mirror *act_current_mirror(const struct engine *engine, const struct entr
     const struct worker_facts *worker = &engine->workers[entry->kind][entry->cluster];
     bool lost = !worker->connected && engine->now.mono_ns - worker->lost_since_ns >= engine->lost_timeout_ns;
     return lost ? NULL : m;
+}
+
+static wharf_mirror_state mirror_state(const struct engine *engine, const struct entry *entry,
+                                       const struct mirror *mirror) {
+    if (mirror)
+        return WHARF_MIRROR_PRESENT;
+    bool lost = entry->cluster == ENTRY_UNKNOWN_CLUSTER ||
+                (entry->cluster && !engine->workers[entry->kind][entry->cluster].connected);
+    return lost ? WHARF_MIRROR_LOST : WHARF_MIRROR_NONE;
 }
 
 static struct mirror_job job_for(struct engine *engine, struct entry *entry, struct mirror *mirror,
@@ -51,6 +65,15 @@ static int64_t not_ok(struct engine *engine, struct entry *entry, wharf_result r
         return engine->now.mono_ns + 30 * CLOCK_SECOND;
     }
     return engine->now.mono_ns + (answer->retry_after_ms ? answer->retry_after_ms * CLOCK_MS : CLOCK_SECOND);
+}
+
+// An adapter that did what it was asked for may still have something to say about it.
+static void note_remark(struct engine *engine, struct entry *entry, const struct adapter_call *call,
+                        const char *action) {
+    const wharf_answer *answer = &call->answer;
+    if (answer->message)
+        command_note(engine, entry, true, "Incomplete", action, "%s%s%s", answer->reason ? answer->reason : "",
+                     answer->reason ? ": " : "", answer->message);
 }
 
 static bool send_patch(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,
@@ -104,7 +127,7 @@ static void note_latency(struct engine *engine, const struct mirror *mirror) {
 static bool do_status(struct engine *engine, struct entry *entry) {
     struct mirror *mirror = act_current_mirror(engine, entry);
     struct adapter_call call;
-    act_begin_call(engine, entry, &call);
+    act_begin_call(engine, entry, mirror_state(engine, entry, mirror), &call);
     struct mirror_job job = job_for(engine, entry, mirror, &call);
     AUTO_JSON patch = NULL;
     wharf_result result = job.workload && (!mirror || job.mirror) ? mirror_status(&job, &patch) : WHARF_RETRY;
@@ -138,12 +161,14 @@ static bool do_status(struct engine *engine, struct entry *entry) {
 
 static bool do_update(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     struct adapter_call call;
-    act_begin_call(engine, entry, &call);
+    act_begin_call(engine, entry, WHARF_MIRROR_PRESENT, &call);
     struct mirror_job job = job_for(engine, entry, mirror, &call);
     AUTO_JSON patch = NULL;
     wharf_result result = job.workload && job.mirror ? mirror_patch(&job, &patch) : WHARF_RETRY;
     if (result != WHARF_OK)
         mirror->not_before_ns = not_ok(engine, entry, result, &call, "CarryChange");
+    else
+        note_remark(engine, entry, &call, "CarryChange");
     adapter_call_end(&call);
     if (result == WHARF_REFUSED)
         mirror->update_due = false; // until the workload or the mirror changes
@@ -167,7 +192,24 @@ static bool do_update(struct engine *engine, struct entry *entry, struct mirror 
     return true;
 }
 
+// A workload that its adapter refuses as such is told so before anything is written. False: it is refused.
+static bool passes_trial(struct engine *engine, struct entry *entry) {
+    if (entry->attempt != 0 || (engine->kinds[entry->kind]->abi.flags & WHARF_KIND_MAY_REFUSE) == 0)
+        return true;
+    struct adapter_call call;
+    act_begin_call(engine, entry, WHARF_MIRROR_NONE, &call);
+    struct mirror_job job = job_for(engine, entry, NULL, &call);
+    AUTO_JSON thrown_away = NULL;
+    wharf_result result = job.workload ? mirror_make(&job, &thrown_away) : WHARF_RETRY;
+    if (result != WHARF_OK)
+        entry->not_before_ns = not_ok(engine, entry, result, &call, "Place");
+    adapter_call_end(&call);
+    return result == WHARF_OK;
+}
+
 static bool do_place(struct engine *engine, struct entry *entry, const struct action *action) {
+    if (!passes_trial(engine, entry))
+        return true;
     const struct json *workload = doc_tree(&engine->store, &entry->workload);
     char body[512];
     int len = !workload
@@ -211,12 +253,14 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
         return false;
     }
     struct adapter_call call;
-    act_begin_call(engine, entry, &call);
+    act_begin_call(engine, entry, WHARF_MIRROR_NONE, &call);
     struct mirror_job job = job_for(engine, entry, NULL, &call);
     AUTO_JSON body = NULL;
     wharf_result result = job.workload ? mirror_make(&job, &body) : WHARF_RETRY;
     if (result != WHARF_OK)
         mirror->not_before_ns = not_ok(engine, entry, result, &call, "CreateMirror");
+    else
+        note_remark(engine, entry, &call, "CreateMirror");
     adapter_call_end(&call);
     if (result != WHARF_OK)
         return true;

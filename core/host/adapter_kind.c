@@ -12,7 +12,7 @@
 #define MANAGED_BY_MAX 63  // batch/v1 JobSpec.managedBy
 #define LABEL_VALUE_MAX 63 // apimachinery validation.LabelValueMaxLength
 #define KIND_SIZE_1_0 (offsetof(wharf_kind, status) + sizeof(((wharf_kind *)NULL)->status))
-#define KNOWN_FLAGS (WHARF_KIND_NO_STATUS_SUBRESOURCE | WHARF_KIND_NEVER_FINISHES)
+#define KNOWN_FLAGS (WHARF_KIND_NO_STATUS_SUBRESOURCE | WHARF_KIND_NEVER_FINISHES | WHARF_KIND_MAY_REFUSE)
 
 static struct error *missing(const char *field) {
     return error_new(ERROR_INVALID, "%s: found nothing, expected a value: it is required", field);
@@ -138,11 +138,7 @@ static size_t starred_length(const char *pattern) {
     return length;
 }
 
-static struct error *check_pods(const wharf_pods *pods) {
-    if (pods == NULL)
-        return NULL;
-    if (pods->templates == NULL)
-        return missing("pods.templates");
+static struct error *check_templates(const wharf_pods *pods) {
     struct error *error = check_pointer("pods.templates", pods->templates, true, NULL);
     for (size_t i = 0; error == NULL && i < sizeof(pods->multiplier) / sizeof(pods->multiplier[0]); i++) {
         const char *multiplier = pods->multiplier[i];
@@ -158,6 +154,20 @@ static struct error *check_pods(const wharf_pods *pods) {
                               multiplier, pods->templates);
     }
     return error;
+}
+
+static struct error *check_pods(const wharf_pods *pods) {
+    for (size_t i = 0; pods != NULL && pods[i].templates != NULL; i++) {
+        if (i >= LIST_MAX)
+            return error_new(ERROR_INVALID,
+                             "pods: found more than %d entries, expected a list that ends with one "
+                             "whose templates is NULL",
+                             LIST_MAX);
+        struct error *error = check_templates(&pods[i]);
+        if (error != NULL)
+            return error;
+    }
+    return NULL;
 }
 
 static struct error *check_suspend(const wharf_kind *kind) {

@@ -87,7 +87,8 @@ void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirr
 void act_on_entry(struct engine *engine, struct entry *entry);
 struct mirror *act_current_mirror(const struct engine *engine, const struct entry *entry); // for the status; or NULL
 // Begins a call into the adapter of the entry's kind.
-void act_begin_call(const struct engine *engine, const struct entry *entry, struct adapter_call *call);
+void act_begin_call(const struct engine *engine, const struct entry *entry, wharf_mirror_state state,
+                    struct adapter_call *call);
 
 // notes and commands (command.c)
 struct command_spec {

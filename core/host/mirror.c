@@ -149,14 +149,56 @@ static bool carry_keys(struct carrying *carrying, const char *map) {
     return true;
 }
 
+// The item of `to` that is the counterpart of item `index` of `from`: by its name, or in the same place if items have
+// none and there are as many. False if there is none.
+static bool counterpart(const struct json *from, const struct json *to, size_t index, size_t *place) {
+    const char *name = json_string(json_get(json_at(from, index), "name"));
+    *place = index;
+    if (!name)
+        return json_size(from) == json_size(to);
+    *place = 0;
+    for (const struct json *item = json_first(to); item; item = json_next(item), ++*place) {
+        if (text_equal(json_string(json_get(item, "name")), name))
+            return true;
+    }
+    return false;
+}
+
+// Where in `to` the value belongs that `pointer` points to in `from`: the same pointer, but for the places in arrays.
+// An empty buffer if it belongs nowhere. False when out of memory.
+static bool translate(const struct json *from, const struct json *to, const char *pointer, struct buffer *out) {
+    while (*pointer) {
+        size_t len = 1 + strcspn(pointer + 1, "/"), place = 0;
+        AUTO_TEXT segment = strndup(pointer, len);
+        int64_t index = 0;
+        if (!segment)
+            return false;
+        if (!json_is(from, JSON_ARRAY)) {
+            buffer_text(out, segment);
+            to = pointer_find(to, segment);
+        } else if (text_to_int64(segment + 1, &index) && counterpart(from, to, (size_t)index, &place)) {
+            buffer_printf(out, "/%zu", place);
+            to = json_at(to, place);
+        } else {
+            buffer_reset(out);
+            return true;
+        }
+        from = pointer_find(from, segment);
+        pointer += len;
+    }
+    return !out->failed;
+}
+
 static bool carry_value(void *ctx, const char *pointer, struct json *value) {
     struct carrying *carrying = ctx;
-    if (!record(carrying, pointer))
+    __attribute__((cleanup(buffer_cleanup))) struct buffer there;
+    buffer_init(&there, 4096);
+    if (!record(carrying, pointer) || !translate(carrying->from, carrying->to, pointer, &there))
         return false;
-    if (json_equal(pointer_find(carrying->to, pointer), value))
+    if (there.len == 0 || json_equal(pointer_find(carrying->to, there.data), value))
         return true;
-    // An item of an array that the mirror does not have: the adapter's update may know better.
-    pointer_set(carrying->to, pointer, json_copy(value));
+    // Where the mirror has something that cannot hold it, the adapter's update may know better.
+    pointer_set(carrying->to, there.data, json_copy(value));
     return true;
 }
 
@@ -194,8 +236,12 @@ static bool take_away(const struct mirror_job *job, struct json *to, struct buff
         text += len + strspn(text + len, " ");
         if (pointer_find(job->workload, pointer))
             continue;
+        __attribute__((cleanup(buffer_cleanup))) struct buffer there;
+        buffer_init(&there, 4096);
+        if (!translate(job->workload, to, pointer, &there))
+            return false;
         if (may_take_away(job, pointer))
-            pointer_remove(to, pointer);
+            pointer_remove(to, there.len ? there.data : pointer);
         else if (!buffer_printf(kept, "%s%s", kept->len ? " " : "", pointer))
             return false;
     }

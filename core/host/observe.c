@@ -29,7 +29,7 @@ static uint32_t annotated_cluster(const struct engine *engine, const struct json
 
 static void read_phase(struct engine *engine, struct entry *entry, const struct json *object, bool had) {
     struct adapter_call call;
-    act_begin_call(engine, entry, &call);
+    act_begin_call(engine, entry, WHARF_MIRROR_NONE, &call);
     wharf_phase phase;
     wharf_result result = adapter_phase(&call, object, &phase);
     if (result != WHARF_OK) {
@@ -145,7 +145,8 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     }
     m->of_workload = entry->workload.text && strcmp(m->workload_uid, entry->uid) == 0;
     uint64_t hash = mirror_carry_hash(object);
-    if (hash != m->carry_hash) {
+    // What had to wait for a suspended mirror to come to rest may be possible now.
+    if (hash != m->carry_hash || kind_suspended(engine->kinds[entry->kind], object)) {
         m->carry_hash = hash;
         m->update_due = true;
     }

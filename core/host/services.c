@@ -114,6 +114,7 @@ void adapter_call_begin(struct adapter_call *call, const struct call_context *co
         .version = context->version,
         .answer = &call->answer,
         .host_data = call,
+        .mirror_state = context->mirror_state,
     };
 }
 

@@ -33,6 +33,7 @@ struct call_context {
     uint32_t attempt;
     const char *version;
     const char *object; // "namespace/name"
+    wharf_mirror_state mirror_state;
 };
 
 const wharf_host *services_table(void);

@@ -5,19 +5,6 @@
 
 #include <string.h>
 
-#define ONES UINT64_C(0x0101010101010101)
-#define HIGH UINT64_C(0x8080808080808080)
-
-// True if one of the eight bytes is not plain: below 0x20, above 0x7f, a quote or a backslash.
-static bool has_special(const char *text) {
-    uint64_t word;
-    memcpy(&word, text, sizeof word);
-    uint64_t quote = word ^ (ONES * '"');
-    uint64_t backslash = word ^ (ONES * '\\');
-    uint64_t control = word - ONES * 0x20;
-    return ((word | control | ((quote - ONES) & ~quote) | ((backslash - ONES) & ~backslash)) & HIGH) != 0;
-}
-
 static int hex_value(char c) {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -61,17 +48,9 @@ static const char *scan_escape(const char *text, size_t len, size_t *at, struct 
     return NULL;
 }
 
-static const char *scan_special(const char *text, size_t len, size_t *at, struct literal *out) {
-    unsigned char c = (unsigned char)text[*at];
-    if (c == '\\')
-        return scan_escape(text, len, at, out);
-    if (c < 0x20)
-        return "control character in a string (it must be escaped)";
-    size_t sequence = text_utf8_sequence(text + *at, len - *at);
-    if (sequence == 0)
-        return "invalid UTF-8 in a string";
-    *at += sequence;
-    return NULL;
+// What is wrong with a byte that is neither clean nor a quote nor a backslash.
+static const char *bad_byte(char c) {
+    return (unsigned char)c < 0x20 ? "control character in a string (it must be escaped)" : "invalid UTF-8 in a string";
 }
 
 const char *literal_scan(const char *text, size_t len, size_t *at, struct literal *out) {
@@ -79,18 +58,15 @@ const char *literal_scan(const char *text, size_t len, size_t *at, struct litera
     *out = (struct literal){.text = text + i};
     const char *problem = NULL;
     while (!problem) {
-        while (len - i >= 8 && !has_special(text + i))
-            i += 8;
+        i += text_json_clean(text + i, len - i);
         if (i == len) {
             problem = "the text ends inside a string";
         } else if (text[i] == '"') {
             out->len = i - *at - 1;
             *at = i + 1;
             return NULL;
-        } else if ((unsigned char)text[i] >= 0x20 && (unsigned char)text[i] < 0x80 && text[i] != '\\') {
-            i++;
         } else {
-            problem = scan_special(text, len, &i, out);
+            problem = text[i] == '\\' ? scan_escape(text, len, &i, out) : bad_byte(text[i]);
         }
     }
     *at = i;

@@ -139,8 +139,10 @@ bool pointer_set(struct json *root, const char *pointer, struct json *value) {
     struct segment last = {"", 0};
     struct json *parent = value ? find_parent(root, pointer, &last, true) : NULL;
     if (json_is(parent, JSON_OBJECT)) {
-        AUTO_TEXT key = unescape(&last);
-        return json_set(parent, key, value);
+        char *key = unescape(&last);
+        bool set = json_set(parent, key, value);
+        free(key);
+        return set;
     }
     if (json_is(parent, JSON_ARRAY)) {
         if (is_dash(&last))

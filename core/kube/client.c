@@ -191,7 +191,10 @@ static void entry_key(uint64_t id, char key[24]) {
 struct error *client_submit(struct client *client, const struct request *request, response_handler handler, void *ctx,
                             uint64_t *id) {
     struct entry *entry = calloc(1, sizeof(*entry));
-    struct error *error = entry != NULL ? entry_fill(entry, request) : error_no_memory();
+    if (entry == NULL) {
+        return error_no_memory();
+    }
+    struct error *error = entry_fill(entry, request);
     if (error != NULL) {
         entry_free(entry);
         return error;

@@ -114,6 +114,7 @@ void recorder_free(struct recorder *recorder) {
     if (recorder == NULL) {
         return;
     }
+    heap_free(&recorder->timers); // before what its timers sit in
     struct series *series = recorder->oldest;
     while (series != NULL) {
         struct series *next = series->newer;
@@ -129,7 +130,6 @@ void recorder_free(struct recorder *recorder) {
     }
     map_free(&recorder->buckets);
     map_free(&recorder->series);
-    heap_free(&recorder->timers);
     free(recorder->controller);
     free(recorder->instance);
     free(recorder);

@@ -34,9 +34,11 @@ static struct error *parse(const char *address, union address *out, socklen_t *l
         return bad_address(address);
     size_t host_len = (size_t)(colon - address);
     bool brackets = host_len > 2 && address[0] == '[' && address[host_len - 1] == ']';
-    if (host_len - 2 * brackets >= sizeof host)
+    if (brackets)
+        host_len -= 2;
+    if (host_len >= sizeof host)
         return bad_address(address);
-    text_copy(host, host_len - 2 * brackets + 1, address + brackets);
+    text_copy(host, host_len + 1, brackets ? address + 1 : address);
     *out = (union address){.v6 = {.sin6_port = htons((uint16_t)port)}};
     if (brackets && inet_pton(AF_INET6, host, &out->v6.sin6_addr) == 1) {
         out->v6.sin6_family = AF_INET6;

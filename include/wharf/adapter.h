@@ -98,13 +98,22 @@ typedef enum wharf_log_level {
     WHARF_LOG_DEBUG = 3
 } wharf_log_level;
 
-// Why a call is not WHARF_OK. The host zeroes it before each call; the adapter may leave it so.
+// Why a call is not WHARF_OK; or, with WHARF_OK of mirror or update and a message, what people should know of a part
+// that was left out, told as an Event. The host zeroes it before each call; the adapter may leave it so.
 typedef struct wharf_answer {
     size_t size;             // set by the host
     const char *reason;      // CamelCase word, as in Event.reason; NULL: the host's own
     const char *message;     // one sentence for people, UTF-8, at most 1,024 bytes are used (Event.note); NULL: none
     uint32_t retry_after_ms; // with WHARF_RETRY
 } wharf_answer;
+
+// What is known of the mirror during a call. Unknown values are to be taken as WHARF_MIRROR_NONE.
+typedef enum wharf_mirror_state {
+    WHARF_MIRROR_NONE = 0,    // there is none: not placed yet, suspended before it was, or known to be gone
+    WHARF_MIRROR_PRESENT = 1, // it is given to the call, as it was last seen
+    WHARF_MIRROR_LOST = 2     // given up: its cluster has been out of reach for longer than workerLostTimeout, where it
+                              // may still run
+} wharf_mirror_state;
 
 // What every call is given. Valid during the call.
 typedef struct wharf_call {
@@ -117,6 +126,7 @@ typedef struct wharf_call {
     const char *version;  // the served API version that the objects are in, e.g. "v1"
     wharf_answer *answer; // to be filled for WHARF_RETRY and WHARF_REFUSED
     void *host_data;      // the host's own; leave it
+    wharf_mirror_state mirror_state; // for `status`; WHARF_MIRROR_PRESENT in `update`, WHARF_MIRROR_NONE in the others
 } wharf_call;
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -188,7 +198,7 @@ typedef struct wharf_host {
     int (*set_integer)(wharf_value *root, const char *pointer, int64_t value);
     int (*set_boolean)(wharf_value *root, const char *pointer, int value);
 
-    // Times. Reads RFC 3339 (metav1.Time, metav1.MicroTime) into nanoseconds since 1970; 0 if `text` is none.
+    // Times. Reads RFC 3339 (metav1.Time, metav1.MicroTime) into nanoseconds since 1970; 0 if `text` is none or NULL.
     int (*parse_time)(const char *text, int64_t *ns);
     // Writes metav1.Time; lives until the call returns.
     const char *(*format_time)(const wharf_call *call, int64_t ns);
@@ -206,7 +216,7 @@ typedef struct wharf_host {
 // A kind
 // ---------------------------------------------------------------------------------------------------------------------
 
-// What `phase` tells. Unknown values (a newer adapter on an older host) are taken as WHARF_RUNNING.
+// What `phase` tells. Unknown values (a newer adapter on an older host) are taken as WHARF_ACTIVE.
 typedef enum wharf_phase_kind {
     WHARF_PENDING = 0,   // accepted, nothing of it runs yet
     WHARF_SUSPENDED = 1, // nothing of it runs because it was asked to be suspended
@@ -233,10 +243,12 @@ typedef enum wharf_carry_when {
     WHARF_CARRY_WHILE_SUSPENDED = 1
 } wharf_carry_when;
 
-// A field that may change after creation.
+// A field that may change after creation. It is set as the workload has it, and removed again when the workload no
+// longer has it and it was carried before.
 typedef struct wharf_carried {
     const char *pointer; // a pattern: a segment "*" stands for every item or member, "/spec/replicatedJobs/*/replicas".
-                         // Items of an array are matched by their index, and only if both sides have as many.
+                         // Items of an array are matched by their member "name"; items without one by their index, and
+                         // only if both sides have as many. NULL ends the list
     wharf_carry_when when;
 } wharf_carried;
 
@@ -252,6 +264,9 @@ typedef struct wharf_pods {
 #define WHARF_KIND_NO_STATUS_SUBRESOURCE                                                                               \
     UINT32_C(1) // the CRD has no status subresource: the status is patched with the object
 #define WHARF_KIND_NEVER_FINISHES UINT32_C(2) // a service; SUCCEEDED and FAILED from `phase` are then taken as ACTIVE
+#define WHARF_KIND_MAY_REFUSE                                                                                          \
+    UINT32_C(4) // `mirror` refuses some workloads as such: it is also called before a workload is first placed
+                // (attempt 0, cluster NULL, the result is thrown away), and with WHARF_REFUSED nothing is written
 
 // One workload kind. Lists end with NULL (strings) or with an element whose pointer is NULL (structs); a list that
 // is NULL is empty. Strings are UTF-8.
@@ -283,9 +298,10 @@ typedef struct wharf_kind {
     // -- The mirror --
     const wharf_carried *carried; // spec fields that may change after creation and are carried to an existing mirror
     const char *const *removed; // patterns of fields that a mirror must not have: self-deletion (TTLs), inner managedBy
-                                // fields, what the worker's API server fills in. managedBy itself is always removed,
-                                // as is all of metadata but name, namespace, labels and annotations.
-    const wharf_pods *pods;     // for placement by resources; may be NULL
+                                // fields, what the worker's API server fills in. Labels and annotations named here
+                                // are not carried later either. managedBy itself is always removed, as is all of
+                                // metadata but name, namespace, labels and annotations.
+    const wharf_pods *pods;     // a list; for placement by resources
 
     // -- The status --
     const char *const *status_removed; // patterns below /status that only make sense in the worker cluster and are not
@@ -304,14 +320,16 @@ typedef struct wharf_kind {
     // Finishes the copy that will be created. Called when a mirror is about to be created, after the host has done
     // what the data above says. `mirror` is the whole object to be sent, and may be changed: spec, labels, annotations;
     // name, namespace and the marks that begin with wharf.dev/ belong to the host and are set again after the call.
-    // Annotations of the adapter's own are kept with the mirror and can be read back in `status`: that is where to
-    // record something about the workload as it was when the mirror was made. NULL: nothing to add.
+    // Annotations of the adapter's own, with a prefix that ends in .wharf.dev or that the workload does not use, are
+    // kept with the mirror and can be read back in `status`: that is where to record something about the workload as it
+    // was when the mirror was made. NULL: nothing to add.
     wharf_result (*mirror)(const wharf_call *call, const wharf_value *workload, wharf_value *mirror);
 
     // Finishes a change to an existing mirror. `mirror` is the mirror as it was last seen, `desired` a copy of it in
     // which the carried fields, labels and annotations already are as in the workload; `desired` may be changed. The
     // host sends the smallest merge patch from one to the other, or nothing if they are equal. WHARF_REFUSED: a change
-    // of the workload cannot be carried; nothing is sent. NULL: nothing to add.
+    // of the workload cannot be carried; nothing is sent. Called when spec, labels or annotations of either side
+    // changed, and whenever a suspended mirror changed, so that what had to wait can follow. NULL: nothing to add.
     wharf_result (*update)(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *desired);
 
@@ -321,7 +339,8 @@ typedef struct wharf_kind {
     // observed_generation rewritten; without, a copy of the workload's own status. Both are objects, empty if there was
     // no status. The result must be a status that the kind's API accepts after the one that the workload has now; when
     // that is not possible yet, the nearest one that is (fields unchanged), so that no write is ever refused. For the
-    // status that results, calling again must change nothing. NULL: nothing to add.
+    // status that results, calling again must change nothing: write it as the server stores it (a Go field with
+    // omitempty that is zero is absent). NULL: nothing to add.
     wharf_result (*status)(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *status);
 } wharf_kind;

@@ -13,7 +13,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define CARRIED(...) ((const wharf_carried[]){__VA_ARGS__, {NULL, WHARF_CARRY_ALWAYS}})
-#define PODS(...) (&(const wharf_pods){__VA_ARGS__})
+#define PODS(...) ((const wharf_pods[]){{__VA_ARGS__}, {.templates = NULL}})
 #define LONG_63 "example.com/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 static wharf_result phase(const wharf_call *call, const wharf_value *object, wharf_phase *out) {
@@ -82,7 +82,7 @@ static void names_that_are_wrong_are_named(void **state) {
         {"versions", "required", good()},
         {"versions", "required", good()},
         {"versions", "V1", good()},
-        {"flags", "0x4", good()},
+        {"flags", "0x80", good()},
         {"plural and group", "63", good()},
     };
     size_t i = 0;
@@ -97,7 +97,7 @@ static void names_that_are_wrong_are_named(void **state) {
     cases[i++].kind.versions = NULL;
     cases[i++].kind.versions = (const char *const[]){NULL};
     cases[i++].kind.versions = LIST("v1", "V1");
-    cases[i++].kind.flags = WHARF_KIND_NEVER_FINISHES | 4;
+    cases[i++].kind.flags = WHARF_KIND_NEVER_FINISHES | 0x80;
     cases[i++].kind.group = "a-very-long-name-of-an-api-group-that-somebody-thought-of.example.com";
     assert_int_equal(i, COUNT(cases));
     assert_all_refused(cases, COUNT(cases));
@@ -114,7 +114,7 @@ static void pointers_that_are_wrong_are_named(void **state) {
         {"suspend_value", "no suspend", good()},
         {"removed", "spec/ttl", good()},
         {"removed", "whole object", good()},
-        {"pods.templates", "required", good()},
+        {"pods.templates", "spec/template", good()},
         {"pods.multiplier", "up to the last", good()},
         {"pods.multiplier", "up to the last", good()},
         {"status_removed", "begins with \"/status/\"", good()},
@@ -131,7 +131,7 @@ static void pointers_that_are_wrong_are_named(void **state) {
     cases[i++].kind.suspend_value = "Paused";
     cases[i++].kind.removed = LIST("/spec/*/a", "spec/ttl");
     cases[i++].kind.removed = LIST("");
-    cases[i++].kind.pods = PODS(.templates = NULL);
+    cases[i++].kind.pods = PODS(.templates = "spec/template");
     cases[i++].kind.pods = PODS(.templates = "/spec/jobs/*/template", .multiplier = {"/spec/tasks/*/replicas"});
     cases[i++].kind.pods = PODS(.templates = "/spec/*", .multiplier = {"/spec/*/a/*"});
     cases[i++].kind.status_removed = LIST("/spec/a");
@@ -241,9 +241,11 @@ static void lists_that_never_end_are_refused(void **state) {
     (void)state;
     static const char *endless[1200];
     static wharf_carried carried[1200];
+    static wharf_pods pods[1200];
     for (size_t i = 0; i < COUNT(endless); i++) {
         endless[i] = "v1";
         carried[i] = (wharf_carried){"/spec/a", WHARF_CARRY_ALWAYS};
+        pods[i] = (wharf_pods){.templates = "/spec/a"};
     }
     wharf_kind kind = good();
     kind.versions = endless;
@@ -251,6 +253,9 @@ static void lists_that_never_end_are_refused(void **state) {
     kind = good();
     kind.carried = carried;
     assert_refused(&kind, NULL, "carried", "pointer is NULL");
+    kind = good();
+    kind.pods = pods;
+    assert_refused(&kind, NULL, "pods", "templates is NULL");
 }
 
 int main(void) {

@@ -289,8 +289,8 @@ static void a_byte_changed_anywhere_never_breaks_the_parser(void **state) {
     size_t len = strlen(text);
     for (size_t at = 0; at < len; at++) {
         for (unsigned byte = 0; byte < 256; byte++) {
-            char copy[128] = "";
-            memcpy(copy, text, len);
+            char copy[128];
+            snprintf(copy, sizeof copy, "%s", text);
             copy[at] = (char)byte;
             AUTO_JSON value = NULL;
             struct error *error = parse_exact(copy, len, &value);

@@ -22,8 +22,10 @@ static void a_document_survives_printing(void **state) {
         AUTO_JSON second = NULL;
         size_t len;
         AUTO_TEXT text = json_text(first, &len);
-        if (!first || !text || json_parse(text, len, &second))
+        if (!first || !text || json_parse(text, len, &second)) {
             fail_msg("seed %lu", (unsigned long)seed);
+            return;
+        }
         AUTO_TEXT again = json_text(second, NULL);
         if (!json_equal(first, second) || !text_equal(text, again))
             fail_msg("seed %lu: %s became %s", (unsigned long)seed, text, again);

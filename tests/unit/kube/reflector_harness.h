@@ -3,6 +3,7 @@
 #ifndef WHARF_TESTS_REFLECTOR_HARNESS_H
 #define WHARF_TESTS_REFLECTOR_HARNESS_H
 
+#include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/kube/reflector.h"
 #include "tests/unit/kube/fake_transport.h"
@@ -34,8 +35,7 @@ struct harness {
     struct fake_transport fake;
     struct reflector *reflector;
     struct buffer told;
-    char problem[256];     // of the last state
-    const char *last_text; // of the last object
+    char problem[256]; // of the last state
     char kind[128];
     int64_t now_ns, next_ns;
 };

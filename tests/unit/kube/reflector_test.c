@@ -2,6 +2,8 @@
 // Discovery, lists, and watches that go well or end; streaming lists are in reflector_watch_list_test.c.
 #include "tests/unit/kube/reflector_harness.h"
 
+#include <unistd.h>
+
 static void it_discovers_lists_and_watches(void **state) {
     (void)state;
     struct harness h;
@@ -234,9 +236,13 @@ static void a_token_that_comes_twice_ends_the_list(void **state) {
     end(&h);
 }
 
-static void objects_that_cannot_be_read_are_left_out(void **state) {
+static void objects_that_cannot_be_read_are_left_out_and_logged_once(void **state) {
     (void)state;
+    int ends[2];
     struct harness h;
+    assert_int_equal(pipe(ends), 0);
+    log_to(ends[1]);
+    log_setup(LOG_TEXT, LOG_WARN);
     begin(&h);
     answer(&h, 200, DISCOVERY);
     answer(&h, 200, LIST("5", "", "{},7,null,{\"metadata\":{\"name\":\"x\"}}," ITEM("a", "u1", "1")));
@@ -245,6 +251,16 @@ static void objects_that_cannot_be_read_are_left_out(void **state) {
     assert_true(data(&h, EVENT("ADDED", ITEM("b", "u2", "6"))));
     expect(&h, "listing;seen a@1;listed v1;CONNECTED;seen b@6;");
     end(&h);
+    log_setup(LOG_TEXT, LOG_ERROR);
+    log_to(2);
+    close(ends[1]);
+    char text[4096];
+    ssize_t len = read(ends[0], text, sizeof(text) - 1);
+    close(ends[0]);
+    assert_true(len > 0);
+    text[len] = '\0';
+    assert_non_null(strstr(text, "cannot be read"));
+    assert_ptr_equal(strchr(text, '\n'), text + len - 1); // one line
 }
 
 static void a_bookmark_moves_the_version_and_tells_nothing(void **state) {
@@ -424,7 +440,7 @@ int main(void) {
         cmocka_unit_test(a_list_that_fails_is_lost_and_begun_again_with_backoff),
         cmocka_unit_test(a_page_that_fails_for_now_is_asked_for_again),
         cmocka_unit_test(a_token_that_comes_twice_ends_the_list),
-        cmocka_unit_test(objects_that_cannot_be_read_are_left_out),
+        cmocka_unit_test(objects_that_cannot_be_read_are_left_out_and_logged_once),
         cmocka_unit_test(a_bookmark_moves_the_version_and_tells_nothing),
         cmocka_unit_test(events_are_told_however_the_stream_is_split),
         cmocka_unit_test(a_part_of_an_event_at_the_end_is_not_applied),
@@ -436,5 +452,6 @@ int main(void) {
         cmocka_unit_test(nothing_is_told_after_it_is_gone),
         cmocka_unit_test(a_transport_without_memory_is_asked_again_later),
     };
+    log_setup(LOG_TEXT, LOG_ERROR);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -177,5 +177,6 @@ int main(void) {
         cmocka_unit_test(trouble_with_the_connection_or_load_is_waited_out),
         cmocka_unit_test(a_minute_without_data_and_without_the_end_leads_to_pages),
     };
+    log_setup(LOG_TEXT, LOG_ERROR);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

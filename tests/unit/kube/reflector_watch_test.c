@@ -361,5 +361,6 @@ int main(void) {
         cmocka_unit_test(a_version_too_long_to_be_one_leads_to_a_list),
         cmocka_unit_test(many_events_in_one_chunk_and_one_after_the_end_are_handled_in_order),
     };
+    log_setup(LOG_TEXT, LOG_ERROR);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

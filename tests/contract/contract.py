@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Puts the requests of table.py to an API server and compares the answers: to the world model, or to a real
+kube-apiserver without controllers. Exit 1 if one differs."""
+import argparse
+import http.client
+import json
+import os
+import re
+import ssl
+import sys
+import urllib.parse
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from table import CASES  # noqa: E402
+
+
+class Difference(Exception):
+    pass
+
+
+class Server:
+    def __init__(self, url, ca=None, cert=None, key=None, token=None):
+        parts = urllib.parse.urlsplit(url)
+        self.host, self.port, self.token = parts.hostname, parts.port, token
+        self.context = None
+        if parts.scheme == "https":
+            self.context = ssl.create_default_context(cafile=ca)
+            if cert:
+                self.context.load_cert_chain(cert, key)
+        self.connection = self.connect()
+
+    def connect(self, timeout=30):
+        if self.context:
+            return http.client.HTTPSConnection(self.host, self.port, context=self.context, timeout=timeout)
+        return http.client.HTTPConnection(self.host, self.port, timeout=timeout)
+
+    def headers(self, content_type=None):
+        headers = {"Accept": "application/json", "User-Agent": "contract/1"}
+        if content_type:
+            headers["Content-Type"] = content_type
+        if self.token:
+            headers["Authorization"] = "Bearer " + self.token
+        return headers
+
+    def ask(self, method, path, body=None, content_type="application/json"):
+        self.connection.request(method, path, body, self.headers(content_type if body is not None else None))
+        response = self.connection.getresponse()
+        text = response.read().decode()
+        if response.getheader("Content-Type", "").startswith("application/json"):
+            return response.status, json.loads(text), response
+        return response.status, text, response
+
+    def watch(self, path, count):
+        """The first `count` events of a watch, or all until the server ends it."""
+        connection = self.connect()
+        connection.request("GET", path, headers=self.headers())
+        response = connection.getresponse()
+        if response.status != 200:
+            return response.status, json.loads(response.read())
+        events = []
+        while len(events) < count:
+            line = response.readline()
+            if not line:
+                break
+            events.append(json.loads(line))
+        connection.close()
+        return 200, events
+
+
+def substitute(value, variables):
+    """Puts ${name} into every string; a string that is nothing else keeps the variable's type."""
+    if isinstance(value, str):
+        whole = re.fullmatch(r"\$\{(\w+)\}", value)
+        if whole:
+            return variables[whole[1]]
+        return re.sub(r"\$\{(\w+)\}", lambda found: str(variables[found[1]]), value)
+    if isinstance(value, list):
+        return [substitute(item, variables) for item in value]
+    if isinstance(value, dict):
+        return {substitute(key, variables): substitute(item, variables) for key, item in value.items()}
+    return value
+
+
+def compare(wanted, found, where):
+    """`wanted` may leave members out; None means absent, ... means present, a callable decides."""
+    if wanted is ...:
+        if found is None:
+            raise Difference(f"{where}: absent")
+    elif callable(wanted):
+        if not wanted(found):
+            raise Difference(f"{where}: {json.dumps(found)[:200]}")
+    elif isinstance(wanted, dict):
+        if not isinstance(found, dict):
+            raise Difference(f"{where}: {json.dumps(found)[:200]} is no object")
+        for key, item in wanted.items():
+            compare(item, found.get(key), f"{where}/{key}")
+    elif isinstance(wanted, list):
+        if not isinstance(found, list) or len(found) != len(wanted):
+            raise Difference(f"{where}: {json.dumps(found)[:300]} instead of {json.dumps(wanted, default=str)[:300]}")
+        for index, item in enumerate(wanted):
+            compare(item, found[index], f"{where}/{index}")
+    elif wanted != found:
+        raise Difference(f"{where}: {json.dumps(found)[:300]} instead of {json.dumps(wanted)[:300]}")
+
+
+def pick(value, path):
+    for key in path.split("."):
+        value = value[int(key)] if isinstance(value, list) else value[key]
+    return value
+
+
+def causes_of(answer):
+    details = answer.get("details") or {} if isinstance(answer, dict) else {}
+    return sorted((cause.get("field"), cause.get("reason")) for cause in details.get("causes") or [])
+
+
+def check(step, status, answer):
+    shown = json.dumps(answer)[:700] if not isinstance(answer, str) else answer[:300]
+    if status != step["status"]:
+        raise Difference(f"status {status} instead of {step['status']}: {shown}")
+    if "text" in step and (not isinstance(answer, str) or step["text"] not in answer):
+        raise Difference(f"no text/plain with {step['text']!r}: {shown}")
+    if "causes" in step and causes_of(answer) != sorted(step["causes"]):
+        raise Difference(f"causes {causes_of(answer)} instead of {sorted(step['causes'])}: {shown}")
+    if "has" in step:
+        compare(step["has"], answer, "")
+
+
+def run_step(server, step, variables):
+    step = substitute(step, variables)
+    if "watch" in step:
+        status, answer = server.watch(step["watch"], step.get("events", 1000))
+    else:
+        body = step.get("body")
+        if body is not None and not isinstance(body, str):
+            body = json.dumps(body)
+        status, answer, _ = server.ask(step["method"], step["path"], body, step["type"])
+    check(step, status, answer)
+    for name, path in step.get("save", {}).items():
+        variables[name] = pick(answer, path)
+
+
+def run_case(server, name, steps, namespace):
+    variables = {"ns": namespace, "jobs": f"/apis/batch/v1/namespaces/{namespace}/jobs",
+                 "events": f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"}
+    server.ask("POST", "/api/v1/namespaces", json.dumps({"metadata": {"name": namespace}}))
+    for number, step in enumerate(steps, 1):
+        try:
+            run_step(server, step, variables)
+        except Difference as difference:
+            what = step.get("watch") or f"{step['method']} {step['path']}"
+            return f"{name}\n    step {number}, {what}: {difference}"
+        except (http.client.HTTPException, OSError, KeyError, IndexError, ValueError) as error:
+            return f"{name}\n    step {number}: {error!r}"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--server", required=True)
+    for name in ("--ca", "--cert", "--key", "--token", "--only"):
+        parser.add_argument(name)
+    arguments = parser.parse_args()
+    server = Server(arguments.server, arguments.ca, arguments.cert, arguments.key, arguments.token)
+    run = os.urandom(3).hex()
+    passed, failed = 0, 0
+    for number, (name, steps) in enumerate(CASES):
+        if arguments.only and not re.search(arguments.only, name):
+            continue
+        problem = run_case(server, name, steps, f"contract-{run}-{number}")
+        server.connection.close()
+        if problem:
+            print("FAIL", problem)
+        passed, failed = passed + (not problem), failed + bool(problem)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

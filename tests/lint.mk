@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+## make lint      layers, sizes, words, layout (clang-format), clang-tidy, cppcheck, shellcheck; repeated runs are short
+CLANG_FORMAT ?= clang-format
+CLANG_TIDY ?= clang-tidy
+CPPCHECK ?= cppcheck
+SHELLCHECK ?= shellcheck
+LINT_C := $(sort $(shell find core include plugins tests examples -name '*.[ch]'))
+LINT_SH := bootstrap .ci/run $(sort $(shell find tests examples etc -name '*.sh'))
+TIDY_CORE := $(filter core/%.c plugins/%.c examples/%.c,$(LINT_C))
+TIDY_TESTS := $(filter tests/%.c,$(LINT_C))
+LINTS := lint-tree lint-format lint-shell lint-cppcheck lint-tidy
+
+.PHONY: lint $(LINTS)
+lint:
+	+@$(MAKE) --no-print-directory -k $(if $(filter --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc)) $(LINTS)
+
+lint-tree:
+	@python3 -B tests/lint
+
+lint-format:
+	@$(CLANG_FORMAT) --dry-run -Werror $(LINT_C)
+
+lint-shell:
+	@$(SHELLCHECK) $(LINT_SH)
+
+lint-cppcheck:
+	@mkdir -p $(B)/lint/cppcheck
+	@$(CPPCHECK) --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
+		--cppcheck-build-dir=$(B)/lint/cppcheck --suppressions-list=tests/lint/cppcheck.txt -D_GNU_SOURCE \
+		-I. -Iinclude core plugins $(wildcard examples)
+
+lint-tidy: $(TIDY_CORE:%=$(B)/lint/%.tidy) $(TIDY_TESTS:%=$(B)/lint/%.tidy)
+
+# A file is looked at again when it changed, or what it includes.
+$(B)/lint/%.tidy: % .clang-tidy tests/.clang-tidy
+	@mkdir -p $(@D)
+	@$(if $(V),echo "TIDY $<",:)
+	@$(CLANG_TIDY) --quiet $< -- $(CPPFLAGS_ALL) -std=c11 $(shell pkg-config --cflags $(PKGS)) > $@.out 2>&1 || { cat $@.out; exit 1; }
+	@$(CC) $(CPPFLAGS_ALL) -std=c11 $(shell pkg-config --cflags $(PKGS)) -MM -MP -MT $@ -MF $@.d $<
+	@touch $@

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A check that finds nothing may be broken: each is tried on something that it must find, and on something that it
+must not."""
+import layers
+import sizes
+import words
+
+SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
+LONG = "static int long_one(int a,\n                    int b) {\n" + "    a += b;\n" * 78 + "    return a;\n}\n"
+SHORT = "int table[] = {\n    1,\n};\n\nint short_one(void) {\n    return 0;\n}\n"
+
+# check, path, text, how many problems
+CASES = (
+    (layers, "core/base/a.c", '#include "core/json/json.h"\n', 1),
+    (layers, "core/json/a.c", '#include "core/base/text.h"\n#include "core/json/json.h"\n', 0),
+    (layers, "core/main.c", '#include "core/serve/http.h"\n', 0),
+    (layers, "core/host/a.c", '#include "../serve/http.h"\n', 1),
+    (layers, "core/host/a.c", "#include <curl/curl.h>\n", 1),
+    (layers, "core/kube/a.c", "#include <curl/curl.h>\n", 0),
+    (layers, "plugins/job/job.c", "#include <wharf/adapter.h>\n#include <string.h>\n", 0),
+    (layers, "plugins/job/job.c", "#include <unistd.h>\n", 1),
+    (layers, "plugins/job/job.c", '#include "core/base/text.h"\n', 1),
+    (layers, "include/wharf/adapter.h", "#include <stdio.h>\n", 1),
+    (sizes, "core/a/b.c", LONG, 1),
+    (sizes, "core/a/b.c", SHORT * 50, 0),
+    (sizes, "core/a/b.c", "\n" * 601, 1),
+    (sizes, "a.py", "def f():\n" + "    x = 1\n" * 80, 1),
+    (words, "a.c", SPDX + "void f(void) {\n    str" "cpy(a, b);\n}\n", 1),
+    (words, "a.c", SPDX + "// str" "cpy(a, b) is bad\nint x = my_system(1), *y = \"sys" "tem(1)\";\n", 0),
+    (words, "a.c", "int x;\n", 1),
+    (words, "a.md", "see /wo" "rk/somewhere\n", 1),
+    (words, "a.md", "see /etc/wharf and docs/wo" "rk/x\n", 0),
+    (words, "a.md", "blank \n", 1),
+    (words, "a.md", "no end", 1),
+)
+
+
+def run():
+    for module, path, text, expected in CASES:
+        found = list(module.check(path, text))
+        if len(found) != expected:
+            raise AssertionError(f"lint's own test: {module.__name__} on {path} {text[:60]!r}: {found}")
