@@ -167,6 +167,8 @@ static bool counterpart(const struct json *from, const struct json *to, size_t i
 // Where in `to` the value belongs that `pointer` points to in `from`: the same pointer, but for the places in arrays.
 // An empty buffer if it belongs nowhere. False when out of memory.
 static bool translate(const struct json *from, const struct json *to, const char *pointer, struct buffer *out) {
+    if (!strpbrk(pointer, "0123456789"))
+        return buffer_text(out, pointer);
     while (*pointer) {
         size_t len = 1 + strcspn(pointer + 1, "/"), place = 0;
         AUTO_TEXT segment = strndup(pointer, len);
@@ -200,6 +202,12 @@ static bool carry_value(void *ctx, const char *pointer, struct json *value) {
     // Where the mirror has something that cannot hold it, the adapter's update may know better.
     pointer_set(carrying->to, there.data, json_copy(value));
     return true;
+}
+
+// A new mirror is a copy: what is carried is there already.
+static bool record_value(void *ctx, const char *pointer, struct json *value) {
+    (void)value;
+    return record(ctx, pointer);
 }
 
 static bool carried_now(const struct kind *kind, const wharf_carried *carried, const struct json *mirror) {
@@ -277,7 +285,7 @@ wharf_result mirror_make(const struct mirror_job *job, struct json **out) {
     if (!mirror || !carry_keys(&carrying, "labels") || !carry_keys(&carrying, "annotations"))
         return WHARF_RETRY;
     for (const wharf_carried *c = job->kind->abi.carried; c && c->pointer; c++) {
-        if (!pointer_each(job->workload, c->pointer, carry_value, &carrying))
+        if (!pointer_each(job->workload, c->pointer, record_value, &carrying))
             return WHARF_RETRY;
     }
     pointer_remove(mirror, job->kind->abi.managed_by);

@@ -89,9 +89,17 @@ static struct json *child_at(const struct json *value, const struct segment *seg
     if (!json_is(value, JSON_OBJECT))
         return NULL;
     struct json *member = json_first(value);
-    while (member && !matches_key(segment, json_key(member)))
-        member = json_next(member);
-    return member;
+    if (memchr(segment->text, '~', segment->len)) {
+        while (member && !matches_key(segment, json_key(member)))
+            member = json_next(member);
+        return member;
+    }
+    for (; member; member = json_next(member)) {
+        const char *key = json_key(member);
+        if (strncmp(key, segment->text, segment->len) == 0 && key[segment->len] == '\0')
+            return member;
+    }
+    return NULL;
 }
 
 static struct json *unconst(const struct json *value) {
@@ -218,6 +226,10 @@ bool pointer_each(const struct json *root, const char *pattern,
                   bool (*visit)(void *ctx, const char *pointer, struct json *value), void *ctx) {
     if (!root || (pattern[0] != '\0' && pattern[0] != '/'))
         return true;
+    if (!strpbrk(pattern, "*~")) { // no pattern at all: the one value there
+        struct json *value = pointer_find(root, pattern);
+        return !value || visit(ctx, pattern, value);
+    }
     struct walk walk = {.visit = visit, .ctx = ctx};
     buffer_init(&walk.at, SIZE_MAX / 4);
     bool ok = buffer_append(&walk.at, "", 0) && walk_from(&walk, unconst(root), pattern, 0);

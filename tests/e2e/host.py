@@ -20,7 +20,7 @@ class Host:
         self.port, self.settings = free_port(), None
         self.config = os.path.join(folder, "wharf.yaml")
         self.process = Process("wharf", [self.wharf, "run", "--config", self.config],
-                               os.path.join(folder, "wharf.log"))
+                               os.path.join(folder, "wharf.log"), cwd=folder)
 
     def _write_config(self, settings):
         # Relative paths, as people write them: they are meant from the config's own folder.

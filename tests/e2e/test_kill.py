@@ -10,9 +10,11 @@ def a_batch_survives_ten_sigkills_of_the_host_and_nothing_runs_twice(env):
     env.host.use()
     wanted = {}
     for wave in range(KILLS):
+        marks = {name: audit.mark() for name, audit in env.audits.items()}
         wanted.update(_submit_wave(env, wave))
-        # Each wave is cut somewhere else: from before the first annotation up to the middle of the status writes.
-        _kill_after(env, writes=wave * 2)
+        # Each wave is cut somewhere else, from before the first annotation up to the middle of the status writes.
+        # Three Jobs cost at least twelve writes, so that these are sure to come.
+        _kill_after(env, marks, writes=wave)
         env.host.start()
     for name, pods in wanted.items():
         done = env.until_finished(name, timeout=120)
@@ -36,9 +38,7 @@ def _submit_wave(env, wave):
     return {name: pods for name, (_, pods) in bodies.items()}
 
 
-def _kill_after(env, writes):
-    marks = {name: audit.mark() for name, audit in env.audits.items()}
-
+def _kill_after(env, marks, writes):
     def written():
         return sum(len(audit.host(env.namespace, marks[name])) for name, audit in env.audits.items()) >= writes
     until(written, f"{writes} writes of the host", every=0.005)

@@ -165,6 +165,21 @@ static void utf8_is_checked_as_rfc_3629_has_it(void **state) {
     assert_int_equal(text_utf8_sequence("", 0), 0);
 }
 
+static void clean_text_ends_where_json_needs_an_escape(void **state) {
+    (void)state;
+    static const char *const ends[] = {"\"", "\\", "\n", "\x1f", "\x80", "\xff", "\xC3", "\xED\xA0\x80"};
+    for (size_t padding = 0; padding < 20; padding++) {
+        AUTO_TEXT clean = text_format("%.*s\xC3\xA4 \x7f", (int)padding, "xxxxxxxxxxxxxxxxxxxx");
+        assert_int_equal(text_json_clean(clean, strlen(clean)), strlen(clean));
+        for (size_t i = 0; i < COUNT(ends); i++) {
+            AUTO_TEXT text = text_format("%s%s", clean, ends[i]);
+            assert_int_equal(text_json_clean(text, strlen(text)), strlen(clean));
+            AUTO_TEXT longer = text_format("%sxxxxxxxxxxxx", text);
+            assert_int_equal(text_json_clean(longer, strlen(longer)), strlen(clean));
+        }
+    }
+}
+
 static void names_are_judged_as_kubernetes_does(void **state) {
     (void)state;
     static const struct {
@@ -311,6 +326,7 @@ int main(void) {
         cmocka_unit_test(base64_is_decoded),
         cmocka_unit_test(what_is_not_base64_is_refused_with_its_offset),
         cmocka_unit_test(utf8_is_checked_as_rfc_3629_has_it),
+        cmocka_unit_test(clean_text_ends_where_json_needs_an_escape),
         cmocka_unit_test(names_are_judged_as_kubernetes_does),
         cmocka_unit_test(names_end_where_they_must),
         cmocka_unit_test(files_are_read_whole_or_not_at_all),
