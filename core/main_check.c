@@ -66,10 +66,20 @@ static struct error *ask_clusters(struct check *check) {
     return online_check(check->config, check->adapters, check->endpoints, &check->problems);
 }
 
-static void print_good(const struct check *check, const char *path, bool online) {
-    printf("%s: no problems: %zu worker%s, %zu adapter%s, %zu kind%s%s\n", path, check->config->n_workers,
-           check->config->n_workers == 1 ? "" : "s", check->adapters->count, check->adapters->count == 1 ? "" : "s",
-           check->adapters->n_kinds, check->adapters->n_kinds == 1 ? "" : "s",
+// What the configuration names, and with `online` what is behind it.
+static struct error *check_files(struct check *check, bool online) {
+    struct error *error = load_endpoints(check);
+    if (error == NULL)
+        error = adapters_load(check->config, &check->problems, &check->adapters);
+    if (error == NULL && online)
+        error = ask_clusters(check);
+    return error;
+}
+
+static void print_good(const struct check *check, bool online) {
+    printf("%s: no problems: %zu worker%s, %zu adapter%s, %zu kind%s%s\n", check->config->path,
+           check->config->n_workers, check->config->n_workers == 1 ? "" : "s", check->adapters->count,
+           check->adapters->count == 1 ? "" : "s", check->adapters->n_kinds, check->adapters->n_kinds == 1 ? "" : "s",
            online ? ", and all clusters answer and allow what is needed" : "");
 }
 
@@ -77,18 +87,14 @@ int main_check(const struct arguments *arguments) {
     __attribute__((cleanup(check_cleanup))) struct check check = {.config = NULL};
     struct error *error = config_load(arguments->config, &check.problems, &check.config);
     if (error == NULL && check.config != NULL)
-        error = load_endpoints(&check);
-    if (error == NULL && check.config != NULL)
-        error = adapters_load(check.config, &check.problems, &check.adapters);
-    if (error == NULL && check.config != NULL && arguments->online)
-        error = ask_clusters(&check);
+        error = check_files(&check, arguments->online);
     size_t count = main_print_problems(&check.problems);
     if (error != NULL)
         return main_fail(error);
-    if (count > 0) {
+    if (count > 0 || check.config == NULL) {
         fprintf(stderr, "%s: %zu problem%s\n", arguments->config, count, count == 1 ? "" : "s");
         return EXIT_FAILURE;
     }
-    print_good(&check, arguments->config, arguments->online);
+    print_good(&check, arguments->online);
     return EXIT_SUCCESS;
 }

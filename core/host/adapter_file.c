@@ -18,7 +18,7 @@
 #define SHA256_LEN 32
 
 // The ELF header of this very program, put there by the linker: what this machine runs.
-extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
+extern const ElfW(Ehdr) own_header __asm__("__ehdr_start") __attribute__((visibility("hidden")));
 
 static const char *machine_name(unsigned machine) {
     static const struct {
@@ -35,20 +35,20 @@ static const char *machine_name(unsigned machine) {
 // The fields up to e_machine have the same place in ELF files of 32 and 64 bits.
 static struct error *elf_check(const char *path, const unsigned char *head, size_t len) {
     static const char wanted[] = "expected an ELF shared object";
-    const unsigned char *own = __ehdr_start.e_ident;
+    const unsigned char *own = own_header.e_ident;
     if (len < EI_NIDENT || memcmp(head, ELFMAG, SELFMAG) != 0)
         return error_new(ERROR_INVALID, "%s: not an ELF file, %s", path, wanted);
     if (len < sizeof(Elf32_Ehdr))
         return error_new(ERROR_INVALID, "%s: an ELF file cut short after %zu bytes, %s", path, len, wanted);
     if (head[EI_DATA] != own[EI_DATA])
         return error_new(ERROR_INVALID, "%s: wrong architecture: found the other byte order, expected that of %s", path,
-                         machine_name(__ehdr_start.e_machine));
+                         machine_name(own_header.e_machine));
     Elf32_Ehdr header;
     memcpy(&header, head, sizeof(header));
-    if (header.e_machine != __ehdr_start.e_machine || head[EI_CLASS] != own[EI_CLASS])
+    if (header.e_machine != own_header.e_machine || head[EI_CLASS] != own[EI_CLASS])
         return error_new(ERROR_INVALID, "%s: wrong architecture: found %s (ELF machine %u, %s bits), expected %s", path,
                          machine_name(header.e_machine), header.e_machine, head[EI_CLASS] == ELFCLASS64 ? "64" : "32",
-                         machine_name(__ehdr_start.e_machine));
+                         machine_name(own_header.e_machine));
     if (header.e_type != ET_DYN)
         return error_new(ERROR_INVALID, "%s: found an ELF file of type %u, %s (type %d)", path, header.e_type, wanted,
                          ET_DYN);

@@ -90,24 +90,29 @@ static struct error *open_object(struct adapter_file *file, void **handle) {
     return NULL;
 }
 
-// Calls into the shared object for the first time.
-static struct error *ask_module(void *handle, const struct config_adapter *wanted, const wharf_module **out) {
+// Calls into the shared object for the first time. NULL with an error.
+static const wharf_module *ask_module(void *handle, const struct config_adapter *wanted, struct error **error) {
     wharf_adapters_v1_fn entry;
     void *symbol = dlsym(handle, SYMBOL);
-    if (symbol == NULL)
-        return no_symbol(handle);
+    if (symbol == NULL) {
+        *error = no_symbol(handle);
+        return NULL;
+    }
     memcpy(&entry, &symbol, sizeof(entry)); // C11 has no cast from object to function pointers; POSIX dlsym needs it
     struct json *settings = json_copy(wanted->settings);
-    if (settings == NULL || !services_keep(settings))
-        return error_no_memory();
+    if (settings == NULL || !services_keep(settings)) {
+        *error = error_no_memory();
+        return NULL;
+    }
     const char *problem = NULL;
     services_loading(wanted->name);
-    *out = entry(services_table(), (const wharf_value *)settings, &problem);
+    const wharf_module *module = entry(services_table(), (const wharf_value *)settings, &problem);
     services_loading(NULL);
-    if (*out != NULL)
-        return NULL;
+    if (module != NULL)
+        return module;
     bool readable = problem != NULL && text_utf8_valid(problem, strlen(problem)) == strlen(problem);
-    return error_new(ERROR_REFUSED, "refused to be loaded: %s", readable ? problem : "it gave no reason");
+    *error = error_new(ERROR_REFUSED, "refused to be loaded: %s", readable ? problem : "it gave no reason");
+    return NULL;
 }
 
 static struct error *check_module(const wharf_module *module) {
@@ -136,7 +141,7 @@ static struct error *take_kinds(const struct config *config, const struct config
         if (++count > KINDS_MAX)
             return error_new(ERROR_INVALID, "kinds: found more than %d, expected a list that ends with NULL",
                              KINDS_MAX);
-    adapter->kinds = calloc(count, sizeof(struct kind *));
+    adapter->kinds = calloc(count + 1, sizeof(struct kind *));
     if (adapter->kinds == NULL)
         return error_no_memory();
     for (size_t i = 0; i < count; i++) {
@@ -150,47 +155,51 @@ static struct error *take_kinds(const struct config *config, const struct config
     return NULL;
 }
 
-static struct error *load_file(const struct config *config, const struct config_adapter *wanted,
-                               struct adapter_file *file, struct adapter *adapter) {
-    const wharf_module *module = NULL;
-    struct error *error = open_object(file, &adapter->handle);
-    if (error == NULL)
-        error = ask_module(adapter->handle, wanted, &module);
-    if (error == NULL)
-        error = check_module(module);
-    if (error == NULL)
-        error = take_kinds(config, wanted, module, adapter);
-    if (error != NULL)
-        return error_wrap(error, "%s", file->path);
+static struct error *describe(const wharf_module *module, const struct adapter_file *file, struct adapter *adapter) {
     adapter->name = strdup(module->name);
     adapter->version = strdup(module->version);
     adapter->file = strdup(file->path);
     adapter->abi_major = module->abi_major;
     adapter->abi_minor = module->abi_minor;
     memcpy(adapter->sha256, file->sha256, sizeof(adapter->sha256));
-    if (adapter->name == NULL || adapter->version == NULL || adapter->file == NULL)
-        return error_no_memory();
-    return NULL;
+    return adapter->name != NULL && adapter->version != NULL && adapter->file != NULL ? NULL : error_no_memory();
+}
+
+static struct error *load_file(const struct config *config, const struct config_adapter *wanted,
+                               struct adapter_file *file, struct adapter *adapter) {
+    struct error *error = open_object(file, &adapter->handle);
+    if (error != NULL)
+        return error;
+    const wharf_module *module = ask_module(adapter->handle, wanted, &error);
+    if (module == NULL)
+        return error;
+    error = check_module(module);
+    if (error == NULL)
+        error = take_kinds(config, wanted, module, adapter);
+    return error != NULL ? error : describe(module, file, adapter);
 }
 
 static void file_cleanup(struct adapter_file *file) {
     adapter_file_close(file);
 }
 
-static struct error *load_one(const struct config *config, const struct config_adapter *wanted, struct adapter **out) {
+// NULL with an error.
+static struct adapter *load_one(const struct config *config, const struct config_adapter *wanted,
+                                struct error **error) {
     __attribute__((cleanup(file_cleanup))) struct adapter_file file = {.fd = -1};
-    __attribute__((cleanup(adapter_cleanup))) struct adapter *adapter = calloc(1, sizeof(*adapter));
+    *error = adapter_file_open(wanted->file, wanted->sha256, &file);
+    if (*error != NULL)
+        return NULL;
+    struct adapter *adapter = calloc(1, sizeof(*adapter));
     if (adapter == NULL)
-        return error_no_memory();
-    struct error *error = adapter_file_open(wanted->file, wanted->sha256, &file);
-    if (error == NULL)
-        error = inside_directory(config, wanted, file.path);
-    if (error == NULL)
-        error = load_file(config, wanted, &file, adapter);
-    if (error != NULL)
-        return error;
-    *out = adapter;
-    adapter = NULL;
+        *error = error_no_memory();
+    if (*error == NULL)
+        *error = inside_directory(config, wanted, file.path);
+    if (*error == NULL)
+        *error = error_wrap(load_file(config, wanted, &file, adapter), "%s", file.path);
+    if (*error == NULL)
+        return adapter;
+    adapter_free(adapter);
     return NULL;
 }
 
@@ -224,7 +233,7 @@ static struct error *add(struct adapters *adapters, struct adapter *adapter) {
     if (list == NULL)
         return error_no_memory();
     adapters->list = list;
-    struct kind **kinds = realloc(adapters->kinds, (adapters->n_kinds + adapter->n_kinds) * sizeof(*kinds));
+    struct kind **kinds = realloc(adapters->kinds, (adapters->n_kinds + adapter->n_kinds + 1) * sizeof(*kinds));
     if (kinds == NULL)
         return error_no_memory();
     adapters->kinds = kinds;
@@ -236,10 +245,11 @@ static struct error *add(struct adapters *adapters, struct adapter *adapter) {
 
 static struct error *load_and_add(const struct config *config, const struct config_adapter *wanted,
                                   struct adapters *adapters) {
-    __attribute__((cleanup(adapter_cleanup))) struct adapter *adapter = NULL;
-    struct error *error = load_one(config, wanted, &adapter);
-    if (error == NULL)
-        error = check_distinct(adapters, adapter);
+    struct error *error = NULL;
+    __attribute__((cleanup(adapter_cleanup))) struct adapter *adapter = load_one(config, wanted, &error);
+    if (adapter == NULL)
+        return error;
+    error = check_distinct(adapters, adapter);
     if (error == NULL)
         error = add(adapters, adapter);
     if (error == NULL)

@@ -76,7 +76,7 @@ static void tell(struct visit *visit, const char *sentence) {
 
 // Whoever may not see the version still got an answer.
 static bool answers(struct visit *visit) {
-    __attribute__((cleanup(answer_cleanup))) struct answer answer;
+    __attribute__((cleanup(answer_cleanup))) struct answer answer = {.there = false};
     struct error *error = get(visit, "/version", &answer);
     if (error != NULL) {
         tell(visit, error_text(error));
@@ -130,8 +130,7 @@ enum served { SERVED_NO, SERVED_YES, SERVED_UNKNOWN };
 
 static enum served serves_version(struct visit *visit, const struct kind *kind, const char *version) {
     const char *group = kind->abi.group;
-    __attribute__((cleanup(answer_cleanup))) struct answer answer;
-    answer.there = false;
+    __attribute__((cleanup(answer_cleanup))) struct answer answer = {.there = false};
     AUTO_TEXT path = text_format("%s%s/%s", group[0] != '\0' ? "/apis/" : "/api", group, version);
     struct error *error = path == NULL ? error_no_memory() : get(visit, path, &answer);
     if (error != NULL) {
@@ -208,8 +207,7 @@ static void tell_denied(struct visit *visit, const struct permission *permission
 
 // False if there is no use in asking on.
 static bool check_permission(struct visit *visit, const struct permission *permission) {
-    __attribute__((cleanup(answer_cleanup))) struct answer answer;
-    answer.there = false;
+    __attribute__((cleanup(answer_cleanup))) struct answer answer = {.there = false};
     AUTO_TEXT body = review_text(permission);
     struct request request = {.verb = VERB_CREATE,
                               .resource = {.group = "authorization.k8s.io",

@@ -194,7 +194,7 @@ static bool is_camel_case(const char *text) {
     size_t len = 1;
     while ((text[len] >= 'a' && text[len] <= 'z') || is_upper(text[len]) || (text[len] >= '0' && text[len] <= '9'))
         len++;
-    return text[len] == '\0' && len <= REASON_MAX;
+    return len <= REASON_MAX && text[len] == '\0';
 }
 
 const char *adapter_answer_reason(const struct adapter_call *call, const char *fallback) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Printing. cJSON's own printer is not used: it has no bound on depth or size, and twice the time.
+// Printing. cJSON's own printer is not used: it bounds neither depth nor size, and makes a text to be copied.
 #include "core/json/node.h"
 
 #include <string.h>

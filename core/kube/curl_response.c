@@ -135,7 +135,7 @@ static void tell(struct exchange *exchange, const struct http_result *result) {
 
 void response_fail(struct exchange *exchange, const char *problem, bool stalled) {
     const struct http_result result = {.outcome = exchange->sent ? HTTP_BROKEN : HTTP_REFUSED,
-                                       .status = exchange->stream ? exchange->status : 0,
+                                       .status = exchange->stream && exchange->headed ? exchange->status : 0,
                                        .body = "",
                                        .content_type = "",
                                        .retry_after_ns = -1,

@@ -52,12 +52,23 @@ static struct error *set_addresses(struct curl_transport *transport, const struc
     struct error *error = server_url_parse(endpoint->server, &transport->url);
     if (error)
         return error;
-    error = error_wrap(proxy_choose(&transport->url, endpoint->proxy_url, getenv, &transport->proxy), "proxy-url");
+    error = proxy_choose(&transport->url, endpoint->proxy_url, getenv, &transport->proxy);
+    if (endpoint->proxy_url)
+        error = error_wrap(error, "proxy-url");
     if (!error && endpoint->tls_server_name && transport->url.tls)
         error = set_tls_name(transport, endpoint->tls_server_name);
     else if (!error)
         transport->base_url = server_url_base(&transport->url, NULL);
     return error || transport->base_url ? error : error_no_memory();
+}
+
+// What libcurl does not know shows now, not with every request.
+static struct error *try_options(struct curl_transport *transport) {
+    struct exchange *exchange = exchange_new(transport, &(const struct http_request){.path = "/"});
+    bool ok = exchange && exchange_prepare(exchange);
+    if (exchange)
+        exchange_recycle(exchange);
+    return ok ? NULL : error_new(ERROR_UNSUPPORTED, "libcurl does not take an option, or memory ran out");
 }
 
 struct error *curl_transport_new(const struct endpoint *endpoint, const char *user_agent, struct transport **out) {
@@ -77,6 +88,8 @@ struct error *curl_transport_new(const struct endpoint *endpoint, const char *us
         transport->user_agent = strdup(user_agent);
     if (!error && (!transport->user_agent || !(transport->pool = pool_new(transport))))
         error = error_no_memory();
+    if (!error)
+        error = try_options(transport);
     if (error) {
         curl_transport_free(&transport->base);
         return endpoint->description ? error_wrap(error, "%s", endpoint->description) : error;

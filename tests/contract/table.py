@@ -84,7 +84,9 @@ READING = [
     ("what is not served is 404 in plain text", [
         get("/apis/nothing.example/v1/things", 404, text="404 page not found"),
         get("/apis/nothing.example/v1", 404, text="404 page not found"),
-        get("/apis/batch/v1/namespaces/${ns}/things", 404)]),
+        get("/apis/batch/v2/things", 404, has={"kind": "Status", "reason": "NotFound"}),
+        get("/apis/batch/v1/namespaces/${ns}/things", 404, has={
+            "kind": "Status", "reason": "NotFound", "details": {"name": None, "kind": None}})]),
     ("an absent object is 404 with its name", [
         get("${jobs}/a", 404, has=failure("NotFound", name="a", group="batch", kind="jobs"))]),
     ("items of a list have neither kind nor apiVersion", [
@@ -134,7 +136,7 @@ WATCHING = [
         get("${jobs}", save={"version": "metadata.resourceVersion"}), create(job("a")),
         patch({"metadata": {"labels": {"x": "1"}}}), delete(body={"propagationPolicy": "Background"}),
         {"watch": "${jobs}?watch=true&resourceVersion=${version}&timeoutSeconds=5", "events": 3, "status": 200, "has": [
-            {"type": "ADDED", "object": {"kind": "Job", "apiVersion": "batch/v1", "metadata": {"labels": None}}},
+            {"type": "ADDED", "object": {"kind": "Job", "apiVersion": "batch/v1", "metadata": {"labels": {"x": None}}}},
             {"type": "MODIFIED", "object": {"metadata": {"labels": {"x": "1"}}}},
             {"type": "DELETED", "object": {"metadata": {"name": "a"}}}]}]),
     ("what leaves a selector is deleted, as it was before", [
@@ -159,6 +161,13 @@ WATCHING = [
                           "resourceVersion": ..., "annotations": {"k8s.io/initial-events-end": "true"}}}}]}]),
     ("a streaming list needs resourceVersionMatch", [
         get("${jobs}?watch=true&sendInitialEvents=true", 422, causes=[("resourceVersionMatch", FORBIDDEN)])]),
+    ("a watch from a version in the future says nothing, and a streaming list says so", [
+        create(job()),
+        {"watch": "${jobs}?watch=true&resourceVersion=99999999999&timeoutSeconds=1", "status": 200, "has": []},
+        {"watch": "${jobs}?watch=true&resourceVersion=99999999999&timeoutSeconds=5&sendInitialEvents=true"
+                  "&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true", "events": 1, "status": 200, "has": [
+                      {"type": "ERROR", "object": {"code": 504, "reason": "Timeout", "details": {"causes": [
+                          {"reason": "ResourceVersionTooLarge"}]}}}]}]),
     ("a watch ends at its timeout", [
         {"watch": "${jobs}?watch=true&timeoutSeconds=1", "status": 200, "has": []}]),
 ]
@@ -194,6 +203,9 @@ CREATING = [
                              "creationTimestamp": lambda time: time != BEFORE, "deletionTimestamp": None}})]),
     ("unknown fields of a Job are dropped", [
         create({**job(unknown={"x": 1}), "odd": 1}, has={"spec": {"unknown": None}, "odd": None})]),
+    ("a Job without labels shows those of its template", [
+        create(job(), has={"metadata": {"labels": {"job-name": "a", "batch.kubernetes.io/controller-uid": ...}}}),
+        get("${jobs}/a", has={"metadata": {"labels": {"job-name": "a", "controller-uid": ...}}, "status": {}})]),
     ("a field of the wrong type is 400", [
         create(job(parallelism="three"), 400, has=failure("BadRequest")),
         create(with_meta(job(), labels={"x": 1}), 400, has=failure("BadRequest"))]),
@@ -260,7 +272,7 @@ UPDATING = [
         create(job()), patch({"spec": {"parallelism": 2}}, has={"metadata": {"generation": 2}}),
         patch({"metadata": {"annotations": {"x": "1"}}}, has={"metadata": {"generation": 2}})]),
     ("a patch that changes nothing leaves the version", [
-        create(job(), save={"version": "metadata.resourceVersion"}),
+        create(with_meta(job(), labels={"x": "1"}), save={"version": "metadata.resourceVersion"}),
         patch({"spec": {"parallelism": 1}}, has={"metadata": {"resourceVersion": "${version}"}}),
         patch({}, has={"metadata": {"resourceVersion": "${version}"}}),
         set_status({}, has={"metadata": {"resourceVersion": "${version}"}})]),
@@ -278,10 +290,10 @@ UPDATING = [
         patch({"metadata": {"resourceVersion": "${version}", "labels": {"x": "2"}}})]),
     ("a wrong uid is 422 in a patch", [
         create(job()),
-        patch({"metadata": {"uid": "11111111-1111-1111-1111-111111111111", "labels": {"x": "1"}}}, 422, causes=[
+        patch({"metadata": {"uid": "11111111-1111-1111-1111-111111111111", "labels": {"x": "1"}}}, 422, some_causes=[
             ("metadata.uid", INVALID)]),
         patch({"metadata": {"uid": "11111111-1111-1111-1111-111111111111"}, "status": {"active": 1}}, 422,
-              path="${jobs}/a/status", causes=[("metadata.uid", INVALID)])]),
+              path="${jobs}/a/status", some_causes=[("metadata.uid", INVALID)])]),
     ("the right uid is fine", [
         create(job(), save={"uid": "metadata.uid"}),
         patch({"metadata": {"uid": "${uid}"}, "status": {"active": 1}}, path="${jobs}/a/status")]),
@@ -329,6 +341,14 @@ UPDATING = [
         patch({"spec": {"template": {"spec": {"nodeSelector": {"z": "1"}}}}}, 422),
         set_status({"active": None}),
         patch({"spec": {"template": {"spec": {"nodeSelector": {"z": "1"}}}}})]),
+    ("times and numbers that belong to the server stay", [
+        create(job(), save={"then": "metadata.creationTimestamp"}),
+        patch({"metadata": {"creationTimestamp": BEFORE, "generation": 7, "labels": {"x": "1"}}}, has={
+            "metadata": {"creationTimestamp": "${then}", "generation": 1}}),
+        patch({"metadata": {"deletionTimestamp": BEFORE}}, 422, some_causes=[("metadata.deletionTimestamp", INVALID)])]),
+    ("a patch with another name or namespace than the path's is 400", [
+        create(job()), patch({"metadata": {"name": "b"}}, 400), patch({"metadata": {"namespace": "b"}}, 400),
+        patch("{\"a\":", 400)]),
     ("another patch type than those known is 415", [
         create(job()), patch({"metadata": {"labels": {"x": "1"}}}, 415, type="application/odd-patch+json")]),
 ]
@@ -427,7 +447,8 @@ STATUS = [
     ("zeros vanish where the type says so", [
         create(job()), set_status({"active": 0, "succeeded": 0, "failed": 0, "ready": 0, "terminating": 0}, has={
             "status": {"active": None, "succeeded": None, "failed": None, "ready": 0, "terminating": 0}})]),
-    ("a status of the wrong type is refused", [create(job()), set_status({"active": "1"}, 422)]),
+    ("a status of the wrong type is refused", [
+        create(job()), set_status({"active": "1"}, 422, causes=[("patch", INVALID)], has={"details": {"name": None}})]),
 ]
 
 DELETING = [
@@ -439,9 +460,9 @@ DELETING = [
     ("preconditions are kept", [
         create(job(), save={"uid": "metadata.uid", "version": "metadata.resourceVersion"}),
         delete(409, {"preconditions": {"uid": "11111111-1111-1111-1111-111111111111"}}, has=failure(
-            "Conflict", name="a", group="batch", kind="jobs")),
+            "Conflict", name="a", group="batch", kind="Job")),
         delete(409, {"preconditions": {"resourceVersion": "1"}}, has=failure(
-            "Conflict", name="a", group="batch", kind="jobs")),
+            "Conflict", name="a", group="batch", kind="Job")),
         delete(200, {"propagationPolicy": "Background", "preconditions": {"uid": "${uid}", "resourceVersion": "${version}"}})]),
     ("without a policy a Job waits for its pods to be orphaned", [
         create(job()), delete(has={"kind": "Job", "metadata": {
@@ -453,13 +474,14 @@ DELETING = [
         create(with_meta(job(), finalizers=["example.org/keep"])),
         delete(body={"propagationPolicy": "Background"}, has={"metadata": {
             "deletionTimestamp": ..., "finalizers": ["example.org/keep"]}}),
-        patch({"metadata": {"finalizers": ["example.org/keep", "example.org/more"]}}, 422, causes=[
+        patch({"metadata": {"finalizers": ["example.org/keep", "example.org/more"]}}, 422, some_causes=[
             ("metadata.finalizers", FORBIDDEN)]),
         set_status({"active": 1}),
         patch({"metadata": {"finalizers": None}}), get("${jobs}/a", 404)]),
     ("the query's policy counts when there is no body", [
         create(job()), delete(path="${jobs}/a?propagationPolicy=Background", has={"status": "Success"})]),
-    ("an unknown policy is 422", [create(job()), delete(422, {"propagationPolicy": "Odd"})]),
+    ("an unknown policy is 422", [create(job()), delete(422, {"propagationPolicy": "Odd"}, causes=[
+        ("propagationPolicy", UNSUPPORTED)])]),
 ]
 
 OTHERS = [

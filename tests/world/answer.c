@@ -139,37 +139,60 @@ void answer_exists(const struct op *op) {
                    op->name);
 }
 
-void answer_conflict(const struct op *op, const char *format, ...) {
+// The storage names the kind where the rest of the server names the resource.
+static void conflict(const struct op *op, const char *kind, const char *resource, const char *format, va_list args) {
     struct buffer why;
     buffer_init(&why, 4096);
+    buffer_vprintf(&why, format, args);
+    struct details details = of(op);
+    details.kind = kind;
+    answer_failure(op->response, 409, "Conflict", &details, "Operation cannot be fulfilled on %s \"%s\": %s", resource,
+                   op->name, why.data ? why.data : "");
+    buffer_free(&why);
+}
+
+void answer_conflict(const struct op *op, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    buffer_vprintf(&why, format, args);
+    conflict(op, op->kind->plural, op->kind->resource, format, args);
     va_end(args);
-    struct details details = of(op);
-    answer_failure(op->response, 409, "Conflict", &details, "Operation cannot be fulfilled on %s \"%s\": %s",
-                   op->kind->resource, op->name, why.data ? why.data : "");
-    buffer_free(&why);
+}
+
+void answer_precondition(const struct op *op, const char *format, ...) {
+    va_list args;
+    AUTO_TEXT kind = text_format("%s%s%s", op->kind->kind, *op->kind->group ? "." : "", op->kind->group);
+    if (!kind)
+        world_oom();
+    va_start(args, format);
+    conflict(op, op->kind->kind, kind, format, args);
+    va_end(args);
 }
 
 void answer_stale(const struct op *op) {
     answer_conflict(op, "the object has been modified; please apply your changes to the latest version and try again");
 }
 
-void answer_invalid(const struct op *op, struct problems *problems) {
+void answer_invalid_as(const struct op *op, const char *kind, const char *group, const char *name,
+                       struct problems *problems) {
     struct buffer list;
     buffer_init(&list, 1 << 20);
     bool many = json_size(problems->causes) > 1;
     for (const struct json *cause = json_first(problems->causes); cause; cause = json_next(cause))
         buffer_printf(&list, "%s%s: %s", list.len ? ", " : "", json_string_or(json_get(cause, "field"), ""),
                       json_string_or(json_get(cause, "message"), ""));
-    struct details details = {
-        .name = op->name, .group = op->kind->group, .kind = op->kind->kind, .causes = problems->causes};
+    struct details details = {.name = name, .group = group, .kind = kind, .causes = problems->causes};
     problems->causes = NULL;
-    answer_failure(op->response, 422, "Invalid", &details, "%s%s%s \"%s\" is invalid: %s%s%s", op->kind->kind,
-                   *op->kind->group ? "." : "", op->kind->group, op->name, many ? "[" : "", list.data ? list.data : "",
-                   many ? "]" : "");
+    answer_failure(op->response, 422, "Invalid", &details, "%s%s%s \"%s\" is invalid: %s%s%s", kind, *group ? "." : "",
+                   group, name, many ? "[" : "", list.data ? list.data : "", many ? "]" : "");
     buffer_free(&list);
+}
+
+void answer_invalid(const struct op *op, struct problems *problems) {
+    answer_invalid_as(op, op->kind->kind, op->kind->group, op->name, problems);
+}
+
+void answer_unknown_resource(struct world_response *response) {
+    answer_failure(response, 404, "NotFound", &(struct details){0}, "the server could not find the requested resource");
 }
 
 void answer_deleted(const struct op *op, const char *uid) {

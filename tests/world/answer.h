@@ -52,11 +52,16 @@ void answer_failure(struct world_response *response, int code, const char *reaso
                     const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 void answer_bad_request(struct world_response *response, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void answer_not_served(struct world_response *response); // text/plain, as for a path that nobody knows
+void answer_not_served(struct world_response *response);       // text/plain, as for a path that nobody knows
+void answer_unknown_resource(struct world_response *response); // the group is served, the resource is not
 void answer_not_found(const struct op *op);
 void answer_exists(const struct op *op);
 void answer_conflict(const struct op *op, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// A precondition of a delete that does not hold.
+void answer_precondition(const struct op *op, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void answer_stale(const struct op *op);
+void answer_invalid_as(const struct op *op, const char *kind, const char *group, const char *name,
+                       struct problems *problems);
 void answer_invalid(const struct op *op, struct problems *problems);
 void answer_deleted(const struct op *op, const char *uid);
 

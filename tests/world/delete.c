@@ -11,11 +11,10 @@ static bool check_policy(const struct op *op, const char *policy) {
     if (!*policy || strcmp(policy, "Background") == 0 || strcmp(policy, "Foreground") == 0 ||
         strcmp(policy, "Orphan") == 0)
         return true;
-    struct details details = {.group = "meta.k8s.io", .kind = "DeleteOptions"};
-    answer_failure(op->response, 422, "Invalid", &details,
-                   "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Invalid value: \"%s\": must be "
-                   "\"Foreground\", \"Background\", \"Orphan\", or nil",
-                   policy);
+    AUTO_PROBLEMS problems = {0};
+    AUTO_JSON shown = json_new_string(policy);
+    problem_unsupported(&problems, "propagationPolicy", shown, "\"Foreground\", \"Background\", \"Orphan\", \"nil\"");
+    answer_invalid_as(op, "DeleteOptions", "meta.k8s.io", "", &problems);
     return false;
 }
 
@@ -24,11 +23,15 @@ static bool check_preconditions(const struct op *op, const struct json *options,
     const char *uid = json_string(json_get(wanted, "uid")), *version = json_string(json_get(wanted, "resourceVersion"));
     const char *current = json_string_or(json_path(object->value, "metadata", "resourceVersion", NULL), "");
     if (uid && strcmp(uid, object->uid) != 0)
-        answer_conflict(op, "Precondition failed: UID in precondition: %s, UID in object meta: %s", uid, object->uid);
+        answer_precondition(op,
+                            "the UID in the precondition (%s) does not match the UID in record (%s). The object might "
+                            "have been deleted and then recreated",
+                            uid, object->uid);
     else if (version && strcmp(version, current) != 0)
-        answer_conflict(op,
-                        "Precondition failed: ResourceVersion in precondition: %s, ResourceVersion in object meta: %s",
-                        version, current);
+        answer_precondition(op,
+                            "the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record "
+                            "(%s). The object might have been modified",
+                            version, current);
     else
         return true;
     return false;

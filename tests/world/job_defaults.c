@@ -49,11 +49,14 @@ void job_spec_defaults(struct json *spec) {
 }
 
 void job_defaults(struct json *job) {
-    struct json *spec = world_json_child(job, "spec");
-    const struct json *labels = json_path(spec, "template", "metadata", "labels", NULL);
+    job_spec_defaults(world_json_child(job, "spec"));
+}
+
+// A Job without labels shows those of its template, the generated ones included: they are defaulted anew whenever it is
+// read from storage.
+void job_default_labels(struct json *job) {
+    const struct json *labels = json_path(job, "spec", "template", "metadata", "labels", NULL);
     struct json *metadata = world_json_child(job, "metadata");
-    job_spec_defaults(spec);
-    // A Job without labels gets those of its template.
     if (json_size(labels) > 0 && json_size(json_get(metadata, "labels")) == 0)
         world_json_set(metadata, "labels", world_json_copy(labels));
 }

@@ -181,7 +181,7 @@ static void check_indexes(const struct view *now, const struct view *old, bool i
 
 static void check_ready(const struct view *now, const struct view *old, struct problems *problems) {
     bool changed = !json_equal(now->ready, old->ready) || now->active != old->active;
-    if (changed && json_int64(now->ready, 0) > now->active)
+    if (changed && now->ready && json_int64(now->ready, 0) > now->active)
         problem_invalid(problems, "status.ready", now->ready, "cannot set more ready pods than active");
 }
 

@@ -4,17 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void refuse(const struct op *op, struct problems *problems) {
-    struct details details = {.group = "meta.k8s.io", .kind = "ListOptions", .causes = problems->causes};
-    const struct json *first = json_at(problems->causes, 0);
-    const char *field = json_string_or(json_get(first, "field"), "");
-    const char *message = json_string_or(json_get(first, "message"), "");
-    AUTO_TEXT text = text_format("%s: %s", field, message);
-    problems->causes = NULL;
-    answer_failure(op->response, 422, "Invalid", &details, "ListOptions.meta.k8s.io \"\" is invalid: %s",
-                   text ? text : "");
-}
-
 static void check_initial_events(const struct op *op, const struct route *route, bool watch,
                                  struct problems *problems) {
     const char *match = route_query(route, "resourceVersionMatch");
@@ -65,7 +54,7 @@ bool world_check_list_options(const struct op *op, const struct route *route, bo
     check_initial_events(op, route, watch, &problems);
     if (!problems_any(&problems))
         return true;
-    refuse(op, &problems);
+    answer_invalid_as(op, "ListOptions", "meta.k8s.io", "", &problems);
     return false;
 }
 
@@ -76,7 +65,7 @@ bool world_read_version(const struct op *op, const char *text, uint64_t *version
     if (!*given)
         return true;
     if (!text_to_int64(text, &number)) {
-        answer_bad_request(op->response, "Invalid value: \"%s\": invalid resource version", text);
+        answer_bad_request(op->response, "invalid resource version: resourceVersion: Invalid value: \"%s\"", text);
         return false;
     }
     *version = (uint64_t)number;
@@ -92,8 +81,8 @@ void answer_too_large_version(struct world_response *response, uint64_t asked, u
     if (!json_append(causes, cause))
         world_oom();
     struct details details = {.causes = causes, .retry_after_s = 1};
-    answer_failure(response, 504, "Timeout", &details, "Too large resource version: %" PRIu64 ", current: %" PRIu64,
-                   asked, current);
+    answer_failure(response, 504, "Timeout", &details,
+                   "Timeout: Too large resource version: %" PRIu64 ", current: %" PRIu64, asked, current);
 }
 
 void answer_expired(struct world_response *response, uint64_t asked, uint64_t oldest, const char *continue_token) {

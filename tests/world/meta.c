@@ -174,11 +174,11 @@ static void check_finalizers(const struct json *value, const struct json *old, s
 void meta_update(const struct op *op, struct json *value, const struct json *old, struct problems *problems) {
     struct json *metadata = world_json_child(value, "metadata");
     const struct json *before = json_get(old, "metadata");
-    static const char *const immutable[] = {"uid", "creationTimestamp", "deletionTimestamp",
-                                            "deletionGracePeriodSeconds"};
+    static const char *const immutable[] = {"uid", "deletionTimestamp", "deletionGracePeriodSeconds"};
     for (size_t i = 0; i < sizeof immutable / sizeof *immutable; i++)
         keep_immutable(metadata, before, immutable[i], problems);
     keep(metadata, before, "generation");
+    keep(metadata, before, "creationTimestamp");
     keep(metadata, before, "resourceVersion");
     keep(metadata, before, "managedFields");
     keep(metadata, before, "namespace");

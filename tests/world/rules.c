@@ -157,11 +157,14 @@ void rules_create(struct op *op, struct json *value, struct problems *problems) 
     case SPECIAL_JOB:
         job_defaults(value);
         job_generate_selector(value);
+        job_default_labels(value);
+        world_json_set(value, "status", json_new_object());
         job_check(value, problems);
         break;
     case SPECIAL_CRONJOB:
         cronjob_defaults(value);
         cronjob_check(value, problems);
+        world_json_set(value, "status", json_new_object());
         break;
     case SPECIAL_EVENT:
         event_check(value, problems);
@@ -184,6 +187,7 @@ void rules_update(struct op *op, struct json *value, const struct json *old, str
     switch (op->kind->special) {
     case SPECIAL_JOB:
         job_defaults(value);
+        job_default_labels(value);
         job_check(value, problems);
         job_check_update(value, old, problems);
         break;

@@ -18,6 +18,7 @@ void rules_update_status(const struct json *value, const struct json *old, enum 
 // pkg/apis/batch/validation).
 void job_defaults(struct json *job);
 void job_spec_defaults(struct json *spec);
+void job_default_labels(struct json *job);
 void job_generate_selector(struct json *job);
 void job_check(const struct json *job, struct problems *problems);
 void job_check_update(const struct json *job, const struct json *old, struct problems *problems);

@@ -34,9 +34,10 @@ static char *next_term(char **rest) {
 }
 
 static bool add_value(struct selector *selector, struct selector_term *term, char *value) {
-    if (selector->values == SELECTOR_VALUES)
+    value = trim(value);
+    if (selector->values == SELECTOR_VALUES || strpbrk(value, "=! ()"))
         return false;
-    selector->value[selector->values++] = trim(value);
+    selector->value[selector->values++] = value;
     term->count++;
     return true;
 }
@@ -103,7 +104,7 @@ static bool read_field(struct selector *selector, char *text, char message[256])
         free(selector->namespace_);
         selector->namespace_ = world_strdup(value);
     } else {
-        snprintf(message, 256, "field label not supported: %.200s", text);
+        snprintf(message, 256, "field label \"%.100s\" not supported", text);
         return false;
     }
     return true;

@@ -46,6 +46,13 @@ static bool check_allowed(const struct op *op, const char *verb) {
     return false;
 }
 
+static bool group_is_served(const struct world_cluster *cluster, const struct route *route) {
+    for (const struct kind *kind = cluster->kinds; kind; kind = kind->next_kind)
+        if (strcmp(kind->group, route->group) == 0 && (kind->builtin || world_kind_serves(kind, route->version)))
+            return true;
+    return false;
+}
+
 // Finds what a path is about. False: answered.
 static bool find_target(struct op *op, const struct route *route) {
     op->kind = route->resource ? world_kind_find(op->cluster, route->group, route->plural) : NULL;
@@ -59,7 +66,9 @@ static bool find_target(struct op *op, const struct route *route) {
         known = false;
     if (known && *op->subresource && (strcmp(op->subresource, "status") != 0 || !op->kind->has_status))
         known = false;
-    if (!known)
+    if (!known && group_is_served(op->cluster, route))
+        answer_unknown_resource(op->response);
+    else if (!known)
         answer_not_served(op->response);
     return known;
 }

@@ -19,6 +19,7 @@ struct world_watch {
     char *version;
     struct selector selector;
     uint64_t cursor;        // next event of the history
+    uint64_t after;         // only events of later versions are told
     struct blob **snapshot; // initial events
     size_t snapshot_at, snapshot_count;
     uint64_t snapshot_version;
@@ -132,7 +133,8 @@ static bool read_one(struct world_watch *watch, struct buffer *out) {
     const struct event *event = world_history_at(watch->kind, watch->cursor);
     if (event) {
         watch->cursor++;
-        print_event(watch, event, out);
+        if (event->version > watch->after)
+            print_event(watch, event, out);
         return true;
     }
     if (watch->bookmarks && watch->bookmark_ns <= now) {
@@ -246,7 +248,8 @@ static bool begin(struct world_watch *watch, const struct op *op, const struct r
         return false;
     watch->initial_end = initial && watch->bookmarks;
     watch->cursor = watch->kind->last;
-    if (version > op->cluster->version) {
+    watch->after = version;
+    if (initial && version > op->cluster->version) {
         answer_too_large_version(op->response, version, op->cluster->version);
         print_error(watch, op->response);
         return true;
@@ -262,6 +265,7 @@ static bool begin(struct world_watch *watch, const struct op *op, const struct r
         print_error(watch, op->response);
         return true;
     }
+    // A version in the future is waited for, without a word (cacher.go Watch).
     watch->cursor = world_history_after(watch->kind, version);
     return true;
 }

@@ -88,12 +88,18 @@ static bool admit(const struct op *op, struct json *value) {
     return false;
 }
 
-static bool decode(const struct op *op, struct json *value) {
+static bool decode(const struct op *op, struct json *value, bool patch) {
     char message[256] = "";
     if (rules_decode(op->kind, value, message))
         return true;
-    answer_bad_request(op->response, "%s in version \"%s\" cannot be handled as a %s: %s", op->kind->kind, op->version,
-                       op->kind->kind, message);
+    if (patch) { // what the patch makes of the object cannot be read (patch.go)
+        AUTO_PROBLEMS problems = {0};
+        problem_invalid(&problems, "patch", value, message);
+        answer_invalid_as(op, "", "", "", &problems);
+    } else {
+        answer_bad_request(op->response, "%s in version \"%s\" cannot be handled as a %s: %s", op->kind->kind,
+                           op->version, op->kind->kind, message);
+    }
     return false;
 }
 
@@ -111,8 +117,8 @@ void world_create(struct op *op, struct json *body) {
     AUTO_PROBLEMS problems = {0};
     const char *name = json_string_or(json_path(body, "metadata", "name", NULL), "");
     op->name = name;
-    if (!json_is(body, JSON_OBJECT) || !check_type(op, body) || !decode(op, body) || !check_namespace(op, body) ||
-        !admit(op, body)) {
+    if (!json_is(body, JSON_OBJECT) || !check_type(op, body) || !decode(op, body, false) ||
+        !check_namespace(op, body) || !admit(op, body)) {
         if (!op->response->status)
             answer_bad_request(op->response, "the body is no object");
         commit_refused(op);
@@ -289,10 +295,10 @@ static void store_draft(const struct op *op, struct draft *draft, struct stored 
     }
 }
 
-static void update_stored(struct op *op, struct draft *draft, struct stored *object) {
+static void update_stored(struct op *op, struct draft *draft, struct stored *object, bool patch) {
     AUTO_PROBLEMS problems = {0};
     bool noop = false, same_spec = false;
-    if (!decode(op, draft->value) || (!*op->subresource && !admit(op, draft->value))) {
+    if (!decode(op, draft->value, patch) || (!*op->subresource && !admit(op, draft->value))) {
         commit_refused(op);
         give_back(draft, object);
         return;
@@ -339,7 +345,7 @@ void world_update(struct op *op, struct json *body, bool patch) {
             draft_patch(&draft, op, object, body);
         else
             draft_put(&draft, op, object, body);
-        update_stored(op, &draft, object);
+        update_stored(op, &draft, object, patch);
         json_free(body);
         return;
     }

@@ -279,7 +279,7 @@ static void bombs_and_binaries_are_refused(void **state) {
     struct buffer bomb __attribute__((cleanup(buffer_cleanup)));
     buffer_init(&bomb, 1 << 22);
     buffer_text(&bomb, GOOD "a: &a [x, x, x, x, x, x, x, x, x, x]\n");
-    for (char c = 'b'; c <= 'k'; c++)
+    for (int c = 'b'; c <= 'k'; c++)
         buffer_printf(&bomb, "%c: &%c [*%c, *%c, *%c, *%c, *%c, *%c, *%c, *%c, *%c]\n", c, c, c - 1, c - 1, c - 1,
                       c - 1, c - 1, c - 1, c - 1, c - 1, c - 1);
     struct problems problems;

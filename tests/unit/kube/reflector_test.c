@@ -30,12 +30,13 @@ static void the_watch_asks_for_bookmarks_and_an_end_and_has_limits(void **state)
     assert_false(list->stream);
     answer(&h, 200, LIST("5", "", ""));
     const struct http_request *watch = &fake_last(&h.fake)->request;
-    unsigned seconds = 0;
-    assert_int_equal(sscanf(watch->path,
-                            "/apis/batch/v1/jobs?labelSelector=a%%3Db%%2Cc%%20in%%20%%28d%%29&watch=true&"
-                            "allowWatchBookmarks=true&timeoutSeconds=%u&resourceVersion=5",
-                            &seconds),
-                     1);
+    const char *before =
+        "/apis/batch/v1/jobs?labelSelector=a%3Db%2Cc%20in%20%28d%29&watch=true&allowWatchBookmarks=true&"
+        "timeoutSeconds=";
+    assert_true(text_has_prefix(watch->path, before));
+    char *after = NULL;
+    unsigned long seconds = strtoul(watch->path + strlen(before), &after, 10);
+    assert_string_equal(after, "&resourceVersion=5");
     assert_in_range(seconds, 300, 600);
     assert_int_equal(watch->timeout_ns, (int64_t)(seconds + 30) * CLOCK_SECOND);
     assert_int_equal(watch->stall_ns, 21);

@@ -5,6 +5,7 @@
 #include <netinet/tcp.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -231,4 +232,26 @@ void server_stop(struct server *server) {
     SSL_CTX_free(server->tls);
     pthread_mutex_destroy(&server->lock);
     free(server);
+}
+
+static int connect_to(unsigned port) {
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    need(connect(fd, (struct sockaddr *)&address, sizeof address) == 0, "connect");
+    return fd;
+}
+
+void peer_relay(struct peer *peer, unsigned port) {
+    struct pollfd ends[2] = {{.fd = peer->fd, .events = POLLIN}, {.fd = connect_to(port), .events = POLLIN}};
+    char bytes[4096];
+    for (bool open = true; open && poll(ends, 2, -1) > 0;) {
+        for (int i = 0; open && i < 2; i++) {
+            if (!ends[i].revents)
+                continue;
+            ssize_t got = recv(ends[i].fd, bytes, sizeof bytes, 0);
+            open = got > 0 && send(ends[1 - i].fd, bytes, (size_t)got, MSG_NOSIGNAL) == got;
+        }
+    }
+    close(ends[1].fd);
 }
