@@ -4,7 +4,8 @@ BAD_ADAPTERS := $(patsubst tests/unit/host/bad_adapters/%.c,$(B)/bad_adapters/%.
 
 $(B)/bad_adapters/%.so: tests/unit/host/bad_adapters/%.c tests/unit/host/bad_adapters/template.h include/wharf/adapter.h
 	@mkdir -p $(@D)
-	$(CC) -D_GNU_SOURCE -std=c11 $(OPT) $(WARN) -Iinclude -fPIC -fvisibility=hidden -shared $(SAN) $(CFLAGS) $(LDFLAGS) -o $@ $<
+	@$(if $(V),,echo "LD $@")
+	$(Q)$(CC) -D_GNU_SOURCE -std=c11 $(OPT) $(WARN) -Iinclude -fPIC -fvisibility=hidden -shared $(SAN) $(CFLAGS) $(LDFLAGS) -o $@ $<
 
 $(B)/unit/host/adapters_test: | $(BAD_ADAPTERS)
 

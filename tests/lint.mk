@@ -31,10 +31,12 @@ lint-cppcheck:
 
 lint-tidy: $(TIDY_CORE:%=$(B)/lint/%.tidy) $(TIDY_TESTS:%=$(B)/lint/%.tidy)
 
-# A file is looked at again when it changed, or what it includes.
-$(B)/lint/%.tidy: % .clang-tidy tests/.clang-tidy
+# A file is looked at again when it changed, or what it includes. analyzer.h tells the analyzer the error convention.
+$(B)/lint/core/base/error.c.tidy: TIDY_MODEL :=
+$(B)/lint/%.tidy: TIDY_MODEL = -include tests/lint/analyzer.h
+$(B)/lint/%.tidy: % .clang-tidy tests/.clang-tidy tests/lint/analyzer.h
 	@mkdir -p $(@D)
 	@$(if $(V),echo "TIDY $<",:)
-	@$(CLANG_TIDY) --quiet $< -- $(CPPFLAGS_ALL) -std=c11 $(shell pkg-config --cflags $(PKGS)) > $@.out 2>&1 || { cat $@.out; exit 1; }
+	@$(CLANG_TIDY) --quiet $< -- $(CPPFLAGS_ALL) -std=gnu11 $(TIDY_MODEL) $(shell pkg-config --cflags $(PKGS)) > $@.out 2>&1 || { cat $@.out; exit 1; }
 	@$(CC) $(CPPFLAGS_ALL) -std=c11 $(shell pkg-config --cflags $(PKGS)) -MM -MP -MT $@ -MF $@.d $<
 	@touch $@

@@ -28,5 +28,10 @@ $(B)/unit/world/%: tests/unit/world/%.c $(B)/tests/world-http.a $(B)/tests/world
 	@$(if $(V),,echo "LD $@")
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -MF $@.d -o $@ $< $(filter %.a,$^) $(LDFLAGS_ALL) $(LIBS) $(WORLD_LIBS) -lcmocka
 
-.PHONY: world
+.PHONY: world contract
 world: $(B)/tests/world/world
+
+## make contract  the world model answers as a kube-apiserver does (tests/contract/table.py)
+contract: $(B)/tests/world/world
+	@python3 -B tests/contract/world.py $(B)/tests/world/world
+TEST_TARGETS += contract

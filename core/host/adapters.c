@@ -84,7 +84,10 @@ static struct error *open_object(struct adapter_file *file, void **handle) {
     *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (*handle == NULL) {
         const char *problem = dlerror();
-        return error_new(ERROR_REFUSED, "cannot be loaded: %s", problem != NULL ? problem : "no reason given");
+        problem = problem == NULL ? "no reason given" : problem;
+        if (text_has_prefix(problem, name) && text_has_prefix(problem + strlen(name), ": "))
+            problem += strlen(name) + 2;
+        return error_new(ERROR_REFUSED, "cannot be loaded: %s", problem);
     }
     file->fd = -1;
     return NULL;
@@ -191,10 +194,11 @@ static struct adapter *load_one(const struct config *config, const struct config
     if (*error != NULL)
         return NULL;
     struct adapter *adapter = calloc(1, sizeof(*adapter));
-    if (adapter == NULL)
+    if (adapter == NULL) {
         *error = error_no_memory();
-    if (*error == NULL)
-        *error = inside_directory(config, wanted, file.path);
+        return NULL;
+    }
+    *error = inside_directory(config, wanted, file.path);
     if (*error == NULL)
         *error = error_wrap(load_file(config, wanted, &file, adapter), "%s", file.path);
     if (*error == NULL)

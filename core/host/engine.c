@@ -82,8 +82,8 @@ struct error *engine_new(const struct engine_options *options, struct moment now
 void engine_free(struct engine *engine) {
     if (!engine)
         return;
+    heap_free(&engine->timers); // before the store: timers live in entries
     store_free(&engine->store);
-    heap_free(&engine->timers);
     for (size_t i = 0; engine->feeds && i < engine->n_clusters * engine->n_kinds; i++)
         free(engine->feeds[i].version);
     for (size_t c = 0; c < engine->n_clusters; c++) {

@@ -39,11 +39,13 @@ struct json *json_new_object(void) {
     return node_json(node_new(cJSON_Object, 0, 0));
 }
 
+#define COPY_SIZE 1024 // what the copy of a container begins with; it doubles
+
 // One node with its key and text in one block; no children.
-static cJSON *copy_node(const cJSON *node, bool with_key) {
+static cJSON *copy_node(struct arena *arena, const cJSON *node, bool with_key) {
     size_t key_size = with_key && node->string ? strlen(node->string) + 1 : 0;
     size_t text_size = node->valuestring ? strlen(node->valuestring) + 1 : 0;
-    cJSON *copy = node_new(node_type(node), key_size, text_size);
+    cJSON *copy = node_new_in(arena, node_type(node), key_size, text_size);
     if (!copy)
         return NULL;
     if (key_size > 0)
@@ -60,14 +62,23 @@ struct json *json_copy(const struct json *value) {
     size_t depth = 0;
     AUTO_JSON root = NULL;
     const cJSON *node = node_of_const(value);
+    struct arena *arena = node && node->child ? arena_new(COPY_SIZE) : NULL;
+    if (node && node->child && !arena)
+        return NULL;
     while (node) {
-        cJSON *copy = copy_node(node, depth > 0);
+        cJSON *copy = copy_node(arena, node, depth > 0);
+        if (!copy && arena && !root) { // nobody holds it yet
+            arena_hold(arena);
+            arena_drop(arena);
+        }
         if (!copy)
             return NULL;
-        if (depth > 0)
+        if (depth > 0) {
             node_append(copies[depth - 1], copy);
-        else
+        } else {
             root = node_json(copy);
+            node_hold_arena(copy);
+        }
         if (node_is_container(node) && depth == JSON_MAX_DEPTH)
             return NULL;
         if (node->child) {
@@ -152,5 +163,6 @@ void json_detach_child(struct json *parent, struct json *child) {
     if (!parent || !child)
         return;
     node_unlink(node_of(parent), node_of(child));
+    node_hold_arena(node_of(child));
     node_set_key(node_of(child), NULL);
 }

@@ -4,12 +4,21 @@
 #include <string.h>
 
 cJSON *node_new(int type, size_t key_size, size_t text_size) {
+    return node_new_in(NULL, type, key_size, text_size);
+}
+
+cJSON *node_new_in(struct arena *arena, int type, size_t key_size, size_t text_size) {
     if (key_size > SIZE_MAX / 4 || text_size > SIZE_MAX / 4)
         return NULL;
-    cJSON *node = cJSON_malloc(sizeof *node + key_size + text_size);
+    size_t size = sizeof(cJSON) + key_size + text_size;
+    cJSON *node = arena ? arena_take(arena, size) : cJSON_malloc(size);
     if (!node)
         return NULL;
     *node = (cJSON){.type = type};
+    if (arena) {
+        node->type |= NODE_IN_ARENA;
+        memcpy(&node->valuedouble, &arena, sizeof(struct arena *));
+    }
     char *room = (char *)(node + 1);
     if (key_size > 0) {
         node->string = room;
@@ -49,18 +58,35 @@ static void free_key(cJSON *node) {
         cJSON_free(node->string);
 }
 
+// Lets go of arenas whose holders were freed: only once nothing in them is walked any more. `held` is a list of such
+// holders, linked by prev, which nobody needs now.
+static void drop_arenas(cJSON *held) {
+    while (held) {
+        cJSON *next = held->prev;
+        arena_drop(node_arena(held));
+        held = next;
+    }
+}
+
 // The children of each node are put before its next sibling, so that one list is walked.
 void node_free(cJSON *node) {
+    cJSON *held = NULL;
     while (node) {
-        if (node->child) {
+        if (node->child && !node_goes_with_arena(node)) {
             node->child->prev->next = node->next;
             node->next = node->child;
         }
         cJSON *next = node->next;
         free_key(node);
-        cJSON_free(node);
+        if ((node->type & NODE_IN_ARENA) == 0) {
+            cJSON_free(node);
+        } else if (node->type & NODE_HOLDS_ARENA) {
+            node->prev = held;
+            held = node;
+        }
         node = next;
     }
+    drop_arenas(held);
 }
 
 bool node_set_key(cJSON *node, const char *key) {
@@ -73,12 +99,15 @@ bool node_set_key(cJSON *node, const char *key) {
         memcpy(copy, key, size);
     }
     free_key(node);
+    if (copy)
+        node_note_foreign(node, NULL);
     node->string = copy;
     node->type &= ~cJSON_StringIsConst;
     return true;
 }
 
 void node_append(cJSON *container, cJSON *node) {
+    node_note_foreign(container, node);
     cJSON *first = container->child;
     node->next = NULL;
     if (!first) {
@@ -106,6 +135,7 @@ void node_unlink(cJSON *container, cJSON *node) {
 }
 
 void node_swap(cJSON *container, cJSON *old, cJSON *node) {
+    node_note_foreign(container, node);
     bool first = container->child == old;
     node->next = old->next;
     node->prev = old->prev == old ? node : old->prev;

@@ -4,6 +4,7 @@
 //   numbers             cJSON_Raw, valuestring is the token as it was read
 //   strings with NUL    cJSON_Raw, valuestring is the whole JSON literal, quotes included
 //   key, valuestring    usually inside the node's own block (cJSON_StringIsConst, cJSON_IsReference), one allocation
+//   valuedouble         of a node in an arena: the pointer to it (arena.c); its type has NODE_IN_ARENA
 //   valueint            the line on which a value read from YAML starts, else 0
 //
 // The last child of a container is first->prev, as in cJSON.
@@ -33,6 +34,28 @@ static inline int node_type(const cJSON *node) {
 static inline bool node_is_container(const cJSON *node) {
     return node_type(node) == cJSON_Array || node_type(node) == cJSON_Object;
 }
+
+#define NODE_IN_ARENA (1 << 10) // the node's memory belongs to an arena and is not freed by itself
+#define NODE_HOLDS_ARENA                                                                                               \
+    (1 << 11) // its arena lives at least as long as it: the root, and what was taken out of the root
+
+struct arena;
+// Room for about `size` bytes of nodes; it grows. Nobody holds it yet. NULL when out of memory.
+struct arena *arena_new(size_t size);
+void *arena_take(struct arena *arena, size_t size);
+void arena_hold(struct arena *arena);
+void arena_drop(struct arena *arena); // the last one to let go frees it
+struct arena *node_arena(const cJSON *node);
+// To be called for a node that leaves its container.
+void node_hold_arena(cJSON *node);
+
+// To be called when `node` is put below `container`, or, with NULL, when `container` gets a key in memory of its own.
+void node_note_foreign(const cJSON *container, const cJSON *node);
+// True if all below the node is in the arena that it holds: nothing has to be walked to free it.
+bool node_goes_with_arena(const cJSON *node);
+
+// As node_new, in an arena (NULL: in memory of its own).
+cJSON *node_new_in(struct arena *arena, int type, size_t key_size, size_t text_size);
 
 // A node with room for a key and a text of these sizes, NUL included; 0 leaves `string` or `valuestring` NULL. The
 // caller fills them. NULL when out of memory.

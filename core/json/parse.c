@@ -14,6 +14,7 @@ struct parser {
     const char *text;
     size_t len, at;
     cJSON *root;
+    struct arena *arena; // NULL: the document is one plain value
     size_t depth;
     struct level levels[JSON_MAX_DEPTH];
     bool has_key; // `key` is the key of the value that comes next
@@ -75,7 +76,7 @@ static char peek(struct parser *parser) {
 
 // A node with the key that was read before it, and room for text.
 static cJSON *make_node(struct parser *parser, int type, size_t text_size) {
-    cJSON *node = node_new(type, parser->has_key ? parser->key.len + 1 : 0, text_size);
+    cJSON *node = node_new_in(parser->arena, type, parser->has_key ? parser->key.len + 1 : 0, text_size);
     if (!node) {
         out_of_memory(parser);
         return NULL;
@@ -89,6 +90,7 @@ static cJSON *make_node(struct parser *parser, int type, size_t text_size) {
 static bool attach(struct parser *parser, cJSON *node) {
     if (parser->depth == 0) {
         parser->root = node;
+        node_hold_arena(node);
         return true;
     }
     struct level *level = &parser->levels[parser->depth - 1];
@@ -263,6 +265,15 @@ static bool take_document(struct parser *parser) {
     return parser->at == parser->len || unexpected(parser, "nothing more after the document");
 }
 
+// A node takes about three times the text that it was read from.
+static bool make_arena(struct parser *parser) {
+    char c = peek(parser);
+    if (c != '{' && c != '[')
+        return true;
+    parser->arena = arena_new(parser->len > SIZE_MAX / 8 ? 0 : parser->len * 3 + 256);
+    return parser->arena || out_of_memory(parser);
+}
+
 struct error *json_parse(const char *text, size_t len, struct json **out) {
     struct parser parser;
     parser.text = text;
@@ -270,13 +281,18 @@ struct error *json_parse(const char *text, size_t len, struct json **out) {
     parser.at = 0;
     parser.root = NULL;
     parser.depth = 0;
+    parser.arena = NULL;
     *out = NULL;
-    if (take_document(&parser)) {
+    if (make_arena(&parser) && take_document(&parser)) {
         *out = node_json(parser.root);
         return NULL;
     }
     while (parser.depth > 0)
         keys_free(&parser.levels[--parser.depth].keys);
+    if (parser.arena && !parser.root) { // nobody holds it yet
+        arena_hold(parser.arena);
+        arena_drop(parser.arena);
+    }
     node_free(parser.root);
     return parser.error;
 }

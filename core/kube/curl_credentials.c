@@ -219,9 +219,9 @@ static bool update_files(struct credentials *credentials) {
     bool identity = !text_equal(old->cert, fresh->cert) || !text_equal(old->key, fresh->key);
     if (!identity && text_equal(old->ca, fresh->ca))
         return false;
-    struct material *taken = fresh;
-    fresh = credentials->material;
-    credentials->material = taken;
+    material_release(credentials->material);
+    credentials->material = fresh;
+    fresh->users++; // the other user is this function, until it returns
     return identity;
 }
 

@@ -82,8 +82,8 @@ void events_socket_kept(struct curl_transport *transport, curl_socket_t fd) {
         transport->watched[fd].kept = true;
 }
 
-int events_socket_close(void *context, curl_socket_t fd) {
-    struct curl_transport *transport = context;
+int events_socket_close(void *transport_of_socket, curl_socket_t fd) {
+    struct curl_transport *transport = transport_of_socket;
     if ((size_t)fd < transport->n_watched)
         transport->watched[fd] = (struct watched){0};
     return close(fd);

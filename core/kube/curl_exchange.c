@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exchanges and the multi handles that run them (curl_internal.h).
+#include "core/base/clock.h"
 #include "core/kube/curl_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define IDLE_EXCHANGES 32
+#define IDLE_QUIET 2 // so many are kept when nothing was asked for
+#define QUIET_TIME (10 * CLOCK_SECOND)
 #define KEPT_BODY ((size_t)16 * 1024) // a larger buffer is not kept for the next response
 #define SLOT_MASK UINT64_C(0xFFFFFFFF)
 
@@ -130,6 +133,7 @@ struct exchange *exchange_new(struct curl_transport *transport, const struct htt
     } else if (!(exchange = make(transport))) {
         return NULL;
     }
+    transport->taken_ns = transport->now_ns;
     exchange->next = NULL;
     timer_init(&exchange->stall);
     exchange->sent = exchange->headed = exchange->too_large = exchange->no_memory = exchange->stopped = false;
@@ -172,6 +176,17 @@ void exchange_recycle(struct exchange *exchange) {
     exchange->next = transport->idle;
     transport->idle = exchange;
     transport->n_idle++;
+}
+
+void exchange_trim(struct curl_transport *transport) {
+    if (transport->now_ns - transport->taken_ns < QUIET_TIME)
+        return;
+    while (transport->n_idle > IDLE_QUIET) {
+        struct exchange *exchange = transport->idle;
+        transport->idle = exchange->next;
+        transport->n_idle--;
+        exchange_free(exchange);
+    }
 }
 
 void exchange_free_all(struct curl_transport *transport) {

@@ -85,6 +85,7 @@ struct curl_transport {
     struct exchange_queue cancelled; // to be taken out of their pool
     struct exchange *idle;
     size_t n_idle;
+    int64_t taken_ns; // when an exchange was last taken into use
     struct heap stalls;
     struct watched *watched; // by file descriptor
     size_t n_watched;
@@ -100,14 +101,15 @@ bool pool_add(struct pool *pool, struct exchange *exchange);
 void pool_remove(struct exchange *exchange);                                                         // none: fine
 struct exchange *exchange_new(struct curl_transport *transport, const struct http_request *request); // NULL: no memory
 struct exchange *exchange_find(struct curl_transport *transport, uint64_t id);                       // or NULL
-void exchange_recycle(struct exchange *exchange); // not in any pool or queue
+void exchange_recycle(struct exchange *exchange);     // not in any pool or queue
+void exchange_trim(struct curl_transport *transport); // frees idle ones after a quiet time
 void exchange_free_all(struct curl_transport *transport);
 
 // curl_transport.c
 extern const struct transport_ops curl_transport_ops;
 
 // curl_setup.c
-void curl_transport_free(struct transport *transport);
+void curl_transport_free(struct transport *base);
 
 // curl_options.c. False when out of memory or when this libcurl knows an option not.
 bool exchange_set_up(struct exchange *exchange);  // once for an easy handle
@@ -119,13 +121,14 @@ bool events_open(struct curl_transport *transport);
 void events_close(struct curl_transport *transport);
 void events_wait(struct curl_transport *transport, int64_t wait_ns); // and run what became ready
 void events_socket_kept(struct curl_transport *transport, curl_socket_t fd);
-int events_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *pool, void *unused); // CURLMOPT_SOCKETFUNCTION
+int events_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *pool_of_multi,
+                         void *unused); // CURLMOPT_SOCKETFUNCTION
 void events_socket_made(struct curl_transport *transport, curl_socket_t fd);
-int events_socket_close(void *transport, curl_socket_t fd); // CURLOPT_CLOSESOCKETFUNCTION
+int events_socket_close(void *transport_of_socket, curl_socket_t fd); // CURLOPT_CLOSESOCKETFUNCTION
 
 // curl_response.c: callbacks of libcurl, and the end of an exchange: tells its handler.
-size_t response_on_header(char *bytes, size_t size, size_t count, void *exchange);
-size_t response_on_body(char *bytes, size_t size, size_t count, void *exchange);
+size_t response_on_header(char *bytes, size_t size, size_t count, void *context);
+size_t response_on_body(char *bytes, size_t size, size_t count, void *context);
 void response_deliver(struct exchange *exchange, CURLcode code);
 void response_fail(struct exchange *exchange, const char *problem, bool stalled);
 

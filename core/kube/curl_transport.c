@@ -210,6 +210,7 @@ static void advance(struct curl_transport *transport) {
     take_out_cancelled(transport);
     drop_failed(transport);
     free_retired(transport);
+    exchange_trim(transport);
 }
 
 static int64_t earlier(int64_t wait_ns, int64_t at_ns, int64_t now_ns) {
@@ -231,13 +232,13 @@ static int64_t wait_limit(struct curl_transport *transport, int64_t wait_ns) {
     return earlier(wait_ns, transport->credentials.files_due_ns, transport->now_ns);
 }
 
-void curl_transport_poll(struct transport *base, int64_t wait_ns) {
-    struct curl_transport *transport = curl_of(base);
-    transport->now_ns = clock_now().mono_ns;
-    transport->called = false;
-    advance(transport);
-    events_wait(transport, wait_limit(transport, wait_ns));
-    advance(transport);
+void curl_transport_poll(struct transport *transport, int64_t wait_ns) {
+    struct curl_transport *curl = curl_of(transport);
+    curl->now_ns = clock_now().mono_ns;
+    curl->called = false;
+    advance(curl);
+    events_wait(curl, wait_limit(curl, wait_ns));
+    advance(curl);
 }
 
 void curl_transport_wakeup(struct transport *transport) {

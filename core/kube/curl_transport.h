@@ -7,13 +7,15 @@
 #include "core/kube/kubeconfig.h"
 #include "core/kube/transport.h"
 
-// Once per process, before any thread; ERROR_UNSUPPORTED if this libcurl lacks what is needed (TLS, threads).
+// Once per process, before any thread (SIGPIPE is ignored from then on); ERROR_UNSUPPORTED if this libcurl lacks what
+// is needed (TLS, threads).
 struct error *curl_transport_setup(void);
 
 // Keeps the endpoint, does not own it. `user_agent` is copied.
 struct error *curl_transport_new(const struct endpoint *endpoint, const char *user_agent, struct transport **out);
 
-// Runs transfers and calls handlers; waits up to `wait_ns` for something to happen. Only on the transport's thread.
+// Runs transfers and calls handlers; waits up to `wait_ns` for something to happen, and not at all once handlers were
+// called. Only on the transport's thread, and not from a handler.
 void curl_transport_poll(struct transport *transport, int64_t wait_ns);
 
 // Ends a poll early. From any thread.

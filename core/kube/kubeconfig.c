@@ -53,9 +53,10 @@ static struct error *follow(const struct kubeconfig *config, const struct entry 
 }
 
 static struct error *read_context(const struct kubeconfig *config, const char *name, struct endpoint *endpoint) {
-    struct entry context, cluster, user;
+    struct entry context = {0};
+    struct entry cluster, user;
     struct error *error = find_context(config, name, &context, &name);
-    if (error)
+    if (error || !context.file) // no file without an error
         return error;
     endpoint->description = text_format("%s, context %s", context.file->path, name);
     if (!endpoint->description)

@@ -60,15 +60,16 @@ static bool hand_on_items(struct reflector *reflector, struct json *document) {
         reflector_conclude_no_memory(reflector);
         return false;
     }
-    struct json *items = json_get(document, "items");
-    struct json *item = json_first(items);
-    while (item != NULL) {
-        struct json *next = json_next(item);
-        json_detach_child(items, item);
-        if (!reflector_hand_on(reflector, item, false, false)) {
+    // Copied rather than taken out: an item would keep the memory of the whole page.
+    for (const struct json *item = json_first(json_get(document, "items")); item != NULL; item = json_next(item)) {
+        struct json *copy = json_copy(item);
+        if (copy == NULL) {
+            reflector_conclude_no_memory(reflector);
             return false;
         }
-        item = next;
+        if (!reflector_hand_on(reflector, copy, false, false)) {
+            return false;
+        }
     }
     return true;
 }

@@ -63,7 +63,7 @@ static struct error *failed(const char *address, int fd, int number) {
 }
 
 struct error *listen_open(const char *address, int *fd, uint16_t *port) {
-    union address name = {.v6 = {0}};
+    union address name;
     socklen_t len = 0;
     struct error *error = parse(address, &name, &len);
     if (error)

@@ -94,8 +94,9 @@ struct json *answer_status(int code, const char *reason, const char *message, co
     return status;
 }
 
-static void fail(struct world_response *response, int code, const char *reason, const struct details *details,
-                 const char *format, va_list args) {
+static __attribute__((format(printf, 5, 0))) void fail(struct world_response *response, int code, const char *reason,
+                                                       const struct details *details, const char *format,
+                                                       va_list args) {
     struct buffer message;
     buffer_init(&message, 1 << 20);
     buffer_vprintf(&message, format, args);
@@ -140,7 +141,8 @@ void answer_exists(const struct op *op) {
 }
 
 // The storage names the kind where the rest of the server names the resource.
-static void conflict(const struct op *op, const char *kind, const char *resource, const char *format, va_list args) {
+static __attribute__((format(printf, 4, 0))) void conflict(const struct op *op, const char *kind, const char *resource,
+                                                           const char *format, va_list args) {
     struct buffer why;
     buffer_init(&why, 4096);
     buffer_vprintf(&why, format, args);

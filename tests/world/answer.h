@@ -23,9 +23,9 @@ struct op {
 struct problems {
     struct json *causes;
 };
-void problems_free(struct problems *problems);
-#define AUTO_PROBLEMS __attribute__((cleanup(problems_free))) struct problems
-bool problems_any(const struct problems *problems);
+void world_problems_free(struct problems *problems);
+#define AUTO_PROBLEMS __attribute__((cleanup(world_problems_free))) struct problems
+bool world_problems_any(const struct problems *problems);
 // `value` NULL: none is shown; a string is shown in quotes.
 void problem_invalid(struct problems *problems, const char *field, const struct json *value, const char *detail);
 void problem_required(struct problems *problems, const char *field, const char *detail);

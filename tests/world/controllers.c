@@ -85,7 +85,7 @@ void world_write_status(struct stored *object, struct json *status) {
         if (old_status)
             world_json_set(old, "status", world_json_copy(old_status));
     }
-    if (!problems_any(&problems)) {
+    if (!world_problems_any(&problems)) {
         commit_update(&op, object, object->value, old, true);
     } else {
         json_remove(object->value, "status");

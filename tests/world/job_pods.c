@@ -22,8 +22,7 @@ struct job_spec job_spec_read(const struct json *job) {
     const struct json *spec = json_get(job, "spec");
     return (struct job_spec){.indexed = strcmp(json_string_or(json_get(spec, "completionMode"), ""), "Indexed") == 0,
                              .suspended = json_bool(json_get(spec, "suspend"), false),
-                             .counts_stopped =
-                                 strcmp(json_string_or(json_get(spec, "podReplacementPolicy"), ""), "Failed") != 0,
+
                              .parallelism = json_int64(json_get(spec, "parallelism"), 1),
                              .completions = number(spec, "completions"),
                              .backoff_limit = json_int64(json_get(spec, "backoffLimit"), 6),
@@ -172,9 +171,9 @@ static void note_failure(struct stored *job, struct job_run *run, const struct p
         run->index_failures[pod->index]++;
 }
 
-static void end_pod(struct stored *job, struct job_run *run, const struct job_spec *spec, const struct pod *pod) {
+static void end_pod(struct stored *job, struct job_run *run, const struct pod *pod) {
     if (pod->stopping) {
-        if (spec->counts_stopped)
+        if (run->failing)
             note_failure(job, run, pod);
         struct stored *object = *pod->uid ? map_get(&job->kind->cluster->by_uid, pod->uid) : NULL;
         if (object)
@@ -198,7 +197,7 @@ void job_pods_advance(struct stored *job, struct job_run *run, const struct job_
     int64_t now = job->kind->cluster->now_ns;
     for (size_t i = 0; i < run->pod_count; i++) {
         if (run->pods[i].end_ns <= now)
-            end_pod(job, run, spec, &run->pods[i]);
+            end_pod(job, run, &run->pods[i]);
         else
             run->pods[kept++] = run->pods[i];
     }

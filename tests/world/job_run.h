@@ -31,11 +31,12 @@ struct job_run {
     int64_t script_start_ns; // world.test/changes
     int64_t script_step;
     bool scripted;
+    bool failing; // pods that are told to end now count as failed; those of a suspended or smaller Job do not
 };
 
 // What the spec says, read once a sync.
 struct job_spec {
-    bool indexed, suspended, counts_stopped;
+    bool indexed, suspended;
     int64_t parallelism, completions, backoff_limit, per_index, max_failed, deadline_s, ttl_s; // -1: not set
 };
 struct job_spec job_spec_read(const struct json *job);

@@ -126,6 +126,8 @@ static bool reached(const struct job_run *run, const struct job_spec *spec, int6
 
 // Decides about the end, or sees to the pods.
 static void decide(struct stored *job, struct job_run *run, const struct job_spec *spec, struct json *status) {
+    if (!spec->suspended && !json_get(status, "startTime"))
+        meta_stamp_time(status, "startTime", job->kind->cluster->now_ns);
     int64_t now = job->kind->cluster->now_ns, active, ready, terminating;
     const char *message, *reason;
     bool success = job_condition(job->value, "SuccessCriteriaMet", "True");
@@ -137,6 +139,7 @@ static void decide(struct stored *job, struct job_run *run, const struct job_spe
         else if (active + terminating == 0)
             job_set_failed(status, now);
     } else if ((reason = failure(run, spec, status, now, &message))) {
+        run->failing = true;
         job_pods_stop(job, run, -1);
         job_set_condition(status, "FailureTarget", true, reason, message, now);
     } else if (reached(run, spec, active)) {
@@ -158,13 +161,41 @@ static void plan_next(struct stored *job, const struct job_run *run, const struc
         world_controllers_at(job, next);
 }
 
+static bool criteria_met(const struct json *status) {
+    for (const struct json *item = json_first(json_get(status, "conditions")); item; item = json_next(item))
+        if (strcmp(json_string_or(json_get(item, "type"), ""), "SuccessCriteriaMet") == 0)
+            return true;
+    return false;
+}
+
+// Pods that have succeeded are first listed as uncounted, with SuccessCriteriaMet, and counted with Complete.
+static int64_t list_uncounted(struct stored *job, const struct job_run *run, struct json *status) {
+    bool reaching = !job_condition(job->value, "SuccessCriteriaMet", "True") && criteria_met(status);
+    int64_t counted = json_int64(json_path(job->value, "status", "succeeded", NULL), 0);
+    struct json *list = json_new_array(), *uncounted = json_new_object();
+    if (!list || !uncounted)
+        world_oom();
+    for (int64_t i = counted; reaching && i < run->succeeded; i++) {
+        AUTO_TEXT uid = text_format("%.23s-%012llx", job->uid, (unsigned long long)i);
+        if (!json_append(list, json_new_string(uid)))
+            world_oom();
+    }
+    if (json_size(list) > 0)
+        world_json_set(uncounted, "succeeded", list);
+    else
+        json_free(list);
+    world_json_set(status, "uncountedTerminatedPods", uncounted);
+    return reaching ? counted : run->succeeded;
+}
+
 static void sync(struct stored *job, struct job_run *run, const struct job_spec *spec) {
     int64_t now = job->kind->cluster->now_ns, active, ready, terminating;
     struct json *status = job_status_copy(job);
     job_pods_advance(job, run, spec);
     decide(job, run, spec, status);
     job_pods_count(run, now, &active, &ready, &terminating);
-    job_set_counts(status, active, ready, terminating, run->succeeded, run->failed);
+    int64_t succeeded = list_uncounted(job, run, status);
+    job_set_counts(status, active, ready, terminating, succeeded, run->failed);
     set_indexes(status, run, spec);
     if (json_equal(status, json_get(job->value, "status")))
         json_free(status);

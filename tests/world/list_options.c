@@ -52,7 +52,7 @@ bool world_check_list_options(const struct op *op, const struct route *route, bo
     AUTO_PROBLEMS problems = {0};
     check_match(route, watch, &problems);
     check_initial_events(op, route, watch, &problems);
-    if (!problems_any(&problems))
+    if (!world_problems_any(&problems))
         return true;
     answer_invalid_as(op, "ListOptions", "meta.k8s.io", "", &problems);
     return false;

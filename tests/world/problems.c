@@ -4,12 +4,12 @@
 
 #include <stdlib.h>
 
-void problems_free(struct problems *problems) {
+void world_problems_free(struct problems *problems) {
     json_free(problems->causes);
     problems->causes = NULL;
 }
 
-bool problems_any(const struct problems *problems) {
+bool world_problems_any(const struct problems *problems) {
     return json_size(problems->causes) > 0;
 }
 

@@ -21,6 +21,8 @@ void exchange_set_timer(struct exchange *exchange, int64_t at_ns) {
 
 void exchange_drop(struct exchange *exchange) {
     struct sim_net *net = exchange->net;
+    if (exchange->watch) // first: it may call back and set the timer
+        world_watch_close(exchange->watch);
     heap_remove(&net->timers, &exchange->timer);
     if (exchange->previous)
         exchange->previous->next = exchange->next;
@@ -28,8 +30,6 @@ void exchange_drop(struct exchange *exchange) {
         net->all = exchange->next;
     if (exchange->next)
         exchange->next->previous = exchange->previous;
-    if (exchange->watch)
-        world_watch_close(exchange->watch);
     world_response_clear(&exchange->response);
     free(exchange->path);
     free(exchange->content_type);
@@ -244,6 +244,24 @@ static void arrive(struct exchange *exchange) {
         exchange_drop(exchange);
 }
 
+bool exchange_open(struct exchange *exchange) {
+    if (exchange->opened || !exchange->handler.opened)
+        return true;
+    exchange->opened = true;
+    exchange->busy = true;
+    bool more = exchange->handler.opened(exchange->handler.ctx);
+    exchange->busy = false;
+    if (exchange->cancelled) {
+        exchange_drop(exchange);
+        return false;
+    }
+    if (more)
+        return true;
+    struct http_result result = {HTTP_BROKEN, 200, "", 0, "", -1, NULL, "ended by the client", false};
+    exchange_finish(exchange, &result);
+    return false;
+}
+
 // A body that the client wanted as a stream goes through its data handler.
 static bool give_as_stream(struct exchange *exchange) {
     const struct world_response *response = &exchange->response;
@@ -265,6 +283,8 @@ static void deliver(struct exchange *exchange) {
                                  .warning = response->warning};
     sim_trace(exchange->net, exchange, response->status < 300 ? "answered" : "answered with an error");
     bool stream = exchange->wants_stream && response->status == 200;
+    if (stream && !exchange_open(exchange))
+        return;
     if (stream) {
         bool more = give_as_stream(exchange);
         if (exchange->cancelled) {

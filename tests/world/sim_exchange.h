@@ -64,6 +64,7 @@ struct exchange {
     char *path, *content_type, *body;
     size_t body_len, max_body;
     bool wants_stream, busy, cancelled;
+    bool opened; // the client knows that its stream is open
     struct http_handler handler;
     int64_t deadline_ns, stall_ns, last_byte_ns;
     int64_t arrive_ns; // at the server; may be after the client gave up
@@ -94,6 +95,8 @@ void exchange_run(struct exchange *exchange); // its timer fired
 void exchange_fail(struct exchange *exchange, enum http_outcome outcome, const char *problem, int64_t at_ns);
 void exchange_drop(struct exchange *exchange);   // unlinks and frees; calls no handler
 void exchange_detach(struct exchange *exchange); // the client is not interested any more
+// Tells the client, once, that its stream is open. False: the exchange is gone.
+bool exchange_open(struct exchange *exchange);
 void exchange_set_timer(struct exchange *exchange, int64_t at_ns);
 void exchange_finish(struct exchange *exchange, const struct http_result *result); // calls done, frees
 

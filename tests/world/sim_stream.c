@@ -101,13 +101,16 @@ static void cut(struct exchange *exchange) {
     if (exchange->silent_ns > net->now_ns)
         world_watch_read(exchange->watch, &bytes, 1, net->now_ns);
     if (bytes.len > 1)
-        there = hand_over(exchange, bytes.data, (size_t)random_below(&net->random, bytes.len));
+        there =
+            exchange_open(exchange) && hand_over(exchange, bytes.data, (size_t)random_below(&net->random, bytes.len));
     buffer_free(&bytes);
     if (there)
         end(exchange, HTTP_BROKEN, "connection reset by peer", false);
 }
 
 static void read_some(struct exchange *exchange) {
+    if (!exchange_open(exchange))
+        return;
     struct buffer bytes;
     buffer_init(&bytes, CHUNK_MAX);
     exchange->data_ns = WORLD_NEVER;

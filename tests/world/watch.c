@@ -197,6 +197,7 @@ void world_watch_drain(struct world_watch *watch) {
 }
 
 void world_watch_close(struct world_watch *watch) {
+    watch->notify = NULL;
     if (watch->kind)
         world_watch_orphan(watch);
     free_snapshot(watch);

@@ -126,7 +126,7 @@ void world_create(struct op *op, struct json *body) {
         return;
     }
     prepare_create(op, body, &problems);
-    if (problems_any(&problems)) {
+    if (world_problems_any(&problems)) {
         refuse_invalid(op, &problems);
     } else if (world_find(op->kind, op->kind->cluster_scoped ? "" : op->namespace_, op->name)) {
         answer_exists(op);
@@ -270,7 +270,7 @@ static void check_update(struct op *op, struct draft *draft, struct stored *obje
         rules_update_status(draft->value, old, op->kind->special, problems);
     else
         rules_update(op, draft->value, old, problems);
-    if (problems_any(problems))
+    if (world_problems_any(problems))
         return;
     *same_spec = draft->borrowed || json_equal(json_get(draft->value, "spec"), json_get(old, "spec"));
     bool same_rest = status || same_but_metadata(op, draft->value, old);
@@ -304,7 +304,7 @@ static void update_stored(struct op *op, struct draft *draft, struct stored *obj
         return;
     }
     check_update(op, draft, object, &problems, &noop, &same_spec);
-    if (problems_any(&problems))
+    if (world_problems_any(&problems))
         refuse_invalid(op, &problems);
     else if (noop)
         answer_blob(op, 200, object->blob);

@@ -382,7 +382,7 @@ static void every_allocation_may_fail(void **state) {
         done = build_everything();
     }
     cJSON_InitHooks(NULL);
-    assert_true(done && limit > 15);
+    assert_true(done && limit > 5);
 }
 
 int main(void) {

@@ -209,86 +209,85 @@ static void expect_error(size_t number, struct error *error, enum error_code cod
 
 #define URL "expected a URL like https://host:6443"
 
+static const struct {
+    const char *cluster, *user, *message;
+    enum error_code code;
+} wrong_entries[] = {
+    {"{}", "{}", "config:5: clusters[0].cluster.server: found nothing, " URL, ERROR_INVALID},
+    {"{server: 7}", "{}", "config:5: clusters[0].cluster.server: found a number, expected text", ERROR_INVALID},
+    {"{server: 'https://'}", "{}", "config:5: clusters[0].cluster.server: \"https://\" is not a URL, " URL,
+     ERROR_INVALID},
+    {"{server: 'ftp://h'}", "{}", "config:5: clusters[0].cluster.server: \"ftp://h\" is neither http nor https, " URL,
+     ERROR_INVALID},
+    {"{server: 'https://me:pass@h'}", "{}",
+     "config:5: clusters[0].cluster.server: the URL contains a user, expected credentials in the users section",
+     ERROR_INVALID},
+    {"7", "{}", "config:5: clusters[0].cluster: found a number, expected a mapping", ERROR_INVALID},
+    {"{server: 'https://h', insecure-skip-tls-verify: 'yes'}", "{}",
+     "config:5: clusters[0].cluster.insecure-skip-tls-verify: found text, expected true or false", ERROR_INVALID},
+    {"{server: 'https://h', certificate-authority-data: 'a*b'}", "{}",
+     "config:5: clusters[0].cluster.certificate-authority-data: expected PEM text in base64: not base64: "
+     "unexpected character at offset 1",
+     ERROR_INVALID},
+    {"{server: 'https://h', certificate-authority-data: aGVsbG8=}", "{}",
+     "config:5: clusters[0].cluster.certificate-authority-data: found no PEM certificate, expected -----BEGIN "
+     "CERTIFICATE-----",
+     ERROR_INVALID},
+    {"{server: 'https://h', certificate-authority: /nonexistent/ca}", "{}",
+     "config:5: clusters[0].cluster.certificate-authority: cannot read /nonexistent/ca: No such file or directory",
+     ERROR_NOT_FOUND},
+    {"{server: 'https://h', certificate-authority: pki/ca.crt, insecure-skip-tls-verify: true}", "{}",
+     "config:5: clusters[0].cluster.insecure-skip-tls-verify: found true together with a certificate authority, "
+     "expected one of the two",
+     ERROR_INVALID},
+    {"{server: 'https://h', proxy-url: 'ftp://p'}", "{}",
+     "config:5: clusters[0].cluster.proxy-url: found a URL of another kind, expected one that begins with http://, "
+     "https:// or socks5://",
+     ERROR_INVALID},
+    {"{server: 'https://h'}", "[]", "config:7: users[0].user: found a list, expected a mapping", ERROR_INVALID},
+    {"{server: 'https://h'}", "{token: 12345}", "config:7: users[0].user.token: found a number, expected text",
+     ERROR_INVALID},
+    {"{server: 'https://h'}", "{token: t, username: me}",
+     "config:7: users[0].user.username: found it together with a token, expected one of the two", ERROR_INVALID},
+    {"{server: 'https://h'}", "{tokenFile: pki/token, username: me}",
+     "config:7: users[0].user.username: found it together with a token, expected one of the two", ERROR_INVALID},
+    {"{server: 'https://h'}", "{tokenFile: /nonexistent/token}",
+     "config:7: users[0].user.tokenFile: token file: cannot read /nonexistent/token: No such file or directory",
+     ERROR_NOT_FOUND},
+    {"{server: 'https://h'}", "{token: 'a b'}",
+     "config:7: users[0].user.token: token: found a byte that no bearer token has, at offset 1", ERROR_INVALID},
+    {"{server: 'https://h'}", "{client-certificate: pki/me.crt}",
+     "config:7: users[0].user.client-key: found nothing, expected it along with the client certificate", ERROR_INVALID},
+    {"{server: 'https://h'}", "{client-key: pki/me.key}",
+     "config:7: users[0].user.client-certificate: found nothing, expected it along with the client key", ERROR_INVALID},
+    {"{server: 'https://h'}", "{client-certificate: pki/me.crt, client-key-data: aGVsbG8=}",
+     "config:7: users[0].user.client-key-data: found no PEM private key that can be read, expected -----BEGIN "
+     "PRIVATE KEY----- or its RSA or EC form",
+     ERROR_INVALID},
+    {"{server: 'https://h'}", "{exec: {command: x}}",
+     "config:7: users[0].user.exec: credentials from a program (exec) cannot be used yet, expected a token, a "
+     "tokenFile or a client certificate",
+     ERROR_UNSUPPORTED},
+    {"{server: 'https://h'}", "{token: t, auth-provider: {name: oidc}}",
+     "config:7: users[0].user.auth-provider: auth-provider cannot be used yet, expected a token, a tokenFile or a "
+     "client certificate",
+     ERROR_UNSUPPORTED},
+    {"{server: 'https://h'}", "{token: t, as: other}",
+     "config:7: users[0].user.as: impersonation cannot be used yet, expected a token, a tokenFile or a client "
+     "certificate",
+     ERROR_UNSUPPORTED},
+    {"{server: 'https://h'}", "{token: t, as-groups: [g]}",
+     "config:7: users[0].user.as-groups: impersonation cannot be used yet, expected a token, a tokenFile or a "
+     "client certificate",
+     ERROR_UNSUPPORTED},
+};
+
 static void what_is_wrong_in_an_entry_is_said_with_its_place(void **state) {
     (void)state;
-    static const struct {
-        const char *cluster, *user, *message;
-        enum error_code code;
-    } cases[] = {
-        {"{}", "{}", "config:5: clusters[0].cluster.server: found nothing, " URL, ERROR_INVALID},
-        {"{server: 7}", "{}", "config:5: clusters[0].cluster.server: found a number, expected text", ERROR_INVALID},
-        {"{server: 'https://'}", "{}", "config:5: clusters[0].cluster.server: \"https://\" is not a URL, " URL,
-         ERROR_INVALID},
-        {"{server: 'ftp://h'}", "{}",
-         "config:5: clusters[0].cluster.server: \"ftp://h\" is neither http nor https, " URL, ERROR_INVALID},
-        {"{server: 'https://me:pass@h'}", "{}",
-         "config:5: clusters[0].cluster.server: the URL contains a user, expected credentials in the users section",
-         ERROR_INVALID},
-        {"7", "{}", "config:5: clusters[0].cluster: found a number, expected a mapping", ERROR_INVALID},
-        {"{server: 'https://h', insecure-skip-tls-verify: 'yes'}", "{}",
-         "config:5: clusters[0].cluster.insecure-skip-tls-verify: found text, expected true or false", ERROR_INVALID},
-        {"{server: 'https://h', certificate-authority-data: 'a*b'}", "{}",
-         "config:5: clusters[0].cluster.certificate-authority-data: expected PEM text in base64: not base64: "
-         "unexpected character at offset 1",
-         ERROR_INVALID},
-        {"{server: 'https://h', certificate-authority-data: aGVsbG8=}", "{}",
-         "config:5: clusters[0].cluster.certificate-authority-data: found no PEM certificate, expected -----BEGIN "
-         "CERTIFICATE-----",
-         ERROR_INVALID},
-        {"{server: 'https://h', certificate-authority: /nonexistent/ca}", "{}",
-         "config:5: clusters[0].cluster.certificate-authority: cannot read /nonexistent/ca: No such file or directory",
-         ERROR_NOT_FOUND},
-        {"{server: 'https://h', certificate-authority: pki/ca.crt, insecure-skip-tls-verify: true}", "{}",
-         "config:5: clusters[0].cluster.insecure-skip-tls-verify: found true together with a certificate authority, "
-         "expected one of the two",
-         ERROR_INVALID},
-        {"{server: 'https://h', proxy-url: 'ftp://p'}", "{}",
-         "config:5: clusters[0].cluster.proxy-url: found a URL of another kind, expected one that begins with http://, "
-         "https:// or socks5://",
-         ERROR_INVALID},
-        {"{server: 'https://h'}", "[]", "config:7: users[0].user: found a list, expected a mapping", ERROR_INVALID},
-        {"{server: 'https://h'}", "{token: 12345}", "config:7: users[0].user.token: found a number, expected text",
-         ERROR_INVALID},
-        {"{server: 'https://h'}", "{token: t, username: me}",
-         "config:7: users[0].user.username: found it together with a token, expected one of the two", ERROR_INVALID},
-        {"{server: 'https://h'}", "{tokenFile: pki/token, username: me}",
-         "config:7: users[0].user.username: found it together with a token, expected one of the two", ERROR_INVALID},
-        {"{server: 'https://h'}", "{tokenFile: /nonexistent/token}",
-         "config:7: users[0].user.tokenFile: token file: cannot read /nonexistent/token: No such file or directory",
-         ERROR_NOT_FOUND},
-        {"{server: 'https://h'}", "{token: 'a b'}",
-         "config:7: users[0].user.token: token: found a byte that no bearer token has, at offset 1", ERROR_INVALID},
-        {"{server: 'https://h'}", "{client-certificate: pki/me.crt}",
-         "config:7: users[0].user.client-key: found nothing, expected it along with the client certificate",
-         ERROR_INVALID},
-        {"{server: 'https://h'}", "{client-key: pki/me.key}",
-         "config:7: users[0].user.client-certificate: found nothing, expected it along with the client key",
-         ERROR_INVALID},
-        {"{server: 'https://h'}", "{client-certificate: pki/me.crt, client-key-data: aGVsbG8=}",
-         "config:7: users[0].user.client-key-data: found no PEM private key that can be read, expected -----BEGIN "
-         "PRIVATE KEY----- or its RSA or EC form",
-         ERROR_INVALID},
-        {"{server: 'https://h'}", "{exec: {command: x}}",
-         "config:7: users[0].user.exec: credentials from a program (exec) cannot be used yet, expected a token, a "
-         "tokenFile or a client certificate",
-         ERROR_UNSUPPORTED},
-        {"{server: 'https://h'}", "{token: t, auth-provider: {name: oidc}}",
-         "config:7: users[0].user.auth-provider: auth-provider cannot be used yet, expected a token, a tokenFile or a "
-         "client certificate",
-         ERROR_UNSUPPORTED},
-        {"{server: 'https://h'}", "{token: t, as: other}",
-         "config:7: users[0].user.as: impersonation cannot be used yet, expected a token, a tokenFile or a client "
-         "certificate",
-         ERROR_UNSUPPORTED},
-        {"{server: 'https://h'}", "{token: t, as-groups: [g]}",
-         "config:7: users[0].user.as-groups: impersonation cannot be used yet, expected a token, a tokenFile or a "
-         "client certificate",
-         ERROR_UNSUPPORTED},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        write_config("config", cases[i].cluster, cases[i].user);
+    for (size_t i = 0; i < sizeof wrong_entries / sizeof wrong_entries[0]; i++) {
+        write_config("config", wrong_entries[i].cluster, wrong_entries[i].user);
         struct endpoint *endpoint = NULL;
-        expect_error(i, kubeconfig_load("config", NULL, &endpoint), cases[i].code, cases[i].message);
+        expect_error(i, kubeconfig_load("config", NULL, &endpoint), wrong_entries[i].code, wrong_entries[i].message);
         assert_null(endpoint);
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/metrics.h"
 
+#include "core/base/text.h"
 #include "snapshot.h"
 
 #include <ctype.h>
@@ -157,6 +158,26 @@ static void every_series_follows_the_help_and_type_of_its_family(void **state) {
     free(text);
 }
 
+static void every_family_is_in_the_manual(void **state) {
+    (void)state;
+    struct fake fake;
+    fake_init(&fake);
+    struct buffer manual;
+    buffer_init(&manual, 1 << 20);
+    assert_null(text_read_file("docs/metrics.md", manual.max, &manual));
+    char *text = printed(&fake), *rest = NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        char name[128], type[128], row[300];
+        if (sscanf(line, "# TYPE %127s %127s", name, type) != 2)
+            continue;
+        snprintf(row, sizeof row, "\n| `%s` | %s |", name, type);
+        if (!strstr(manual.data, row))
+            fail_msg("docs/metrics.md has no row for the %s %s", type, name);
+    }
+    free(text);
+    buffer_free(&manual);
+}
+
 static void label_values_are_escaped(void **state) {
     (void)state;
     struct fake fake;
@@ -196,6 +217,7 @@ int main(void) {
         cmocka_unit_test(what_was_counted_is_printed_under_its_labels),
         cmocka_unit_test(the_histogram_is_cumulative_and_in_seconds),
         cmocka_unit_test(every_series_follows_the_help_and_type_of_its_family),
+        cmocka_unit_test(every_family_is_in_the_manual),
         cmocka_unit_test(label_values_are_escaped),
         cmocka_unit_test(what_does_not_fit_is_an_error),
         cmocka_unit_test(the_process_is_described_as_the_system_sees_it),

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory of a whole document (node.h): nodes are cut from a few blocks, and all are freed at once, since taking and
+// giving back each node by itself is most of the cost of reading and forgetting an object.
+#include "core/json/node.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#define LARGEST ((size_t)1 << 20)
+#define ALIGN(size) (((size) + 7) & ~(size_t)7)
+
+struct block {
+    struct block *next;
+};
+
+struct arena {
+    struct block *blocks; // the first one, which holds the arena itself, is the last in the list
+    char *at;
+    size_t left, next_size;
+    atomic_bool mixed;  // something that is not in it hangs below one of its nodes
+    atomic_size_t refs; // nodes that hold it (NODE_HOLDS_ARENA): parts of one document may go to two threads
+};
+
+struct arena *arena_new(size_t size) {
+    size_t head = ALIGN(sizeof(struct block)) + ALIGN(sizeof(struct arena));
+    if (size > SIZE_MAX / 4)
+        return NULL;
+    char *memory = cJSON_malloc(head + ALIGN(size));
+    if (!memory)
+        return NULL;
+    struct block *block = (struct block *)(void *)memory;
+    block->next = NULL;
+    struct arena *arena = (struct arena *)(void *)(memory + ALIGN(sizeof *block));
+    *arena = (struct arena){.blocks = block, .at = memory + head, .left = ALIGN(size), .next_size = ALIGN(size)};
+    atomic_init(&arena->refs, 0);
+    atomic_init(&arena->mixed, false);
+    return arena;
+}
+
+static bool grow(struct arena *arena, size_t size) {
+    size_t wanted = arena->next_size > LARGEST ? LARGEST : arena->next_size;
+    if (wanted < size)
+        wanted = size;
+    struct block *block = cJSON_malloc(ALIGN(sizeof *block) + wanted);
+    if (!block)
+        return false;
+    block->next = arena->blocks;
+    arena->blocks = block;
+    arena->at = (char *)block + ALIGN(sizeof *block);
+    arena->left = wanted;
+    arena->next_size = wanted * 2;
+    return true;
+}
+
+void *arena_take(struct arena *arena, size_t size) {
+    size = ALIGN(size);
+    if (size > arena->left && !grow(arena, size))
+        return NULL;
+    void *memory = arena->at;
+    arena->at += size;
+    arena->left -= size;
+    return memory;
+}
+
+void arena_hold(struct arena *arena) {
+    atomic_fetch_add_explicit(&arena->refs, 1, memory_order_relaxed);
+}
+
+void arena_drop(struct arena *arena) {
+    if (atomic_fetch_sub_explicit(&arena->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    struct block *block = arena->blocks;
+    while (block) { // the arena is inside the last one
+        struct block *next = block->next;
+        cJSON_free(block);
+        block = next;
+    }
+}
+
+struct arena *node_arena(const cJSON *node) {
+    struct arena *arena;
+    memcpy(&arena, &node->valuedouble, sizeof(struct arena *));
+    return arena;
+}
+
+void node_hold_arena(cJSON *node) {
+    if ((node->type & (NODE_IN_ARENA | NODE_HOLDS_ARENA)) != NODE_IN_ARENA)
+        return;
+    arena_hold(node_arena(node));
+    node->type |= NODE_HOLDS_ARENA;
+}
+
+void node_note_foreign(const cJSON *container, const cJSON *node) {
+    if ((container->type & NODE_IN_ARENA) == 0)
+        return;
+    if (!node || (node->type & NODE_HOLDS_ARENA) || node_arena(node) != node_arena(container))
+        atomic_store_explicit(&node_arena(container)->mixed, true, memory_order_relaxed);
+}
+
+bool node_goes_with_arena(const cJSON *node) {
+    return (node->type & NODE_HOLDS_ARENA) && !atomic_load_explicit(&node_arena(node)->mixed, memory_order_relaxed);
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layout of everything in wharf/adapter.h, so that a change of it is never an accident: offsets, sizes, numbers and
+// signatures, as C11 and as C++17. Within major version 1 rows are only added, at the end of a struct or enum; the
+// size of a struct changes with them. Nothing here runs.
+#include <wharf/adapter.h>
+
+#ifdef __cplusplus
+#define ASSERT(condition, text) static_assert(condition, text)
+#else
+#define ASSERT(condition, text) _Static_assert(condition, text)
+#endif
+
+// Everywhere.
+#define NUMBER(name, number) ASSERT((int)(name) == (number), #name)
+
+NUMBER(WHARF_ABSENT, 0);
+NUMBER(WHARF_NULL, 1);
+NUMBER(WHARF_BOOL, 2);
+NUMBER(WHARF_NUMBER, 3);
+NUMBER(WHARF_STRING, 4);
+NUMBER(WHARF_ARRAY, 5);
+NUMBER(WHARF_OBJECT, 6);
+
+NUMBER(WHARF_OK, 0);
+NUMBER(WHARF_RETRY, 1);
+NUMBER(WHARF_REFUSED, 2);
+
+NUMBER(WHARF_LOG_ERROR, 0);
+NUMBER(WHARF_LOG_WARN, 1);
+NUMBER(WHARF_LOG_INFO, 2);
+NUMBER(WHARF_LOG_DEBUG, 3);
+
+NUMBER(WHARF_MIRROR_NONE, 0);
+NUMBER(WHARF_MIRROR_PRESENT, 1);
+NUMBER(WHARF_MIRROR_LOST, 2);
+
+NUMBER(WHARF_PENDING, 0);
+NUMBER(WHARF_SUSPENDED, 1);
+NUMBER(WHARF_ACTIVE, 2);
+NUMBER(WHARF_SUCCEEDED, 3);
+NUMBER(WHARF_FAILED, 4);
+
+NUMBER(WHARF_CARRY_ALWAYS, 0);
+NUMBER(WHARF_CARRY_WHILE_SUSPENDED, 1);
+
+ASSERT(WHARF_ABI_MAJOR == 1 && WHARF_ABI_MINOR == 0, "ABI 1.0");
+ASSERT(WHARF_KIND_NO_STATUS_SUBRESOURCE == 1u && WHARF_KIND_NEVER_FINISHES == 2u, "flags");
+
+// Where pointers and long have 64 bits (x86-64, AArch64, RISC-V 64, ppc64le, s390x).
+#if defined(__LP64__)
+#define AT(type, field, offset) ASSERT(offsetof(type, field) == (offset), #type "." #field)
+#define SIZE(type, bytes) ASSERT(sizeof(type) == (bytes), #type)
+
+SIZE(wharf_type, 4);
+SIZE(wharf_result, 4);
+SIZE(wharf_log_level, 4);
+SIZE(wharf_mirror_state, 4);
+SIZE(wharf_phase_kind, 4);
+SIZE(wharf_carry_when, 4);
+
+AT(wharf_answer, size, 0);
+AT(wharf_answer, reason, 8);
+AT(wharf_answer, message, 16);
+AT(wharf_answer, retry_after_ms, 24);
+SIZE(wharf_answer, 32);
+
+AT(wharf_call, size, 0);
+AT(wharf_call, kind, 8);
+AT(wharf_call, now, 16);
+AT(wharf_call, now_ns, 24);
+AT(wharf_call, cluster, 32);
+AT(wharf_call, attempt, 40);
+AT(wharf_call, version, 48);
+AT(wharf_call, answer, 56);
+AT(wharf_call, host_data, 64);
+AT(wharf_call, mirror_state, 72);
+SIZE(wharf_call, 80);
+
+AT(wharf_host, size, 0);
+AT(wharf_host, abi_major, 8);
+AT(wharf_host, abi_minor, 12);
+AT(wharf_host, version, 16);
+AT(wharf_host, type, 24);
+AT(wharf_host, find, 32);
+AT(wharf_host, find_where, 40);
+AT(wharf_host, string, 48);
+AT(wharf_host, boolean, 56);
+AT(wharf_host, integer, 64);
+AT(wharf_host, number, 72);
+AT(wharf_host, count, 80);
+AT(wharf_host, first, 88);
+AT(wharf_host, next, 96);
+AT(wharf_host, name, 104);
+AT(wharf_host, equal, 112);
+AT(wharf_host, new_null, 120);
+AT(wharf_host, new_boolean, 128);
+AT(wharf_host, new_integer, 136);
+AT(wharf_host, new_string, 144);
+AT(wharf_host, new_array, 152);
+AT(wharf_host, new_object, 160);
+AT(wharf_host, copy, 168);
+AT(wharf_host, parse, 176);
+AT(wharf_host, print, 184);
+AT(wharf_host, set, 192);
+AT(wharf_host, remove, 200);
+AT(wharf_host, set_string, 208);
+AT(wharf_host, set_integer, 216);
+AT(wharf_host, set_boolean, 224);
+AT(wharf_host, parse_time, 232);
+AT(wharf_host, format_time, 240);
+AT(wharf_host, format, 248);
+AT(wharf_host, log, 256);
+SIZE(wharf_host, 264);
+
+AT(wharf_phase, size, 0);
+AT(wharf_phase, phase, 8);
+AT(wharf_phase, reason, 16);
+AT(wharf_phase, message, 24);
+AT(wharf_phase, since_ns, 32);
+SIZE(wharf_phase, 40);
+
+AT(wharf_carried, pointer, 0);
+AT(wharf_carried, when, 8);
+SIZE(wharf_carried, 16);
+
+AT(wharf_pods, templates, 0);
+AT(wharf_pods, multiplier, 8);
+SIZE(wharf_pods, 32);
+
+AT(wharf_kind, size, 0);
+AT(wharf_kind, group, 8);
+AT(wharf_kind, versions, 16);
+AT(wharf_kind, kind, 24);
+AT(wharf_kind, plural, 32);
+AT(wharf_kind, flags, 40);
+AT(wharf_kind, managed_by, 48);
+AT(wharf_kind, managed_by_builtin, 56);
+AT(wharf_kind, managed_by_allowed, 64);
+AT(wharf_kind, managed_by_default, 72);
+AT(wharf_kind, suspend, 80);
+AT(wharf_kind, suspend_value, 88);
+AT(wharf_kind, carried, 96);
+AT(wharf_kind, removed, 104);
+AT(wharf_kind, pods, 112);
+AT(wharf_kind, status_removed, 120);
+AT(wharf_kind, observed_generation, 128);
+AT(wharf_kind, phase, 136);
+AT(wharf_kind, mirror, 144);
+AT(wharf_kind, update, 152);
+AT(wharf_kind, status, 160);
+SIZE(wharf_kind, 168);
+
+AT(wharf_module, size, 0);
+AT(wharf_module, abi_major, 8);
+AT(wharf_module, abi_minor, 12);
+AT(wharf_module, name, 16);
+AT(wharf_module, version, 24);
+AT(wharf_module, kinds, 32);
+SIZE(wharf_module, 40);
+
+#endif

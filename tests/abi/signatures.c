@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The type of every function and field in wharf/adapter.h, as C11 and as C++17: an assignment for each, which does not
+// compile once a type is another one. See layout.c. Nothing here runs.
+#include <wharf/adapter.h>
+
+typedef const wharf_value *looked_at;
+
+void looking(const wharf_host *h);
+void making(const wharf_host *h);
+void changing(const wharf_host *h);
+void kind(const wharf_kind *k);
+void others(const wharf_call *c, const wharf_pods *p, const wharf_carried *w, const wharf_module *m);
+
+void looking(const wharf_host *h) {
+    size_t size = h->size;
+    uint32_t major = h->abi_major, minor = h->abi_minor;
+    const char *version = h->version;
+    wharf_type (*type)(looked_at) = h->type;
+    looked_at (*find)(looked_at, const char *) = h->find;
+    looked_at (*find_where)(looked_at, const char *, const char *, const char *) = h->find_where;
+    const char *(*string)(looked_at) = h->string;
+    int (*boolean)(looked_at, int) = h->boolean;
+    int64_t (*integer)(looked_at, int64_t) = h->integer;
+    double (*number)(looked_at, double) = h->number;
+    size_t (*count)(looked_at) = h->count;
+    looked_at (*first)(looked_at) = h->first;
+    looked_at (*next)(looked_at) = h->next;
+    const char *(*name)(looked_at) = h->name;
+    int (*equal)(looked_at, looked_at) = h->equal;
+    (void)size, (void)major, (void)minor, (void)version, (void)type, (void)find, (void)find_where, (void)string;
+    (void)boolean, (void)integer, (void)number, (void)count, (void)first, (void)next, (void)name, (void)equal;
+}
+
+void making(const wharf_host *h) {
+    wharf_value *(*new_null)(const wharf_call *) = h->new_null;
+    wharf_value *(*new_boolean)(const wharf_call *, int) = h->new_boolean;
+    wharf_value *(*new_integer)(const wharf_call *, int64_t) = h->new_integer;
+    wharf_value *(*new_string)(const wharf_call *, const char *) = h->new_string;
+    wharf_value *(*new_array)(const wharf_call *) = h->new_array;
+    wharf_value *(*new_object)(const wharf_call *) = h->new_object;
+    wharf_value *(*copy)(const wharf_call *, looked_at) = h->copy;
+    wharf_value *(*parse)(const wharf_call *, const char *, size_t) = h->parse;
+    const char *(*print)(const wharf_call *, looked_at, size_t *) = h->print;
+    int (*parse_time)(const char *, int64_t *) = h->parse_time;
+    const char *(*format_time)(const wharf_call *, int64_t) = h->format_time;
+    const char *(*format)(const wharf_call *, const char *, ...) = h->format;
+    void (*log)(const wharf_call *, wharf_log_level, const char *) = h->log;
+    (void)new_null, (void)new_boolean, (void)new_integer, (void)new_string, (void)new_array, (void)new_object;
+    (void)copy, (void)parse, (void)print, (void)parse_time, (void)format_time, (void)format, (void)log;
+}
+
+void changing(const wharf_host *h) {
+    int (*set)(wharf_value *, const char *, looked_at) = h->set;
+    int (*remove)(wharf_value *, const char *) = h->remove;
+    int (*set_string)(wharf_value *, const char *, const char *) = h->set_string;
+    int (*set_integer)(wharf_value *, const char *, int64_t) = h->set_integer;
+    int (*set_boolean)(wharf_value *, const char *, int) = h->set_boolean;
+    (void)set, (void)remove, (void)set_string, (void)set_integer, (void)set_boolean;
+}
+
+void kind(const wharf_kind *k) {
+    size_t size = k->size;
+    const char *texts[] = {k->group,
+                           k->kind,
+                           k->plural,
+                           k->managed_by,
+                           k->managed_by_builtin,
+                           k->managed_by_default,
+                           k->suspend,
+                           k->suspend_value,
+                           k->observed_generation};
+    const char *const *lists[] = {k->versions, k->managed_by_allowed, k->removed, k->status_removed};
+    uint32_t flags = k->flags;
+    const wharf_carried *carried = k->carried;
+    const wharf_pods *pods = k->pods;
+    wharf_result (*phase)(const wharf_call *, looked_at, wharf_phase *) = k->phase;
+    wharf_result (*mirror)(const wharf_call *, looked_at, wharf_value *) = k->mirror;
+    wharf_result (*update)(const wharf_call *, looked_at, looked_at, wharf_value *) = k->update;
+    wharf_result (*status)(const wharf_call *, looked_at, looked_at, wharf_value *) = k->status;
+    (void)size, (void)texts, (void)lists, (void)flags, (void)carried, (void)pods;
+    (void)phase, (void)mirror, (void)update, (void)status;
+}
+
+void others(const wharf_call *c, const wharf_pods *p, const wharf_carried *w, const wharf_module *m) {
+    wharf_answer *answer = c->answer;
+    size_t sizes[] = {c->size, answer->size, m->size};
+    const char *texts[] = {c->now,       c->cluster, c->version, answer->reason, answer->message,
+                           p->templates, w->pointer, m->name,    m->version,     p->multiplier[2]};
+    uint32_t numbers[] = {c->attempt, answer->retry_after_ms, m->abi_major, m->abi_minor};
+    const wharf_kind *called = c->kind;
+    const wharf_kind *const *kinds = m->kinds;
+    wharf_mirror_state state = c->mirror_state;
+    wharf_carry_when when = w->when;
+    wharf_phase phase = {sizeof(wharf_phase), WHARF_PENDING, texts[0], texts[1], c->now_ns};
+    int64_t *since_ns = &phase.since_ns;
+    wharf_adapters_v1_fn entry = wharf_adapters_v1;
+    const wharf_module *(*same)(const wharf_host *, looked_at, const char **) = entry;
+    (void)sizes, (void)numbers, (void)called, (void)kinds, (void)state, (void)when, (void)since_ns, (void)same;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the demo shows itself: a table that is drawn again in its place on a terminal, lines anywhere else. Text is
+// ASCII, so that a byte is a column.
+#ifndef WHARF_DEMO_SCREEN_H
+#define WHARF_DEMO_SCREEN_H
+
+#include "core/base/buffer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum color { COLOR_NONE, COLOR_BOLD, COLOR_DIM, COLOR_RED, COLOR_GREEN, COLOR_YELLOW, COLOR_BLUE, COLOR_CYAN };
+
+struct screen {
+    bool is_terminal; // standard output is one that can be drawn on
+    bool has_color;   // and NO_COLOR is not set (https://no-color.org)
+    size_t columns, rows;
+    size_t drawn;  // lines of the last frame
+    size_t lines;  // of this one, so far
+    size_t column; // of this line, so far
+    struct buffer frame;
+};
+
+void screen_open(struct screen *screen);
+void screen_close(struct screen *screen); // the cursor is shown again
+
+void screen_begin(struct screen *screen); // a new frame; reads the terminal's size again
+// Appends to the line; what does not fit is cut off.
+void screen_put(struct screen *screen, enum color color, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void screen_end_line(struct screen *screen);
+size_t screen_room(const struct screen *screen); // lines that still fit
+void screen_draw(struct screen *screen);
+
+// A piece of text for what is printed below the last frame.
+const char *screen_on(const struct screen *screen, enum color color);
+const char *screen_off(const struct screen *screen);
+
+#endif

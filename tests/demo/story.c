@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens, and when. Each step is done once, when its time has come and what it needs is there.
+#include "core/base/clock.h"
+#include "tests/demo/demo.h"
+
+#include <string.h>
+
+static void submit_due(struct demo *demo) {
+    for (size_t i = 0; i < demo->n_jobs; i++) {
+        struct job *job = &demo->jobs[i];
+        if (job->submitted || job->submit_ns > demo->now_ns)
+            continue;
+        job->submitted = true;
+        int status = scene_apply(demo->scene, SCENE_MANAGEMENT, job->from_cron ? "cronjobs" : "jobs", job->json);
+        if (status != 201)
+            demo_note(demo, "%s was not taken: HTTP %d", job->name, status);
+    }
+}
+
+static void patch(struct demo *demo, const char *name, const char *spec, const char *what) {
+    AUTO_TEXT text = text_format("{\"spec\":%s}", spec);
+    int status = text ? scene_patch(demo->scene, SCENE_MANAGEMENT, "jobs", name, text) : 0;
+    if (status == 200)
+        demo_note(demo, "a user %s", what);
+    else
+        demo_note(demo, "%s could not be changed: HTTP %d", name, status);
+}
+
+static bool begin(struct demo *demo) {
+    demo_note(demo, "a user submits %zu Jobs", demo->n_jobs - 1);
+    return true;
+}
+
+static bool resume_suspended(struct demo *demo) {
+    patch(demo, "suspended", "{\"suspend\":false}", "resumes Job suspended");
+    return true;
+}
+
+static bool pause_running(struct demo *demo) {
+    patch(demo, "paused", "{\"suspend\":true}", "suspends Job paused");
+    return true;
+}
+
+static bool resume_paused(struct demo *demo) {
+    patch(demo, "paused", "{\"suspend\":false}", "resumes Job paused");
+    return true;
+}
+
+static bool scale(struct demo *demo) {
+    patch(demo, "scaled", "{\"parallelism\":5}", "scales Job scaled from 2 to 5 pods at a time");
+    return true;
+}
+
+// The worker that has long-a, in which something is lost then.
+static bool cut_off(struct demo *demo) {
+    const struct job *victim = demo_job(demo, "long-a");
+    size_t worker = 1;
+    while (worker < demo->scene->count && strcmp(demo->scene->clusters[worker].name, victim->cluster) != 0)
+        worker++;
+    if (worker == demo->scene->count)
+        return false; // not placed yet
+    size_t there = 0;
+    for (size_t i = 0; i < demo->n_jobs; i++) {
+        struct job *job = &demo->jobs[i];
+        job->faulted = job->mirrors > 0 && strcmp(job->cluster, victim->cluster) == 0;
+        there += job->faulted && !job_is_done(job);
+    }
+    front_down(demo->scene->clusters[worker].front);
+    demo->cut = worker;
+    demo->is_cut = true;
+    demo->cut_ns = demo->now_ns;
+    demo_note(demo, "%s is cut off, with %zu unfinished Jobs on it", victim->cluster, there);
+    return true;
+}
+
+static bool bring_back(struct demo *demo) {
+    struct scene_cluster *worker = &demo->scene->clusters[demo->cut];
+    struct error *error = front_up(worker->front);
+    if (error)
+        demo_note(demo, "%s does not come back: %s", worker->name, error_text(error));
+    else
+        demo_note(demo, "%s is back: its mirrors that were replaced are deleted", worker->name);
+    error_free(error);
+    demo->is_cut = false;
+    return true;
+}
+
+static const struct scene_step {
+    int64_t at_ns;
+    bool (*act)(struct demo *demo);
+} steps[] = {
+    {0, begin},
+    {6 * CLOCK_SECOND, scale},
+    {7 * CLOCK_SECOND, pause_running},
+    {8500 * CLOCK_MS, resume_suspended},
+    {10 * CLOCK_SECOND, cut_off},
+    {12 * CLOCK_SECOND, resume_paused},
+    {18 * CLOCK_SECOND, bring_back},
+};
+
+// Tells where a Job went since the last look.
+static void note_moves(struct demo *demo) {
+    for (size_t i = 0; i < demo->n_jobs; i++) {
+        struct job *job = &demo->jobs[i];
+        if (job->attempt > job->attempt_told && job->attempt > 1)
+            demo_note(demo, "%s goes on in %s, attempt %lld", job->full_name, job->cluster, (long long)job->attempt);
+        job->attempt_told = job->attempt;
+    }
+}
+
+static bool all_is_over(const struct demo *demo) {
+    for (size_t i = 0; i < demo->n_jobs; i++)
+        if (!job_is_done(&demo->jobs[i]) || demo->jobs[i].mirrors > 0)
+            return false;
+    return true;
+}
+
+bool story_step(struct demo *demo) {
+    submit_due(demo);
+    note_moves(demo);
+    size_t count = sizeof steps / sizeof *steps;
+    while (demo->next_step < count && steps[demo->next_step].at_ns <= demo->now_ns && steps[demo->next_step].act(demo))
+        demo->next_step++;
+    if (demo->next_step < count || !all_is_over(demo))
+        return false;
+    demo_note(demo, "every Job has ended, and nothing is left in the workers");
+    return true;
+}

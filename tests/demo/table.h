@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The live table, and the lines that stand for it where there is no terminal.
+#ifndef WHARF_DEMO_TABLE_H
+#define WHARF_DEMO_TABLE_H
+
+#include "tests/demo/demo.h"
+#include "tests/demo/screen.h"
+
+void table_draw(struct screen *screen, const struct demo *demo);
+
+struct table_lines {
+    char last[DEMO_JOBS][160]; // what was printed about each Job
+    size_t notes;              // how many were printed
+};
+void table_print(struct table_lines *lines, const struct demo *demo);
+
+#endif

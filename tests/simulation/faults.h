@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trouble: networks, servers and the host's own process, in episodes that the seed decides.
+#ifndef WHARF_SIMULATION_FAULTS_H
+#define WHARF_SIMULATION_FAULTS_H
+
+#include "tests/simulation/trial.h"
+
+struct faults *faults_new(struct trial *trial);
+int64_t faults_due(const struct trial *trial);
+void faults_act(struct trial *trial);
+// No trouble any more.
+void faults_end(struct trial *trial);
+
+#endif

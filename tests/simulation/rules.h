@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules that the host keeps, always (rules.c: requests on their way; writes.c: what the API servers accept and
+// refuse; outcome.c: what there is at the end). They look at the clusters themselves, not at what the host believes.
+#ifndef WHARF_SIMULATION_RULES_H
+#define WHARF_SIMULATION_RULES_H
+
+#include "tests/simulation/trial.h"
+
+#define RULES_JOBS 128
+#define RULES_MIRRORS 512
+#define RULES_OBJECTS 256
+
+struct tracked_job { // a Job of the management cluster, by uid
+    char uid[40], namespace_[32], name[32];
+    bool ours;     // delegated to this host
+    bool tampered; // a user changed what is the host's
+    bool touched;  // a user changed it after it was made
+    bool unsure;   // an answer to a status write was lost, or the host was started anew
+    unsigned placements, creates, statuses, deletes, changes, events;
+};
+
+struct tracked_mirror { // what the host made, or what is as if it had
+    char uid[40], job[40];
+    size_t cluster;
+    int64_t attempt;
+};
+
+struct tracked_object { // requests about one object in one cluster
+    char key[96];
+    int64_t since_ns;
+    unsigned requests, changes;
+};
+
+struct rules {
+    struct tracked_job jobs[RULES_JOBS];
+    struct tracked_mirror mirrors[RULES_MIRRORS];
+    struct tracked_object objects[RULES_OBJECTS];
+    size_t n_jobs, n_mirrors, n_objects;
+    uint64_t requests;
+};
+
+struct rules *rules_new(struct trial *trial);
+
+// A request is about to be sent. For a write to a Job: its path, owned by the caller; else NULL.
+char *rules_request(struct trial *trial, size_t cluster, const struct http_request *request);
+// `object` as above.
+void rules_answered(struct trial *trial, size_t cluster, const char *object, const struct http_result *result);
+void rules_restarted(struct trial *trial);
+
+// The hook of the clusters; ctx is a struct side.
+void rules_hook(void *ctx, const struct world_write *write);
+
+struct tracked_job *rules_job(struct trial *trial, const char *uid);
+struct tracked_mirror *rules_mirror(struct trial *trial, const char *uid);
+// From now on an object counts as a mirror that the host made.
+void rules_adopt(struct trial *trial, size_t cluster, const struct json *object);
+// A request, or (change) something that happened to an object.
+void rules_count(struct trial *trial, size_t cluster, const char *namespace_, const char *name, bool change);
+
+// outcome.c: what is not yet as it will be, or NULL. The text is the caller's.
+char *outcome_missing(struct trial *trial);
+// In a trial without trouble: each write that a life needs, and none more.
+void outcome_count(struct trial *trial);
+// The status of a workload against that of its first mirror.
+void outcome_compare(struct trial *trial, const struct json *workload, const struct json *mirror);
+
+// Parts of objects.
+const char *rules_text(const struct json *object, const char *part, const char *map, const char *key);
+bool rules_condition(const struct json *job, const char *type);
+bool rules_finished(const struct json *job);
+
+#endif

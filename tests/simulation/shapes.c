@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/simulation/shapes.h"
+#include "core/host/mirror.h"
+#include "tests/simulation/users.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define POD                                                                                                            \
+    "\"template\":{\"metadata\":{\"labels\":{\"app\":\"x\"}},\"spec\":{\"restartPolicy\":\"Never\",\"containers\":["   \
+    "{\"name\":\"main\",\"image\":\"example.com/x:1\"}]}}"
+
+static struct json *parsed(struct buffer *text) {
+    struct json *value = NULL;
+    struct error *error = json_parse(text->data, text->len, &value);
+    if (error) {
+        fprintf(stderr, "simulation: %s in %s\n", error_text(error), text->data);
+        abort();
+    }
+    return value;
+}
+
+struct traits {
+    const char *expected, *fail;
+    int64_t backoff, completions, parallelism;
+    const char *more; // members of the spec
+};
+
+static struct traits traits_of(struct trial *trial, enum shape shape) {
+    int64_t n = 1 + (int64_t)trial_below(trial, 3);
+    struct traits t = {"Complete", NULL, 6, n, 1 + (int64_t)trial_below(trial, 3), ""};
+    switch (shape) {
+    case SHAPE_FAILS:
+        t.expected = "Failed";
+        t.fail = "all";
+        t.backoff = (int64_t)trial_below(trial, 2);
+        break;
+    case SHAPE_FAILS_TWICE:
+        t.fail = "2";
+        break;
+    case SHAPE_INDEXED:
+        t.more = ",\"completionMode\":\"Indexed\"";
+        break;
+    case SHAPE_ELASTIC:
+        t.parallelism = t.completions = n + 1;
+        t.more = ",\"completionMode\":\"Indexed\"";
+        break;
+    case SHAPE_INDEX_FAILS:
+        t.expected = "Failed";
+        t.fail = "index:1";
+        t.completions = n + 1;
+        t.more = ",\"completionMode\":\"Indexed\",\"backoffLimitPerIndex\":1";
+        break;
+    case SHAPE_SUSPENDED:
+        t.more = ",\"suspend\":true";
+        break;
+    case SHAPE_TTL:
+        t.more = ",\"ttlSecondsAfterFinished\":20";
+        break;
+    case SHAPE_DEADLINE:
+        t.expected = "any";
+        t.more = ",\"activeDeadlineSeconds\":4";
+        break;
+    default:
+        break;
+    }
+    return t;
+}
+
+static const char *manager_of(enum shape shape) {
+    if (shape == SHAPE_DEFAULT_MANAGER)
+        return "kubernetes.io/job-controller";
+    return shape == SHAPE_OTHER_MANAGER ? "example.com/other" : TRIAL_MANAGED_BY;
+}
+
+struct json *shape_job(struct trial *trial, enum shape shape, const char *namespace_, const char *name,
+                       bool finalizer) {
+    struct traits t = traits_of(trial, shape);
+    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
+    buffer_init(&text, 16384);
+    buffer_printf(&text,
+                  "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"namespace\":\"%s\",\"name\":"
+                  "\"%s\"%s,\"labels\":{\"team\":\"a\"},\"annotations\":{\"" USERS_EXPECTED
+                  "\":\"%s\",\"" WORLD_DURATION "\":\"%lldms\"",
+                  namespace_, name, finalizer ? ",\"finalizers\":[\"example.com/hold\"]" : "", t.expected,
+                  (long long)(500 + trial_below(trial, 12000)));
+    if (t.fail)
+        buffer_printf(&text, ",\"" WORLD_FAIL "\":\"%s\"", t.fail);
+    if (shape == SHAPE_SCRIPTED)
+        buffer_printf(&text, ",\"" WORLD_CHANGES "\":\"%llu\"", (unsigned long long)(2 + trial_below(trial, 8)));
+    buffer_printf(
+        &text,
+        "}},\"spec\":{\"managedBy\":\"%s\",\"completions\":%lld,\"parallelism\":%lld,\"backoffLimit\":%lld," POD "%s}}",
+        manager_of(shape), (long long)t.completions, (long long)t.parallelism, (long long)t.backoff, t.more);
+    return parsed(&text);
+}
+
+struct json *shape_stranger(struct trial *trial, enum stranger kind, const char *namespace_, const char *name,
+                            const char *uid, const char *owner_uid, const char *owner_name) {
+    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
+    buffer_init(&text, 16384);
+    buffer_printf(&text,
+                  "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"namespace\":\"%s\",\"name\":"
+                  "\"%s\"",
+                  namespace_, name);
+    if (kind != STRANGER_PLAIN)
+        buffer_printf(&text,
+                      ",\"labels\":{\"" MARK_ORIGIN "\":\"%s\",\"" MARK_UID "\":\"%s\",\"" MARK_KIND
+                      "\":\"jobs.batch\"},\"annotations\":{\"" MARK_ATTEMPT "\":\"%u\",\"" MARK_CARRIED "\":\"\"}",
+                      kind == STRANGER_OTHER_ORIGIN ? "another" : TRIAL_ORIGIN, uid,
+                      1 + (unsigned)trial_below(trial, 3));
+    if (kind == STRANGER_CHILD)
+        buffer_printf(&text,
+                      ",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"%s\",\"uid\":"
+                      "\"%s\",\"controller\":true}]",
+                      owner_name, owner_uid);
+    buffer_printf(&text, "},\"spec\":{" POD "}}");
+    return parsed(&text);
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/simulation/trial.h"
+#include "core/base/error.h"
+#include "core/host/services.h"
+#include "tests/simulation/faults.h"
+#include "tests/simulation/rules.h"
+#include "tests/simulation/users.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SETTLE_NS (45 * CLOCK_MINUTE) // an exclusion lasts up to 15, and there may be two in a row
+#define QUIET_NS (2 * CLOCK_MINUTE)
+#define QUIET_REQUESTS 40 // watches that are opened again
+
+uint64_t trial_below(struct trial *trial, uint64_t bound) {
+    return random_below(&trial->random, bound);
+}
+
+bool trial_chance(struct trial *trial, unsigned percent) {
+    return trial_below(trial, 100) < percent;
+}
+
+int64_t trial_between(struct trial *trial, int64_t low_ns, int64_t high_ns) {
+    return high_ns > low_ns ? low_ns + (int64_t)trial_below(trial, (uint64_t)(high_ns - low_ns)) : low_ns;
+}
+
+void trial_hash(struct trial *trial, const char *text, size_t len) {
+    uint64_t hash = trial->hash ^ (uint64_t)trial->now_ns;
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
+    trial->hash = hash;
+}
+
+void trial_trace(struct trial *trial, const char *format, ...) {
+    if (!trial->tracing)
+        return;
+    char *line = trial->lines[trial->n_lines++ % TRIAL_LINES];
+    int at = snprintf(line, sizeof *trial->lines, "%9.3f ", (double)(trial->now_ns - TRIAL_START_NS) / 1e9);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line + at, sizeof *trial->lines - (size_t)at, format, args);
+    va_end(args);
+    if (trial->telling)
+        fprintf(stderr, "%s\n", line);
+}
+
+void trial_fail(struct trial *trial, const char *format, ...) {
+    if (trial->failure)
+        return;
+    va_list args;
+    va_start(args, format);
+    if (vasprintf(&trial->failure, format, args) < 0)
+        abort();
+    va_end(args);
+    trial->failed_ns = trial->now_ns;
+    trial_trace(trial, "FAILED: %s", trial->failure);
+}
+
+const struct json *trial_job(struct trial *trial, size_t cluster, const char *namespace_, const char *name) {
+    return world_object(trial->worlds[cluster], "batch", "jobs", namespace_, name);
+}
+
+static void make_plan(struct trial *trial) {
+    struct trial_plan *plan = &trial->plan;
+    plan->n_clusters = 3 + trial_below(trial, TRIAL_WORKERS - 1);
+    plan->faults = trial->seed % 5 != 0;
+    plan->plain = trial->seed % 20 == 0;
+    plan->gentle_users = trial->seed % 10 == 5;
+    plan->create_namespaces = trial_chance(trial, 50);
+    plan->lost_timeout_ns = trial_between(trial, 15 * CLOCK_SECOND, 90 * CLOCK_SECOND);
+    static const int64_t retentions[] = {0, 5 * CLOCK_SECOND, 60 * CLOCK_SECOND};
+    plan->retention_ns = retentions[trial_below(trial, 3)];
+    plan->trouble_end_ns = trial->now_ns + trial_between(trial, 100 * CLOCK_SECOND, 400 * CLOCK_SECOND);
+}
+
+static void add_namespace(struct trial *trial, size_t cluster) {
+    AUTO_JSON team = NULL;
+    static const char text[] = "{\"metadata\":{\"name\":\"team\"}}";
+    error_free(json_parse(text, sizeof text - 1, &team));
+    world_apply(trial->worlds[cluster], "", "namespaces", team, trial->now_ns);
+}
+
+static void net_trace(void *ctx, int64_t now_ns, const char *line) {
+    (void)now_ns;
+    trial_trace(ctx, "net: %s", line);
+}
+
+static void make_worlds(struct trial *trial) {
+    static const char *const names[] = {"management", "w1", "w2", "w3", "w4"};
+    for (size_t c = 0; c < trial->plan.n_clusters; c++) {
+        struct world_options options = {.name = names[c],
+                                        .seed = trial->seed * 11 + c,
+                                        .history = trial_chance(trial, 20) ? 20 : 1000,
+                                        .no_watch_list = trial_chance(trial, 30),
+                                        .expired = (enum world_expired)trial_below(trial, 3),
+                                        .managed_fields = trial_chance(trial, 20)};
+        trial->worlds[c] = world_new(&options, trial->now_ns);
+        trial->sides[c] = (struct side){trial, c};
+        trial->user_acts = true;
+        if (c <= 1 || trial_chance(trial, 50))
+            add_namespace(trial, c);
+        trial->user_acts = false;
+        world_set_hook(trial->worlds[c], rules_hook, &trial->sides[c]);
+    }
+}
+
+// The adapter keeps nothing between calls: one serves all trials of a process.
+static struct kind *job_kind(void) {
+    static struct kind *kind; // the process ends with it
+    const char *problem = NULL;
+    AUTO_JSON settings = json_new_object();
+    if (kind)
+        return kind;
+    const wharf_module *module = wharf_adapters_v1(services_table(), (const wharf_value *)settings, &problem);
+    if (!module || kind_check(module->kinds[0], NULL, TRIAL_MANAGED_BY, &kind) != NULL)
+        abort();
+    return kind;
+}
+
+struct trial *trial_new(uint64_t seed, bool tracing, bool telling) {
+    struct trial *trial = calloc(1, sizeof *trial);
+    if (!trial)
+        return NULL;
+    trial->seed = seed;
+    trial->random.state = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    trial->now_ns = TRIAL_START_NS;
+    trial->tracing = tracing;
+    trial->telling = telling;
+    trial->lines = tracing ? calloc(TRIAL_LINES, sizeof *trial->lines) : NULL;
+    trial->kind = job_kind();
+    trial->rules = rules_new(trial);
+    make_plan(trial);
+    trial->net = sim_net_new(seed * 13 + 5, trial->now_ns);
+    if (tracing)
+        sim_net_set_trace(trial->net, net_trace, trial);
+    make_worlds(trial);
+    trial->users = users_new(trial);
+    trial->faults = faults_new(trial);
+    if (!trial->rules || !trial->users || !trial->faults || (tracing && !trial->lines) || !instance_start(trial))
+        abort();
+    return trial;
+}
+
+void trial_free(struct trial *trial) {
+    instance_stop(trial);
+    sim_net_free(trial->net);
+    for (size_t c = 0; c < trial->plan.n_clusters; c++)
+        world_free(trial->worlds[c]);
+    free(trial->users);
+    free(trial->faults);
+    free(trial->rules);
+    free(trial->failure);
+    free(trial->lines);
+    free(trial);
+}
+
+static int64_t next_time(const struct trial *trial) {
+    int64_t times[] = {sim_net_due(trial->net), instance_due(trial), users_due(trial), faults_due(trial)};
+    int64_t next = CLOCK_NEVER;
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        next = times[i] < next ? times[i] : next;
+    for (size_t c = 0; c < trial->plan.n_clusters; c++) {
+        int64_t at = world_due(trial->worlds[c]);
+        next = at < next ? at : next;
+    }
+    return next;
+}
+
+// The next thing that happens, at the latest at `until_ns`. False once that time has come and nothing is left to do.
+static bool step(struct trial *trial, int64_t until_ns) {
+    int64_t next = next_time(trial);
+    if (next > until_ns) {
+        trial->now_ns = until_ns;
+        return false;
+    }
+    trial->steps_now = next > trial->now_ns ? 0 : trial->steps_now + 1;
+    if (trial->steps_now > 10000)
+        trial_fail(trial, "rule 8: time does not go on");
+    if (next > trial->now_ns)
+        trial->now_ns = next;
+    for (size_t c = 0; c < trial->plan.n_clusters; c++)
+        if (world_due(trial->worlds[c]) <= trial->now_ns)
+            world_step(trial->worlds[c], trial->now_ns);
+    faults_act(trial);
+    users_act(trial);
+    sim_net_advance(trial->net, trial->now_ns);
+    instance_run(trial);
+    return true;
+}
+
+static void run_until(struct trial *trial, int64_t until_ns) {
+    while (!trial->failure && step(trial, until_ns))
+        continue;
+}
+
+static bool settle(struct trial *trial) {
+    int64_t end_ns = trial->now_ns + SETTLE_NS;
+    char *missing = NULL;
+    do {
+        free(missing);
+        run_until(trial, trial->now_ns + 5 * CLOCK_SECOND);
+        missing = outcome_missing(trial);
+    } while (missing && !trial->failure && trial->now_ns < end_ns);
+    if (missing)
+        trial_fail(trial, "after all trouble was over: %s", missing);
+    free(missing);
+    return trial->failure == NULL;
+}
+
+static void stay_quiet(struct trial *trial) {
+    uint64_t before = trial->rules->requests;
+    run_until(trial, trial->now_ns + QUIET_NS);
+    uint64_t requests = trial->rules->requests - before;
+    char *missing = outcome_missing(trial);
+    if (missing)
+        trial_fail(trial, "after it was there: %s", missing);
+    free(missing);
+    if (requests > QUIET_REQUESTS)
+        trial_fail(trial, "rule 8: %llu requests with nothing to do", (unsigned long long)requests);
+    for (size_t c = 0; c < trial->plan.n_clusters && !trial->failure; c++)
+        if (world_counts(trial->worlds[c])->internal_refused)
+            trial_fail(trial, "the model: a controller of %s was refused", world_name(trial->worlds[c]));
+}
+
+bool trial_run(struct trial *trial) {
+    trial_trace(trial, "%zu workers, workerLostTimeout %.1f s, mirrorRetention %.0f s", trial->plan.n_clusters - 1,
+                (double)trial->plan.lost_timeout_ns / 1e9, (double)trial->plan.retention_ns / 1e9);
+    run_until(trial, trial->plan.trouble_end_ns);
+    faults_end(trial);
+    if (!trial->failure && settle(trial))
+        stay_quiet(trial);
+    if (!trial->failure && !trial->plan.faults)
+        outcome_count(trial);
+    return trial->failure == NULL;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// One trial: a management cluster and a few workers in memory, a network between them and the shipped host (engine,
+// links, clients, reflectors, the Job adapter), users who do what they like, and trouble. All of it follows from the
+// seed, on virtual time: the same seed gives the same trial, byte for byte.
+#ifndef WHARF_SIMULATION_TRIAL_H
+#define WHARF_SIMULATION_TRIAL_H
+
+#include "core/base/text.h"
+#include "core/host/link.h"
+#include "tests/world/sim_transport.h"
+
+#define TRIAL_WORKERS 4
+#define TRIAL_CLUSTERS (TRIAL_WORKERS + 1)
+#define TRIAL_START_NS (INT64_C(1767225600) * CLOCK_SECOND) // 2026-01-01T00:00:00Z
+#define TRIAL_ORIGIN "sim"
+#define TRIAL_MANAGED_BY "wharf.dev/host"
+#define TRIAL_LINES 120
+
+struct trial_plan { // what the seed decides beforehand
+    size_t n_clusters;
+    bool faults;       // there is trouble
+    bool plain;        // users do nothing but create
+    bool gentle_users; // users do nothing to what is the host's
+    bool create_namespaces;
+    int64_t lost_timeout_ns, retention_ns;
+    int64_t trouble_end_ns; // users and faults are over by then
+};
+
+struct item; // an event on its way to the engine
+struct tap;
+
+struct instance { // the host process; another one after each restart
+    unsigned number;
+    struct engine *engine;
+    struct update update;
+    struct link *links[TRIAL_CLUSTERS];
+    struct tap *taps[TRIAL_CLUSTERS];
+    int64_t link_due_ns[TRIAL_CLUSTERS]; // virtual time, as all that follows
+    bool dirty[TRIAL_CLUSTERS];          // its link has to be called
+    int64_t wake_ns, asleep_until_ns;
+    int64_t clock_ns; // when its monotonic clock stood at zero
+    struct item *first, **last;
+    // What it was told about the feeds.
+    bool listed[TRIAL_CLUSTERS], connected[TRIAL_CLUSTERS];
+    int64_t lost_ns[TRIAL_CLUSTERS];
+};
+
+struct side { // a cluster and whose it is, for hooks
+    struct trial *trial;
+    size_t cluster;
+};
+
+struct trial {
+    uint64_t seed;
+    struct random random; // of the scenario
+    struct trial_plan plan;
+    int64_t now_ns;
+    uint64_t steps_now; // without time going on
+    struct kind *kind;
+    struct world_cluster *worlds[TRIAL_CLUSTERS];
+    struct side sides[TRIAL_CLUSTERS];
+    struct sim_net *net;
+    struct instance host;
+    bool user_acts; // writes are a user's at present
+    struct users *users;
+    struct faults *faults;
+    struct rules *rules;
+    uint64_t hash; // of all that the host asked for and all that was written
+    char *failure; // the rule that was broken, and how; NULL: none
+    int64_t failed_ns;
+    bool tracing, telling;
+    char (*lines)[320]; // the last ones
+    size_t n_lines;
+};
+
+// `tracing` keeps the last lines, `telling` prints all to stderr. NULL when out of memory.
+struct trial *trial_new(uint64_t seed, bool tracing, bool telling);
+void trial_free(struct trial *trial);
+
+// Until the trial is over or a rule is broken. True: all was well.
+bool trial_run(struct trial *trial);
+
+void trial_trace(struct trial *trial, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// The first failure is kept.
+void trial_fail(struct trial *trial, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void trial_hash(struct trial *trial, const char *text, size_t len);
+
+uint64_t trial_below(struct trial *trial, uint64_t bound);
+bool trial_chance(struct trial *trial, unsigned percent);
+int64_t trial_between(struct trial *trial, int64_t low_ns, int64_t high_ns);
+
+// What the host was never told of: a user is at work.
+const struct json *trial_job(struct trial *trial, size_t cluster, const char *namespace_, const char *name);
+
+// instance.c
+bool instance_start(struct trial *trial);
+void instance_stop(struct trial *trial);
+// Hands events to the engine and calls links, until nothing is due now.
+void instance_run(struct trial *trial);
+int64_t instance_due(const struct trial *trial);
+
+// tap.c: a transport that shows every request to the rules on its way.
+struct tap *tap_new(struct trial *trial, size_t cluster);
+struct transport *tap_transport(struct tap *tap);
+
+#endif

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Users: they make Jobs of all shapes, change them, delete them, and put their hands where they should not.
+#ifndef WHARF_SIMULATION_USERS_H
+#define WHARF_SIMULATION_USERS_H
+
+#include "tests/simulation/trial.h"
+
+#define USERS_EXPECTED "example.com/expected" // annotation: "Complete", "Failed" or "any"
+
+struct users *users_new(struct trial *trial);
+int64_t users_due(const struct trial *trial);
+// Does what is due by now.
+void users_act(struct trial *trial);
+// When the last of it happens.
+int64_t users_end(const struct trial *trial);
+
+#endif

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/scene.h"
+#include "core/base/clock.h"
+#include "tests/support/wharf_child.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct error *scene_write(const struct scene *scene, const char *file, const char *text) {
+    AUTO_TEXT path = text_format("%s/%s", scene->directory, file);
+    FILE *stream = path ? fopen(path, "w") : NULL;
+    if (!stream)
+        return error_new(ERROR_IO, "cannot write %s/%s: %s", scene->directory, file, strerror(errno));
+    bool written = fchmod(fileno(stream), 0600) == 0 && fputs(text, stream) >= 0;
+    if (fclose(stream) != 0 || !written)
+        return error_new(ERROR_IO, "cannot write %s", path);
+    return NULL;
+}
+
+static struct error *write_kubeconfig(const struct scene *scene, const struct scene_cluster *cluster, const char *url) {
+    AUTO_TEXT text = certs_kubeconfig(scene->tls ? &scene->certs : NULL, cluster->name, url);
+    AUTO_TEXT file = text_format("%s.kubeconfig", cluster->name);
+    return text && file ? scene_write(scene, file, text) : error_no_memory();
+}
+
+struct error *scene_redirect(struct scene *scene, size_t index, const char *url) {
+    return write_kubeconfig(scene, &scene->clusters[index], url);
+}
+
+static struct error *add_cluster(struct scene *scene, const struct world_options *base) {
+    struct scene_cluster *added = &scene->clusters[scene->count];
+    if (scene->count == SCENE_MANAGEMENT)
+        text_copy(added->name, sizeof added->name, "mgmt");
+    else
+        snprintf(added->name, sizeof added->name, "w%zu", scene->count);
+    struct world_options options = *base;
+    options.name = added->name;
+    options.seed = base->seed + scene->count + 1;
+    added->cluster = world_new(&options, front_now_ns());
+    scene->count++;
+    struct error *error = front_start(added->cluster, 0, scene->tls ? &scene->certs : NULL, &added->front);
+    return error ? error : write_kubeconfig(scene, added, front_url(added->front));
+}
+
+// A port that was free a moment ago.
+static struct error *find_port(uint16_t *port) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool found = fd >= 0 && bind(fd, (struct sockaddr *)&address, len) == 0 &&
+                 getsockname(fd, (struct sockaddr *)&address, &len) == 0;
+    if (fd >= 0)
+        close(fd);
+    *port = ntohs(address.sin_port);
+    return found ? NULL : error_new(ERROR_IO, "no free port on 127.0.0.1: %s", strerror(errno));
+}
+
+struct error *scene_open(const struct scene_options *options, struct scene **out) {
+    *out = NULL;
+    struct scene *scene = calloc(1, sizeof *scene);
+    if (!scene)
+        return error_no_memory();
+    scene->tls = !options->plain;
+    text_copy(scene->directory, sizeof scene->directory, "/tmp/wharf-scene-XXXXXX");
+    struct error *error = NULL;
+    if (!mkdtemp(scene->directory)) {
+        scene->directory[0] = '\0';
+        error = error_new(ERROR_IO, "cannot make a folder in /tmp: %s", strerror(errno));
+    }
+    if (!error)
+        error = find_port(&scene->serve_port);
+    if (!error && scene->tls)
+        error = certs_make(&(struct certs_options){0}, &scene->certs);
+    for (size_t i = 0; !error && i <= options->workers; i++)
+        error = add_cluster(scene, &options->world);
+    if (error) {
+        scene_close(scene);
+        return error;
+    }
+    *out = scene;
+    return NULL;
+}
+
+static void remove_directory(const char *directory) {
+    DIR *folder = *directory ? opendir(directory) : NULL;
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder) {
+        closedir(folder);
+        rmdir(directory);
+    }
+}
+
+void scene_close(struct scene *scene) {
+    if (!scene)
+        return;
+    if (scene->child)
+        wharf_end(scene, SIGKILL, 5 * CLOCK_SECOND);
+    for (size_t i = 0; i < scene->count; i++) {
+        front_stop(scene->clusters[i].front);
+        world_free(scene->clusters[i].cluster);
+    }
+    certs_free(&scene->certs);
+    remove_directory(scene->directory);
+    free(scene);
+}
+
+struct error *scene_configure(const struct scene *scene, const char *settings) {
+    AUTO_TEXT adapters = built_path("adapters");
+    struct buffer text __attribute__((cleanup(buffer_cleanup)));
+    buffer_init(&text, 1 << 16);
+    buffer_printf(&text,
+                  "apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\norigin: %s\n"
+                  "management: {kubeconfig: mgmt.kubeconfig}\nworkers:\n",
+                  SCENE_ORIGIN);
+    for (size_t i = 1; i < scene->count; i++)
+        buffer_printf(&text, "- {name: %s, kubeconfig: %s.kubeconfig}\n", scene->clusters[i].name,
+                      scene->clusters[i].name);
+    buffer_printf(&text,
+                  "adapters:\n  directory: %s\n  enabled:\n  - name: job\n"
+                  "serve: {address: \"127.0.0.1:%u\"}\n%s",
+                  adapters ? adapters : "", (unsigned)scene->serve_port, settings);
+    return text.failed || !adapters ? error_no_memory() : scene_write(scene, "wharf.yaml", text.data);
+}
+
+int scene_apply(struct scene *scene, size_t index, const char *plural, const char *text) {
+    AUTO_JSON object = NULL;
+    struct error *error = json_parse(text, strlen(text), &object);
+    if (error) {
+        fprintf(stderr, "%s: %s\n", error_text(error), text);
+        error_free(error);
+        return 0;
+    }
+    struct scene_cluster *at = &scene->clusters[index];
+    front_lock(at->front);
+    int status = world_apply(at->cluster, "batch", plural, object, front_now_ns());
+    front_unlock(at->front);
+    return status;
+}
+
+int scene_patch(struct scene *scene, size_t index, const char *plural, const char *name, const char *patch) {
+    struct scene_cluster *at = &scene->clusters[index];
+    front_lock(at->front);
+    int status = world_patch(at->cluster, "batch", plural, "default", name, NULL, patch, front_now_ns());
+    front_unlock(at->front);
+    return status;
+}
+
+int scene_delete(struct scene *scene, size_t index, const char *plural, const char *name) {
+    struct scene_cluster *at = &scene->clusters[index];
+    front_lock(at->front);
+    int status = world_delete(at->cluster, "batch", plural, "default", name, "Background", front_now_ns());
+    front_unlock(at->front);
+    return status;
+}
+
+struct json *scene_job(struct scene *scene, size_t index, const char *name) {
+    struct scene_cluster *at = &scene->clusters[index];
+    front_lock(at->front);
+    const struct json *found = world_object(at->cluster, "batch", "jobs", "default", name);
+    struct json *copy = found ? json_copy(found) : NULL;
+    front_unlock(at->front);
+    return copy;
+}
+
+size_t scene_jobs(struct scene *scene, size_t index) {
+    struct scene_cluster *at = &scene->clusters[index];
+    front_lock(at->front);
+    size_t count = world_count(at->cluster, "batch", "jobs");
+    front_unlock(at->front);
+    return count;
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the demo and the integration tests stand on: one management cluster and some workers from the world model,
+// served on 127.0.0.1 in this process, a folder with kubeconfigs and a configuration, and `wharf run` as a child.
+#ifndef WHARF_SUPPORT_SCENE_H
+#define WHARF_SUPPORT_SCENE_H
+
+#include "core/base/error.h"
+#include "core/base/text.h"
+#include "core/json/json.h"
+#include "tests/world/http_front.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define SCENE_CLUSTERS 8
+#define SCENE_MANAGEMENT 0
+#define SCENE_ORIGIN "scene" // of the configuration that scene_configure writes
+
+struct scene_cluster {
+    char name[32]; // "mgmt", "w1", "w2", ...
+    struct world_cluster *cluster;
+    struct front *front;
+};
+
+struct scene {
+    char directory[64];
+    struct certs certs;
+    bool tls;
+    struct scene_cluster clusters[SCENE_CLUSTERS];
+    size_t count;
+    uint16_t serve_port; // of /healthz, /readyz and /metrics
+    pid_t child;         // 0: none runs
+    int child_status;    // of the last one that ended, as waitpid gives it
+};
+
+struct scene_options {
+    size_t workers;
+    bool plain;                 // HTTP instead of TLS with client certificates
+    struct world_options world; // of every cluster, but for name and seed
+};
+
+// Makes the folder, starts the clusters and writes a kubeconfig for each.
+struct error *scene_open(const struct scene_options *options, struct scene **out);
+// Ends the child with SIGKILL if there is one, stops everything and removes the folder. NULL is fine.
+void scene_close(struct scene *scene);
+
+// Writes wharf.yaml: the clusters, the Job adapter beside the program that runs, and `settings`, further lines of YAML.
+struct error *scene_configure(const struct scene *scene, const char *settings);
+// A kubeconfig for worker `index` that names `url` instead of its front.
+struct error *scene_redirect(struct scene *scene, size_t index, const char *url);
+struct error *scene_write(const struct scene *scene, const char *file, const char *text);
+
+// Writes to the clusters as a user does, in namespace default; the HTTP status.
+int scene_apply(struct scene *scene, size_t index, const char *plural, const char *json);
+int scene_patch(struct scene *scene, size_t index, const char *plural, const char *name, const char *patch);
+int scene_delete(struct scene *scene, size_t index, const char *plural, const char *name);
+// A copy of the Job, or NULL.
+struct json *scene_job(struct scene *scene, size_t index, const char *name);
+size_t scene_jobs(struct scene *scene, size_t index); // how many there are
+
+#endif

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/wharf_child.h"
+#include "core/base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LOG_MAX ((size_t)64 << 20)
+
+char *built_path(const char *relative) {
+    char here[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", here, sizeof here - 1);
+    if (len < 0)
+        return NULL;
+    here[len] = '\0';
+    for (char *slash; (slash = strrchr(here, '/')) && slash != here;) {
+        *slash = '\0';
+        AUTO_TEXT mark = text_format("%s/core.a", here);
+        if (mark && access(mark, F_OK) == 0)
+            return text_format("%s/%s", here, relative);
+    }
+    return NULL;
+}
+
+// Between fork and exec, in a process that has had threads: async-signal-safe calls only.
+static _Noreturn void become(const char *program, char *const arguments[], int log, pid_t parent) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent || dup2(log, STDERR_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0)
+        _exit(127);
+    close_range(3, ~0U, 0);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    execv(program, arguments);
+    _exit(127);
+}
+
+struct error *wharf_start(struct scene *scene) {
+    AUTO_TEXT program = built_path("wharf");
+    AUTO_TEXT config = text_format("%s/wharf.yaml", scene->directory);
+    AUTO_TEXT log_path = text_format("%s/wharf.log", scene->directory);
+    char run[] = "run", option[] = "--config";
+    if (!program || !config || !log_path)
+        return error_new(ERROR_NOT_FOUND, "wharf was not built where this program is");
+    char *arguments[] = {program, run, option, config, NULL};
+    int log = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (log < 0)
+        return error_new(ERROR_IO, "cannot write %s: %s", log_path, strerror(errno));
+    pid_t parent = getpid();
+    pid_t child = fork();
+    if (child == 0)
+        become(program, arguments, log, parent);
+    close(log);
+    if (child < 0)
+        return error_new(ERROR_IO, "cannot start %s: %s", program, strerror(errno));
+    scene->child = child;
+    return NULL;
+}
+
+bool wharf_runs(struct scene *scene) {
+    if (scene->child && waitpid(scene->child, &scene->child_status, WNOHANG) == scene->child)
+        scene->child = 0;
+    return scene->child != 0;
+}
+
+bool wharf_end(struct scene *scene, int signal, int64_t within_ns) {
+    if (scene->child)
+        kill(scene->child, signal);
+    int64_t until_ns = clock_now().mono_ns + within_ns;
+    while (wharf_runs(scene) && clock_now().mono_ns < until_ns)
+        usleep(5000);
+    return scene->child == 0;
+}
+
+int wharf_exit_code(const struct scene *scene) {
+    return WIFEXITED(scene->child_status) ? WEXITSTATUS(scene->child_status) : -1;
+}
+
+static void read_log(const struct scene *scene, struct buffer *log) {
+    AUTO_TEXT path = text_format("%s/wharf.log", scene->directory);
+    buffer_init(log, LOG_MAX);
+    error_free(path ? text_read_file(path, LOG_MAX, log) : error_no_memory());
+}
+
+void wharf_print_log(const struct scene *scene, size_t lines, FILE *out) {
+    struct buffer log __attribute__((cleanup(buffer_cleanup)));
+    read_log(scene, &log);
+    size_t at = log.len > 0 ? log.len - 1 : 0; // the last line's own end does not count
+    while (at > 0 && (log.data[at - 1] != '\n' || --lines > 0))
+        at--;
+    fputs(log.data ? log.data + at : "", out);
+}
+
+size_t wharf_logged(const struct scene *scene, const char *text) {
+    struct buffer log __attribute__((cleanup(buffer_cleanup)));
+    read_log(scene, &log);
+    size_t count = 0;
+    for (const char *line = log.data; line && *line;) {
+        const char *end = strchrnul(line, '\n');
+        count += memmem(line, (size_t)(end - line), text, strlen(text)) != NULL;
+        line = *end ? end + 1 : end;
+    }
+    return count;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// `wharf run` as a child process of a scene, and what can be asked of it over HTTP. Its log is <directory>/wharf.log.
+#ifndef WHARF_SUPPORT_WHARF_CHILD_H
+#define WHARF_SUPPORT_WHARF_CHILD_H
+
+#include "tests/support/scene.h"
+
+#include <stdio.h>
+
+// The path of something that was built, in the build folder that the running program is in: the next folder above it
+// that has "core.a". NULL if there is none.
+char *built_path(const char *relative);
+
+struct error *wharf_start(struct scene *scene);
+// True while it runs; reaps it when it has ended.
+bool wharf_runs(struct scene *scene);
+// Sends the signal and waits; false if it still runs after `within_ns`.
+bool wharf_end(struct scene *scene, int signal, int64_t within_ns);
+// Its exit code if it ended by itself, else -1 (a signal).
+int wharf_exit_code(const struct scene *scene);
+
+// The last lines of its log.
+void wharf_print_log(const struct scene *scene, size_t lines, FILE *out);
+// Lines of its log that contain `text`.
+size_t wharf_logged(const struct scene *scene, const char *text);
+
+// GET http://127.0.0.1:<port><path>: the HTTP status, or 0 without an answer within 2 s. The body goes to `body`
+// (NULL: thrown away).
+int http_ask(uint16_t port, const char *method, const char *path, struct buffer *body);
+bool wharf_is_ready(const struct scene *scene);
+// The value of a sample of /metrics, by its whole name with labels; -1 if it is not there.
+double wharf_metric(const struct scene *scene, const char *sample);
+
+#endif
