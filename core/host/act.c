@@ -54,26 +54,23 @@ static struct mirror_job job_for(struct engine *engine, struct entry *entry, str
 }
 
 // What the adapter (or memory) said instead of OK: when to try again, and what people should know.
-static int64_t not_ok(struct engine *engine, struct entry *entry, wharf_result result, const struct adapter_call *call,
+static int64_t not_ok(struct engine *engine, struct entry *entry, wharf_result result, struct adapter_call *call,
                       const char *action) {
     engine->stats.kinds[entry->kind].adapter_errors++;
-    const wharf_answer *answer = &call->answer;
     if (result == WHARF_REFUSED) {
-        command_note(engine, entry, true, "Refused", action, "%s%s%s", answer->reason ? answer->reason : "",
-                     answer->reason ? ": " : "",
-                     answer->message ? answer->message : "the adapter refused it without a reason");
+        command_note(engine, entry, true, adapter_answer_reason(call, "Refused"), action, "%s",
+                     adapter_answer_message(call, "the adapter refused it without a reason"));
         return engine->now.mono_ns + 30 * CLOCK_SECOND;
     }
-    return engine->now.mono_ns + (answer->retry_after_ms ? answer->retry_after_ms * CLOCK_MS : CLOCK_SECOND);
+    uint32_t retry_after_ms = call->answer.retry_after_ms;
+    return engine->now.mono_ns + (retry_after_ms ? retry_after_ms * CLOCK_MS : CLOCK_SECOND);
 }
 
 // An adapter that did what it was asked for may still have something to say about it.
-static void note_remark(struct engine *engine, struct entry *entry, const struct adapter_call *call,
-                        const char *action) {
-    const wharf_answer *answer = &call->answer;
-    if (answer->message)
-        command_note(engine, entry, true, "Incomplete", action, "%s%s%s", answer->reason ? answer->reason : "",
-                     answer->reason ? ": " : "", answer->message);
+static void note_remark(struct engine *engine, struct entry *entry, struct adapter_call *call, const char *action) {
+    if (call->answer.message)
+        command_note(engine, entry, true, adapter_answer_reason(call, "Incomplete"), action, "%s",
+                     adapter_answer_message(call, "the adapter's remark cannot be shown"));
 }
 
 static bool send_patch(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,
@@ -84,7 +81,6 @@ static bool send_patch(struct engine *engine, struct entry *entry, struct mirror
         return false;
     spec.body = body;
     spec.body_len = len;
-    spec.patch_hash = command_hash(body, len);
     uint64_t id = command_send(engine, entry, &spec);
     if (mirror)
         mirror->command = id;
@@ -145,14 +141,14 @@ static bool do_status(struct engine *engine, struct entry *entry) {
     if (!patch)
         return true;
     bool own = (engine->kinds[entry->kind]->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0;
-    if (!send_patch(
-            engine, entry, NULL, patch,
-            (struct command_spec){.type = PENDING_STATUS, .verb = own ? VERB_STATUS_PATCH : VERB_MERGE_PATCH})) {
+    if (!send_patch(engine, entry, NULL, patch,
+                    (struct command_spec){.type = PENDING_STATUS,
+                                          .verb = own ? VERB_STATUS_PATCH : VERB_MERGE_PATCH,
+                                          .patch_hash = wish})) {
         entry->status_due = true;
         retry_soon(engine, &entry->not_before_ns);
         return true;
     }
-    engine->pending[(entry->command & UINT32_MAX) - 1].patch_hash = wish;
     note_latency(engine, mirror);
     if (mirror)
         mirror->seen_ns = 0;
@@ -181,13 +177,14 @@ static bool do_update(struct engine *engine, struct entry *entry, struct mirror 
     mirror->refused_patch = 0;
     if (!patch)
         return true;
-    struct command_spec spec = {
-        .type = PENDING_UPDATE, .verb = VERB_MERGE_PATCH, .cluster = mirror->cluster, .attempt = entry->attempt};
+    struct command_spec spec = {.type = PENDING_UPDATE,
+                                .verb = VERB_MERGE_PATCH,
+                                .patch_hash = wish,
+                                .cluster = mirror->cluster,
+                                .attempt = entry->attempt};
     if (!send_patch(engine, entry, mirror, patch, spec)) {
         mirror->update_due = true;
         retry_soon(engine, &mirror->not_before_ns);
-    } else {
-        engine->pending[(mirror->command & UINT32_MAX) - 1].patch_hash = wish;
     }
     return true;
 }

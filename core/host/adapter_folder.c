@@ -89,6 +89,13 @@ static struct error *follow(struct walk *walk, const char *link) {
     return NULL;
 }
 
+// Whether another folder comes before the file.
+static bool goes_on(const struct walk *walk) {
+    const char *next = walk->rest + strspn(walk->rest, "/");
+    const char *slash = strchr(next, '/');
+    return slash != NULL && slash[strspn(slash, "/")] != '\0';
+}
+
 static struct error *step(struct walk *walk, const char *name) {
     if (strcmp(name, ".") == 0)
         return NULL;
@@ -112,7 +119,13 @@ static struct error *step(struct walk *walk, const char *name) {
     if (strlen(path) >= sizeof(walk->done))
         return error_new(ERROR_REFUSED, "%s: too long a path", path);
     text_copy(walk->done, sizeof(walk->done), path);
-    return S_ISDIR(info.st_mode) ? adapter_owner_check(path, "folder", &info) : NULL;
+    if (!S_ISDIR(info.st_mode))
+        return NULL;
+    // In a sticky folder like /tmp nobody but its owner can take the place of what is in it (inode(7), S_ISVTX), and
+    // what comes next on the way must be root's or ours.
+    if ((info.st_mode & S_ISVTX) != 0 && goes_on(walk))
+        info.st_mode &= ~(mode_t)(S_IWOTH | S_IWGRP);
+    return adapter_owner_check(path, "folder", &info);
 }
 
 struct error *adapter_folders_check(const char *path, char **resolved) {

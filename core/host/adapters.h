@@ -49,8 +49,9 @@ struct error *kind_check(const wharf_kind *given, const char *managed_by, const 
 void kind_free(struct kind *kind);
 
 // The checks of a file that come before dlopen: absolute, a regular file and no symlink, it and every folder above
-// owned by root or the present user and not writable by others (sticky folders like /tmp do not count as safe), an ELF
-// shared object for this machine, the hash if one is given. `sha256` (65 bytes) is filled.
+// owned by root or the present user and not writable by others (a sticky folder like /tmp is safe on the way, but not
+// as the folder of the file), an ELF shared object for this machine, the hash if one is given. `sha256` (65 bytes) is
+// filled.
 struct error *adapter_file_check(const char *path, const char *expected_sha256, char sha256[65]);
 
 #endif

@@ -156,15 +156,16 @@ void command_note(struct engine *engine, struct entry *entry, bool warning, cons
     entry_namespace(entry, space);
     snprintf(api_version, sizeof api_version, "%s%s%s", kind->abi.group, *kind->abi.group ? "/" : "",
              version ? version : "v1");
-    char *memory = malloc(strlen(api_version) + strlen(space) + strlen(entry_name(entry)) + strlen(entry->uid) + 4);
+    char *memory = malloc(strlen(api_version) + strlen(space) + strlen(entry_name(entry)) + strlen(entry->uid) +
+                          strlen(reason) + 5);
     if (!memory) {
         free(text);
         return;
     }
     char *at = memory;
     struct note *note = &update->notes[update->n_notes++];
-    *note = (struct note){
-        .kind = entry->kind, .warning = warning, .reason = reason, .action = action, .text = text, .memory = memory};
+    *note = (struct note){.kind = entry->kind, .warning = warning, .action = action, .text = text, .memory = memory};
+    note->reason = keep(&at, reason, strlen(reason));
     note->api_version = keep(&at, api_version, strlen(api_version));
     note->namespace_ = keep(&at, space, strlen(space));
     note->name = keep(&at, entry_name(entry), strlen(entry_name(entry)));

@@ -61,7 +61,8 @@ struct command {
 struct note {
     size_t kind;
     bool warning;
-    const char *reason, *action;                       // static
+    const char *action;                                // static
+    const char *reason;                                // in `memory`
     char *text;                                        // owned
     const char *api_version, *namespace_, *name, *uid; // in `memory`
     char *memory;

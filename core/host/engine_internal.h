@@ -97,7 +97,7 @@ struct command_spec {
     uint32_t cluster, attempt;
     const char *body; // JSON, or NULL
     size_t body_len;
-    uint64_t patch_hash;
+    uint64_t patch_hash; // of what a patch wants
     bool was_clean;
 };
 // 0 when out of memory.

@@ -4,9 +4,9 @@
 #include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/host/host_internal.h"
+#include "core/host/pages.h"
 #include "core/kube/curl_transport.h"
 
-#include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,7 +227,7 @@ static void publish(struct host *host, struct moment now, bool force) {
         return;
     bool in_sync = engine_in_sync(host->engine);
     if (in_sync && !host->trimmed) {
-        malloc_trim(0); // the first lists left much behind
+        pages_release();
         host->trimmed = true;
         log_plain(LOG_INFO, "in sync");
     }

@@ -22,6 +22,7 @@
 //   them. So do strings that the host returns. An adapter frees nothing, and keeps nothing between calls
 //   but what it made at load. All data that wharf_adapters_v1 returns (structs, strings, arrays) must stay valid and
 //   unchanged until the process ends; static const data is the rule.
+//   What a change of a value replaces or removes is gone at once, with the strings in it.
 //
 // Determinism
 //   The same input must give the same output. Time comes in through struct wharf_call; an adapter reads no clock and no
@@ -31,7 +32,8 @@
 // What may change (and what never will)
 //   The major version is in the symbol's name. Within major version 1:
 //     - structs only grow at the end, and each begins with its size: a reader looks at the writer's `size` before it
-//       touches a field, and takes what is not there as zero;
+//       touches a field, and takes what is not there as zero (elements of lists, wharf_carried and wharf_pods, have no
+//       size and never grow);
 //     - no field changes its meaning, type or offset; no enumerator its number; no function its signature;
 //     - new functions come at the end of struct wharf_host; an adapter that can do without one checks that
 //       `host->size` reaches it (WHARF_HAS), one that cannot returns NULL from wharf_adapters_v1;
@@ -189,7 +191,7 @@ typedef struct wharf_host {
 
     // Changing. `value` is copied in: it stays usable, and one value may be set in several places.
     // Sets the value at `pointer`; objects on the way are made; in an array, an index must exist and "-" as the last
-    // segment appends. "" as the pointer replaces the content of `root`.
+    // segment appends. "" as the pointer replaces the content of `root` by that of a value of the same type.
     int (*set)(wharf_value *root, const char *pointer, const wharf_value *value);
     // 1 if something was there and is now gone; later items of an array move up.
     int (*remove)(wharf_value *root, const char *pointer);

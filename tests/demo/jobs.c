@@ -34,7 +34,7 @@ static const struct job catalog[] = {
     {.name = "long-b",
      .shape = "3 long pods",
      .expected = PHASE_COMPLETE,
-     .json = JOB("long-b", RUNS("10s"), OURS "\"parallelism\":3,\"completions\":3,")},
+     .json = JOB("long-b", RUNS("11s"), OURS "\"parallelism\":3,\"completions\":3,")},
     {.name = "indexed",
      .shape = "Indexed, 5 of 5",
      .expected = PHASE_COMPLETE,
@@ -89,9 +89,9 @@ static const struct job catalog[] = {
              "\"spec\":{\"schedule\":\"0 3 * * *\",\"jobTemplate\":{\"metadata\":{\"annotations\":{" RUNS(
                  "3s") "}},\"spec\":{" OURS POD "}}}}"},
     {.name = "late",
-     .shape = "after the worker's return",
+     .shape = "made after its return",
      .expected = PHASE_COMPLETE,
-     .submit_ns = 20 * CLOCK_SECOND,
+     .submit_ns = CLOCK_NEVER, // when the worker is used again
      .json = JOB("late", RUNS("2s"), OURS "\"parallelism\":2,\"completions\":2,")},
 };
 

@@ -2,6 +2,7 @@
 // What happens, and when. Each step is done once, when its time has come and what it needs is there.
 #include "core/base/clock.h"
 #include "tests/demo/demo.h"
+#include "tests/support/wharf_child.h"
 
 #include <string.h>
 
@@ -51,9 +52,15 @@ static bool scale(struct demo *demo) {
     return true;
 }
 
-// The worker that has long-a, in which something is lost then.
+// The worker of a long Job, so that something is lost, and rather one that has not got the paused one, whose writes
+// can be told in advance only where there is no fault.
+static const struct job *choose_victim(struct demo *demo) {
+    const struct job *a = demo_job(demo, "long-a"), *b = demo_job(demo, "long-b"), *paused = demo_job(demo, "paused");
+    return strcmp(a->cluster, paused->cluster) == 0 && !job_is_done(b) ? b : a;
+}
+
 static bool cut_off(struct demo *demo) {
-    const struct job *victim = demo_job(demo, "long-a");
+    const struct job *victim = choose_victim(demo);
     size_t worker = 1;
     while (worker < demo->scene->count && strcmp(demo->scene->clusters[worker].name, victim->cluster) != 0)
         worker++;
@@ -79,13 +86,24 @@ static bool bring_back(struct demo *demo) {
     if (error)
         demo_note(demo, "%s does not come back: %s", worker->name, error_text(error));
     else
-        demo_note(demo, "%s is back: its mirrors that were replaced are deleted", worker->name);
+        demo_note(demo, "%s can be reached again", worker->name);
     error_free(error);
     demo->is_cut = false;
     return true;
 }
 
-static const struct scene_step {
+// The host waits a little longer each time before it tries a lost worker again.
+static bool submit_late(struct demo *demo) {
+    const char *worker = demo->scene->clusters[demo->cut].name;
+    AUTO_TEXT sample = text_format("wharf_feed_state{cluster=\"%s\",kind=\"jobs.batch\",state=\"connected\"}", worker);
+    if (!sample || wharf_metric(demo->scene, sample) != 1)
+        return false;
+    demo_note(demo, "wharf is connected to %s again, and a user submits Job late", worker);
+    demo_job(demo, "late")->submit_ns = demo->now_ns;
+    return true;
+}
+
+static const struct step {
     int64_t at_ns;
     bool (*act)(struct demo *demo);
 } steps[] = {
@@ -96,6 +114,7 @@ static const struct scene_step {
     {10 * CLOCK_SECOND, cut_off},
     {12 * CLOCK_SECOND, resume_paused},
     {18 * CLOCK_SECOND, bring_back},
+    {18 * CLOCK_SECOND, submit_late},
 };
 
 // Tells where a Job went since the last look.

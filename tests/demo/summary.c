@@ -38,15 +38,15 @@ static bool judge_writes(const struct job *job, char out[64]) {
         return spent == 0;
     }
     if (job->faulted || job->attempt > 1) {
-        snprintf(out, 64, "%u, on the lost worker", spent);
+        snprintf(out, 64, "%u, worker lost", spent);
         return spent > 0;
     }
     if (job->writes_besides > 0)
-        snprintf(out, 64, "%u = 3 + %u + %u by users", spent, job->changes, job->writes_besides);
+        snprintf(out, 64, "%u = 3 + %u + %u", spent, job->changes, job->writes_besides);
     else
         snprintf(out, 64, "%u = 3 + %u", spent, job->changes);
     if (spent != due)
-        snprintf(out, 64, "%u, and should be %u", spent, due);
+        snprintf(out, 64, "%u, not %u", spent, due);
     return spent == due && job->writes.noops == 0;
 }
 
@@ -68,7 +68,7 @@ static void judge_job(struct verdict *verdict, const struct job *job) {
                  job->reason ? job->reason : phase_text(job->expected));
     }
     tell(verdict, as_expected && cheap && placed && job->mirrors == 0 && job->writes.refused == 0,
-         "%-14.14s %-22.22s %-20s %s", job->name, job->shape, outcome, writes);
+         "%-13.13s %-21.21s %-20s %s", job->name, job->shape, outcome, writes);
     if (job->writes.refused)
         printf("      %u of its writes were refused\n", job->writes.refused);
     if (job->writes.noops)
@@ -109,11 +109,12 @@ static void judge_moves(struct verdict *verdict, const struct demo *demo) {
 
 size_t summary_print(struct demo *demo, const struct screen *screen, bool in_time) {
     struct verdict verdict = {.screen = screen};
-    printf("\n%s      %-14s %-22s %-20s %s%s\n", screen_on(screen, COLOR_BOLD), "JOB", "SHAPE", "OUTCOME",
-           "WRITES (3 + CHANGES)", screen_off(screen));
+    printf("\n%s      %-13s %-21s %-20s %s%s\n", screen_on(screen, COLOR_BOLD), "JOB", "SHAPE", "OUTCOME", "WRITES",
+           screen_off(screen));
     for (size_t i = 0; i < demo->n_jobs; i++)
         judge_job(&verdict, &demo->jobs[i]);
-    putchar('\n');
+    printf("%s      writes: 3 (annotation, create, delete) + status changes (+ users' changes)%s\n\n",
+           screen_on(screen, COLOR_DIM), screen_off(screen));
     if (!in_time)
         tell(&verdict, false, "not over after %lld s", (long long)(demo->now_ns / CLOCK_SECOND));
     judge_moves(&verdict, demo);

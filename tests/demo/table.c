@@ -87,7 +87,7 @@ static void draw_head(struct screen *screen, const struct demo *demo) {
             jobs += demo->jobs[i].exists && !job_is_done(&demo->jobs[i]) &&
                     strcmp(demo->jobs[i].cluster, worker->name) == 0;
         screen_put(screen, down ? COLOR_RED : COLOR_GREEN, "%s %s", worker->name, down ? "CUT OFF" : "up");
-        screen_put(screen, COLOR_DIM, " %zu Jobs   ", jobs);
+        screen_put(screen, COLOR_DIM, " %zu %s   ", jobs, jobs == 1 ? "Job" : "Jobs");
     }
     screen_end_line(screen);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)

@@ -75,10 +75,13 @@ void outcome_compare(struct trial *trial, const struct json *workload, const str
     static const char *const same[] = {"active",           "ready",         "terminating",    "succeeded", "failed",
                                        "completedIndexes", "failedIndexes", "completionTime", "startTime"};
     const struct json *a = json_get(workload, "status"), *b = json_get(mirror, "status");
-    if (!rules_finished(mirror))
-        return; // it was not the mirror that finished it
+    const struct tracked_job *job = rules_job(trial, rules_text(workload, "metadata", NULL, "uid"));
+    if (!rules_finished(mirror) || job->creates > 1 || job->scaled)
+        return; // it was not this mirror that finished it, or not as the workload is now
+    bool resumed = json_get(b, "startTime") && rules_has_condition(mirror, "Suspended");
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
-        if (json_equal(json_get(a, same[i]), json_get(b, same[i])))
+        // A workload that was not seen while it was suspended keeps its startTime: the API server insists on that.
+        if (json_equal(json_get(a, same[i]), json_get(b, same[i])) || (resumed && strcmp(same[i], "startTime") == 0))
             continue;
         AUTO_TEXT left = json_text(a, NULL);
         AUTO_TEXT right = json_text(b, NULL);

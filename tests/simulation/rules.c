@@ -38,11 +38,19 @@ const char *rules_text(const struct json *object, const char *part, const char *
     return text ? text : "";
 }
 
-bool rules_condition(const struct json *job, const char *type) {
+static const struct json *condition(const struct json *job, const char *type) {
     for (const struct json *c = json_first(json_path(job, "status", "conditions", NULL)); c; c = json_next(c))
         if (strcmp(json_string_or(json_get(c, "type"), ""), type) == 0)
-            return strcmp(json_string_or(json_get(c, "status"), ""), "True") == 0;
-    return false;
+            return c;
+    return NULL;
+}
+
+bool rules_has_condition(const struct json *job, const char *type) {
+    return condition(job, type) != NULL;
+}
+
+bool rules_condition(const struct json *job, const char *type) {
+    return strcmp(json_string_or(json_get(condition(job, type), "status"), ""), "True") == 0;
 }
 
 bool rules_finished(const struct json *job) {
@@ -189,7 +197,8 @@ char *rules_request(struct trial *trial, size_t cluster, const struct http_reque
 }
 
 void rules_answered(struct trial *trial, size_t cluster, const char *object, const struct http_result *result) {
-    if (!object || cluster != ENGINE_MANAGEMENT || (result->outcome == HTTP_ANSWERED && result->status < 300))
+    (void)cluster;
+    if (!object || (result->outcome == HTTP_ANSWERED && result->status < 300))
         return;
     for (size_t i = 0; i < trial->rules->n_jobs; i++) {
         struct tracked_job *job = &trial->rules->jobs[i];

@@ -15,7 +15,8 @@ struct tracked_job { // a Job of the management cluster, by uid
     bool ours;     // delegated to this host
     bool tampered; // a user changed what is the host's
     bool touched;  // a user changed it after it was made
-    bool unsure;   // an answer to a status write was lost, or the host was started anew
+    bool scaled;
+    bool unsure; // an answer to a write was lost, or the host was started anew
     unsigned placements, creates, statuses, deletes, changes, events;
 };
 
@@ -66,7 +67,8 @@ void outcome_compare(struct trial *trial, const struct json *workload, const str
 
 // Parts of objects.
 const char *rules_text(const struct json *object, const char *part, const char *map, const char *key);
-bool rules_condition(const struct json *job, const char *type);
+bool rules_condition(const struct json *job, const char *type); // True
+bool rules_has_condition(const struct json *job, const char *type);
 bool rules_finished(const struct json *job);
 
 #endif

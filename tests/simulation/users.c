@@ -21,8 +21,8 @@ enum act {
     ACT_TEMPLATE,
     ACT_LABEL,
     ACT_UNLABEL,
-    ACT_RELEASE,
-    ACT_ORPHAN, // the last that does nothing to what is the host's
+    ACT_RELEASE, // takes finalizers off, and away what was a mirror before somebody took its marks off
+    ACT_ORPHAN,  // the last that does nothing to what is the host's
     ACT_STRANGER,
     ACT_CHILD,
     ACT_DELETE_MIRROR,
@@ -66,6 +66,8 @@ static void plan_job(struct trial *trial, struct users *users, unsigned job) {
     const struct trial_plan *p = &trial->plan;
     int64_t made_ns = trial->now_ns + trial_between(trial, 0, 40 * CLOCK_SECOND), end_ns = p->trouble_end_ns;
     users->jobs[job].shape = (enum shape)trial_below(trial, SHAPES);
+    if (users->jobs[job].shape == SHAPE_SCRIPTED && !p->plain)
+        users->jobs[job].shape = SHAPE_PLAIN; // a script knows nothing of suspension
     users->jobs[job].finalizer = !p->plain && trial_chance(trial, 10);
     bool team = trial_chance(trial, 20);
     text_copy(users->jobs[job].namespace_, sizeof users->jobs[job].namespace_, team ? "team" : "default");
@@ -79,7 +81,7 @@ static void plan_job(struct trial *trial, struct users *users, unsigned job) {
     }
     if (trial_chance(trial, 70))
         plan(users, trial_between(trial, made_ns, end_ns), ACT_RESUME, job);
-    plan(users, trial_between(trial, end_ns - 10 * CLOCK_SECOND, end_ns), ACT_RELEASE, job);
+    plan(users, end_ns + CLOCK_SECOND, ACT_RELEASE, job); // nothing is denied any more
 }
 
 struct users *users_new(struct trial *trial) {
@@ -230,6 +232,17 @@ static void touch_mirror(struct trial *trial, enum act act, unsigned job) {
     patch(trial, cluster, job, patches[trial_below(trial, 4)]);
 }
 
+// A mirror without its marks is a stranger to a host that was started since, and in the way for ever.
+static void clean_up(struct trial *trial, unsigned job) {
+    for (size_t c = 1; c < trial->plan.n_clusters; c++) {
+        const struct json *object =
+            trial_job(trial, c, trial->users->jobs[job].namespace_, trial->users->jobs[job].name);
+        if (object && rules_mirror(trial, uid_of(object)) && !mirror_is_ours(trial->kind, TRIAL_ORIGIN, object))
+            world_delete(trial->worlds[c], "batch", "jobs", trial->users->jobs[job].namespace_,
+                         trial->users->jobs[job].name, "Background", trial->now_ns);
+    }
+}
+
 static void write_nonsense(struct trial *trial, unsigned job) {
     static const char *const clusters[] = {"null", "\"nowhere\"", "\"\"", "\"w1\"", "\"w2\"", "\"management\""};
     static const char *const attempts[] = {"null", "\"banana\"", "\"1\"", "\"7\"", "\"-1\"", "\"4294967294\""};
@@ -266,6 +279,7 @@ static void act_on_job(struct trial *trial, enum act act, unsigned job) {
         change_labels(trial, job, act == ACT_LABEL);
         break;
     case ACT_RELEASE:
+        clean_up(trial, job);
         patch(trial, ENGINE_MANAGEMENT, job, "{\"metadata\":{\"finalizers\":null}}");
         break;
     case ACT_NONSENSE:
@@ -294,14 +308,12 @@ static void act_once(struct trial *trial, enum act act, unsigned job) {
     if (tracked && act != ACT_CREATE) {
         tracked->touched = true;
         tracked->tampered |= strange;
+        tracked->scaled |= act == ACT_SCALE;
     }
     if (act == ACT_CREATE) {
         create(trial, job);
         return;
     }
-    // A script knows nothing of suspension.
-    if (act == ACT_SUSPEND && trial->users->jobs[job].shape == SHAPE_SCRIPTED)
-        return;
     // With one index that fails, the outcome would depend on when.
     if (act == ACT_SCALE && trial->users->jobs[job].shape == SHAPE_INDEX_FAILS)
         return;

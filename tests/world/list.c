@@ -92,10 +92,10 @@ static bool read_token(const char *token, struct listing *listing) {
     if (strlen(token) % 2 || len >= sizeof text)
         return false;
     for (size_t i = 0; i < len; i++) {
-        unsigned byte;
-        if (sscanf(token + 2 * i, "%2x", &byte) != 1)
+        char pair[3] = {token[2 * i], token[2 * i + 1], '\0'}, *after;
+        text[i] = (char)strtoul(pair, &after, 16);
+        if (*after || text[i] == '\0')
             return false;
-        text[i] = (char)byte;
     }
     text[len] = '\0';
     char *colon = strchr(text, ':');

@@ -14,10 +14,7 @@ static void check_initial_events(const struct op *op, const struct route *route,
     else if (op->cluster->options.no_watch_list)
         problem_forbidden(problems, "sendInitialEvents",
                           "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled");
-    else if (!match || !*match)
-        problem_forbidden(problems, "resourceVersionMatch",
-                          "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
-    else if (strcmp(match, "NotOlderThan") != 0)
+    else if (!match || strcmp(match, "NotOlderThan") != 0)
         problem_forbidden(problems, "resourceVersionMatch",
                           "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ANNOTATIONS_MAX 262144
+
 static const char suffix_letters[] = "bcdfghjklmnpqrstvwxz2456789"; // apimachinery util/rand
 
 void meta_stamp_time(struct json *object, const char *key, int64_t now_ns) {
@@ -105,8 +107,8 @@ static void check_annotations(const struct json *annotations, struct problems *p
                             "name part must consist of alphanumeric characters");
         total += strlen(json_key(note)) + strlen(json_string_or(note, ""));
     }
-    if (total > 256 * 1024)
-        problem_too_long(problems, "metadata.annotations", 256 * 1024);
+    if (total > ANNOTATIONS_MAX)
+        problem_too_long(problems, "metadata.annotations", ANNOTATIONS_MAX);
 }
 
 static void check_owners(const struct json *owners, struct problems *problems) {

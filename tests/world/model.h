@@ -118,14 +118,14 @@ void world_set_int(struct json *object, const char *key, int64_t number);
 struct json *world_json_child(struct json *object, const char *key);
 
 // kinds.c
-struct kind *world_kind_add(struct world_cluster *cluster, const struct world_kind *kind, enum special special);
+struct kind *world_kind_add(struct world_cluster *cluster, const struct world_kind *from, enum special special);
 struct kind *world_kind_find(const struct world_cluster *cluster, const char *group, const char *plural);
 bool world_kind_serves(const struct kind *kind, const char *version);
 void world_kind_free(struct kind *kind);
 
 // blob.c
 struct blob *world_blob_new(struct world_cluster *cluster, const struct stored *object, const struct blob *same_spec);
-struct blob *world_blob_stamp(const struct blob *blob, uint64_t version); // a copy with another resourceVersion
+struct blob *world_blob_stamp(const struct blob *from, uint64_t version); // a copy with another resourceVersion
 struct blob *world_blob_ref(struct blob *blob);
 void world_blob_unref(struct blob *blob);
 // Appends the object as its own document.

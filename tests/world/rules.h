@@ -22,7 +22,7 @@ void job_default_labels(struct json *job);
 void job_generate_selector(struct json *job);
 void job_check(const struct json *job, struct problems *problems);
 void job_check_update(const struct json *job, const struct json *old, struct problems *problems);
-void job_check_status(const struct json *job, const struct json *old, struct problems *problems);
+void job_check_status(const struct json *job, const struct json *before, struct problems *problems);
 bool job_condition(const struct json *job, const char *type, const char *status);
 bool job_finished(const struct json *job);
 bool job_indexed(const struct json *job);

@@ -223,13 +223,19 @@ static void a_folder_that_others_may_write_is_refused_wherever_it_is_above(void 
     assert_int_equal(mkdir(inner, 0755), 0);
     AUTO_TEXT file = copied("good.so", "outer/inner/good.so", -1, 0);
     struct config_adapter wanted = enabled("x", file);
-    static const mode_t modes[] = {0777, 01777, 0757};
-    for (size_t i = 0; i < COUNT(modes) * 2; i++) {
-        const char *which = i % 2 == 0 ? outer : inner;
-        assert_int_equal(chmod(which, modes[i / 2]), 0);
+    struct {
+        const char *which;
+        mode_t mode;
+    } cases[] = {{outer, 0777}, {outer, 0757}, {inner, 0777}, {inner, 0757}, {inner, 01777}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *which = cases[i].which;
+        assert_int_equal(chmod(which, cases[i].mode), 0);
         assert_refused(&wanted, (const char *const[3]){which, "folder is writable by everyone", NULL});
         assert_int_equal(chmod(which, 0755), 0);
     }
+    char sha256[65];
+    assert_int_equal(chmod(outer, 01777), 0); // as /tmp: nobody else can put another folder in the place of ours
+    assert_null(adapter_file_check(file, NULL, sha256));
     drop(&wanted);
 }
 
