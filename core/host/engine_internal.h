@@ -11,7 +11,7 @@
 
 #define ENGINE_SETTLE_NS (1 * CLOCK_SECOND) // how long new work waits for workers that were not heard of yet, once
 #define ENGINE_BATCH 256                    // entries looked at in one step
-#define ENGINE_TREES 512                    // parsed objects kept
+#define ENGINE_TREES 256                    // parsed objects kept
 
 struct feed { // one kind in one cluster
     enum reflector_state state;

@@ -2,6 +2,7 @@
 // Printing. cJSON's own printer is not used: it bounds neither depth nor size, and makes a text to be copied.
 #include "core/json/node.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool print_scalar(const cJSON *node, struct buffer *out) {
@@ -70,5 +71,14 @@ bool json_print(const struct json *value, struct buffer *out) {
 char *json_text(const struct json *value, size_t *len) {
     __attribute__((cleanup(buffer_cleanup))) struct buffer out;
     buffer_init(&out, SIZE_MAX / 4);
-    return json_print(value, &out) ? buffer_take(&out, len) : NULL;
+    if (!json_print(value, &out))
+        return NULL;
+    // Texts are what the host keeps: a buffer that grew by doubling would waste a third of them.
+    char *text = malloc(out.len + 1);
+    if (!text)
+        return NULL;
+    memcpy(text, out.data, out.len + 1);
+    if (len)
+        *len = out.len;
+    return text;
 }

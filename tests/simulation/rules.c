@@ -136,6 +136,32 @@ static void check_create(struct trial *trial, size_t cluster, const struct about
     }
 }
 
+static int64_t finished_ns(const struct json *job) {
+    const char *text = rules_text(job, "status", NULL, "completionTime");
+    const struct json *failed = condition(job, "Failed");
+    if (failed)
+        text = json_string_or(json_get(failed, "lastTransitionTime"), "");
+    int64_t at_ns = 0;
+    return clock_parse_rfc3339(text, &at_ns) ? at_ns : 0;
+}
+
+// The mirror that a workload has now stays until the workload is over, and for mirrorRetention after that.
+static void check_needed(struct trial *trial, size_t cluster, const struct about *about,
+                         const struct tracked_mirror *mirror) {
+    const struct json *job = trial_job(trial, ENGINE_MANAGEMENT, about->namespace_, about->name);
+    const struct tracked_job *tracked = rules_job(trial, mirror->job);
+    if (!job || !tracked || tracked->tampered || strcmp(rules_text(job, "metadata", NULL, "uid"), mirror->job) != 0 ||
+        *rules_text(job, "metadata", NULL, "deletionTimestamp") || mirror_attempt(job) != mirror->attempt ||
+        strcmp(rules_text(job, "metadata", "annotations", MARK_CLUSTER), world_name(trial->worlds[cluster])) != 0)
+        return;
+    if (!rules_finished(job))
+        trial_fail(trial, "rule 7: the mirror of %s in %s is deleted, and it is the one that is needed", about->name,
+                   world_name(trial->worlds[cluster]));
+    else if (trial->now_ns < finished_ns(job) + trial->plan.retention_ns)
+        trial_fail(trial, "the mirror of %s in %s is deleted too early", about->name,
+                   world_name(trial->worlds[cluster]));
+}
+
 // Rules 4 and 7, and that nothing that is needed is deleted.
 static void check_delete(struct trial *trial, size_t cluster, const struct about *about, const struct json *body) {
     const char *uid = json_string(json_path(body, "preconditions", "uid", NULL));
@@ -149,16 +175,7 @@ static void check_delete(struct trial *trial, size_t cluster, const struct about
                    world_name(trial->worlds[cluster]));
         return;
     }
-    const struct json *job = trial_job(trial, ENGINE_MANAGEMENT, about->namespace_, about->name);
-    const struct tracked_job *tracked = rules_job(trial, mirror->job);
-    if (!job || !tracked || tracked->tampered || rules_finished(job) ||
-        strcmp(rules_text(job, "metadata", NULL, "uid"), mirror->job) != 0 ||
-        *rules_text(job, "metadata", NULL, "deletionTimestamp"))
-        return;
-    if (mirror_attempt(job) == mirror->attempt &&
-        strcmp(rules_text(job, "metadata", "annotations", MARK_CLUSTER), world_name(trial->worlds[cluster])) == 0)
-        trial_fail(trial, "rule 7: the mirror of %s in %s is deleted, and it is the one that is needed", about->name,
-                   world_name(trial->worlds[cluster]));
+    check_needed(trial, cluster, about, mirror);
 }
 
 static void check_write(struct trial *trial, size_t cluster, const struct about *about,

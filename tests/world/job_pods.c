@@ -238,7 +238,10 @@ static void fill_indexed(struct stored *job, struct job_run *run, const struct j
         }
 }
 
-static void grow_indexes(struct job_run *run, size_t count) {
+void job_pods_resize(struct job_run *run, const struct job_spec *spec) {
+    size_t count = spec->completions > 0 ? (size_t)spec->completions : 0;
+    if (!spec->indexed || count == run->indexes)
+        return;
     if (count > run->indexes) {
         run->done = world_resize(run->done, count);
         run->lost = world_resize(run->lost, count);
@@ -249,6 +252,9 @@ static void grow_indexes(struct job_run *run, size_t count) {
         }
     }
     run->indexes = count;
+    run->succeeded = 0;
+    for (size_t i = 0; i < count; i++)
+        run->succeeded += run->done[i];
 }
 
 void job_pods_fill(struct stored *job, struct job_run *run, const struct job_spec *spec) {
@@ -256,8 +262,6 @@ void job_pods_fill(struct stored *job, struct job_run *run, const struct job_spe
     job_pods_count(run, now, &active, &ready, &terminating);
     if (active > spec->parallelism)
         job_pods_stop(job, run, spec->parallelism);
-    if (spec->indexed)
-        grow_indexes(run, (size_t)spec->completions);
     if (run->backoff_until_ns > now)
         return;
     if (spec->indexed) {

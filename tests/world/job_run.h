@@ -48,6 +48,8 @@ void job_run_free(struct job_run *run);
 void job_pods_advance(struct stored *job, struct job_run *run, const struct job_spec *spec);
 // Tells all (or, with keep >= 0, all but so many) running pods to end.
 void job_pods_stop(struct stored *job, struct job_run *run, int64_t keep);
+// After a change of spec.completions: indexes that the Job does not have any more do not count.
+void job_pods_resize(struct job_run *run, const struct job_spec *spec);
 // Makes the pods that are missing.
 void job_pods_fill(struct stored *job, struct job_run *run, const struct job_spec *spec);
 void job_pods_count(const struct job_run *run, int64_t now_ns, int64_t *active, int64_t *ready, int64_t *terminating);

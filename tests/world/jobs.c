@@ -191,6 +191,7 @@ static int64_t list_uncounted(struct stored *job, const struct job_run *run, str
 static void sync(struct stored *job, struct job_run *run, const struct job_spec *spec) {
     int64_t now = job->kind->cluster->now_ns, active, ready, terminating;
     struct json *status = job_status_copy(job);
+    job_pods_resize(run, spec);
     job_pods_advance(job, run, spec);
     decide(job, run, spec, status);
     job_pods_count(run, now, &active, &ready, &terminating);

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the integration tests share: a scene with wharf as a child, Jobs made in a line, waiting for a condition.
+#ifndef WHARF_INTEGRATION_STAGE_H
+#define WHARF_INTEGRATION_STAGE_H
+
+#include "core/base/clock.h"
+#include "tests/support/wharf_child.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+// Fails the test, with the end of wharf's log, when the condition does not hold within so many seconds.
+#define UNTIL(scene, seconds, condition)                                                                               \
+    do {                                                                                                               \
+        int64_t until_ns_ = stage_deadline_ns(seconds);                                                                \
+        while (!(condition))                                                                                           \
+            stage_wait((scene), until_ns_, #condition, __FILE__, __LINE__);                                            \
+    } while (0)
+
+int64_t stage_deadline_ns(int64_t seconds);
+void stage_wait(struct scene *scene, int64_t until_ns, const char *condition, const char *file, int line);
+
+// With sanitizers everything takes a multiple of its time.
+#if defined(__SANITIZE_ADDRESS__)
+#define STAGE_SLOW 4
+#else
+#define STAGE_SLOW 1
+#endif
+
+// A scene whose pods start at once and run for 200 ms. `settings`: more of the configuration.
+struct scene *stage_open(size_t workers, bool plain, const char *settings);
+// The same, with wharf running and in sync.
+struct scene *stage_run(size_t workers, bool plain, const char *settings);
+// Ends wharf by SIGTERM, which it must answer with 0, and checks what must always hold: no write was refused as
+// invalid.
+void stage_close(struct scene *scene);
+
+// A Job for this host. `spec`: more members, each followed by a comma. `annotations`: the same without the last comma.
+void stage_submit_with(struct scene *scene, const char *name, const char *annotations, const char *spec);
+void stage_submit(struct scene *scene, const char *name);
+void stage_submit_many(struct scene *scene, const char *prefix, size_t count); // <prefix>0, <prefix>1, ...
+
+bool stage_has_condition(struct scene *scene, size_t cluster, const char *name, const char *type);
+bool stage_is_complete(struct scene *scene, const char *name);
+size_t stage_complete(struct scene *scene, const char *prefix); // how many of <prefix>0, <prefix>1, ... are Complete
+// Where the annotations say that it is: 0 if they are absent, -1 for none of our workers.
+int stage_worker_of(struct scene *scene, const char *name);
+int64_t stage_attempt_of(struct scene *scene, const char *name);
+size_t stage_mirrors(struct scene *scene);                            // Jobs in all workers
+uint64_t stage_creates(struct scene *scene, size_t from, size_t end); // creates that these clusters have accepted
+bool stage_is_connected(struct scene *scene, const char *cluster);    // as /metrics says
+
+#endif
