@@ -207,14 +207,12 @@ static bool passes_trial(struct engine *engine, struct entry *entry) {
 static bool do_place(struct engine *engine, struct entry *entry, const struct action *action) {
     if (!passes_trial(engine, entry))
         return true;
-    const struct json *workload = doc_tree(&engine->store, &entry->workload);
     char body[512];
-    int len = !workload
-                  ? -1
-                  : snprintf(body, sizeof body,
-                             "{\"metadata\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\",\"annotations\":{\"" MARK_CLUSTER
-                             "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"}}}",
-                             entry->uid, object_version(workload), engine->names[action->cluster], action->attempt);
+    int len = snprintf(body, sizeof body,
+                       "{\"metadata\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\",\"annotations\":{\"" MARK_CLUSTER
+                       "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"}}}",
+                       entry->uid, doc_version(&engine->store, &entry->workload), engine->names[action->cluster],
+                       action->attempt);
     if (len < 0 || (size_t)len >= sizeof body) {
         retry_soon(engine, &entry->not_before_ns);
         return true;

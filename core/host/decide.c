@@ -52,14 +52,18 @@ static bool is_unwanted(const struct decide_facts *f, const struct mirror_facts 
     return m->attempt == w->attempt && m->cluster != w->cluster && current_mirror(f) != NULL;
 }
 
-// Deletes what must not be there. Sets *waiting_ns when something has to be waited for, *pending while an unwanted
-// mirror in a cluster that can be reached still exists.
+// Deletes what must not be there. Sets *waiting_ns when something has to be waited for, *pending while a mirror that is
+// not the current one still exists in a cluster that can be reached: unwanted, or newer and already being deleted.
 static struct action remove_unwanted(const struct decide_facts *f, int64_t *waiting_ns, bool *pending,
                                      bool *is_blocked) {
     for (size_t i = 0; i < f->n_mirrors; i++) {
         const struct mirror_facts *m = &f->mirrors[i];
-        if (!m->present || !is_unwanted(f, m))
+        if (!m->present)
             continue;
+        if (!is_unwanted(f, m)) {
+            *pending |= m != current_mirror(f) && f->workers[m->cluster].connected;
+            continue;
+        }
         // An orphan is one only once both lists have been complete.
         if (!f->workers[m->cluster].connected || !f->management_listed) {
             *is_blocked = true;

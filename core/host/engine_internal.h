@@ -11,7 +11,9 @@
 
 #define ENGINE_SETTLE_NS (1 * CLOCK_SECOND) // how long new work waits for workers that were not heard of yet, once
 #define ENGINE_BATCH 256                    // entries looked at in one step
-#define ENGINE_TREES 256                    // parsed objects kept
+#define ENGINE_TREES 2048                   // parsed objects kept while there is much to do
+#define ENGINE_TREES_IDLE 64                // and after a while without an event
+#define ENGINE_IDLE_NS (2 * CLOCK_SECOND)
 
 struct feed { // one kind in one cluster
     enum reflector_state state;
@@ -62,6 +64,7 @@ struct engine {
     struct stats stats;
     struct moment now;
     int64_t received_ns;   // of the event that is handled
+    int64_t busy_ns;       // when the last event that was more than time came
     struct update *update; // of the step that is running
 };
 

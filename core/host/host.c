@@ -12,10 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define INBOX_MAX 1024                    // events of one cluster that wait for the engine
-#define STOP_GRACE_NS (10 * CLOCK_SECOND) // for writes in flight when stopping
-#define PUBLISH_NS (250 * CLOCK_MS)       // how old a snapshot may be
-#define OPEN_RETRY_NS (30 * CLOCK_SECOND) // until a kubeconfig that could not be used is read again
+#define INBOX_MAX 1024                        // events of one cluster that wait for the engine
+#define STOP_GRACE_NS (10 * CLOCK_SECOND)     // for writes in flight when stopping
+#define PUBLISH_NS (250 * CLOCK_MS)           // how old a snapshot may be
+#define OPEN_RETRY_FIRST_NS CLOCK_SECOND      // until a kubeconfig that could not be used is read again, doubling
+#define OPEN_RETRY_MAX_NS (30 * CLOCK_SECOND) // up to this
 
 static void post_event(void *ctx, struct engine_event *event) {
     struct host_cluster *cluster = ctx;
@@ -114,7 +115,9 @@ static void open_workers(struct host *host, struct moment now) {
         if (error) {
             log_fields(LOG_ERROR, "worker cannot be used", {"cluster", cluster->name}, {"error", error_text(error)});
             lost_cluster(cluster, error);
-            cluster->open_at_ns = now.mono_ns + OPEN_RETRY_NS;
+            int64_t wait_ns = cluster->open_wait_ns > 0 ? 2 * cluster->open_wait_ns : OPEN_RETRY_FIRST_NS;
+            cluster->open_wait_ns = wait_ns < OPEN_RETRY_MAX_NS ? wait_ns : OPEN_RETRY_MAX_NS;
+            cluster->open_at_ns = now.mono_ns + cluster->open_wait_ns;
         } else {
             cluster->open_at_ns = CLOCK_NEVER;
             loop_post(cluster->loop, open_link, cluster);

@@ -21,7 +21,8 @@ struct host_cluster {
     struct endpoint *endpoint;
     struct transport *transport;
     struct loop *loop;
-    int64_t open_at_ns; // of the next try to open it; CLOCK_NEVER once open
+    int64_t open_at_ns;   // of the next try to open it; CLOCK_NEVER once open
+    int64_t open_wait_ns; // before that try; 0: none has failed
     // On the cluster's thread only.
     struct link *link;
     struct client *origin_client;

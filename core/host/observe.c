@@ -8,11 +8,10 @@
 
 // True if `object` is not newer than what is kept: a watch that lags behind an answer.
 static bool is_stale(struct engine *engine, struct doc *doc, const struct json *object) {
-    const struct json *kept = doc->text ? doc_tree(&engine->store, doc) : NULL;
-    if (!kept)
+    if (!doc->text)
         return false;
     bool known = true;
-    int order = object_version_compare(object_version(object), object_version(kept), &known);
+    int order = object_version_compare(object_version(object), doc_version(&engine->store, doc), &known);
     return known && order <= 0;
 }
 

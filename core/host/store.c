@@ -49,8 +49,18 @@ static void link_newest(struct store *store, struct doc *doc) {
         drop_tree(store, store->oldest);
 }
 
+void store_forget_trees(struct store *store, size_t keep) {
+    while (store->trees > keep)
+        drop_tree(store, store->oldest);
+}
+
+const char *doc_version(struct store *store, struct doc *doc) {
+    return *doc->version || !doc->text ? doc->version : object_version(doc_tree(store, doc));
+}
+
 void doc_clear(struct store *store, struct doc *doc) {
     drop_tree(store, doc);
+    doc->version[0] = '\0';
     free(doc->text);
     doc->text = NULL;
     doc->len = 0;
@@ -61,6 +71,9 @@ void doc_set(struct store *store, struct doc *doc, struct object *object) {
     doc->text = object->text;
     doc->len = (uint32_t)object->len;
     doc->tree = object->value;
+    const char *version = object_version(doc->tree);
+    if (strlen(version) < sizeof doc->version)
+        memcpy(doc->version, version, strlen(version) + 1);
     object->text = NULL;
     object->value = NULL;
     object_free(object);

@@ -13,10 +13,13 @@
 
 #define STORE_UID_MAX 40 // a uid is 36 characters; longer ones are refused
 
+#define STORE_VERSION_MAX 24 // a resourceVersion is a decimal of up to 20 digits; of longer ones the tree is asked
+
 struct doc {
     char *text; // NULL: nothing
     uint32_t len;
-    struct json *tree; // NULL unless in the list of recent ones
+    char version[STORE_VERSION_MAX]; // resourceVersion; "" if it is longer
+    struct json *tree;               // NULL unless in the list of recent ones
     struct doc *newer, *older;
 };
 
@@ -87,5 +90,9 @@ void doc_clear(struct store *store, struct doc *doc);
 // The tree, parsed again if it must be; valid until the store is used for more than a few others. NULL: nothing, or no
 // memory.
 struct json *doc_tree(struct store *store, struct doc *doc);
+// Its resourceVersion; valid as the tree is. "" for nothing.
+const char *doc_version(struct store *store, struct doc *doc);
+// Forgets all trees but the `keep` looked at last.
+void store_forget_trees(struct store *store, size_t keep);
 
 #endif

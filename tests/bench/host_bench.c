@@ -23,7 +23,7 @@ static void rates(const char *build) {
     bench_stop(&bench);
     bench_start(&bench, build, false, true);
     bench_host_start(&bench, "1ms");
-    struct bench_rate rate = bench_lives(&bench, LIVES, 1500, "3");
+    struct bench_rate rate = bench_lives(&bench, LIVES, 4000, "3");
     bench_stop(&bench);
     row("the same writes by a bare libcurl loop, lives a second", "", 0, bare);
     row("whole lives of Jobs over HTTP, a second", ">= 1500 or 80 %", 0, rate.lives_per_second);
