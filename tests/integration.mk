@@ -2,12 +2,12 @@
 ## make integration  `wharf run` against simulated clusters over HTTP and TLS, and against servers that misbehave
 INTEGRATION_SRC := $(wildcard tests/integration/*_test.c)
 INTEGRATION_BIN := $(INTEGRATION_SRC:tests/integration/%.c=$(B)/tests/integration/%)
-INTEGRATION_HELP := $(patsubst %.c,$(B)/%.o,$(filter-out $(INTEGRATION_SRC),$(wildcard tests/integration/*.c)))
+INTEGRATION_HELP := $(patsubst %.c,$(B)/%.o,$(filter-out $(INTEGRATION_SRC),$(wildcard tests/integration/*.c))) $(B)/tests/unit/kube/tls_server.o
 TEST_TARGETS += integration
 
 $(B)/tests/integration/%_test: $(B)/tests/integration/%_test.o $(INTEGRATION_HELP) $(B)/tests/support.a $(B)/tests/world-http.a $(B)/tests/world.a $(B)/core.a
 	@$(if $(V),,echo "LD $@")
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) $(WORLD_LIBS) -lcmocka
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) $(WORLD_LIBS) -lssl -lcmocka
 
 .PHONY: integration
 integration: $(INTEGRATION_BIN) $(B)/wharf $(ADAPTERS)

@@ -8,7 +8,7 @@
 #define TRANSIENT_BASE_NS (100 * CLOCK_MS)
 #define TRANSIENT_MAX_NS (30 * CLOCK_SECOND)
 #define CONFLICT_BASE_NS (10 * CLOCK_MS)
-#define PERMANENT_BASE_NS (30 * CLOCK_SECOND)
+#define PERMANENT_BASE_NS (5 * CLOCK_SECOND) // a server that has just come up forbids much for a moment
 #define PERMANENT_MAX_NS (10 * CLOCK_MINUTE)
 
 int64_t answer_backoff_ns(struct engine *engine, unsigned failures, int64_t base_ns, int64_t max_ns) {

@@ -242,16 +242,19 @@ static bool take_away(const struct mirror_job *job, struct json *to, struct buff
         if (!pointer)
             return false;
         text += len + strspn(text + len, " ");
+        // What is not carried at present stays on record, for when it is.
+        if (!may_take_away(job, pointer)) {
+            if (!buffer_printf(kept, "%s%s", kept->len ? " " : "", pointer))
+                return false;
+            continue;
+        }
         if (pointer_find(job->workload, pointer))
             continue;
         __attribute__((cleanup(buffer_cleanup))) struct buffer there;
         buffer_init(&there, 4096);
         if (!translate(job->workload, to, pointer, &there))
             return false;
-        if (may_take_away(job, pointer))
-            pointer_remove(to, there.len ? there.data : pointer);
-        else if (!buffer_printf(kept, "%s%s", kept->len ? " " : "", pointer))
-            return false;
+        pointer_remove(to, there.len ? there.data : pointer);
     }
     return true;
 }
@@ -325,6 +328,23 @@ static struct json *comparable(const struct json *object) {
     return taken;
 }
 
+// The same words, in any order; no word comes twice.
+static bool same_words(const char *a, const char *b) {
+    if (!a || strlen(a) != strlen(b))
+        return false;
+    for (size_t len; *a; a += len + strspn(a + len, " ")) {
+        const char *at = b;
+        len = strcspn(a, " ");
+        while (*at && (strncmp(at, a, len) != 0 || (at[len] != ' ' && at[len] != '\0'))) {
+            at += strcspn(at, " ");
+            at += strspn(at, " ");
+        }
+        if (!*at)
+            return false;
+    }
+    return true;
+}
+
 static wharf_result diff_mirror(const struct mirror_job *job, const struct json *from, struct json *desired,
                                 const struct buffer *carried, struct json **patch) {
     bool has_array = false;
@@ -339,7 +359,7 @@ static wharf_result diff_mirror(const struct mirror_job *job, const struct json 
     if (!annotations || !set_text(metadata, "uid", object_uid(job->mirror)))
         return WHARF_RETRY;
     const char *before = object_annotation(job->mirror, MARK_CARRIED), *after = carried->data ? carried->data : "";
-    if (!text_equal(before, after) && !set_text(annotations, MARK_CARRIED, after))
+    if (!same_words(before, after) && !set_text(annotations, MARK_CARRIED, after))
         return WHARF_RETRY;
     if (json_size(annotations) == 0)
         json_remove(metadata, "annotations");

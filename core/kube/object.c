@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/object.h"
 
+#include "core/base/text.h"
+#include "core/kube/span.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,38 +48,79 @@ static bool fill_in(struct json *value, const char *key, const char *text) {
     return json_set(value, key, json_new_string(text));
 }
 
-static void strip(struct json *value) {
+// True if there was something to strip.
+static bool strip(struct json *value) {
     struct json *metadata = json_get(value, "metadata");
-    json_remove(metadata, "managedFields");
+    bool stripped = json_remove(metadata, "managedFields");
     struct json *annotations = json_get(metadata, "annotations");
-    if (json_remove(annotations, LAST_APPLIED) && json_size(annotations) == 0) {
-        json_remove(metadata, "annotations");
+    if (json_remove(annotations, LAST_APPLIED)) {
+        stripped = true;
+        if (json_size(annotations) == 0) {
+            json_remove(metadata, "annotations");
+        }
     }
+    return stripped;
 }
 
-struct error *object_new(struct json *value, const char *api_version, const char *kind, struct object **out) {
+static bool lacks(const struct json *value, const char *key, const char *text) {
+    return text != NULL && json_string_or(json_get(value, key), "")[0] == '\0';
+}
+
+// `text` is what `value` was parsed from, and is taken; NULL: printed.
+static struct error *make(struct json *value, char *text, size_t len, const char *api_version, const char *kind,
+                          struct object **out) {
     AUTO_JSON taken = value;
+    AUTO_TEXT kept = text;
     struct error *error = check(taken);
     if (error != NULL) {
         return error;
     }
-    strip(taken);
+    bool changed = strip(taken) || lacks(taken, "apiVersion", api_version) || lacks(taken, "kind", kind);
     struct object *object = calloc(1, sizeof(*object));
     if (object == NULL || !fill_in(taken, "apiVersion", api_version) || !fill_in(taken, "kind", kind)) {
         free(object);
         return error_no_memory();
     }
-    object->text = json_text(taken, &object->len);
+    object->text = changed || kept == NULL ? json_text(taken, &len) : kept;
+    object->len = len;
     if (object->text == NULL) {
         free(object);
         return error_no_memory();
     }
-    char *exact = realloc(object->text, object->len + 1); // many are kept for long
-    object->text = exact != NULL ? exact : object->text;
+    if (object->text == kept) {
+        kept = NULL;
+    }
     object->value = taken;
     taken = NULL;
     *out = object;
     return NULL;
+}
+
+struct error *object_new(struct json *value, const char *api_version, const char *kind, struct object **out) {
+    return make(value, NULL, 0, api_version, kind, out);
+}
+
+static bool is_space(char c) {
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+struct error *object_parse(const char *text, size_t len, const char *api_version, const char *kind,
+                           struct object **out) {
+    while (len > 0 && is_space(text[len - 1])) { // watches and answers end with a newline
+        len--;
+    }
+    AUTO_TEXT stripped = span_strip(text, len, &len);
+    if (stripped == NULL) {
+        return error_no_memory();
+    }
+    struct json *value = NULL;
+    struct error *error = json_parse(stripped, len, &value);
+    if (error != NULL) {
+        return error_wrap(error, "JSON that cannot be read");
+    }
+    char *taken = stripped;
+    stripped = NULL;
+    return make(value, taken, len, api_version, kind, out);
 }
 
 void object_free(struct object *object) {

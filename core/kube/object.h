@@ -20,6 +20,10 @@ struct object {
 // Takes `value` (also on failure). `api_version` and `kind` are filled in if the object lacks them (items of a list);
 // may be NULL. Errors say what is missing: not an object, no metadata, no name, no uid, no resourceVersion.
 struct error *object_new(struct json *value, const char *api_version, const char *kind, struct object **out);
+// The same from a text: what is stripped is not even parsed. `text` need not end with NUL and may have white space
+// around it. Besides, whatever json_parse says.
+struct error *object_parse(const char *text, size_t len, const char *api_version, const char *kind,
+                           struct object **out);
 void object_free(struct object *object);
 
 // metadata fields; "" if absent, never NULL.

@@ -223,8 +223,13 @@ bool reflector_set_version(struct reflector *reflector, const char *version) {
 
 bool reflector_hand_on(struct reflector *reflector, struct json *value, bool gone, bool advance) {
     struct object *object = NULL;
-    __attribute__((cleanup(error_cleanup))) struct error *error =
-        object_new(value, reflector->discovery.api_version, reflector->discovery.kind, &object);
+    struct error *error = object_new(value, reflector->discovery.api_version, reflector->discovery.kind, &object);
+    return reflector_hand_on_object(reflector, error, object, gone, advance);
+}
+
+bool reflector_hand_on_object(struct reflector *reflector, struct error *problem, struct object *object, bool gone,
+                              bool advance) {
+    __attribute__((cleanup(error_cleanup))) struct error *error = problem;
     if (error != NULL && error->code == ERROR_NO_MEMORY) {
         reflector_conclude_no_memory(reflector);
         return false;

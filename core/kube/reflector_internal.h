@@ -112,6 +112,9 @@ void reflector_submit(struct reflector *reflector, const struct http_request *re
 // Makes an object of an item or event and hands it on; with `advance` its resourceVersion becomes the last one. Takes
 // `value`. False: `ending` says why not. What cannot be read is logged once and left out.
 bool reflector_hand_on(struct reflector *reflector, struct json *value, bool gone, bool advance);
+// The same with what object_new or object_parse said; takes both.
+bool reflector_hand_on_object(struct reflector *reflector, struct error *problem, struct object *object, bool gone,
+                              bool advance);
 
 // False: too long for one, `ending` says so.
 bool reflector_set_version(struct reflector *reflector, const char *version);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stream of a watch: frames {"type": ..., "object": ...}, cut from chunks without copying those that came whole.
 #include "core/kube/reflector_internal.h"
+#include "core/kube/span.h"
 
 #include <string.h>
 
@@ -70,23 +71,57 @@ static bool on_error(struct reflector *reflector, const struct json *status) {
     return stop(reflector);
 }
 
-static bool on_event(struct reflector *reflector, const char *type, struct json *frame) {
-    bool gone = strcmp(type, "DELETED") == 0;
+static bool on_event(struct reflector *reflector, const char *type, const struct json *frame) {
     if (strcmp(type, "BOOKMARK") == 0) {
         return on_bookmark(reflector, json_get(frame, "object"));
     }
-    if (!gone && strcmp(type, "ADDED") != 0 && strcmp(type, "MODIFIED") != 0) {
-        return stop_undecodable(reflector, "its type is unknown");
+    bool known = strcmp(type, "ADDED") == 0 || strcmp(type, "MODIFIED") == 0 || strcmp(type, "DELETED") == 0;
+    return stop_undecodable(reflector, known ? "it has no object" : "its type is unknown");
+}
+
+// Whether it is the frame that cannot be read, rather than an object in it that is none.
+static bool json_broken(const char *bytes, size_t len) {
+    AUTO_JSON frame = NULL;
+    struct error *error = json_parse(bytes, len, &frame);
+    error_free(error);
+    return error != NULL;
+}
+
+static bool is_type(const char *bytes, const struct span *type, const char *text) {
+    size_t len = strlen(text);
+    return type->end - type->value == len + 2 && memcmp(bytes + type->value + 1, text, len) == 0;
+}
+
+// Most frames bring an object: it alone is parsed, without what is stripped of it. False: the frame is another one, or
+// not in order, and is to be read whole.
+static bool on_object_frame(struct reflector *reflector, const char *bytes, size_t len, bool *ok) {
+    struct span type, object;
+    if (!span_member(bytes, len, "type", &type) || !span_member(bytes, len, "object", &object)) {
+        return false;
     }
-    struct json *object = json_detach(frame, "object");
-    if (object == NULL) {
-        return stop_undecodable(reflector, "it has no object");
+    bool gone = is_type(bytes, &type, "DELETED");
+    if (!gone && !is_type(bytes, &type, "ADDED") && !is_type(bytes, &type, "MODIFIED")) {
+        return false;
     }
+    struct object *made = NULL;
+    struct error *error = object_parse(bytes + object.value, object.end - object.value,
+                                       reflector->discovery.api_version, reflector->discovery.kind, &made);
+    if (error != NULL && json_broken(bytes, len)) {
+        error_free(error);
+        return false;
+    }
+    begin_initial(reflector);
     // Initial events come in the order of keys: their versions say nothing about how far the stream is.
-    return reflector_hand_on(reflector, object, gone, !reflector->watch.initial) || stop(reflector);
+    *ok = reflector_hand_on_object(reflector, error, made, gone, !reflector->watch.initial) || stop(reflector);
+    reflector->watch.frames += *ok;
+    return true;
 }
 
 static bool on_frame(struct reflector *reflector, const char *bytes, size_t len) {
+    bool ok = false;
+    if (on_object_frame(reflector, bytes, len, &ok)) {
+        return ok;
+    }
     AUTO_JSON frame = NULL;
     __attribute__((cleanup(error_cleanup))) struct error *error = json_parse(bytes, len, &frame);
     if (error != NULL && error->code == ERROR_NO_MEMORY) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/text.h"
 #include "core/kube/client.h"
+#include "core/kube/span.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -229,29 +230,43 @@ static void read_failure(struct response *response, const struct http_result *re
                          text[0] != '\0' ? ": " : "", text));
 }
 
-// Reviews (authorization.k8s.io, authentication.k8s.io) are answered, not stored: they have no name and no uid.
-static bool is_review(const struct json *value) {
-    const char *api_version = json_string_or(json_get(value, "apiVersion"), "");
-    return text_has_prefix(api_version, "authorization.k8s.io/") ||
-           text_has_prefix(api_version, "authentication.k8s.io/");
+static void read_value(struct response *response, struct json *value, const struct http_result *result,
+                       enum verb verb) {
+    if (verb != VERB_RAW_GET && strcmp(json_string_or(json_get(value, "kind"), ""), "Status") == 0) {
+        if (strcmp(json_string_or(json_get(value, "status"), ""), "Failure") == 0) {
+            response_read_status(response, value, 0, verb);
+        } else {
+            conclude(response, REASON_OK, text_format("the server answered %d", result->status));
+        }
+        json_free(value);
+        return;
+    }
+    response->value = value;
+    conclude(response, REASON_OK, text_format("the server answered %d", result->status));
 }
 
-static void read_object(struct response *response, struct json *value, const struct http_result *result,
-                        enum verb verb) {
-    if (verb == VERB_RAW_GET || (verb == VERB_CREATE && is_review(value))) {
-        response->value = value;
-        conclude(response, REASON_OK, text_format("the server answered %d", result->status));
-        return;
-    }
-    __attribute__((cleanup(error_cleanup))) struct error *error = object_new(value, NULL, NULL, &response->object);
-    if (error == NULL) {
-        conclude(response, REASON_OK, text_format("the server answered %d", result->status));
-        return;
-    }
+static void fail_success(struct response *response, const struct http_result *result, const struct error *error,
+                         const char *what) {
     enum reason reason = error->code == ERROR_NO_MEMORY ? REASON_UNKNOWN_OUTCOME : REASON_GARBAGE;
-    conclude(
-        response, reason,
-        text_format("the server answered %d with what is no Kubernetes object: %s", result->status, error_text(error)));
+    conclude(response, reason,
+             text_format("the server answered %d with %s: %s", result->status, what, error_text(error)));
+}
+
+// What is asked for may be answered by a Status, a document, or a review (authorization.k8s.io, authentication.k8s.io),
+// which is not stored and has no name and no uid. All else must be an object.
+static bool is_plain_value(const struct http_result *result, enum verb verb) {
+    struct span kind, api_version;
+    static const char status[] = "\"Status\"";
+    if (verb == VERB_RAW_GET) {
+        return true;
+    }
+    if (span_member(result->body, result->body_len, "kind", &kind) &&
+        strncmp(result->body + kind.value, status, sizeof(status) - 1) == 0) {
+        return true;
+    }
+    static const char review[] = "\"auth";
+    return verb == VERB_CREATE && span_member(result->body, result->body_len, "apiVersion", &api_version) &&
+           strncmp(result->body + api_version.value, review, sizeof(review) - 1) == 0;
 }
 
 static void read_success(struct response *response, const struct http_result *result, enum verb verb) {
@@ -262,26 +277,23 @@ static void read_success(struct response *response, const struct http_result *re
                         result->status, result->content_type));
         return;
     }
-    AUTO_JSON value = NULL;
-    __attribute__((cleanup(error_cleanup))) struct error *error = json_parse(result->body, result->body_len, &value);
-    if (error != NULL) {
-        enum reason reason = error->code == ERROR_NO_MEMORY ? REASON_UNKNOWN_OUTCOME : REASON_GARBAGE;
-        conclude(
-            response, reason,
-            text_format("the server answered %d with JSON that cannot be read: %s", result->status, error_text(error)));
-        return;
-    }
-    if (verb != VERB_RAW_GET && strcmp(json_string_or(json_get(value, "kind"), ""), "Status") == 0) {
-        if (strcmp(json_string_or(json_get(value, "status"), ""), "Failure") == 0) {
-            response_read_status(response, value, 0, verb);
-        } else {
+    __attribute__((cleanup(error_cleanup))) struct error *error = NULL;
+    if (!is_plain_value(result, verb)) {
+        error = object_parse(result->body, result->body_len, NULL, NULL, &response->object);
+        if (error == NULL) {
             conclude(response, REASON_OK, text_format("the server answered %d", result->status));
+            return;
         }
+        fail_success(response, result, error, "what is no Kubernetes object");
         return;
     }
-    struct json *taken = value;
-    value = NULL;
-    read_object(response, taken, result, verb);
+    struct json *value = NULL;
+    error = json_parse(result->body, result->body_len, &value);
+    if (error != NULL) {
+        fail_success(response, result, error, "JSON that cannot be read");
+        return;
+    }
+    read_value(response, value, result, verb);
 }
 
 void response_read(struct response *response, const struct http_result *result, enum verb verb) {

@@ -17,7 +17,7 @@ struct metrics_process {
 // What the operating system says about this process; 0 where it does not.
 void metrics_process_read(struct metrics_process *out);
 
-// ERROR_NO_MEMORY, and ERROR_LIMIT if it does not fit the buffer's maximum.
+// ERROR_LIMIT: it does not fit the buffer, or memory ran out.
 struct error *metrics_print(const struct host_snapshot *snapshot, const struct metrics_process *process,
                             struct buffer *out);
 

@@ -76,7 +76,7 @@ static struct error *start(struct demo *demo) {
         return error;
     jobs_init(demo);
     record_start(demo);
-    error = scene_configure(demo->scene, SETTINGS);
+    error = scene_configure(demo->scene, "", SETTINGS);
     return error ? error : wharf_start(demo->scene);
 }
 

@@ -43,7 +43,11 @@ static void a_job_runs_in_a_worker_and_leaves_nothing_but_its_status(void **stat
     AUTO_JSON ended = scene_job(scene, worker, "whole");
     UNTIL(scene, 10, stage_is_complete(scene, "whole"));
     AUTO_JSON copied = scene_job(scene, SCENE_MANAGEMENT, "whole");
-    assert_true(json_equal(json_get(copied, "status"), json_get(ended, "status")));
+    json_remove(json_get(ended, "status"), "uncountedTerminatedPods"); // uids that mean something there only
+    AUTO_TEXT here = json_text(json_get(copied, "status"), NULL);
+    AUTO_TEXT there = json_text(json_get(ended, "status"), NULL);
+    if (!json_equal(json_get(copied, "status"), json_get(ended, "status")))
+        fail_msg("%s is not %s", here, there);
     UNTIL(scene, 10, stage_mirrors(scene) == 0);
     AUTO_JSON left = scene_job(scene, SCENE_MANAGEMENT, "whole");
     assert_true(json_equal(json_get(left, "status"), json_get(copied, "status")));

@@ -19,7 +19,6 @@ void stage_wait(struct scene *scene, int64_t until_ns, const char *condition, co
     }
     wharf_print_log(scene, 40, stderr);
     print_error("not in time: %s\n", condition);
-    scene_close(scene);
     _fail(file, line);
 }
 
@@ -41,7 +40,7 @@ struct scene *stage_open(size_t workers, bool plain, const char *settings) {
                                               .pod_run_ns = 200 * CLOCK_MS}};
     struct scene *scene = NULL;
     check(scene_open(&options, &scene));
-    check(scene_configure(scene, settings));
+    check(scene_configure(scene, "", settings));
     return scene;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/simulation/faults.h"
+#include "core/json/pointer.h"
 #include "tests/simulation/rules.h"
+#include "tests/simulation/users.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +80,8 @@ static struct sim_faults much(const struct sim_faults *from) {
 static int admit(void *ctx, enum world_verb verb, const char *plural, struct json *object, char message[256]) {
     struct side *side = ctx;
     const struct faults *faults = side->trial->faults;
+    if (side->trial->plan.stripping && strcmp(plural, "jobs") == 0)
+        pointer_remove(object, "/metadata/labels/example.com~1l");
     if (verb != WORLD_CREATE || strcmp(plural, "jobs") != 0 || side->trial->user_acts)
         return 0;
     if (faults->full[side->cluster]) {
@@ -92,6 +96,8 @@ static int admit(void *ctx, enum world_verb verb, const char *plural, struct jso
 
 static int64_t length_of(struct trial *trial, enum trouble trouble) {
     int64_t lost_ns = trial->plan.lost_timeout_ns;
+    if (trouble == TROUBLE_LOST && trial_chance(trial, 40)) // back just when it is given up
+        return lost_ns + trial_between(trial, -CLOCK_SECOND, CLOCK_SECOND);
     if (trouble == TROUBLE_LOST)
         return lost_ns + trial_between(trial, CLOCK_SECOND, 60 * CLOCK_SECOND);
     if (trouble == TROUBLE_NOISE)
@@ -117,6 +123,8 @@ struct faults *faults_new(struct trial *trial) {
         if (e->trouble == TROUBLE_LOST && e->cluster == 0)
             e->cluster = 1;
         e->begin_ns = trial_between(trial, trial->now_ns, trial->plan.trouble_end_ns - CLOCK_SECOND);
+        if (trial_chance(trial, 40))
+            e->begin_ns = users_some_time(trial) + trial_between(trial, 0, 12 * CLOCK_MS);
         e->end_ns = e->begin_ns + length_of(trial, e->trouble);
         if (e->end_ns > trial->plan.trouble_end_ns)
             e->end_ns = trial->plan.trouble_end_ns;
@@ -213,6 +221,8 @@ static void end(struct trial *trial, const struct episode *e) {
     case TROUBLE_REFUSES:
     case TROUBLE_SILENT:
     case TROUBLE_LOST:
+        if (trial_chance(trial, 50)) // and what happened meanwhile is not told any more
+            world_compact(cluster);
         sim_cluster_up(trial->net, cluster);
         break;
     case TROUBLE_DENIED:

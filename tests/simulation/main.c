@@ -14,6 +14,7 @@
 
 #define PROCESSES 16
 #define TOLD_MAX 5        // failures that are told at length, of each process
+#define SEED_SECONDS 60   // real ones; a trial takes a few hundredths of one
 #define REPEATED_EVERY 25 // such a seed runs twice, and has to do the same
 
 struct progress {  // shared with the parent
@@ -75,6 +76,7 @@ static bool run_seed(uint64_t seed, const struct settings *settings, bool tell_a
 static void work(struct progress *progress, uint64_t first, const struct settings *settings) {
     for (uint64_t seed = first; seed < settings->from + settings->seeds; seed += settings->jobs) {
         progress->seed = seed;
+        alarm(SEED_SECONDS);
         if (run_seed(seed, settings, progress->failed < TOLD_MAX))
             progress->passed++;
         else

@@ -36,6 +36,34 @@ static bool may_stay(struct trial *trial, size_t cluster, const struct json *mir
            strcmp(rules_text(job, "metadata", "annotations", MARK_CLUSTER), world_name(trial->worlds[cluster])) == 0;
 }
 
+static bool same_keys(const struct json *job, const struct json *mirror, const char *map) {
+    for (const struct json *m = json_first(json_path(job, "metadata", map, NULL)); m; m = json_next(m))
+        if (!mirror_key_is_private(json_key(m)) && !strstr(json_key(m), "controller-uid") &&
+            !strstr(json_key(m), "job-name") && !json_equal(json_path(mirror, "metadata", map, json_key(m), NULL), m))
+            return false;
+    // "team" is the label that users take off.
+    return (json_path(job, "metadata", map, "team", NULL) != NULL) ==
+           (json_path(mirror, "metadata", map, "team", NULL) != NULL);
+}
+
+// A mirror that stays is like its workload.
+static char *mirror_missing(struct trial *trial, const struct json *mirror) {
+    static const char *const carried[] = {"/spec/suspend", "/spec/parallelism", "/spec/completions",
+                                          "/spec/template/spec/nodeSelector", "/spec/template/metadata/annotations"};
+    const char *name = rules_text(mirror, "metadata", NULL, "name");
+    const struct json *job =
+        trial_job(trial, ENGINE_MANAGEMENT, rules_text(mirror, "metadata", NULL, "namespace"), name);
+    const struct tracked_job *tracked = rules_job(trial, rules_text(job, "metadata", NULL, "uid"));
+    if (tracked->tampered || trial->plan.stripping)
+        return NULL;
+    for (size_t i = 0; i < sizeof carried / sizeof *carried; i++)
+        if (!json_equal(pointer_find(job, carried[i]), pointer_find(mirror, carried[i])))
+            return text_format("%s of the mirror of %s is not as the workload has it", carried[i], name);
+    if (!same_keys(job, mirror, "labels") || !same_keys(job, mirror, "annotations"))
+        return text_format("labels or annotations of the mirror of %s are not as the workload has them", name);
+    return NULL;
+}
+
 char *outcome_missing(struct trial *trial) {
     const void *cursor = NULL;
     for (const struct json *job; (job = world_next(trial->worlds[ENGINE_MANAGEMENT], "batch", "jobs", &cursor));) {
@@ -46,10 +74,16 @@ char *outcome_missing(struct trial *trial) {
     }
     for (size_t c = 1; c < trial->plan.n_clusters; c++) {
         cursor = NULL;
-        for (const struct json *object; (object = world_next(trial->worlds[c], "batch", "jobs", &cursor));)
-            if (mirror_is_ours(trial->kind, TRIAL_ORIGIN, object) && !may_stay(trial, c, object))
+        for (const struct json *object; (object = world_next(trial->worlds[c], "batch", "jobs", &cursor));) {
+            if (!mirror_is_ours(trial->kind, TRIAL_ORIGIN, object))
+                continue;
+            if (!may_stay(trial, c, object))
                 return text_format("a mirror %s is left over in %s", rules_text(object, "metadata", NULL, "name"),
                                    world_name(trial->worlds[c]));
+            char *missing = mirror_missing(trial, object);
+            if (missing)
+                return missing;
+        }
     }
     return NULL;
 }

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 
 #define POD                                                                                                            \
-    "\"template\":{\"metadata\":{\"labels\":{\"app\":\"x\"}},\"spec\":{\"restartPolicy\":\"Never\",\"containers\":["   \
-    "{\"name\":\"main\",\"image\":\"example.com/x:1\"}]}}"
+    "\"template\":{\"metadata\":{\"labels\":{\"app\":\"x\"}},\"spec\":{\"nodeSelector\":{\"zone\":\"a\"},"             \
+    "\"restartPolicy\":"                                                                                               \
+    "\"Never\",\"containers\":[{\"name\":\"main\",\"image\":\"example.com/x:1\"}]}}"
 
 static struct json *parsed(struct buffer *text) {
     struct json *value = NULL;

@@ -69,6 +69,7 @@ static void make_plan(struct trial *trial) {
     plan->plain = trial->seed % 20 == 0;
     plan->gentle_users = trial->seed % 10 == 5;
     plan->create_namespaces = trial_chance(trial, 50);
+    plan->stripping = plan->faults && trial_chance(trial, 10);
     plan->lost_timeout_ns = trial_between(trial, 15 * CLOCK_SECOND, 90 * CLOCK_SECOND);
     static const int64_t retentions[] = {0, 5 * CLOCK_SECOND, 60 * CLOCK_SECOND};
     plan->retention_ns = retentions[trial_below(trial, 3)];

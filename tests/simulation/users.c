@@ -79,6 +79,11 @@ static void plan_job(struct trial *trial, struct users *users, unsigned job) {
         enum act act = (enum act)(ACT_DELETE + trial_below(trial, p->gentle_users ? ACT_ORPHAN : ACTS - ACT_DELETE));
         plan(users, trial_between(trial, made_ns, made_ns + (end_ns - made_ns) / 2), act, job);
     }
+    if (trial_chance(trial, 15)) { // suspended in time, and changed then
+        int64_t at_ns = made_ns + trial_between(trial, 0, 4 * CLOCK_SECOND);
+        plan(users, at_ns, ACT_SUSPEND, job);
+        plan(users, at_ns + trial_between(trial, 0, 30 * CLOCK_SECOND), ACT_TEMPLATE, job);
+    }
     if (trial_chance(trial, 70))
         plan(users, trial_between(trial, made_ns, end_ns), ACT_RESUME, job);
     plan(users, end_ns + CLOCK_SECOND, ACT_RELEASE, job); // nothing is denied any more
@@ -146,6 +151,11 @@ static void scale(struct trial *trial, unsigned job) {
 }
 
 static void change_template(struct trial *trial, unsigned job) {
+    if (trial_chance(trial, 30)) {
+        patch(trial, ENGINE_MANAGEMENT, job,
+              "{\"spec\":{\"template\":{\"metadata\":{\"annotations\":null},\"spec\":{\"nodeSelector\":null}}}}");
+        return;
+    }
     AUTO_TEXT text = text_format("{\"spec\":{\"template\":{\"metadata\":{\"annotations\":{\"example.com/run\":\"%llu\"}"
                                  "},\"spec\":{\"nodeSelector\":{\"zone\":\"z%llu\"}}}}}",
                                  (unsigned long long)trial_below(trial, 9), (unsigned long long)trial_below(trial, 9));
@@ -330,7 +340,7 @@ void users_act(struct trial *trial) {
     trial->user_acts = false;
 }
 
-int64_t users_end(const struct trial *trial) {
+int64_t users_some_time(struct trial *trial) {
     const struct users *users = trial->users;
-    return users->n ? users->actions[users->n - 1].at_ns : trial->now_ns;
+    return users->actions[trial_below(trial, users->n)].at_ns;
 }

@@ -11,7 +11,7 @@ struct users *users_new(struct trial *trial);
 int64_t users_due(const struct trial *trial);
 // Does what is due by now.
 void users_act(struct trial *trial);
-// When the last of it happens.
-int64_t users_end(const struct trial *trial);
+// When one of the things happens that they will do: trouble is worst then.
+int64_t users_some_time(struct trial *trial);
 
 #endif

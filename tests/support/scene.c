@@ -31,10 +31,6 @@ static struct error *write_kubeconfig(const struct scene *scene, const struct sc
     return text && file ? scene_write(scene, file, text) : error_no_memory();
 }
 
-struct error *scene_redirect(struct scene *scene, size_t index, const char *url) {
-    return write_kubeconfig(scene, &scene->clusters[index], url);
-}
-
 static struct error *add_cluster(struct scene *scene, const struct world_options *base) {
     struct scene_cluster *added = &scene->clusters[scene->count];
     if (scene->count == SCENE_MANAGEMENT)
@@ -114,7 +110,7 @@ void scene_close(struct scene *scene) {
     free(scene);
 }
 
-struct error *scene_configure(const struct scene *scene, const char *settings) {
+struct error *scene_configure(const struct scene *scene, const char *more_workers, const char *settings) {
     AUTO_TEXT adapters = built_path("adapters");
     struct buffer text __attribute__((cleanup(buffer_cleanup)));
     buffer_init(&text, 1 << 16);
@@ -126,9 +122,9 @@ struct error *scene_configure(const struct scene *scene, const char *settings) {
         buffer_printf(&text, "- {name: %s, kubeconfig: %s.kubeconfig}\n", scene->clusters[i].name,
                       scene->clusters[i].name);
     buffer_printf(&text,
-                  "adapters:\n  directory: %s\n  enabled:\n  - name: job\n"
+                  "%sadapters:\n  directory: %s\n  enabled:\n  - name: job\n"
                   "serve: {address: \"127.0.0.1:%u\"}\n%s",
-                  adapters ? adapters : "", (unsigned)scene->serve_port, settings);
+                  more_workers, adapters ? adapters : "", (unsigned)scene->serve_port, settings);
     return text.failed || !adapters ? error_no_memory() : scene_write(scene, "wharf.yaml", text.data);
 }
 

@@ -46,10 +46,9 @@ struct error *scene_open(const struct scene_options *options, struct scene **out
 // Ends the child with SIGKILL if there is one, stops everything and removes the folder. NULL is fine.
 void scene_close(struct scene *scene);
 
-// Writes wharf.yaml: the clusters, the Job adapter beside the program that runs, and `settings`, further lines of YAML.
-struct error *scene_configure(const struct scene *scene, const char *settings);
-// A kubeconfig for worker `index` that names `url` instead of its front.
-struct error *scene_redirect(struct scene *scene, size_t index, const char *url);
+// Writes wharf.yaml: the clusters, the Job adapter beside the program that runs, and further lines of YAML: items of
+// `workers` (for servers that are not the scene's) and settings.
+struct error *scene_configure(const struct scene *scene, const char *more_workers, const char *settings);
 struct error *scene_write(const struct scene *scene, const char *file, const char *text);
 
 // Writes to the clusters as a user does, in namespace default; the HTTP status.
