@@ -5,12 +5,13 @@ test:
 	+@MAKE='$(MAKE)' sh tests/run.sh $(B) $(TEST_TARGETS)
 
 ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all
-ASAN_TARGETS = $(filter-out lint abi cli,$(TEST_TARGETS))
+ASAN_TARGETS = $(filter-out abi cli-test,$(TEST_TARGETS))
+ASAN_SEEDS ?= 200
 
-## make asan      the tests under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer, in build-asan
+## make asan      the tests under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer, in build-asan (ASAN_SEEDS=200)
 .PHONY: asan
-asan: export ASAN_OPTIONS := detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:abort_on_error=0
+asan: export ASAN_OPTIONS := detect_leaks=1:detect_stack_use_after_return=1:abort_on_error=0
 asan: export LSAN_OPTIONS := suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0
 asan: export UBSAN_OPTIONS := print_stacktrace=1
 asan:
-	+@MAKE='$(MAKE) B=build-asan SAN="$(ASAN)" HARDEN= OPT="-O1 -g -fno-omit-frame-pointer"' sh tests/run.sh build-asan $(ASAN_TARGETS)
+	+@MAKE='$(MAKE) B=build-asan SEEDS=$(ASAN_SEEDS) SAN="$(ASAN)" HARDEN= OPT="-O1 -g -fno-omit-frame-pointer"' sh tests/run.sh build-asan $(ASAN_TARGETS)

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # tests/summary.sh LOG...: prints "N passed, N failed, N skipped", the sum over the logs of test runs; exit 1 if something
-# failed. Read are lines of that form, cmocka's closing lines, and a last line "exit code N": a run that failed without
-# saying what counts as one failed, and so does one that tells of no test at all.
+# failed. Read are lines of that form, the closing lines of cmocka and of Python's unittest, and a last line "exit code N":
+# a run that failed without saying what counts as one failed, and so does one that tells of no test at all.
 awk '
+function number(name) { return match($0, name "=[0-9]+") ? substr($0, RSTART + length(name) + 1, RLENGTH) + 0 : 0 }
 function finish() {
     if (name == "") return
     if (runs > ended) failed++                        # a cmocka program that did not come to its end
@@ -17,6 +18,11 @@ FNR == 1 { finish(); name = FILENAME; passed = failed = skipped = code = runs = 
 /^\[ +PASSED +\] [0-9]+ test\(s\)/ { passed += $4 }
 /^\[ +FAILED +\] [0-9]+ test\(s\)/ { failed += $4 }
 /^\[ +SKIPPED +\] [0-9]+ test\(s\)/ { skipped += $4 }
+/^Ran [0-9]+ tests? in / { passed += $2 }
+/^(OK|FAILED)( \(.*\))?$/ {
+    bad = number("failures") + number("errors")
+    passed -= bad + number("skipped"); failed += bad; skipped += number("skipped")
+}
 /^\[=+\] Running/ { runs++ }
 /^\[=+\] [0-9]+ test\(s\) run/ { ended++ }
 /^exit code [0-9]+$/ { code = $3 }

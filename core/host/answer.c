@@ -139,8 +139,6 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
     if (response->reason == REASON_OK && response->object) {
         mirror->failures = 0;
         observe_answer(engine, entry, mirror, response);
-        // A list that is under way may be from before: then its absence there says nothing.
-        mirror->unsure = engine_feed(engine, mirror->cluster, entry->kind)->listing;
         mirror->update_due = false;
         if (!mirror->noted)
             command_note(engine, entry, false, "Dispatched", "CreateMirror", "created in cluster %s (attempt %u)",
@@ -229,6 +227,13 @@ static void mirror_answered(struct engine *engine, struct entry *entry, const st
     if (!mirror)
         return;
     mirror->command = 0;
+    bool outdated = mirror->outdated;
+    mirror->outdated = false;
+    if (outdated && !mirror->doc.text && pending->type != PENDING_DELETE && response->object &&
+        strcmp(mirror->uid, object_uid(response->object->value)) == 0) {
+        mirror->unsure = true; // by what the watch says, this object has gone away since
+        return;
+    }
     switch (pending->type) {
     case PENDING_CREATE:
         created(engine, entry, mirror, pending, response);

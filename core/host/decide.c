@@ -190,6 +190,8 @@ static struct action finished(const struct decide_facts *f) {
 // The mirror exists and its cluster can be reached (or will be waited for).
 static struct action with_mirror(const struct decide_facts *f, const struct mirror_facts *m) {
     int64_t later_ns = CLOCK_NEVER;
+    if (m->unsure && !m->busy && m->not_before_ns <= f->now_ns && f->workers[m->cluster].connected)
+        return on_mirror(ACTION_VERIFY, m, "its mirror may be gone");
     if (m->update_due && !m->busy && !m->being_deleted && f->workers[m->cluster].connected) {
         if (m->not_before_ns <= f->now_ns)
             return on_mirror(ACTION_UPDATE, m, "the workload changed");

@@ -300,7 +300,7 @@ const struct stats *engine_stats(const struct engine *engine) {
 }
 
 bool engine_in_sync(const struct engine *engine) {
-    if (engine->queue_first || !engine->settle_over)
+    if (engine->queue_first)
         return false;
     for (size_t k = 0; k < engine->n_kinds; k++) {
         for (size_t c = 0; c < engine->n_clusters; c++) {

@@ -98,7 +98,6 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
 
 void observe_workload(struct engine *engine, struct entry *entry, struct object *object) {
     bool had = entry->workload.text != NULL;
-    entry->epoch = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->epoch;
     if (had && strcmp(entry->uid, object_uid(object->value)) != 0) {
         forget_workload(engine, entry);
         had = false;
@@ -122,6 +121,7 @@ static void seen_workload(struct engine *engine, size_t kind, struct object *obj
     struct entry *entry =
         ours ? store_make(&engine->store, kind, space, name) : store_get(&engine->store, kind, space, name);
     if (ours && entry) {
+        entry->epoch = engine_feed(engine, ENGINE_MANAGEMENT, kind)->epoch;
         observe_workload(engine, entry, object);
         return;
     }
@@ -157,9 +157,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
 }
 
 void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m, struct object *object, bool ours) {
-    const struct feed *feed = engine_feed(engine, m->cluster, entry->kind);
     bool had = m->doc.text != NULL, same = strcmp(m->uid, object_uid(object->value)) == 0;
-    m->epoch = feed->epoch;
     if (had && same && is_stale(engine, &m->doc, object->value)) {
         object_free(object);
         return;
@@ -186,6 +184,7 @@ void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirr
     bool was_being_deleted = m->being_deleted;
     drop_mirror_doc(engine, m);
     m->ours = m->being_deleted = m->update_due = false;
+    m->outdated = m->command != 0; // its answer may be older than this
     m->unsure = wanted && !certain && !was_being_deleted;
     if (wanted && !m->unsure)
         entry->gone_attempt = entry->attempt;
@@ -202,6 +201,8 @@ static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, stru
         ours ? store_make(&engine->store, kind, space, name) : store_get(&engine->store, kind, space, name);
     struct mirror *m = !entry ? NULL : ours ? entry_make_mirror(entry, cluster) : entry_mirror(entry, cluster);
     if (ours && m) {
+        // Only what watches and lists tell counts here: an answer may be newer than a list that is under way.
+        m->epoch = engine_feed(engine, cluster, kind)->epoch;
         observe_mirror(engine, entry, m, object, true);
         return;
     }
@@ -225,8 +226,11 @@ void observe_gone(struct engine *engine, size_t cluster, size_t kind, struct obj
             forget_workload(engine, entry);
     } else if (entry) {
         struct mirror *m = entry_mirror(entry, cluster);
-        if (m && m->doc.text && strcmp(m->uid, object_uid(value)) == 0)
+        bool known = m && strcmp(m->uid, object_uid(value)) == 0;
+        if (known && m->doc.text)
             observe_mirror_gone(engine, entry, m, object_is_being_deleted(value));
+        else if (known)
+            m->outdated = m->command != 0;
     }
     object_free(object);
 }

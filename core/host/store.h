@@ -32,10 +32,11 @@ struct mirror {
     int64_t seen_ns;        // when the event that made the status due came
     uint64_t carry_hash;    // of what the host carries (labels, annotations, spec generation), to notice changes
     uint64_t refused_patch; // hash of a patch that was accepted and changed nothing
-    uint32_t cluster, attempt, epoch;
+    uint32_t cluster, attempt;
+    uint32_t epoch; // of the list in which, or after which, a watch or list told of it
     uint16_t failures, refusals;
     bool ours, of_workload, being_deleted, unsure, update_due;
-    bool dirty;                       // written by us since the present list began
+    bool outdated;                    // it went away while a request about it was in flight
     bool noted;                       // its creation was told
     char uid[STORE_UID_MAX];          // of the object itself
     char workload_uid[STORE_UID_MAX]; // from its mark

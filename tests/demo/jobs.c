@@ -85,7 +85,7 @@ static const struct job catalog[] = {
      .expected = PHASE_COMPLETE,
      .from_cron = true,
      .json = "{\"apiVersion\":\"batch/v1\",\"kind\":\"CronJob\",\"metadata\":{\"name\":\"nightly\","
-             "\"namespace\":\"default\",\"annotations\":{\"world.test/interval\":\"60s\"}},"
+             "\"namespace\":\"default\",\"annotations\":{\"world.test/interval\":\"8760h\"}},"
              "\"spec\":{\"schedule\":\"0 3 * * *\",\"jobTemplate\":{\"metadata\":{\"annotations\":{" RUNS(
                  "3s") "}},\"spec\":{" OURS POD "}}}}"},
     {.name = "late",

@@ -27,9 +27,9 @@ void stage_wait(struct scene *scene, int64_t until_ns, const char *condition, co
 
 // With sanitizers everything takes a multiple of its time.
 #if defined(__SANITIZE_ADDRESS__)
-#define STAGE_SLOW 4
+#define STAGE_SLOW INT64_C(4)
 #else
-#define STAGE_SLOW 1
+#define STAGE_SLOW INT64_C(1)
 #endif
 
 // A scene whose pods start at once and run for 200 ms. `settings`: more of the configuration.

@@ -59,7 +59,7 @@ static void sigterm_waits_ten_seconds_at_most(void **state) {
     struct scene *scene = *state;
     leave_a_create_under_way(scene);
     int64_t asked_ns = clock_now().mono_ns;
-    assert_true(wharf_end(scene, SIGTERM, 12 * STAGE_SLOW * CLOCK_SECOND));
+    assert_true(wharf_end(scene, SIGTERM, 11 * STAGE_SLOW * CLOCK_SECOND));
     assert_int_equal(wharf_exit_code(scene), 0);
     assert_true(clock_now().mono_ns - asked_ns > 2 * CLOCK_SECOND); // it did wait
     front_set_fault(scene->clusters[1].front, FRONT_FINE);

@@ -140,7 +140,7 @@ static void work_that_waits_goes_to_a_worker_that_comes_up_later(void **state) {
 
 static void a_job_goes_elsewhere_when_its_worker_is_lost_and_the_old_mirror_goes_when_it_is_back(void **state) {
     struct scene *scene = *state;
-    stage_submit_with(scene, "moved", "\"world.test/duration\":\"6s\"", OURS);
+    stage_submit_with(scene, "moved", "\"world.test/duration\":\"3s\"", OURS);
     UNTIL(scene, 10, stage_mirrors(scene) == 1);
     size_t first = (size_t)stage_worker_of(scene, "moved"), second = 3 - first;
     front_down(scene->clusters[first].front);

@@ -218,17 +218,18 @@ char *rules_request(struct trial *trial, size_t cluster, const struct http_reque
 }
 
 void rules_answered(struct trial *trial, size_t cluster, const char *object, const struct http_result *result) {
-    (void)cluster;
-    if (!object || (result->outcome == HTTP_ANSWERED && result->status < 300))
+    bool whole = result->body_len > 1 && result->body[0] == '{' && result->body[result->body_len - 1] == '}';
+    if (!object || (result->outcome == HTTP_ANSWERED && result->status < 300 && whole))
         return;
     for (size_t i = 0; i < trial->rules->n_jobs; i++) {
         struct tracked_job *job = &trial->rules->jobs[i];
-        const char *name = strchr(object, '/') + 1;
-        job->unsure |= strcmp(job->name, name) == 0;
+        bool same = strcmp(job->name, strchr(object, '/') + 1) == 0;
+        job->unsure |= same && cluster == ENGINE_MANAGEMENT;
+        job->mirror_unsure |= same && cluster != ENGINE_MANAGEMENT;
     }
 }
 
 void rules_restarted(struct trial *trial) {
     for (size_t i = 0; i < trial->rules->n_jobs; i++)
-        trial->rules->jobs[i].unsure = true;
+        trial->rules->jobs[i].unsure = trial->rules->jobs[i].mirror_unsure = true;
 }

@@ -16,7 +16,7 @@ struct tracked_job { // a Job of the management cluster, by uid
     bool tampered; // a user changed what is the host's
     bool touched;  // a user changed it after it was made
     bool scaled;
-    bool unsure; // an answer to a write was lost, or the host was started anew
+    bool unsure, mirror_unsure; // an answer to a write of it, or of its mirror, was lost, or the host was started anew
     unsigned placements, creates, statuses, deletes, changes, events;
 };
 

@@ -23,6 +23,8 @@ static struct {
 static void *blocks[SLOTS]; // open addressing
 static size_t live, used;
 
+// The names that the linker's --wrap gives.
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
@@ -156,6 +158,8 @@ void __wrap_cJSON_free(void *block);
 void __wrap_cJSON_free(void *block) {
     __wrap_free(block);
 }
+
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
 
 void fault_arm(enum fault_mode mode, size_t nth) {
     plan.mode = mode;

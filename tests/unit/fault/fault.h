@@ -37,6 +37,6 @@ struct fault_case {
 };
 
 // Fails the test (cmocka) unless each failure leads to ERROR_NO_MEMORY or to the right result, without a leak.
-void fault_try(const struct fault_case *fault_case);
+void fault_try(const struct fault_case *c);
 
 #endif

@@ -56,10 +56,9 @@ static void make_mirror(struct random *random, const struct workload_facts *w, s
     m->not_before_ns = one_in(random, 3) ? some_time(random) : 0;
     m->excluded_until_ns = one_in(random, 3) ? some_time(random) : 0;
     m->present = one_in(random, 2);
-    if (!m->present) {
-        m->unsure = one_in(random, 3);
+    m->unsure = one_in(random, m->present ? 8 : 3);
+    if (!m->present)
         return;
-    }
     m->of_workload = w->exists && !one_in(random, 4);
     m->being_deleted = one_in(random, 4);
     m->update_due = one_in(random, 2);

@@ -310,6 +310,11 @@ static void a_workload_moves_only_when_its_mirror_is_gone_or_given_up(void **sta
     (void)state;
     static const struct row rows[] = {
         {"perhaps gone", {PLACED(1, 1)}, {{ABSENT(1), .unsure = true}}, .type = ACTION_VERIFY, .cluster = 1},
+        {"perhaps gone, though it was seen",
+         {PLACED(1, 1)},
+         {{MIRROR(1, 1), .unsure = true, .update_due = true}},
+         .type = ACTION_VERIFY,
+         .cluster = 1},
         {"perhaps gone, asked", {PLACED(1, 1)}, {{ABSENT(1), .unsure = true, .busy = true}}, .type = ACTION_NONE},
         {"gone", {PLACED(1, 1), .gone_attempt = 1}, {{ABSENT(1)}}, .type = ACTION_PLACE, .attempt = 2},
         {"an earlier one was gone", {PLACED(1, 2), .gone_attempt = 1}, .type = ACTION_CREATE, .attempt = 2},
