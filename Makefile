@@ -24,6 +24,7 @@ ADAPTERS := $(PLUGINS:%=$(B)/adapters/%.so)
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
+.SECONDARY: # objects that only a rule of patterns leads to are kept
 .PHONY: all clean help FORCE
 ## make           build/wharf and build/adapters/*.so (may be given: CC, B=<folder>, OPT, SAN, PREFIX; V=1 shows commands)
 all: $(B)/wharf $(ADAPTERS)

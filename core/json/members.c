@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FILTER_CHARS 6    // of a key that its filter bit is made of
 #define FINDER_LINEAR 256 // comparisons before a finder makes a map
 
 static struct map *map_of(const cJSON *object) {
@@ -70,11 +71,10 @@ void keys_free(struct keys *keys) {
 }
 
 static uint64_t filter_bit(const char *key) {
-    size_t len = strlen(key);
-    if (len == 0)
-        return 1;
-    unsigned mix = (unsigned)len * 31U + (unsigned char)key[0] * 7U + (unsigned char)key[len - 1];
-    return UINT64_C(1) << (mix & 63U);
+    unsigned mix = 0;
+    for (size_t i = 0; i < FILTER_CHARS && key[i] != '\0'; i++)
+        mix = mix * 31U + (unsigned char)key[i];
+    return UINT64_C(1) << ((mix ^ (mix >> 6U)) & 63U);
 }
 
 cJSON *keys_find(const struct keys *keys, const cJSON *object, const char *key) {

@@ -114,7 +114,7 @@ cJSON *finder_get(struct finder *finder, const char *key);
 
 // Keeps track of the keys of an object that is being built, so that a duplicate is noticed in constant time.
 struct keys {
-    uint64_t filter; // a bit for each first and last character and length seen
+    uint64_t filter; // a bit for each beginning of a key seen
     size_t count;
     struct map *map; // from KEYS_LINEAR on
 };

@@ -145,19 +145,22 @@ static void bucket_remove(struct recorder *recorder, struct bucket *bucket) {
     free(bucket);
 }
 
-// Full buckets need not be kept; if there is none, one that has to go all the same.
-static void make_room_for_bucket(struct recorder *recorder, int64_t now_ns) {
+static void drop_buckets(struct recorder *recorder, int64_t full_by_ns, size_t keep) {
     size_t cursor = 0;
-    struct bucket *bucket, *other = NULL;
-    while ((bucket = map_next(&recorder->buckets, &cursor)) != NULL) {
-        if (bucket->full_ns <= now_ns) {
+    struct bucket *bucket;
+    while (recorder->buckets.count > keep && (bucket = map_next(&recorder->buckets, &cursor)) != NULL) {
+        if (bucket->full_ns <= full_by_ns) {
             bucket_remove(recorder, bucket);
-        } else {
-            other = bucket;
         }
     }
-    if (recorder->buckets.count >= CACHE_MAX && other != NULL) {
-        bucket_remove(recorder, other);
+}
+
+// Full buckets need not be kept; if there are none, some have to go all the same, a quarter at once, so that it is not
+// looked for them again and again.
+static void make_room_for_bucket(struct recorder *recorder, int64_t now_ns) {
+    drop_buckets(recorder, now_ns, 0);
+    if (recorder->buckets.count >= CACHE_MAX) {
+        drop_buckets(recorder, CLOCK_NEVER, CACHE_MAX - CACHE_MAX / 4);
     }
 }
 

@@ -22,11 +22,13 @@ void stage_wait(struct scene *scene, int64_t until_ns, const char *condition, co
     _fail(file, line);
 }
 
-static void check(struct error *error) {
+// What fails here fails in a setup, after which there is no teardown.
+static void check(struct scene *scene, struct error *error) {
     if (!error)
         return;
     print_error("%s\n", error_text(error));
     error_free(error);
+    scene_close(scene);
     fail();
 }
 
@@ -39,14 +41,14 @@ struct scene *stage_open(size_t workers, bool plain, const char *settings) {
                                               .pod_start_ns = 40 * CLOCK_MS,
                                               .pod_run_ns = 200 * CLOCK_MS}};
     struct scene *scene = NULL;
-    check(scene_open(&options, &scene));
-    check(scene_configure(scene, "", settings));
+    check(NULL, scene_open(&options, &scene));
+    check(scene, scene_configure(scene, "", settings));
     return scene;
 }
 
 struct scene *stage_run(size_t workers, bool plain, const char *settings) {
     struct scene *scene = stage_open(workers, plain, settings);
-    check(wharf_start(scene));
+    check(scene, wharf_start(scene));
     UNTIL(scene, READY_S, wharf_is_ready(scene));
     return scene;
 }
