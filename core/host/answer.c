@@ -9,6 +9,7 @@
 #define TRANSIENT_MAX_NS (30 * CLOCK_SECOND)
 #define CONFLICT_BASE_NS (10 * CLOCK_MS)
 #define PERMANENT_BASE_NS (5 * CLOCK_SECOND) // a server that has just come up forbids much for a moment
+#define FAILURES_TOLD 4                      // a create that fails so often in passing is told to people
 #define PERMANENT_MAX_NS (10 * CLOCK_MINUTE)
 
 int64_t answer_backoff_ns(struct engine *engine, unsigned failures, int64_t base_ns, int64_t max_ns) {
@@ -152,6 +153,9 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
         exclude(engine, entry, mirror, reason_text(response->reason), response->message);
     } else {
         mirror->not_before_ns = next_try_ns(engine, response, &mirror->failures);
+        if (mirror->failures >= FAILURES_TOLD)
+            command_note(engine, entry, true, reason_text(response->reason), "CreateMirror",
+                         "cluster %s does not get it done: %s", engine->names[mirror->cluster], response->message);
     }
 }
 
