@@ -52,8 +52,18 @@ static bool is_unwanted(const struct decide_facts *f, const struct mirror_facts 
     return m->attempt == w->attempt && m->cluster != w->cluster && current_mirror(f) != NULL;
 }
 
+// Sets *waiting_ns if a mirror in a cluster that cannot be reached has not been given up yet. True: it has not.
+static bool is_waited_for(const struct decide_facts *f, const struct mirror_facts *m, int64_t *waiting_ns) {
+    int64_t since_ns = f->workers[m->cluster].lost_since_ns;
+    if (!f->workload->exists || !m->of_workload || since_ns > CLOCK_NEVER - f->lost_timeout_ns ||
+        since_ns + f->lost_timeout_ns <= f->now_ns)
+        return false;
+    *waiting_ns = earlier(*waiting_ns, since_ns + f->lost_timeout_ns);
+    return true;
+}
+
 // Deletes what must not be there. Sets *waiting_ns when something has to be waited for, *pending while a mirror that is
-// not the current one still exists in a cluster that can be reached: unwanted, or newer and already being deleted.
+// not the current one may still run: unwanted, or newer and already being deleted, and not given up.
 static struct action remove_unwanted(const struct decide_facts *f, int64_t *waiting_ns, bool *pending,
                                      bool *is_blocked) {
     for (size_t i = 0; i < f->n_mirrors; i++) {
@@ -67,6 +77,7 @@ static struct action remove_unwanted(const struct decide_facts *f, int64_t *wait
         // An orphan is one only once both lists have been complete.
         if (!f->workers[m->cluster].connected || !f->management_listed) {
             *is_blocked = true;
+            *pending |= !f->workers[m->cluster].connected && is_waited_for(f, m, waiting_ns);
             continue;
         }
         *pending = true;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host process of a trial: engine and links as core/host/host.c puts them together, with the virtual clock in the
 // place of threads. Events go to the engine in the order in which they were posted, never from within one another.
-#include "tests/simulation/trial.h"
-
 #include "core/base/error.h"
+#include "tests/simulation/rules.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,6 +158,7 @@ static void dispatch(struct trial *trial) {
     struct moment now = moment_of(trial);
     for (size_t i = 0; i < host->update.n_commands; i++) {
         size_t cluster = host->update.commands[i].cluster;
+        rules_command(trial, &host->update.commands[i]);
         link_command(host->links[cluster], &host->update.commands[i]);
         host->dirty[cluster] = true;
     }

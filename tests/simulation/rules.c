@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests on their way: what they carry, and whether they may be sent as things are at this moment.
+// What the engine decides, as things are at that moment, and requests on their way, which may be a little later.
 #include "tests/simulation/rules.h"
 
 #include "core/host/mirror.h"
@@ -190,12 +190,22 @@ static void check_write(struct trial *trial, size_t cluster, const struct about 
         trial_fail(trial, "rule 4: a PUT of %s", about->name);
     if (cluster == ENGINE_MANAGEMENT && request->method != HTTP_PATCH)
         trial_fail(trial, "rule 1: %s of a Job in the management cluster", http_method_name(request->method));
-    else if (request->method == HTTP_POST)
-        check_create(trial, cluster, about, body);
-    else if (request->method == HTTP_DELETE)
-        check_delete(trial, cluster, about, body);
     else if (cluster != ENGINE_MANAGEMENT && about->status)
         trial_fail(trial, "rule 3: a status in a worker is written");
+}
+
+void rules_command(struct trial *trial, const struct command *command) {
+    const struct request *request = &command->request;
+    struct about about = {.job = strcmp(request->resource.plural, "jobs") == 0};
+    AUTO_JSON body = NULL;
+    text_copy(about.namespace_, sizeof about.namespace_, request->namespace_);
+    text_copy(about.name, sizeof about.name, request->name);
+    if (request->body)
+        error_free(json_parse(request->body, request->body_len, &body));
+    if (about.job && request->verb == VERB_CREATE)
+        check_create(trial, command->cluster, &about, body);
+    else if (about.job && request->verb == VERB_DELETE)
+        check_delete(trial, command->cluster, &about, body);
 }
 
 char *rules_request(struct trial *trial, size_t cluster, const struct http_request *request) {

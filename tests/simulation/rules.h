@@ -42,6 +42,8 @@ struct rules {
 
 struct rules *rules_new(struct trial *trial);
 
+// The engine has decided to send this.
+void rules_command(struct trial *trial, const struct command *command);
 // A request is about to be sent. For a write to a Job: its path, owned by the caller; else NULL.
 char *rules_request(struct trial *trial, size_t cluster, const struct http_request *request);
 // `object` as above.

@@ -84,11 +84,11 @@ struct json *shape_job(struct trial *trial, enum shape shape, const char *namesp
                   "\"%s\"%s,\"labels\":{\"team\":\"a\"},\"annotations\":{\"" USERS_EXPECTED
                   "\":\"%s\",\"" WORLD_DURATION "\":\"%lldms\"",
                   namespace_, name, finalizer ? ",\"finalizers\":[\"example.com/hold\"]" : "", t.expected,
-                  (long long)(500 + trial_below(trial, 12000)));
+                  (long long)(trial_between(trial, 500, 12500)));
     if (t.fail)
         buffer_printf(&text, ",\"" WORLD_FAIL "\":\"%s\"", t.fail);
     if (shape == SHAPE_SCRIPTED)
-        buffer_printf(&text, ",\"" WORLD_CHANGES "\":\"%llu\"", (unsigned long long)(2 + trial_below(trial, 8)));
+        buffer_printf(&text, ",\"" WORLD_CHANGES "\":\"%llu\"", (unsigned long long)trial_between(trial, 2, 10));
     buffer_printf(
         &text,
         "}},\"spec\":{\"managedBy\":\"%s\",\"completions\":%lld,\"parallelism\":%lld,\"backoffLimit\":%lld," POD "%s}}",

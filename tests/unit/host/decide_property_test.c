@@ -112,7 +112,9 @@ static bool is_current(const struct facts *f, const struct mirror_facts *m) {
 static bool runs_somewhere(const struct facts *f) {
     for (size_t i = 0; i < f->all.n_mirrors; i++) {
         const struct mirror_facts *m = &f->mirrors[i];
-        if (m->present && m->of_workload && f->workers[m->cluster].connected)
+        const struct worker_facts *w = &f->workers[m->cluster];
+        bool unwanted = m->attempt < f->workload.attempt;
+        if (m->present && m->of_workload && (w->connected || (unwanted && w->lost_since_ns + TIMEOUT > NOW)))
             return true;
     }
     return false;
