@@ -135,7 +135,7 @@ static bool do_status(struct engine *engine, struct entry *entry) {
     uint64_t wish = patch ? wish_hash(patch) : 0;
     entry->status_due = false;
     // The same patch was accepted and left the status as it was: the server does not keep it.
-    if (patch && wish == entry->refused_patch)
+    if (patch && wish && wish == entry->refused_patch)
         return true;
     entry->refused_patch = 0;
     if (!patch)
@@ -172,7 +172,7 @@ static bool do_update(struct engine *engine, struct entry *entry, struct mirror 
         return true;
     uint64_t wish = patch ? wish_hash(patch) : 0;
     mirror->update_due = false;
-    if (patch && wish == mirror->refused_patch)
+    if (patch && wish && wish == mirror->refused_patch)
         return true;
     mirror->refused_patch = 0;
     if (!patch)

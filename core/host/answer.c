@@ -161,6 +161,8 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
 
 static void verified(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response) {
     if (response->reason == REASON_NOT_FOUND) {
+        if (mirror->doc.text && !mirror->unsure)
+            return; // it has come since
         bool existed = *mirror->uid != '\0';
         mirror->unsure = false;
         if (mirror->doc.text)
@@ -225,6 +227,14 @@ static void deleted(struct engine *engine, struct entry *entry, struct mirror *m
     }
 }
 
+// The object that the request was about went away while it was in flight, and the answer is from before that.
+static bool is_older(const struct mirror *mirror, const struct pending *pending, const struct response *response) {
+    if (pending->type == PENDING_DELETE)
+        return true;
+    bool same = response->object && strcmp(mirror->uid, object_uid(response->object->value)) == 0;
+    return response->object && same == (mirror->doc.text == NULL);
+}
+
 static void mirror_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
                             struct response *response) {
     struct mirror *mirror = entry_mirror(entry, pending->cluster);
@@ -233,9 +243,9 @@ static void mirror_answered(struct engine *engine, struct entry *entry, const st
     mirror->command = 0;
     bool outdated = mirror->outdated;
     mirror->outdated = false;
-    if (outdated && !mirror->doc.text && pending->type != PENDING_DELETE && response->object &&
-        strcmp(mirror->uid, object_uid(response->object->value)) == 0) {
-        mirror->unsure = true; // by what the watch says, this object has gone away since
+    if (outdated && is_older(mirror, pending, response)) {
+        if (!mirror->doc.text && pending->type != PENDING_DELETE)
+            mirror->unsure = true;
         return;
     }
     switch (pending->type) {

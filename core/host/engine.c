@@ -84,8 +84,6 @@ void engine_free(struct engine *engine) {
         return;
     heap_free(&engine->timers); // before the store: timers live in entries
     store_free(&engine->store);
-    for (size_t i = 0; engine->feeds && i < engine->n_clusters * engine->n_kinds; i++)
-        free(engine->feeds[i].version);
     for (size_t c = 0; c < engine->n_clusters; c++) {
         if (engine->names)
             free(engine->names[c]);
@@ -189,13 +187,9 @@ static void on_state(struct engine *engine, const struct engine_event *event) {
 
 static void on_listed(struct engine *engine, const struct engine_event *event) {
     struct feed *feed = engine_feed(engine, event->cluster, event->kind);
-    if (event->version && !text_equal(event->version, feed->version)) {
-        char *version = strdup(event->version);
-        if (version) {
-            free(feed->version);
-            feed->version = version;
-        }
-    }
+    for (const char *const *v = engine->kinds[event->kind]->abi.versions; event->version && *v; v++)
+        if (strcmp(*v, event->version) == 0)
+            feed->version = *v;
     feed->listing = false;
     feed->listed = true;
     engine->stats.clusters[event->cluster].feeds[event->kind].lists++;

@@ -20,7 +20,7 @@ struct feed { // one kind in one cluster
     bool listing, listed, settled;
     uint32_t epoch; // of the list that is, or was last, under way
     int64_t lost_since_ns;
-    char *version; // served; NULL: not known
+    const char *version; // served, one of the kind's; NULL: not known
 };
 
 enum pending_type {

@@ -191,6 +191,27 @@ static bool translate(const struct json *from, const struct json *to, const char
     return !out->failed;
 }
 
+// Something on the way to `pointer` is neither an object nor an array that has the item.
+static bool blocked(const struct json *to, const char *pointer) {
+    char way[4097];
+    text_copy(way, sizeof way, pointer);
+    for (char *end = strchr(way, '/'); end; end = strchr(end + 1, '/')) {
+        *end = '\0';
+        const struct json *on_the_way = pointer_find(to, way);
+        *end = '/';
+        if (!on_the_way)
+            return false; // made, or there is no such item: then its array was looked at before
+        size_t len = strcspn(end + 1, "/");
+        char after = end[1 + len];
+        end[1 + len] = '\0';
+        bool item = json_is(on_the_way, JSON_ARRAY) && !pointer_find(to, way);
+        end[1 + len] = after;
+        if (item || (!json_is(on_the_way, JSON_OBJECT) && !json_is(on_the_way, JSON_ARRAY)))
+            return true;
+    }
+    return false;
+}
+
 static bool carry_value(void *ctx, const char *pointer, struct json *value) {
     struct carrying *carrying = ctx;
     __attribute__((cleanup(buffer_cleanup))) struct buffer there;
@@ -200,8 +221,7 @@ static bool carry_value(void *ctx, const char *pointer, struct json *value) {
     if (there.len == 0 || json_equal(pointer_find(carrying->to, there.data), value))
         return true;
     // Where the mirror has something that cannot hold it, the adapter's update may know better.
-    pointer_set(carrying->to, there.data, json_copy(value));
-    return true;
+    return pointer_set(carrying->to, there.data, json_copy(value)) || blocked(carrying->to, there.data);
 }
 
 // A new mirror is a copy: what is carried is there already.

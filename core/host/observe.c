@@ -166,6 +166,8 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
         engine->stats.clusters[m->cluster].mirrors++;
     if (!same)
         m->refused_patch = 0;
+    if (had && !same)
+        m->outdated = m->command != 0;
     doc_set(&engine->store, &m->doc, object);
     read_mirror(engine, entry, m, doc_tree(&engine->store, &m->doc), ours);
     engine_queue(engine, entry);

@@ -43,6 +43,8 @@ static void note_feed(struct trial *trial, const struct engine_event *event) {
         trial_trace(trial, "host: %s listed", name);
         host->listed[event->cluster] = true;
     }
+    if (event->type == EVENT_SEEN && event->cluster != ENGINE_MANAGEMENT)
+        rules_told(trial, event->object->value);
     if (event->type != EVENT_STATE)
         return;
     bool connected = event->state == REFLECTOR_CONNECTED;

@@ -69,6 +69,12 @@ void rules_adopt(struct trial *trial, size_t cluster, const struct json *object)
     text_copy(m->job, sizeof m->job, rules_text(object, "metadata", "labels", MARK_UID));
 }
 
+void rules_told(struct trial *trial, const struct json *object) {
+    struct tracked_mirror *mirror = rules_mirror(trial, rules_text(object, "metadata", NULL, "uid"));
+    if (mirror)
+        mirror->told = trial->host.number;
+}
+
 void rules_count(struct trial *trial, size_t cluster, const char *namespace_, const char *name, bool change) {
     struct rules *rules = trial->rules;
     char key[96];
@@ -127,13 +133,15 @@ static void check_create(struct trial *trial, size_t cluster, const struct about
         const struct json *other = trial_job(trial, c, about->namespace_, about->name);
         if (c == cluster || !other || strcmp(rules_text(other, "metadata", "labels", MARK_UID), uid) != 0)
             continue;
-        // Where a user has written other numbers, only the order of those that are there counts.
-        if (job->tampered &&
-            (!mirror_is_ours(trial->kind, TRIAL_ORIGIN, other) || mirror_attempt(other) >= mirror_attempt(body)))
+        // Where a user has written other numbers, only the order of those that the host knows of counts.
+        const struct tracked_mirror *mirror = rules_mirror(trial, rules_text(other, "metadata", NULL, "uid"));
+        if (!mirror || (job->tampered &&
+                        (mirror->told != trial->host.number || !mirror_is_ours(trial->kind, TRIAL_ORIGIN, other) ||
+                         mirror_attempt(other) >= mirror_attempt(body))))
             continue;
         bool given_up =
             !trial->host.connected[c] && trial->now_ns - trial->host.lost_ns[c] >= trial->plan.lost_timeout_ns;
-        if (!given_up && rules_mirror(trial, rules_text(other, "metadata", NULL, "uid")))
+        if (!given_up)
             trial_fail(trial, "rule 2: attempt %u of %s is created in %s while attempt %u is in %s",
                        mirror_attempt(body), about->name, world_name(trial->worlds[cluster]), mirror_attempt(other),
                        world_name(trial->worlds[c]));

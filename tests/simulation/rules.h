@@ -24,6 +24,7 @@ struct tracked_mirror { // what the host made, or what is as if it had
     char uid[40], job[40];
     size_t cluster;
     int64_t attempt;
+    unsigned told; // the process of the host that has heard of it
 };
 
 struct tracked_object { // requests about one object in one cluster
@@ -42,6 +43,8 @@ struct rules {
 
 struct rules *rules_new(struct trial *trial);
 
+// The engine is told of an object in a worker.
+void rules_told(struct trial *trial, const struct json *object);
 // The engine has decided to send this.
 void rules_command(struct trial *trial, const struct command *command);
 // A request is about to be sent. For a write to a Job: its path, owned by the caller; else NULL.
