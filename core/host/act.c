@@ -20,6 +20,7 @@ void act_begin_call(const struct engine *engine, const struct entry *entry, whar
                                  .version = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->version,
                                  .object = entry->key,
                                  .mirror_state = state,
+                                 .clock = engine->clock,
                              });
 }
 
@@ -89,18 +90,14 @@ static bool send_patch(struct engine *engine, struct entry *entry, struct mirror
     return id != 0;
 }
 
-// The part of a patch that says what is wanted, without the preconditions that change from try to try.
-static uint64_t wish_hash(struct json *patch) {
-    struct json *metadata = json_get(patch, "metadata");
-    AUTO_JSON version = json_detach(metadata, "resourceVersion");
-    size_t len = 0;
-    AUTO_TEXT text = json_text(patch, &len);
-    if (version) {
-        struct json *taken = version;
-        version = NULL;
-        json_set(metadata, "resourceVersion", taken);
+// What a patch wants, without the precondition that changes from try to try.
+static uint64_t wish_hash(const struct json *patch) {
+    uint64_t hash = json_hash(json_get(patch, "status")) ^ json_hash(json_get(patch, "spec"));
+    for (const struct json *m = json_first(json_get(patch, "metadata")); m; m = json_next(m)) {
+        if (strcmp(json_key(m), "resourceVersion") != 0)
+            hash = hash * 31 + json_hash(m);
     }
-    return text ? command_hash(text, len) : 0;
+    return hash ? hash : 1;
 }
 
 static void retry_soon(struct engine *engine, int64_t *not_before_ns) {
@@ -126,7 +123,8 @@ static bool do_status(struct engine *engine, struct entry *entry) {
     act_begin_call(engine, entry, mirror_state(engine, entry, mirror), &call);
     struct mirror_job job = job_for(engine, entry, mirror, &call);
     AUTO_JSON patch = NULL;
-    wharf_result result = job.workload && (!mirror || job.mirror) ? mirror_status(&job, &patch) : WHARF_RETRY;
+    uint64_t wanted = 0;
+    wharf_result result = job.workload && (!mirror || job.mirror) ? mirror_status(&job, &patch, &wanted) : WHARF_RETRY;
     if (result != WHARF_OK)
         entry->not_before_ns = not_ok(engine, entry, result, &call, "CopyStatus");
     adapter_call_end(&call);
@@ -135,7 +133,7 @@ static bool do_status(struct engine *engine, struct entry *entry) {
     uint64_t wish = patch ? wish_hash(patch) : 0;
     entry->status_due = false;
     // The same patch was accepted and left the status as it was: the server does not keep it.
-    if (patch && wish && wish == entry->refused_patch)
+    if (patch && wish == entry->refused_patch)
         return true;
     entry->refused_patch = 0;
     if (!patch)
@@ -144,7 +142,8 @@ static bool do_status(struct engine *engine, struct entry *entry) {
     if (!send_patch(engine, entry, NULL, patch,
                     (struct command_spec){.type = PENDING_STATUS,
                                           .verb = own ? VERB_STATUS_PATCH : VERB_MERGE_PATCH,
-                                          .patch_hash = wish})) {
+                                          .patch_hash = wish,
+                                          .wanted = wanted})) {
         entry->status_due = true;
         retry_soon(engine, &entry->not_before_ns);
         return true;
@@ -172,7 +171,7 @@ static bool do_update(struct engine *engine, struct entry *entry, struct mirror 
         return true;
     uint64_t wish = patch ? wish_hash(patch) : 0;
     mirror->update_due = false;
-    if (patch && wish && wish == mirror->refused_patch)
+    if (patch && wish == mirror->refused_patch)
         return true;
     mirror->refused_patch = 0;
     if (!patch)

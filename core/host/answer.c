@@ -82,6 +82,18 @@ static void workload_failed(struct engine *engine, struct entry *entry, const st
                      "the management cluster refused it: %s", response->message);
 }
 
+// After an accepted status patch. If the status is as it was to be, and nothing else about the workload changed, there
+// is no need to look at it again; otherwise the next look tells whether the server keeps what it is sent.
+static void status_written(struct engine *engine, struct entry *entry, const struct pending *pending,
+                           const struct entry *before) {
+    const struct json *workload = doc_tree(&engine->store, &entry->workload);
+    bool same = workload && entry->generation == before->generation && entry->attempt == before->attempt &&
+                entry->cluster == before->cluster && json_hash(json_get(workload, "status")) == pending->wanted;
+    entry->refused_patch = same ? 0 : pending->patch_hash;
+    if (same)
+        entry->status_due = before->status_due; // the mirror may have changed meanwhile
+}
+
 static void workload_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
                               struct response *response) {
     entry->command = 0;
@@ -102,11 +114,12 @@ static void workload_answered(struct engine *engine, struct entry *entry, const 
         object_free(object);
         return;
     }
+    struct entry before = *entry;
     observe_workload(engine, entry, object);
     if (place && entry->attempt == pending->attempt && pending->was_clean)
         entry->clean_attempt = entry->attempt;
     if (!place)
-        entry->refused_patch = pending->patch_hash; // cleared when a look at the object shows that it took effect
+        status_written(engine, entry, pending, &before);
 }
 
 static void exclude(struct engine *engine, struct entry *entry, struct mirror *mirror, const char *reason,

@@ -125,6 +125,7 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
     pending->cluster = spec->cluster;
     pending->attempt = spec->attempt;
     pending->patch_hash = spec->patch_hash;
+    pending->wanted = spec->wanted;
     pending->was_clean = spec->was_clean;
     command->id = id;
     update->n_commands++;

@@ -12,10 +12,12 @@ static struct error *make_tables(struct engine *engine) {
     size_t clusters = engine->n_clusters, kinds = engine->n_kinds;
     engine->feeds = calloc(clusters * kinds + 1, sizeof *engine->feeds);
     engine->workers = calloc(kinds + 1, sizeof *engine->workers);
+    engine->clock = calloc(1, sizeof *engine->clock);
     engine->mirror_facts = calloc(clusters, sizeof *engine->mirror_facts);
     engine->stats.clusters = calloc(clusters, sizeof *engine->stats.clusters);
     engine->stats.kinds = calloc(kinds + 1, sizeof *engine->stats.kinds);
-    if (!engine->feeds || !engine->workers || !engine->mirror_facts || !engine->stats.clusters || !engine->stats.kinds)
+    if (!engine->feeds || !engine->workers || !engine->mirror_facts || !engine->clock || !engine->stats.clusters ||
+        !engine->stats.kinds)
         return error_no_memory();
     engine->stats.n_clusters = clusters;
     engine->stats.n_kinds = kinds;
@@ -94,6 +96,7 @@ void engine_free(struct engine *engine) {
         free(engine->workers[k]);
     free(engine->workers);
     free(engine->mirror_facts);
+    free(engine->clock);
     free(engine->feeds);
     free(engine->names);
     free(engine->origin);

@@ -39,8 +39,8 @@ struct pending {
     enum pending_type type;
     struct entry *entry;
     uint32_t cluster, attempt, next_free;
-    bool was_clean; // CREATE: nothing of this attempt had been sent before
-    uint64_t patch_hash;
+    bool was_clean;              // CREATE: nothing of this attempt had been sent before
+    uint64_t patch_hash, wanted; // see command_spec
 };
 
 struct engine {
@@ -63,9 +63,10 @@ struct engine {
     struct entry *queue_first, *queue_last;
     struct stats stats;
     struct moment now;
-    int64_t received_ns;   // of the event that is handled
-    int64_t busy_ns;       // when the last event that was more than time came
-    struct update *update; // of the step that is running
+    struct call_clock *clock; // of adapter calls
+    int64_t received_ns;      // of the event that is handled
+    int64_t busy_ns;          // when the last event that was more than time came
+    struct update *update;    // of the step that is running
 };
 
 struct feed *engine_feed(const struct engine *engine, size_t cluster, size_t kind);
@@ -101,6 +102,7 @@ struct command_spec {
     const char *body; // JSON, or NULL
     size_t body_len;
     uint64_t patch_hash; // of what a patch wants
+    uint64_t wanted;     // json_hash of the status that a status patch leads to
     bool was_clean;
 };
 // 0 when out of memory.

@@ -12,9 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define INBOX_MAX 1024                        // events of one cluster that wait for the engine
-#define STOP_GRACE_NS (10 * CLOCK_SECOND)     // for writes in flight when stopping
-#define PUBLISH_NS (250 * CLOCK_MS)           // how old a snapshot may be
+#define INBOX_MAX 1024                    // events of one cluster that wait for the engine
+#define STOP_GRACE_NS (10 * CLOCK_SECOND) // for writes in flight when stopping
+#define PUBLISH_NS (250 * CLOCK_MS)       // how old a snapshot may be
+#define TRIM_EVENTS 2000                  // so many events make it worth giving memory back
+#define TRIM_AFTER_NS (4 * CLOCK_SECOND)
 #define OPEN_RETRY_FIRST_NS CLOCK_SECOND      // until a kubeconfig that could not be used is read again, doubling
 #define OPEN_RETRY_MAX_NS (30 * CLOCK_SECOND) // up to this
 
@@ -157,6 +159,7 @@ struct error *host_new(const struct config *config, const struct adapters *adapt
         return error_no_memory();
     host->config = config;
     host->adapters = adapters;
+    host->trim_at_ns = CLOCK_NEVER;
     pthread_mutex_init(&host->snapshot_mutex, NULL);
     struct error *error = init_clusters(host);
     if (!error)
@@ -257,14 +260,28 @@ static void log_event(const struct host *host, const struct engine_event *event)
                {"kind", host->adapters->kinds[event->kind]->plural_group}, {"error", event->problem});
 }
 
+// After much has gone through, and then nothing for a while, free memory is given back.
+static void trim_when_idle(struct host *host, struct moment now, size_t events) {
+    host->churn += events;
+    if (events > 0)
+        host->trim_at_ns = host->churn >= TRIM_EVENTS ? now.mono_ns + TRIM_AFTER_NS : CLOCK_NEVER;
+    if (now.mono_ns < host->trim_at_ns)
+        return;
+    pages_trim();
+    host->churn = 0;
+    host->trim_at_ns = CLOCK_NEVER;
+}
+
 // One turn: waits, then feeds the engine and sends what it asks for.
 static void turn(struct host *host) {
     struct moment now = clock_now();
+    size_t events = 0;
     int64_t until_ns = host->update.wake_ns;
     int64_t open_ns = next_open_ns(host),
             publish_ns = host->publish_due ? host->published_ns + PUBLISH_NS : CLOCK_NEVER;
     until_ns = open_ns < until_ns ? open_ns : until_ns;
     until_ns = publish_ns < until_ns ? publish_ns : until_ns;
+    until_ns = host->trim_at_ns < until_ns ? host->trim_at_ns : until_ns;
     if (atomic_load(&host->stop) && now.mono_ns + 50 * CLOCK_MS < until_ns)
         until_ns = now.mono_ns + 50 * CLOCK_MS;
     struct inbox_item *items = inbox_take(host->inbox, until_ns);
@@ -272,6 +289,7 @@ static void turn(struct host *host) {
         open_workers(host, clock_now());
     for (struct inbox_item *item = items, *next; item; item = next) {
         next = item->next;
+        events++;
         log_event(host, &item->event);
         item->event.now = clock_now();
         engine_step(host->engine, &item->event, &host->update);
@@ -284,6 +302,7 @@ static void turn(struct host *host) {
         engine_step(host->engine, &(struct engine_event){.type = EVENT_TIME, .now = now}, &host->update);
     host_dispatch(host);
     publish(host, now, false);
+    trim_when_idle(host, now, events);
 }
 
 static size_t in_flight(const struct host *host) {

@@ -47,7 +47,8 @@ struct host {
     const char **names;
     size_t n_clusters;
     atomic_bool stop;
-    int64_t published_ns;
+    int64_t published_ns, trim_at_ns;
+    size_t churn; // events since memory was given back
     bool publish_due, trimmed;
     pthread_mutex_t snapshot_mutex;
     struct host_snapshot snapshot;

@@ -435,7 +435,7 @@ static struct json *status_draft(const struct mirror_job *job) {
     return json_detach(wrapper, "status");
 }
 
-wharf_result mirror_status(const struct mirror_job *job, struct json **patch) {
+wharf_result mirror_status(const struct mirror_job *job, struct json **patch, uint64_t *wanted) {
     *patch = NULL;
     AUTO_JSON status = status_draft(job);
     if (!status)
@@ -443,6 +443,7 @@ wharf_result mirror_status(const struct mirror_job *job, struct json **patch) {
     wharf_result result = adapter_status(job->call, job->workload, job->mirror, status);
     if (result != WHARF_OK)
         return result;
+    *wanted = json_hash(status);
     AUTO_JSON empty = json_new_object();
     const struct json *present = json_get(job->workload, "status");
     AUTO_JSON diff = empty ? patch_diff(json_is(present, JSON_OBJECT) ? present : empty, status, NULL) : NULL;

@@ -35,8 +35,8 @@ wharf_result mirror_make(const struct mirror_job *job, struct json **out);
 wharf_result mirror_patch(const struct mirror_job *job, struct json **patch);
 
 // The merge patch for the workload's status, {"metadata": {"uid", "resourceVersion"}, "status": {...}}; NULL if there
-// is nothing to write.
-wharf_result mirror_status(const struct mirror_job *job, struct json **patch);
+// is nothing to write. *wanted is the json_hash of the status that it leads to.
+wharf_result mirror_status(const struct mirror_job *job, struct json **patch, uint64_t *wanted);
 
 // A mirror of ours: our origin, this kind, a workload's uid in its marks, an attempt, and no controller owner
 // (controllers copy labels to what they make).

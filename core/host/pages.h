@@ -7,4 +7,7 @@
 // libraries, most of whose text is touched once, at start. What is needed again is mapped again from the page cache.
 void pages_release(void);
 
+// The first part of it alone.
+void pages_trim(void);
+
 #endif

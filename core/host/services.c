@@ -96,6 +96,20 @@ void services_log(const wharf_call *call, wharf_log_level level, const char *mes
                {"cluster", made->call.cluster}, {"object", made->object});
 }
 
+static void write_now(const struct call_context *context, char out[CLOCK_RFC3339_MAX]) {
+    struct call_clock *clock = context->clock;
+    int64_t second = context->now.wall_ns / CLOCK_SECOND;
+    if (clock == NULL) {
+        clock_rfc3339(context->now.wall_ns, out);
+        return;
+    }
+    if (clock->second != second || clock->text[0] == '\0') {
+        clock->second = second;
+        clock_rfc3339(context->now.wall_ns, clock->text);
+    }
+    memcpy(out, clock->text, CLOCK_RFC3339_MAX);
+}
+
 void adapter_call_begin(struct adapter_call *call, const struct call_context *context) {
     *call = (struct adapter_call){
         .kind = context->kind,
@@ -103,7 +117,7 @@ void adapter_call_begin(struct adapter_call *call, const struct call_context *co
         .object = context->object,
         .answer = {.size = sizeof(wharf_answer)},
     };
-    clock_rfc3339(context->now.wall_ns, call->now);
+    write_now(context, call->now);
     call->call = (wharf_call){
         .size = sizeof(wharf_call),
         .kind = context->given != NULL ? context->given : context->kind,

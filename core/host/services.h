@@ -24,6 +24,12 @@ struct adapter_call {
     size_t n_texts, cap_texts;
 };
 
+// The present second as text, kept from call to call.
+struct call_clock {
+    int64_t second;
+    char text[CLOCK_RFC3339_MAX];
+};
+
 struct call_context {
     const wharf_kind *kind;
     const wharf_kind *given; // the kind at the address where the adapter has it (struct kind.given); NULL: `kind`
@@ -34,6 +40,7 @@ struct call_context {
     const char *version;
     const char *object; // "namespace/name"
     wharf_mirror_state mirror_state;
+    struct call_clock *clock; // NULL: none
 };
 
 const wharf_host *services_table(void);

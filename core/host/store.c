@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/store.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define KEY_MAX 512 // a namespace has at most 63 characters, a name 253
 
 struct error *store_init(struct store *store, size_t n_kinds, size_t max_trees, uint64_t seed) {
     *store = (struct store){.n_kinds = n_kinds, .max_trees = max_trees};
@@ -119,10 +120,13 @@ void store_free(struct store *store) {
 }
 
 struct entry *store_get(const struct store *store, size_t kind, const char *namespace_, const char *name) {
-    char key[512];
-    int len = snprintf(key, sizeof key, "%s/%s", namespace_, name);
-    if (len < 0 || (size_t)len >= sizeof key)
+    char key[KEY_MAX];
+    size_t space = strlen(namespace_), len = space + 1 + strlen(name);
+    if (len >= sizeof key)
         return NULL;
+    memcpy(key, namespace_, space);
+    key[space] = '/';
+    memcpy(key + space + 1, name, len - space);
     return map_get(&store->maps[kind], key);
 }
 
@@ -131,7 +135,7 @@ struct entry *store_make(struct store *store, size_t kind, const char *namespace
     if (entry)
         return entry;
     size_t space = strlen(namespace_), len = space + 1 + strlen(name);
-    if (len >= 512)
+    if (len >= KEY_MAX)
         return NULL;
     entry = calloc(1, sizeof *entry + len + 1);
     if (!entry)

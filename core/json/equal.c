@@ -53,3 +53,30 @@ bool json_equal(const struct json *a, const struct json *b) {
         return a == b;
     return equal(node_of_const(a), node_of_const(b), 0);
 }
+
+static uint64_t hash_bytes(uint64_t hash, const char *text) {
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+    return hash;
+}
+
+static uint64_t hash_node(const cJSON *node, size_t depth) {
+    uint64_t hash = UINT64_C(14695981039346656037) + (uint64_t)node_type(node);
+    if (node->valuestring)
+        hash = hash_bytes(hash, node->valuestring);
+    if (depth == JSON_MAX_DEPTH)
+        return hash;
+    uint64_t sum = 0;
+    for (const cJSON *child = node->child; child; child = child->next) {
+        uint64_t of_child = hash_node(child, depth + 1);
+        if (node_type(node) == cJSON_Array)
+            sum = (sum ^ of_child) * UINT64_C(1099511628211);
+        else // members may come in any order
+            sum += hash_bytes(of_child, child->string) * UINT64_C(0x9e3779b97f4a7c15);
+    }
+    return (hash ^ sum) * UINT64_C(1099511628211);
+}
+
+uint64_t json_hash(const struct json *value) {
+    return value ? hash_node(node_of_const(value), 0) : 0;
+}

@@ -121,7 +121,7 @@ struct json *json_get(const struct json *object, const char *key) {
     if (!key || !json_is(object, JSON_OBJECT))
         return NULL;
     const cJSON *member = node_of_const(object)->child;
-    while (member && strcmp(member->string, key) != 0)
+    while (member && (member->string[0] != key[0] || strcmp(member->string, key) != 0))
         member = member->next;
     return node_json(member);
 }

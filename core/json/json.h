@@ -82,4 +82,8 @@ void json_detach_child(struct json *parent, struct json *child); // `child` is n
 // Same document: order of members does not matter, numbers by value (1 == 1.0; integers exactly, at any size).
 bool json_equal(const struct json *a, const struct json *b); // two NULLs are equal
 
+// A hash for noticing changes: the same for documents that differ in the order of members only (numbers by their text:
+// 1 and 1.0 may differ). Not against an adversary. 0 for NULL.
+uint64_t json_hash(const struct json *value);
+
 #endif

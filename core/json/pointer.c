@@ -2,6 +2,7 @@
 #include "core/json/pointer.h"
 
 #include "core/base/text.h"
+#include "core/json/node.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -94,10 +95,11 @@ static struct json *child_at(const struct json *value, const struct segment *seg
             member = json_next(member);
         return member;
     }
-    for (; member; member = json_next(member)) {
-        const char *key = json_key(member);
-        if (strncmp(key, segment->text, segment->len) == 0 && key[segment->len] == '\0')
-            return member;
+    char first = segment->len ? segment->text[0] : '\0';
+    for (const cJSON *node = node_of(member); node; node = node->next) {
+        const char *key = node->string;
+        if (key[0] == first && strncmp(key, segment->text, segment->len) == 0 && key[segment->len] == '\0')
+            return node_json(node);
     }
     return NULL;
 }

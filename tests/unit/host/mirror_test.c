@@ -88,7 +88,7 @@ static struct json *ask(enum what what, const struct json *workload, const struc
     struct json *out = NULL;
     wharf_result result = what == MAKE    ? mirror_make(&job, &out)
                           : what == PATCH ? mirror_patch(&job, &out)
-                                          : mirror_status(&job, &out);
+                                          : mirror_status(&job, &out, &(uint64_t){0});
     adapter_call_end(&call);
     assert_int_equal(result, WHARF_OK);
     return out;
