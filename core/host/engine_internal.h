@@ -11,7 +11,7 @@
 
 #define ENGINE_SETTLE_NS (1 * CLOCK_SECOND) // how long new work waits for workers that were not heard of yet, once
 #define ENGINE_BATCH 256                    // entries looked at in one step
-#define ENGINE_TREES 2048                   // parsed objects kept while there is much to do
+#define ENGINE_TREES 512                    // parsed objects kept while there is much to do
 #define ENGINE_TREES_IDLE 64                // and after a while without an event
 #define ENGINE_IDLE_NS (2 * CLOCK_SECOND)
 

@@ -81,14 +81,13 @@ static struct error *make(struct json *value, char *text, size_t len, const char
         free(object);
         return error_no_memory();
     }
-    object->text = changed || kept == NULL ? json_text(taken, &len) : kept;
+    // The text stays for long, the parsed value does not: allocated last, texts lie side by side, and what the values
+    // leave behind is taken by the next ones.
+    object->text = changed || kept == NULL ? json_text(taken, &len) : strndup(kept, len);
     object->len = len;
     if (object->text == NULL) {
         free(object);
         return error_no_memory();
-    }
-    if (object->text == kept) {
-        kept = NULL;
     }
     object->value = taken;
     taken = NULL;
