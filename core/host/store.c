@@ -119,14 +119,18 @@ void store_free(struct store *store) {
     store->maps = NULL;
 }
 
+static void write_key(char *out, const char *namespace_, const char *name) {
+    char *end = mempcpy(out, namespace_, strlen(namespace_));
+    *end++ = '/';
+    memcpy(end, name, strlen(name) + 1);
+}
+
 struct entry *store_get(const struct store *store, size_t kind, const char *namespace_, const char *name) {
     char key[KEY_MAX];
     size_t space = strlen(namespace_), len = space + 1 + strlen(name);
     if (len >= sizeof key)
         return NULL;
-    memcpy(key, namespace_, space);
-    key[space] = '/';
-    memcpy(key + space + 1, name, len - space);
+    write_key(key, namespace_, name);
     return map_get(&store->maps[kind], key);
 }
 
@@ -140,9 +144,7 @@ struct entry *store_make(struct store *store, size_t kind, const char *namespace
     entry = calloc(1, sizeof *entry + len + 1);
     if (!entry)
         return NULL;
-    memcpy(entry->key, namespace_, space);
-    entry->key[space] = '/';
-    memcpy(entry->key + space + 1, name, len - space);
+    write_key(entry->key, namespace_, name);
     entry->name_at = (uint16_t)(space + 1);
     entry->kind = (uint32_t)kind;
     timer_init(&entry->timer);

@@ -60,8 +60,13 @@ static struct error *make_change(void **out) {
     return call_with(mirror_patch, true, out);
 }
 
+static wharf_result status_patch(const struct mirror_job *job, struct json **out) {
+    uint64_t wanted = 0;
+    return mirror_status(job, out, &wanted);
+}
+
 static struct error *make_status(void **out) {
-    return call_with(mirror_status, true, out);
+    return call_with(status_patch, true, out);
 }
 
 static bool is_whole(const void *made) {

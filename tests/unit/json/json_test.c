@@ -385,8 +385,75 @@ static void every_allocation_may_fail(void **state) {
     assert_true(done && limit > 5);
 }
 
+static uint64_t hash_of(const char *text) {
+    AUTO_JSON value = NULL;
+    assert_null(json_parse(text, strlen(text), &value));
+    return json_hash(value);
+}
+
+static void the_hash_notices_every_change_but_the_order_of_members(void **state) {
+    (void)state;
+    assert_int_equal(json_hash(NULL), 0);
+    assert_int_equal(hash_of("{\"a\":1,\"b\":{\"c\":[1,2],\"d\":null}}"),
+                     hash_of("{\"b\":{\"d\":null,\"c\":[1,2]},\"a\":1}"));
+    static const char *const different[] = {
+        "{}",
+        "[]",
+        "null",
+        "\"\"",
+        "0",
+        "\"0\"",
+        "true",
+        "false",
+        "[[]]",
+        "[1,2]",
+        "[2,1]",
+        "[12]",
+        "{\"a\":1}",
+        "{\"a\":2}",
+        "{\"b\":1}",
+        "{\"a\":\"1\"}",
+        "{\"a\":{\"b\":1}}",
+        "{\"a\":1,\"b\":2}",
+        "{\"a\":2,\"b\":1}",
+        "{\"a\":[],\"b\":[]}",
+    };
+    size_t count = sizeof different / sizeof different[0];
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (hash_of(different[i]) == hash_of(different[j]))
+                fail_msg("%s and %s have the same hash", different[i], different[j]);
+}
+
+// What was parsed together lies in one piece of memory; parts of it may outlive the rest, and be put anywhere.
+static void parts_of_a_document_may_be_taken_out_and_put_elsewhere(void **state) {
+    (void)state;
+    static const char text[] = "{\"a\":{\"b\":[1,{\"c\":\"x\"}]},\"d\":{\"e\":2},\"f\":3}";
+    AUTO_JSON first = NULL;
+    AUTO_JSON second = NULL;
+    assert_null(json_parse(text, sizeof text - 1, &first));
+    assert_null(json_parse(text, sizeof text - 1, &second));
+    struct json *part = json_detach(first, "a");
+    assert_true(json_set(second, "g", part));
+    assert_true(json_set(json_get(second, "d"), "h", json_detach(first, "d")));
+    struct json *own = json_detach(second, "a"); // back into its own document
+    assert_true(json_set(second, "i", own));
+    json_free(first);
+    first = NULL;
+    AUTO_TEXT printed = json_text(second, NULL);
+    assert_string_equal(printed, "{\"d\":{\"e\":2,\"h\":{\"e\":2}},\"f\":3,\"g\":{\"b\":[1,{\"c\":\"x\"}]},"
+                                 "\"i\":{\"b\":[1,{\"c\":\"x\"}]}}");
+    assert_true(json_remove(second, "g"));
+    assert_true(json_replace(second, json_get(second, "f"), json_detach(json_get(second, "d"), "h")));
+    assert_true(json_remove(second, "d"));
+    AUTO_TEXT left = json_text(second, NULL);
+    assert_string_equal(left, "{\"f\":{\"e\":2},\"i\":{\"b\":[1,{\"c\":\"x\"}]}}");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_hash_notices_every_change_but_the_order_of_members),
+        cmocka_unit_test(parts_of_a_document_may_be_taken_out_and_put_elsewhere),
         cmocka_unit_test(types_are_told_apart),
         cmocka_unit_test(readers_fall_back_on_other_types_and_nothing),
         cmocka_unit_test(paths_lead_through_objects),
