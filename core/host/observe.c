@@ -132,7 +132,6 @@ static void seen_workload(struct engine *engine, size_t kind, struct object *obj
 
 static void read_mirror(struct engine *engine, struct entry *entry, struct mirror *m, const struct json *object,
                         bool ours) {
-    m->ours = ours;
     m->being_deleted = object_is_being_deleted(object);
     text_copy(m->uid, sizeof m->uid, object_uid(object));
     if (ours) {
@@ -185,7 +184,7 @@ void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirr
                   m->attempt == entry->attempt && m->cluster == entry->cluster;
     bool was_being_deleted = m->being_deleted;
     drop_mirror_doc(engine, m);
-    m->ours = m->being_deleted = m->update_due = false;
+    m->being_deleted = m->update_due = false;
     m->outdated = m->command != 0; // its answer may be older than this
     m->unsure = wanted && !certain && !was_being_deleted;
     if (wanted && !m->unsure)

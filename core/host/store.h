@@ -35,7 +35,7 @@ struct mirror {
     uint32_t cluster, attempt;
     uint32_t epoch; // of the list in which, or after which, a watch or list told of it
     uint16_t failures, refusals;
-    bool ours, of_workload, being_deleted, unsure, update_due;
+    bool of_workload, being_deleted, unsure, update_due;
     bool outdated;                    // it went away while a request about it was in flight
     bool noted;                       // its creation was told
     char uid[STORE_UID_MAX];          // of the object itself
@@ -55,7 +55,7 @@ struct entry {
     uint32_t counted; // the worker whose active workloads this one counts among, 0: none
     uint16_t failures, name_at;
     uint8_t phase; // wharf_phase_kind
-    bool queued, blocked, suspended, finished, being_deleted, status_due, dirty, unsure, lost_told;
+    bool queued, blocked, suspended, finished, being_deleted, status_due;
     char uid[STORE_UID_MAX];
     char key[]; // "namespace/name"; name_at is where the name begins
 };
