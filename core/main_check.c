@@ -2,6 +2,7 @@
 // `wharf check`: everything that `wharf run` would stumble over, and all of it at once.
 #include "core/base/clock.h"
 #include "core/base/text.h"
+#include "core/host/access.h"
 #include "core/host/adapters.h"
 #include "core/host/config.h"
 #include "core/host/online.h"
@@ -28,20 +29,6 @@ static void check_cleanup(struct check *check) {
     problems_free(&check->problems);
 }
 
-static struct error *load_endpoint(const struct config_cluster *cluster, struct endpoint **out) {
-    struct endpoint *endpoint = NULL;
-    struct error *error = cluster->kubeconfig == NULL
-                              ? kubeconfig_in_cluster("", &endpoint)
-                              : kubeconfig_load(cluster->kubeconfig, cluster->context, &endpoint);
-    if (error == NULL)
-        error = endpoint_check(endpoint, clock_now().wall_ns);
-    if (error == NULL)
-        *out = endpoint;
-    else
-        endpoint_free(endpoint);
-    return error;
-}
-
 static struct error *load_endpoints(struct check *check) {
     const struct config *config = check->config;
     check->endpoints = calloc(config->n_workers + 1, sizeof(struct endpoint *));
@@ -49,7 +36,7 @@ static struct error *load_endpoints(struct check *check) {
         return error_no_memory();
     for (size_t i = 0; i <= config->n_workers; i++) {
         const struct config_cluster *cluster = i == 0 ? &config->management : &config->workers[i - 1];
-        struct error *error = load_endpoint(cluster, &check->endpoints[i]);
+        struct error *error = access_load(cluster, clock_now().wall_ns, &check->endpoints[i]);
         if (cluster->line > 0)
             error = error_wrap(error, "%s:%zu: %s", config->path, cluster->line, cluster->name);
         else

@@ -19,7 +19,7 @@ struct config_label {
 
 struct config_cluster {
     char *name;       // "management", or the worker's
-    char *kubeconfig; // absolute; NULL: in-cluster (management only)
+    char *kubeconfig; // absolute, or several with ":" between them; NULL: in-cluster (management only)
     char *context;    // "" for current-context
     struct config_label *labels;
     size_t n_labels;

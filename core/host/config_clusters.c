@@ -106,7 +106,7 @@ static void read_context(struct config_reader *reader, const struct config_place
 void config_read_management(struct config_reader *reader, const struct config_place *place, const struct json *value,
                             void *target) {
     static const struct config_field fields[] = {
-        {"kubeconfig", config_read_path, offsetof(struct config_cluster, kubeconfig), false},
+        {"kubeconfig", config_read_paths, offsetof(struct config_cluster, kubeconfig), false},
         {"context", read_context, offsetof(struct config_cluster, context), false},
     };
     struct config_cluster *cluster = target;
@@ -120,7 +120,7 @@ void config_read_management(struct config_reader *reader, const struct config_pl
 static void read_worker(struct config_reader *reader, const struct config_place *place, const struct json *value) {
     static const struct config_field fields[] = {
         {"name", read_worker_name, offsetof(struct config_cluster, name), true},
-        {"kubeconfig", config_read_path, offsetof(struct config_cluster, kubeconfig), true},
+        {"kubeconfig", config_read_paths, offsetof(struct config_cluster, kubeconfig), true},
         {"context", read_context, offsetof(struct config_cluster, context), false},
         {"labels", read_labels, 0, false},
     };

@@ -223,6 +223,27 @@ void config_read_path(struct config_reader *reader, const struct config_place *p
         config_keep(reader, target, path);
 }
 
+void config_read_paths(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                       void *target) {
+    const char *text = config_text(reader, place, value, "a path, or several with ':' between them");
+    if (text == NULL)
+        return;
+    __attribute__((cleanup(buffer_cleanup))) struct buffer paths;
+    buffer_init(&paths, 64 * 1024);
+    for (const char *at = text; *at != '\0';) {
+        size_t len = strcspn(at, ":");
+        AUTO_TEXT part = strndup(at, len);
+        AUTO_TEXT path = part != NULL && len > 0 ? config_absolute(reader, reader->directory, part) : NULL;
+        if (path != NULL)
+            buffer_printf(&paths, "%s%s", paths.len > 0 ? ":" : "", path);
+        at += len + (at[len] == ':');
+    }
+    if (paths.data == NULL)
+        config_wrong(reader, place, value, "a path, or several with ':' between them");
+    else
+        config_keep(reader, target, paths.data);
+}
+
 void config_read_bool(struct config_reader *reader, const struct config_place *place, const struct json *value,
                       void *target) {
     if (json_is(value, JSON_BOOL))

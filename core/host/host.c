@@ -3,6 +3,7 @@
 
 #include "core/base/log.h"
 #include "core/base/text.h"
+#include "core/host/access.h"
 #include "core/host/host_internal.h"
 #include "core/host/pages.h"
 #include "core/kube/curl_transport.h"
@@ -72,17 +73,10 @@ static void close_link(void *arg) {
     cluster->link = NULL;
 }
 
-static struct error *load_endpoint(const struct config_cluster *config, struct endpoint **out) {
-    struct error *error =
-        config->kubeconfig ? kubeconfig_load(config->kubeconfig, config->context, out) : kubeconfig_in_cluster("", out);
-    if (!error)
-        error = endpoint_check(*out, clock_now().wall_ns);
-    return error_wrap(error, "cluster %s", config->name);
-}
-
 // Reads the kubeconfig and starts the thread. What fails leaves the cluster closed.
 static struct error *open_cluster(struct host_cluster *cluster) {
-    struct error *error = load_endpoint(cluster->config, &cluster->endpoint);
+    struct error *error = access_load(cluster->config, clock_now().wall_ns, &cluster->endpoint);
+    error = error_wrap(error, "cluster %s", cluster->name);
     if (!error)
         error = curl_transport_new(cluster->endpoint, "wharf/" WHARF_VERSION, &cluster->transport);
     if (!error)

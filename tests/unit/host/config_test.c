@@ -96,7 +96,7 @@ static void every_key_is_read(void **state) {
              "management: {kubeconfig: sub/mgmt.kubeconfig, context: admin}\n"
              "workers:\n"
              "- {name: w1, kubeconfig: w1.kubeconfig, context: c1, labels: {region: eu, example.com/tier: \"1\"}}\n"
-             "- {name: w2, kubeconfig: /abs/w2.kubeconfig}\n"
+             "- {name: w2, kubeconfig: \"/abs/w2.kubeconfig:/abs/more::\"}\n"
              "adapters:\n  directory: libs\n  enabled:\n  - name: job\n"
              "  - {name: acme, file: /opt/acme/acme.so, managedBy: acme.example/x, settings: {depth: [1, two]},\n"
              "     sha256: \"ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef0123456789\"}\n"
@@ -114,7 +114,7 @@ static void every_key_is_read(void **state) {
     assert_int_equal(config->workers[0].n_labels, 2);
     assert_string_equal(config->workers[0].labels[1].key, "example.com/tier");
     assert_string_equal(config->workers[0].labels[1].value, "1");
-    assert_string_equal(config->workers[1].kubeconfig, "/abs/w2.kubeconfig");
+    assert_string_equal(config->workers[1].kubeconfig, "/abs/w2.kubeconfig:/abs/more");
     assert_path(config->adapter_directory, "libs");
     assert_int_equal(config->n_adapters, 3);
     assert_path(config->adapters[0].file, "libs/job.so");
