@@ -229,7 +229,7 @@ void config_read_paths(struct config_reader *reader, const struct config_place *
     if (text == NULL)
         return;
     __attribute__((cleanup(buffer_cleanup))) struct buffer paths;
-    buffer_init(&paths, 64 * 1024);
+    buffer_init(&paths, (size_t)64 * 1024);
     for (const char *at = text; *at != '\0';) {
         size_t len = strcspn(at, ":");
         AUTO_TEXT part = strndup(at, len);
