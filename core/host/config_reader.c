@@ -234,10 +234,12 @@ void config_read_paths(struct config_reader *reader, const struct config_place *
         size_t len = strcspn(at, ":");
         AUTO_TEXT part = strndup(at, len);
         AUTO_TEXT path = part != NULL && len > 0 ? config_absolute(reader, reader->directory, part) : NULL;
-        if (path != NULL)
-            buffer_printf(&paths, "%s%s", paths.len > 0 ? ":" : "", path);
+        bool kept = path != NULL && buffer_printf(&paths, "%s%s", paths.len > 0 ? ":" : "", path);
+        reader->no_memory |= len > 0 && !kept;
         at += len + (at[len] == ':');
     }
+    if (reader->no_memory)
+        return;
     if (paths.data == NULL)
         config_wrong(reader, place, value, "a path, or several with ':' between them");
     else
