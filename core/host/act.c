@@ -35,13 +35,17 @@ struct mirror *act_current_mirror(const struct engine *engine, const struct entr
     return lost ? NULL : m;
 }
 
+// It was placed in a worker that cannot be reached, or that the configuration does not have.
+static bool is_out_of_reach(const struct engine *engine, const struct entry *entry) {
+    return entry->cluster == ENTRY_UNKNOWN_CLUSTER ||
+           (entry->cluster && !engine->workers[entry->kind][entry->cluster].connected);
+}
+
 static wharf_mirror_state mirror_state(const struct engine *engine, const struct entry *entry,
                                        const struct mirror *mirror) {
     if (mirror)
         return WHARF_MIRROR_PRESENT;
-    bool lost = entry->cluster == ENTRY_UNKNOWN_CLUSTER ||
-                (entry->cluster && !engine->workers[entry->kind][entry->cluster].connected);
-    return lost ? WHARF_MIRROR_LOST : WHARF_MIRROR_NONE;
+    return is_out_of_reach(engine, entry) ? WHARF_MIRROR_LOST : WHARF_MIRROR_NONE;
 }
 
 static struct mirror_job job_for(struct engine *engine, struct entry *entry, struct mirror *mirror,
@@ -380,8 +384,7 @@ static bool perform(struct engine *engine, struct entry *entry, const struct act
 void act_on_entry(struct engine *engine, struct entry *entry) {
     drop_empty_mirrors(engine, entry);
     // A lost worker may have become a given-up one: then the status is the workload's own business again.
-    if (entry->cluster && entry->workload.text && !entry->finished &&
-        (entry->cluster == ENTRY_UNKNOWN_CLUSTER || !engine->workers[entry->kind][entry->cluster].connected))
+    if (entry->workload.text && !entry->finished && is_out_of_reach(engine, entry))
         entry->status_due = true;
     struct action action;
     do {

@@ -92,16 +92,6 @@ static void read_controller_name(struct config_reader *reader, const struct conf
         config_keep(reader, target, text);
 }
 
-static void read_origin(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                        void *target) {
-    static const char expected[] = "a name of at most 63 lower-case letters, digits and '-' (RFC 1123 label)";
-    const char *text = config_text(reader, place, value, expected);
-    if (text != NULL && !text_is_dns_label(text))
-        config_wrong(reader, place, value, expected);
-    else if (text != NULL)
-        config_keep(reader, target, text);
-}
-
 // "127.0.0.1:9440" or "[::1]:9440".
 static bool is_address(const char *text) {
     const char *colon = strrchr(text, ':');
@@ -209,7 +199,7 @@ static bool read_document(struct config_reader *reader) {
         {"apiVersion", read_api_version, 0, true},
         {"kind", read_kind, 0, true},
         {"controllerName", read_controller_name, offsetof(struct config, controller_name), false},
-        {"origin", read_origin, offsetof(struct config, origin), false},
+        {"origin", config_read_label, offsetof(struct config, origin), false},
         {"management", config_read_management, offsetof(struct config, management), false},
         {"workers", config_read_workers, 0, true},
         {"adapters", config_read_adapters, 0, true},

@@ -17,16 +17,6 @@ void config_adapter_clear(struct config_adapter *adapter) {
     *adapter = (struct config_adapter){.name = NULL};
 }
 
-static void read_name(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                      void *target) {
-    static const char expected[] = "a name of at most 63 lower-case letters, digits and '-' (RFC 1123 label)";
-    const char *text = config_text(reader, place, value, expected);
-    if (text != NULL && !text_is_dns_label(text))
-        config_wrong(reader, place, value, expected);
-    else if (text != NULL)
-        config_keep(reader, target, text);
-}
-
 static bool has_parent_segment(const char *path) {
     for (const char *at = strstr(path, ".."); at != NULL; at = strstr(at + 1, ".."))
         if ((at == path || at[-1] == '/') && (at[2] == '\0' || at[2] == '/'))
@@ -75,7 +65,7 @@ static void read_settings(struct config_reader *reader, const struct config_plac
 
 static void read_adapter(struct config_reader *reader, const struct config_place *place, const struct json *value) {
     static const struct config_field fields[] = {
-        {"name", read_name, offsetof(struct config_adapter, name), true},
+        {"name", config_read_label, offsetof(struct config_adapter, name), true},
         {"file", read_file, offsetof(struct config_adapter, file), false},
         {"sha256", read_sha256, offsetof(struct config_adapter, sha256), false},
         {"managedBy", config_read_text, offsetof(struct config_adapter, managed_by), false},

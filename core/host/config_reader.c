@@ -246,6 +246,16 @@ void config_read_paths(struct config_reader *reader, const struct config_place *
         config_keep(reader, target, paths.data);
 }
 
+void config_read_label(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                       void *target) {
+    static const char expected[] = "a name of at most 63 lower-case letters, digits and '-' (RFC 1123 label)";
+    const char *text = config_text(reader, place, value, expected);
+    if (text != NULL && !text_is_dns_label(text))
+        config_wrong(reader, place, value, expected);
+    else if (text != NULL)
+        config_keep(reader, target, text);
+}
+
 void config_read_bool(struct config_reader *reader, const struct config_place *place, const struct json *value,
                       void *target) {
     if (json_is(value, JSON_BOOL))

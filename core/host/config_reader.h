@@ -61,6 +61,7 @@ char *config_absolute(struct config_reader *reader, const char *directory, const
 // Readers for fields; `target` is what the comment says.
 config_read_fn config_read_text;     // char *
 config_read_fn config_read_path;     // char *, made absolute
+config_read_fn config_read_label;    // char *, an RFC 1123 label
 config_read_fn config_read_paths;    // char *, one or several as in KUBECONFIG, each made absolute
 config_read_fn config_read_bool;     // bool
 config_read_fn config_read_duration; // int64_t, 0 allowed
