@@ -124,6 +124,13 @@ bool buffer_json_string(struct buffer *buffer, const char *text, size_t len) {
     return buffer_char(buffer, '"');
 }
 
+void buffer_truncate(struct buffer *buffer, size_t len) {
+    if (!buffer->data || len >= buffer->len)
+        return;
+    buffer->len = len;
+    buffer->data[len] = '\0';
+}
+
 void buffer_consume(struct buffer *buffer, size_t count) {
     if (count == 0 || !buffer->data)
         return;

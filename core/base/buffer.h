@@ -34,6 +34,9 @@ bool buffer_vprintf(struct buffer *buffer, const char *format, va_list args) __a
 // U+FFFD.
 bool buffer_json_string(struct buffer *buffer, const char *text, size_t len);
 
+// Keeps the first `len` bytes only, if there are more.
+void buffer_truncate(struct buffer *buffer, size_t len);
+
 // Drops the first `count` bytes.
 void buffer_consume(struct buffer *buffer, size_t count);
 

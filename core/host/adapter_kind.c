@@ -11,7 +11,7 @@
 #define LIST_MAX 1024      // a list longer than this has lost its end
 #define MANAGED_BY_MAX 63  // batch/v1 JobSpec.managedBy
 #define LABEL_VALUE_MAX 63 // apimachinery validation.LabelValueMaxLength
-#define KIND_SIZE_1_0 (offsetof(wharf_kind, status) + sizeof(((wharf_kind *)NULL)->status))
+#define KIND_SIZE_1_0 (offsetof(wharf_kind, pod_sets) + sizeof(((wharf_kind *)NULL)->pod_sets))
 #define KNOWN_FLAGS (WHARF_KIND_NO_STATUS_SUBRESOURCE | WHARF_KIND_NEVER_FINISHES | WHARF_KIND_MAY_REFUSE)
 
 static struct error *missing(const char *field) {
@@ -178,6 +178,28 @@ static struct error *check_suspend(const wharf_kind *kind) {
     return NULL;
 }
 
+static struct error *check_phases(const wharf_kind *kind) {
+    const wharf_phase_rule *rules = kind->phases;
+    if (kind->phase == NULL && (rules == NULL || rules[0].pointer == NULL))
+        return error_new(ERROR_INVALID, "phase: found neither the function nor rules in phases, expected one of both");
+    for (size_t i = 0; rules != NULL && rules[i].pointer != NULL; i++) {
+        if (i >= LIST_MAX)
+            return error_new(ERROR_INVALID,
+                             "phases: found more than %d entries, expected a list that ends with one whose pointer is "
+                             "NULL",
+                             LIST_MAX);
+        struct error *error = check_pointer("phases", rules[i].pointer, false, "/status/");
+        if (error != NULL)
+            return error;
+        if (rules[i].value == NULL)
+            return wrong("phases", rules[i].pointer, "a value with it: the type of a condition, or a string");
+        if (rules[i].phase < WHARF_PENDING || rules[i].phase > WHARF_FAILED)
+            return error_new(ERROR_REFUSED, "phases: %s: found phase %d, expected one of %d to %d", rules[i].pointer,
+                             (int)rules[i].phase, WHARF_PENDING, WHARF_FAILED);
+    }
+    return NULL;
+}
+
 static struct error *check_fields(const wharf_kind *kind) {
     if (kind->managed_by == NULL)
         return missing("managed_by");
@@ -194,8 +216,13 @@ static struct error *check_fields(const wharf_kind *kind) {
         error = check_pointers("status_removed", kind->status_removed, "/status/");
     if (error == NULL && kind->observed_generation != NULL)
         error = check_pointer("observed_generation", kind->observed_generation, false, "/status/");
-    if (error == NULL && kind->phase == NULL)
-        error = error_new(ERROR_INVALID, "phase: found no function, expected one: it is required");
+    if (error == NULL && kind->observed_generation != NULL && (kind->flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) != 0)
+        error = wrong("observed_generation", kind->observed_generation,
+                      "NULL with WHARF_KIND_NO_STATUS_SUBRESOURCE: each write of the status is a new generation");
+    if (error == NULL && kind->finished_at != NULL)
+        error = check_pointer("finished_at", kind->finished_at, false, "/status/");
+    if (error == NULL)
+        error = check_phases(kind);
     return error;
 }
 

@@ -2,6 +2,8 @@
 #include "core/host/mirror.h"
 
 #include "core/base/text.h"
+#include "core/host/carry.h"
+#include "core/host/phase.h"
 #include "core/json/patch.h"
 #include "core/json/pointer.h"
 #include "core/kube/object.h"
@@ -38,15 +40,6 @@ uint32_t mirror_attempt(const struct json *object) {
     return (uint32_t)value;
 }
 
-bool kind_suspended(const struct kind *kind, const struct json *object) {
-    if (!kind->abi.suspend)
-        return false;
-    const struct json *value = pointer_find(object, kind->abi.suspend);
-    if (kind->abi.suspend_value)
-        return text_equal(json_string(value), kind->abi.suspend_value);
-    return json_bool(value, false);
-}
-
 static uint64_t hash_text(uint64_t hash, const char *text) {
     for (; *text; text++)
         hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
@@ -72,211 +65,14 @@ static bool set_text(struct json *object, const char *key, const char *text) {
     return json_set(object, key, json_new_string(text));
 }
 
-// Member `key` of `object`, made if it is missing or no object.
-static struct json *object_member(struct json *object, const char *key) {
-    struct json *member = json_get(object, key);
-    if (json_is(member, JSON_OBJECT))
-        return member;
-    return json_set(object, key, json_new_object()) ? json_get(object, key) : NULL;
-}
-
 // The marks that make an object a mirror of this workload.
 static bool set_marks(const struct mirror_job *job, struct json *metadata) {
-    struct json *labels = object_member(metadata, "labels"), *annotations = object_member(metadata, "annotations");
+    struct json *labels = carry_member(metadata, "labels"), *annotations = carry_member(metadata, "annotations");
     char attempt[16];
     snprintf(attempt, sizeof attempt, "%u", job->attempt);
     return labels && annotations && set_text(labels, MARK_ORIGIN, job->origin) &&
            set_text(labels, MARK_UID, object_uid(job->workload)) &&
            set_text(labels, MARK_KIND, job->kind->plural_group) && set_text(annotations, MARK_ATTEMPT, attempt);
-}
-
-// Writes what is carried into `to`, and its pointers into `record`.
-struct carrying {
-    const struct kind *kind;
-    const struct json *from;
-    struct json *to;
-    struct buffer *record;
-};
-
-static bool record(struct carrying *carrying, const char *pointer) {
-    if (carrying->record->len > 0 && !buffer_char(carrying->record, ' '))
-        return false;
-    return buffer_text(carrying->record, pointer);
-}
-
-static bool pattern_matches(const char *pattern, const char *pointer) {
-    while (*pattern && *pointer) {
-        if (pattern[0] == '*' && pattern[-1] == '/' && (pattern[1] == '/' || pattern[1] == '\0')) {
-            pattern++;
-            while (*pointer && *pointer != '/')
-                pointer++;
-        } else if (*pattern++ != *pointer++) {
-            return false;
-        }
-    }
-    return *pattern == *pointer;
-}
-
-// What the adapter takes out of every mirror is not carried either.
-static bool is_removed(const struct kind *kind, const char *pointer) {
-    for (const char *const *p = kind->abi.removed; p && *p; p++) {
-        if (pattern_matches(*p, pointer))
-            return true;
-    }
-    return false;
-}
-
-static bool carry_keys(struct carrying *carrying, const char *map) {
-    const struct json *from = json_path(carrying->from, "metadata", map, NULL);
-    struct json *metadata = object_member(carrying->to, "metadata");
-    struct json *to = metadata ? object_member(metadata, map) : NULL;
-    if (!to)
-        return false;
-    for (const struct json *m = json_first(from); m; m = json_next(m)) {
-        if (mirror_key_is_private(json_key(m)))
-            continue;
-        __attribute__((cleanup(buffer_cleanup))) struct buffer pointer;
-        buffer_init(&pointer, 4096);
-        buffer_printf(&pointer, "/metadata/%s", map);
-        if (!pointer_append(&pointer, json_key(m)))
-            return false;
-        if (is_removed(carrying->kind, pointer.data))
-            continue;
-        if (!record(carrying, pointer.data) ||
-            (!json_equal(json_get(to, json_key(m)), m) && !json_set(to, json_key(m), json_copy(m))))
-            return false;
-    }
-    return true;
-}
-
-// The item of `to` that is the counterpart of item `index` of `from`: by its name, or in the same place if items have
-// none and there are as many. False if there is none.
-static bool counterpart(const struct json *from, const struct json *to, size_t index, size_t *place) {
-    const char *name = json_string(json_get(json_at(from, index), "name"));
-    *place = index;
-    if (!name)
-        return json_size(from) == json_size(to);
-    *place = 0;
-    for (const struct json *item = json_first(to); item; item = json_next(item), ++*place) {
-        if (text_equal(json_string(json_get(item, "name")), name))
-            return true;
-    }
-    return false;
-}
-
-// Where in `to` the value belongs that `pointer` points to in `from`: the same pointer, but for the places in arrays.
-// An empty buffer if it belongs nowhere. False when out of memory.
-static bool translate(const struct json *from, const struct json *to, const char *pointer, struct buffer *out) {
-    if (!strpbrk(pointer, "0123456789"))
-        return buffer_text(out, pointer);
-    while (*pointer) {
-        size_t len = 1 + strcspn(pointer + 1, "/"), place = 0;
-        AUTO_TEXT segment = strndup(pointer, len);
-        int64_t index = 0;
-        if (!segment)
-            return false;
-        if (!json_is(from, JSON_ARRAY)) {
-            buffer_text(out, segment);
-            to = pointer_find(to, segment);
-        } else if (text_to_int64(segment + 1, &index) && counterpart(from, to, (size_t)index, &place)) {
-            buffer_printf(out, "/%zu", place);
-            to = json_at(to, place);
-        } else {
-            buffer_reset(out);
-            return true;
-        }
-        from = pointer_find(from, segment);
-        pointer += len;
-    }
-    return !out->failed;
-}
-
-// Something on the way to `pointer` is neither an object nor an array that has the item.
-static bool blocked(const struct json *to, const char *pointer) {
-    char way[4097];
-    text_copy(way, sizeof way, pointer);
-    for (char *end = strchr(way, '/'); end; end = strchr(end + 1, '/')) {
-        *end = '\0';
-        const struct json *on_the_way = pointer_find(to, way);
-        *end = '/';
-        if (!on_the_way)
-            return false; // made, or there is no such item: then its array was looked at before
-        size_t len = strcspn(end + 1, "/");
-        char after = end[1 + len];
-        end[1 + len] = '\0';
-        bool item = json_is(on_the_way, JSON_ARRAY) && !pointer_find(to, way);
-        end[1 + len] = after;
-        if (item || (!json_is(on_the_way, JSON_OBJECT) && !json_is(on_the_way, JSON_ARRAY)))
-            return true;
-    }
-    return false;
-}
-
-static bool carry_value(void *ctx, const char *pointer, struct json *value) {
-    struct carrying *carrying = ctx;
-    __attribute__((cleanup(buffer_cleanup))) struct buffer there;
-    buffer_init(&there, 4096);
-    if (!record(carrying, pointer) || !translate(carrying->from, carrying->to, pointer, &there))
-        return false;
-    if (there.len == 0 || json_equal(pointer_find(carrying->to, there.data), value))
-        return true;
-    // Where the mirror has something that cannot hold it, the adapter's update may know better.
-    return pointer_set(carrying->to, there.data, json_copy(value)) || blocked(carrying->to, there.data);
-}
-
-// A new mirror is a copy: what is carried is there already.
-static bool record_value(void *ctx, const char *pointer, struct json *value) {
-    (void)value;
-    return record(ctx, pointer);
-}
-
-static bool carried_now(const struct kind *kind, const wharf_carried *carried, const struct json *mirror) {
-    return carried->when == WHARF_CARRY_ALWAYS || kind_suspended(kind, mirror);
-}
-
-static bool carry_spec(const struct mirror_job *job, struct carrying *carrying) {
-    for (const wharf_carried *c = job->kind->abi.carried; c && c->pointer; c++) {
-        if (carried_now(job->kind, c, job->mirror) && !pointer_each(job->workload, c->pointer, carry_value, carrying))
-            return false;
-    }
-    return true;
-}
-
-// What was carried earlier and may be taken away now: labels, annotations, and spec fields that are carried at present.
-static bool may_take_away(const struct mirror_job *job, const char *pointer) {
-    if (text_has_prefix(pointer, "/metadata/labels/") || text_has_prefix(pointer, "/metadata/annotations/"))
-        return true;
-    for (const wharf_carried *c = job->kind->abi.carried; c && c->pointer; c++) {
-        if (pattern_matches(c->pointer, pointer))
-            return carried_now(job->kind, c, job->mirror);
-    }
-    return false;
-}
-
-// Takes away what was carried earlier and the workload has no more.
-static bool take_away(const struct mirror_job *job, struct json *to, struct buffer *kept) {
-    const char *text = object_annotation(job->mirror, MARK_CARRIED);
-    while (text && *text) {
-        size_t len = strcspn(text, " ");
-        AUTO_TEXT pointer = strndup(text, len);
-        if (!pointer)
-            return false;
-        text += len + strspn(text + len, " ");
-        // What is not carried at present stays on record, for when it is.
-        if (!may_take_away(job, pointer)) {
-            if (!buffer_printf(kept, "%s%s", kept->len ? " " : "", pointer))
-                return false;
-            continue;
-        }
-        if (pointer_find(job->workload, pointer))
-            continue;
-        __attribute__((cleanup(buffer_cleanup))) struct buffer there;
-        buffer_init(&there, 4096);
-        if (!translate(job->workload, to, pointer, &there))
-            return false;
-        pointer_remove(to, there.len ? there.data : pointer);
-    }
-    return true;
 }
 
 #define RECORD_MAX ((size_t)200 * 1024) // annotations of an object are at most 256 KiB in total
@@ -288,7 +84,7 @@ static struct json *copy_members(const struct json *workload) {
         if (strcmp(json_key(m), "metadata") != 0 && strcmp(json_key(m), "status") != 0)
             ok = json_set(mirror, json_key(m), json_copy(m));
     }
-    struct json *metadata = ok ? object_member(mirror, "metadata") : NULL;
+    struct json *metadata = ok ? carry_member(mirror, "metadata") : NULL;
     ok = metadata && set_text(metadata, "name", object_name(workload));
     if (ok && *object_namespace(workload))
         ok = set_text(metadata, "namespace", object_namespace(workload));
@@ -299,27 +95,40 @@ static struct json *copy_members(const struct json *workload) {
     return result;
 }
 
+// What the data says that a mirror must not have, and what the adapter adds.
+static wharf_result finish(const struct mirror_job *job, struct json *mirror) {
+    pointer_remove(mirror, job->kind->abi.managed_by);
+    for (const char *const *p = job->kind->abi.removed; p && *p; p++)
+        pointer_remove_all(mirror, *p);
+    return adapter_mirror(job->call, job->workload, mirror);
+}
+
+// What is not carried is known again by its hash.
+static bool set_records(const struct mirror_job *job, struct json *mirror, const struct buffer *carried) {
+    struct json *metadata = carry_member(mirror, "metadata");
+    struct json *annotations = metadata ? carry_member(metadata, "annotations") : NULL;
+    uint64_t rest = carry_rest_hash(&job->kind->abi, job->workload);
+    char hash[24];
+    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)rest);
+    return annotations && rest && set_text(annotations, MARK_CARRIED, carried->data ? carried->data : "") &&
+           set_text(annotations, MARK_REST, hash);
+}
+
 wharf_result mirror_make(const struct mirror_job *job, struct json **out) {
     *out = NULL;
     AUTO_JSON mirror = copy_members(job->workload);
     __attribute__((cleanup(buffer_cleanup))) struct buffer carried;
     buffer_init(&carried, RECORD_MAX);
-    struct carrying carrying = {job->kind, job->workload, mirror, &carried};
-    if (!mirror || !carry_keys(&carrying, "labels") || !carry_keys(&carrying, "annotations"))
+    struct carrying carrying = {.kind = &job->kind->abi, .from = job->workload, .to = mirror, .record = &carried};
+    if (!mirror || !carry_keys(&carrying, "labels") || !carry_keys(&carrying, "annotations") ||
+        !carry_record(&carrying))
         return WHARF_RETRY;
-    for (const wharf_carried *c = job->kind->abi.carried; c && c->pointer; c++) {
-        if (!pointer_each(job->workload, c->pointer, record_value, &carrying))
-            return WHARF_RETRY;
-    }
-    pointer_remove(mirror, job->kind->abi.managed_by);
-    for (const char *const *p = job->kind->abi.removed; p && *p; p++)
-        pointer_remove_all(mirror, *p);
-    wharf_result result = adapter_mirror(job->call, job->workload, mirror);
+    wharf_result result = finish(job, mirror);
     if (result != WHARF_OK)
         return result;
-    struct json *metadata = object_member(mirror, "metadata");
+    struct json *metadata = carry_member(mirror, "metadata");
     if (!metadata || !set_text(metadata, "name", object_name(job->workload)) || !set_marks(job, metadata) ||
-        !set_text(json_get(metadata, "annotations"), MARK_CARRIED, carried.data ? carried.data : ""))
+        !set_records(job, mirror, &carried))
         return WHARF_RETRY;
     *out = mirror;
     mirror = NULL;
@@ -329,7 +138,7 @@ wharf_result mirror_make(const struct mirror_job *job, struct json **out) {
 // Only what the host may change is compared: labels, annotations and spec (or whatever else is not metadata or status).
 static struct json *comparable(const struct json *object) {
     AUTO_JSON result = json_new_object();
-    struct json *metadata = result ? object_member(result, "metadata") : NULL;
+    struct json *metadata = result ? carry_member(result, "metadata") : NULL;
     if (!metadata)
         return NULL;
     static const char *const maps[] = {"labels", "annotations"};
@@ -374,8 +183,8 @@ static wharf_result diff_mirror(const struct mirror_job *job, const struct json 
     if (json_size(diff) == 0)
         return WHARF_OK;
     // The record goes along only when there is something to say.
-    struct json *metadata = object_member(diff, "metadata");
-    struct json *annotations = metadata ? object_member(metadata, "annotations") : NULL;
+    struct json *metadata = carry_member(diff, "metadata");
+    struct json *annotations = metadata ? carry_member(metadata, "annotations") : NULL;
     if (!annotations || !set_text(metadata, "uid", object_uid(job->mirror)))
         return WHARF_RETRY;
     const char *before = object_annotation(job->mirror, MARK_CARRIED), *after = carried->data ? carried->data : "";
@@ -391,25 +200,57 @@ static wharf_result diff_mirror(const struct mirror_job *job, const struct json 
     return WHARF_OK;
 }
 
-wharf_result mirror_patch(const struct mirror_job *job, struct json **patch) {
+static wharf_result make_patch(const struct mirror_job *job, struct json **patch) {
     *patch = NULL;
     AUTO_JSON from = comparable(job->mirror);
     AUTO_JSON desired = json_copy(job->mirror);
     __attribute__((cleanup(buffer_cleanup))) struct buffer carried;
     buffer_init(&carried, RECORD_MAX);
-    if (!from || !desired || !take_away(job, desired, &carried))
-        return WHARF_RETRY;
-    struct carrying carrying = {job->kind, job->workload, desired, &carried};
-    if (!carry_spec(job, &carrying) || !carry_keys(&carrying, "labels") || !carry_keys(&carrying, "annotations"))
+    struct carrying carrying = {&job->kind->abi, job->workload, job->mirror, desired, &carried, NULL};
+    if (!from || !desired || !carry_away(&carrying) || !carry_spec(&carrying) || !carry_keys(&carrying, "labels") ||
+        !carry_keys(&carrying, "annotations"))
         return WHARF_RETRY;
     wharf_result result = adapter_update(job->call, job->workload, job->mirror, desired);
     if (result != WHARF_OK)
         return result;
-    struct json *metadata = object_member(desired, "metadata");
+    struct json *metadata = carry_member(desired, "metadata");
     if (!metadata || !set_marks(job, metadata))
         return WHARF_RETRY;
     AUTO_JSON to = comparable(desired);
     return to ? diff_mirror(job, from, to, &carried, patch) : WHARF_RETRY;
+}
+
+// Fields that changed after the mirror was made, and cannot be changed in it.
+static wharf_result remark_rest(const struct mirror_job *job) {
+    const char *made_of = object_annotation(job->mirror, MARK_REST);
+    if (!made_of || job->call->answer.message)
+        return WHARF_OK;
+    uint64_t rest = carry_rest_hash(&job->kind->abi, job->workload);
+    if (!rest)
+        return WHARF_RETRY;
+    if (strtoull(made_of, NULL, 16) == rest)
+        return WHARF_OK;
+    __attribute__((cleanup(buffer_cleanup))) struct buffer fields;
+    buffer_init(&fields, 4096);
+    if (!carry_rest_differs(&job->kind->abi, job->workload, job->mirror, &fields))
+        return WHARF_RETRY;
+    job->call->answer.reason = "NotCarried";
+    job->call->answer.message = services_table()->format(
+        &job->call->call,
+        "%s changed after the mirror was made, and cannot be carried to it: only a new mirror will have it",
+        fields.len ? fields.data : "a field of the spec");
+    return WHARF_OK;
+}
+
+wharf_result mirror_patch(const struct mirror_job *job, struct json **patch) {
+    wharf_result result = make_patch(job, patch);
+    if (result == WHARF_OK)
+        result = remark_rest(job);
+    if (result != WHARF_OK) {
+        json_free(*patch);
+        *patch = NULL;
+    }
+    return result;
 }
 
 // The status to begin with: the mirror's without what belongs to the worker, or the workload's own.
@@ -426,13 +267,32 @@ static struct json *status_draft(const struct mirror_job *job) {
             // The present generation once the mirror is like the workload; until then what was there.
             AUTO_JSON pending = NULL;
             int64_t generation = object_generation(job->workload);
-            if (mirror_patch(job, &pending) != WHARF_OK || pending)
+            if (make_patch(job, &pending) != WHARF_OK || pending)
                 generation = json_int64(pointer_find(job->workload, observed), 0);
             if (!pointer_set(wrapper, observed, json_new_int64(generation)))
                 return NULL;
         }
     }
     return json_detach(wrapper, "status");
+}
+
+// Finished stays finished, whatever becomes of the mirror: then the workload keeps the status that it has.
+static bool stays_finished(const struct mirror_job *job, struct json **status) {
+    wharf_phase phase;
+    if (adapter_phase(job->call, job->workload, &phase) != WHARF_OK || !phase_is_final(phase.phase))
+        return true;
+    wharf_phase_kind end = phase.phase;
+    AUTO_JSON workload = json_copy(job->workload);
+    if (!workload || !json_set(workload, "status", json_copy(*status)))
+        return false;
+    if (adapter_phase(job->call, workload, &phase) == WHARF_OK && phase.phase == end)
+        return true;
+    struct json *kept = json_copy(json_get(job->workload, "status"));
+    if (!kept)
+        return false;
+    json_free(*status);
+    *status = kept;
+    return true;
 }
 
 wharf_result mirror_status(const struct mirror_job *job, struct json **patch, uint64_t *wanted) {
@@ -443,6 +303,8 @@ wharf_result mirror_status(const struct mirror_job *job, struct json **patch, ui
     wharf_result result = adapter_status(job->call, job->workload, job->mirror, status);
     if (result != WHARF_OK)
         return result;
+    if (!stays_finished(job, &status))
+        return WHARF_RETRY;
     *wanted = json_hash(status);
     AUTO_JSON empty = json_new_object();
     const struct json *present = json_get(job->workload, "status");
@@ -452,7 +314,7 @@ wharf_result mirror_status(const struct mirror_job *job, struct json **patch, ui
     if (json_size(diff) == 0)
         return WHARF_OK;
     AUTO_JSON body = json_new_object();
-    struct json *metadata = body ? object_member(body, "metadata") : NULL;
+    struct json *metadata = body ? carry_member(body, "metadata") : NULL;
     if (!metadata || !set_text(metadata, "uid", object_uid(job->workload)) ||
         !set_text(metadata, "resourceVersion", object_version(job->workload)))
         return WHARF_RETRY;

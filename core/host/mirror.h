@@ -15,6 +15,8 @@
 #define MARK_CARRIED                                                                                                   \
     "wharf.dev/carried" // annotation of a mirror: pointers of what was carried to it, so that what
                         // is taken away from the workload later can be told from what the worker added
+#define MARK_REST                                                                                                      \
+    "wharf.dev/rest" // annotation of a mirror: hash of all that is not carried of the workload that it was made of
 
 // Everything that the functions below look at.
 struct mirror_job {
@@ -32,6 +34,7 @@ struct mirror_job {
 wharf_result mirror_make(const struct mirror_job *job, struct json **out);
 
 // The merge patch that carries changes to the mirror, with metadata.uid; NULL in *patch if there is nothing to carry.
+// With WHARF_OK the call's answer may have a message: what could not be carried.
 wharf_result mirror_patch(const struct mirror_job *job, struct json **patch);
 
 // The merge patch for the workload's status, {"metadata": {"uid", "resourceVersion"}, "status": {...}}; NULL if there
@@ -47,9 +50,6 @@ uint32_t mirror_attempt(const struct json *object);
 
 // True for labels and annotations that are not carried: ours, and what belongs to the cluster.
 bool mirror_key_is_private(const char *key);
-
-// True if the object's suspend field says so.
-bool kind_suspended(const struct kind *kind, const struct json *object);
 
 // A hash of what would be carried or compared: generation, and labels and annotations that are not private.
 uint64_t mirror_carry_hash(const struct json *object);

@@ -2,6 +2,7 @@
 // Objects come in: from watches and lists, and out of answers. What is kept of them is facts and text.
 #include "core/host/engine_internal.h"
 
+#include "core/host/phase.h"
 #include "core/json/pointer.h"
 
 #include <string.h>
@@ -53,7 +54,7 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
     text_copy(entry->uid, sizeof entry->uid, object_uid(object));
     entry->generation = object_generation(object);
     entry->being_deleted = object_is_being_deleted(object);
-    entry->suspended = kind_suspended(kind, object);
+    entry->suspended = phase_suspend_asked(&kind->abi, object);
     uint32_t cluster = annotated_cluster(engine, object), attempt = mirror_attempt(object);
     if (cluster == 0 || attempt == 0)
         cluster = attempt = 0;
@@ -144,7 +145,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     m->of_workload = entry->workload.text && strcmp(m->workload_uid, entry->uid) == 0;
     uint64_t hash = mirror_carry_hash(object);
     // What had to wait for a suspended mirror to come to rest may be possible now.
-    if (hash != m->carry_hash || kind_suspended(engine->kinds[entry->kind], object)) {
+    if (hash != m->carry_hash || phase_suspend_asked(&engine->kinds[entry->kind]->abi, object)) {
         m->carry_hash = hash;
         m->update_due = true;
     }

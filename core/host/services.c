@@ -3,6 +3,7 @@
 
 #include "core/base/log.h"
 #include "core/base/text.h"
+#include "core/host/phase.h"
 #include "core/host/services_memory.h"
 
 #include <stdlib.h>
@@ -150,24 +151,22 @@ static wharf_result known_result(wharf_result result) {
     return result == WHARF_OK || result == WHARF_REFUSED ? result : WHARF_RETRY;
 }
 
-static bool is_finished(wharf_phase_kind phase) {
-    return phase == WHARF_SUCCEEDED || phase == WHARF_FAILED;
-}
-
 static bool is_known_phase(wharf_phase_kind phase) {
-    return phase == WHARF_PENDING || phase == WHARF_SUSPENDED || phase == WHARF_ACTIVE || is_finished(phase);
+    return phase == WHARF_PENDING || phase == WHARF_SUSPENDED || phase == WHARF_ACTIVE || phase_is_final(phase);
 }
 
 wharf_result adapter_phase(struct adapter_call *call, const struct json *object, wharf_phase *out) {
     clear_answer(call);
-    *out = (wharf_phase){.size = sizeof(wharf_phase)};
-    wharf_result result = known_result(call->kind->phase(&call->call, (const wharf_value *)object, out));
+    phase_by_rules(call->kind, object, out);
+    wharf_result result = WHARF_OK;
+    if (call->kind->phase != NULL)
+        result = known_result(call->kind->phase(&call->call, (const wharf_value *)object, out));
     if (result != WHARF_OK)
         *out = (wharf_phase){.phase = WHARF_ACTIVE};
     bool endless = (call->kind->flags & WHARF_KIND_NEVER_FINISHES) != 0;
-    if (!is_known_phase(out->phase) || (endless && is_finished(out->phase)))
+    if (!is_known_phase(out->phase) || (endless && phase_is_final(out->phase)))
         out->phase = WHARF_ACTIVE;
-    if (!is_finished(out->phase))
+    if (!phase_is_final(out->phase))
         out->since_ns = 0;
     out->size = sizeof(wharf_phase);
     return result;
@@ -196,6 +195,13 @@ wharf_result adapter_status(struct adapter_call *call, const struct json *worklo
         return WHARF_OK;
     return known_result(call->kind->status(&call->call, (const wharf_value *)workload, (const wharf_value *)mirror,
                                            (wharf_value *)status));
+}
+
+wharf_result adapter_pod_sets(struct adapter_call *call, const struct json *workload, struct json *sets) {
+    clear_answer(call);
+    if (call->kind->pod_sets == NULL)
+        return WHARF_OK;
+    return known_result(call->kind->pod_sets(&call->call, (const wharf_value *)workload, (wharf_value *)sets));
 }
 
 static bool is_upper(char c) {

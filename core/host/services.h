@@ -66,6 +66,8 @@ wharf_result adapter_update(struct adapter_call *call, const struct json *worklo
                             struct json *desired);
 wharf_result adapter_status(struct adapter_call *call, const struct json *workload, const struct json *mirror,
                             struct json *status);
+// `sets` is an array with what the kind's `pods` says; see core/host/pods.h, which calls this.
+wharf_result adapter_pod_sets(struct adapter_call *call, const struct json *workload, struct json *sets);
 
 // The answer of the last function, fit for an Event: the reason if it is a CamelCase word of at most 128 bytes, else
 // `fallback`; the message if it is UTF-8, cut to 1,024 bytes (Event.note), else `fallback`. Both live until the end of

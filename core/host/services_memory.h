@@ -12,7 +12,10 @@ struct adapter_call *services_call(const wharf_call *call);
 struct json *services_keep_value(struct adapter_call *call, struct json *value);
 const char *services_keep_text(struct adapter_call *call, char *text);
 
-// The table's log function.
+// The table's functions that are written elsewhere.
+const wharf_value *services_condition(const wharf_value *object, const char *type, const char *status);
+int services_set_condition(const wharf_call *call, wharf_value *status_value, const char *type, const char *status,
+                           const char *reason, const char *message);
 void services_log(const wharf_call *call, wharf_log_level level, const char *message);
 
 #endif

@@ -306,6 +306,8 @@ const wharf_host *services_table(void) {
         .format_time = format_time,
         .format = format_text,
         .log = services_log,
+        .condition = services_condition,
+        .set_condition = services_set_condition,
     };
     return &table;
 }

@@ -5,8 +5,8 @@
 // An adapter teaches the wharf host one or several Kubernetes workload kinds. The host watches the management cluster,
 // finds the objects ("workloads") that are delegated to it through the kind's managedBy field, makes a copy
 // ("mirror") of each in a worker cluster, and copies the mirror's status back. All that is the same for every
-// kind is in the host. What differs is here: most of it is data (struct wharf_kind), and four functions may add what
-// data cannot say, of which only `phase` is required.
+// kind is in the host. What differs is here: most of it is data (struct wharf_kind), and five functions may add what
+// data cannot say; none of them is required where the data says it all.
 //
 // How an adapter is loaded
 //   It is a shared object that exports exactly one symbol, `wharf_adapters_v1` (type wharf_adapters_v1_fn). The host
@@ -212,6 +212,16 @@ typedef struct wharf_host {
         ;
     // A log line with the adapter's and the object's name added. `message` is copied.
     void (*log)(const wharf_call *call, wharf_log_level level, const char *message);
+
+    // Conditions (metav1.Condition, and the kinds' own types that look like it).
+    // In the array /status/conditions of `object`: the first whose `type` is this and whose `status` is `status`
+    // ("True", "False", "Unknown"; NULL: any); or NULL.
+    const wharf_value *(*condition)(const wharf_value *object, const char *type, const char *status);
+    // Puts a condition into the array at /conditions of `status_value` (a status, as in wharf_kind.status), which is
+    // made if it is missing. One of this type that is there already is changed: its lastTransitionTime only if its
+    // status changes, its other members not at all. A new one goes to the end, with lastTransitionTime call->now.
+    int (*set_condition)(const wharf_call *call, wharf_value *status_value, const char *type, const char *status,
+                         const char *reason, const char *message);
 } wharf_host;
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -227,7 +237,7 @@ typedef enum wharf_phase_kind {
     WHARF_FAILED = 4     // finished; will never run again
 } wharf_phase_kind;
 
-// Output of `phase`; the host zeroes it before the call and sets size.
+// Output of `phase`; the host fills it before the call.
 typedef struct wharf_phase {
     size_t size;
     wharf_phase_kind phase;
@@ -246,12 +256,14 @@ typedef enum wharf_carry_when {
 } wharf_carry_when;
 
 // A field that may change after creation. It is set as the workload has it, and removed again when the workload no
-// longer has it and it was carried before.
+// longer has it and it was carried before. A change of the spec in any other field is not carried, and an Event on the
+// workload says so.
 typedef struct wharf_carried {
     const char *pointer; // a pattern: a segment "*" stands for every item or member, "/spec/replicatedJobs/*/replicas".
-                         // Items of an array are matched by their member "name"; items without one by their index, and
+                         // Items of an array are matched by their member `key`; items without one by their index, and
                          // only if both sides have as many. NULL ends the list
     wharf_carry_when when;
+    const char *key; // "groupName"; NULL: "name"
 } wharf_carried;
 
 // Where pods are described, and how many of them there are.
@@ -262,9 +274,21 @@ typedef struct wharf_pods {
                         // as the one in `templates` at that place; NULL: none; a field that is absent counts as 1
 } wharf_pods;
 
+// What a status says about the phase. The first rule of a list that matches counts.
+//   {"/status/conditions", "Complete", NULL, WHARF_SUCCEEDED}: an array of conditions has one of this type that is True
+//   {"/status/conditions", "Succeeded", "False", WHARF_FAILED}: ... that is False
+//   {"/status/state", "ready", NULL, WHARF_ACTIVE}: a string is this one
+typedef struct wharf_phase_rule {
+    const char *pointer; // to an array of conditions or to a string, below /status; NULL ends the list
+    const char *value;   // type of a condition, or the string; never NULL
+    const char *status;  // of the condition; NULL: "True"
+    wharf_phase_kind phase;
+} wharf_phase_rule;
+
 // Bits of wharf_kind.flags. A host refuses an adapter with a bit that it does not know.
 #define WHARF_KIND_NO_STATUS_SUBRESOURCE                                                                               \
-    UINT32_C(1) // the CRD has no status subresource: the status is patched with the object
+    UINT32_C(1) // the CRD has no status subresource: the status is patched with the object. Not together with
+                // observed_generation: each such write is a new generation
 #define WHARF_KIND_NEVER_FINISHES UINT32_C(2) // a service; SUCCEEDED and FAILED from `phase` are then taken as ACTIVE
 #define WHARF_KIND_MAY_REFUSE                                                                                          \
     UINT32_C(4) // `mirror` refuses some workloads as such: it is also called before a workload is first placed
@@ -300,10 +324,10 @@ typedef struct wharf_kind {
     // -- The mirror --
     const wharf_carried *carried; // spec fields that may change after creation and are carried to an existing mirror
     const char *const *removed; // patterns of fields that a mirror must not have: self-deletion (TTLs), inner managedBy
-                                // fields, what the worker's API server fills in. Labels and annotations named here
-                                // are not carried later either. managedBy itself is always removed, as is all of
-                                // metadata but name, namespace, labels and annotations.
-    const wharf_pods *pods;     // a list; for placement by resources
+                                // fields, what the worker's API server fills in. They are not carried later either.
+                                // managedBy itself is always removed, as is all of metadata but name, namespace,
+                                // labels and annotations.
+    const wharf_pods *pods;     // a list; see also the function pod_sets
 
     // -- The status --
     const char *const *status_removed; // patterns below /status that only make sense in the worker cluster and are not
@@ -311,12 +335,19 @@ typedef struct wharf_kind {
     const char *observed_generation;   // pointer to the field that holds the generation that the status is about
                                        // ("/status/observedGeneration"): the host writes the workload's own. NULL: none
 
+    const wharf_phase_rule *phases; // what the status says about the phase. Where no rule matches: SUSPENDED if the
+                                    // suspend field says so, else ACTIVE if there is a status, else PENDING
+    const char *finished_at; // pointer to the time at which it finished ("/status/completionTime"). NULL, or nothing
+                             // there: lastTransitionTime of the condition that `phases` found
+
     // -- Functions. For all: called on the one adapter thread; `call` and all values end with the call. --
 
-    // Says where an object stands, from its status. Required. Called for workloads and for mirrors, of any age and any
-    // content: fields may be missing or of the wrong type, `/status` may be absent. Must answer WHARF_OK for any
-    // object. Finished must stay finished: if it answers SUCCEEDED or FAILED for an object, it does so for every later
-    // state that the kind's API allows.
+    // Says where an object stands, from its status. Called for workloads and for mirrors, of any age and any content:
+    // fields may be missing or of the wrong type, `/status` may be absent. `out` is filled with what `phases` and
+    // `finished_at` say, reason and message too (of the condition that matched, or the string that did), and may be
+    // changed. Must answer WHARF_OK for any object. Finished must stay finished: if it answers SUCCEEDED or FAILED for
+    // an object, it does so for every later state that the kind's API allows. NULL: the data says it all; required if
+    // there are no `phases`.
     wharf_result (*phase)(const wharf_call *call, const wharf_value *object, wharf_phase *out);
 
     // Finishes the copy that will be created. Called when a mirror is about to be created, after the host has done
@@ -345,6 +376,11 @@ typedef struct wharf_kind {
     // omitempty that is zero is absent). NULL: nothing to add.
     wharf_result (*status)(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *status);
+
+    // Lists the pods that an object asks for where `pods` cannot say it. `sets` is an array with what `pods` says, each
+    // item {"template": <PodTemplateSpec>, "count": <integer>}, and may be changed. Called for any object of the kind.
+    // NULL: `pods` says it all.
+    wharf_result (*pod_sets)(const wharf_call *call, const wharf_value *workload, wharf_value *sets);
 } wharf_kind;
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -364,6 +400,8 @@ typedef struct wharf_module {
 // The one symbol. Called once, on the adapter thread, before anything else. `settings` is the adapter's `settings` from
 // the configuration file (an object, empty if there is none) and lives as long as the process. Returns NULL to refuse
 // to be loaded; then *problem, if set, is a sentence that says why (static, or made with host->format and a NULL call).
+// A sentence about a setting begins with a pointer to it in `settings` and a colon, "/kinds/0/plural: found 7, expected
+// a string": the host then adds the file and the line.
 typedef const wharf_module *(*wharf_adapters_v1_fn)(const wharf_host *host, const wharf_value *settings,
                                                     const char **problem);
 

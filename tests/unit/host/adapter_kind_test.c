@@ -12,7 +12,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define CARRIED(...) ((const wharf_carried[]){__VA_ARGS__, {NULL, WHARF_CARRY_ALWAYS}})
+#define CARRIED(...) ((const wharf_carried[]){__VA_ARGS__, {NULL, WHARF_CARRY_ALWAYS, NULL}})
 #define PODS(...) ((const wharf_pods[]){{__VA_ARGS__}, {.templates = NULL}})
 #define LONG_63 "example.com/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
@@ -119,7 +119,7 @@ static void pointers_that_are_wrong_are_named(void **state) {
         {"pods.multiplier", "up to the last", good()},
         {"status_removed", "begins with \"/status/\"", good()},
         {"observed_generation", "begins with \"/status/\"", good()},
-        {"phase", "required", good()},
+        {"phase", "neither the function nor rules", good()},
     };
     size_t i = 0;
     cases[i++].kind.managed_by = NULL;
@@ -149,12 +149,12 @@ static void carried_fields_that_are_wrong_are_named(void **state) {
         {"carried", "without suspend", good()},
     };
     size_t i = 0;
-    cases[i++].kind.carried = CARRIED({"/metadata/labels", WHARF_CARRY_ALWAYS});
-    cases[i++].kind.carried = CARRIED({"/spec/a", WHARF_CARRY_ALWAYS}, {"/status", WHARF_CARRY_ALWAYS});
-    cases[i++].kind.carried = CARRIED({"/spec/managedBy", WHARF_CARRY_ALWAYS});
-    cases[i++].kind.carried = CARRIED({"/spec/a", (wharf_carry_when)7});
+    cases[i++].kind.carried = CARRIED({"/metadata/labels", WHARF_CARRY_ALWAYS, NULL});
+    cases[i++].kind.carried = CARRIED({"/spec/a", WHARF_CARRY_ALWAYS, NULL}, {"/status", WHARF_CARRY_ALWAYS, NULL});
+    cases[i++].kind.carried = CARRIED({"/spec/managedBy", WHARF_CARRY_ALWAYS, NULL});
+    cases[i++].kind.carried = CARRIED({"/spec/a", (wharf_carry_when)7, NULL});
     cases[i].kind.suspend = NULL;
-    cases[i++].kind.carried = CARRIED({"/spec/a", WHARF_CARRY_WHILE_SUSPENDED});
+    cases[i++].kind.carried = CARRIED({"/spec/a", WHARF_CARRY_WHILE_SUSPENDED, NULL});
     assert_int_equal(i, COUNT(cases));
     assert_all_refused(cases, COUNT(cases));
 }
@@ -184,13 +184,14 @@ static void values_of_managed_by_that_are_wrong_are_named(void **state) {
 static void what_real_kinds_need_is_accepted(void **state) {
     (void)state;
     wharf_kind kind = good();
-    kind.carried = CARRIED({"/spec/jobs/*/replicas", WHARF_CARRY_ALWAYS}, {"/spec/a", WHARF_CARRY_WHILE_SUSPENDED});
+    kind.carried =
+        CARRIED({"/spec/jobs/*/replicas", WHARF_CARRY_ALWAYS, NULL}, {"/spec/a", WHARF_CARRY_WHILE_SUSPENDED, NULL});
     kind.removed = LIST("/spec/ttlSecondsAfterFinished", "/spec/inner/managedBy", "/spec/jobs/*/id");
     kind.pods = PODS(.templates = "/spec/jobs/*/template",
                      .multiplier = {"/spec/jobs/*/replicas", "/spec/jobs/*/numOfHosts", "/spec/parallelism"});
     kind.status_removed = LIST("/status/uids", "/status/jobs/*/ip");
     kind.observed_generation = "/status/observedGeneration";
-    kind.flags = WHARF_KIND_NEVER_FINISHES | WHARF_KIND_NO_STATUS_SUBRESOURCE;
+    kind.flags = WHARF_KIND_NEVER_FINISHES;
     kind.suspend_value = "PipelineRunPending";
     assert_accepted(&kind, NULL, "wharf.dev/host");
     kind.group = "";
@@ -244,7 +245,7 @@ static void lists_that_never_end_are_refused(void **state) {
     static wharf_pods pods[1200];
     for (size_t i = 0; i < COUNT(endless); i++) {
         endless[i] = "v1";
-        carried[i] = (wharf_carried){"/spec/a", WHARF_CARRY_ALWAYS};
+        carried[i] = (wharf_carried){"/spec/a", WHARF_CARRY_ALWAYS, NULL};
         pods[i] = (wharf_pods){.templates = "/spec/a"};
     }
     wharf_kind kind = good();

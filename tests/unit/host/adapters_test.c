@@ -145,7 +145,7 @@ static void adapters_that_break_the_abi_are_refused(void **state) {
         {"module_small.so", {"struct wharf_module", "size", "expected at least"}},
         {"kind_small.so", {"struct wharf_kind", "size", "expected at least"}},
         {"flag_unknown.so", {"flags", "0x80000000", "kind 1"}},
-        {"no_phase.so", {"phase", "required", NULL}},
+        {"no_phase.so", {"phase", "neither", NULL}},
         {"no_kinds.so", {"kinds", "found none", NULL}},
         {"bad_name.so", {"name", "Bad Name", "label"}},
         {"twice.so", {"things.example.com", "twice", NULL}},

@@ -22,11 +22,13 @@ static wharf_result phase(const wharf_call *call, const wharf_value *object, wha
 }
 
 static const wharf_carried carried[] = {
-    {"/spec/replicas", WHARF_CARRY_ALWAYS},
-    {"/spec/suspend", WHARF_CARRY_ALWAYS},
-    {"/spec/groups/*/count", WHARF_CARRY_ALWAYS},
-    {"/spec/template/labels", WHARF_CARRY_WHILE_SUSPENDED},
-    {NULL, WHARF_CARRY_ALWAYS},
+    {"/spec/replicas", WHARF_CARRY_ALWAYS, NULL},
+    {"/spec/suspend", WHARF_CARRY_ALWAYS, NULL},
+    {"/spec/groups/*/count", WHARF_CARRY_ALWAYS, NULL},
+    {"/spec/template/labels", WHARF_CARRY_WHILE_SUSPENDED, NULL},
+    {"/spec/pools/*/size", WHARF_CARRY_ALWAYS, "poolName"},
+    {"/spec/inner", WHARF_CARRY_ALWAYS, NULL},
+    {NULL, WHARF_CARRY_ALWAYS, NULL},
 };
 
 static const wharf_kind given = {
@@ -38,7 +40,8 @@ static const wharf_kind given = {
     .managed_by = "/spec/managedBy",
     .suspend = "/spec/suspend",
     .carried = carried,
-    .removed = (const char *const[]){"/spec/ttl", "/spec/groups/*/managedBy", "/metadata/labels/generated", NULL},
+    .removed = (const char *const[]){"/spec/ttl", "/spec/groups/*/managedBy", "/spec/inner/managedBy",
+                                     "/metadata/labels/generated", NULL},
     .status_removed = (const char *const[]){"/status/private", NULL},
     .observed_generation = "/status/observedGeneration",
     .phase = phase,
@@ -118,6 +121,7 @@ static void a_mirror_is_a_copy_with_marks_and_without_what_is_not_its_own(void *
     (void)state;
     AUTO_JSON workload = parsed(WORKLOAD);
     AUTO_JSON mirror = ask(MAKE, workload, NULL, 2);
+    assert_true(pointer_remove(mirror, "/metadata/annotations/wharf.dev~1rest"));
     assert_json(mirror,
                 "{'apiVersion':'example.com/v1','kind':'Train','metadata':{'name':'t','namespace':'ns','labels':{"
                 "'team':'a','wharf.dev/origin':'here','wharf.dev/uid':'u-1','wharf.dev/kind':'trains.example.com'},"
@@ -191,6 +195,57 @@ static void a_change_of_the_workload_becomes_one_small_patch(void **state) {
         if (cases[i].patch)
             assert_json(patch, cases[i].patch);
     }
+}
+
+static void what_cannot_be_carried_is_told_with_the_fields_names(void **state) {
+    (void)state;
+    static const struct {
+        const char *pointer, *value, *told; // told NULL: nothing
+    } cases[] = {
+        {"/spec/other", "5", "/spec/other changed"},
+        {"/spec/groups/1/image", "'new'", "/spec/groups/1/image changed"},
+        {"/spec/groups", "[]", "/spec/groups changed"},
+        {"/spec/replicas", "5", NULL},
+        {"/spec/ttl", "9", NULL},
+        {"/spec/template/labels/l", "'2'", NULL}, // waits for the mirror to be suspended
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO_JSON workload = parsed(WORKLOAD);
+        AUTO_JSON mirror = mirror_of(workload);
+        set(workload, cases[i].pointer, cases[i].value);
+        struct adapter_call call;
+        adapter_call_begin(&call, &(struct call_context){.kind = &kind->abi, .given = kind->given, .version = "v1"});
+        struct mirror_job job = {kind, "here", &call, workload, mirror, 2};
+        AUTO_JSON patch = NULL;
+        assert_int_equal(mirror_patch(&job, &patch), WHARF_OK);
+        if (!cases[i].told != !call.answer.message)
+            fail_msg("%s: told: %s", cases[i].pointer, call.answer.message ? call.answer.message : "nothing");
+        if (cases[i].told && strncmp(call.answer.message, cases[i].told, strlen(cases[i].told)) != 0)
+            fail_msg("found %s, expected %s", call.answer.message, cases[i].told);
+        adapter_call_end(&call);
+    }
+}
+
+static void items_are_matched_by_the_member_that_the_kind_names(void **state) {
+    (void)state;
+    AUTO_JSON workload = parsed(WORKLOAD);
+    set(workload, "/spec/pools", "[{'poolName':'a','size':1},{'poolName':'b','size':2}]");
+    AUTO_JSON mirror = mirror_of(workload);
+    set(workload, "/spec/pools", "[{'poolName':'b','size':7}]");
+    AUTO_JSON patch = ask(PATCH, workload, mirror, 2);
+    assert_json(json_path(patch, "spec", "pools", NULL), "[{'poolName':'a','size':1},{'poolName':'b','size':7}]");
+}
+
+static void what_a_mirror_must_not_have_is_not_carried_with_the_rest_of_a_field(void **state) {
+    (void)state;
+    AUTO_JSON workload = parsed(WORKLOAD);
+    set(workload, "/spec/inner", "{'managedBy':'x','a':1}");
+    AUTO_JSON mirror = mirror_of(workload);
+    assert_json(json_path(mirror, "spec", "inner", NULL), "{'a':1}");
+    assert_null(ask(PATCH, workload, mirror, 2));
+    set(workload, "/spec/inner/a", "2");
+    AUTO_JSON patch = ask(PATCH, workload, mirror, 2);
+    assert_json(json_path(patch, "spec", "inner", NULL), "{'a':2}");
 }
 
 static void an_array_is_patched_only_as_it_was_seen(void **state) {
@@ -349,6 +404,9 @@ int main(void) {
         cmocka_unit_test(marks_alone_do_not_make_a_mirror),
         cmocka_unit_test(a_mirror_that_was_just_made_needs_no_patch),
         cmocka_unit_test(a_change_of_the_workload_becomes_one_small_patch),
+        cmocka_unit_test(what_cannot_be_carried_is_told_with_the_fields_names),
+        cmocka_unit_test(items_are_matched_by_the_member_that_the_kind_names),
+        cmocka_unit_test(what_a_mirror_must_not_have_is_not_carried_with_the_rest_of_a_field),
         cmocka_unit_test(an_array_is_patched_only_as_it_was_seen),
         cmocka_unit_test(items_are_matched_by_name_where_a_worker_has_put_others_before),
         cmocka_unit_test(what_the_workload_lost_is_taken_away_and_what_the_worker_added_stays),
