@@ -212,7 +212,7 @@ static bool passes_trial(struct engine *engine, struct entry *entry) {
 }
 
 static bool do_place(struct engine *engine, struct entry *entry, const struct action *action) {
-    if (!passes_trial(engine, entry))
+    if (!passes_trial(engine, entry) || (entry->attempt == 0 && !kueue_permits(engine, entry)))
         return true;
     char body[512];
     int len = snprintf(body, sizeof body,

@@ -100,8 +100,10 @@ static void workload_answered(struct engine *engine, struct entry *entry, const 
     bool place = pending->type == PENDING_PLACE;
     if (!entry->workload.text)
         return;
+    if (pending->type == PENDING_OWNER && kueue_answered(engine, entry, response))
+        return;
     if (response->reason != REASON_OK || !response->object) {
-        workload_failed(engine, entry, response, place ? "Place" : "CopyStatus");
+        workload_failed(engine, entry, response, pending->type == PENDING_STATUS ? "CopyStatus" : "Place");
         if (place) // what it was counted for did not happen, as far as is known
             engine_count_active(engine, entry,
                                 entry->cluster == ENTRY_UNKNOWN_CLUSTER || entry->finished ? 0 : entry->cluster);
@@ -301,9 +303,9 @@ void answer_handle(struct engine *engine, uint64_t id, struct response *response
     static const enum verb verbs[] = {
         [PENDING_PLACE] = VERB_MERGE_PATCH,   [PENDING_CREATE] = VERB_CREATE, [PENDING_UPDATE] = VERB_MERGE_PATCH,
         [PENDING_STATUS] = VERB_STATUS_PATCH, [PENDING_DELETE] = VERB_DELETE, [PENDING_VERIFY] = VERB_GET,
-        [PENDING_NAMESPACE] = VERB_CREATE};
+        [PENDING_NAMESPACE] = VERB_CREATE,    [PENDING_OWNER] = VERB_RAW_GET};
     engine->stats.clusters[pending.cluster].answers[verbs[pending.type]][response->reason]++;
-    if (pending.type == PENDING_PLACE || pending.type == PENDING_STATUS)
+    if (pending.type == PENDING_PLACE || pending.type == PENDING_STATUS || pending.type == PENDING_OWNER)
         workload_answered(engine, entry, &pending, response);
     else
         mirror_answered(engine, entry, &pending, response);

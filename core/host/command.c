@@ -83,7 +83,8 @@ static bool fill_command(struct command *command, const struct engine *engine, c
     char space[254];
     entry_namespace(entry, space);
     const char *group = namespaces ? "" : kind->abi.group, *plural = namespaces ? "namespaces" : kind->abi.plural;
-    const char *name = namespaces ? space : entry_name(entry), *in = namespaces ? "" : space;
+    const char *name = spec->path ? spec->path : namespaces ? space : entry_name(entry);
+    const char *in = namespaces ? "" : space;
     version = namespaces ? "v1" : version;
     size_t size = strlen(group) + strlen(plural) + strlen(version) + strlen(name) + strlen(in) + spec->body_len + 6;
     command->memory = malloc(size);

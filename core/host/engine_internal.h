@@ -30,7 +30,8 @@ enum pending_type {
     PENDING_STATUS,
     PENDING_DELETE,
     PENDING_VERIFY,
-    PENDING_NAMESPACE
+    PENDING_NAMESPACE,
+    PENDING_OWNER
 };
 
 struct pending {
@@ -99,6 +100,7 @@ struct command_spec {
     enum pending_type type;
     enum verb verb;
     uint32_t cluster, attempt;
+    const char *path; // VERB_RAW_GET: what is read; else NULL
     const char *body; // JSON, or NULL
     size_t body_len;
     uint64_t patch_hash; // of what a patch wants
@@ -110,6 +112,12 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
 void command_note(struct engine *engine, struct entry *entry, bool warning, const char *reason, const char *action,
                   const char *format, ...) __attribute__((format(printf, 6, 7)));
 uint64_t command_hash(const char *text, size_t len);
+
+// kueue.c: an object that a Kueue Workload owns is dispatched by the MultiKueue that runs there, not by this host.
+// True if that is known not to be so, or cannot be; false: it was asked, and the answer is to be waited for.
+bool kueue_permits(struct engine *engine, struct entry *entry);
+// False: it cannot be told yet; the caller tries again later.
+bool kueue_answered(struct engine *engine, struct entry *entry, const struct response *response);
 
 // answer.c
 void answer_handle(struct engine *engine, uint64_t id, struct response *response);

@@ -52,6 +52,8 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
 static void read_workload(struct engine *engine, struct entry *entry, const struct json *object, bool had) {
     const struct kind *kind = engine->kinds[entry->kind];
     text_copy(entry->uid, sizeof entry->uid, object_uid(object));
+    if (entry->generation != object_generation(object))
+        entry->kueue_free = false;
     entry->generation = object_generation(object);
     entry->being_deleted = object_is_being_deleted(object);
     entry->suspended = phase_suspend_asked(&kind->abi, object);
@@ -89,6 +91,8 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
     entry->carry_hash = entry->refused_patch = entry->refused_note = 0;
     entry->finished = entry->suspended = entry->being_deleted = entry->status_due = false;
     entry->uid[0] = '\0';
+    entry->kueue_free = false;
+    entry->asked = 0;
     for (struct mirror *m = entry->mirrors; m; m = m->next) {
         m->of_workload = false;
         m->excluded_until_ns = 0;

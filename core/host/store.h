@@ -56,6 +56,8 @@ struct entry {
     uint16_t failures, name_at;
     uint8_t phase; // wharf_phase_kind
     bool queued, blocked, suspended, finished, being_deleted, status_due;
+    uint8_t asked;   // how often it was asked whether Kueue owns it, see kueue.h
+    bool kueue_free; // the answer was no
     char uid[STORE_UID_MAX];
     char key[]; // "namespace/name"; name_at is where the name begins
 };
