@@ -11,7 +11,12 @@ $(B)/tests/bench/engine_bench: $(B)/tests/bench/engine_bench.o $(patsubst %.c,$(
 	@$(if $(V),,echo "LD $@")
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 
+$(B)/tests/bench/adapter_bench: $(B)/tests/bench/adapter_bench.o $(B)/tests/support/fixture.o $(B)/core.a
+	@$(if $(V),,echo "LD $@")
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+
 .PHONY: bench
-bench: $(B)/wharf $(ADAPTERS) $(B)/tests/bench/host_bench $(B)/tests/bench/engine_bench
+bench: $(B)/wharf $(ADAPTERS) $(B)/tests/bench/host_bench $(B)/tests/bench/engine_bench $(B)/tests/bench/adapter_bench
 	@$(B)/tests/bench/engine_bench
+	@$(B)/tests/bench/adapter_bench $(B)
 	@$(B)/tests/bench/host_bench $(B)

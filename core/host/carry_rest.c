@@ -4,17 +4,20 @@
 #include "core/host/carry.h"
 #include "core/json/pointer.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FIELDS_MAX 400 // bytes of pointers in a sentence for people
+
+static const char *const others[] = {"/apiVersion", "/kind", "/metadata", "/status"};
 
 static struct json *rest_of(const wharf_kind *kind, const struct json *object) {
     AUTO_JSON rest = json_copy(object);
     if (!rest)
         return NULL;
-    static const char *const others[] = {"apiVersion", "kind", "metadata", "status"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        json_remove(rest, others[i]);
+        pointer_remove(rest, others[i]);
     pointer_remove(rest, kind->managed_by);
     for (const char *const *p = kind->removed; p && *p; p++)
         pointer_remove_all(rest, *p);
@@ -25,10 +28,125 @@ static struct json *rest_of(const wharf_kind *kind, const struct json *object) {
     return taken;
 }
 
+// Patterns that have matched down to a value, each at what is left of it.
+struct live {
+    const char **rest;
+    size_t count, capacity;
+    const char *few[32];
+};
+
+static void live_init(struct live *live) {
+    live->rest = live->few;
+    live->count = 0;
+    live->capacity = sizeof live->few / sizeof live->few[0];
+}
+
+static void live_cleanup(struct live *live) {
+    if (live->rest != live->few)
+        free((void *)live->rest);
+}
+
+#define AUTO_LIVE __attribute__((cleanup(live_cleanup))) struct live
+
+static bool live_add(struct live *live, const char *rest) {
+    if (live->count == live->capacity) {
+        const char **grown = malloc(2 * live->capacity * sizeof *grown);
+        if (!grown)
+            return false;
+        memcpy((void *)grown, (const void *)live->rest, live->count * sizeof *grown);
+        live_cleanup(live);
+        live->rest = grown;
+        live->capacity *= 2;
+    }
+    live->rest[live->count++] = rest;
+    return true;
+}
+
+// What is left of a pattern after its first segment if that stands for `key`, or NULL.
+static const char *step_down(const char *pattern, const char *key) {
+    const char *p = pattern + 1;
+    if (*p == '*' && (p[1] == '/' || p[1] == '\0'))
+        return p + 1;
+    for (; *p && *p != '/'; p++, key++) {
+        char c = *p;
+        if (c == '~') { // RFC 6901 section 4, and "~2" for a star
+            p++;
+            c = *p == '1' ? '/' : *p == '2' ? '*' : '~';
+        }
+        if (c != *key)
+            return NULL;
+    }
+    return !*key && (!*p || *p == '/') ? p : NULL;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t more) {
+    hash = (hash ^ more) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ (hash >> 29);
+}
+
+static uint64_t hash_key(const char *key) {
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (; *key; key++)
+        hash = (hash ^ (unsigned char)*key) * UINT64_C(1099511628211);
+    return hash;
+}
+
+static bool hash_rest(const struct json *value, const struct live *live, uint64_t *hash);
+
+// A member or an item; 0 if a pattern ends with it, or nothing of it is left.
+static bool hash_child(const struct json *child, const char *key, const struct live *live, uint64_t *hash) {
+    AUTO_LIVE below;
+    live_init(&below);
+    for (size_t i = 0; i < live->count; i++) {
+        const char *rest = step_down(live->rest[i], key);
+        if (rest && !*rest) {
+            *hash = 0;
+            return true;
+        }
+        if (rest && !live_add(&below, rest))
+            return false;
+    }
+    uint64_t inner = 0;
+    if (!hash_rest(child, &below, &inner))
+        return false;
+    *hash = inner ? mix(hash_key(key), inner) : 0;
+    return true;
+}
+
+static bool hash_rest(const struct json *value, const struct live *live, uint64_t *hash) {
+    bool object = json_is(value, JSON_OBJECT);
+    if (live->count == 0 || (!object && !json_is(value, JSON_ARRAY))) {
+        *hash = json_hash(value);
+        return true;
+    }
+    *hash = 0;
+    size_t at = 0;
+    for (const struct json *m = json_first(value); m; m = json_next(m), at++) {
+        uint64_t one = 0;
+        char index[24] = "";
+        if (!object)
+            snprintf(index, sizeof index, "%zu", at);
+        if (!hash_child(m, object ? json_key(m) : index, live, &one))
+            return false;
+        *hash = object ? *hash + one : mix(*hash, one); // members may come in any order
+    }
+    return true;
+}
+
 uint64_t carry_rest_hash(const wharf_kind *kind, const struct json *workload) {
-    AUTO_JSON rest = rest_of(kind, workload);
-    uint64_t hash = json_hash(rest);
-    return rest && !hash ? 1 : hash;
+    AUTO_LIVE live;
+    live_init(&live);
+    bool ok = live_add(&live, kind->managed_by);
+    for (size_t i = 0; ok && i < sizeof others / sizeof others[0]; i++)
+        ok = live_add(&live, others[i]);
+    for (const char *const *p = kind->removed; ok && p && *p; p++)
+        ok = live_add(&live, *p);
+    for (const wharf_carried *c = kind->carried; ok && c && c->pointer; c++)
+        ok = live_add(&live, c->pointer);
+    uint64_t hash = 0;
+    if (!ok || !hash_rest(workload, &live, &hash))
+        return 0;
+    return hash ? hash : 1;
 }
 
 static bool note(struct buffer *out, const struct buffer *path) {
@@ -39,7 +157,8 @@ static bool note(struct buffer *out, const struct buffer *path) {
 
 // What only the mirror has may be a default of its cluster: not noted.
 static bool differ(const struct json *here, const struct json *there, struct buffer *path, struct buffer *out) {
-    if (json_equal(here, there))
+    bool empty = (json_is(here, JSON_OBJECT) || json_is(here, JSON_ARRAY)) && json_size(here) == 0;
+    if (json_equal(here, there) || (empty && !there)) // what was carried of it has been taken out
         return true;
     bool objects = json_is(here, JSON_OBJECT) && json_is(there, JSON_OBJECT);
     bool arrays = json_is(here, JSON_ARRAY) && json_is(there, JSON_ARRAY) && json_size(here) == json_size(there);

@@ -2,14 +2,12 @@
 #include "core/host/online.h"
 
 #include "core/base/text.h"
-#include "core/kube/client.h"
+#include "core/kube/ask.h"
 #include "core/kube/curl_transport.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define POLL_NS (200 * CLOCK_MS)
 
 // One cluster, checked by a thread of its own.
 struct visit {
@@ -24,46 +22,6 @@ struct visit {
     bool started;
 };
 
-struct answer {
-    bool there;
-    struct response response;
-};
-
-static void take_response(void *ctx, struct response *response) {
-    struct answer *answer = ctx;
-    answer->response = *response;
-    answer->there = true;
-    *response = (struct response){.retry_after_ns = -1}; // all of it is the answer's now
-}
-
-static void answer_cleanup(struct answer *answer) {
-    if (answer->there)
-        response_clear(&answer->response);
-}
-
-// Sends one request and waits for its answer, which always comes: requests have a time limit.
-static struct error *ask(struct visit *visit, const struct request *request, struct answer *answer) {
-    *answer = (struct answer){.there = false};
-    struct error *error = client_submit(visit->client, request, take_response, answer, NULL);
-    while (error == NULL && !answer->there) {
-        struct moment now = clock_now();
-        int64_t due_ns = client_tick(visit->client, now);
-        int64_t wait_ns = due_ns == CLOCK_NEVER || due_ns - now.mono_ns > POLL_NS ? POLL_NS : due_ns - now.mono_ns;
-        if (!answer->there)
-            curl_transport_poll(client_transport(visit->client), wait_ns > 0 ? wait_ns : 0);
-    }
-    return error;
-}
-
-static struct error *get(struct visit *visit, const char *path, struct answer *answer) {
-    struct request request = {.verb = VERB_RAW_GET,
-                              .resource = {.group = "", .version = "v1", .plural = "", .cluster_scoped = true},
-                              .namespace_ = "",
-                              .name = path,
-                              .exempt = true};
-    return ask(visit, &request, answer);
-}
-
 static void tell(struct visit *visit, const char *sentence) {
     problems_add(&visit->problems, "%s (%s): %s", visit->cluster->name, visit->endpoint->server, sentence);
 }
@@ -76,24 +34,23 @@ static void tell(struct visit *visit, const char *sentence) {
 
 // Whoever may not see the version still got an answer.
 static bool answers(struct visit *visit) {
-    __attribute__((cleanup(answer_cleanup))) struct answer answer = {.there = false};
-    struct error *error = get(visit, "/version", &answer);
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
+    struct error *error = ask_raw(visit->client, "/version", &response);
     if (error != NULL) {
         tell(visit, error_text(error));
         error_free(error);
         return false;
     }
-    const struct response *response = &answer.response;
-    if (response->reason == REASON_FORBIDDEN)
+    if (response.reason == REASON_FORBIDDEN)
         return true;
-    if (response->reason == REASON_OK && json_string(json_get(response->value, "gitVersion")) != NULL)
+    if (response.reason == REASON_OK && json_string(json_get(response.value, "gitVersion")) != NULL)
         return true;
-    if (response->reason == REASON_OK)
+    if (response.reason == REASON_OK)
         tell(visit, "found an answer to GET /version without gitVersion, expected a Kubernetes API server");
-    else if (response->reason == REASON_UNAUTHORIZED)
-        TELL(visit, "does not accept the credentials: %s", response->message);
+    else if (response.reason == REASON_UNAUTHORIZED)
+        TELL(visit, "does not accept the credentials: %s", response.message);
     else
-        TELL(visit, "does not answer as it should: %s", response->message);
+        TELL(visit, "does not answer as it should: %s", response.message);
     return false;
 }
 
@@ -130,25 +87,24 @@ enum served { SERVED_NO, SERVED_YES, SERVED_UNKNOWN };
 
 static enum served serves_version(struct visit *visit, const struct kind *kind, const char *version) {
     const char *group = kind->abi.group;
-    __attribute__((cleanup(answer_cleanup))) struct answer answer = {.there = false};
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
     AUTO_TEXT path = text_format("%s%s/%s", group[0] != '\0' ? "/apis/" : "/api", group, version);
-    struct error *error = path == NULL ? error_no_memory() : get(visit, path, &answer);
+    struct error *error = path == NULL ? error_no_memory() : ask_raw(visit->client, path, &response);
     if (error != NULL) {
         tell(visit, error_text(error));
         error_free(error);
         return SERVED_UNKNOWN;
     }
-    const struct response *response = &answer.response;
-    if (response->reason == REASON_NOT_FOUND || response->reason == REASON_KIND_NOT_FOUND)
+    if (response.reason == REASON_NOT_FOUND || response.reason == REASON_KIND_NOT_FOUND)
         return SERVED_NO;
-    if (response->reason != REASON_OK) {
-        TELL(visit, "GET %s: %s", path, response->message);
+    if (response.reason != REASON_OK) {
+        TELL(visit, "GET %s: %s", path, response.message);
         return SERVED_UNKNOWN;
     }
-    const struct json *resource = find_resource(response->value, kind->abi.plural);
+    const struct json *resource = find_resource(response.value, kind->abi.plural);
     if (resource == NULL)
         return SERVED_NO;
-    check_resource(visit, kind, version, response->value, resource);
+    check_resource(visit, kind, version, response.value, resource);
     return SERVED_YES;
 }
 
@@ -207,7 +163,7 @@ static void tell_denied(struct visit *visit, const struct permission *permission
 
 // False if there is no use in asking on.
 static bool check_permission(struct visit *visit, const struct permission *permission) {
-    __attribute__((cleanup(answer_cleanup))) struct answer answer = {.there = false};
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
     AUTO_TEXT body = review_text(permission);
     struct request request = {.verb = VERB_CREATE,
                               .resource = {.group = "authorization.k8s.io",
@@ -218,19 +174,19 @@ static bool check_permission(struct visit *visit, const struct permission *permi
                               .body = body,
                               .body_len = body == NULL ? 0 : strlen(body),
                               .exempt = true};
-    struct error *error = body == NULL ? error_no_memory() : ask(visit, &request, &answer);
+    struct error *error = body == NULL ? error_no_memory() : ask(visit->client, &request, &response);
     if (error != NULL) {
         tell(visit, error_text(error));
         error_free(error);
         return false;
     }
-    const struct json *allowed = json_path(answer.response.value, "status", "allowed", NULL);
-    if (answer.response.reason != REASON_OK || !json_is(allowed, JSON_BOOL)) {
-        TELL(visit, "cannot be asked what is allowed (SelfSubjectAccessReview): %s", answer.response.message);
+    const struct json *allowed = json_path(response.value, "status", "allowed", NULL);
+    if (response.reason != REASON_OK || !json_is(allowed, JSON_BOOL)) {
+        TELL(visit, "cannot be asked what is allowed (SelfSubjectAccessReview): %s", response.message);
         return false;
     }
     if (!json_bool(allowed, false))
-        tell_denied(visit, permission, answer.response.value);
+        tell_denied(visit, permission, response.value);
     return true;
 }
 

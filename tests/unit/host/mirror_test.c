@@ -206,6 +206,9 @@ static void what_cannot_be_carried_is_told_with_the_fields_names(void **state) {
         {"/spec/groups/1/image", "'new'", "/spec/groups/1/image changed"},
         {"/spec/groups", "[]", "/spec/groups changed"},
         {"/spec/replicas", "5", NULL},
+        {"/spec/pools", "[{'poolName':'a','size':1}]", "/spec/pools changed"},
+        {"/spec/template", "{'labels':{}}", NULL},
+        {"/spec/template", "{'labels':{'l':'2'},'x':1}", "/spec/template/x changed"},
         {"/spec/ttl", "9", NULL},
         {"/spec/template/labels/l", "'2'", NULL}, // waits for the mirror to be suspended
     };

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a call into each adapter costs: the functions of each kind with the fixtures' objects, padded to 10 KB. Prints a
+// row a kind with the median of its costliest function; nothing here fails on a time.
+#include "core/base/clock.h"
+#include "core/base/text.h"
+#include "core/host/adapters.h"
+#include "core/host/mirror.h"
+#include "core/json/pointer.h"
+#include "core/json/yaml.h"
+#include "tests/support/fixture.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define CALLS 2001
+#define SIZE_WANTED ((size_t)10000)
+
+_Noreturn static void give_up(const char *what, struct error *error) {
+    fprintf(stderr, "adapter_bench: %s%s%s\n", what, error ? ": " : "", error ? error_text(error) : "");
+    exit(1);
+}
+
+static struct json *settings_for(const char *file) {
+    if (!strstr(file, "/generic.so"))
+        return json_new_object();
+    char *text = NULL;
+    size_t len = 0;
+    FILE *in = fopen("tests/fixtures/generic.yaml", "r");
+    if (!in || getdelim(&text, &len, '\0', in) < 0)
+        give_up("tests/fixtures/generic.yaml cannot be read", NULL);
+    fclose(in);
+    struct yaml yaml;
+    struct error *error = yaml_parse("tests/fixtures/generic.yaml", text, strlen(text), &yaml);
+    if (error)
+        give_up("settings", error);
+    free(text);
+    return yaml.value;
+}
+
+static struct adapters *load_all(const char *build) {
+    AUTO_TEXT pattern = text_format("%s/adapters/*.so", build);
+    glob_t found;
+    if (!pattern || glob(pattern, 0, NULL, &found) != 0)
+        give_up("there are no adapters", NULL);
+    struct config_adapter *wanted = calloc(found.gl_pathc, sizeof *wanted);
+    for (size_t i = 0; wanted && i < found.gl_pathc; i++)
+        wanted[i] = (struct config_adapter){.name = strdup(strrchr(found.gl_pathv[i], '/') + 1),
+                                            .file = realpath(found.gl_pathv[i], NULL),
+                                            .file_given = true,
+                                            .settings = settings_for(found.gl_pathv[i])};
+    struct config config = {.path = (char[]){"bench"},
+                            .controller_name = (char[]){"wharf.dev/host"},
+                            .adapters = wanted,
+                            .n_adapters = found.gl_pathc};
+    struct problems problems = {.count = 0};
+    struct adapters *adapters = NULL;
+    struct error *error = adapters_load(&config, &problems, &adapters);
+    if (error || problems.count > 0)
+        give_up(problems.count > 0 ? problems.list[0] : "adapters", error);
+    globfree(&found);
+    return adapters; // lives as long as the program, and the configuration with it
+}
+
+static size_t pad(struct json *object) {
+    size_t len = 0;
+    AUTO_TEXT text = json_text(object, &len);
+    size_t more = text && len < SIZE_WANTED ? SIZE_WANTED - len : 0;
+    for (unsigned i = 0; more > 0; i++) { // in labels of ordinary length rather than in one long string
+        char pointer[64], value[64];
+        snprintf(pointer, sizeof pointer, "/metadata/annotations/bench.example.com~1padding-%u", i);
+        snprintf(value, sizeof value, "%040u", i);
+        if (!pointer_set(object, pointer, json_new_string(value)))
+            give_up("out of memory", NULL);
+        more -= more < 80 ? more : 80;
+    }
+    return len < SIZE_WANTED ? SIZE_WANTED : len;
+}
+
+enum function { PHASE, MIRROR, UPDATE, STATUS, FUNCTIONS };
+
+struct subject {
+    const struct kind *kind;
+    struct json *workload, *mirror;
+};
+
+static int64_t cpu_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * CLOCK_SECOND + now.tv_nsec;
+}
+
+static int64_t one_call(const struct subject *s, enum function function) {
+    struct adapter_call call;
+    adapter_call_begin(&call, &(struct call_context){.kind = &s->kind->abi,
+                                                     .given = s->kind->given,
+                                                     .now = clock_now(),
+                                                     .cluster = "w1",
+                                                     .attempt = 1,
+                                                     .version = s->kind->abi.versions[0],
+                                                     .mirror_state = WHARF_MIRROR_PRESENT});
+    const struct json *from = function == STATUS ? json_get(s->mirror, "status") : s->mirror;
+    AUTO_JSON copy = from ? json_copy(from) : json_new_object();
+    wharf_phase phase;
+    int64_t start_ns = cpu_ns();
+    if (function == PHASE)
+        adapter_phase(&call, s->workload, &phase);
+    else if (function == MIRROR)
+        adapter_mirror(&call, s->workload, copy);
+    else if (function == UPDATE)
+        adapter_update(&call, s->workload, s->mirror, copy);
+    else
+        adapter_status(&call, s->workload, s->mirror, copy);
+    int64_t end_ns = cpu_ns();
+    adapter_call_end(&call);
+    return end_ns - start_ns;
+}
+
+static int by_size(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static double median_us(const struct subject *s, enum function function) {
+    static int64_t times_ns[CALLS];
+    for (size_t i = 0; i < CALLS; i++)
+        times_ns[i] = one_call(s, function);
+    qsort(times_ns, CALLS, sizeof times_ns[0], by_size);
+    return (double)times_ns[CALLS / 2] / 1000;
+}
+
+// The object with its last status that is not the end, and the mirror that the host makes of it.
+static void make_subject(const struct kind *kind, const struct fixture *fixture, struct subject *s) {
+    s->kind = kind;
+    s->workload = json_copy(fixture->workload);
+    const struct json *status = NULL;
+    for (size_t i = 0; i < fixture->n_stories; i++) {
+        const struct story *story = &fixture->stories[i];
+        for (size_t j = 0; j < story->n_steps; j++)
+            status = story->steps[j].status ? story->steps[j].status : status;
+    }
+    pointer_set(s->workload, "/metadata/uid", json_new_string("6f1c2f9e-7d0c-4d0e-9a53-0c1a3b1f2d4e"));
+    pointer_set(s->workload, "/metadata/namespace", json_new_string("default"));
+    if (status)
+        json_set(s->workload, "status", json_copy(status));
+    pad(s->workload);
+    struct adapter_call call;
+    adapter_call_begin(&call, &(struct call_context){.kind = &kind->abi, .given = kind->given, .attempt = 1});
+    struct mirror_job job = {kind, "bench", &call, s->workload, NULL, 1};
+    if (mirror_make(&job, &s->mirror) != WHARF_OK)
+        give_up("a mirror is refused", NULL);
+    if (status)
+        json_set(s->mirror, "status", json_copy(status));
+    adapter_call_end(&call);
+}
+
+static void measure(const struct kind *kind) {
+    static const char *const names[] = {"phase", "mirror", "update", "status"};
+    AUTO_TEXT folder = text_format("tests/fixtures/%s", kind->abi.plural);
+    struct fixture *fixture = NULL;
+    struct error *error = fixture_load(folder, &fixture);
+    if (error)
+        give_up(folder, error);
+    struct subject subject;
+    make_subject(kind, fixture, &subject);
+    double worst = 0;
+    const char *which = names[0];
+    for (enum function f = PHASE; f < FUNCTIONS; f++) {
+        double us = median_us(&subject, f);
+        which = us > worst ? names[f] : which;
+        worst = us > worst ? us : worst;
+    }
+    AUTO_TEXT what = text_format("call into %s, 10 KB, median of the costliest (%s), us", kind->abi.kind, which);
+    printf("%-66s %-18s %10.2f\n", what ? what : "", "< 20", worst);
+    json_free(subject.workload);
+    json_free(subject.mirror);
+    fixture_free(fixture);
+}
+
+int main(int argc, char **argv) {
+    const struct adapters *adapters = load_all(argc > 1 ? argv[1] : "build");
+    for (size_t i = 0; i < adapters->n_kinds; i++)
+        measure(adapters->kinds[i]);
+    return 0;
+}
