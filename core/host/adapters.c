@@ -4,6 +4,7 @@
 #include "core/base/text.h"
 #include "core/host/adapter_file.h"
 #include "core/host/services.h"
+#include "core/json/pointer.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #define SYMBOL "wharf_adapters_v1"
 #define NEWEST_MAJOR_SOUGHT 9
 #define KINDS_MAX 256 // a list longer than this has lost its end
-#define MODULE_SIZE_1_0 (offsetof(wharf_module, kinds) + sizeof(((wharf_module *)NULL)->kinds))
+#define MODULE_SIZE_1_0 (offsetof(wharf_module, settings) + sizeof(((wharf_module *)NULL)->settings))
 
 static void adapter_free(struct adapter *adapter) {
     if (adapter == NULL)
@@ -137,6 +138,25 @@ static struct error *check_module(const wharf_module *module) {
     return NULL;
 }
 
+// A sentence about a setting begins with a pointer to it.
+static struct error *check_settings(const wharf_module *module, const struct json *settings) {
+    for (const struct json *setting = json_first(settings); setting != NULL; setting = json_next(setting)) {
+        const char *const *known = module->settings;
+        while (known != NULL && *known != NULL && strcmp(*known, json_key(setting)) != 0)
+            known++;
+        if (known != NULL && *known != NULL)
+            continue;
+        struct buffer pointer __attribute__((cleanup(buffer_cleanup)));
+        buffer_init(&pointer, 4096);
+        if (!pointer_append(&pointer, json_key(setting)))
+            return error_no_memory();
+        bool none = module->settings == NULL || module->settings[0] == NULL;
+        return error_new(ERROR_INVALID, "%s: found a setting that the adapter does not know, expected %s%s",
+                         pointer.data, none ? "none" : "one that it has: ", none ? "" : module->settings[0]);
+    }
+    return NULL;
+}
+
 static struct error *take_kinds(const struct config *config, const struct config_adapter *wanted,
                                 const wharf_module *module, struct adapter *adapter) {
     size_t count = 0;
@@ -177,6 +197,8 @@ static struct error *load_file(const struct config *config, const struct config_
     if (module == NULL)
         return error;
     error = check_module(module);
+    if (error == NULL)
+        error = check_settings(module, wanted->settings);
     if (error == NULL)
         error = take_kinds(config, wanted, module, adapter);
     return error != NULL ? error : describe(module, file, adapter);

@@ -395,6 +395,8 @@ typedef struct wharf_module {
     const char *name;               // short name, RFC 1123 label: "job"
     const char *version;            // of the adapter, for people: "1.2.0"
     const wharf_kind *const *kinds; // ends with NULL; at least one
+    const char *const *settings;    // names of the settings that it knows, ends with NULL; NULL: none. The host refuses
+                                    // a configuration with others
 } wharf_module;
 
 // The one symbol. Called once, on the adapter thread, before anything else. `settings` is the adapter's `settings` from

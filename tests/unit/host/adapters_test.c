@@ -367,6 +367,8 @@ static void settings_reach_the_adapter_and_outlive_the_configuration(void **stat
     assert_true(json_set(wanted.settings, "version", json_new_string("7.7")));
     struct problems problems = {.count = 0};
     struct adapters *adapters = load(&wanted, 1, &problems);
+    assert_true(json_set(wanted.settings, "spe/ed", json_new_bool(true)));
+    assert_refused(&wanted, (const char *const[3]){"/spe~1ed", "does not know", "expected one that it has: refuse"});
     drop(&wanted);
     assert_int_equal(problems.count, 0);
     assert_string_equal(adapters->list[0]->version, "7.7");

@@ -394,18 +394,6 @@ static void a_service_that_fails_is_an_answer_to_try_again(void **state) {
     assert_non_null(job_entry(services_table(), NULL, &problem));
 }
 
-static void a_setting_or_an_older_host_is_refused_with_a_sentence(void **state) {
-    (void)state;
-    const char *problem = NULL;
-    AUTO_JSON settings = harness_json("{'speed':1}");
-    assert_null(job_entry(services_table(), (const wharf_value *)settings, &problem));
-    assert_string_equal(problem, "there is no setting speed: the Job adapter has none");
-    wharf_host older = *services_table();
-    older.size = offsetof(wharf_host, log);
-    assert_null(job_entry(&older, NULL, &problem));
-    assert_non_null(strstr(problem, "ABI"));
-}
-
 static void the_kind_is_one_that_the_host_takes(void **state) {
     (void)state;
     struct kind *taken = NULL;
@@ -429,7 +417,6 @@ int main(void) {
         cmocka_unit_test(the_phase_is_read_from_the_status),
         cmocka_unit_test(any_object_is_survived),
         cmocka_unit_test(a_service_that_fails_is_an_answer_to_try_again),
-        cmocka_unit_test(a_setting_or_an_older_host_is_refused_with_a_sentence),
     };
     return cmocka_run_group_tests(tests, harness_load, NULL);
 }

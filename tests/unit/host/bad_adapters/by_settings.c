@@ -18,8 +18,12 @@ static const wharf_kind kind = {.size = sizeof(wharf_kind),
                                 .managed_by = "/spec/managedBy",
                                 .phase = phase};
 static const wharf_kind *const kinds[] = {&kind, NULL};
-static wharf_module module = {
-    .size = sizeof(wharf_module), .abi_major = 1, .name = "by-settings", .version = "0", .kinds = kinds};
+static wharf_module module = {.size = sizeof(wharf_module),
+                              .abi_major = 1,
+                              .name = "by-settings",
+                              .version = "0",
+                              .kinds = kinds,
+                              .settings = (const char *const[]){"refuse", "version", NULL}};
 
 WHARF_EXPORT const wharf_module *wharf_adapters_v1(const wharf_host *host, const wharf_value *settings,
                                                    const char **problem) {
