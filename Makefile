@@ -16,7 +16,7 @@ CFLAGS_ALL := -std=c11 $(OPT) $(HARDEN) $(WARN) -fPIE -fvisibility=hidden -pthre
 LDFLAGS_ALL := -pie -Wl,-z,relro,-z,now,-z,noexecstack -pthread $(SAN) $(LDFLAGS)
 LIBS := $(shell pkg-config --libs $(PKGS)) -ldl
 
-CORE_SRC := $(wildcard core/base/*.c core/json/*.c core/kube/*.c core/host/*.c core/serve/*.c)
+CORE_SRC := $(wildcard core/base/*.c core/json/*.c core/kube/*.c core/host/*.c core/serve/*.c core/tools/*.c)
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/%.o)
 MAIN_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard core/main*.c))
 PLUGINS := $(patsubst plugins/%/,%,$(wildcard plugins/*/))

@@ -13,6 +13,8 @@
 #define FLAG_CONFIG 1u
 #define FLAG_ONLINE 2u
 #define TAKES_TOPIC 4u
+#define FLAG_PLAN 8u
+#define FLAG_ADAPTER 16u // has a subcommand, and reads its arguments itself
 
 struct command {
     const char *name;
@@ -38,6 +40,15 @@ static const struct command commands[] = {
      "Loads the adapters that the configuration enables and prints a line for each kind: the adapter's name, version\n"
      "and ABI, the kind with its versions, the field that delegates and the value of it that this host answers to,\n"
      "the adapter's file and the SHA-256 of it. Exits with 1 if an adapter could not be loaded.\n"},
+    {"plan", main_plan, FLAG_CONFIG | FLAG_PLAN, "tell what would become of objects",
+     "Reads objects from a file of YAML or JSON and tells for each what would happen if it were created in the\n"
+     "management cluster: which adapter takes it, whether it is delegated to this host, and the mirror that would\n"
+     "be created, as YAML; sentences are comments. Nothing is created. Exits with 0 if all that adapters are for\n"
+     "would be delegated, with 3 if something would not, with 1 if something is wrong.\n"},
+    {"adapter", main_adapter, FLAG_ADAPTER, "test an adapter (for its author)",
+     "Loads an adapter in a process of its own and calls its functions on the objects of a folder, on objects made\n"
+     "from what its kinds say of themselves, and on broken ones made from both. Tells which rules of <wharf/adapter.h>\n"
+     "it does not keep, and where they are written. Exits with 0 if there is nothing to tell, with 1 if there is.\n"},
     {"version", main_version, 0, "print the version", "Prints the version of the host and of its adapter ABI.\n"},
     {"help", run_help, TAKES_TOPIC, "print help, also for one command",
      "Prints help for all or one of the commands.\n"},
@@ -63,8 +74,11 @@ static void print_overview(FILE *out) {
 
 static void print_command(const struct command *command) {
     printf("%s\nUsage:\n  wharf %s%s%s\n", command->text, command->name,
-           command->flags >= TAKES_TOPIC ? " [COMMAND]" : "",
-           (command->flags & (FLAG_CONFIG | FLAG_ONLINE)) != 0 ? " [flags]" : "");
+           (command->flags & TAKES_TOPIC) != 0 ? " [COMMAND]" : "",
+           (command->flags & FLAG_ADAPTER) != 0                  ? " test FILE.so [flags]"
+           : (command->flags & FLAG_PLAN) != 0                   ? " -f FILE [flags]"
+           : (command->flags & (FLAG_CONFIG | FLAG_ONLINE)) != 0 ? " [flags]"
+                                                                 : "");
     fputs("\nFlags:\n", stdout);
     if ((command->flags & FLAG_CONFIG) != 0)
         fputs("      --config FILE   the configuration file (default " DEFAULT_CONFIG ")\n", stdout);
@@ -73,6 +87,19 @@ static void print_command(const struct command *command) {
             "      --online        also check that each cluster answers, serves the kinds of the adapters, and allows\n"
             "                      what the host does there\n",
             stdout);
+    if ((command->flags & FLAG_PLAN) != 0)
+        fputs("  -f FILE             the objects, one or several documents or lists; - is standard input\n"
+              "      --status FILE   also tell what status the workload gets when its mirror has this one: a status,\n"
+              "                      or an object with one\n"
+              "      --cluster NAME  also try the mirror in this worker (server-side dry run): what its admission\n"
+              "                      changes or refuses\n",
+              stdout);
+    if ((command->flags & FLAG_ADAPTER) != 0)
+        fputs("      --objects DIR   a folder with objects of its kinds, YAML or JSON; documents beside an object that have\n"
+              "                      no kind but a status are statuses that its mirror may have\n"
+              "      --settings FILE the adapter's settings, YAML\n"
+              "      --save DIR      write the object that shows a finding, for each, into this folder\n",
+              stdout);
     fputs("  -h, --help          print this\n", stdout);
 }
 
@@ -120,6 +147,27 @@ static bool is_flag(const char *argument, const char *flag) {
     return strncmp(argument, flag, len) == 0 && (argument[len] == '\0' || argument[len] == '=');
 }
 
+// -1: go on; -2: it is none of them; else the exit code.
+static int read_plan_argument(const struct command *command, int argc, char **argv, int *at,
+                              struct arguments *arguments) {
+    const struct {
+        const char *flag;
+        const char **value;
+    } flags[] = {{"-f", &arguments->file}, {"--status", &arguments->status}, {"--cluster", &arguments->cluster}};
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        if (!is_flag(argv[*at], flags[i].flag))
+            continue;
+        const char *value = flag_value(argv, argc, at, strlen(flags[i].flag));
+        if (value == NULL || value[0] == '\0')
+            return usage_error(command, "flag needs an argument: ", flags[i].flag);
+        if (*flags[i].value != NULL)
+            return usage_error(command, "flag given twice: ", flags[i].flag);
+        *flags[i].value = value;
+        return -1;
+    }
+    return -2;
+}
+
 // -1: go on; else the exit code.
 static int read_argument(const struct command *command, int argc, char **argv, int *at, struct arguments *arguments) {
     const char *argument = argv[*at];
@@ -136,6 +184,11 @@ static int read_argument(const struct command *command, int argc, char **argv, i
         arguments->online = true;
         return argument[strlen("--online")] == '\0' ? -1 : usage_error(command, "flag takes no argument: ", "--online");
     }
+    if ((command->flags & FLAG_PLAN) != 0) {
+        int code = read_plan_argument(command, argc, argv, at, arguments);
+        if (code != -2)
+            return code;
+    }
     if (argument[0] == '-' && argument[1] != '\0')
         return usage_error(command, "unknown flag: ", argument);
     if ((command->flags & TAKES_TOPIC) != 0 && arguments->topic == NULL) {
@@ -146,12 +199,16 @@ static int read_argument(const struct command *command, int argc, char **argv, i
 }
 
 static int run_command(const struct command *command, int argc, char **argv) {
-    struct arguments arguments = {.config = DEFAULT_CONFIG};
+    struct arguments arguments = {.config = DEFAULT_CONFIG, .argc = argc - 2, .argv = argv + 2};
     for (int i = 2; i < argc; i++) {
+        if ((command->flags & FLAG_ADAPTER) != 0 && strcmp(argv[i], "--help") != 0 && strcmp(argv[i], "-h") != 0)
+            continue;
         int code = read_argument(command, argc, argv, &i, &arguments);
         if (code >= 0)
             return code;
     }
+    if ((command->flags & FLAG_PLAN) != 0 && arguments.file == NULL)
+        return usage_error(command, "flag is required: ", "-f");
     return command->run(&arguments);
 }
 

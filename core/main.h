@@ -15,10 +15,17 @@ struct arguments {
     const char *config; // path of the configuration file
     bool online;
     const char *topic; // of help; NULL: all
+    // of plan; NULL: not given
+    const char *file, *status, *cluster;
+    // of adapter, which reads them itself: what follows the command
+    int argc;
+    char **argv;
 };
 
 int main_check(const struct arguments *arguments);
+int main_adapter(const struct arguments *arguments);
 int main_adapters(const struct arguments *arguments);
+int main_plan(const struct arguments *arguments);
 int main_version(const struct arguments *arguments);
 
 // Writes text as one line: control characters, which may come from a server or a file, become spaces.

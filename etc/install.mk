@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-## make install   into PREFIX (default /usr/local), below DESTDIR if that is given
+## make install   program, adapters, header, manual pages, documents: into PREFIX (/usr/local), below DESTDIR if given
 DESTDIR ?=
 INSTALL ?= install
 DOC_DIR := $(PREFIX)/share/doc/wharf
+MAN_DIR := $(PREFIX)/share/man
+DOCS := README.md CHANGELOG.md LICENSE $(wildcard docs/*.md)
 MANIFESTS := $(wildcard etc/kubernetes/*.yaml)
+EXAMPLE_DIRS := $(sort $(dir $(wildcard examples/* examples/*/* examples/*/*/*)))
+EXAMPLES := $(wildcard $(foreach suffix,yaml c cc rs,$(EXAMPLE_DIRS:%=%*.$(suffix))) $(EXAMPLE_DIRS:%=%Makefile))
+INSTALL_DIRS := bin lib/wharf/adapters lib/pkgconfig lib/systemd/system include/wharf share/man/man1 share/man/man3 \
+	share/doc/wharf/kubernetes $(patsubst %/,share/doc/wharf/%,$(EXAMPLE_DIRS))
 
 $(B)/wharf-adapter.pc: etc/wharf-adapter.pc.in $(B)/adapter-dir Makefile
 	sed 's|@PREFIX@|$(PREFIX)|g; s|@VERSION@|$(VERSION)|g' $< > $@
@@ -16,11 +22,14 @@ $(B)/wharf.yaml: etc/wharf.yaml $(B)/adapter-dir Makefile
 
 .PHONY: install
 install: all $(B)/wharf-adapter.pc $(B)/wharf.service $(B)/wharf.yaml
-	$(INSTALL) -d $(addprefix '$(DESTDIR)$(PREFIX)'/,bin lib/wharf/adapters lib/pkgconfig lib/systemd/system include/wharf share/doc/wharf/kubernetes)
+	$(INSTALL) -d $(addprefix '$(DESTDIR)$(PREFIX)'/,$(INSTALL_DIRS))
 	$(INSTALL) -m 755 $(B)/wharf '$(DESTDIR)$(PREFIX)/bin/wharf'
 	$(INSTALL) -m 644 $(ADAPTERS) '$(DESTDIR)$(ADAPTER_DIR)/'
 	$(INSTALL) -m 644 include/wharf/adapter.h '$(DESTDIR)$(PREFIX)/include/wharf/adapter.h'
 	$(INSTALL) -m 644 $(B)/wharf-adapter.pc '$(DESTDIR)$(PREFIX)/lib/pkgconfig/wharf-adapter.pc'
 	$(INSTALL) -m 644 $(B)/wharf.service '$(DESTDIR)$(PREFIX)/lib/systemd/system/wharf.service'
-	$(INSTALL) -m 644 $(B)/wharf.yaml LICENSE '$(DESTDIR)$(DOC_DIR)/'
+	$(INSTALL) -m 644 etc/man/wharf.1 '$(DESTDIR)$(MAN_DIR)/man1/wharf.1'
+	$(INSTALL) -m 644 etc/man/wharf-adapter.3 '$(DESTDIR)$(MAN_DIR)/man3/wharf-adapter.3'
+	$(INSTALL) -m 644 $(B)/wharf.yaml $(DOCS) '$(DESTDIR)$(DOC_DIR)/'
 	$(INSTALL) -m 644 $(MANIFESTS) '$(DESTDIR)$(DOC_DIR)/kubernetes/'
+	@for file in $(EXAMPLES); do $(INSTALL) -m 644 "$$file" '$(DESTDIR)$(DOC_DIR)'/"$$file" || exit 1; done

@@ -3,8 +3,8 @@
 
 #include "core/base/text.h"
 #include "core/host/adapter_file.h"
+#include "core/host/adapter_settings.h"
 #include "core/host/services.h"
-#include "core/json/pointer.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define SYMBOL "wharf_adapters_v1"
 #define NEWEST_MAJOR_SOUGHT 9
-#define KINDS_MAX 256 // a list longer than this has lost its end
+#define KINDS_MAX 4096 // a list longer than this has lost its end
 #define MODULE_SIZE_1_0 (offsetof(wharf_module, settings) + sizeof(((wharf_module *)NULL)->settings))
 
 static void adapter_free(struct adapter *adapter) {
@@ -58,6 +58,14 @@ static struct error *inside_directory(const struct config *config, const struct 
                      directory);
 }
 
+// One adapter on its way in.
+struct loading {
+    const struct config *config;
+    const struct config_adapter *wanted;
+    size_t line;   // in the configuration file: of the adapter, or of the setting that is wrong
+    bool settings; // what is wrong is a setting, and not the file
+};
+
 // What else the file may be, when it lacks our symbol.
 static struct error *no_symbol(void *handle) {
     for (int major = 2; major <= NEWEST_MAJOR_SOUGHT; major++) {
@@ -95,7 +103,8 @@ static struct error *open_object(struct adapter_file *file, void **handle) {
 }
 
 // Calls into the shared object for the first time. NULL with an error.
-static const wharf_module *ask_module(void *handle, const struct config_adapter *wanted, struct error **error) {
+static const wharf_module *ask_module(void *handle, struct loading *loading, struct error **error) {
+    const struct config_adapter *wanted = loading->wanted;
     wharf_adapters_v1_fn entry;
     void *symbol = dlsym(handle, SYMBOL);
     if (symbol == NULL) {
@@ -115,7 +124,10 @@ static const wharf_module *ask_module(void *handle, const struct config_adapter 
     if (module != NULL)
         return module;
     bool readable = problem != NULL && text_utf8_valid(problem, strlen(problem)) == strlen(problem);
-    *error = error_new(ERROR_REFUSED, "refused to be loaded: %s", readable ? problem : "it gave no reason");
+    *error = readable ? adapter_settings_wrong(wanted->settings, problem, &loading->line) : NULL;
+    loading->settings = *error != NULL;
+    if (*error == NULL)
+        *error = error_new(ERROR_REFUSED, "refused to be loaded: %s", readable ? problem : "it gave no reason");
     return NULL;
 }
 
@@ -135,25 +147,6 @@ static struct error *check_module(const wharf_module *module) {
         return error_new(ERROR_INVALID, "version: found nothing, expected a value: it is required");
     if (module->kinds == NULL || module->kinds[0] == NULL)
         return error_new(ERROR_INVALID, "kinds: found none, expected at least one");
-    return NULL;
-}
-
-// A sentence about a setting begins with a pointer to it.
-static struct error *check_settings(const wharf_module *module, const struct json *settings) {
-    for (const struct json *setting = json_first(settings); setting != NULL; setting = json_next(setting)) {
-        const char *const *known = module->settings;
-        while (known != NULL && *known != NULL && strcmp(*known, json_key(setting)) != 0)
-            known++;
-        if (known != NULL && *known != NULL)
-            continue;
-        struct buffer pointer __attribute__((cleanup(buffer_cleanup)));
-        buffer_init(&pointer, 4096);
-        if (!pointer_append(&pointer, json_key(setting)))
-            return error_no_memory();
-        bool none = module->settings == NULL || module->settings[0] == NULL;
-        return error_new(ERROR_INVALID, "%s: found a setting that the adapter does not know, expected %s%s",
-                         pointer.data, none ? "none" : "one that it has: ", none ? "" : module->settings[0]);
-    }
     return NULL;
 }
 
@@ -188,19 +181,20 @@ static struct error *describe(const wharf_module *module, const struct adapter_f
     return adapter->name != NULL && adapter->version != NULL && adapter->file != NULL ? NULL : error_no_memory();
 }
 
-static struct error *load_file(const struct config *config, const struct config_adapter *wanted,
-                               struct adapter_file *file, struct adapter *adapter) {
+static struct error *load_file(struct loading *loading, struct adapter_file *file, struct adapter *adapter) {
     struct error *error = open_object(file, &adapter->handle);
     if (error != NULL)
         return error;
-    const wharf_module *module = ask_module(adapter->handle, wanted, &error);
+    const wharf_module *module = ask_module(adapter->handle, loading, &error);
     if (module == NULL)
         return error;
     error = check_module(module);
+    if (error == NULL) {
+        error = adapter_settings_check(module, loading->wanted->settings, &loading->line);
+        loading->settings = error != NULL;
+    }
     if (error == NULL)
-        error = check_settings(module, wanted->settings);
-    if (error == NULL)
-        error = take_kinds(config, wanted, module, adapter);
+        error = take_kinds(loading->config, loading->wanted, module, adapter);
     return error != NULL ? error : describe(module, file, adapter);
 }
 
@@ -209,8 +203,8 @@ static void file_cleanup(struct adapter_file *file) {
 }
 
 // NULL with an error.
-static struct adapter *load_one(const struct config *config, const struct config_adapter *wanted,
-                                struct error **error) {
+static struct adapter *load_one(struct loading *loading, struct error **error) {
+    const struct config_adapter *wanted = loading->wanted;
     __attribute__((cleanup(file_cleanup))) struct adapter_file file = {.fd = -1};
     *error = adapter_file_open(wanted->file, wanted->sha256, &file);
     if (*error != NULL)
@@ -220,9 +214,12 @@ static struct adapter *load_one(const struct config *config, const struct config
         *error = error_no_memory();
         return NULL;
     }
-    *error = inside_directory(config, wanted, file.path);
-    if (*error == NULL)
-        *error = error_wrap(load_file(config, wanted, &file, adapter), "%s", file.path);
+    *error = inside_directory(loading->config, wanted, file.path);
+    if (*error == NULL) {
+        *error = load_file(loading, &file, adapter);
+        if (!loading->settings)
+            *error = error_wrap(*error, "%s", file.path);
+    }
     if (*error == NULL)
         return adapter;
     adapter_free(adapter);
@@ -269,10 +266,9 @@ static struct error *add(struct adapters *adapters, struct adapter *adapter) {
     return NULL;
 }
 
-static struct error *load_and_add(const struct config *config, const struct config_adapter *wanted,
-                                  struct adapters *adapters) {
+static struct error *load_and_add(struct loading *loading, struct adapters *adapters) {
     struct error *error = NULL;
-    __attribute__((cleanup(adapter_cleanup))) struct adapter *adapter = load_one(config, wanted, &error);
+    __attribute__((cleanup(adapter_cleanup))) struct adapter *adapter = load_one(loading, &error);
     if (adapter == NULL)
         return error;
     error = check_distinct(adapters, adapter);
@@ -290,14 +286,15 @@ struct error *adapters_load(const struct config *config, struct problems *proble
         return error_no_memory();
     for (size_t i = 0; i < config->n_adapters; i++) {
         const struct config_adapter *wanted = &config->adapters[i];
-        struct error *error = load_and_add(config, wanted, adapters);
+        struct loading loading = {.config = config, .wanted = wanted, .line = wanted->line};
+        struct error *error = load_and_add(&loading, adapters);
         if (error != NULL && error->code == ERROR_NO_MEMORY) {
             adapters_free(adapters);
             return error;
         }
         error = error_wrap(error, "adapter %s", wanted->name);
-        if (wanted->line > 0)
-            error = error_wrap(error, "%s:%zu", config->path, wanted->line);
+        if (loading.line > 0)
+            error = error_wrap(error, "%s:%zu", config->path, loading.line);
         problems_add_error(problems, error);
     }
     *out = adapters;

@@ -168,6 +168,8 @@ void engine_feed_changed(struct engine *engine, size_t cluster, size_t kind) {
 static void queue_blocked(struct engine *engine, size_t kind, size_t cluster) {
     size_t cursor = 0;
     for (struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
+        if (e->cluster == cluster) // while a worker was given up, the status was told without the mirror
+            e->status_due = e->workload.text && !e->finished;
         if (e->blocked || e->cluster == cluster)
             engine_queue(engine, e);
     }

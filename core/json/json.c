@@ -135,3 +135,8 @@ struct json *json_path(const struct json *value, ...) {
     va_end(keys);
     return node_json(node_of_const(at));
 }
+
+void json_use_memory(void *(*take)(size_t size), void (*give_back)(void *memory)) {
+    cJSON_Hooks hooks = {.malloc_fn = take, .free_fn = give_back};
+    cJSON_InitHooks(take != NULL ? &hooks : NULL);
+}

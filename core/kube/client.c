@@ -16,13 +16,19 @@
 #define NO_MEMORY_WAIT_NS (100 * CLOCK_MS)
 #define FIELD_MANAGER "?fieldManager=wharf"
 
+static const char *const dry_run_queries[] = {
+    [DRY_RUN_NO] = "",
+    [DRY_RUN] = "&dryRun=All",
+    [DRY_RUN_STRICT] = "&dryRun=All&fieldValidation=Strict",
+};
+
 struct entry {
     struct entry *previous, *next;
     struct client *client;
     uint64_t id, exchange;
     char key[24]; // the id, for the map
     enum verb verb;
-    bool resent;
+    bool resent, dry_run;
     char *path, *body;
     size_t body_len;
     response_handler handler;
@@ -154,7 +160,8 @@ static struct error *request_path(const struct request *request, struct buffer *
     if (error != NULL || request->verb == VERB_GET || request->verb == VERB_DELETE) {
         return error;
     }
-    return buffer_text(out, FIELD_MANAGER) ? NULL : error_no_memory();
+    buffer_text(out, FIELD_MANAGER);
+    return buffer_text(out, dry_run_queries[request->dry_run]) ? NULL : error_no_memory();
 }
 
 static struct error *entry_fill(struct entry *entry, const struct request *request) {
@@ -201,6 +208,7 @@ struct error *client_submit(struct client *client, const struct request *request
     }
     entry->client = client;
     entry->verb = request->verb;
+    entry->dry_run = request->dry_run != DRY_RUN_NO;
     entry->handler = handler;
     entry->ctx = ctx;
     entry->id = client->last_id + 1;
@@ -254,7 +262,12 @@ static void log_warning(struct client *client, const char *warning) {
 // Takes `entry`, which is out of all lines.
 static void answer(struct entry *entry, const struct http_result *result) {
     struct response response;
-    response_read(&response, result, entry->verb);
+    // The answer to a dry run has no resourceVersion: it is a document, not an object.
+    bool document = entry->dry_run && result->status >= 200 && result->status < 300;
+    response_read(&response, result, document ? VERB_RAW_GET : entry->verb);
+    if (entry->dry_run && result->warning != NULL) {
+        response.warning = strdup(result->warning);
+    }
     entry->handler(entry->ctx, &response);
     response_clear(&response);
     entry_free(entry);
@@ -264,7 +277,7 @@ static void exchange_done(void *ctx, const struct http_result *result) {
     struct entry *entry = ctx;
     struct client *client = entry->client;
     client->in_flight--;
-    log_warning(client, result->warning);
+    log_warning(client, entry->dry_run ? NULL : result->warning);
     if (result->outcome == HTTP_ANSWERED && result->status == 401 && !entry->resent &&
         client->transport->ops->refresh(client->transport)) {
         entry->resent = true;

@@ -55,9 +55,17 @@ struct response {
     char *message;          // one sentence for people, never NULL; with a Status: its message
     int64_t retry_after_ns; // -1: the server did not say
     struct object *object;  // REASON_OK with an object in the answer; else NULL
-    struct json *value; // VERB_RAW_GET: the document; a create that stores nothing (a review): its answer; else NULL
+    struct json *value; // VERB_RAW_GET: the document; what stores nothing (a review, a dry run): the answer; else NULL
+    char *warning;      // of a dry run: what the server warns of, several with "; " between; else NULL
 };
 void response_clear(struct response *response);
+
+// Whether a write is only tried: admitted, validated and answered, and not stored (dryRun=All).
+enum dry_run {
+    DRY_RUN_NO,
+    DRY_RUN,       // fields that the server does not know are told in a warning and left out, as in a real write
+    DRY_RUN_STRICT // they are refused (fieldValidation=Strict)
+};
 
 struct request {
     enum verb verb;
@@ -66,7 +74,8 @@ struct request {
     const char *name;
     const char *body; // JSON; NULL: none
     size_t body_len;
-    bool exempt; // from the rate limit
+    bool exempt;          // from the rate limit
+    enum dry_run dry_run; // of VERB_CREATE and the patches
 };
 
 // `response` is the handler's to read during the call; it may take object or value out of it by setting them to NULL.

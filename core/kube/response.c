@@ -44,6 +44,7 @@ void response_clear(struct response *response) {
     }
     object_free(response->object);
     json_free(response->value);
+    free(response->warning);
     *response = (struct response){.retry_after_ns = -1};
 }
 

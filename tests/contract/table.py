@@ -226,7 +226,30 @@ CREATING = [
         create({**job(), "metadata": {"generateName": "a-"}}, has={"metadata": {
             "generateName": "a-", "name": lambda name: name.startswith("a-") and len(name) == 7}})]),
     ("a dry run leaves nothing behind", [
-        create(job(), path="${jobs}?dryRun=All", has={"metadata": {"name": "a"}}), get("${jobs}/a", 404)]),
+        create(job(), path="${jobs}?dryRun=All", has={
+            "metadata": {"name": "a", "uid": ..., "creationTimestamp": ..., "generation": 1, "resourceVersion": None},
+            "spec": {"parallelism": 1, "selector": ...}}), get("${jobs}/a", 404),
+        create(job()), patch({"spec": {"parallelism": 3}}, path="${jobs}/a?dryRun=All", has={
+            "metadata": {"generation": 2}, "spec": {"parallelism": 3}}),
+        delete(path="${jobs}/a?dryRun=All&propagationPolicy=Background"),
+        get("${jobs}/a", has={"metadata": {"generation": 1}, "spec": {"parallelism": 1}})]),
+    ("a dry run is refused as the real thing is", [
+        create(job(parallelism=-1), 422, path="${jobs}?dryRun=All", causes=[("spec.parallelism", INVALID)]),
+        create(job(), 404, path="/apis/batch/v1/namespaces/absent-namespace/jobs?dryRun=All", has=failure(
+            "NotFound", name="absent-namespace", kind="namespaces")),
+        create(job()), create(job(), 409, path="${jobs}?dryRun=All", has={"reason": "AlreadyExists"}),
+        patch({"spec": {"completions": 2}}, 422, path="${jobs}/a?dryRun=All", causes=[("spec.completions", INVALID)])]),
+    ("a dry run of another kind than All is refused", [
+        create(job(), 422, path="${jobs}?dryRun=Odd", causes=[("dryRun", UNSUPPORTED)]),
+        get("${jobs}/a", 404), create(job()), patch({}, 422, path="${jobs}/a?dryRun=Odd", causes=[
+            ("dryRun", UNSUPPORTED)])]),
+    ("unknown fields are refused where strictness is asked for", [
+        create({**job(unknown={"x": 1}), "odd": 1}, 400, path="${jobs}?fieldValidation=Strict", has={
+            **failure("BadRequest"), "message": lambda text: 'strict decoding error: ' in text and all(
+                'unknown field "%s"' % field in text for field in ("spec.unknown", "odd"))}),
+        create({**job(unknown={"x": 1}), "odd": 1}, 400, path="${jobs}?fieldValidation=Strict&dryRun=All"),
+        create({**job(unknown={"x": 1}), "odd": 1}, path="${jobs}?dryRun=All", has={"spec": {"unknown": None}}),
+        get("${jobs}/a", 404), create(job(), path="${jobs}?fieldValidation=Strict")]),
     ("a Job that is not valid is refused with its causes", [
         create(job(parallelism=-1, backoffLimit=-1), 422, causes=[
             ("spec.parallelism", INVALID), ("spec.backoffLimit", INVALID)]),

@@ -34,9 +34,11 @@ struct job *demo_job(struct demo *demo, const char *name) {
     return NULL;
 }
 
-struct job *demo_find(struct demo *demo, const char *full_name) {
+struct job *demo_find(struct demo *demo, const char *plural, const char *full_name) {
     for (size_t i = 0; i < demo->n_jobs; i++) {
         struct job *job = &demo->jobs[i];
+        if (strcmp(plural, job->plural) != 0)
+            continue;
         size_t len = strlen(job->name);
         if (strncmp(full_name, job->name, len) == 0 && full_name[len] == (job->from_cron ? '-' : '\0'))
             return job;
@@ -71,10 +73,15 @@ static struct error *start(struct demo *demo) {
         .workers = DEMO_WORKERS,
         .world = {
             .seed = 7, .managed_fields = true, .controller_delay_ns = 80 * CLOCK_MS, .pod_start_ns = 600 * CLOCK_MS}};
-    struct error *error = scene_open(&options, &demo->scene);
+    AUTO_TEXT adapters = plays_adapters();
+    options.adapters = adapters;
+    struct error *error = adapters ? scene_open(&options, &demo->scene) : error_no_memory();
     if (error)
         return error;
     jobs_init(demo);
+    error = plays_init(demo);
+    if (error)
+        return error;
     record_start(demo);
     error = scene_configure(demo->scene, "", SETTINGS);
     return error ? error : wharf_start(demo->scene);
@@ -128,7 +135,7 @@ static size_t conclude(struct demo *demo, const struct screen *screen, bool in_t
            ended ? "ok   " : "WRONG", screen_off(screen), wharf_exit_code(demo->scene),
            (double)(clock_now().mono_ns - asked_ns) / 1e9);
     if (wrong == 0)
-        printf("\n%sEverything is as it should be: %zu Jobs in %.0f s.%s\n", screen_on(screen, COLOR_BOLD),
+        printf("\n%sEverything is as it should be: %zu workloads in %.0f s.%s\n", screen_on(screen, COLOR_BOLD),
                demo->n_jobs, (double)demo->now_ns / 1e9, screen_off(screen));
     return wrong;
 }
@@ -163,6 +170,7 @@ int main(void) {
     if (error || wrong > 0)
         tell_trouble(&demo, error, wrong);
     scene_close(demo.scene);
+    plays_free(&demo);
     bool failed = error || wrong > 0;
     error_free(error);
     return failed ? 1 : 0;

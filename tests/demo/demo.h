@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The demo: Jobs of many shapes go through a real `wharf run` into three simulated workers, one of which is cut off and
-// comes back. What the parts share.
+// The demo: Jobs of many shapes, and an object of every other kind, go through a real `wharf run` into three simulated
+// workers, one of which is cut off and comes back. What the parts share.
 #ifndef WHARF_DEMO_DEMO_H
 #define WHARF_DEMO_DEMO_H
 
@@ -13,7 +13,8 @@
 #include <stdint.h>
 
 #define DEMO_WORKERS 3
-#define DEMO_JOBS 20
+#define DEMO_JOBS 40
+#define DEMO_PLAYS 20 // of these, at most, of other kinds
 #define DEMO_NOTES 64
 
 // Phases that last: what a Job is expected to come to.
@@ -28,7 +29,7 @@ enum phase {
     PHASE_FAILED
 };
 
-// Everything that the host wrote about one Job, as the API servers saw it.
+// Everything that the host wrote about one workload, as the API servers saw it.
 struct writes {
     unsigned annotations, statuses; // in the management cluster
     unsigned creates, updates, deletes;
@@ -36,22 +37,27 @@ struct writes {
     unsigned noops;
 };
 
-struct job {
+struct job { // a Job, or an object of another kind
     const char *name;
-    const char *shape;       // for people
-    const char *json;        // what is submitted
-    bool from_cron;          // `json` is a CronJob, whose Jobs are called <name>-<number>
-    int64_t submit_ns;       // after the start
-    enum phase expected;     // in the end
-    const char *reason;      // of its Failed condition; NULL: any
+    const char *group, *plural; // NULL: a Job
+    char label[40];             // as kubectl shows it: "rayjob/tune"
+    const char *shape;          // for people
+    const char *json;           // what is submitted
+    bool from_cron;             // `json` is a CronJob, whose Jobs are called <name>-<number>
+    int64_t submit_ns;          // after the start
+    enum phase expected;        // in the end
+    const char *reason;         // of its Failed condition; NULL: any
+    const char *suspend;     // pointer to the field with which users suspend it as it runs, and resume it; NULL: none
+    bool runs;               // it never finishes: a user deletes it
     bool not_ours;           // not delegated to this host: it must not touch it
     unsigned writes_besides; // what users do costs writes besides 3 + s, see jobs.c
     // What is seen in the management cluster.
-    bool submitted, exists;
+    bool submitted, deleted, exists;
     char full_name[64];
     enum phase phase;
     char cluster[64];
     char reason_seen[64];
+    char state[64]; // in the words of its kind; not of a Job
     int64_t attempt, attempt_told, active, ready, succeeded, failed;
     int64_t created_ns; // wall clock
     // What is counted in all clusters.
@@ -66,10 +72,15 @@ struct note {
     char text[120];
 };
 
+struct fixture;
+
 struct demo {
     struct scene *scene;
     struct job jobs[DEMO_JOBS];
     size_t n_jobs;
+    struct fixture *fixtures[DEMO_PLAYS];
+    char *texts[DEMO_PLAYS]; // what is submitted of them
+    size_t n_plays;
     struct note notes[DEMO_NOTES]; // what has happened
     size_t n_notes;
     int64_t start_ns; // wall clock
@@ -83,11 +94,17 @@ struct demo {
 };
 
 void demo_note(struct demo *demo, const char *format, ...) __attribute__((format(printf, 2, 3)));
-struct job *demo_find(struct demo *demo, const char *full_name);
+struct job *demo_find(struct demo *demo, const char *plural, const char *full_name);
 struct job *demo_job(struct demo *demo, const char *name);
 
 // jobs.c: fills in the Jobs that will be submitted.
 void jobs_init(struct demo *demo);
+
+// plays.c: the kinds with fixtures come to all clusters, and one object of each to the Jobs.
+struct error *plays_init(struct demo *demo);
+void plays_free(struct demo *demo);
+// The items of `adapters` for them, in YAML. NULL when out of memory.
+char *plays_adapters(void);
 
 // record.c: counts what is written, from hooks in the clusters.
 void record_start(struct demo *demo);

@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 #include "tests/demo/demo.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define JOB(name, annotations, spec)                                                                                   \
@@ -99,7 +100,12 @@ void jobs_init(struct demo *demo) {
     _Static_assert(sizeof catalog / sizeof *catalog <= DEMO_JOBS, "room for all");
     demo->n_jobs = sizeof catalog / sizeof *catalog;
     memcpy(demo->jobs, catalog, sizeof catalog);
-    for (size_t i = 0; i < demo->n_jobs; i++)
-        if (demo->jobs[i].submit_ns == 0)
-            demo->jobs[i].submit_ns = (int64_t)i * 300 * CLOCK_MS;
+    for (size_t i = 0; i < demo->n_jobs; i++) {
+        struct job *job = &demo->jobs[i];
+        job->group = "batch";
+        job->plural = "jobs";
+        snprintf(job->label, sizeof job->label, "job/%s", job->name);
+        if (job->submit_ns == 0)
+            job->submit_ns = (int64_t)i * 300 * CLOCK_MS;
+    }
 }

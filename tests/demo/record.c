@@ -5,8 +5,10 @@
 
 #include <string.h>
 
-static bool is_job(const struct world_write *write) {
-    return strcmp(write->plural, "jobs") == 0 && write->name && *write->name;
+// A kind without a status subresource has its status patched with the rest.
+static bool is_status(const struct world_write *write) {
+    return write->verb == WORLD_UPDATE_STATUS ||
+           (write->verb == WORLD_UPDATE && !json_equal(json_get(write->old, "status"), json_get(write->now, "status")));
 }
 
 static unsigned *counter_of(struct writes *writes, const struct world_write *write, bool management) {
@@ -31,11 +33,11 @@ static unsigned *counter_of(struct writes *writes, const struct world_write *wri
 }
 
 static void count(struct demo *demo, const struct world_write *write, bool management) {
-    struct job *job = is_job(write) ? demo_find(demo, write->name) : NULL;
+    struct job *job = write->name ? demo_find(demo, write->plural, write->name) : NULL;
     if (!job || pthread_equal(pthread_self(), demo->user))
         return;
     if (write->internal) {
-        job->changes += !management && write->verb == WORLD_UPDATE_STATUS && !write->noop && write->status < 400;
+        job->changes += !management && !write->noop && write->status < 400 && is_status(write);
         return;
     }
     unsigned *counter = counter_of(&job->writes, write, management);

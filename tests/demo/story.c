@@ -1,10 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens, and when. Each step is done once, when its time has come and what it needs is there.
 #include "core/base/clock.h"
+#include "core/json/pointer.h"
 #include "tests/demo/demo.h"
 #include "tests/support/wharf_child.h"
 
 #include <string.h>
+
+static int submit(struct demo *demo, const struct job *job) {
+    if (strcmp(job->plural, "jobs") == 0)
+        return scene_apply(demo->scene, SCENE_MANAGEMENT, job->from_cron ? "cronjobs" : "jobs", job->json);
+    struct scene_cluster *management = &demo->scene->clusters[SCENE_MANAGEMENT];
+    AUTO_JSON object = NULL;
+    error_free(json_parse(job->json, strlen(job->json), &object));
+    front_lock(management->front);
+    int status = world_apply(management->cluster, job->group, job->plural, object, front_now_ns());
+    front_unlock(management->front);
+    return status;
+}
 
 static void submit_due(struct demo *demo) {
     for (size_t i = 0; i < demo->n_jobs; i++) {
@@ -12,7 +25,7 @@ static void submit_due(struct demo *demo) {
         if (job->submitted || job->submit_ns > demo->now_ns)
             continue;
         job->submitted = true;
-        int status = scene_apply(demo->scene, SCENE_MANAGEMENT, job->from_cron ? "cronjobs" : "jobs", job->json);
+        int status = submit(demo, job);
         if (status != 201)
             demo_note(demo, "%s was not taken: HTTP %d", job->name, status);
     }
@@ -27,8 +40,59 @@ static void patch(struct demo *demo, const char *name, const char *spec, const c
         demo_note(demo, "%s could not be changed: HTTP %d", name, status);
 }
 
+// What users do to all other kinds that can be suspended.
+static void suspend_others(struct demo *demo, bool on) {
+    struct scene_cluster *management = &demo->scene->clusters[SCENE_MANAGEMENT];
+    size_t changed = 0;
+    for (size_t i = 0; i < demo->n_jobs; i++) {
+        const struct job *job = &demo->jobs[i];
+        AUTO_JSON patch = json_new_object();
+        if (!job->suspend || !pointer_set(patch, job->suspend, json_new_bool(on)))
+            continue;
+        AUTO_TEXT text = json_text(patch, NULL);
+        front_lock(management->front);
+        int status = world_patch(management->cluster, job->group, job->plural, "default", job->name, NULL,
+                                 text ? text : "", front_now_ns());
+        front_unlock(management->front);
+        changed += status == 200;
+        if (status != 200)
+            demo_note(demo, "%s could not be changed: HTTP %d", job->label, status);
+    }
+    demo_note(demo, "users %s %zu of the other kinds", on ? "suspend" : "resume", changed);
+}
+
+static bool pause_others(struct demo *demo) {
+    suspend_others(demo, true);
+    return true;
+}
+
+static bool resume_others(struct demo *demo) {
+    suspend_others(demo, false);
+    return true;
+}
+
+// What never finishes is there, in all its glory, before it goes.
+static bool delete_services(struct demo *demo) {
+    struct scene_cluster *management = &demo->scene->clusters[SCENE_MANAGEMENT];
+    for (size_t i = 0; i < demo->n_jobs; i++)
+        if (demo->jobs[i].runs && (demo->jobs[i].phase != PHASE_RUNNING || !*demo->jobs[i].state))
+            return false;
+    for (size_t i = 0; i < demo->n_jobs; i++) {
+        struct job *job = &demo->jobs[i];
+        if (!job->runs)
+            continue;
+        front_lock(management->front);
+        int status = world_delete(management->cluster, job->group, job->plural, "default", job->name, "Background",
+                                  front_now_ns());
+        front_unlock(management->front);
+        job->deleted = status == 200;
+        demo_note(demo, "a user deletes %s, which never finishes", job->label);
+    }
+    return true;
+}
+
 static bool begin(struct demo *demo) {
-    demo_note(demo, "a user submits %zu Jobs", demo->n_jobs - 1);
+    demo_note(demo, "users submit %zu Jobs and %zu of other kinds", demo->n_jobs - demo->n_plays - 1, demo->n_plays);
     return true;
 }
 
@@ -76,7 +140,7 @@ static bool cut_off(struct demo *demo) {
     demo->cut = worker;
     demo->is_cut = true;
     demo->cut_ns = demo->now_ns;
-    demo_note(demo, "%s is cut off, with %zu unfinished Jobs on it", victim->cluster, there);
+    demo_note(demo, "%s is cut off, with %zu unfinished workloads on it", victim->cluster, there);
     return true;
 }
 
@@ -110,11 +174,14 @@ static const struct step {
     {0, begin},
     {6 * CLOCK_SECOND, scale},
     {7 * CLOCK_SECOND, pause_running},
+    {7500 * CLOCK_MS, pause_others},
     {8500 * CLOCK_MS, resume_suspended},
     {10 * CLOCK_SECOND, cut_off},
     {12 * CLOCK_SECOND, resume_paused},
+    {12500 * CLOCK_MS, resume_others},
     {18 * CLOCK_SECOND, bring_back},
     {18 * CLOCK_SECOND, submit_late},
+    {20 * CLOCK_SECOND, delete_services},
 };
 
 // Tells where a Job went since the last look.
@@ -122,7 +189,7 @@ static void note_moves(struct demo *demo) {
     for (size_t i = 0; i < demo->n_jobs; i++) {
         struct job *job = &demo->jobs[i];
         if (job->attempt > job->attempt_told && job->attempt > 1)
-            demo_note(demo, "%s goes on in %s, attempt %lld", job->full_name, job->cluster, (long long)job->attempt);
+            demo_note(demo, "%s goes on in %s, attempt %lld", job->label, job->cluster, (long long)job->attempt);
         job->attempt_told = job->attempt;
     }
 }
@@ -142,6 +209,6 @@ bool story_step(struct demo *demo) {
         demo->next_step++;
     if (demo->next_step < count || !all_is_over(demo))
         return false;
-    demo_note(demo, "every Job has ended, and nothing is left in the workers");
+    demo_note(demo, "every workload has ended, and nothing is left in the workers");
     return true;
 }

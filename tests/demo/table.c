@@ -13,9 +13,9 @@ struct column {
 
 enum { COLUMN_NAME, COLUMN_CLUSTER, COLUMN_PHASE, COLUMN_ACTIVE, COLUMN_READY, COLUMN_DONE, COLUMN_FAILED, COLUMN_AGE };
 static const struct column table[] = {
-    [COLUMN_NAME] = {"WORKLOAD", -19, 0}, [COLUMN_CLUSTER] = {"CLUSTER", -9, 0}, [COLUMN_PHASE] = {"PHASE", -11, 0},
+    [COLUMN_NAME] = {"WORKLOAD", -21, 0}, [COLUMN_CLUSTER] = {"CLUSTER", -8, 0}, [COLUMN_PHASE] = {"PHASE", -11, 0},
     [COLUMN_ACTIVE] = {"ACTIVE", 7, 46},  [COLUMN_READY] = {"READY", 7, 60},     [COLUMN_DONE] = {"SUCCEEDED", 11, 71},
-    [COLUMN_FAILED] = {"FAILED", 8, 71},  [COLUMN_AGE] = {"AGE", 6, 77},
+    [COLUMN_FAILED] = {"FAILED", 8, 71},  [COLUMN_AGE] = {"AGE", 6, 78},
 };
 
 static enum color phase_color(enum phase phase) {
@@ -43,7 +43,7 @@ static void where(const struct job *job, char out[32]) {
     if (job->not_ours)
         text_copy(out, 32, "-");
     else if (job->attempt > 1)
-        snprintf(out, 32, "%.7s #%lld", job->cluster, (long long)job->attempt);
+        snprintf(out, 32, "%.4s #%lld", job->cluster, (long long)job->attempt);
     else
         text_copy(out, 32, job->cluster);
 }
@@ -51,7 +51,7 @@ static void where(const struct job *job, char out[32]) {
 static void draw_row(struct screen *screen, const struct demo *demo, const struct job *job) {
     char cluster[32], age[24] = "";
     if (!job->exists) {
-        cell(screen, COLUMN_NAME, COLOR_DIM, job->name);
+        cell(screen, COLUMN_NAME, COLOR_DIM, job->label);
         screen_end_line(screen);
         return;
     }
@@ -59,13 +59,17 @@ static void draw_row(struct screen *screen, const struct demo *demo, const struc
     snprintf(age, sizeof age, "%llds", (long long)(seconds > 0 ? seconds : 0));
     where(job, cluster);
     bool stale = is_on_cut_worker(demo, job) && !job_is_done(job);
-    cell(screen, COLUMN_NAME, COLOR_NONE, job->full_name);
+    cell(screen, COLUMN_NAME, COLOR_NONE, job->label);
     cell(screen, COLUMN_CLUSTER, stale ? COLOR_RED : COLOR_NONE, cluster);
     cell(screen, COLUMN_PHASE, stale ? COLOR_DIM : phase_color(job->phase), phase_text(job->phase));
-    number_cell(screen, COLUMN_ACTIVE, COLOR_NONE, job->active);
-    number_cell(screen, COLUMN_READY, COLOR_NONE, job->ready);
-    number_cell(screen, COLUMN_DONE, COLOR_GREEN, job->succeeded);
-    number_cell(screen, COLUMN_FAILED, COLOR_RED, job->failed);
+    if (strcmp(job->plural, "jobs") == 0) {
+        number_cell(screen, COLUMN_ACTIVE, COLOR_NONE, job->active);
+        number_cell(screen, COLUMN_READY, COLOR_NONE, job->ready);
+        number_cell(screen, COLUMN_DONE, COLOR_GREEN, job->succeeded);
+        number_cell(screen, COLUMN_FAILED, COLOR_RED, job->failed);
+    } else if (screen->columns >= table[COLUMN_DONE].columns) { // in the kind's own words
+        screen_put(screen, COLOR_DIM, "  %-31.31s", job->state);
+    }
     cell(screen, COLUMN_AGE, COLOR_DIM, age);
     screen_end_line(screen);
 }
@@ -75,8 +79,7 @@ static void draw_head(struct screen *screen, const struct demo *demo) {
     snprintf(clock, sizeof clock, "%3lld s", (long long)(demo->now_ns / CLOCK_SECOND));
     screen_put(screen, COLOR_BOLD, "wharf");
     screen_put(screen, COLOR_NONE, "%-*.*s", (int)screen->columns > 10 ? (int)screen->columns - 10 : 0,
-               (int)screen->columns > 10 ? (int)screen->columns - 10 : 0,
-               "  kubectl get jobs, in the management cluster");
+               (int)screen->columns > 10 ? (int)screen->columns - 10 : 0, "  what users see in the management cluster");
     screen_put(screen, COLOR_DIM, "%s", clock);
     screen_end_line(screen);
     for (size_t w = 1; w < demo->scene->count; w++) {
@@ -87,7 +90,7 @@ static void draw_head(struct screen *screen, const struct demo *demo) {
             jobs += demo->jobs[i].exists && !job_is_done(&demo->jobs[i]) &&
                     strcmp(demo->jobs[i].cluster, worker->name) == 0;
         screen_put(screen, down ? COLOR_RED : COLOR_GREEN, "%s %s", worker->name, down ? "CUT OFF" : "up");
-        screen_put(screen, COLOR_DIM, " %zu %s   ", jobs, jobs == 1 ? "Job" : "Jobs");
+        screen_put(screen, COLOR_DIM, " %zu placed   ", jobs);
     }
     screen_end_line(screen);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -110,8 +113,15 @@ static void draw_notes(struct screen *screen, const struct demo *demo, size_t ro
 void table_draw(struct screen *screen, const struct demo *demo) {
     screen_begin(screen);
     draw_head(screen, demo);
-    for (size_t i = 0; i < demo->n_jobs && screen_room(screen) > 2; i++)
-        draw_row(screen, demo, &demo->jobs[i]);
+    // Where there is no room for all, what is over goes first.
+    size_t hidden = demo->n_jobs + 2 > screen_room(screen) ? demo->n_jobs + 2 - screen_room(screen) : 0;
+    for (size_t i = 0; i < demo->n_jobs && screen_room(screen) > 2; i++) {
+        bool over = job_is_done(&demo->jobs[i]) && demo->jobs[i].mirrors == 0;
+        if (hidden > 0 && (over || !demo->jobs[i].submitted))
+            hidden--;
+        else
+            draw_row(screen, demo, &demo->jobs[i]);
+    }
     if (screen_room(screen) > 4)
         screen_end_line(screen);
     size_t room = screen_room(screen);
@@ -129,9 +139,13 @@ void table_print(struct table_lines *lines, const struct demo *demo) {
         if (!job->exists)
             continue;
         where(job, cluster);
-        snprintf(line, sizeof line, "%-19s %-8s %-10s  active %lld  ready %lld  succeeded %lld  failed %lld",
-                 job->full_name, cluster, phase_text(job->phase), (long long)job->active, (long long)job->ready,
-                 (long long)job->succeeded, (long long)job->failed);
+        if (strcmp(job->plural, "jobs") == 0)
+            snprintf(line, sizeof line, "%-21s %-8s %-10s  active %lld  ready %lld  succeeded %lld  failed %lld",
+                     job->label, cluster, phase_text(job->phase), (long long)job->active, (long long)job->ready,
+                     (long long)job->succeeded, (long long)job->failed);
+        else
+            snprintf(line, sizeof line, "%-21s %-8s %-10s  %s", job->label, cluster, phase_text(job->phase),
+                     job->state);
         if (strcmp(line, lines->last[i]) == 0)
             continue;
         text_copy(lines->last[i], sizeof lines->last[i], line);

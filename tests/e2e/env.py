@@ -22,6 +22,7 @@ class Env:
         self.management, self.workers = clusters.management.admin, clusters.workers
         self.audits = {cluster.name: Audit(cluster) for cluster in clusters.all}
         self.released, self.namespace, self.marks = set(), None, {}
+        self.plurals, self.selected = ["jobs"], set()   # kinds that tests make objects of; names of the tests to be run
         self._apply_rbac()
         self.relay = Relay(self.workers[0].port)
         self.host = Host(wharf, adapters, folder, self._kubeconfigs())
@@ -89,18 +90,25 @@ class Env:
                 for entry in audit.refused((400, 401, 403, 422), self.marks.get(name, 0))[:3]]
 
     def delete_all(self):
-        for found in self.management.list("jobs", self.namespace):
+        for plural in self.plurals:
+            self._delete_all_of(self.management, plural)
+        self.released.add(self.namespace)
+
+    def _delete_all_of(self, client, plural, selector=None):
+        for found in client.list(plural, self.namespace, selector=selector):
+            name = found["metadata"]["name"]
             try:
-                self.management.delete("jobs", self.namespace, found["metadata"]["name"])
+                client.delete(plural, self.namespace, name)
+                if found["metadata"].get("finalizers"):
+                    client.patch(plural, self.namespace, name, {"metadata": {"finalizers": None}})
             except kube.ApiError as error:
                 if error.code != 404:   # gone meanwhile, with its CronJob
                     raise
-        self.released.add(self.namespace)
 
     def nothing_is_left_over(self):
         def empty():
-            left = [f"{worker.name}: {brief(found)}" for worker in self.workers
-                    for found in worker.admin.list("jobs", self.namespace, selector="wharf.dev/origin")]
+            left = [f"{worker.name}: {plural} {brief(found)}" for worker in self.workers for plural in self.plurals
+                    for found in worker.admin.list(plural, self.namespace, selector="wharf.dev/origin")]
             left += [f"{worker.name}: pod {pod['metadata']['name']}" for worker in self.workers
                      for pod in worker.admin.list("pods", self.namespace)]
             assert not left, "; ".join(left)
@@ -112,8 +120,8 @@ class Env:
         for worker in self.workers:
             if not worker.api.running():
                 worker.bring_back()
-            for found in worker.admin.list("jobs", self.namespace):
-                worker.admin.delete("jobs", self.namespace, found["metadata"]["name"])
+            for plural in self.plurals:
+                self._delete_all_of(worker.admin, plural)
         if self.relay.is_cut():
             self.relay.mend()
         self._apply_rbac()
@@ -210,7 +218,8 @@ class Env:
         lines = []
         for cluster in self.clusters.all:
             try:
-                lines += [f"{cluster.name}: {brief(found)}" for found in cluster.admin.list("jobs", self.namespace)]
+                lines += [f"{cluster.name}: {plural} {brief(found)[:600]}" for plural in self.plurals
+                          for found in cluster.admin.list(plural, self.namespace)]
                 lines += [f"{cluster.name}: pod {pod['metadata']['name']} {pod['status'].get('phase')}"
                           for pod in cluster.admin.list("pods", self.namespace)]
                 lines += [f"{cluster.name}: Event {event['involvedObject'].get('name')} {event.get('reason')}: "

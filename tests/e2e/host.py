@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The host under test: `wharf run` with a config made on the spot; it can be stopped, killed and started again."""
 import http.client
+import json
 import os
 import re
 import subprocess
@@ -22,28 +23,32 @@ class Host:
         self.process = Process("wharf", [self.wharf, "run", "--config", self.config],
                                os.path.join(folder, "wharf.log"), cwd=folder)
 
-    def _write_config(self, settings):
+    def _write_config(self, settings, enabled):
         # Relative paths, as people write them: they are meant from the config's own folder.
         paths = {name: os.path.relpath(path, self.folder) for name, path in self.kubeconfigs.items()}
         lines = ["apiVersion: wharf.dev/v1alpha1", "kind: HostConfiguration",
                  "controllerName: wharf.dev/host", "origin: e2e",
                  f"management: {{kubeconfig: {paths.pop('management')}}}", "workers:"]
         lines += [f"- {{name: {name}, kubeconfig: {path}}}" for name, path in paths.items()]
-        lines += ["adapters:", f"  directory: {self.adapters}", "  enabled:", "  - name: job",
-                  f"serve: {{address: 127.0.0.1:{self.port}}}", "log: {format: text, level: debug}"]
+        # JSON is YAML.
+        lines += ["adapters:", f"  directory: {self.adapters}", "  enabled:"]
+        lines += [f"  - {json.dumps({'name': name, **more})}" for name, more in enabled.items()]
+        lines += [f"serve: {{address: 127.0.0.1:{self.port}}}", "log: {format: text, level: debug}"]
         lines += [f"{key}: {value}" for key, value in settings.items()]
         with open(self.config, "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
 
-    def use(self, **settings):
-        """Makes sure that it runs with these settings (and the defaults above for the others)."""
+    def use(self, enabled=None, **settings):
+        """Makes sure that it runs with these settings (and the defaults above for the others). `enabled` has the
+        adapters, {name: what else the configuration says of it}; only Jobs unless it is given."""
+        enabled = enabled or {"job": {}}
         wanted = {**DEFAULTS, **settings}
-        if self.process.running() and wanted == self.settings:
+        if self.process.running() and (wanted, enabled) == self.settings:
             return
         if self.process.running():
             self.stop()
-        self._write_config(wanted)
-        self.settings = wanted
+        self._write_config(wanted, enabled)
+        self.settings = (wanted, enabled)
         self.start()
 
     def start(self):
@@ -85,6 +90,10 @@ class Host:
                 labels = tuple(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', sample.group(2) or ""))
                 found[sample.group(1), labels] = float(sample.group(3))
         return found
+
+    def feed(self, cluster, kind, state):
+        """Whether the watch of this kind in this cluster is in this state."""
+        return self.metrics().get(("wharf_feed_state", (("cluster", cluster), ("kind", kind), ("state", state)))) == 1
 
     def command(self, *args):
         """Runs another subcommand on the same config: (exit code, stdout, stderr)."""

@@ -16,7 +16,13 @@ _KINDS = {
     "clusterroles": ("/apis/rbac.authorization.k8s.io/v1", False),
     "clusterrolebindings": ("/apis/rbac.authorization.k8s.io/v1", False),
     "selfsubjectaccessreviews": ("/apis/authorization.k8s.io/v1", False),
+    "customresourcedefinitions": ("/apis/apiextensions.k8s.io/v1", False),
 }
+
+
+def know(plural, api_version, namespaced=True):
+    """From now on objects of this custom resource can be asked for, in this version."""
+    _KINDS[plural] = (f"/apis/{api_version}", namespaced)
 
 
 class ApiError(Exception):
@@ -119,8 +125,12 @@ class Client:
             asked["fieldSelector"] = fields
         return self.call("GET", path_of(plural, namespace), query=asked)["items"]
 
-    def create(self, plural, namespace, body, subresource=None, name=None):
-        return self.call("POST", path_of(plural, namespace, name, subresource), body)
+    def create(self, plural, namespace, body, subresource=None, name=None, query=None):
+        return self.call("POST", path_of(plural, namespace, name, subresource), body, query=query)
+
+    def replace(self, plural, namespace, body, subresource=None):
+        """PUT: refused if the object has changed since `body` was read."""
+        return self.call("PUT", path_of(plural, namespace, body["metadata"]["name"], subresource), body)
 
     def patch(self, plural, namespace, name, patch, subresource=None):
         """A JSON merge patch."""
@@ -138,8 +148,9 @@ class Client:
             options["preconditions"] = {"uid": uid}
         return self.call("DELETE", path_of(plural, namespace, name), options)
 
-    def apply_yaml(self, plural, namespace, name, document, query=None):
+    def apply_yaml(self, plural, namespace, name, document, query=None, timeout=20.0):
         """Server-side apply of one YAML document, as it stands in its file; unknown fields are refused."""
         asked = {"fieldManager": "e2e", "force": "true", "fieldValidation": "Strict", **(query or {})}
-        return self.call("PATCH", path_of(plural, namespace, name), document.encode(), query=asked,
+        body = document if isinstance(document, bytes) else document.encode()
+        return self.call("PATCH", path_of(plural, namespace, name), body, query=asked, timeout=timeout,
                          content_type="application/apply-patch+yaml")

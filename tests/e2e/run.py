@@ -22,8 +22,8 @@ import servers  # noqa: E402
 from env import Env  # noqa: E402
 from skip import Skip  # noqa: E402
 
-MODULES = ("test_setup", "test_life", "test_change", "test_trouble", "test_loss", "test_kill", "test_cron",
-           "test_contract")
+MODULES = ("test_setup", "test_life", "test_change", "test_trouble", "test_loss", "test_kill", "test_kinds",
+           "test_contract", "test_plan")
 
 
 def find_tests(pattern):
@@ -90,6 +90,7 @@ def run_all(options, tests, folder, results):
     with servers.Clusters(options.assets, folder) as clusters:
         print(f"{len(clusters.all)} clusters ready after {clusters.took:.1f} s, in {folder}", flush=True)
         env = Env(clusters, folder, options.wharf, options.adapters)
+        env.selected = {test.__name__ for _, test in tests}
         try:
             for module in {test.__module__ for _, test in tests}:
                 prepare = getattr(sys.modules[module], "_before_all", None)

@@ -28,6 +28,8 @@ _AUDIT_POLICY = {
         {"level": "None", "resources": [{"group": "", "resources": ["pods", "pods/status", "pods/binding"]}]},
         {"level": "RequestResponse", "verbs": ["patch"], "resources": [
             {"group": "batch", "resources": ["jobs", "jobs/status"]}]},
+        {"level": "Request", "users": list(HOST_USERS), "verbs": ["create", "patch"]},
+        {"level": "Metadata", "users": list(HOST_USERS)},
         {"level": "Metadata", "resources": [{"group": "batch"}, {"group": ""}, {"group": "events.k8s.io"}]},
     ],
 }

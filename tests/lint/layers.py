@@ -6,7 +6,7 @@ import re
 
 import files
 
-ORDER = ("base", "json", "kube", "host", "serve", "main")
+ORDER = ("base", "json", "kube", "host", "serve", "tools", "main")
 LIBRARIES = {   # the one folder (or two) that may know of a library
     "cjson": ("json",), "cJSON.h": ("json",), "yaml.h": ("json",), "curl": ("kube",), "openssl": ("kube", "host"),
     "microhttpd.h": ("serve",), "dlfcn.h": ("host",),

@@ -80,12 +80,12 @@ static struct sim_faults much(const struct sim_faults *from) {
 static int admit(void *ctx, enum world_verb verb, const char *plural, struct json *object, char message[256]) {
     struct side *side = ctx;
     const struct faults *faults = side->trial->faults;
-    if (side->trial->plan.stripping && strcmp(plural, "jobs") == 0)
+    if (side->trial->plan.stripping)
         pointer_remove(object, "/metadata/labels/example.com~1l");
-    if (verb != WORLD_CREATE || strcmp(plural, "jobs") != 0 || side->trial->user_acts)
+    if (verb != WORLD_CREATE || strcmp(plural, "namespaces") == 0 || side->trial->user_acts)
         return 0;
     if (faults->full[side->cluster]) {
-        snprintf(message, 256, "exceeded quota: jobs, requested: count/jobs.batch=1, used: 9, limited: 9");
+        snprintf(message, 256, "exceeded quota: all, requested: count/%s=1, used: 9, limited: 9", plural);
         return 403;
     }
     struct json *labels = json_path(object, "metadata", "labels", NULL);

@@ -38,21 +38,24 @@ static const char *state_text(enum reflector_state state) {
 // What the engine is about to know about its feeds.
 static void note_feed(struct trial *trial, const struct engine_event *event) {
     struct instance *host = &trial->host;
+    if (event->type == EVENT_ANSWER || event->type == EVENT_TIME)
+        return;
     const char *name = world_name(trial->worlds[event->cluster]);
+    const char *kind = trial->kinds[event->kind]->kind->abi.plural;
     if (event->type == EVENT_LISTED) {
-        trial_trace(trial, "host: %s listed", name);
-        host->listed[event->cluster] = true;
+        trial_trace(trial, "host: %s of %s listed", kind, name);
+        host->feeds[event->cluster][event->kind].listed = true;
     }
     if (event->type == EVENT_SEEN && event->cluster != ENGINE_MANAGEMENT)
         rules_told(trial, event->object->value);
     if (event->type != EVENT_STATE)
         return;
     bool connected = event->state == REFLECTOR_CONNECTED;
-    trial_trace(trial, "host: %s is %s%s%s", name, state_text(event->state), event->problem ? ": " : "",
+    trial_trace(trial, "host: %s of %s: %s%s%s", kind, name, state_text(event->state), event->problem ? ": " : "",
                 event->problem ? event->problem : "");
-    if (host->connected[event->cluster] && !connected)
-        host->lost_ns[event->cluster] = trial->now_ns;
-    host->connected[event->cluster] = connected;
+    if (host->feeds[event->cluster][event->kind].connected && !connected)
+        host->feeds[event->cluster][event->kind].lost_ns = trial->now_ns;
+    host->feeds[event->cluster][event->kind].connected = connected;
 }
 
 static void post(void *ctx, struct engine_event *event) {
@@ -93,8 +96,8 @@ static void start_links(struct trial *trial, struct moment now) {
                                        .origin = TRIAL_ORIGIN,
                                        .controller_name = TRIAL_MANAGED_BY,
                                        .instance = "sim",
-                                       .kinds = &trial->kind,
-                                       .n_kinds = 1,
+                                       .kinds = trial->engine_kinds,
+                                       .n_kinds = trial->n_kinds,
                                        .qps = trial->seed % 3 ? 0 : 20,
                                        .burst = 10,
                                        .watch_list = trial->seed % 2 == 0,
@@ -103,7 +106,8 @@ static void start_links(struct trial *trial, struct moment now) {
                                        .ctx = trial};
         must(link_new(&options, now, &host->links[c]));
         host->dirty[c] = true;
-        host->lost_ns[c] = trial->now_ns;
+        for (size_t k = 0; k < trial->n_kinds; k++)
+            host->feeds[c][k].lost_ns = trial->now_ns;
         host->link_due_ns[c] = CLOCK_NEVER;
     }
 }
@@ -120,8 +124,8 @@ bool instance_start(struct trial *trial) {
     struct engine_options options = {.origin = TRIAL_ORIGIN,
                                      .worker_names = names,
                                      .n_workers = trial->plan.n_clusters - 1,
-                                     .kinds = &trial->kind,
-                                     .n_kinds = 1,
+                                     .kinds = trial->engine_kinds,
+                                     .n_kinds = trial->n_kinds,
                                      .create_namespaces = trial->plan.create_namespaces,
                                      .worker_lost_timeout_ns = trial->plan.lost_timeout_ns,
                                      .mirror_retention_ns = trial->plan.retention_ns,

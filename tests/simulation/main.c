@@ -173,6 +173,8 @@ int main(int argc, char **argv) {
         return 2;
     }
     log_setup(LOG_TEXT, LOG_ERROR);
+    size_t kinds; // read before there are other processes
+    sim_kinds(&kinds);
     if (!settings.one)
         return run_all(&settings);
     bool ok = run_seed(settings.seed, &settings, true);

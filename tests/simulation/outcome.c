@@ -1,102 +1,172 @@
 // SPDX-License-Identifier: Apache-2.0
 // What must be true once trouble is over, and what a life without trouble costs.
 #include "core/host/mirror.h"
+#include "core/host/phase.h"
 #include "core/json/pointer.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/users.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+// The mirror that the workload's annotations name, or NULL.
+static const struct json *mirror_of(struct trial *trial, size_t kind, const struct json *job) {
+    for (size_t c = 1; c < trial->plan.n_clusters; c++) {
+        const struct json *mirror = trial_object(trial, c, kind, rules_text(job, "metadata", NULL, "namespace"),
+                                                 rules_text(job, "metadata", NULL, "name"));
+        if (mirror && mirror_is_ours(trial->engine_kinds[kind], TRIAL_ORIGIN, mirror) &&
+            strcmp(rules_text(job, "metadata", "annotations", MARK_CLUSTER), world_name(trial->worlds[c])) == 0)
+            return mirror;
+    }
+    return NULL;
+}
+
+// Of one that has not finished; NULL: nothing.
+static char *running_missing(struct trial *trial, size_t kind, const struct json *job) {
+    const char *name = rules_text(job, "metadata", NULL, "name");
+    const struct json *mirror = mirror_of(trial, kind, job);
+    bool suspended = phase_suspend_asked(&trial->engine_kinds[kind]->abi, job);
+    bool may_stay = strcmp(rules_text(job, "metadata", "annotations", USERS_EXPECTED), USERS_RUNS) == 0;
+    if (!suspended && !may_stay)
+        return text_format("%s has not finished", name);
+    if (!suspended && !mirror && sim_refuses(trial->kinds[kind], job, trial->now_ns))
+        return NULL;
+    if (!suspended && !mirror)
+        return text_format("%s has no mirror", name);
+    if (suspended && kind == 0 && !rules_condition(job, "Suspended"))
+        return text_format("%s is suspended, and its status does not say so", name);
+    AUTO_TEXT due = kind > 0 ? sim_status_due(trial->kinds[kind], job, mirror, trial->now_ns) : NULL;
+    if (due)
+        return text_format("the status of %s is not what its mirror makes of it: %s", name, due);
+    return NULL;
+}
+
 // What is missing of one workload; NULL: nothing.
-static char *workload_missing(const struct json *job) {
+static char *workload_missing(struct trial *trial, size_t kind, const struct json *job) {
     const char *name = rules_text(job, "metadata", NULL, "name");
     const char *expected = rules_text(job, "metadata", "annotations", USERS_EXPECTED);
+    wharf_phase_kind phase = sim_phase(trial->kinds[kind], job, NULL);
     if (*rules_text(job, "metadata", NULL, "deletionTimestamp"))
         return text_format("%s is still being deleted", name);
-    if (rules_finished(job)) {
-        bool failed = rules_condition(job, "Failed");
-        if (strcmp(expected, failed ? "Complete" : "Failed") == 0)
-            return text_format("%s is %s, and should be %s", name, failed ? "Failed" : "Complete", expected);
-        return NULL;
-    }
-    if (!json_bool(json_path(job, "spec", "suspend", NULL), false))
-        return text_format("%s has not finished", name);
-    if (!rules_condition(job, "Suspended"))
-        return text_format("%s is suspended, and its status does not say so", name);
+    if (!phase_is_final(phase))
+        return running_missing(trial, kind, job);
+    bool failed = phase == WHARF_FAILED;
+    if (strcmp(expected, failed ? "Complete" : "Failed") == 0)
+        return text_format("%s is %s, and should be %s", name, failed ? "Failed" : "Complete", expected);
     return NULL;
 }
 
 // A mirror that may stay: of a workload that is not over.
-static bool may_stay(struct trial *trial, size_t cluster, const struct json *mirror) {
-    const struct json *job = trial_job(trial, ENGINE_MANAGEMENT, rules_text(mirror, "metadata", NULL, "namespace"),
-                                       rules_text(mirror, "metadata", NULL, "name"));
-    return job && !rules_finished(job) &&
+static bool may_stay(struct trial *trial, size_t cluster, size_t kind, const struct json *mirror) {
+    const struct json *job =
+        trial_object(trial, ENGINE_MANAGEMENT, kind, rules_text(mirror, "metadata", NULL, "namespace"),
+                     rules_text(mirror, "metadata", NULL, "name"));
+    return job && trial_is_ours(trial, kind, job) && !sim_finished(trial->kinds[kind], job) &&
            strcmp(rules_text(job, "metadata", NULL, "uid"), rules_text(mirror, "metadata", "labels", MARK_UID)) == 0 &&
            mirror_attempt(job) == mirror_attempt(mirror) &&
            strcmp(rules_text(job, "metadata", "annotations", MARK_CLUSTER), world_name(trial->worlds[cluster])) == 0;
 }
 
-static bool same_keys(const struct json *job, const struct json *mirror, const char *map) {
-    for (const struct json *m = json_first(json_path(job, "metadata", map, NULL)); m; m = json_next(m))
-        if (!mirror_key_is_private(json_key(m)) && !strstr(json_key(m), "controller-uid") &&
-            !strstr(json_key(m), "job-name") && !json_equal(json_path(mirror, "metadata", map, json_key(m), NULL), m))
+// A mirror has no label or annotation by which it is handed over, nor one that its adapter takes away.
+static bool is_removed(const wharf_kind *abi, const char *map, const char *key) {
+    AUTO_JSON probe = json_new_object();
+    struct json *metadata = probe ? json_new_object() : NULL, *keys = json_new_object();
+    if (!keys || !json_set(keys, key, json_new_null()) || !json_set(metadata, map, keys) ||
+        !json_set(probe, "metadata", metadata))
+        abort();
+    pointer_remove(probe, abi->managed_by);
+    for (const char *const *pattern = abi->removed; pattern && *pattern; pattern++)
+        pointer_remove_all(probe, *pattern);
+    return json_path(probe, "metadata", map, key, NULL) == NULL;
+}
+
+static bool same_keys(const wharf_kind *abi, const struct json *job, const struct json *mirror, const char *map) {
+    for (const struct json *m = json_first(json_path(job, "metadata", map, NULL)); m; m = json_next(m)) {
+        const char *key = json_key(m);
+        if (!mirror_key_is_private(key) && !strstr(key, "controller-uid") && !strstr(key, "job-name") &&
+            !json_equal(json_path(mirror, "metadata", map, key, NULL), m) && !is_removed(abi, map, key))
             return false;
+    }
     // "team" is the label that users take off.
     return (json_path(job, "metadata", map, "team", NULL) != NULL) ==
            (json_path(mirror, "metadata", map, "team", NULL) != NULL);
 }
 
-// A mirror that stays is like its workload.
-static char *mirror_missing(struct trial *trial, const struct json *mirror) {
+// The first field of a Job that differs and should not, or NULL.
+static const char *not_carried(const struct json *job, const struct json *mirror) {
     static const char *const carried[] = {"/spec/suspend", "/spec/parallelism", "/spec/completions",
                                           "/spec/template/spec/nodeSelector", "/spec/template/metadata/annotations"};
-    const char *name = rules_text(mirror, "metadata", NULL, "name");
-    const struct json *job =
-        trial_job(trial, ENGINE_MANAGEMENT, rules_text(mirror, "metadata", NULL, "namespace"), name);
-    const struct tracked_job *tracked = rules_job(trial, rules_text(job, "metadata", NULL, "uid"));
-    if (tracked->tampered || trial->plan.stripping)
-        return NULL;
     for (size_t i = 0; i < sizeof carried / sizeof *carried; i++)
         if (!json_equal(pointer_find(job, carried[i]), pointer_find(mirror, carried[i])))
-            return text_format("%s of the mirror of %s is not as the workload has it", carried[i], name);
-    if (!same_keys(job, mirror, "labels") || !same_keys(job, mirror, "annotations"))
+            return carried[i];
+    return NULL;
+}
+
+// A mirror that stays is like its workload.
+static char *mirror_missing(struct trial *trial, size_t kind, const struct json *mirror) {
+    const char *name = rules_text(mirror, "metadata", NULL, "name");
+    const struct json *job =
+        trial_object(trial, ENGINE_MANAGEMENT, kind, rules_text(mirror, "metadata", NULL, "namespace"), name);
+    const struct tracked_workload *tracked = rules_workload(trial, rules_text(job, "metadata", NULL, "uid"));
+    if (tracked->tampered || trial->plan.stripping)
+        return NULL;
+    const struct sim_kind *sim = trial->kinds[kind];
+    const wharf_kind *abi = &sim->kind->abi;
+    const char *field = kind == 0 ? not_carried(job, mirror) : NULL;
+    if (phase_suspend_asked(abi, job) != phase_suspend_asked(abi, mirror))
+        field = abi->suspend;
+    if (field)
+        return text_format("%s of the mirror of %s is not as the workload has it", field, name);
+    AUTO_TEXT due = sim_mirror_due(sim, job, mirror, trial->now_ns);
+    if (due)
+        return text_format("something is still to be carried to the mirror of %s: %s", name, due);
+    if (!same_keys(abi, job, mirror, "labels") || !same_keys(abi, job, mirror, "annotations"))
         return text_format("labels or annotations of the mirror of %s are not as the workload has them", name);
     return NULL;
 }
 
-char *outcome_missing(struct trial *trial) {
+static char *kind_missing_in(struct trial *trial, size_t cluster, size_t kind) {
+    const wharf_kind *abi = &trial->engine_kinds[kind]->abi;
+    struct world_cluster *world = trial->worlds[cluster];
     const void *cursor = NULL;
-    for (const struct json *job; (job = world_next(trial->worlds[ENGINE_MANAGEMENT], "batch", "jobs", &cursor));) {
-        const struct tracked_job *tracked = rules_job(trial, rules_text(job, "metadata", NULL, "uid"));
-        char *missing = tracked && tracked->ours ? workload_missing(job) : NULL;
+    for (const struct json *object; (object = world_next(world, abi->group, abi->plural, &cursor));) {
+        char *missing = NULL;
+        if (cluster == ENGINE_MANAGEMENT)
+            missing = trial_is_ours(trial, kind, object) ? workload_missing(trial, kind, object) : NULL;
+        else if (!mirror_is_ours(trial->engine_kinds[kind], TRIAL_ORIGIN, object))
+            continue;
+        else if (!may_stay(trial, cluster, kind, object))
+            return text_format("a mirror %s is left over in %s", rules_text(object, "metadata", NULL, "name"),
+                               world_name(world));
+        else
+            missing = mirror_missing(trial, kind, object);
         if (missing)
             return missing;
-    }
-    for (size_t c = 1; c < trial->plan.n_clusters; c++) {
-        cursor = NULL;
-        for (const struct json *object; (object = world_next(trial->worlds[c], "batch", "jobs", &cursor));) {
-            if (!mirror_is_ours(trial->kind, TRIAL_ORIGIN, object))
-                continue;
-            if (!may_stay(trial, c, object))
-                return text_format("a mirror %s is left over in %s", rules_text(object, "metadata", NULL, "name"),
-                                   world_name(trial->worlds[c]));
-            char *missing = mirror_missing(trial, object);
-            if (missing)
-                return missing;
-        }
     }
     return NULL;
 }
 
+char *outcome_missing(struct trial *trial) {
+    for (size_t c = 0; c < trial->plan.n_clusters; c++)
+        for (size_t k = 0; k < trial->n_kinds; k++) {
+            char *missing = kind_missing_in(trial, c, k);
+            if (missing)
+                return missing;
+        }
+    return NULL;
+}
+
 void outcome_count(struct trial *trial) {
-    for (size_t i = 0; i < trial->rules->n_jobs; i++) {
-        const struct tracked_job *job = &trial->rules->jobs[i];
-        const struct json *now = trial_job(trial, ENGINE_MANAGEMENT, job->namespace_, job->name);
+    for (size_t i = 0; i < trial->rules->n_workloads; i++) {
+        const struct tracked_workload *job = &trial->rules->workloads[i];
+        const struct json *now = trial_object(trial, ENGINE_MANAGEMENT, job->kind, job->namespace_, job->name);
         if (!job->ours || job->touched || !now || strcmp(rules_text(now, "metadata", NULL, "uid"), job->uid) != 0)
             continue;
         bool ran = job->creates > 0;
-        unsigned statuses = ran ? job->changes : 1; // a suspended one gets its condition
-        if (job->placements != ran || job->creates != ran || job->deletes != ran || job->statuses != statuses)
+        bool over = sim_finished(trial->kinds[job->kind], now);
+        // A suspended Job gets its condition; of other kinds some changes are of interest in the worker only.
+        bool fits = job->kind == 0 ? job->statuses == (ran ? job->changes : 1) : job->statuses <= job->changes + !ran;
+        if (job->placements != ran || job->creates != ran || job->deletes != (ran && over) || !fits)
             trial_fail(trial,
                        "the life of %s cost %u placements, %u creates, %u statuses for %u changes, and %u deletes",
                        job->name, job->placements, job->creates, job->statuses, job->changes, job->deletes);
@@ -109,9 +179,16 @@ void outcome_compare(struct trial *trial, const struct json *workload, const str
     static const char *const same[] = {"active",           "ready",         "terminating",    "succeeded", "failed",
                                        "completedIndexes", "failedIndexes", "completionTime", "startTime"};
     const struct json *a = json_get(workload, "status"), *b = json_get(mirror, "status");
-    const struct tracked_job *job = rules_job(trial, rules_text(workload, "metadata", NULL, "uid"));
-    if (!rules_finished(mirror) || job->creates > 1 || job->scaled)
+    const struct tracked_workload *job = rules_workload(trial, rules_text(workload, "metadata", NULL, "uid"));
+    if (!sim_finished(trial->kinds[job->kind], mirror) || job->creates > 1 || job->scaled)
         return; // it was not this mirror that finished it, or not as the workload is now
+    if (job->kind > 0) {
+        AUTO_TEXT due = sim_status_due(trial->kinds[job->kind], workload, mirror, trial->now_ns);
+        if (due)
+            trial_fail(trial, "the status of %s is not what its mirror makes of it: %s",
+                       rules_text(workload, "metadata", NULL, "name"), due);
+        return;
+    }
     bool resumed = json_get(b, "startTime") && rules_has_condition(mirror, "Suspended");
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         // A workload that was not seen while it was suspended keeps its startTime: the API server insists on that.

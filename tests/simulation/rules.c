@@ -3,7 +3,7 @@
 #include "tests/simulation/rules.h"
 
 #include "core/host/mirror.h"
-#include "core/json/pointer.h"
+#include "core/host/phase.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,11 +17,11 @@ struct rules *rules_new(struct trial *trial) {
     return calloc(1, sizeof(struct rules));
 }
 
-struct tracked_job *rules_job(struct trial *trial, const char *uid) {
+struct tracked_workload *rules_workload(struct trial *trial, const char *uid) {
     struct rules *rules = trial->rules;
-    for (size_t i = 0; uid && i < rules->n_jobs; i++)
-        if (strcmp(rules->jobs[i].uid, uid) == 0)
-            return &rules->jobs[i];
+    for (size_t i = 0; uid && i < rules->n_workloads; i++)
+        if (strcmp(rules->workloads[i].uid, uid) == 0)
+            return &rules->workloads[i];
     return NULL;
 }
 
@@ -57,16 +57,16 @@ bool rules_finished(const struct json *job) {
     return rules_condition(job, "Complete") || rules_condition(job, "Failed");
 }
 
-void rules_adopt(struct trial *trial, size_t cluster, const struct json *object) {
+void rules_adopt(struct trial *trial, size_t cluster, size_t kind, const struct json *object) {
     struct rules *rules = trial->rules;
     if (rules->n_mirrors == RULES_MIRRORS) {
         trial_fail(trial, "more mirrors than a trial can have: is there a loop?");
         return;
     }
     struct tracked_mirror *m = &rules->mirrors[rules->n_mirrors++];
-    *m = (struct tracked_mirror){.cluster = cluster, .attempt = mirror_attempt(object)};
+    *m = (struct tracked_mirror){.cluster = cluster, .kind = kind, .attempt = mirror_attempt(object)};
     text_copy(m->uid, sizeof m->uid, rules_text(object, "metadata", NULL, "uid"));
-    text_copy(m->job, sizeof m->job, rules_text(object, "metadata", "labels", MARK_UID));
+    text_copy(m->workload, sizeof m->workload, rules_text(object, "metadata", "labels", MARK_UID));
 }
 
 void rules_told(struct trial *trial, const struct json *object) {
@@ -75,10 +75,18 @@ void rules_told(struct trial *trial, const struct json *object) {
         mirror->told = trial->host.number;
 }
 
-void rules_count(struct trial *trial, size_t cluster, const char *namespace_, const char *name, bool change) {
+void rules_crd_gone(struct trial *trial, size_t cluster, size_t kind) {
+    (void)cluster;
+    for (size_t i = 0; i < trial->rules->n_workloads; i++)
+        if (trial->rules->workloads[i].kind == kind)
+            trial->rules->workloads[i].touched = true; // it may cost more now
+}
+
+void rules_count(struct trial *trial, size_t cluster, size_t kind, const char *namespace_, const char *name,
+                 bool change) {
     struct rules *rules = trial->rules;
     char key[96];
-    snprintf(key, sizeof key, "%zu/%.30s/%.50s", cluster, namespace_, name);
+    snprintf(key, sizeof key, "%zu/%zu/%.30s/%.50s", cluster, kind, namespace_, name);
     struct tracked_object *o = NULL;
     for (size_t i = 0; i < rules->n_objects && !o; i++)
         if (strcmp(rules->objects[i].key, key) == 0)
@@ -100,47 +108,62 @@ void rules_count(struct trial *trial, size_t cluster, const char *namespace_, co
         trial_fail(trial, "rule 8: %u requests about %s in a minute, and %u changes", o->requests, key, o->changes);
 }
 
-// The path of a request about a Job, taken apart.
+// The path of a request about an object, taken apart.
 struct about {
     char namespace_[64], name[64];
-    bool job, status;
+    size_t kind; // n_kinds: none of ours
+    bool known, status;
 };
 
-static struct about read_path(const struct http_request *request, const struct json *body) {
-    static const char root[] = "/apis/batch/v1/namespaces/";
-    struct about about = {.job = false};
+static struct about read_path(const struct trial *trial, const struct http_request *request, const struct json *body) {
+    static const char root[] = "/apis/";
+    struct about about = {.kind = trial->n_kinds};
     char path[512];
     text_copy(path, sizeof path, request->path);
     path[strcspn(path, "?")] = '\0';
     if (strncmp(path, root, sizeof root - 1) != 0)
         return about;
     char *rest = NULL;
-    text_copy(about.namespace_, sizeof about.namespace_, strtok_r(path + sizeof root - 1, "/", &rest));
+    const char *group = strtok_r(path + sizeof root - 1, "/", &rest);
+    strtok_r(NULL, "/", &rest); // the version
+    if (!text_equal(strtok_r(NULL, "/", &rest), "namespaces"))
+        return about;
+    const char *namespace_ = strtok_r(NULL, "/", &rest);
     const char *plural = strtok_r(NULL, "/", &rest), *name = strtok_r(NULL, "/", &rest);
+    about.kind = plural ? trial_kind(trial, group, plural) : trial->n_kinds;
+    about.known = about.kind < trial->n_kinds;
     about.status = strtok_r(NULL, "/", &rest) != NULL;
-    about.job = plural && strcmp(plural, "jobs") == 0;
+    text_copy(about.namespace_, sizeof about.namespace_, namespace_ ? namespace_ : "");
     text_copy(about.name, sizeof about.name, name ? name : rules_text(body, "metadata", NULL, "name"));
     return about;
+}
+
+static bool is_listed(const struct trial *trial, size_t cluster, size_t kind) {
+    return trial->host.feeds[cluster][kind].listed;
 }
 
 // Rule 2: as long as an older mirror runs where it can be reached, there is no newer one.
 static void check_create(struct trial *trial, size_t cluster, const struct about *about, const struct json *body) {
     const char *uid = rules_text(body, "metadata", "labels", MARK_UID);
-    const struct tracked_job *job = rules_job(trial, uid);
-    if (!trial->host.listed[ENGINE_MANAGEMENT] || !trial->host.listed[cluster])
+    const struct tracked_workload *job = rules_workload(trial, uid);
+    const struct kind *kind = trial->engine_kinds[about->kind];
+    const char *forbidden = rules_forbidden(trial, about->kind, body, true);
+    if (forbidden)
+        trial_fail(trial, "the mirror of %s would have %s", about->name, forbidden);
+    if (!is_listed(trial, ENGINE_MANAGEMENT, about->kind) || !is_listed(trial, cluster, about->kind))
         trial_fail(trial, "rule 7: %s is created before the lists were complete", about->name);
     for (size_t c = 1; c < trial->plan.n_clusters && job; c++) {
-        const struct json *other = trial_job(trial, c, about->namespace_, about->name);
+        const struct json *other = trial_object(trial, c, about->kind, about->namespace_, about->name);
         if (c == cluster || !other || strcmp(rules_text(other, "metadata", "labels", MARK_UID), uid) != 0)
             continue;
         // Where a user has written other numbers, only the order of those that the host knows of counts.
         const struct tracked_mirror *mirror = rules_mirror(trial, rules_text(other, "metadata", NULL, "uid"));
-        if (!mirror || (job->tampered &&
-                        (mirror->told != trial->host.number || !mirror_is_ours(trial->kind, TRIAL_ORIGIN, other) ||
-                         mirror_attempt(other) >= mirror_attempt(body))))
+        if (!mirror ||
+            (job->tampered && (mirror->told != trial->host.number || !mirror_is_ours(kind, TRIAL_ORIGIN, other) ||
+                               mirror_attempt(other) >= mirror_attempt(body))))
             continue;
-        bool given_up =
-            !trial->host.connected[c] && trial->now_ns - trial->host.lost_ns[c] >= trial->plan.lost_timeout_ns;
+        bool given_up = !trial->host.feeds[c][about->kind].connected &&
+                        trial->now_ns - trial->host.feeds[c][about->kind].lost_ns >= trial->plan.lost_timeout_ns;
         if (!given_up)
             trial_fail(trial, "rule 2: attempt %u of %s is created in %s while attempt %u is in %s",
                        mirror_attempt(body), about->name, world_name(trial->worlds[cluster]), mirror_attempt(other),
@@ -148,28 +171,23 @@ static void check_create(struct trial *trial, size_t cluster, const struct about
     }
 }
 
-static int64_t finished_ns(const struct json *job) {
-    const char *text = rules_text(job, "status", NULL, "completionTime");
-    const struct json *failed = condition(job, "Failed");
-    if (failed)
-        text = json_string_or(json_get(failed, "lastTransitionTime"), "");
-    int64_t at_ns = 0;
-    return clock_parse_rfc3339(text, &at_ns) ? at_ns : 0;
-}
-
 // The mirror that a workload has now stays until the workload is over, and for mirrorRetention after that.
 static void check_needed(struct trial *trial, size_t cluster, const struct about *about,
                          const struct tracked_mirror *mirror) {
-    const struct json *job = trial_job(trial, ENGINE_MANAGEMENT, about->namespace_, about->name);
-    const struct tracked_job *tracked = rules_job(trial, mirror->job);
-    if (!job || !tracked || tracked->tampered || strcmp(rules_text(job, "metadata", NULL, "uid"), mirror->job) != 0 ||
+    const struct json *job = trial_object(trial, ENGINE_MANAGEMENT, about->kind, about->namespace_, about->name);
+    const struct tracked_workload *tracked = rules_workload(trial, mirror->workload);
+    int64_t finished_ns = 0;
+    if (!job || !tracked || tracked->tampered ||
+        strcmp(rules_text(job, "metadata", NULL, "uid"), mirror->workload) != 0 ||
         *rules_text(job, "metadata", NULL, "deletionTimestamp") || mirror_attempt(job) != mirror->attempt ||
         strcmp(rules_text(job, "metadata", "annotations", MARK_CLUSTER), world_name(trial->worlds[cluster])) != 0)
         return;
-    if (!rules_finished(job))
+    if (!trial_is_ours(trial, about->kind, job))
+        return;
+    if (!phase_is_final(sim_phase(trial->kinds[about->kind], job, &finished_ns)))
         trial_fail(trial, "rule 7: the mirror of %s in %s is deleted, and it is the one that is needed", about->name,
                    world_name(trial->worlds[cluster]));
-    else if (trial->now_ns < finished_ns(job) + trial->plan.retention_ns)
+    else if (trial->now_ns < finished_ns + trial->plan.retention_ns)
         trial_fail(trial, "the mirror of %s in %s is deleted too early", about->name,
                    world_name(trial->worlds[cluster]));
 }
@@ -179,7 +197,7 @@ static void check_delete(struct trial *trial, size_t cluster, const struct about
     const char *uid = json_string(json_path(body, "preconditions", "uid", NULL));
     if (!uid || !*uid || !json_string(json_get(body, "propagationPolicy")))
         trial_fail(trial, "rule 4: a delete of %s without uid or propagation policy", about->name);
-    if (!trial->host.listed[ENGINE_MANAGEMENT] || !trial->host.listed[cluster])
+    if (!is_listed(trial, ENGINE_MANAGEMENT, about->kind) || !is_listed(trial, cluster, about->kind))
         trial_fail(trial, "rule 7: %s is deleted before both lists were complete", about->name);
     const struct tracked_mirror *mirror = rules_mirror(trial, uid);
     if (!mirror) {
@@ -197,22 +215,23 @@ static void check_write(struct trial *trial, size_t cluster, const struct about 
     if (request->method == HTTP_PUT)
         trial_fail(trial, "rule 4: a PUT of %s", about->name);
     if (cluster == ENGINE_MANAGEMENT && request->method != HTTP_PATCH)
-        trial_fail(trial, "rule 1: %s of a Job in the management cluster", http_method_name(request->method));
+        trial_fail(trial, "rule 1: %s of a workload in the management cluster", http_method_name(request->method));
     else if (cluster != ENGINE_MANAGEMENT && about->status)
         trial_fail(trial, "rule 3: a status in a worker is written");
 }
 
 void rules_command(struct trial *trial, const struct command *command) {
     const struct request *request = &command->request;
-    struct about about = {.job = strcmp(request->resource.plural, "jobs") == 0};
+    struct about about = {.kind = trial_kind(trial, request->resource.group, request->resource.plural)};
     AUTO_JSON body = NULL;
     text_copy(about.namespace_, sizeof about.namespace_, request->namespace_);
     text_copy(about.name, sizeof about.name, request->name);
     if (request->body)
         error_free(json_parse(request->body, request->body_len, &body));
-    if (about.job && request->verb == VERB_CREATE)
+    about.known = about.kind < trial->n_kinds;
+    if (about.known && request->verb == VERB_CREATE)
         check_create(trial, command->cluster, &about, body);
-    else if (about.job && request->verb == VERB_DELETE)
+    else if (about.known && request->verb == VERB_DELETE)
         check_delete(trial, command->cluster, &about, body);
 }
 
@@ -223,31 +242,32 @@ char *rules_request(struct trial *trial, size_t cluster, const struct http_reque
     AUTO_JSON body = NULL;
     if (request->body)
         error_free(json_parse(request->body, request->body_len, &body));
-    struct about about = read_path(request, body);
-    if (about.job && *about.name)
-        rules_count(trial, cluster, about.namespace_, about.name, false);
-    if (request->method == HTTP_GET || !about.job)
+    struct about about = read_path(trial, request, body);
+    if (about.known && *about.name)
+        rules_count(trial, cluster, about.kind, about.namespace_, about.name, false);
+    if (request->method == HTTP_GET || !about.known)
         return NULL;
-    trial_trace(trial, "host: %s %s/%s%s in %s: %.150s", http_method_name(request->method), about.namespace_,
+    const char *plural = trial->engine_kinds[about.kind]->abi.plural;
+    trial_trace(trial, "host: %s %s %s/%s%s in %s: %.150s", http_method_name(request->method), plural, about.namespace_,
                 about.name, about.status ? "/status" : "", world_name(trial->worlds[cluster]),
                 request->body && request->method != HTTP_POST ? request->body : "");
     check_write(trial, cluster, &about, request, body);
-    return text_format("%s/%s", about.namespace_, about.name);
+    return text_format("%s/%s/%s", plural, about.namespace_, about.name);
 }
 
 void rules_answered(struct trial *trial, size_t cluster, const char *object, const struct http_result *result) {
     bool whole = result->body_len > 1 && result->body[0] == '{' && result->body[result->body_len - 1] == '}';
     if (!object || (result->outcome == HTTP_ANSWERED && result->status < 300 && whole))
         return;
-    for (size_t i = 0; i < trial->rules->n_jobs; i++) {
-        struct tracked_job *job = &trial->rules->jobs[i];
-        bool same = strcmp(job->name, strchr(object, '/') + 1) == 0;
+    for (size_t i = 0; i < trial->rules->n_workloads; i++) {
+        struct tracked_workload *job = &trial->rules->workloads[i];
+        bool same = strcmp(job->name, strrchr(object, '/') + 1) == 0;
         job->unsure |= same && cluster == ENGINE_MANAGEMENT;
         job->mirror_unsure |= same && cluster != ENGINE_MANAGEMENT;
     }
 }
 
 void rules_restarted(struct trial *trial) {
-    for (size_t i = 0; i < trial->rules->n_jobs; i++)
-        trial->rules->jobs[i].unsure = trial->rules->jobs[i].mirror_unsure = true;
+    for (size_t i = 0; i < trial->rules->n_workloads; i++)
+        trial->rules->workloads[i].unsure = trial->rules->workloads[i].mirror_unsure = true;
 }

@@ -6,13 +6,14 @@
 
 #include "tests/simulation/trial.h"
 
-#define RULES_JOBS 128
+#define RULES_WORKLOADS 128
 #define RULES_MIRRORS 512
 #define RULES_OBJECTS 256
 
-struct tracked_job { // a Job of the management cluster, by uid
+struct tracked_workload { // an object of the management cluster, by uid
     char uid[40], namespace_[32], name[32];
-    bool ours;     // delegated to this host
+    size_t kind;
+    bool ours;     // delegated to this host, now or before
     bool tampered; // a user changed what is the host's
     bool touched;  // a user changed it after it was made
     bool scaled;
@@ -21,8 +22,8 @@ struct tracked_job { // a Job of the management cluster, by uid
 };
 
 struct tracked_mirror { // what the host made, or what is as if it had
-    char uid[40], job[40];
-    size_t cluster;
+    char uid[40], workload[40];
+    size_t cluster, kind;
     int64_t attempt;
     unsigned told; // the process of the host that has heard of it
 };
@@ -34,10 +35,10 @@ struct tracked_object { // requests about one object in one cluster
 };
 
 struct rules {
-    struct tracked_job jobs[RULES_JOBS];
+    struct tracked_workload workloads[RULES_WORKLOADS];
     struct tracked_mirror mirrors[RULES_MIRRORS];
     struct tracked_object objects[RULES_OBJECTS];
-    size_t n_jobs, n_mirrors, n_objects;
+    size_t n_workloads, n_mirrors, n_objects;
     uint64_t requests;
 };
 
@@ -47,7 +48,7 @@ struct rules *rules_new(struct trial *trial);
 void rules_told(struct trial *trial, const struct json *object);
 // The engine has decided to send this.
 void rules_command(struct trial *trial, const struct command *command);
-// A request is about to be sent. For a write to a Job: its path, owned by the caller; else NULL.
+// A request is about to be sent. For a write to an object of a trial's kind: its path, owned by the caller; else NULL.
 char *rules_request(struct trial *trial, size_t cluster, const struct http_request *request);
 // `object` as above.
 void rules_answered(struct trial *trial, size_t cluster, const char *object, const struct http_result *result);
@@ -56,12 +57,15 @@ void rules_restarted(struct trial *trial);
 // The hook of the clusters; ctx is a struct side.
 void rules_hook(void *ctx, const struct world_write *write);
 
-struct tracked_job *rules_job(struct trial *trial, const char *uid);
+struct tracked_workload *rules_workload(struct trial *trial, const char *uid);
 struct tracked_mirror *rules_mirror(struct trial *trial, const char *uid);
 // From now on an object counts as a mirror that the host made.
-void rules_adopt(struct trial *trial, size_t cluster, const struct json *object);
+void rules_adopt(struct trial *trial, size_t cluster, size_t kind, const struct json *object);
 // A request, or (change) something that happened to an object.
-void rules_count(struct trial *trial, size_t cluster, const char *namespace_, const char *name, bool change);
+void rules_count(struct trial *trial, size_t cluster, size_t kind, const char *namespace_, const char *name,
+                 bool change);
+// A worker loses the kind, and all its objects.
+void rules_crd_gone(struct trial *trial, size_t cluster, size_t kind);
 
 // outcome.c: what is not yet as it will be, or NULL. The text is the caller's.
 char *outcome_missing(struct trial *trial);
@@ -75,5 +79,7 @@ const char *rules_text(const struct json *object, const char *part, const char *
 bool rules_condition(const struct json *job, const char *type); // True
 bool rules_has_condition(const struct json *job, const char *type);
 bool rules_finished(const struct json *job);
+// A member "managedBy" anywhere in the spec, or something else that no mirror has; NULL: nothing.
+const char *rules_forbidden(const struct trial *trial, size_t kind, const struct json *mirror, bool as_sent);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/simulation/trial.h"
 #include "core/base/error.h"
-#include "core/host/services.h"
+#include "core/json/pointer.h"
+#include "tests/simulation/crds.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/users.h"
@@ -58,8 +59,37 @@ void trial_fail(struct trial *trial, const char *format, ...) {
     trial_trace(trial, "FAILED: %s", trial->failure);
 }
 
-const struct json *trial_job(struct trial *trial, size_t cluster, const char *namespace_, const char *name) {
-    return world_object(trial->worlds[cluster], "batch", "jobs", namespace_, name);
+const struct json *trial_object(struct trial *trial, size_t cluster, size_t kind, const char *namespace_,
+                                const char *name) {
+    const wharf_kind *abi = &trial->kinds[kind]->kind->abi;
+    return world_object(trial->worlds[cluster], abi->group, abi->plural, namespace_, name);
+}
+
+size_t trial_kind(const struct trial *trial, const char *group, const char *plural) {
+    size_t k = 0;
+    while (k < trial->n_kinds && (strcmp(trial->kinds[k]->kind->abi.plural, plural) != 0 ||
+                                  strcmp(trial->kinds[k]->kind->abi.group, group) != 0))
+        k++;
+    return k;
+}
+
+bool trial_is_ours(const struct trial *trial, size_t kind, const struct json *object) {
+    const struct kind *k = trial->engine_kinds[kind];
+    return text_equal(json_string(pointer_find(object, k->abi.managed_by)), k->managed_by);
+}
+
+// Job, and in most trials a few others.
+static void choose_kinds(struct trial *trial) {
+    size_t all, wanted = trial_below(trial, TRIAL_KINDS);
+    const struct sim_kind *kinds = sim_kinds(&all);
+    trial->kinds[trial->n_kinds++] = &kinds[0];
+    while (wanted-- > 0 && all > 1) {
+        const struct sim_kind *kind = &kinds[1 + trial_below(trial, all - 1)];
+        if (trial_kind(trial, kind->kind->abi.group, kind->kind->abi.plural) == trial->n_kinds)
+            trial->kinds[trial->n_kinds++] = kind;
+    }
+    for (size_t k = 0; k < trial->n_kinds; k++)
+        trial->engine_kinds[k] = trial->kinds[k]->kind;
 }
 
 static void make_plan(struct trial *trial) {
@@ -107,19 +137,6 @@ static void make_worlds(struct trial *trial) {
     }
 }
 
-// The adapter keeps nothing between calls: one serves all trials of a process.
-static struct kind *job_kind(void) {
-    static struct kind *kind; // the process ends with it
-    const char *problem = NULL;
-    AUTO_JSON settings = json_new_object();
-    if (kind)
-        return kind;
-    const wharf_module *module = wharf_adapters_v1(services_table(), (const wharf_value *)settings, &problem);
-    if (!module || kind_check(module->kinds[0], NULL, TRIAL_MANAGED_BY, &kind) != NULL)
-        abort();
-    return kind;
-}
-
 struct trial *trial_new(uint64_t seed, bool tracing, bool telling) {
     struct trial *trial = calloc(1, sizeof *trial);
     if (!trial)
@@ -130,16 +147,18 @@ struct trial *trial_new(uint64_t seed, bool tracing, bool telling) {
     trial->tracing = tracing;
     trial->telling = telling;
     trial->lines = tracing ? calloc(TRIAL_LINES, sizeof *trial->lines) : NULL;
-    trial->kind = job_kind();
     trial->rules = rules_new(trial);
+    choose_kinds(trial);
     make_plan(trial);
     trial->net = sim_net_new(seed * 13 + 5, trial->now_ns);
     if (tracing)
         sim_net_set_trace(trial->net, net_trace, trial);
     make_worlds(trial);
+    trial->crds = crds_new(trial);
     trial->users = users_new(trial);
     trial->faults = faults_new(trial);
-    if (!trial->rules || !trial->users || !trial->faults || (tracing && !trial->lines) || !instance_start(trial))
+    if (!trial->rules || !trial->crds || !trial->users || !trial->faults || (tracing && !trial->lines) ||
+        !instance_start(trial))
         abort();
     return trial;
 }
@@ -149,6 +168,7 @@ void trial_free(struct trial *trial) {
     sim_net_free(trial->net);
     for (size_t c = 0; c < trial->plan.n_clusters; c++)
         world_free(trial->worlds[c]);
+    free(trial->crds);
     free(trial->users);
     free(trial->faults);
     free(trial->rules);
@@ -158,7 +178,8 @@ void trial_free(struct trial *trial) {
 }
 
 static int64_t next_time(const struct trial *trial) {
-    int64_t times[] = {sim_net_due(trial->net), instance_due(trial), users_due(trial), faults_due(trial)};
+    int64_t times[] = {sim_net_due(trial->net), instance_due(trial), users_due(trial), faults_due(trial),
+                       crds_due(trial)};
     int64_t next = CLOCK_NEVER;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         next = times[i] < next ? times[i] : next;
@@ -184,6 +205,7 @@ static bool step(struct trial *trial, int64_t until_ns) {
     for (size_t c = 0; c < trial->plan.n_clusters; c++)
         if (world_due(trial->worlds[c]) <= trial->now_ns)
             world_step(trial->worlds[c], trial->now_ns);
+    crds_act(trial);
     faults_act(trial);
     users_act(trial);
     sim_net_advance(trial->net, trial->now_ns);
@@ -230,6 +252,7 @@ bool trial_run(struct trial *trial) {
                 (double)trial->plan.lost_timeout_ns / 1e9, (double)trial->plan.retention_ns / 1e9);
     run_until(trial, trial->plan.trouble_end_ns);
     faults_end(trial);
+    crds_end(trial);
     if (!trial->failure && settle(trial))
         stay_quiet(trial);
     if (!trial->failure && !trial->plan.faults)

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // One trial: a management cluster and a few workers in memory, a network between them and the shipped host (engine,
-// links, clients, reflectors, the Job adapter), users who do what they like, and trouble. All of it follows from the
+// links, clients, reflectors, all adapters), users who do what they like, and trouble. All of it follows from the
 // seed, on virtual time: the same seed gives the same trial, byte for byte.
 #ifndef WHARF_SIMULATION_TRIAL_H
 #define WHARF_SIMULATION_TRIAL_H
 
 #include "core/base/text.h"
 #include "core/host/link.h"
+#include "tests/simulation/kinds.h"
 #include "tests/world/sim_transport.h"
 
 #define TRIAL_WORKERS 4
 #define TRIAL_CLUSTERS (TRIAL_WORKERS + 1)
+#define TRIAL_KINDS 4
 #define TRIAL_START_NS (INT64_C(1767225600) * CLOCK_SECOND) // 2026-01-01T00:00:00Z
 #define TRIAL_ORIGIN "sim"
 #define TRIAL_MANAGED_BY "wharf.dev/host"
@@ -42,8 +44,10 @@ struct instance { // the host process; another one after each restart
     int64_t clock_ns; // when its monotonic clock stood at zero
     struct item *first, **last;
     // What it was told about the feeds.
-    bool listed[TRIAL_CLUSTERS], connected[TRIAL_CLUSTERS];
-    int64_t lost_ns[TRIAL_CLUSTERS];
+    struct {
+        bool listed, connected;
+        int64_t lost_ns;
+    } feeds[TRIAL_CLUSTERS][TRIAL_KINDS];
 };
 
 struct side { // a cluster and whose it is, for hooks
@@ -56,14 +60,17 @@ struct trial {
     struct random random; // of the scenario
     struct trial_plan plan;
     int64_t now_ns;
-    uint64_t steps_now; // without time going on
-    struct kind *kind;
+    uint64_t steps_now;                        // without time going on
+    const struct sim_kind *kinds[TRIAL_KINDS]; // the first is Job
+    struct kind *engine_kinds[TRIAL_KINDS];    // the same
+    size_t n_kinds;
     struct world_cluster *worlds[TRIAL_CLUSTERS];
     struct side sides[TRIAL_CLUSTERS];
     struct sim_net *net;
     struct instance host;
     bool user_acts; // writes are a user's at present
     struct users *users;
+    struct crds *crds;
     struct faults *faults;
     struct rules *rules;
     uint64_t hash; // of all that the host asked for and all that was written
@@ -90,8 +97,12 @@ uint64_t trial_below(struct trial *trial, uint64_t bound);
 bool trial_chance(struct trial *trial, unsigned percent);
 int64_t trial_between(struct trial *trial, int64_t low_ns, int64_t high_ns);
 
-// What the host was never told of: a user is at work.
-const struct json *trial_job(struct trial *trial, size_t cluster, const char *namespace_, const char *name);
+const struct json *trial_object(struct trial *trial, size_t cluster, size_t kind, const char *namespace_,
+                                const char *name);
+// What the kind's managedBy says of an object that was read from the management cluster.
+bool trial_is_ours(const struct trial *trial, size_t kind, const struct json *object);
+// The index of a kind; n_kinds: none of this trial's.
+size_t trial_kind(const struct trial *trial, const char *group, const char *plural);
 
 // instance.c
 bool instance_start(struct trial *trial);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/simulation/users.h"
 #include "core/host/mirror.h"
+#include "tests/simulation/crds.h"
+#include "tests/simulation/plays.h"
 #include "tests/simulation/rules.h"
-#include "tests/simulation/shapes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 #define ACTIONS 256
 #define JOBS 15
+#define PLAYS 6 // of other kinds
 
 enum act {
     ACT_CREATE,
@@ -21,6 +23,8 @@ enum act {
     ACT_TEMPLATE,
     ACT_LABEL,
     ACT_UNLABEL,
+    ACT_MANAGER, // hands it over, or takes it back
+    ACT_STORY,   // does what the user in the object's story does next
     ACT_RELEASE, // takes finalizers off, and away what was a mirror before somebody took its marks off
     ACT_ORPHAN,  // the last that does nothing to what is the host's
     ACT_STRANGER,
@@ -42,10 +46,12 @@ struct users {
     size_t n, next;
     unsigned n_jobs;
     struct {
+        size_t kind;
         char namespace_[16], name[16];
-        enum shape shape;
+        enum shape shape; // of a Job
         bool finalizer;
-    } jobs[JOBS];
+        unsigned told;    // of its story
+    } jobs[JOBS + PLAYS]; // and objects of other kinds
 };
 
 static void plan(struct users *users, int64_t at_ns, enum act act, unsigned job) {
@@ -62,16 +68,26 @@ static int by_time(const void *a, const void *b) {
     return left->order < right->order ? -1 : 1;
 }
 
-static void plan_job(struct trial *trial, struct users *users, unsigned job) {
+static void choose(struct trial *trial, struct users *users, unsigned job) {
     const struct trial_plan *p = &trial->plan;
-    int64_t made_ns = trial->now_ns + trial_between(trial, 0, 40 * CLOCK_SECOND), end_ns = p->trouble_end_ns;
     users->jobs[job].shape = (enum shape)trial_below(trial, SHAPES);
     if (users->jobs[job].shape == SHAPE_SCRIPTED && !p->plain)
         users->jobs[job].shape = SHAPE_PLAIN; // a script knows nothing of suspension
     users->jobs[job].finalizer = !p->plain && trial_chance(trial, 10);
     bool team = trial_chance(trial, 20);
     text_copy(users->jobs[job].namespace_, sizeof users->jobs[job].namespace_, team ? "team" : "default");
-    snprintf(users->jobs[job].name, sizeof users->jobs[job].name, "job-%u", job);
+    // Objects of other kinds may well be called as a Job is.
+    bool same = users->jobs[job].kind > 0 && trial_chance(trial, 50);
+    snprintf(users->jobs[job].name, sizeof users->jobs[job].name, "job-%u", same ? job % 4 : job);
+}
+
+static void plan_job(struct trial *trial, struct users *users, unsigned job) {
+    const struct trial_plan *p = &trial->plan;
+    size_t kind = users->jobs[job].kind;
+    int64_t begin_ns =
+        kind > 0 && crds_from_ns(trial, kind) > trial->now_ns ? crds_from_ns(trial, kind) : trial->now_ns;
+    int64_t made_ns = begin_ns + trial_between(trial, 0, 40 * CLOCK_SECOND), end_ns = p->trouble_end_ns;
+    choose(trial, users, job);
     plan(users, made_ns, ACT_CREATE, job);
     if (p->plain)
         return;
@@ -79,6 +95,8 @@ static void plan_job(struct trial *trial, struct users *users, unsigned job) {
         enum act act = (enum act)(ACT_DELETE + trial_below(trial, p->gentle_users ? ACT_ORPHAN : ACTS - ACT_DELETE));
         plan(users, trial_between(trial, made_ns, made_ns + (end_ns - made_ns) / 2), act, job);
     }
+    for (unsigned i = 0; kind > 0 && i < 4; i++)
+        plan(users, trial_between(trial, made_ns, end_ns), ACT_STORY, job);
     if (trial_chance(trial, 15)) { // suspended in time, and changed then
         int64_t at_ns = made_ns + trial_between(trial, 0, 4 * CLOCK_SECOND);
         plan(users, at_ns, ACT_SUSPEND, job);
@@ -94,6 +112,9 @@ struct users *users_new(struct trial *trial) {
     if (!users)
         return NULL;
     users->n_jobs = 4 + (unsigned)trial_below(trial, JOBS - 3);
+    unsigned plays = trial->n_kinds > 1 ? 1 + (unsigned)trial_below(trial, PLAYS) : 0;
+    for (unsigned i = 0; i < plays; i++)
+        users->jobs[users->n_jobs++].kind = 1 + i % (trial->n_kinds - 1);
     for (unsigned i = 0; i < users->n_jobs; i++)
         plan_job(trial, users, i);
     qsort(users->actions, users->n, sizeof *users->actions, by_time);
@@ -109,27 +130,52 @@ static const char *uid_of(const struct json *object) {
     return rules_text(object, "metadata", NULL, "uid");
 }
 
-static const struct json *workload_of(struct trial *trial, unsigned job) {
-    return trial_job(trial, ENGINE_MANAGEMENT, trial->users->jobs[job].namespace_, trial->users->jobs[job].name);
+static const struct json *object_of(struct trial *trial, size_t cluster, unsigned job) {
+    const struct users *users = trial->users;
+    return trial_object(trial, cluster, users->jobs[job].kind, users->jobs[job].namespace_, users->jobs[job].name);
 }
 
-static struct tracked_job *tracked_of(struct trial *trial, unsigned job) {
+static const struct json *workload_of(struct trial *trial, unsigned job) {
+    return object_of(trial, ENGINE_MANAGEMENT, job);
+}
+
+static const wharf_kind *abi_of(const struct trial *trial, unsigned job) {
+    return &trial->engine_kinds[trial->users->jobs[job].kind]->abi;
+}
+
+static struct tracked_workload *tracked_of(struct trial *trial, unsigned job) {
     const struct json *workload = workload_of(trial, job);
-    return workload ? rules_job(trial, uid_of(workload)) : NULL;
+    return workload ? rules_workload(trial, uid_of(workload)) : NULL;
 }
 
 static int patch(struct trial *trial, size_t cluster, unsigned job, const char *text) {
-    return world_patch(trial->worlds[cluster], "batch", "jobs", trial->users->jobs[job].namespace_,
+    const wharf_kind *abi = abi_of(trial, job);
+    return world_patch(trial->worlds[cluster], abi->group, abi->plural, trial->users->jobs[job].namespace_,
                        trial->users->jobs[job].name, NULL, text, trial->now_ns);
+}
+
+static void create_in(struct trial *trial, size_t cluster, unsigned job, const struct json *object) {
+    const wharf_kind *abi = abi_of(trial, job);
+    world_apply(trial->worlds[cluster], abi->group, abi->plural, object, trial->now_ns);
+}
+
+static void delete_in(struct trial *trial, size_t cluster, unsigned job, const char *policy) {
+    const wharf_kind *abi = abi_of(trial, job);
+    world_delete(trial->worlds[cluster], abi->group, abi->plural, trial->users->jobs[job].namespace_,
+                 trial->users->jobs[job].name, policy, trial->now_ns);
 }
 
 static void create(struct trial *trial, unsigned job) {
     struct users *users = trial->users;
-    AUTO_JSON object = shape_job(trial, users->jobs[job].shape, users->jobs[job].namespace_, users->jobs[job].name,
-                                 users->jobs[job].finalizer);
+    size_t kind = users->jobs[job].kind;
+    const char *namespace_ = users->jobs[job].namespace_, *name = users->jobs[job].name;
+    AUTO_JSON object = kind > 0
+                           ? play_object(trial, kind, namespace_, name, users->jobs[job].finalizer)
+                           : shape_job(trial, users->jobs[job].shape, namespace_, name, users->jobs[job].finalizer);
+    users->jobs[job].told = 0;
     if (!workload_of(trial, job))
-        world_apply(trial->worlds[ENGINE_MANAGEMENT], "batch", "jobs", object, trial->now_ns);
-    struct tracked_job *tracked = tracked_of(trial, job);
+        create_in(trial, ENGINE_MANAGEMENT, job, object);
+    struct tracked_workload *tracked = tracked_of(trial, job);
     // Not every worker has that namespace, and where there are strangers things cost more.
     if (tracked && (strcmp(tracked->namespace_, "team") == 0 || users->jobs[job].shape == SHAPE_DEADLINE))
         tracked->touched = true;
@@ -137,8 +183,7 @@ static void create(struct trial *trial, unsigned job) {
 
 static void delete_job(struct trial *trial, unsigned job) {
     static const char *const policies[] = {"Background", "Foreground", "Orphan"};
-    world_delete(trial->worlds[ENGINE_MANAGEMENT], "batch", "jobs", trial->users->jobs[job].namespace_,
-                 trial->users->jobs[job].name, policies[trial_below(trial, 3)], trial->now_ns);
+    delete_in(trial, ENGINE_MANAGEMENT, job, policies[trial_below(trial, 3)]);
 }
 
 static void scale(struct trial *trial, unsigned job) {
@@ -185,14 +230,17 @@ static void add_stranger(struct trial *trial, unsigned job, enum stranger kind, 
         text_cleanup(&uid);
         uid = text_format("00000000-0000-4000-8000-0000000000%02u", job);
     }
-    AUTO_JSON object = shape_stranger(trial, kind, trial->users->jobs[job].namespace_, name, uid,
-                                      owner ? uid_of(owner) : "", trial->users->jobs[job].name);
-    if (trial_job(trial, cluster, trial->users->jobs[job].namespace_, name))
+    size_t index = trial->users->jobs[job].kind;
+    const char *namespace_ = trial->users->jobs[job].namespace_, *owner_uid = owner ? uid_of(owner) : "";
+    const char *owner_name = trial->users->jobs[job].name;
+    AUTO_JSON object = index > 0 ? play_stranger(trial, index, kind, namespace_, name, uid, owner_uid, owner_name)
+                                 : shape_stranger(trial, kind, namespace_, name, uid, owner_uid, owner_name);
+    if (trial_object(trial, cluster, index, namespace_, name))
         return;
-    world_apply(trial->worlds[cluster], "batch", "jobs", object, trial->now_ns);
-    const struct json *made = trial_job(trial, cluster, trial->users->jobs[job].namespace_, name);
+    create_in(trial, cluster, job, object);
+    const struct json *made = trial_object(trial, cluster, index, namespace_, name);
     if (made && kind == STRANGER_ORPHAN)
-        rules_adopt(trial, cluster, made);
+        rules_adopt(trial, cluster, index, made);
 }
 
 static void strangers(struct trial *trial, enum act act, unsigned job) {
@@ -206,8 +254,7 @@ static void strangers(struct trial *trial, enum act act, unsigned job) {
         add_stranger(trial, job, STRANGER_ORPHAN, name, cluster, NULL);
     } else {
         snprintf(name, sizeof name, "child-%u", job);
-        const struct json *owner =
-            trial_job(trial, cluster, trial->users->jobs[job].namespace_, trial->users->jobs[job].name);
+        const struct json *owner = object_of(trial, cluster, job);
         if (owner)
             add_stranger(trial, job, STRANGER_CHILD, name, cluster, owner);
     }
@@ -216,8 +263,7 @@ static void strangers(struct trial *trial, enum act act, unsigned job) {
 // The worker that has the mirror of this Job, or 0.
 static size_t worker_with_mirror(struct trial *trial, unsigned job) {
     for (size_t c = 1; c < trial->plan.n_clusters; c++) {
-        const struct json *object =
-            trial_job(trial, c, trial->users->jobs[job].namespace_, trial->users->jobs[job].name);
+        const struct json *object = object_of(trial, c, job);
         if (object && rules_mirror(trial, uid_of(object)))
             return c;
     }
@@ -229,9 +275,7 @@ static void touch_mirror(struct trial *trial, enum act act, unsigned job) {
     if (!cluster)
         return;
     if (act == ACT_DELETE_MIRROR) {
-        world_delete(trial->worlds[cluster], "batch", "jobs", trial->users->jobs[job].namespace_,
-                     trial->users->jobs[job].name, trial_chance(trial, 50) ? "Background" : "Foreground",
-                     trial->now_ns);
+        delete_in(trial, cluster, job, trial_chance(trial, 50) ? "Background" : "Foreground");
         return;
     }
     static const char *const patches[] = {
@@ -245,11 +289,10 @@ static void touch_mirror(struct trial *trial, enum act act, unsigned job) {
 // A mirror without its marks is a stranger to a host that was started since, and in the way for ever.
 static void clean_up(struct trial *trial, unsigned job) {
     for (size_t c = 1; c < trial->plan.n_clusters; c++) {
-        const struct json *object =
-            trial_job(trial, c, trial->users->jobs[job].namespace_, trial->users->jobs[job].name);
-        if (object && rules_mirror(trial, uid_of(object)) && !mirror_is_ours(trial->kind, TRIAL_ORIGIN, object))
-            world_delete(trial->worlds[c], "batch", "jobs", trial->users->jobs[job].namespace_,
-                         trial->users->jobs[job].name, "Background", trial->now_ns);
+        const struct json *object = object_of(trial, c, job);
+        if (object && rules_mirror(trial, uid_of(object)) &&
+            !mirror_is_ours(trial->engine_kinds[trial->users->jobs[job].kind], TRIAL_ORIGIN, object))
+            delete_in(trial, c, job, "Background");
     }
 }
 
@@ -264,7 +307,31 @@ static void write_nonsense(struct trial *trial, unsigned job) {
     patch(trial, ENGINE_MANAGEMENT, job, text);
 }
 
+// What is different with the kinds that have fixtures. False: nothing.
+static bool act_on_play(struct trial *trial, enum act act, unsigned job) {
+    size_t kind = trial->users->jobs[job].kind;
+    const struct json *object = workload_of(trial, job);
+    AUTO_TEXT text = NULL;
+    if (kind == 0)
+        return act == ACT_MANAGER || act == ACT_STORY;
+    if (act == ACT_SUSPEND || act == ACT_RESUME)
+        text = play_suspend(trial, kind, act == ACT_SUSPEND);
+    else if (act == ACT_SCALE || act == ACT_TEMPLATE)
+        text = play_patch(trial, kind);
+    else if (act == ACT_STORY && object)
+        text = play_story_patch(trial, kind, object, trial->users->jobs[job].told++);
+    else if (act == ACT_MANAGER && object)
+        text = play_manager(trial, kind, object);
+    else
+        return act == ACT_STORY || act == ACT_MANAGER;
+    if (text)
+        patch(trial, ENGINE_MANAGEMENT, job, text);
+    return true;
+}
+
 static void act_on_job(struct trial *trial, enum act act, unsigned job) {
+    if (act_on_play(trial, act, job))
+        return;
     switch (act) {
     case ACT_RECREATE:
         delete_job(trial, job);
@@ -306,15 +373,27 @@ static void act_on_job(struct trial *trial, enum act act, unsigned job) {
 }
 
 static void act_once(struct trial *trial, enum act act, unsigned job) {
-    static const char *const names[] = {"creates",          "deletes",          "deletes and creates again",
-                                        "suspends",         "resumes",          "scales",
-                                        "changes template", "adds labels",      "takes labels off",
-                                        "releases",         "leaves an orphan", "puts a stranger in the way of",
-                                        "adds a child",     "deletes mirror",   "strips marks",
+    static const char *const names[] = {"creates",
+                                        "deletes",
+                                        "deletes and creates again",
+                                        "suspends",
+                                        "resumes",
+                                        "scales",
+                                        "changes template",
+                                        "adds labels",
+                                        "takes labels off",
+                                        "hands over or takes back",
+                                        "tells the story of",
+                                        "releases",
+                                        "leaves an orphan",
+                                        "puts a stranger in the way of",
+                                        "adds a child",
+                                        "deletes mirror",
+                                        "strips marks",
                                         "writes nonsense"};
     trial_trace(trial, "user: %s %s", names[act], trial->users->jobs[job].name);
-    bool strange = act == ACT_STRIP || act == ACT_NONSENSE;
-    struct tracked_job *tracked = tracked_of(trial, job);
+    bool strange = act == ACT_STRIP || act == ACT_NONSENSE || act == ACT_MANAGER;
+    struct tracked_workload *tracked = tracked_of(trial, job);
     if (tracked && act != ACT_CREATE) {
         tracked->touched = true;
         tracked->tampered |= strange;
@@ -325,7 +404,7 @@ static void act_once(struct trial *trial, enum act act, unsigned job) {
         return;
     }
     // With one index that fails, the outcome would depend on when.
-    if (act == ACT_SCALE && trial->users->jobs[job].shape == SHAPE_INDEX_FAILS)
+    if (act == ACT_SCALE && trial->users->jobs[job].kind == 0 && trial->users->jobs[job].shape == SHAPE_INDEX_FAILS)
         return;
     act_on_job(trial, act, job);
 }

@@ -5,7 +5,8 @@
 
 #include "tests/simulation/trial.h"
 
-#define USERS_EXPECTED "example.com/expected" // annotation: "Complete", "Failed" or "any"
+#define USERS_EXPECTED "example.com/expected" // annotation: "Complete", "Failed", "any" of the two, or
+#define USERS_RUNS "runs"                     // it need not finish
 
 struct users *users_new(struct trial *trial);
 int64_t users_due(const struct trial *trial);

@@ -10,12 +10,12 @@ static const char *uid_of(const struct json *object) {
     return rules_text(object, "metadata", NULL, "uid");
 }
 
-static void track_job(struct trial *trial, const struct json *job) {
+static void track_workload(struct trial *trial, size_t kind, const struct json *job) {
     struct rules *rules = trial->rules;
-    if (rules->n_jobs == RULES_JOBS)
+    if (rules->n_workloads == RULES_WORKLOADS)
         return;
-    struct tracked_job *tracked = &rules->jobs[rules->n_jobs++];
-    *tracked = (struct tracked_job){.ours = strcmp(rules_text(job, "spec", NULL, "managedBy"), TRIAL_MANAGED_BY) == 0};
+    struct tracked_workload *tracked = &rules->workloads[rules->n_workloads++];
+    *tracked = (struct tracked_workload){.kind = kind, .ours = trial_is_ours(trial, kind, job)};
     text_copy(tracked->uid, sizeof tracked->uid, uid_of(job));
     text_copy(tracked->name, sizeof tracked->name, rules_text(job, "metadata", NULL, "name"));
     text_copy(tracked->namespace_, sizeof tracked->namespace_, rules_text(job, "metadata", NULL, "namespace"));
@@ -33,7 +33,7 @@ static struct json *without_ours(const struct json *object) {
     return copy;
 }
 
-static void check_placement(struct trial *trial, struct tracked_job *job, const struct world_write *write) {
+static void check_placement(struct trial *trial, struct tracked_workload *job, const struct world_write *write) {
     AUTO_JSON before = without_ours(write->old);
     AUTO_JSON after = without_ours(write->now);
     if (!json_equal(before, after))
@@ -41,9 +41,7 @@ static void check_placement(struct trial *trial, struct tracked_job *job, const 
     job->placements += !write->noop;
 }
 
-static void check_status(struct trial *trial, struct tracked_job *job, const struct world_write *write) {
-    if (write->status == 422)
-        trial_fail(trial, "rule 6: a status of %s was refused: %s", write->name, write->message);
+static void check_status(struct trial *trial, struct tracked_workload *job, const struct world_write *write) {
     if (write->status >= 300 || !job)
         return;
     if (write->noop && !job->unsure)
@@ -52,96 +50,165 @@ static void check_status(struct trial *trial, struct tracked_job *job, const str
     job->statuses++;
 }
 
-static void in_management(struct trial *trial, const struct world_write *write) {
+// The whole object is patched where the kind has no status subresource.
+static bool is_status(const struct trial *trial, size_t kind, const struct world_write *write) {
+    if (!(trial->engine_kinds[kind]->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE))
+        return write->verb == WORLD_UPDATE_STATUS;
+    return write->verb == WORLD_UPDATE && write->old && write->now &&
+           !json_equal(json_get(write->old, "status"), json_get(write->now, "status"));
+}
+
+static void in_management(struct trial *trial, size_t kind, const struct world_write *write) {
+    if (write->status == 422 || write->status == 400)
+        trial_fail(trial, "rule 6: %s %s was refused: %s", write->plural, write->name, write->message);
     if (strcmp(write->plural, "events") == 0) {
-        struct tracked_job *job = rules_job(trial, rules_text(write->now, "regarding", NULL, "uid"));
+        struct tracked_workload *job = rules_workload(trial, rules_text(write->now, "regarding", NULL, "uid"));
         if (job && write->status < 300 && write->verb == WORLD_CREATE)
             job->events++;
         return;
     }
-    if (strcmp(write->plural, "jobs") != 0) {
+    if (kind == trial->n_kinds) {
         trial_fail(trial, "rule 1: a write to %s in the management cluster", write->plural);
         return;
     }
-    struct tracked_job *job = write->old ? rules_job(trial, uid_of(write->old)) : NULL;
+    struct tracked_workload *job = write->old ? rules_workload(trial, uid_of(write->old)) : NULL;
     if (write->status < 300 && (!job || !job->ours))
         trial_fail(trial, "rule 1: %s was written, and is not ours", write->name);
-    else if (write->verb == WORLD_UPDATE_STATUS)
+    else if (is_status(trial, kind, write))
         check_status(trial, job, write);
     else if (write->status < 300)
         check_placement(trial, job, write);
 }
 
-static void check_shape(struct trial *trial, const struct json *mirror) {
-    static const char *const never[] = {"/spec/managedBy", "/spec/ttlSecondsAfterFinished", "/metadata/ownerReferences",
-                                        "/metadata/finalizers"};
-    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
-        if (pointer_find(mirror, never[i]))
-            trial_fail(trial, "rule 8: the mirror %s has %s", rules_text(mirror, "metadata", NULL, "name"), never[i]);
+static bool has_managed_by(const struct json *value) {
+    for (const struct json *item = json_first(value); item; item = json_next(item))
+        if (text_equal(json_key(item), "managedBy") || has_managed_by(item))
+            return true;
+    return false;
 }
 
-static void check_created(struct trial *trial, size_t cluster, const struct world_write *write) {
+struct removed {
+    const char *pattern;
+    bool found;
+};
+
+static bool find_removed(void *ctx, const char *pointer, struct json *value) {
+    struct removed *removed = ctx;
+    (void)pointer, (void)value;
+    removed->found = true;
+    return false;
+}
+
+static const char *removed_of(const wharf_kind *abi, const struct json *mirror) {
+    for (const char *const *pattern = abi->removed; pattern && *pattern; pattern++) {
+        struct removed removed = {.pattern = *pattern};
+        pointer_each(mirror, *pattern, find_removed, &removed);
+        if (removed.found)
+            return *pattern;
+    }
+    return NULL;
+}
+
+const char *rules_forbidden(const struct trial *trial, size_t kind, const struct json *mirror, bool as_sent) {
+    static const char *const never[] = {"/metadata/ownerReferences", "/metadata/finalizers"};
+    static const char *const never_sent[] = {"/metadata/uid", "/metadata/resourceVersion", "/metadata/generation",
+                                             "/metadata/managedFields", "/status"};
+    const struct custom *custom = trial->kinds[kind]->custom;
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+        if (pointer_find(mirror, never[i]))
+            return never[i];
+    for (size_t i = 0; as_sent && i < sizeof never_sent / sizeof *never_sent; i++)
+        if (pointer_find(mirror, never_sent[i]))
+            return never_sent[i];
+    bool defaulted = custom && custom->defaulted && !as_sent && !custom_delegated(custom, mirror);
+    if (has_managed_by(json_get(mirror, "spec")) && !defaulted)
+        return "a managedBy";
+    if (custom && (custom_ttl_s(custom, mirror, true) >= 0 || custom_ttl_s(custom, mirror, false) >= 0))
+        return "what deletes it";
+    if (!custom && pointer_find(mirror, "/spec/ttlSecondsAfterFinished"))
+        return "/spec/ttlSecondsAfterFinished";
+    return as_sent ? removed_of(&trial->engine_kinds[kind]->abi, mirror) : NULL;
+}
+
+static void check_shape(struct trial *trial, size_t kind, const struct json *mirror) {
+    const char *forbidden = rules_forbidden(trial, kind, mirror, false);
+    if (forbidden)
+        trial_fail(trial, "rule 8: the mirror %s has %s", rules_text(mirror, "metadata", NULL, "name"), forbidden);
+}
+
+static void check_created(struct trial *trial, size_t cluster, size_t kind, const struct world_write *write) {
     struct rules *rules = trial->rules;
     const char *uid = rules_text(write->now, "metadata", "labels", MARK_UID);
-    struct tracked_job *job = rules_job(trial, uid);
+    struct tracked_workload *job = rules_workload(trial, uid);
     uint32_t attempt = mirror_attempt(write->now);
-    check_shape(trial, write->now);
+    check_shape(trial, kind, write->now);
     if (!job || !job->ours || attempt == 0) {
         trial_fail(trial, "rule 1: %s was created, of no workload of ours", write->name);
         return;
     }
     for (size_t i = 0; i < rules->n_mirrors && !job->tampered; i++) {
         const struct tracked_mirror *m = &rules->mirrors[i];
-        if (strcmp(m->job, uid) == 0 && m->attempt == attempt && m->cluster != cluster)
+        if (strcmp(m->workload, uid) == 0 && m->attempt == attempt && m->cluster != cluster)
             trial_fail(trial, "rule 2: attempt %u of %s was made in %s and in %s", attempt, write->name,
                        world_name(trial->worlds[m->cluster]), world_name(trial->worlds[cluster]));
     }
     job->creates++;
-    rules_adopt(trial, cluster, write->now);
+    rules_adopt(trial, cluster, kind, write->now);
 }
 
-static void check_carried(struct trial *trial, const struct world_write *write) {
-    check_shape(trial, write->now);
+static void check_carried(struct trial *trial, size_t kind, const struct world_write *write) {
+    check_shape(trial, kind, write->now);
     static const char injected[] = "/metadata/labels/example.com~1injected";
     if (pointer_find(write->old, injected) && !pointer_find(write->now, injected))
         trial_fail(trial, "rule 3: a label that the worker put on %s was taken off", write->name);
-    const struct tracked_job *job = rules_job(trial, rules_text(write->now, "metadata", "labels", MARK_UID));
+    const struct tracked_workload *job = rules_workload(trial, rules_text(write->now, "metadata", "labels", MARK_UID));
     if (write->noop && job && !job->mirror_unsure && !trial->plan.stripping)
         trial_fail(trial, "rule 8: a patch of the mirror %s changed nothing", write->name);
 }
 
-static void check_deleted(struct trial *trial, const struct world_write *write) {
+static void check_deleted(struct trial *trial, size_t kind, const struct world_write *write) {
     const struct tracked_mirror *mirror = rules_mirror(trial, uid_of(write->old));
-    struct tracked_job *job = rules_job(trial, mirror->job);
+    struct tracked_workload *job = rules_workload(trial, mirror->workload);
     if (!job)
         return;
     job->deletes++;
-    const struct json *workload = trial_job(trial, ENGINE_MANAGEMENT, write->namespace_, write->name);
-    if (workload && strcmp(uid_of(workload), job->uid) == 0 && rules_finished(workload) && mirror->attempt == 1 &&
-        !job->tampered)
+    const struct json *workload = trial_object(trial, ENGINE_MANAGEMENT, kind, write->namespace_, write->name);
+    if (workload && strcmp(uid_of(workload), job->uid) == 0 && mirror->attempt == 1 && !job->tampered &&
+        sim_finished(trial->kinds[kind], workload))
         outcome_compare(trial, workload, write->old);
 }
 
-static void in_worker(struct trial *trial, size_t cluster, const struct world_write *write) {
+// Tekton takes no change of what is over, and the host cannot know that it is before it is told.
+static bool may_be_refused(struct trial *trial, size_t cluster, size_t kind, const struct world_write *write) {
+    const struct json *there =
+        kind < trial->n_kinds ? trial_object(trial, cluster, kind, write->namespace_, write->name) : NULL;
+    const struct custom *custom = there ? trial->kinds[kind]->custom : NULL;
+    return custom && custom->done_is_done && sim_finished(trial->kinds[kind], there);
+}
+
+static void in_worker(struct trial *trial, size_t cluster, size_t kind, const struct world_write *write) {
     if (strcmp(write->plural, "namespaces") == 0 && write->verb == WORLD_CREATE && trial->plan.create_namespaces)
         return;
-    if (strcmp(write->plural, "jobs") != 0) {
+    if (kind == trial->n_kinds) {
         trial_fail(trial, "rule 3: a write to %s in a worker", write->plural);
         return;
     }
+    if ((write->status == 422 || write->status == 400) && !may_be_refused(trial, cluster, kind, write))
+        trial_fail(trial, "a write to %s %s in %s was refused: %s", write->plural, write->name,
+                   world_name(trial->worlds[cluster]), write->message);
     if (write->status >= 300)
         return;
     if (write->verb == WORLD_CREATE) {
-        check_created(trial, cluster, write);
+        check_created(trial, cluster, kind, write);
         return;
     }
     if (!rules_mirror(trial, uid_of(write->old)))
         trial_fail(trial, "rule 3: %s in %s was written, and is not ours", write->name,
                    world_name(trial->worlds[cluster]));
     else if (write->verb == WORLD_UPDATE)
-        check_carried(trial, write);
+        check_carried(trial, kind, write);
     else if (write->verb == WORLD_DELETE)
-        check_deleted(trial, write);
+        check_deleted(trial, kind, write);
 }
 
 static void trace_write(struct trial *trial, size_t cluster, const struct world_write *write) {
@@ -160,30 +227,39 @@ static void trace_write(struct trial *trial, size_t cluster, const struct world_
 }
 
 // A status that a worker's controller wrote.
-static void note_change(struct trial *trial, const struct world_write *write) {
-    struct tracked_job *job = rules_job(trial, rules_text(write->now, "metadata", "labels", MARK_UID));
+static void note_change(struct trial *trial, size_t kind, const struct world_write *write) {
+    struct tracked_workload *job = rules_workload(trial, rules_text(write->now, "metadata", "labels", MARK_UID));
     const struct tracked_mirror *mirror = rules_mirror(trial, uid_of(write->now));
-    if (job && mirror && write->verb == WORLD_UPDATE_STATUS)
+    if (job && mirror && is_status(trial, kind, write))
         job->changes++;
+}
+
+static void note_user(struct trial *trial, size_t kind, const struct world_write *write) {
+    struct tracked_workload *tracked = rules_workload(trial, uid_of(write->now));
+    if (write->verb == WORLD_CREATE)
+        track_workload(trial, kind, write->now);
+    else if (tracked && write->now && trial_is_ours(trial, kind, write->now))
+        tracked->ours = true;
 }
 
 void rules_hook(void *ctx, const struct world_write *write) {
     const struct side *side = ctx;
     struct trial *trial = side->trial;
-    bool jobs = strcmp(write->plural, "jobs") == 0;
+    size_t kind = trial_kind(trial, write->group, write->plural);
+    bool known = kind < trial->n_kinds;
     trace_write(trial, side->cluster, write);
-    if (jobs && write->status < 300)
+    if (known && write->status < 300)
         for (size_t c = 0; c < trial->plan.n_clusters; c++)
-            rules_count(trial, c, write->namespace_, write->name, true);
+            rules_count(trial, c, kind, write->namespace_, write->name, true);
     if (trial->user_acts) {
-        if (jobs && side->cluster == ENGINE_MANAGEMENT && write->verb == WORLD_CREATE && write->status < 300)
-            track_job(trial, write->now);
+        if (known && side->cluster == ENGINE_MANAGEMENT && write->status < 300)
+            note_user(trial, kind, write);
     } else if (write->internal) {
-        if (jobs && side->cluster != ENGINE_MANAGEMENT)
-            note_change(trial, write);
+        if (known && side->cluster != ENGINE_MANAGEMENT)
+            note_change(trial, kind, write);
     } else if (side->cluster == ENGINE_MANAGEMENT) {
-        in_management(trial, write);
+        in_management(trial, kind, write);
     } else {
-        in_worker(trial, side->cluster, write);
+        in_worker(trial, side->cluster, kind, write);
     }
 }

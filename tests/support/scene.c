@@ -65,9 +65,12 @@ struct error *scene_open(const struct scene_options *options, struct scene **out
     if (!scene)
         return error_no_memory();
     scene->tls = !options->plain;
+    scene->adapters = strdup(options->adapters ? options->adapters : "");
     text_copy(scene->directory, sizeof scene->directory, "/tmp/wharf-scene-XXXXXX");
     struct error *error = NULL;
-    if (!mkdtemp(scene->directory)) {
+    if (!scene->adapters)
+        error = error_no_memory();
+    else if (!mkdtemp(scene->directory)) {
         scene->directory[0] = '\0';
         error = error_new(ERROR_IO, "cannot make a folder in /tmp: %s", strerror(errno));
     }
@@ -106,6 +109,7 @@ void scene_close(struct scene *scene) {
         world_free(scene->clusters[i].cluster);
     }
     certs_free(&scene->certs);
+    free(scene->adapters);
     remove_directory(scene->directory);
     free(scene);
 }
@@ -122,9 +126,10 @@ struct error *scene_configure(const struct scene *scene, const char *more_worker
         buffer_printf(&text, "- {name: %s, kubeconfig: %s.kubeconfig}\n", scene->clusters[i].name,
                       scene->clusters[i].name);
     buffer_printf(&text,
-                  "%sadapters:\n  directory: %s\n  enabled:\n  - name: job\n"
+                  "%sadapters:\n  directory: %s\n  enabled:\n  - name: job\n%s"
                   "serve: {address: \"127.0.0.1:%u\"}\n%s",
-                  more_workers, adapters ? adapters : "", (unsigned)scene->serve_port, settings);
+                  more_workers, adapters ? adapters : "", scene->adapters ? scene->adapters : "",
+                  (unsigned)scene->serve_port, settings);
     return text.failed || !adapters ? error_no_memory() : scene_write(scene, "wharf.yaml", text.data);
 }
 

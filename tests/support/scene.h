@@ -27,6 +27,7 @@ struct scene_cluster {
 struct scene {
     char directory[64];
     struct certs certs;
+    char *adapters;
     bool tls;
     struct scene_cluster clusters[SCENE_CLUSTERS];
     size_t count;
@@ -39,6 +40,7 @@ struct scene_options {
     size_t workers;
     bool plain;                 // HTTP instead of TLS with client certificates
     struct world_options world; // of every cluster, but for name and seed
+    const char *adapters;       // items of `adapters.enabled` besides job, in YAML; NULL: none
 };
 
 // Makes the folder, starts the clusters and writes a kubeconfig for each.

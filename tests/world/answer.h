@@ -16,6 +16,7 @@ struct op {
     enum world_verb verb;
     bool internal; // by a controller of the cluster: not counted with the others
     bool dry_run;
+    bool strict;                     // fieldValidation=Strict
     struct world_response *response; // never NULL
 };
 

@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 #include "tests/world/commit.h"
 #include "tests/world/meta.h"
+#include "tests/world/player.h"
 #include "tests/world/rules.h"
 #include "tests/world/server.h"
 
@@ -11,8 +12,9 @@
 #define DELAY (10 * CLOCK_MS)
 
 static bool is_ours(const struct stored *object) {
-    enum special special = object->kind->special;
-    return !object->kind->cluster->options.no_controllers && (special == SPECIAL_JOB || special == SPECIAL_CRONJOB);
+    const struct kind *kind = object->kind;
+    bool any = kind->special == SPECIAL_JOB || kind->special == SPECIAL_CRONJOB || kind->player;
+    return any && !kind->cluster->options.no_controllers;
 }
 
 void world_controllers_at(struct stored *object, int64_t at_ns) {
@@ -32,7 +34,9 @@ void world_controllers_changed(struct stored *object) {
 
 void world_controllers_gone(struct stored *object) {
     heap_remove(&object->kind->cluster->controllers, &object->timer);
-    if (object->run)
+    if (object->run && object->kind->player)
+        player_forget(object);
+    else if (object->run)
         world_jobs_forget(object);
 }
 
@@ -42,6 +46,8 @@ void world_controllers_step(struct world_cluster *cluster) {
         heap_remove(&cluster->controllers, timer);
         if (object->kind->special == SPECIAL_JOB)
             world_jobs_sync(object);
+        else if (object->kind->player)
+            player_sync(object);
         else
             world_cronjobs_sync(object);
     }
@@ -68,7 +74,9 @@ static struct op make_op(struct kind *kind, const char *namespace_, const char *
 
 void world_write_status(struct stored *object, struct json *status) {
     struct world_response response = {0};
-    struct op op = make_op(object->kind, object->namespace_, object->name, WORLD_UPDATE_STATUS, &response);
+    bool whole = !object->kind->has_status; // each write of the object is a new generation
+    struct op op =
+        make_op(object->kind, object->namespace_, object->name, whole ? WORLD_UPDATE : WORLD_UPDATE_STATUS, &response);
     AUTO_PROBLEMS problems = {0};
     AUTO_JSON old = NULL;
     struct json *old_status = json_detach(object->value, "status");
@@ -79,6 +87,9 @@ void world_write_status(struct stored *object, struct json *status) {
         world_json_set(previous, "status", old_status);
     world_json_set(object->value, "status", status);
     rules_update_status(object->value, previous, object->kind->special, &problems);
+    struct json *metadata = json_get(object->value, "metadata");
+    if (whole)
+        world_set_int(metadata, "generation", json_int64(json_get(metadata, "generation"), 0) + 1);
     if (op.cluster->hook) {
         old = world_json_copy(object->value);
         json_remove(old, "status");

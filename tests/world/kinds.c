@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The resources that a cluster serves.
-#include "tests/world/model.h"
+#include "tests/world/custom.h"
 #include "tests/world/watch.h"
 
 #include <stdlib.h>
@@ -72,7 +72,7 @@ bool world_register(struct world_cluster *cluster, const struct world_kind *kind
     if (world_kind_find(cluster, kind->group, kind->plural))
         return false;
     cluster->version++;
-    world_kind_add(cluster, kind, SPECIAL_NONE);
+    world_kind_add(cluster, kind, SPECIAL_NONE)->custom = custom_find(kind->group, kind->plural);
     return true;
 }
 

@@ -26,6 +26,8 @@ struct blob {
 };
 
 struct kind;
+struct custom;
+struct fixture;
 
 struct stored {
     struct kind *kind;
@@ -67,6 +69,8 @@ struct kind {
     size_t version_count;
     bool cluster_scoped, has_status, builtin, has_generation;
     enum special special;
+    const struct custom *custom;  // what its CRD says; NULL: nothing is known of it
+    const struct fixture *player; // its controller plays these stories; NULL: it has none
     struct map by_key;
     struct stored head; // of the skip list; only `next` is used
     struct random levels;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/world/rules.h"
+#include "tests/world/custom.h"
 #include "tests/world/shape.h"
 
 #include <stdio.h>
@@ -152,6 +153,13 @@ static void cronjob_defaults(struct json *value) {
     set_default(spec, "failedJobsHistoryLimit", json_new_int64(1));
 }
 
+static void custom_create(const struct op *op, struct json *value, struct problems *problems) {
+    if (!op->kind->custom)
+        return;
+    custom_defaults(op->kind->custom, value);
+    custom_check(op->kind->custom, value, problems);
+}
+
 void rules_create(struct op *op, struct json *value, struct problems *problems) {
     switch (op->kind->special) {
     case SPECIAL_JOB:
@@ -177,8 +185,10 @@ void rules_create(struct op *op, struct json *value, struct problems *problems) 
     case SPECIAL_POD:
         world_set_text(world_json_child(value, "status"), "phase", "Pending");
         break;
-    case SPECIAL_LEASE:
     case SPECIAL_NONE:
+        custom_create(op, value, problems);
+        break;
+    case SPECIAL_LEASE:
         break;
     }
 }
@@ -198,10 +208,15 @@ void rules_update(struct op *op, struct json *value, const struct json *old, str
     case SPECIAL_EVENT:
         event_check_update(value, old, problems);
         break;
+    case SPECIAL_NONE:
+        if (op->kind->custom) {
+            custom_defaults(op->kind->custom, value);
+            custom_check_update(op->kind->custom, value, old, problems);
+        }
+        break;
     case SPECIAL_NAMESPACE:
     case SPECIAL_POD:
     case SPECIAL_LEASE:
-    case SPECIAL_NONE:
         break;
     }
 }

@@ -183,13 +183,31 @@ static bool method_allowed(const struct op *op, const struct world_request *requ
     return method_is(request, "DELETE") && placed && !*op->subresource;
 }
 
+// metav1 validation.ValidateDryRun: "All", or nothing.
+static bool read_dry_run(struct op *op, const struct world_request *request, const struct route *route) {
+    const char *given = route_query(route, "dryRun");
+    op->dry_run = given && op->verb != WORLD_READ;
+    if (!op->dry_run || strcmp(given, "All") == 0)
+        return true;
+    AUTO_PROBLEMS problems = {0};
+    AUTO_JSON shown = json_new_string(given);
+    problem_unsupported(&problems, "dryRun", shown, "\"All\"");
+    const char *options = op->verb == WORLD_CREATE      ? "CreateOptions"
+                          : op->verb == WORLD_DELETE    ? "DeleteOptions"
+                          : method_is(request, "PATCH") ? "PatchOptions"
+                                                        : "UpdateOptions";
+    answer_invalid_as(op, options, "meta.k8s.io", "", &problems);
+    return false;
+}
+
 static void serve(struct op *op, const struct world_request *request, const struct route *route) {
     op->verb = write_verb(request, op);
-    op->dry_run = route_query(route, "dryRun") && strcmp(route_query(route, "dryRun"), "All") == 0;
+    const char *validation = route_query(route, "fieldValidation");
+    op->strict = validation && strcmp(validation, "Strict") == 0;
     if (!method_allowed(op, request))
         answer_failure(op->response, 405, "MethodNotAllowed", NULL,
                        "the server does not allow this method on the requested resource");
-    else if (!check_allowed(op, rbac_verb(request, op, false)))
+    else if (!check_allowed(op, rbac_verb(request, op, false)) || !read_dry_run(op, request, route))
         return;
     else if (op->verb == WORLD_READ)
         get(op, route);

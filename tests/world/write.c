@@ -6,6 +6,7 @@
 #include "tests/world/meta.h"
 #include "tests/world/rules.h"
 #include "tests/world/server.h"
+#include "tests/world/strict.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,10 +89,22 @@ static bool admit(const struct op *op, struct json *value) {
     return false;
 }
 
+static bool refuse_unknown(const struct op *op, const struct json *before, const struct json *after) {
+    __attribute__((cleanup(buffer_cleanup))) struct buffer unknown;
+    buffer_init(&unknown, (size_t)1 << 20);
+    strict_unknown(before, after, &unknown);
+    if (!unknown.len)
+        return false;
+    answer_bad_request(op->response, "%s in version \"%s\" cannot be handled as a %s: strict decoding error: %s",
+                       op->kind->kind, op->version, op->kind->kind, unknown.data);
+    return true;
+}
+
 static bool decode(const struct op *op, struct json *value, bool patch) {
     char message[256] = "";
+    AUTO_JSON before = op->strict && !patch ? world_json_copy(value) : NULL;
     if (rules_decode(op->kind, value, message))
-        return true;
+        return !before || !refuse_unknown(op, before, value);
     if (patch) { // what the patch makes of the object cannot be read (patch.go)
         AUTO_PROBLEMS problems = {0};
         problem_invalid(&problems, "patch", value, message);

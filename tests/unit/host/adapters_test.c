@@ -368,7 +368,8 @@ static void settings_reach_the_adapter_and_outlive_the_configuration(void **stat
     struct problems problems = {.count = 0};
     struct adapters *adapters = load(&wanted, 1, &problems);
     assert_true(json_set(wanted.settings, "spe/ed", json_new_bool(true)));
-    assert_refused(&wanted, (const char *const[3]){"/spe~1ed", "does not know", "expected one that it has: refuse"});
+    assert_refused(&wanted,
+                   (const char *const[3]){"settings.spe/ed", "unknown setting", "expected one of refuse, version"});
     drop(&wanted);
     assert_int_equal(problems.count, 0);
     assert_string_equal(adapters->list[0]->version, "7.7");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/log.h"
+#include "core/base/text.h"
 #include "core/kube/client.h"
 #include "tests/unit/kube/fake_transport.h"
 
@@ -76,9 +77,17 @@ static void each_verb_has_its_method_path_and_content_type(void **state) {
          HTTP_POST,
          "/apis/batch/v1/namespaces/n/jobs?fieldManager=wharf",
          "application/json"},
+        {{.verb = VERB_CREATE, .namespace_ = "n", .body = "{}", .body_len = 2, .dry_run = DRY_RUN_STRICT},
+         HTTP_POST,
+         "/apis/batch/v1/namespaces/n/jobs?fieldManager=wharf&dryRun=All&fieldValidation=Strict",
+         "application/json"},
         {{.verb = VERB_MERGE_PATCH, .namespace_ = "n", .name = "a", .body = "{}", .body_len = 2},
          HTTP_PATCH,
          "/apis/batch/v1/namespaces/n/jobs/a?fieldManager=wharf",
+         "application/merge-patch+json"},
+        {{.verb = VERB_MERGE_PATCH, .namespace_ = "n", .name = "a", .body = "{}", .body_len = 2, .dry_run = DRY_RUN},
+         HTTP_PATCH,
+         "/apis/batch/v1/namespaces/n/jobs/a?fieldManager=wharf&dryRun=All",
          "application/merge-patch+json"},
         {{.verb = VERB_STATUS_PATCH, .namespace_ = "n", .name = "a", .body = "{}", .body_len = 2},
          HTTP_PATCH,
@@ -365,6 +374,41 @@ static void a_warning_of_the_server_is_logged_once(void **state) {
     end(&fixture);
 }
 
+static void keep_response(void *ctx, struct response *response) {
+    *(struct response *)ctx = *response;
+    *response = (struct response){.retry_after_ns = -1};
+}
+
+static void a_dry_run_is_answered_with_a_document_and_the_warnings(void **state) {
+    (void)state;
+    static const struct {
+        const char *body, *warning;
+        int status;
+        enum reason reason;
+    } cases[] = {
+        {"{\"kind\":\"Job\",\"metadata\":{\"name\":\"a\",\"uid\":\"u\"}}", "old version", 201, REASON_OK},
+        {"{\"kind\":\"Job\",\"metadata\":{\"name\":\"a\",\"uid\":\"u\"}}", NULL, 201, REASON_OK},
+        {"{\"kind\":\"Status\",\"reason\":\"AlreadyExists\",\"code\":409}", "x", 409, REASON_ALREADY_EXISTS},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture fixture;
+        struct response response;
+        begin(&fixture, 0, 0, 0);
+        fixture.fake.warning = cases[i].warning;
+        struct request request = {
+            .verb = VERB_CREATE, .resource = jobs, .namespace_ = "n", .body = "{}", .body_len = 2, .dry_run = DRY_RUN};
+        assert_null(client_submit(fixture.client, &request, keep_response, &response, NULL));
+        client_tick(fixture.client, at(0));
+        fake_answer(&fixture.fake, fixture.fake.count, cases[i].status, cases[i].body);
+        assert_int_equal(response.reason, cases[i].reason);
+        assert_null(response.object);
+        assert_true((response.value != NULL) == (cases[i].reason == REASON_OK));
+        assert_true(text_equal(response.warning, cases[i].warning));
+        response_clear(&response);
+        end(&fixture);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_verb_has_its_method_path_and_content_type),
@@ -379,6 +423,7 @@ int main(void) {
         cmocka_unit_test(a_transport_without_memory_is_an_answer_and_no_hot_loop),
         cmocka_unit_test(nothing_is_answered_after_the_client_is_gone),
         cmocka_unit_test(a_warning_of_the_server_is_logged_once),
+        cmocka_unit_test(a_dry_run_is_answered_with_a_document_and_the_warnings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

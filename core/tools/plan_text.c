@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a plan is written: comments and YAML documents.
+#include "core/tools/plan_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define VALUE_MAX 160 // bytes of a value that a comment shows
+
+// Neither a printable character of YAML 1.1 (section 4.1) nor safe on a terminal, or a line break there: U+0080 to
+// U+009F, U+2028, U+2029, U+FEFF, U+FFFE, U+FFFF.
+static bool is_odd(const unsigned char *at, size_t len) {
+    if (len == 2)
+        return at[0] == 0xc2 && at[1] < 0xa0;
+    if (len != 3)
+        return false;
+    bool separator = at[0] == 0xe2 && at[1] == 0x80 && (at[2] == 0xa8 || at[2] == 0xa9);
+    bool mark = at[0] == 0xef && ((at[1] == 0xbb && at[2] == 0xbf) || (at[1] == 0xbf && at[2] >= 0xbe));
+    return separator || mark;
+}
+
+static void append_clean(struct buffer *out, const char *text) {
+    while (*text != '\0') {
+        size_t len = text_utf8_sequence(text, strnlen(text, 4));
+        const unsigned char *at = (const unsigned char *)text;
+        if (len == 0 || is_odd(at, len))
+            buffer_char(out, '?');
+        else if (len == 1 && (*at < 0x20 || *at == 0x7f))
+            buffer_char(out, ' ');
+        else
+            buffer_append(out, text, len);
+        text += len == 0 ? 1 : len;
+    }
+}
+
+void plan_say(struct buffer *out, const char *format, ...) {
+    struct buffer text __attribute__((cleanup(buffer_cleanup)));
+    buffer_init(&text, (size_t)1 << 20);
+    va_list args;
+    va_start(args, format);
+    bool written = buffer_vprintf(&text, format, args);
+    va_end(args);
+    buffer_text(out, "# ");
+    append_clean(out, written ? text.data : "(too long to be shown)");
+    buffer_char(out, '\n');
+}
+
+// The value as JSON, cut where it is long.
+static void show(const struct json *value, char out[VALUE_MAX + 4]) {
+    AUTO_TEXT text = json_text(value, NULL);
+    text_copy(out, VALUE_MAX, text == NULL ? "?" : text);
+    if (text != NULL && strlen(text) >= VALUE_MAX)
+        memcpy(out + strlen(out), "...", sizeof("..."));
+}
+
+void plan_say_change(struct buffer *out, const char *label, const struct plan_change *change, const char *why) {
+    char from[VALUE_MAX + 4] = "", to[VALUE_MAX + 4] = "";
+    if (change->from != NULL)
+        show(change->from, from);
+    if (change->to != NULL)
+        show(change->to, to);
+    const char *arrow = change->from != NULL && change->to != NULL ? " -> " : "";
+    plan_say(out, "%s %s: %s%s%s%s%s%s", label, change->pointer, from, arrow, to, why != NULL ? " (" : "",
+             why != NULL ? why : "", why != NULL ? ")" : "");
+}
+
+static bool put(struct json *to, const struct json *from, const char *key) {
+    const struct json *member = json_get(from, key);
+    return member == NULL || json_set(to, key, json_copy(member));
+}
+
+bool plan_order(struct json **value) {
+    static const char *const first[] = {"apiVersion", "kind", "metadata"};
+    AUTO_JSON ordered = json_new_object();
+    bool ok = ordered != NULL;
+    for (size_t i = 0; ok && i < sizeof(first) / sizeof(first[0]); i++)
+        ok = put(ordered, *value, first[i]);
+    for (const struct json *member = json_first(*value); ok && member != NULL; member = json_next(member))
+        ok = json_get(ordered, json_key(member)) != NULL || json_set(ordered, json_key(member), json_copy(member));
+    if (!ok)
+        return false;
+    json_free(*value);
+    *value = ordered;
+    ordered = NULL;
+    return true;
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// workload.codeflare.dev AppWrapper: a list of objects that its controller makes in the worker. Names in comments are
+// from its appwrapper_controller.go, appwrapper_webhook.go and utils.go.
+#include <wharf/adapter.h>
+
+#include <stdbool.h>
+#include <string.h>
+
+static const wharf_host *host;
+
+#define COMPONENTS "/spec/components"
+#define TEMPLATE COMPONENTS "/*/template"
+#define POINTER_MAX 1024
+
+static bool is_text(const wharf_value *object, const char *pointer, const char *text) {
+    const char *found = host->string(host->find(object, pointer));
+    return found && strcmp(found, text) == 0;
+}
+
+static bool is_suspended(const wharf_value *wrapper) {
+    return host->boolean(host->find(wrapper, "/spec/suspend"), 0);
+}
+
+static void take_condition(const wharf_value *condition, wharf_phase *out) {
+    const char *reason = host->string(host->find(condition, "/reason"));
+    const char *message = host->string(host->find(condition, "/message"));
+    if (reason && *reason)
+        out->reason = reason;
+    if (message && *message)
+        out->message = message;
+}
+
+// Failed: its components may still run, until they are deleted. "Suspended" is also where each one begins.
+static wharf_result phase(const wharf_call *call, const wharf_value *wrapper, wharf_phase *out) {
+    (void)call;
+    if (out->phase == WHARF_FAILED || is_text(wrapper, "/status/phase", "Resetting"))
+        take_condition(host->condition(wrapper, "Unhealthy", "True"), out);
+    if (out->phase == WHARF_FAILED && host->condition(wrapper, "ResourcesDeployed", "True"))
+        out->phase = WHARF_ACTIVE;
+    else if (out->phase == WHARF_SUSPENDED && !is_suspended(wrapper))
+        out->phase = WHARF_PENDING;
+    const wharf_value *ended = host->condition(wrapper, "QuotaReserved", "False");
+    if (out->phase == WHARF_SUCCEEDED)
+        take_condition(ended, out);
+    if ((out->phase == WHARF_SUCCEEDED || out->phase == WHARF_FAILED) && ended &&
+        !host->parse_time(host->string(host->find(ended, "/lastTransitionTime")), &out->since_ns))
+        out->since_ns = 0;
+    return WHARF_OK;
+}
+
+// A component that is gone makes a running AppWrapper Failed ("MissingComponent"), and one whose pods are gone is never
+// counted as succeeded: a wrapped Job that deletes itself before that was seen would turn a success into a failure.
+// The AppWrapper deletes its components by itself. A RayJob's field of this name is about its RayCluster.
+static wharf_result mirror(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) {
+    size_t count = host->count(host->find(workload, COMPONENTS));
+    for (size_t i = 0; i < count; i++) {
+        const char *at = host->format(call, COMPONENTS "/%zu/template", i);
+        const char *ttl = host->format(call, "%s/spec/ttlSecondsAfterFinished", at);
+        const char *run_policy_ttl = host->format(call, "%s/spec/runPolicy/ttlSecondsAfterFinished", at);
+        if (!at || !ttl || !run_policy_ttl)
+            return WHARF_RETRY;
+        if (is_text(host->find(mirror, at), "/kind", "RayJob"))
+            continue;
+        host->remove(mirror, ttl);
+        host->remove(mirror, run_policy_ttl);
+    }
+    return WHARF_OK;
+}
+
+// Without a mirror: what the controller writes once all components of a suspended AppWrapper are deleted. Conditions
+// are there only if it was resumed once.
+static wharf_result status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
+                           wharf_value *status) {
+    static const struct {
+        const char *type, *message;
+    } conditions[] = {{"QuotaReserved", "Suspend is true"},
+                      {"ResourcesDeployed", "Suspend is true"},
+                      {"PodsReady", ""},
+                      {"Unhealthy", ""}};
+    bool finished = is_text(workload, "/status/phase", "Succeeded") || is_text(workload, "/status/phase", "Failed");
+    if (mirror || finished || !is_suspended(workload))
+        return WHARF_OK;
+    bool ok = host->set_string(status, "/phase", "Suspended");
+    for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++) {
+        if (host->condition(workload, conditions[i].type, "True"))
+            ok = host->set_condition(call, status, conditions[i].type, "False", "Suspended", conditions[i].message) &&
+                 ok;
+    }
+    return ok ? WHARF_OK : WHARF_RETRY;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Pods
+// ---------------------------------------------------------------------------------------------------------------------
+
+// "template.spec.workerGroupSpecs[0].template" as a JSON pointer into a component (getValueAtPath). False if it is
+// none.
+static bool to_pointer(const char *path, char *out) {
+    size_t length = 0;
+    if (!path || strncmp(path, "template", strlen("template")) != 0)
+        return false;
+    out[length++] = '/';
+    for (; *path; path++) {
+        if (length + 3 > POINTER_MAX)
+            return false;
+        if (*path == '.' || *path == '[') {
+            out[length++] = '/';
+        } else if (*path == '~' || *path == '/') {
+            out[length++] = '~';
+            out[length++] = *path == '~' ? '0' : '1';
+        } else if (*path != ']') {
+            out[length++] = *path;
+        }
+    }
+    out[length] = '\0';
+    return true;
+}
+
+static bool add_set(const wharf_call *call, wharf_value *sets, const wharf_value *template, int64_t count) {
+    if (host->type(template) != WHARF_OBJECT)
+        return true;
+    wharf_value *set = host->new_object(call);
+    return host->set(set, "/template", template) && host->set_integer(set, "/count", count < 0 ? 0 : count) &&
+           host->set(sets, "/-", set);
+}
+
+// Where a component of a known kind that declares no pod sets has them (InferPodSets), below each item of `list`.
+static const struct known {
+    const char *kind, *list, *template, *count[2];
+} known[] = {
+    {"Pod", NULL, "", {NULL}},
+    {"Job", NULL, "/spec/template", {"/spec/parallelism"}},
+    {"Deployment", NULL, "/spec/template", {"/spec/replicas"}},
+    {"StatefulSet", NULL, "/spec/template", {"/spec/replicas"}},
+    {"JobSet", "/spec/replicatedJobs", "/template/spec/template", {"/replicas", "/template/spec/parallelism"}},
+    {"PyTorchJob", NULL, "/spec/pytorchReplicaSpecs/Master/template", {"/spec/pytorchReplicaSpecs/Master/replicas"}},
+    {"PyTorchJob", NULL, "/spec/pytorchReplicaSpecs/Worker/template", {"/spec/pytorchReplicaSpecs/Worker/replicas"}},
+    {"RayCluster", NULL, "/spec/headGroupSpec/template", {NULL}},
+    {"RayCluster", "/spec/workerGroupSpecs", "/template", {"/replicas"}},
+    {"RayJob", NULL, "/spec/rayClusterSpec/headGroupSpec/template", {NULL}},
+    {"RayJob", "/spec/rayClusterSpec/workerGroupSpecs", "/template", {"/replicas"}},
+};
+
+static bool add_known(const wharf_call *call, wharf_value *sets, const struct known *k, const wharf_value *at) {
+    int64_t count = 1;
+    for (size_t i = 0; i < 2 && k->count[i]; i++) {
+        int64_t factor = host->integer(host->find(at, k->count[i]), 1);
+        count *= factor < 0 ? 0 : factor > INT32_MAX ? INT32_MAX : factor;
+    }
+    return add_set(call, sets, host->find(at, k->template), count);
+}
+
+static bool add_inferred(const wharf_call *call, wharf_value *sets, const wharf_value *object) {
+    bool ok = true;
+    for (size_t i = 0; i < sizeof known / sizeof *known && ok; i++) {
+        if (!is_text(object, "/kind", known[i].kind))
+            continue;
+        if (!known[i].list)
+            ok = add_known(call, sets, &known[i], object);
+        const wharf_value *list = known[i].list ? host->find(object, known[i].list) : NULL;
+        for (const wharf_value *item = host->first(list); item && ok; item = host->next(item))
+            ok = add_known(call, sets, &known[i], item);
+    }
+    return ok;
+}
+
+static wharf_result pod_sets(const wharf_call *call, const wharf_value *workload, wharf_value *sets) {
+    bool ok = true;
+    const wharf_value *component = host->first(host->find(workload, COMPONENTS));
+    for (; component && ok; component = host->next(component)) {
+        const wharf_value *declared = host->first(host->find(component, "/podSets"));
+        if (!declared)
+            ok = add_inferred(call, sets, host->find(component, "/template"));
+        for (; declared && ok; declared = host->next(declared)) {
+            char pointer[POINTER_MAX];
+            if (to_pointer(host->string(host->find(declared, "/path")), pointer))
+                ok = add_set(call, sets, host->find(component, pointer),
+                             host->integer(host->find(declared, "/replicas"), 1));
+        }
+    }
+    return ok ? WHARF_OK : WHARF_RETRY;
+}
+
+// What Kueue of the management cluster chose for its own nodes; deletion; whom the worker's webhook names, who is the
+// host there (a label that may not be changed); and managers of what is wrapped, which would leave it to nobody: in
+// the kinds themselves, and in those that have another one's spec inside.
+static const char *const removed[] = {
+    COMPONENTS "/*/podSetInfos",
+    "/metadata/annotations/workload.codeflare.dev.appwrapper~1successTTLDuration",
+    "/metadata/labels/workload.codeflare.dev~1user",
+    "/metadata/labels/workload.codeflare.dev~1userid",
+    TEMPLATE "/spec/managedBy",
+    TEMPLATE "/spec/runPolicy/managedBy",
+    TEMPLATE "/spec/rayClusterSpec/managedBy",
+    TEMPLATE "/spec/rayClusterConfig/managedBy",
+    TEMPLATE "/spec/replicatedJobs/*/template/spec/managedBy",
+    TEMPLATE "/spec/jobTemplate/managedBy",
+    TEMPLATE "/spec/jobTemplate/rayClusterSpec/managedBy",
+    TEMPLATE "/spec/jobTemplate/spec/managedBy",
+    NULL,
+};
+
+#define PHASE "/status/phase"
+
+static const wharf_kind kind = {
+    .size = sizeof kind,
+    .group = "workload.codeflare.dev",
+    .versions = (const char *const[]){"v1beta2", NULL},
+    .kind = "AppWrapper",
+    .plural = "appwrappers",
+    .managed_by = "/spec/managedBy",
+    .managed_by_builtin = "workload.codeflare.dev/appwrapper-controller",
+    .suspend = "/spec/suspend",
+    .carried = (const wharf_carried[]){{.pointer = "/spec/suspend"}, {.pointer = NULL}},
+    .removed = removed,
+    .phases = (const wharf_phase_rule[]){{PHASE, "Succeeded", NULL, WHARF_SUCCEEDED},
+                                         {PHASE, "Failed", NULL, WHARF_FAILED},
+                                         {PHASE, "Suspended", NULL, WHARF_SUSPENDED},
+                                         {PHASE, "Suspending", NULL, WHARF_ACTIVE},
+                                         {PHASE, "Resuming", NULL, WHARF_ACTIVE},
+                                         {PHASE, "Running", NULL, WHARF_ACTIVE},
+                                         {PHASE, "Resetting", NULL, WHARF_ACTIVE},
+                                         {PHASE, "Terminating", NULL, WHARF_ACTIVE},
+                                         {NULL, NULL, NULL, WHARF_PENDING}},
+    .phase = phase,
+    .mirror = mirror,
+    .status = status,
+    .pod_sets = pod_sets,
+};
+
+static const wharf_module module = {
+    .size = sizeof module,
+    .abi_major = WHARF_ABI_MAJOR,
+    .name = "appwrapper",
+    .version = "0.1.0",
+    .kinds = (const wharf_kind *const[]){&kind, NULL},
+};
+
+WHARF_EXPORT const wharf_module *wharf_adapters_v1(const wharf_host *services, const wharf_value *settings,
+                                                   const char **problem) {
+    (void)settings;
+    (void)problem;
+    host = services;
+    return &module;
+}

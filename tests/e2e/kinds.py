@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All workload kinds at once: their definitions in all clusters, and many stories at the same time."""
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import crds
+import fixtures
+import kube
+from audit import code, describe
+from story import Play
+
+ADAPTERS = ("job", "jobset", "trainjob", "kubeflow", "mpijob", "rayjob", "appwrapper", "pipelinerun", "generic")
+# Of kinds that the generic adapter brings; the first one has no status subresource.
+PLAIN, GENERIC = "workflows", ("workflows", "sparkapplications")
+_AT_ONCE = 6
+
+
+class Kinds:
+    """What the tests of kinds share. There is one of it for each Env: see `of`."""
+
+    def __init__(self, env):
+        self.env = env
+        reader = fixtures.Reader(os.path.dirname(env.host.wharf))
+        self.fixtures = {plural: reader.fixture(plural) for plural in fixtures.plurals()}
+        self.adapters = {name: {"settings": settings} if settings else {}
+                         for name in ADAPTERS for settings in [reader.settings(name)]}
+        self.pool = ThreadPoolExecutor(_AT_ONCE)
+        self.installing, self.playing, self.plays = {}, {}, {}
+
+    # Definitions.
+
+    def install_later(self, plurals, clusters=None):
+        """Begins to install these kinds; wait with `installed`."""
+        clusters = clusters or self.env.clusters.all
+        files = {}
+        for plural in plurals:
+            fixture = self.fixtures[plural]
+            path = crds.path_of(fixture.group, plural)
+            assert path, f"there is no definition of {plural}.{fixture.group}"
+            files[path] = fixture.version
+            kube.know(plural, fixture.api_version)
+        done = self.pool.submit(crds.install, [cluster.admin for cluster in clusters], files)
+        self.installing.update({(plural, cluster.name): done for plural in plurals for cluster in clusters})
+
+    def installed(self, plurals=None, clusters=None):
+        """All these kinds, or all that there are, are served in all clusters, or in these, when it returns."""
+        plurals = plurals or list(self.fixtures)
+        for cluster in clusters or self.env.clusters.all:
+            missing = [plural for plural in plurals if (plural, cluster.name) not in self.installing]
+            if missing:
+                self.install_later(missing, [cluster])
+        for done in list(self.installing.values()):
+            done.result()
+        if all((plural, cluster.name) in self.installing for plural in plurals for cluster in self.env.clusters.all):
+            self.env.plurals += [plural for plural in plurals if plural not in self.env.plurals]
+
+    def feed_is(self, state, plural, cluster):
+        return self.env.host.feed(cluster, f"{plural}.{self.fixtures[plural].group}", state)
+
+    # Plays.
+
+    def use(self, **settings):
+        """The host runs with all adapters, and all kinds are there."""
+        self.installed()
+        self.env.host.use(enabled=self.adapters, **settings)
+
+    def stage(self, namespace):
+        """A namespace with an owner for its workloads."""
+        for cluster in self.env.clusters.all:
+            if not cluster.admin.find("namespaces", None, namespace):
+                cluster.admin.create("namespaces", None, {"metadata": {"name": namespace}})
+        if not self.env.management.find("configmaps", namespace, "owner"):
+            self.env.management.create("configmaps", namespace, {"metadata": {"name": "owner"}})
+
+    def play(self, plural, namespace, name):
+        return Play(self.env, self.fixtures[plural], namespace, name, plural != PLAIN)
+
+    def start(self, plurals):
+        """Begins to play all stories of these kinds, each kind in a namespace of its own."""
+        longest = sorted(((plural, story) for plural in plurals for story in self.fixtures[plural].stories),
+                         key=lambda each: each[1] != "carried")
+        for plural in plurals:
+            self.stage(self.namespace(plural))
+        for plural, story in longest:
+            play = self.play(plural, self.namespace(plural), f"{plural}-{story}")
+            self.plays.setdefault(plural, {})[story] = play
+            self.playing[plural, story] = self.pool.submit(self._tell, play, self.fixtures[plural].stories[story])
+
+    @staticmethod
+    def namespace(plural):
+        return f"kinds-{plural}"
+
+    @staticmethod
+    def _tell(play, steps):
+        play.submit(unplaced=bool(steps[0].get("unplaced")))
+        if not steps[0].get("unplaced"):
+            play.placed()
+        play.play(steps)
+        play.end()
+
+    def failures(self, plural):
+        """Waits for the stories of this kind: {story: what went wrong}."""
+        found = {}
+        for (kind, story), done in self.playing.items():
+            error = done.exception() if kind == plural else None
+            if error:
+                found[story] = f"{type(error).__name__}: {error}"
+        return found
+
+    def check_cost(self, plural):
+        """No loop, and nothing written twice: counted by the API servers."""
+        for story, play in self.plays[plural].items():
+            def writes(cluster, verb, play=play):
+                return self.env.audits[cluster].host(play.namespace, verb=verb, resource=plural, name=play.name)
+            created = [entry for worker in self.env.workers for entry in writes(worker.name, "create")
+                       if code(entry) == 201]
+            assert len(created) == play.attempt, f"{story}: {len(created)} mirrors in {play.attempt} attempts"
+            patches = writes("management", "patch")
+            most = play.attempt + play.most_statuses + len([entry for entry in patches if code(entry) == 409])
+            assert len(patches) <= most, f"{story}: {len(patches)} patches of the workload, expected {most} at most; " \
+                                         f"the last one: {describe(patches[-1])}"
+
+    def together(self, work, items):
+        """Calls work(item) for all items at the same time; the first error is raised."""
+        for done in [self.pool.submit(work, item) for item in items]:
+            done.result()
+
+
+def of(env):
+    if not hasattr(env, "kinds"):
+        env.kinds = Kinds(env)
+    return env.kinds

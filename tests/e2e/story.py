@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plays one story of a fixture: the user in the management cluster, the kind's controller in the worker; after each
+step both sides have to be as the story says."""
+import copy
+import time
+
+import kube
+from compare import MISSING, differences, is_time_since, merge, tell
+from wait import until
+
+FINALIZER = "e2e.wharf.dev/kept"
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_ENDS = ("Succeeded", "Failed")
+# How each kind is asked to be suspended, for stories that begin before the workload is placed.
+_SUSPENDED = {"pipelineruns": {"spec": {"status": "PipelineRunPending"}},
+              **{plural: {"spec": {"runPolicy": {"suspend": True}}} for plural in (
+                  "pytorchjobs", "tfjobs", "xgboostjobs", "jaxjobs", "paddlejobs", "mpijobs")}}
+_SUSPENDED_ELSEWHERE = {"spec": {"suspend": True}}
+# Events that tell of what the test itself did.
+_OF_THE_TEST = ("PlacedAgain",)
+
+
+class Play:
+    """One workload made from a fixture, under a name of its own."""
+
+    def __init__(self, env, fixture, namespace, name, subresource=True):
+        self.env, self.fixture, self.namespace, self.name = env, fixture, namespace, name
+        self.plural, self.subresource = fixture.plural, subresource
+        self.began, self.attempt, self.worker, self.mirror_uid = time.time(), 0, None, None
+        self.spec, self.carried = copy.deepcopy(fixture.mirror.get("spec", {})), set()
+        self.marks = {part: dict(fixture.mirror.get("metadata", {}).get(part) or {})
+                      for part in ("labels", "annotations")}
+        self.told, self.refused, self.phase = [], False, None
+        self.most_statuses = 0   # so many patches of the status may have been needed
+
+    # The objects.
+
+    def workload(self):
+        return self.env.management.get(self.plural, self.namespace, self.name)
+
+    def mirror(self):
+        return self.env.worker(self.worker).admin.find(self.plural, self.namespace, self.name)
+
+    def submit(self, unplaced=False):
+        body = copy.deepcopy(self.fixture.workload)
+        if unplaced:
+            body = merge(body, _SUSPENDED.get(self.plural, _SUSPENDED_ELSEWHERE))
+            self.spec = merge(self.spec, _SUSPENDED.get(self.plural, _SUSPENDED_ELSEWHERE)["spec"])
+        meta = body.setdefault("metadata", {})
+        meta.pop("generateName", None)
+        owner = self.env.management.get("configmaps", self.namespace, "owner")["metadata"]
+        meta.update({"name": self.name, "namespace": self.namespace, "finalizers": [FINALIZER], "ownerReferences": [
+            {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["uid"]}]})
+        meta.setdefault("annotations", {})[_LAST_APPLIED] = "{}"
+        made = self.env.management.create(self.plural, self.namespace, body)
+        lost = [each for each in differences(made["spec"], body["spec"], "/spec") if each[1] == MISSING]
+        assert not lost, f"the API server takes these out of workload.yaml: {tell(lost)}"
+        self.carried = {made["metadata"]["generation"]}
+
+    def placed(self):
+        """Waits for the next placement, and checks the mirror that is made then."""
+        def probe():
+            notes = self.workload()["metadata"].get("annotations", {})
+            if notes.get("wharf.dev/attempt") != str(self.attempt + 1):
+                return None
+            self.worker = notes["wharf.dev/cluster"]
+            found = self.mirror()
+            return found if found and found["metadata"]["uid"] != self.mirror_uid else None
+        found = until(probe, f"attempt {self.attempt + 1} of {self.name} to have a mirror", timeout=60)
+        self.attempt, self.mirror_uid = self.attempt + 1, found["metadata"]["uid"]
+        if not self.refused:
+            self.check_mirror()
+
+    # What a mirror has to be.
+
+    def expected_mirror(self):
+        """What the worker's API server makes of the mirror that the story speaks of: with its defaults."""
+        body = {"apiVersion": self.fixture.api_version, "kind": self.fixture.kind, "spec": self.spec,
+                "metadata": {"name": "probe-" + self.name, "labels": self.marks["labels"],
+                             "annotations": self.marks["annotations"]}}
+        return self.env.worker(self.worker).admin.create(self.plural, self.namespace, body, query={"dryRun": "All"})
+
+    def check_mirror(self):
+        expected, uid = self.expected_mirror(), self.workload()["metadata"]["uid"]
+
+        def probe():
+            found = self.mirror()
+            assert found, "there is no mirror"
+            wrong = differences(found["spec"], expected["spec"], "/spec")
+            for part in ("labels", "annotations"):
+                ours = {key: value for key, value in found["metadata"].get(part, {}).items()
+                        if not key.partition("/")[0].endswith("wharf.dev")}
+                wrong += differences(ours, expected["metadata"].get(part, {}), f"/metadata/{part}")
+            assert not wrong, tell(wrong)
+            self._check_marks(found["metadata"], uid)
+            return True
+        until(probe, f"the mirror of {self.name} to be as it should", timeout=30)
+
+    def _check_marks(self, meta, uid):
+        marks = {key: meta.get("labels", {}).get(f"wharf.dev/{key}") for key in ("origin", "uid", "kind")}
+        assert marks == {"origin": "e2e", "uid": uid, "kind": f"{self.plural}.{self.fixture.group}"}, marks
+        assert meta["annotations"].get("wharf.dev/attempt") == str(self.attempt), meta["annotations"]
+        for field in ("ownerReferences", "finalizers"):
+            assert field not in meta, f"the mirror has {field}: {meta[field]}"
+
+    # The steps.
+
+    def play(self, steps):
+        for number, step in enumerate(steps, 1):
+            try:
+                self.step(step)
+            except (AssertionError, kube.ApiError) as error:
+                raise AssertionError(f"step {number} ({', '.join(step)}): {error}") from error
+
+    def step(self, step):
+        self.most_statuses += 1
+        if step.get("unplaced"):
+            self._unplaced(step)
+        elif step.get("lost"):
+            self.lose_mirror()
+        elif "patch" in step:
+            self._patch(step)
+        else:
+            if not self.worker:
+                self.placed()
+            self._write_status(step)
+        if step.get("event"):
+            self._expect_event(step["event"])
+        self.phase = step.get("phase", self.phase)
+
+    def _unplaced(self, step):
+        self._expect_status(step.get("workload") or {}, by_host=True)
+        assert not self.workload()["metadata"].get("annotations", {}).get("wharf.dev/cluster"), "it was placed"
+
+    def lose_mirror(self):
+        """Somebody deletes the mirror; to the host that is a mirror lost."""
+        self.env.worker(self.worker).admin.delete(self.plural, self.namespace, self.name, uid=self.mirror_uid)
+        self.placed()
+
+    def _patch(self, step):
+        before = self.mirror() if self.worker else None
+        patched = self.env.management.patch(self.plural, self.namespace, self.name, step["patch"])
+        generation = patched["metadata"]["generation"]
+        if step.get("event"):
+            self.refused = True
+            self.carried = self.carried | {generation}
+            self._expect_event(step["event"])
+            after = self.mirror()
+            assert after["spec"] == before["spec"], tell(differences(after["spec"], before["spec"], "/spec"))
+            return
+        self.carried = {generation}
+        self.spec = merge(self.spec, step["mirror"] if "mirror" in step else step["patch"].get("spec", {}))
+        for part, kept in self.marks.items():
+            self.marks[part] = merge(kept, step["patch"].get("metadata", {}).get(part, {}))
+        if self.worker:
+            self.check_mirror()
+        if "workload" in step:
+            self._expect_status(step["workload"], by_host=True)
+
+    def _write_status(self, step):
+        """The kind's controller writes the whole status of the mirror."""
+        client = self.env.worker(self.worker).admin
+
+        def probe():
+            found = self.mirror()
+            assert found, "there is no mirror"
+            status = copy.deepcopy(step["status"])
+            if "observedGeneration" in status:
+                status["observedGeneration"] = found["metadata"]["generation"]
+            found["status"] = status
+            try:
+                return status, client.replace(self.plural, self.namespace, found,
+                                              "status" if self.subresource else None)
+            except kube.ApiError as error:
+                if error.code != 409:
+                    raise
+                return None
+        written, stored = until(probe, f"the status of the mirror of {self.name} to be written", every=0.01)
+        changed = differences(stored.get("status", {}), written)
+        lost = [each for each in changed if each[1] == MISSING]
+        assert not lost, f"the API server takes these out of the status: {tell(lost)}"
+        self._expect_status(step.get("workload", step["status"]), "workload" in step,
+                            {each[0] for each in changed if each[2] == MISSING})
+
+    def _expect_status(self, expected, by_host=False, defaults=()):
+        """`by_host`: the host has a hand in it, so that times may be the present. `defaults`: what the API server adds."""
+        def acceptable(path, found, wanted):
+            if path == "/observedGeneration":
+                return found in self.carried
+            return path in defaults and wanted == MISSING or by_host and is_time_since(found, self.began)
+
+        def probe():
+            wrong = [each for each in differences(self.workload().get("status", {}), expected)
+                     if not acceptable(*each)]
+            assert not wrong, tell(wrong)
+            return True
+        until(probe, f"the status of {self.name} to be {'the one in `workload`' if by_host else 'copied'}")
+
+    # Events.
+
+    def events(self):
+        fields = f"involvedObject.name={self.name},involvedObject.kind={self.fixture.kind}"
+        return self.env.management.list("events", self.namespace, fields=fields)
+
+    def _expect_event(self, part):
+        self.told.append(part)
+
+        def probe():
+            texts = [f"{event.get('reason')}: {event.get('message')}" for event in self.events()]
+            assert any(part in text for text in texts), texts
+            return True
+        until(probe, f"an Event of {self.name} about {part!r}")
+
+    def check_events(self):
+        """No Warning but those that the story speaks of."""
+        texts = [f"{event.get('reason')}: {event.get('message')}" for event in self.events()
+                 if event.get("type") == "Warning" and event.get("reason") not in _OF_THE_TEST]
+        wrong = [text for text in texts if not any(part in text for part in self.told)]
+        assert not wrong, f"nobody expected these Events: {wrong}"
+
+    # The end.
+
+    def end(self):
+        """A finished workload's mirror goes and its status stays; a deleted workload's mirror goes with it."""
+        self.check_events()
+        if self.phase in _ENDS:
+            status = self.workload().get("status")
+            self.until_no_mirror("finished")
+            wrong = differences(self.workload().get("status"), status, "/status")
+            assert not wrong, f"the status changed when the mirror was deleted: {tell(wrong)}"
+        elif self.worker:
+            assert self.mirror(), f"the mirror of {self.name} is gone, and it has not finished"
+        self.delete()
+
+    def delete(self):
+        client = self.env.management
+        client.delete(self.plural, self.namespace, self.name)
+        if self.worker:
+            self.until_no_mirror("being deleted")
+        client.patch(self.plural, self.namespace, self.name, {"metadata": {"finalizers": None}})
+        until(lambda: client.find(self.plural, self.namespace, self.name) is None, f"{self.name} to be gone")
+
+    def until_no_mirror(self, why):
+        until(lambda: self.mirror() is None, f"the mirror of {self.name}, which is {why}, to be gone", timeout=40)

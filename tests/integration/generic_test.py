@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of the generic adapter, as `wharf check` tells what is wrong with them: the line, the setting, and why.
+
+    generic_test.py BUILD_FOLDER [unittest arguments]
+
+Needs BUILD_FOLDER/wharf and BUILD_FOLDER/adapters/generic.so.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build")
+WHARF = os.path.join(BUILD, "wharf")
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+HEAD = """apiVersion: wharf.dev/v1alpha1
+kind: HostConfiguration
+management: {kubeconfig: mgmt.kubeconfig}
+workers:
+- {name: w1, kubeconfig: w1.kubeconfig}
+adapters:
+  directory: %s
+  enabled:
+  - name: generic
+    settings:
+""" % os.path.join(BUILD, "adapters")
+
+GOOD = """kinds:
+- group: example.com
+  versions: [v1, v1beta1]
+  kind: Thing
+  plural: things
+  statusSubresource: true
+  neverFinishes: false
+  managedBy:
+    field: /spec/managedBy
+    builtIn: example.com/thing-operator
+    allowed: [example.com/other, kueue.x-k8s.io/multikueue]
+  suspend:
+    field: /spec/suspend
+    value: "Yes"
+  carry:
+  - /spec/replicas
+  - field: /spec/groups/*/replicas
+    key: groupName
+  - field: /spec/template/labels
+    when: WhileSuspended
+  remove:
+  - /spec/ttl
+  - /metadata/labels/example.com~1uid
+  pods:
+  - template: /spec/groups/*/template
+    count: [/spec/groups/*/replicas, /spec/slices]
+  phases:
+  - condition: Complete
+    phase: Succeeded
+  - condition: Ended
+    status: "False"
+    field: /status/outcome
+    phase: Failed
+  - field: /status/state
+    value: broken
+    phase: Failed
+  finishedAt: /status/completionTime
+  observedGeneration: /status/observedGeneration
+  statusRemove:
+  - /status/pods/*/ip
+"""
+
+GOOD_SERVICE = """- group: example.com
+  versions: [v2]
+  kind: Service
+  plural: services
+  neverFinishes: true
+  managedBy: {field: /spec/managedBy}
+"""
+
+# What is replaced in GOOD, by what, and the problem: where (a word of the line on which it must be found), what.
+SPEC = "expected a field of the spec: labels and annotations are always carried"
+REFUSED = [
+    ("kinds:\n", "kind:\n", "kind:", 'settings.kind: unknown setting, did you mean "kinds"?'),
+    ("  kind: Thing\n", "", "- group", "settings.kinds[0].kind: found nothing, expected a value: it is required"),
+    ("kind: Thing", "kind: thing", "kind: thing", 'settings.kinds[0].kind: found "thing", expected the name of a kind'),
+    ("plural: things", "plural: 7", "plural: 7", "settings.kinds[0].plural: found 7, expected a text"),
+    ("plural: things", "plural: Things", "plural:", 'settings.kinds[0].plural: found "Things", expected the name'),
+    ("plural: things", "plural: " + "t" * 60, "plural:", "settings.kinds[0].plural: found more than 62 letters"),
+    ("group: example.com", "group: Example", "group:", 'settings.kinds[0].group: found "Example", expected an API group'),
+    ("[v1, v1beta1]", "v1", "versions:", 'settings.kinds[0].versions: found "v1", expected a list'),
+    ("[v1, v1beta1]", "[]", "versions:", "settings.kinds[0].versions: found a list, expected a list that is not empty"),
+    ("[v1, v1beta1]", "[v1, V2]", "versions:", 'settings.kinds[0].versions: found "V2", expected API versions'),
+    ("[v1, v1beta1]", "[v1, v1]", "versions:", 'settings.kinds[0].versions[1]: found "v1" a second time'),
+    ("statusSubresource: true", "statusSubresource: maybe", "statusSub", 'found "maybe", expected true or false'),
+    ("statusSubresource: true", "statusSubresource: false", "observedGeneration",
+     "settings.kinds[0].observedGeneration: found a pointer, expected nothing with statusSubresource: false"),
+    ("statusSubresource:", "statusSubResource:", "statusSubR", 'did you mean "statusSubresource"?'),
+    ("neverFinishes:", "foo/bar~:", "foo/bar~", "settings.kinds[0].foo/bar~: unknown setting, expected one of group,"),
+    ("neverFinishes: false", "neverFinishes: true", "condition: Complete",
+     "settings.kinds[0].phases[0]: found a phase that is the end, expected none with neverFinishes"),
+    ("  managedBy:\n", "  managedby:\n", "managedby:", 'did you mean "managedBy"?'),
+    ("    field: /spec/managedBy\n", "", "managedBy:", "settings.kinds[0].managedBy.field: found nothing"),
+    ("/spec/managedBy", "spec/managedBy", "spec/managedBy", "expected a JSON pointer (RFC 6901) like /spec/suspend"),
+    ("/spec/managedBy", "/spec//managedBy", "//", "expected a pointer without empty names"),
+    ("/spec/managedBy", "/spec/*/managedBy", "*/managedBy", 'expected a pointer to one field, without "*"'),
+    ("/spec/managedBy", "/spec/a~b", "a~b", 'in which a "~" in a name is written ~0'),
+    ("/spec/managedBy", "/metadata/ownerReferences", "ownerReferences", "expected a field of the spec, a label or an"),
+    ("/spec/managedBy", "/metadata/labels/a/b", "a/b", 'a "/" in its name is written ~1'),
+    ("/spec/managedBy", "/status/manager", "/status/manager", "expected a field of the spec"),
+    ("/spec/managedBy", "/spec/suspend", "field: /spec/suspend\n    value", "suspend.field: found the field of managedBy"),
+    ("/spec/managedBy", "/metadata/labels/manager", "allowed",
+     'settings.kinds[0].managedBy.allowed: found "example.com/other", expected what the value of a label may be'),
+    ("example.com/other", "example.com/thing-operator", "allowed", "expected values other than builtIn"),
+    ("    field: /spec/suspend\n", "", "suspend:", "settings.kinds[0].suspend.field: found nothing"),
+    ("  suspend:\n    field: /spec/suspend\n    value: \"Yes\"\n", "", "field: /spec/template/labels",
+     "settings.kinds[0].carry[2]: found when: WhileSuspended, expected a kind that has suspend"),
+    ("- /spec/replicas", "- /spec/managedBy", "- /spec/managedBy", "settings.kinds[0].carry[0]: found /spec/managedBy"),
+    ("- /spec/replicas", "- /spec", "- /spec\n", "expected no field that is, or holds, that of managedBy"),
+    ("- /spec/replicas", "- /spec/ttl", "- /spec/ttl", "settings.kinds[0].carry[0]: found /spec/ttl, expected it in either"),
+    ("- /spec/replicas", "- /spec/template/labels", "field: /spec/template/labels", "carry[2]: found /spec/template/labels a second"),
+    ("- /spec/replicas", "- /metadata/labels/a", "- /metadata/labels/a", SPEC),
+    ("- /spec/replicas", "- [x]", "- [x]", "settings.kinds[0].carry[0]: found a list, expected a JSON pointer"),
+    ("field: /spec/template/labels", "field: /spec/suspend", "field: /spec/suspend\n    when",
+     "carry[2]: found when: WhileSuspended, expected that what suspends is carried always"),
+    ("when: WhileSuspended", "when: Never", "when: Never", 'found "Never", expected Always or WhileSuspended'),
+    ("- /spec/ttl", "- /spec/suspend", "remove:", "settings.kinds[0].remove: found /spec/suspend, expected fields other"),
+    ("- /spec/ttl", "- /metadata/name", "- /metadata/name", "settings.kinds[0].remove[0]"),
+    ("/spec/slices]", "/spec/slices, /spec/a, /spec/b]", "count:", "pods[0].count[3]: found a fourth pointer"),
+    ("[/spec/groups/*/replicas, /", "[/spec/sets/*/replicas, /", "count:", "pods[0].count[0]: found /spec/sets/*/replicas"),
+    ("  - condition: Complete", "  - condition: Complete\n    value: x", "- condition: Complete",
+     "settings.kinds[0].phases[0]: expected either condition"),
+    ("  - field: /status/state\n    value: broken", "  - value: broken", "- value: broken", "phases[2].field: found nothing"),
+    ("value: broken", "value: broken\n    status: \"True\"", 'status: "True"', "phases[2].status: found it with value"),
+    ("    phase: Succeeded", "    phase: Done", "phase: Done", 'found "Done", expected Pending, Suspended, Active'),
+    ("field: /status/outcome", "field: /spec/outcome", "/spec/outcome", "expected a pointer that begins with /status/"),
+    ("  - field: /status/state\n    value: broken", "  - condition: Complete", "- condition: Complete\n    phase: Failed",
+     "settings.kinds[0].phases[2]: found a second rule for Complete, expected one: phases/0 has it"),
+    ("/status/pods/*/ip", "/status/conditions", "condition: Complete", "found /status/conditions, which statusRemove/0 takes"),
+    ("finishedAt: /status/completionTime", "finishedAt: [a]", "finishedAt", "finishedAt: found a list, expected a JSON"),
+]
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="generic_test.", dir=BUILD)
+        os.chmod(self.folder, 0o755)
+        self.config = os.path.join(self.folder, "wharf.yaml")
+        for name in ("mgmt", "w1"):
+            with open(os.path.join(self.folder, name + ".kubeconfig"), "w", encoding="utf-8") as out:
+                json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "c",
+                           "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:9/" + name}}],
+                           "users": [{"name": "u", "user": {}}],
+                           "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}, out)
+
+    def tearDown(self):
+        shutil.rmtree(self.folder)
+
+    def check(self, settings):
+        """Exit code, output, and the problems, of which the last one is their sum."""
+        with open(self.config, "w", encoding="utf-8") as out:
+            out.write(HEAD + re.sub("^(?=.)", "      ", settings, flags=re.MULTILINE))
+        done = subprocess.run([WHARF, "check", "--config", self.config], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=60, check=False)
+        return done.returncode, done.stdout, done.stderr.splitlines()
+
+    def assert_refused(self, settings, where, what):
+        code, _, problems = self.check(settings)
+        self.assertEqual((code, len(problems)), (1, 2), problems)
+        line = (HEAD + settings[:settings.index(where)]).count("\n") + 1
+        self.assertIn("%s:%d: adapter generic: settings." % (self.config, line), problems[0])
+        self.assertIn(what, problems[0])
+
+
+class Settings(Case):
+    def test_settings_with_everything_in_them_are_good(self):
+        for settings, kinds in ((GOOD, "1 kind\n"), (GOOD + GOOD_SERVICE, "2 kinds\n")):
+            code, out, problems = self.check(settings)
+            self.assertEqual((code, problems), (0, []))
+            self.assertIn(kinds, out)
+
+    def test_the_settings_of_the_documentation_are_good(self):
+        with open(os.path.join(ROOT, "docs", "generic.md"), encoding="utf-8") as source:
+            blocks = re.findall(r"```yaml\n(.*?)```", source.read(), re.DOTALL)
+        whole = [b for b in blocks if b.startswith("kinds:")]
+        self.assertTrue(whole)
+        for settings in whole:
+            self.assertEqual(self.check(settings)[2], [])
+
+    def test_what_is_wrong_is_refused_with_its_line(self):
+        for old, new, where, what in REFUSED:
+            with self.subTest(old=old, new=new):
+                self.assertEqual(GOOD.count(old), 1)
+                self.assert_refused(GOOD.replace(old, new), where, what)
+
+    def test_a_kind_is_described_once(self):
+        again = GOOD_SERVICE.replace("Service", "Thing")
+        self.assert_refused(GOOD + again, "kind: Thing\n  plural: services", "kinds/0 has it")
+        again = GOOD_SERVICE.replace("services", "things")
+        self.assert_refused(GOOD + again, "plural: things\n  never", "settings.kinds[1].plural: found things")
+
+    def test_a_kind_must_be_able_to_finish(self):
+        short = GOOD_SERVICE.replace("  neverFinishes: true\n", "")
+        self.assert_refused("kinds:\n" + short, "- group", "settings.kinds[0].phases: found no rule for Succeeded")
+        more = GOOD_SERVICE + "  finishedAt: /status/end\n"
+        self.assert_refused("kinds:\n" + more, "finishedAt", "expected nothing with neverFinishes")
+
+    def test_a_label_cannot_hold_the_name_of_the_host(self):
+        label = GOOD_SERVICE.replace("/spec/managedBy", "/metadata/labels/manager")
+        self.assert_refused("kinds:\n" + label, "managedBy", "settings.kinds[0].managedBy.allowed: found nothing")
+
+    def test_without_kinds_there_is_nothing_to_load(self):
+        for settings in ("{}\n", "kinds: null\n"):
+            code, _, problems = self.check(settings)
+            self.assertEqual(code, 1)
+            self.assertIn("adapter generic: settings.kinds: found nothing, expected a value: it is required", problems[0])
+        self.assert_refused("kinds: []\n", "kinds", "settings.kinds: found a list, expected a list that is not empty")
+        self.assert_refused("kinds: [x]\n", "kinds", 'settings.kinds[0]: found "x", expected a mapping')
+
+    def test_there_may_be_many_kinds(self):
+        many = "kinds:\n" + "".join(GOOD_SERVICE.replace("services", "services%d" % i).replace("Service", "Service%d" % i)
+                                    for i in range(1000))
+        code, out, problems = self.check(many)
+        self.assertEqual((code, problems), (0, []))
+        self.assertIn("1000 kinds", out)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])

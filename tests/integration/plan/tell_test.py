@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `wharf plan` tells of objects without asking a cluster."""
+import json
+import os
+import subprocess
+
+from case import DELEGATED, KUEUE, NOT_DELEGATED, THING_SO, USAGE, WHARF, WRONG, Case, documents, job, thing
+
+
+class Usage(Case):
+    def test_wrong_calls_end_with_2_and_say_why(self):
+        cases = [
+            ([], "error: flag is required: -f\nSee 'wharf plan --help' for usage."),
+            (["-f"], "error: flag needs an argument: -f"),
+            (["-f", ""], "error: flag needs an argument: -f"),
+            (["-f", "a", "-f", "b"], "error: flag given twice: -f"),
+            (["-f", "a", "--status"], "error: flag needs an argument: --status"),
+            (["-f", "a", "--cluster="], "error: flag needs an argument: --cluster"),
+            (["-f", "a", "--online"], "error: unknown flag: --online"),
+            (["o.yaml"], "error: unexpected argument: o.yaml"),
+        ]
+        for arguments, sentence in cases:
+            with self.subTest(arguments=arguments):
+                code, out, err = self.run_plan(*arguments)
+                self.assertEqual((code, out), (USAGE, ""))
+                self.assertIn(sentence, err)
+
+    def test_help_names_its_flags_and_exit_codes(self):
+        done = subprocess.run([WHARF, "help", "plan"], capture_output=True, text=True, check=True)
+        self.assert_says(done.stdout, "wharf plan -f FILE [flags]", "--config", "--status", "--cluster", "with 3")
+
+
+class Telling(Case):
+    def test_all_of_an_output_as_it_stands(self):
+        out = self.plan(thing("a", metadata={
+            "namespace": "ns", "uid": "u-1", "finalizers": ["x/y"], "labels": {"app": "a", "local": "1"},
+            "annotations": {"wharf.dev/note": "n"}}, ttl=5, added=[1, "two"], remark="half of it is missing", parts=[
+                {"name": "p", "owner": "me", "replicas": 2, "template": {"spec": {"containers": [
+                    {"name": "c", "image": "i:1", "resources": {
+                        "requests": {"cpu": "500m"}, "limits": {"cpu": 1, "memory": "1Gi"}}}]}}}]))
+        self.assertEqual(out, f"""\
+---
+# Thing ns/a (o.yaml:1): would be delegated
+# adapter: thing 1.2.3 for things.example.com/v1, {THING_SO}
+# managedBy: /spec/managedBy is "kueue.x-k8s.io/multikueue", which this host answers to
+# phase: Pending
+# pods: 2: c (i:1) with cpu 500m, memory 1Gi
+# remark: half of it is missing (Incomplete)
+# not in the mirror: /metadata/uid (the worker's API server gives the mirror its own)
+# not in the mirror: /metadata/finalizers (nobody in the worker would take them away)
+# not in the mirror: /metadata/labels/local (the adapter leaves it out of every mirror)
+# not in the mirror: /metadata/annotations/wharf.dev~1note (it is about the workload only)
+# not in the mirror: /spec/managedBy (in the worker the kind's own controller runs it)
+# not in the mirror: /spec/ttl (the adapter leaves it out of every mirror)
+# not in the mirror: /spec/parts/0/owner (the adapter leaves it out of every mirror)
+# added in the mirror: /spec/addedByAdapter: [1,"two"] (by the adapter)
+""" + out[out.index("apiVersion:"):])
+        mirror, = documents(self.folder, out)
+        self.assertEqual(mirror["metadata"]["annotations"].pop("wharf.dev/rest", "")[:0], "")
+        self.assertEqual(mirror, {
+            "apiVersion": "example.com/v1", "kind": "Thing",
+            "metadata": {"name": "a", "namespace": "ns", "labels": {
+                "app": "a", "wharf.dev/origin": "eu", "wharf.dev/uid": "u-1", "wharf.dev/kind": "things.example.com"},
+                "annotations": {"wharf.dev/attempt": "1", "wharf.dev/carried": "/metadata/labels/app"}},
+            "spec": {"added": [1, "two"], "addedByAdapter": [1, "two"], "remark": "half of it is missing", "parts": [
+                {"name": "p", "replicas": 2, "template": {"spec": {"containers": [
+                    {"name": "c", "image": "i:1", "resources": {
+                        "requests": {"cpu": "500m"}, "limits": {"cpu": 1, "memory": "1Gi"}}}]}}}]}})
+        self.assertEqual(list(mirror), ["apiVersion", "kind", "metadata", "spec"])
+
+    def test_each_verdict_with_its_reason_and_exit_code(self):
+        cases = [   # object, exit code, verdict, a sentence, whether there is a mirror
+            (thing(), DELEGATED, "would be delegated", 'which this host answers to', True),
+            (thing(version="v1beta1"), DELEGATED, "would be delegated", "for things.example.com/v1beta1", True),
+            (thing(managed=None), NOT_DELEGATED, "would not be delegated",
+             f'managedBy: /spec/managedBy is absent; this host answers to "{KUEUE}"', False),
+            (thing(managed="example.com/thing-controller"), NOT_DELEGATED, "would not be delegated",
+             "the kind's own controller; this host answers to", False),
+            (thing(managed="wharf.dev/host"), WRONG, "would be refused by the API server",
+             f'which the API server refuses; it accepts "example.com/thing-controller", "{KUEUE}"', False),
+            (thing(managed=7), WRONG, "would be refused by the API server",
+             "managedBy: /spec/managedBy: 7 (the API server refuses what is no string)", False),
+            ({**job(), "spec": {"managedBy": "wharf.dev/hots"}}, NOT_DELEGATED, "would not be delegated",
+             'another controller; this host answers to "wharf.dev/host", did you mean that?', False),
+            ({**job(), "spec": {"managedBy": "acme.example/x"}}, NOT_DELEGATED, "would not be delegated",
+             '"acme.example/x", another controller; this host answers to "wharf.dev/host"\n', False),
+            ({**job(), "spec": []}, NOT_DELEGATED, "would not be delegated", "/spec/managedBy is absent", False),
+            (thing(version="v2"), NOT_DELEGATED, "would not be delegated",
+             "adapter: thing knows things.example.com, but not in version v2; it understands v1, v1beta1", False),
+            ({**thing(), "apiVersion": "v1"}, NOT_DELEGATED, "would not be delegated",
+             "adapter: none is for Thing of v1; did you mean Thing of example.com/v1?", False),
+            ({**thing(), "kind": "Thingy"}, NOT_DELEGATED, "would not be delegated", "did you mean Thing of", False),
+            ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}, NOT_DELEGATED,
+             "would not be delegated", "adapter: none is for ConfigMap of v1\n", False),
+            (thing(metadata={"labels": {"kueue.x-k8s.io/queue-name": "q"}}), DELEGATED, "would be delegated",
+             'label kueue.x-k8s.io/queue-name is "q": once a Kueue Workload owns the object', True),
+            (thing(suspend=True), DELEGATED, "would be delegated once it is resumed",
+             "suspended: /spec/suspend says so; not placed before it is resumed", True),
+            (thing(status={"conditions": [{"type": "Done", "status": "True", "reason": "AllDone", "message": "ok"}]}),
+             NOT_DELEGATED, "would not be delegated", "phase: Succeeded, AllDone: ok\n# finished: ", False),
+            (thing(metadata={"deletionTimestamp": "2026-01-02T03:04:05Z"}), NOT_DELEGATED, "would not be delegated",
+             "deleted: no mirror is made of what is being deleted", False),
+            (thing(refuse="it has a wart"), WRONG, "would be refused by its adapter",
+             "refused: the adapter makes no mirror: it has a wart (Unwilling)", False),
+            (thing(wait=1), WRONG, "would have to wait", "the adapter wants to be asked again later", False),
+            ({**thing(), "metadata": {}}, WRONG, "Thing without a name (o.yaml:1): would be refused by the API server",
+             "metadata.name is absent, and metadata.generateName too", False),
+            ({**thing(), "metadata": {"generateName": "a-"}}, DELEGATED, "Thing default/a-xxxxx",
+             "a-xxxxx stands for what the API server makes of generateName", True),
+            (thing(metadata={"annotations": {"wharf.dev/cluster": "w2", "wharf.dev/attempt": "4"}}), DELEGATED,
+             "would be delegated", "placed: its annotations say in w2, attempt 4", True),
+            (thing(metadata={"uid": "x" * 50}), WRONG, "would be refused", "metadata.uid has more than 39", False),
+        ]
+        for value, code, verdict, sentence, has_mirror in cases:
+            with self.subTest(sentence=sentence):
+                out = self.plan(value, code=code)
+                self.assertIn(verdict, out.splitlines()[1])
+                self.assertIn(sentence, out)
+                self.assertEqual(len(documents(self.folder, out)), has_mirror)
+
+    def test_what_only_clusters_know_is_a_placeholder(self):
+        self.write_config(origin="")
+        out = self.plan(thing())
+        self.assert_says(out, "# namespace: none is given, \"default\" is assumed",
+                         "# placeholder: UID-OF-KUBE-SYSTEM for the origin", "# placeholder: UID-OF-THE-WORKLOAD for")
+        labels = documents(self.folder, out)[0]["metadata"]["labels"]
+        self.assertEqual((labels["wharf.dev/origin"], labels["wharf.dev/uid"]),
+                         ("UID-OF-KUBE-SYSTEM", "UID-OF-THE-WORKLOAD"))
+
+    def test_an_annotated_attempt_is_that_of_the_mirror(self):
+        out = self.plan(thing(metadata={"annotations": {"wharf.dev/cluster": "w2", "wharf.dev/attempt": "4"}}))
+        self.assertEqual(documents(self.folder, out)[0]["metadata"]["annotations"]["wharf.dev/attempt"], "4")
+
+    def test_several_objects_come_to_one_exit_code(self):
+        config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+        cases = [
+            ([thing(), config_map], DELEGATED),
+            ([config_map], NOT_DELEGATED),
+            ([thing("a"), thing("b")], DELEGATED),
+            ([thing("a"), thing("b", managed=None)], NOT_DELEGATED),
+            ([thing("a"), thing("b", version="v9")], NOT_DELEGATED),
+            ([thing("a", managed=None), thing("b", refuse="no")], WRONG),
+        ]
+        for values, code in cases:
+            with self.subTest(code=code, values=len(values)):
+                out = self.plan("\n---\n".join(map(json.dumps, values)), code=code)
+                self.assertEqual(out.count("---\n"), len(values))
+
+    def test_the_output_is_yaml_whatever_the_object_says(self):
+        nasty = "a\nb\u2028c\x1b[31m \u0085 --- \ufeff\t'\"# {x: 1}\r\n---\nkind: Evil"
+        out = self.plan(thing("a", remark=nasty, metadata={"annotations": {"x": nasty, "wharf.dev/" + nasty: nasty}},
+                              status={"state": nasty}, text=nasty, **{nasty: nasty}))
+        mirror, = documents(self.folder, out)
+        self.assertEqual(mirror["spec"]["text"], nasty)
+        self.assertEqual(mirror["metadata"]["annotations"]["x"], nasty)
+        self.assertNotIn("\x1b", out)
+        again = subprocess.run([WHARF, "plan", "--config", "wharf.yaml", "-f", "-"], input=out, capture_output=True,
+                               text=True, cwd=self.folder, check=False)
+        self.assertEqual((again.returncode, again.stderr), (NOT_DELEGATED, ""))
+        self.assertIn("/spec/managedBy is absent", again.stdout)
+
+    def test_the_same_input_gives_the_same_output(self):
+        value = thing(suspend=True, parts=[{"template": {}}])
+        self.assertEqual(self.plan(value), self.plan(value))
+
+
+class Status(Case):
+    def plan_status(self, value, status, code=DELEGATED):
+        self.write("s.yaml", status)
+        return self.plan(value, "--status", "s.yaml", code=code)
+
+    def test_a_status_of_the_mirror_becomes_that_of_the_workload(self):
+        status = {"state": "running", "podName": "p-1", "note": "x", "observedGeneration": 9}
+        for given in (status, {"status": status}, thing("other", status=status)):
+            out = self.plan_status(thing(metadata={"namespace": "ns", "generation": 4}), given)
+            _, written = documents(self.folder, out)
+            self.assertEqual(written, {
+                "apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a", "namespace": "ns"},
+                "status": {"state": "running", "observedGeneration": 4, "cluster": "w1"}})
+            self.assertEqual(out[out.rindex("---\n"):out.rindex("apiVersion")], """\
+---
+# the status of Thing ns/a that is written for this status of the mirror
+# phase: Active, running
+# not copied: /status/podName (it makes sense in the worker only)
+# not copied: /status/note (the adapter removes it)
+# rewritten: /status/observedGeneration: 9 -> 4 (the generation of the workload)
+# added: /status/cluster: "w1" (by the adapter)
+""")
+
+    def test_a_final_status_says_what_becomes_of_the_mirror(self):
+        out = self.plan_status(thing(), {"conditions": [{"type": "Done", "status": "True", "reason": "Ok"}]})
+        self.assert_says(out, "# phase: Succeeded, Ok\n", "# finished: the mirror stays for mirrorRetention")
+
+    def test_a_status_that_is_there_already_is_not_written(self):
+        same = {"state": "running", "cluster": "w1"}
+        self.assertIn("# nothing is written: it is so already", self.plan_status(thing(status=same), same))
+
+    def test_a_status_that_the_adapter_refuses_is_wrong(self):
+        out = self.plan_status(thing(), {"refuse": "too odd"}, code=WRONG)
+        self.assertIn("# refused: the adapter makes no status: too odd (Unwilling)", out)
+        self.assertEqual(len(documents(self.folder, out)), 1)
+
+    def test_a_suspended_job_gets_the_status_that_it_is_owed(self):
+        out = self.plan(job(suspend=True))
+        _, written = documents(self.folder, out)
+        self.assertIn("# the status of Job default/a that is written while it has no mirror", out)
+        self.assertEqual([(c["type"], c["status"]) for c in written["status"]["conditions"]], [("Suspended", "True")])
+
+    def test_what_is_no_status_is_told(self):
+        cases = [
+            ("[1]", "s.yaml: found 1 documents that is no object, expected one object with the status of a mirror"),
+            ("", "s.yaml: found 0 documents, expected one object"),
+            ("a: 1\n---\nb: 1\n", "s.yaml: found 2 documents, expected one object"),
+            ("\nstatus: 7\n", "s.yaml:2: status: expected an object"),
+            ("apiVersion: v1\nkind: Thing\n", "s.yaml: found an object without a status, expected a status"),
+            ("a: [\n", "s.yaml:2:1: "),
+        ]
+        for text, sentence in cases:
+            with self.subTest(text=text):
+                self.write("s.yaml", text)
+                code, out, err = self.run_plan("-f", self.write("o.yaml", thing()), "--status", "s.yaml")
+                self.assertEqual((code, out), (WRONG, ""))
+                self.assertIn(sentence, err)
+        code, _, err = self.run_plan("-f", "o.yaml", "--status", "nowhere.yaml")
+        self.assertEqual(code, WRONG)
+        self.assert_says(err, "nowhere.yaml", "No such file")
+
+    def test_a_status_is_for_one_object(self):
+        self.write("o.yaml", json.dumps(thing("a")) + "\n---\n" + json.dumps(thing("b")))
+        self.write("s.yaml", "{}")
+        code, out, err = self.run_plan("-f", "o.yaml", "--status", "s.yaml")
+        self.assertEqual((code, out), (WRONG, ""))
+        self.assertIn("--status: found 2 objects in o.yaml that adapters are for, expected one", err)
+
+
+class Input(Case):
+    def test_bad_input_is_told_with_its_place(self):
+        good = json.dumps(thing())
+        cases = [   # content, what is said on standard error, whether the good object beside it is planned
+            ("a: 1\nb: [1\n", "o.yaml:3:1: ", False),
+            ("a: 1\na: 2\n", "o.yaml:2:1: ", False),
+            ("a: \x01\n", "o.yaml:1:", False),
+            (b"a: \xff\n", "o.yaml:1:", False),
+            ("{\"a\": 1", "o.yaml:2:1: ", False),
+            ("", "o.yaml: found no object, expected at least one", False),
+            ("# nothing\n---\n---\n", "o.yaml: found no object, expected at least one", False),
+            ("kind: List\napiVersion: v1\nitems: []\n", "o.yaml: found no object, expected at least one", False),
+            (good + "\n---\n\nmetadata: {name: x}\n", "o.yaml:4: apiVersion: found nothing, expected a string", True),
+            ("apiVersion: v1\nmetadata: {}\n---\n" + good, "o.yaml:1: kind: found nothing, expected a string", True),
+            ("apiVersion: v1\nkind: [1]\n---\n" + good, "o.yaml:1: kind: found something else than a name", True),
+            ("just text\n---\n" + good, "o.yaml:1: found no object, expected one with apiVersion", True),
+            ("- 1\n---\n" + good, "o.yaml:1: found no object", True),
+            ("kind: List\nitems:\n- 1\n- " + good, "o.yaml:3: found no object", True),
+            ("x: &x [a, a, a, a]\ny: &y [*x, *x, *x, *x]\n" + "".join(
+                f"z{i}: &z{i} [*{p}, *{p}, *{p}, *{p}, *{p}, *{p}, *{p}, *{p}]\n"
+                for i, p in enumerate(["y"] + ["z%d" % n for n in range(9)])), "o.yaml:", False),
+        ]
+        for content, sentence, planned in cases:
+            with self.subTest(sentence=sentence, content=content[:40]):
+                code, out, err = self.run_plan("-f", self.write("o.yaml", content))
+                self.assertEqual(code, WRONG, out)
+                self.assertIn(sentence, err)
+                self.assertEqual("would be delegated" in out, planned)
+
+    def test_files_that_cannot_be_read(self):
+        cases = [("nowhere.yaml", "No such file"), (".", "Is a directory")]
+        for path, sentence in cases:
+            code, out, err = self.run_plan("-f", path)
+            self.assertEqual((code, out), (WRONG, ""))
+            self.assert_says(err, "error: cannot read " + path, sentence)
+
+    def test_a_huge_file_is_refused_and_a_large_one_is_not(self):
+        path = os.path.join(self.folder, "huge.yaml")
+        with open(path, "wb") as out:
+            out.truncate(65 << 20)
+        code, out, err = self.run_plan("-f", "huge.yaml")
+        self.assertEqual((code, out), (WRONG, ""))
+        self.assertIn("huge.yaml is larger than", err)
+        code, out, err = self.run_plan("-f", "-", stdin=b" " * (65 << 20))
+        self.assertIn("standard input is larger than", err)
+        self.assertIn("would be delegated", self.plan(thing(text="x" * (4 << 20))))
+        deep = "apiVersion: example.com/v1\nkind: Thing\nspec: " + "[" * 600 + "]" * 600
+        code, _, err = self.run_plan("-f", self.write("deep.yaml", deep))
+        self.assertEqual(code, WRONG)
+        self.assertIn("deep.yaml:3:", err)
+
+    def test_the_same_object_in_other_clothes(self):
+        value = thing(text="line 1\nline 2", smile="\U0001f600")
+        yaml = ("apiVersion: example.com/v1\nkind: Thing\nmetadata:\n  name: a\nspec:\n"
+                f"  managedBy: {KUEUE}\n  text: |-\n    line 1\n    line 2\n  smile: \U0001f600\n")
+        wanted = documents(self.folder, self.plan(yaml))
+        self.assertEqual(wanted[0]["spec"], {"text": "line 1\nline 2", "smile": "\U0001f600"})
+        cases = {
+            "JSON with escaped surrogates": json.dumps(value),
+            "indented JSON": json.dumps(value, indent=1),
+            "JSON with tabs": json.dumps(value, indent="\t"),
+            "CRLF": yaml.replace("\n", "\r\n"),
+            "a byte order mark": "\ufeff" + yaml,
+            "a List": json.dumps({"apiVersion": "v1", "kind": "List", "items": [value]}),
+            "a List in YAML": "apiVersion: v1\nkind: List\nitems:\n- " + yaml.replace("\n", "\n  "),
+            "a List in a List": json.dumps({"kind": "List", "items": [{"kind": "List", "items": [value]}]}),
+            "a ThingList": json.dumps({"apiVersion": "example.com/v1", "kind": "ThingList", "items": [
+                {k: v for k, v in value.items() if k not in ("apiVersion", "kind")}]}),
+            "documents around it": "---\n# nothing\n---\n" + yaml + "...\n---\n",
+        }
+        for name, text in cases.items():
+            with self.subTest(name=name):
+                self.assertEqual(documents(self.folder, self.plan(text)), wanted)
+
+    def test_standard_input_is_named(self):
+        code, out, err = self.run_plan("-f", "-", stdin=b"\n" + json.dumps(thing()).encode())
+        self.assertEqual((code, err), (DELEGATED, ""))
+        self.assertIn("# Thing default/a (standard input:2): would be delegated", out)
+        code, _, err = self.run_plan("-f", "-", stdin=b"a: [\n")
+        self.assertEqual(code, WRONG)
+        self.assertIn("standard input:2:1: ", err)
+
+    def test_items_of_a_list_have_their_lines(self):
+        out = self.plan("kind: List\nitems:\n- %s\n- %s\n" % (json.dumps(thing("a")), json.dumps(thing("b"))))
+        self.assert_says(out, "# Thing default/a (o.yaml:3)", "# Thing default/b (o.yaml:4)")
+
+    def test_a_bad_configuration_is_told_and_what_is_left_is_used(self):
+        self.write("o.yaml", thing())
+        cases = [("origins: x\n", "wharf.yaml:", True), ("  - {name: nowhere}\n", "adapter nowhere", True),
+                 ("a: [\n", "wharf.yaml:", False)]
+        for more, sentence, planned in cases:
+            self.write_config(more=more)
+            code, out, err = self.run_plan("-f", "o.yaml")
+            self.assertEqual(code, WRONG)
+            self.assertIn(sentence, err)
+            self.assertEqual("would be delegated" in out, planned, more)
+
+    def test_a_worker_that_is_not_configured_gets_a_suggestion(self):
+        code, out, err = self.run_plan("-f", self.write("o.yaml", thing()), "--cluster", "w3")
+        self.assertEqual((code, out), (WRONG, ""))
+        self.assertIn('--cluster: found "w3", expected a worker of ', err)
+        self.assertIn('(w1, w2); did you mean "w1"?', err)
+        code, _, err = self.run_plan("-f", "o.yaml", "--cluster", "w1")
+        self.assertEqual(code, WRONG)
+        self.assert_says(err, "w1", "w1.kubeconfig", "No such file")

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`wharf plan --cluster`: the dry run in a worker. Workers are the world server, and servers that this process plays
+where admission matters."""
+import http.server
+import json
+import subprocess
+import threading
+
+from case import DELEGATED, NOT_DELEGATED, WORLD, WRONG, Case, documents, job, kubeconfig, thing
+
+
+class Worker:
+    """A worker's API server that is played: `answer(request)` gives code, document and warnings."""
+
+    def __init__(self, answer):
+        self.requests = []
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                pass
+
+            def serve(self):
+                length = int(self.headers.get("Content-Length") or 0)
+                body = json.loads(self.rfile.read(length)) if length else None
+                outer.requests.append((self.command, self.path, body))
+                code, document, warnings = answer(self.command, self.path, body)
+                text = json.dumps(document).encode() if not isinstance(document, bytes) else document
+                self.send_response(code)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(text)))
+                for warning in warnings:
+                    self.send_header("Warning", '299 - "%s"' % warning)
+                self.end_headers()
+                self.wfile.write(text)
+
+            do_GET = do_POST = do_PATCH = serve
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True)
+        self.thread.start()
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+
+def failure(code, reason, message, **details):
+    return code, {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason,
+                  "message": message, "details": details}, []
+
+
+class Played(Case):
+    def plan_with(self, answer, value, code=DELEGATED):
+        worker = Worker(answer)
+        self.write("w1.kubeconfig", kubeconfig(worker.url))
+        try:
+            out = self.plan(value, "--cluster", "w1", code=code)
+        finally:
+            worker.stop()
+        return [line for line in self.sentences(out) if line.startswith("w1")], worker.requests, out
+
+    def test_what_admission_changes_is_told_field_by_field(self):
+        def admit(_, __, body):
+            body["metadata"].update(uid="u", creationTimestamp="2026-01-02T03:04:05Z", generation=1,
+                                    managedFields=[{"manager": "wharf"}])
+            body["metadata"]["labels"]["team"] = "none"
+            body["spec"]["size"] = 2
+            del body["spec"]["drop"]
+            body["spec"]["list"] = [{"name": "side", "image": "s"}, {"name": "b", "image": "i/b"}]
+            body["spec"]["args"].append("--safe")
+            body["status"] = {"state": "new"}
+            return 201, body, ["example.com/v1 Thing is old", "size is \\\"odd\\\""]
+
+        lines, requests, _ = self.plan_with(admit, thing(size=1, drop={"a": 1}, args=["x"], same=None, list=[
+            {"name": "a", "image": "a"}, {"name": "b", "image": "b"}]))
+        self.assertEqual(lines, [
+            'w1 warns: example.com/v1 Thing is old; size is "odd"',
+            "w1 would take the mirror (dry run)",
+            "w1 changes: /spec/size: 1 -> 2",
+            'w1 removes: /spec/drop: {"a":1}',
+            'w1 changes: /spec/args: ["x"] -> ["x","--safe"]',
+            'w1 removes: /spec/list/0: {"name":"a","image":"a"}',
+            'w1 changes: /spec/list/1/image: "b" -> "i/b"',
+            'w1 adds: /metadata/labels/team: "none"',
+            'w1 adds: /spec/list/0: {"name":"side","image":"s"}',
+        ])
+        self.assertEqual([(method, path) for method, path, _ in requests], [(
+            "POST", "/apis/example.com/v1/namespaces/default/things?fieldManager=wharf&dryRun=All"
+                    "&fieldValidation=Strict")])
+        self.assertEqual(requests[0][2]["metadata"]["labels"]["wharf.dev/origin"], "eu")
+        self.assertNotIn("managedBy", requests[0][2]["spec"])
+
+    def test_a_mirror_that_passes_unchanged(self):
+        lines, _, _ = self.plan_with(lambda _, __, body: (201, body, []), thing())
+        self.assertEqual(lines, ["w1 would take the mirror (dry run)", "w1: nothing would be changed"])
+
+    def test_refusals_are_told_in_the_words_of_the_server(self):
+        cases = [
+            (failure(403, "Forbidden", 'things "a" is forbidden: exceeded quota: q', name="a"),
+             'w1 would refuse the mirror: things "a" is forbidden: exceeded quota: q (QuotaExceeded)'),
+            (failure(403, "Forbidden", "admission webhook \"x\" denied the request: no\nway"),
+             'w1 would refuse the mirror: admission webhook "x" denied the request: no way (Forbidden)'),
+            (failure(401, "Unauthorized", "who are you"), "w1 would refuse the mirror: who are you (Unauthorized)"),
+            (failure(422, "Invalid", "spec.size: Invalid value"),
+             "w1 would refuse the mirror: spec.size: Invalid value (Invalid)"),
+            (failure(404, "NotFound", "the server could not find the requested resource"),
+             "w1 does not serve things.example.com/v1: another worker is tried"),
+            (failure(404, "NotFound", 'namespaces "default" not found', name="default", kind="namespaces"),
+             "w1 has no namespace default: another worker is tried"),
+            ((200, b"<html>", []), "w1 could not be asked: the server answered 200 with JSON that cannot be read"),
+            ((503, {"kind": "Status", "message": "not now"}, []), "w1 would refuse the mirror: not now (ServerError)"),
+        ]
+        for answer, sentence in cases:
+            with self.subTest(sentence=sentence):
+                lines, _, out = self.plan_with(lambda *_, a=answer: a, thing(), code=WRONG)
+                self.assertTrue(lines[0].startswith(sentence), lines)
+                self.assertIn("would be delegated, but not taken by the worker", out)
+                self.assertEqual(len(documents(self.folder, out)), 1)
+
+    def test_a_namespace_that_would_be_created_is_no_trouble(self):
+        self.write_config(more="createNamespaces: true\n")
+        answer = failure(404, "NotFound", 'namespaces "default" not found', name="default", kind="namespaces")
+        lines, _, _ = self.plan_with(lambda *_: answer, thing())
+        self.assertEqual(lines, ["w1 has no namespace default: it would be created first, so that nothing more can be "
+                                 "tried"])
+
+    def test_nothing_is_asked_of_a_worker_without_a_mirror(self):
+        _, requests, _ = self.plan_with(lambda *_: failure(500, "", ""), thing(managed=None), code=NOT_DELEGATED)
+        self.assertEqual(requests, [])
+
+    def test_an_existing_object_is_looked_at(self):
+        marks = {"wharf.dev/origin": "eu", "wharf.dev/uid": "u-1", "wharf.dev/kind": "things.example.com"}
+        ours = {"labels": marks, "annotations": {"wharf.dev/attempt": "2", "wharf.dev/carried": ""}}
+        another = "w1 has an object of this name that is no mirror of this workload"
+        cases = [   # its metadata, uid in the file, exit code, what is said
+            ({}, None, WRONG, [another]),
+            (ours, None, DELEGATED, ["w1 has a mirror of this name already: of the workload with the uid u-1, attempt 2",
+                                     "w1 changes: /metadata/annotations/wharf.dev~1carried: \"\" -> ",
+                                     "w1 adds: /metadata/labels/new: \"1\""]),
+            (ours, "u-1", DELEGATED, ["w1 has a mirror of this name already", "w1 changes", "w1 adds"]),
+            (ours, "u-2", WRONG, [another]),
+            ({**ours, "labels": {**marks, "wharf.dev/origin": "us"}}, None, WRONG, [another]),
+            ({**ours, "ownerReferences": [{"controller": True}]}, None, WRONG, [another]),
+        ]
+        for metadata, uid, code, wanted in cases:
+            def answer(method, _, body, metadata=metadata):
+                there = {"apiVersion": "example.com/v1", "kind": "Thing", "spec": {}, "metadata": {
+                    "name": "a", "namespace": "default", "uid": "m-1", "resourceVersion": "7", **metadata}}
+                if method == "POST":
+                    return failure(409, "AlreadyExists", "it exists", name="a")
+                if method == "PATCH":
+                    there = json.loads(json.dumps(there))
+                    there["metadata"]["labels"]["new"] = body["metadata"]["labels"]["new"]
+                    there["metadata"]["annotations"].update(body["metadata"]["annotations"])
+                return 200, there, []
+            with self.subTest(metadata=metadata, uid=uid):
+                more = {"labels": {"new": "1"}, **({"uid": uid} if uid else {})}
+                lines, requests, out = self.plan_with(answer, thing(metadata=more), code=code)
+                self.assertEqual(len(lines), len(wanted), out)
+                for line, start in zip(lines, wanted):
+                    self.assertTrue(line.startswith(start), line)
+                if code == DELEGATED:
+                    self.assertEqual(requests[-1][:2], ("PATCH", "/apis/example.com/v1/namespaces/default/things/a"
+                                                                 "?fieldManager=wharf&dryRun=All"))
+                    self.assertEqual(requests[-1][2]["metadata"]["uid"], "m-1")
+
+    def test_a_worker_that_does_not_listen_is_told(self):
+        worker = Worker(lambda *_: failure(500, "", ""))
+        worker.stop()
+        self.write("w1.kubeconfig", kubeconfig(worker.url))
+        out = self.plan(thing(), "--cluster", "w1", code=WRONG)
+        self.assert_says(out, "w1 could not be asked: cannot connect to " + worker.url, "(NotSent)")
+
+
+class World(Case):
+    """Against the world's worker, which answers as a kube-apiserver (see tests/contract)."""
+
+    def setUp(self):
+        super().setUp()
+        self.world = subprocess.Popen([WORLD, "--plain", "--clusters", "3", "--dir", self.folder, "--no-controllers"],
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for line in self.world.stdout:
+            if line == "ready\n":
+                break
+
+    def tearDown(self):
+        self.world.stdin.close()
+        self.world.stdout.close()
+        self.world.wait(timeout=30)
+        super().tearDown()
+
+    def writes(self, name):
+        self.world.stdin.write(f"writes {name}\n")
+        self.world.stdin.flush()
+        return self.world.stdout.readline()
+
+    def test_a_job_gets_its_defaults_and_nothing_is_stored(self):
+        before = self.writes("w1")
+        out = self.plan(job(), "--cluster", "w1")
+        self.assert_says(out, "# w1 would take the mirror (dry run)", "# w1 adds: /spec/backoffLimit: 6",
+                         "# w1 adds: /spec/parallelism: 1")
+        self.assertNotIn("w1 changes", out)
+        self.assertEqual(self.writes("w1"), before)
+        self.world.stdin.write("count w1 batch jobs\n")
+        self.world.stdin.flush()
+        self.assertEqual(self.world.stdout.readline(), "ok 0\n")
+
+    def test_unknown_fields_are_told_and_the_rest_is_tried_as_the_host_does_it(self):
+        out = self.plan(job(fancy={"x": 1}), "--cluster", "w2")
+        self.assert_says(out, "# w2 does not know all of it, and leaves out what it does not know: ",
+                         'unknown field "spec.fancy"', "# w2 would take the mirror (dry run)",
+                         '# w2 removes: /spec/fancy: {"x":1}', "# w2 adds: /spec/backoffLimit: 6")
+
+    def test_what_the_api_refuses_is_refused_here(self):
+        out = self.plan(job(parallelism=-1), "--cluster", "w1", code=WRONG)
+        self.assert_says(out, "# w1 would refuse the mirror: ", "spec.parallelism", "(Invalid)")
+
+    def test_a_namespace_and_a_kind_that_are_missing(self):
+        absent = job()
+        absent["metadata"]["namespace"] = "absent"
+        self.assertIn("# w1 has no namespace absent: ", self.plan(absent, "--cluster", "w1", code=WRONG))
+        self.assertIn("# w1 does not serve things.example.com/v1: ", self.plan(thing(), "--cluster", "w1", code=WRONG))

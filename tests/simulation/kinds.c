@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/simulation/kinds.h"
+#include "core/base/error.h"
+#include "core/host/mirror.h"
+#include "core/host/phase.h"
+#include "core/json/pointer.h"
+#include "core/json/yaml.h"
+#include "tests/simulation/trial.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SETTINGS SIM_FIXTURES "/generic.yaml"
+
+// One function for each folder of plugins/, named by the Makefile.
+#define DECLARE(name)                                                                                                  \
+    const wharf_module *wharf_adapter_##name(const wharf_host *host, const wharf_value *settings, const char **problem);
+SIM_ADAPTERS(DECLARE)
+#define ENTRY(name) {#name, wharf_adapter_##name},
+static const struct {
+    const char *name;
+    wharf_adapters_v1_fn load;
+} adapters[] = {SIM_ADAPTERS(ENTRY)};
+
+static struct sim_kind kinds[SIM_KINDS];
+static size_t n_kinds;
+
+static void must(struct error *error, const char *what) {
+    if (!error)
+        return;
+    fprintf(stderr, "simulation: %s: %s\n", what, error_text(error));
+    exit(2);
+}
+
+static void add_kind(const wharf_kind *given) {
+    struct sim_kind *added = &kinds[n_kinds];
+    struct fixture *fixture = NULL;
+    bool job = strcmp(given->plural, "jobs") == 0;
+    AUTO_TEXT folder = text_format("%s/%s", SIM_FIXTURES, given->plural);
+    AUTO_TEXT workload = text_format("%s/workload.yaml", folder ? folder : "");
+    if (!workload || (!job && access(workload, R_OK) != 0))
+        return;
+    *added = (struct sim_kind){.custom = custom_find(given->group, given->plural)};
+    must(kind_check(given, NULL, TRIAL_MANAGED_BY, &added->kind), given->kind);
+    if (!job)
+        must(fixture_load(folder, &fixture), folder);
+    added->fixture = fixture;
+    if (!job && !added->custom) {
+        fprintf(stderr, "simulation: the world has no rules for %s.%s\n", given->plural, given->group);
+        exit(2);
+    }
+    if (++n_kinds == SIM_KINDS)
+        abort();
+}
+
+static struct json *read_settings(const char *name) {
+    if (strcmp(name, "generic") != 0)
+        return json_new_object();
+    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
+    struct yaml yaml = {0};
+    buffer_init(&text, 1 << 20);
+    must(text_read_file(SETTINGS, 1 << 20, &text), "settings");
+    must(yaml_parse(SETTINGS, text.data, text.len, &yaml), "settings");
+    return yaml.value;
+}
+
+// Without them the generic adapter brings no kind.
+static bool has_settings(const char *name) {
+    return strcmp(name, "generic") != 0 || access(SETTINGS, R_OK) == 0;
+}
+
+static void load(size_t index) {
+    const char *problem = NULL;
+    struct json *settings = read_settings(adapters[index].name);
+    services_loading(adapters[index].name);
+    const wharf_module *module = adapters[index].load(services_table(), (const wharf_value *)settings, &problem);
+    if (!module) {
+        fprintf(stderr, "simulation: adapter %s: %s\n", adapters[index].name, problem ? problem : "refused");
+        exit(2);
+    }
+    for (size_t i = 0; module->kinds[i]; i++)
+        add_kind(module->kinds[i]);
+    services_loading(NULL);
+    if (!services_keep(settings))
+        abort();
+}
+
+const struct sim_kind *sim_kinds(size_t *count) {
+    bool first = n_kinds == 0;
+    size_t n_adapters = sizeof adapters / sizeof *adapters;
+    for (size_t pass = 0; pass < 2 && first; pass++) // Job is the first
+        for (size_t i = 0; i < n_adapters; i++)
+            if ((strcmp(adapters[i].name, "job") == 0) == (pass == 0) && has_settings(adapters[i].name))
+                load(i);
+    *count = n_kinds;
+    return kinds;
+}
+
+static void begin_call(struct adapter_call *call, const struct sim_kind *kind, wharf_mirror_state state,
+                       int64_t now_ns) {
+    adapter_call_begin(call, &(struct call_context){.kind = &kind->kind->abi,
+                                                    .given = kind->kind->given,
+                                                    .now = {now_ns, now_ns},
+                                                    .cluster = "w1",
+                                                    .attempt = 1,
+                                                    .version = kind->kind->abi.versions[0],
+                                                    .object = "",
+                                                    .mirror_state = state});
+}
+
+wharf_phase_kind sim_phase(const struct sim_kind *kind, const struct json *object, int64_t *since_ns) {
+    struct adapter_call call;
+    wharf_phase phase = {.size = sizeof phase};
+    begin_call(&call, kind, WHARF_MIRROR_NONE, TRIAL_START_NS);
+    adapter_phase(&call, object, &phase);
+    adapter_call_end(&call);
+    if (since_ns)
+        *since_ns = phase.since_ns;
+    return phase.phase;
+}
+
+bool sim_finished(const struct sim_kind *kind, const struct json *object) {
+    return phase_is_final(sim_phase(kind, object, NULL));
+}
+
+// Where the adapter adds nothing to it, a status is a copy.
+static bool is_copy(const struct sim_kind *kind, const struct json *workload, const struct json *mirror) {
+    const wharf_kind *abi = &kind->kind->abi;
+    const struct json *status = json_get(mirror, "status");
+    AUTO_JSON expected = json_new_object();
+    if (status && !json_set(expected, "status", json_copy(status)))
+        abort();
+    for (const char *const *removed = abi->status_removed; removed && *removed; removed++)
+        pointer_remove_all(expected, *removed);
+    const struct json *generation = json_path(workload, "metadata", "generation", NULL);
+    if (abi->observed_generation && pointer_find(expected, abi->observed_generation) &&
+        !pointer_set(expected, abi->observed_generation, json_copy(generation)))
+        abort();
+    return json_equal(json_get(workload, "status"), json_get(expected, "status"));
+}
+
+// What is over is not changed any more: its status stays about the generation that its mirror was last made equal to.
+static struct json *as_observed(const struct sim_kind *kind, const struct json *workload) {
+    struct json *copy = json_copy(workload);
+    const char *pointer = kind->kind->abi.observed_generation;
+    const struct json *observed = pointer ? pointer_find(workload, pointer) : NULL;
+    if (!copy ||
+        (observed && sim_finished(kind, workload) && !pointer_set(copy, "/metadata/generation", json_copy(observed))))
+        abort();
+    return copy;
+}
+
+static char *text_of(const struct json *value) {
+    char *text = json_text(value, NULL);
+    if (!text)
+        abort();
+    return text;
+}
+
+static char *due(wharf_result result, const struct json *patch) {
+    if (result == WHARF_RETRY)
+        return text_format("it is to be tried again");
+    return patch ? text_of(patch) : NULL;
+}
+
+static struct mirror_job job_of(const struct sim_kind *kind, struct adapter_call *call, const struct json *workload,
+                                const struct json *mirror) {
+    return (struct mirror_job){.kind = kind->kind,
+                               .origin = TRIAL_ORIGIN,
+                               .call = call,
+                               .workload = workload,
+                               .mirror = mirror,
+                               .attempt = mirror_attempt(mirror ? mirror : workload)};
+}
+
+char *sim_status_due(const struct sim_kind *kind, const struct json *object, const struct json *mirror,
+                     int64_t now_ns) {
+    AUTO_JSON workload = as_observed(kind, object);
+    struct adapter_call call;
+    AUTO_JSON patch = NULL;
+    uint64_t wanted = 0;
+    if (mirror && kind->fixture && !kind->kind->abi.status && json_get(mirror, "status") &&
+        !is_copy(kind, workload, mirror))
+        return text_of(json_get(mirror, "status"));
+    begin_call(&call, kind, mirror ? WHARF_MIRROR_PRESENT : WHARF_MIRROR_NONE, now_ns);
+    struct mirror_job job = job_of(kind, &call, workload, mirror);
+    wharf_result result = mirror_status(&job, &patch, &wanted);
+    adapter_call_end(&call);
+    return due(result, patch);
+}
+
+char *sim_mirror_due(const struct sim_kind *kind, const struct json *workload, const struct json *mirror,
+                     int64_t now_ns) {
+    struct adapter_call call;
+    AUTO_JSON patch = NULL;
+    begin_call(&call, kind, WHARF_MIRROR_PRESENT, now_ns);
+    struct mirror_job job = job_of(kind, &call, workload, mirror);
+    wharf_result result = mirror_patch(&job, &patch);
+    adapter_call_end(&call);
+    return due(result, patch);
+}
+
+bool sim_refuses(const struct sim_kind *kind, const struct json *workload, int64_t now_ns) {
+    struct adapter_call call;
+    AUTO_JSON mirror = NULL;
+    begin_call(&call, kind, WHARF_MIRROR_NONE, now_ns);
+    struct mirror_job job = job_of(kind, &call, workload, NULL);
+    wharf_result result = mirror_make(&job, &mirror);
+    adapter_call_end(&call);
+    return result == WHARF_REFUSED;
+}

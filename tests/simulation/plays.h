@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects of the kinds that have fixtures, and what users do to them.
+#ifndef WHARF_SIMULATION_PLAYS_H
+#define WHARF_SIMULATION_PLAYS_H
+
+#include "tests/simulation/shapes.h"
+
+// As it would be posted: mostly delegated to the host; with a story for its controller.
+struct json *play_object(struct trial *trial, size_t kind, const char *namespace_, const char *name, bool finalizer);
+
+// As shape_stranger, of this kind.
+struct json *play_stranger(struct trial *trial, size_t kind, enum stranger stranger, const char *namespace_,
+                           const char *name, const char *uid, const char *owner_uid, const char *owner_name);
+
+// Merge patches, owned by the caller; NULL: this kind has nothing of the sort.
+char *play_suspend(const struct trial *trial, size_t kind, bool on);
+// What some user of some story patches.
+char *play_patch(struct trial *trial, size_t kind);
+// What the user of this object's own story patches, the `number`th time.
+char *play_story_patch(const struct trial *trial, size_t kind, const struct json *object, unsigned number);
+// Hands the object over, or takes it back, where the API lets one.
+char *play_manager(const struct trial *trial, size_t kind, const struct json *object);
+
+#endif

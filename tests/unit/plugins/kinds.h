@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the table of all kinds shares: the adapters as they are shipped, loaded as the host loads them, and a fixture
+// on its way through a story. Everything here fails the running test with the place in the fixture.
+#ifndef WHARF_TESTS_KINDS_H
+#define WHARF_TESTS_KINDS_H
+
+#include "core/host/adapters.h"
+#include "core/host/mirror.h"
+#include "tests/support/fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define KINDS_FIXTURES "tests/fixtures"
+#define KINDS_NOW "2026-03-01T12:00:00Z"
+
+// A workload and its mirror in the course of a story.
+struct tale {
+    const struct kind *kind;
+    const struct fixture *fixture;
+    const struct story *story;
+    const struct step *step; // the present one
+    struct json *workload, *mirror;
+    uint32_t attempt;
+    bool lost;
+    int64_t resource_version; // the next one that a server gives
+    wharf_phase_kind end;     // SUCCEEDED or FAILED once it finished, else PENDING
+    char *event;              // the text of the Event that the step led to
+    char *told;               // the one before it: the same again is nothing new
+};
+
+// As a server stores an object: with uid, generation and all else that it adds. json_free().
+struct json *kinds_stored(struct tale *tale, const struct json *object, const char *uid);
+// The fixture's workload as a server has it, with what the user's tools and its owner added. json_free().
+struct json *kinds_workload(struct tale *tale);
+
+// Mirror of the workload, as its server stores it. NULL if the adapter refused, which is then the tale's event.
+struct json *kinds_create(struct tale *tale);
+// Carries what changed to the mirror, and the status to the workload. False: the change was refused.
+bool kinds_carry(struct tale *tale);
+void kinds_copy_status(struct tale *tale);
+wharf_phase kinds_phase(struct tale *tale, const struct json *object, char **reason);
+
+// A mirror holds nothing that belongs to the management cluster.
+void kinds_check_mirror(const struct tale *tale, const struct json *mirror);
+// Without marks, and without what servers add.
+struct json *kinds_bare(const struct json *mirror);
+// Fails where two documents differ; a string "now" in `expected` stands for any time.
+void kinds_expect_same(const struct tale *tale, const char *what, const struct json *found,
+                       const struct json *expected);
+void kinds_fail(const struct tale *tale, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
+
+// Tells a story from its begin to its end.
+void kinds_tell(const struct kind *kind, const struct fixture *fixture, const struct story *story);
+
+#endif

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's part and the servers' part: mirrors made, patches applied, generations counted.
+#include "tests/unit/plugins/kinds.h"
+
+#include "core/base/text.h"
+#include "core/json/patch.h"
+#include "core/json/pointer.h"
+#include "core/kube/object.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool set_text(struct json *object, const char *key, const char *text) {
+    return json_set(object, key, json_new_string(text));
+}
+
+struct json *kinds_stored(struct tale *tale, const struct json *object, const char *uid) {
+    struct json *stored = json_copy(object);
+    struct json *metadata = json_get(stored, "metadata");
+    AUTO_TEXT version = text_format("%lld", (long long)tale->resource_version++);
+    assert_true(json_is(metadata, JSON_OBJECT));
+    assert_true(set_text(metadata, "uid", uid) && set_text(metadata, "resourceVersion", version) &&
+                set_text(metadata, "creationTimestamp", KINDS_NOW) &&
+                json_set(metadata, "generation", json_new_int64(1)));
+    return stored;
+}
+
+struct json *kinds_workload(struct tale *tale) {
+    struct json *workload = kinds_stored(tale, tale->fixture->workload, "workload-uid");
+    static const char extra[] =
+        "{\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"CronJob\",\"name\":\"o\",\"uid\":\"o-uid\","
+        "\"controller\":true}],\"finalizers\":[\"example.com/keep\"],\"managedFields\":[{\"manager\":\"kubectl\"}],"
+        "\"annotations\":{\"kubectl.kubernetes.io/last-applied-configuration\":\"{}\"}}";
+    struct json *patch = NULL;
+    assert_null(json_parse(extra, sizeof extra - 1, &patch));
+    struct json *metadata = json_get(workload, "metadata");
+    assert_true(patch_apply(&metadata, patch));
+    json_free(patch);
+    return workload;
+}
+
+static struct mirror_job begin(const struct tale *tale, struct adapter_call *call) {
+    static const char *const clusters[] = {"w1", "w2"};
+    const char *slash = strrchr(json_string_or(json_get(tale->fixture->workload, "apiVersion"), ""), '/');
+    struct call_context context = {
+        .kind = &tale->kind->abi,
+        .given = tale->kind->given,
+        .cluster = tale->attempt ? clusters[(tale->attempt + 1) % 2] : NULL,
+        .attempt = tale->attempt,
+        .version = slash ? slash + 1 : "v1",
+        .object = "default/one",
+        .mirror_state = tale->mirror ? WHARF_MIRROR_PRESENT
+                        : tale->lost ? WHARF_MIRROR_LOST
+                                     : WHARF_MIRROR_NONE,
+    };
+    assert_true(clock_parse_rfc3339(KINDS_NOW, &context.now.wall_ns));
+    adapter_call_begin(call, &context);
+    return (struct mirror_job){.kind = tale->kind,
+                               .origin = "test",
+                               .call = call,
+                               .workload = tale->workload,
+                               .mirror = tale->mirror,
+                               .attempt = tale->attempt};
+}
+
+// Keeps the Event of a call, and checks that the call changed nothing that it was given.
+static void end(struct tale *tale, struct adapter_call *call, wharf_result result, const uint64_t hashes[2]) {
+    if (call->answer.message) {
+        free(tale->event);
+        tale->event = strdup(adapter_answer_message(call, "unreadable"));
+    }
+    adapter_call_end(call);
+    if (json_hash(tale->workload) != hashes[0] || json_hash(tale->mirror) != hashes[1])
+        kinds_fail(tale, "a call changed an object that it was given to look at");
+    if (result == WHARF_RETRY)
+        kinds_fail(tale, "a call answers that it is to be tried again");
+    if (result == WHARF_REFUSED && !tale->event)
+        kinds_fail(tale, "a call refuses without a reason");
+}
+
+#define HASHES(tale)                                                                                                   \
+    { json_hash((tale)->workload), json_hash((tale)->mirror) }
+
+struct json *kinds_create(struct tale *tale) {
+    uint64_t hashes[2] = HASHES(tale);
+    struct adapter_call call;
+    struct mirror_job job = begin(tale, &call);
+    AUTO_JSON made = NULL;
+    wharf_result result = mirror_make(&job, &made);
+    end(tale, &call, result, hashes);
+    if (result != WHARF_OK)
+        return NULL;
+    static const char *const allowed[] = {"name", "namespace", "labels", "annotations"};
+    for (const struct json *m = json_first(json_get(made, "metadata")); m; m = json_next(m)) {
+        bool known = false;
+        for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
+            known = known || strcmp(json_key(m), allowed[i]) == 0;
+        if (!known)
+            kinds_fail(tale, "the new mirror has metadata.%s", json_key(m));
+    }
+    if (json_get(made, "status"))
+        kinds_fail(tale, "the new mirror has a status");
+    AUTO_TEXT uid = text_format("mirror-uid-%u", tale->attempt);
+    return kinds_stored(tale, made, uid);
+}
+
+// What a server does with a merge patch: uid and resourceVersion are preconditions.
+static void apply(struct tale *tale, struct json **object, struct json *patch, bool status) {
+    struct json *metadata = json_get(patch, "metadata");
+    if (strcmp(json_string_or(json_get(metadata, "uid"), ""), object_uid(*object)) != 0)
+        kinds_fail(tale, "a patch does not name the uid of what it is for");
+    const char *version = json_string(json_get(metadata, "resourceVersion"));
+    if (version && strcmp(version, object_version(*object)) != 0)
+        kinds_fail(tale, "a patch is for another resourceVersion");
+    AUTO_JSON before = json_copy(*object);
+    AUTO_TEXT next = text_format("%lld", (long long)tale->resource_version++);
+    assert_true(patch_apply(object, patch));
+    bool own = (tale->kind->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0;
+    bool changed = status ? !own : !json_equal(json_get(before, "spec"), json_get(*object, "spec"));
+    int64_t generation = object_generation(before) + (changed ? 1 : 0);
+    metadata = json_get(*object, "metadata");
+    assert_true(json_set(metadata, "generation", json_new_int64(generation)) &&
+                set_text(metadata, "resourceVersion", next));
+}
+
+bool kinds_carry(struct tale *tale) {
+    uint64_t hashes[2] = HASHES(tale);
+    struct adapter_call call;
+    struct mirror_job job = begin(tale, &call);
+    AUTO_JSON patch = NULL;
+    wharf_result result = mirror_patch(&job, &patch);
+    end(tale, &call, result, hashes);
+    if (patch && json_get(patch, "status"))
+        kinds_fail(tale, "a patch of the mirror has a status");
+    if (patch)
+        apply(tale, &tale->mirror, patch, false);
+    return result == WHARF_OK;
+}
+
+void kinds_copy_status(struct tale *tale) {
+    uint64_t hashes[2] = HASHES(tale), wanted = 0;
+    struct adapter_call call;
+    struct mirror_job job = begin(tale, &call);
+    AUTO_JSON patch = NULL;
+    wharf_result result = mirror_status(&job, &patch, &wanted);
+    end(tale, &call, result, hashes);
+    if (result != WHARF_OK)
+        kinds_fail(tale, "the status is refused: %s", tale->event);
+    if (patch)
+        apply(tale, &tale->workload, patch, true);
+}
+
+wharf_phase kinds_phase(struct tale *tale, const struct json *object, char **reason) {
+    struct adapter_call call;
+    begin(tale, &call);
+    wharf_phase phase;
+    wharf_result result = adapter_phase(&call, object, &phase);
+    *reason = phase.reason ? strdup(phase.reason) : NULL;
+    phase.reason = phase.message = NULL;
+    adapter_call_end(&call);
+    if (result != WHARF_OK)
+        kinds_fail(tale, "the phase is not told");
+    return phase;
+}

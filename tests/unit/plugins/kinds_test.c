@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every kind of every adapter, taken through its fixtures: the mirror that is made of the workload, and each story. The
+// tests are made of what is found: a kind without fixtures, and fixtures without a kind, are tests that fail.
+#include "tests/unit/plugins/kinds.h"
+
+#include "core/base/text.h"
+#include "core/json/yaml.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TESTS_MAX 1024
+#define NAMES_MAX 128
+#define SETTINGS KINDS_FIXTURES "/generic.yaml" // of the adapter that has no kinds without settings
+
+// One test: of a story, of a mirror (story NULL), of a kind that lacks a folder (fixture NULL), or a sentence that says
+// what went wrong before the tests began.
+struct trial {
+    const struct kind *kind;
+    struct fixture *fixture;
+    const struct story *story;
+    char *problem;
+};
+
+struct table {
+    char *adapter_folder;
+    struct config config;
+    struct problems problems;
+    struct adapters *adapters;
+    struct fixture *fixtures[NAMES_MAX];
+    size_t n_fixtures;
+    struct trial trials[TESTS_MAX];
+    struct CMUnitTest tests[TESTS_MAX];
+    size_t count;
+};
+
+static void the_mirror_is_made(const struct trial *trial) {
+    struct tale tale = {.kind = trial->kind, .fixture = trial->fixture, .attempt = 1, .resource_version = 1};
+    tale.workload = kinds_workload(&tale);
+    assert_true(json_set(tale.workload, "status", json_new_object()));
+    tale.mirror = kinds_create(&tale);
+    if (!tale.mirror)
+        kinds_fail(&tale, "the workload is refused: %s", tale.event);
+    if (tale.event)
+        kinds_fail(&tale, "an Event that is not expected: %s", tale.event);
+    kinds_check_mirror(&tale, tale.mirror);
+    AUTO_JSON found = kinds_bare(tale.mirror);
+    AUTO_JSON expected = kinds_bare(trial->fixture->mirror);
+    kinds_expect_same(&tale, "the mirror", found, expected);
+    json_free(tale.workload);
+    json_free(tale.mirror);
+}
+
+static void run(void **state) {
+    const struct trial *trial = *state;
+    if (trial->problem)
+        fail_msg("%s", trial->problem);
+    if (trial->story)
+        kinds_tell(trial->kind, trial->fixture, trial->story);
+    else
+        the_mirror_is_made(trial);
+}
+
+static void add(struct table *table, struct trial trial, char *name) {
+    assert_true(table->count < TESTS_MAX);
+    table->trials[table->count] = trial;
+    table->tests[table->count] =
+        (struct CMUnitTest){.name = name, .test_func = run, .initial_state = &table->trials[table->count]};
+    table->count++;
+}
+
+static void add_problem(struct table *table, char *sentence) {
+    add(table, (struct trial){.problem = sentence}, sentence);
+}
+
+static int is_adapter(const struct dirent *entry) {
+    size_t len = strlen(entry->d_name);
+    return len > 3 && strcmp(entry->d_name + len - 3, ".so") == 0;
+}
+
+static int is_folder(const struct dirent *entry) {
+    AUTO_TEXT path = text_format("%s/%s/workload.yaml", KINDS_FIXTURES, entry->d_name);
+    return entry->d_name[0] != '.' && path && access(path, R_OK) == 0;
+}
+
+static bool is_in_tree(const char *name) {
+    AUTO_TEXT path = text_format("plugins/%s", name);
+    return path && access(path, R_OK) == 0;
+}
+
+// An empty mapping for those that have no settings.
+static struct json *settings_of(struct table *table, const char *name) {
+    struct json *settings = json_new_object();
+    if (strcmp(name, "generic") != 0)
+        return settings;
+    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
+    buffer_init(&text, 1 << 20);
+    struct yaml yaml = {.value = NULL};
+    struct error *error = text_read_file(SETTINGS, 1 << 20, &text);
+    if (!error)
+        error = yaml_parse(SETTINGS, text.data, text.len, &yaml);
+    if (!error) {
+        json_free(settings);
+        return yaml.value;
+    }
+    add_problem(table, strdup(error->message));
+    error_free(error);
+    return settings;
+}
+
+// The shared objects lie beside the folder of this program: <build>/unit/plugins/kinds_test, <build>/adapters/*.so.
+static void list_adapters(struct table *table) {
+    char path[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", path, sizeof path - 1);
+    assert_true(len > 0);
+    path[len] = '\0';
+    for (int up = 0; up < 3; up++)
+        *strrchr(path, '/') = '\0';
+    table->adapter_folder = text_format("%s/adapters", path);
+    struct dirent **entries = NULL;
+    int count = scandir(table->adapter_folder, &entries, is_adapter, alphasort);
+    assert_true(count > 0);
+    struct config_adapter *list = calloc((size_t)count, sizeof *list);
+    size_t used = 0;
+    for (int i = 0; i < count; i++) {
+        char *name = strndup(entries[i]->d_name, strlen(entries[i]->d_name) - 3);
+        if (is_in_tree(name)) // and not what an earlier build left there
+            list[used++] = (struct config_adapter){.name = strdup(name),
+                                                   .file = text_format("%s/%s.so", table->adapter_folder, name),
+                                                   .settings = settings_of(table, name)};
+        free(name);
+        free(entries[i]);
+    }
+    free(entries);
+    table->config = (struct config){.path = (char *)"test",
+                                    .controller_name = (char *)"wharf.dev/host",
+                                    .adapter_directory = table->adapter_folder,
+                                    .adapters = list,
+                                    .n_adapters = used};
+    assert_null(adapters_load(&table->config, &table->problems, &table->adapters));
+    for (size_t i = 0; i < table->problems.count; i++)
+        add_problem(table, strdup(table->problems.list[i]));
+}
+
+static const struct kind *find_kind(const struct table *table, const char *plural) {
+    for (size_t i = 0; i < table->adapters->n_kinds; i++)
+        if (strcmp(table->adapters->kinds[i]->abi.plural, plural) == 0)
+            return table->adapters->kinds[i];
+    return NULL;
+}
+
+static void add_fixture(struct table *table, struct fixture *fixture) {
+    const struct kind *kind = find_kind(table, fixture->plural);
+    table->fixtures[table->n_fixtures++] = fixture;
+    if (!kind) {
+        add_problem(table, text_format("no adapter has the kind of %s/%s", KINDS_FIXTURES, fixture->plural));
+        return;
+    }
+    struct trial trial = {.kind = kind, .fixture = fixture};
+    add(table, trial,
+        text_format("a mirror of %s has nothing that belongs to the management cluster", fixture->plural));
+    for (size_t i = 0; i < fixture->n_stories; i++) {
+        trial.story = &fixture->stories[i];
+        add(table, trial,
+            text_format("the workload of %s tells the story %s as it was", fixture->plural, trial.story->name));
+    }
+}
+
+static void load_fixtures(struct table *table) {
+    struct dirent **entries = NULL;
+    int count = scandir(KINDS_FIXTURES, &entries, is_folder, alphasort);
+    for (int i = 0; i < count; i++) {
+        AUTO_TEXT folder = text_format("%s/%s", KINDS_FIXTURES, entries[i]->d_name);
+        struct fixture *fixture = NULL;
+        struct error *error = fixture_load(folder, &fixture);
+        if (error)
+            add_problem(table, strdup(error->message));
+        else
+            add_fixture(table, fixture);
+        error_free(error);
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+// Every kind has fixtures, with the stories that its phases make possible.
+static void require_fixtures(struct table *table) {
+    for (size_t i = 0; i < table->adapters->n_kinds; i++) {
+        const struct kind *kind = table->adapters->kinds[i];
+        const char *plural = kind->abi.plural;
+        const struct fixture *found = NULL;
+        for (size_t j = 0; j < table->n_fixtures; j++)
+            if (strcmp(table->fixtures[j]->plural, plural) == 0)
+                found = table->fixtures[j];
+        if (!found) {
+            add_problem(table, text_format("kind %s has no fixtures: expected %s/%s/workload.yaml", kind->plural_group,
+                                           KINDS_FIXTURES, plural));
+            continue;
+        }
+        bool ends = (kind->abi.flags & WHARF_KIND_NEVER_FINISHES) == 0;
+        const char *const wanted[] = {ends ? "succeeded" : NULL, ends ? "failed" : NULL,
+                                      kind->abi.suspend ? "suspended" : NULL, kind->abi.carried ? "carried" : NULL};
+        for (size_t j = 0; j < sizeof wanted / sizeof *wanted; j++)
+            if (wanted[j] && !fixture_story(found, wanted[j]))
+                add_problem(table, text_format("%s has no story %s.yaml", plural, wanted[j]));
+    }
+}
+
+static void table_free(struct table *table) {
+    for (size_t i = 0; i < table->count; i++)
+        free((char *)(uintptr_t)table->tests[i].name);
+    for (size_t i = 0; i < table->n_fixtures; i++)
+        fixture_free(table->fixtures[i]);
+    adapters_free(table->adapters);
+    problems_free(&table->problems);
+    for (size_t i = 0; i < table->config.n_adapters; i++) {
+        free(table->config.adapters[i].name);
+        free(table->config.adapters[i].file);
+        json_free(table->config.adapters[i].settings);
+    }
+    free(table->config.adapters);
+    free(table->adapter_folder);
+    free(table);
+}
+
+int main(void) {
+    struct table *table = calloc(1, sizeof *table);
+    assert_non_null(table);
+    list_adapters(table);
+    load_fixtures(table);
+    require_fixtures(table);
+    cmocka_set_test_filter(getenv("KINDS"));
+    int failed = _cmocka_run_group_tests("kinds", table->tests, table->count, NULL, NULL);
+    table_free(table);
+    return failed;
+}

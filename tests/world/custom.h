@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The workload kinds that come with a CRD: what their API server and their webhooks refuse, and what their controllers
+// do by a rule of the kind rather than by a story (player.h). A kind that is not in the table is checked for metadata
+// only.
+#ifndef WHARF_WORLD_CUSTOM_H
+#define WHARF_WORLD_CUSTOM_H
+
+#include "tests/world/world.h"
+
+struct problems;
+
+enum custom_change {
+    CUSTOM_MAY_CHANGE,
+    CUSTOM_SET_ONCE, // from one value to another is refused; it may come and go (CEL: a rule with oldSelf on a field)
+    CUSTOM_IMMUTABLE
+};
+
+struct custom {
+    struct world_kind kind;
+    const char *managed_by; // pointer
+    const char *builtin;    // the kind's own controller; NULL: none has a name
+    bool closed;            // that, and kueue.x-k8s.io/multikueue, and nothing else
+    bool domain_prefixed;   // checked for its form
+    bool defaulted;         // the server sets `builtin` where it is absent
+    enum custom_change managed_by_change;
+    const char *suspend, *suspend_value;    // pointer, and the string that means suspended; NULL: a boolean
+    const char *const *set_once;            // pointers, as CUSTOM_SET_ONCE
+    const char *frozen;                     // pointer: below it nothing changes
+    const char *const *loose;               // but these patterns
+    const char *const *loose_suspended;     // and these while it is suspended
+    bool stays_suspended;                   // and the same write may not resume it
+    bool done_is_done;                      // once condition Succeeded says True or False, nothing of the spec changes
+    const char *ttl_succeeded, *ttl_failed; // pointers to seconds after which a finished object deletes itself
+};
+
+// NULL if the table does not have it.
+const struct custom *custom_find(const char *group, const char *plural);
+const struct custom *custom_by_plural(const char *plural);
+
+void custom_defaults(const struct custom *custom, struct json *value);
+void custom_check(const struct custom *custom, const struct json *value, struct problems *problems);
+void custom_check_update(const struct custom *custom, const struct json *value, const struct json *old,
+                         struct problems *problems);
+
+// managedBy names somebody other than the kind's own controller.
+bool custom_delegated(const struct custom *custom, const struct json *value);
+
+// When an object that is over deletes itself, in seconds after that; -1: never.
+int64_t custom_ttl_s(const struct custom *custom, const struct json *value, bool succeeded);
+
+#endif
