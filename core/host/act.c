@@ -10,7 +10,7 @@ void act_begin_call(const struct engine *engine, const struct entry *entry, whar
                     struct adapter_call *call) {
     bool known = entry->cluster && entry->cluster != ENTRY_UNKNOWN_CLUSTER;
     const struct kind *kind = engine->kinds[entry->kind];
-    const char *served = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->version; // NULL until the first list ends
+    const char *served = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->version; // NULL: see engine.c
     adapter_call_begin(call, &(struct call_context){
                                  .kind = &kind->abi,
                                  .given = kind->given,

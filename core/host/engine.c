@@ -190,11 +190,17 @@ static void on_state(struct engine *engine, const struct engine_event *event) {
     queue_blocked(engine, event->kind, event->cluster);
 }
 
-static void on_listed(struct engine *engine, const struct engine_event *event) {
+// Known from the beginning of a list on: adapters are told in which version the objects are.
+static void take_version(struct engine *engine, const struct engine_event *event) {
     struct feed *feed = engine_feed(engine, event->cluster, event->kind);
     for (const char *const *v = engine->kinds[event->kind]->abi.versions; event->version && *v; v++)
         if (strcmp(*v, event->version) == 0)
             feed->version = *v;
+}
+
+static void on_listed(struct engine *engine, const struct engine_event *event) {
+    struct feed *feed = engine_feed(engine, event->cluster, event->kind);
+    take_version(engine, event);
     feed->listing = false;
     feed->listed = true;
     engine->stats.clusters[event->cluster].feeds[event->kind].lists++;
@@ -206,6 +212,7 @@ static void on_listed(struct engine *engine, const struct engine_event *event) {
 static void take_event(struct engine *engine, struct engine_event *event) {
     switch (event->type) {
     case EVENT_LISTING:
+        take_version(engine, event);
         engine_feed(engine, event->cluster, event->kind)->listing = true;
         engine_feed(engine, event->cluster, event->kind)->epoch++;
         break;

@@ -42,7 +42,7 @@ struct engine_event {
     int64_t received_ns;        // SEEN: when its bytes came (monotonic); 0: now
     size_t cluster, kind;       // all but ANSWER and TIME
     struct object *object;      // SEEN, GONE: taken by the engine
-    const char *version;        // LISTED: the API version served
+    const char *version;        // LISTING, LISTED: the API version served
     enum reflector_state state; // STATE
     const char *problem;        // STATE: for LOST and ABSENT
     uint64_t command;           // ANSWER: its id

@@ -39,9 +39,9 @@ static void post(struct link *link, struct engine_event *event) {
     link->post(link->ctx, event);
 }
 
-static void on_listing(void *ctx) {
+static void on_listing(void *ctx, const char *version) {
     struct watched *w = ctx;
-    post(w->link, &(struct engine_event){.type = EVENT_LISTING, .kind = w->kind});
+    post(w->link, &(struct engine_event){.type = EVENT_LISTING, .kind = w->kind, .version = version});
 }
 
 static void on_seen(void *ctx, struct object *object) {

@@ -220,15 +220,15 @@ static wharf_result make_patch(const struct mirror_job *job, struct json **patch
     return to ? diff_mirror(job, from, to, &carried, patch) : WHARF_RETRY;
 }
 
+// Whether what is not carried is as it was when the mirror was made.
+static bool is_rest_same(const struct mirror_job *job) {
+    const char *made_of = object_annotation(job->mirror, MARK_REST);
+    return !made_of || strtoull(made_of, NULL, 16) == carry_rest_hash(&job->kind->abi, job->workload);
+}
+
 // Fields that changed after the mirror was made, and cannot be changed in it.
 static wharf_result remark_rest(const struct mirror_job *job) {
-    const char *made_of = object_annotation(job->mirror, MARK_REST);
-    if (!made_of || job->call->answer.message)
-        return WHARF_OK;
-    uint64_t rest = carry_rest_hash(&job->kind->abi, job->workload);
-    if (!rest)
-        return WHARF_RETRY;
-    if (strtoull(made_of, NULL, 16) == rest)
+    if (job->call->answer.message || is_rest_same(job))
         return WHARF_OK;
     __attribute__((cleanup(buffer_cleanup))) struct buffer fields;
     buffer_init(&fields, 4096);
@@ -264,10 +264,12 @@ static struct json *status_draft(const struct mirror_job *job) {
             pointer_remove_all(wrapper, *p);
         const char *observed = job->kind->abi.observed_generation;
         if (observed && pointer_find(wrapper, observed)) {
-            // The present generation once the mirror is like the workload; until then what was there.
+            // The present generation once the mirror is like the workload and its controller has seen that; until then
+            // what was there.
             AUTO_JSON pending = NULL;
             int64_t generation = object_generation(job->workload);
-            if (make_patch(job, &pending) != WHARF_OK || pending)
+            if (json_int64(pointer_find(wrapper, observed), 0) < object_generation(job->mirror) ||
+                make_patch(job, &pending) != WHARF_OK || pending || !is_rest_same(job))
                 generation = json_int64(pointer_find(job->workload, observed), 0);
             if (!pointer_set(wrapper, observed, json_new_int64(generation)))
                 return NULL;

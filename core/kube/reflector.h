@@ -18,7 +18,8 @@ enum reflector_state {
 // Called on the reflector's thread.
 struct reflector_handler {
     // A list begins: all that exists will be told with `seen` until `listed`. A list that breaks off is begun again.
-    void (*listing)(void *ctx);
+    // `version` is the API version that the objects are in.
+    void (*listing)(void *ctx, const char *version);
     // An object as it is now. Ownership passes.
     void (*seen)(void *ctx, struct object *object);
     // An object was deleted (or left the selector); its last state. Ownership passes.

@@ -89,7 +89,7 @@ static void read_page(struct reflector *reflector, struct json *document) {
     bool first = !list->begun;
     if (first) {
         list->begun = true;
-        reflector->handler.listing(reflector->handler.ctx);
+        reflector->handler.listing(reflector->handler.ctx, reflector->versions[reflector->discovery.index]);
     }
     // The version of the collection is that of its first page.
     if ((first && !reflector_set_version(reflector, object_version(document))) || !hand_on_items(reflector, document)) {

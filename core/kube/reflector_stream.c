@@ -28,7 +28,7 @@ static bool stop_undecodable(struct reflector *reflector, const char *why) {
 static void begin_initial(struct reflector *reflector) {
     if (reflector->watch.initial && !reflector->list.begun) {
         reflector->list.begun = true;
-        reflector->handler.listing(reflector->handler.ctx);
+        reflector->handler.listing(reflector->handler.ctx, reflector->versions[reflector->discovery.index]);
     }
 }
 

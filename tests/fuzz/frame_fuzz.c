@@ -67,7 +67,8 @@ struct listener {
     struct one_transport transport;
 };
 
-static void on_listing(void *ctx) {
+static void on_listing(void *ctx, const char *version) {
+    (void)version;
     ((struct listener *)ctx)->listing = true;
 }
 

@@ -361,6 +361,14 @@ static void the_observed_generation_is_the_workloads_once_the_mirror_is_like_it(
     set(workload, "/metadata/generation", "4");
     set(workload, "/spec/replicas", "9");
     assert_null(ask(STATUS, workload, mirror, 2));
+    set(mirror, "/spec/replicas", "9"); // carried, and not seen by its controller yet
+    set(mirror, "/metadata/generation", "2");
+    assert_null(ask(STATUS, workload, mirror, 2));
+    set(mirror, "/status", "{'observedGeneration':2}");
+    AUTO_JSON seen = ask(STATUS, workload, mirror, 2);
+    assert_json(pointer_find(seen, "/status/observedGeneration"), "4");
+    set(workload, "/spec/other", "1"); // cannot be carried
+    assert_null(ask(STATUS, workload, mirror, 2));
 }
 
 static void a_change_of_status_alone_leads_to_no_look_at_the_mirror(void **state) {

@@ -40,7 +40,8 @@ struct harness {
     int64_t now_ns, next_ns;
 };
 
-static inline void told_listing(void *ctx) {
+static inline void told_listing(void *ctx, const char *version) {
+    assert_non_null(version);
     buffer_text(&((struct harness *)ctx)->told, "listing;");
 }
 
