@@ -410,6 +410,24 @@ typedef const wharf_module *(*wharf_adapters_v1_fn)(const wharf_host *host, cons
 WHARF_EXPORT const wharf_module *wharf_adapters_v1(const wharf_host *host, const wharf_value *settings,
                                                    const char **problem);
 
+// Defines the module and the symbol of an adapter that has no settings. `host` is a variable of the adapter, of type
+// const wharf_host *, that is set when it is loaded; then come the pointers to its kinds:
+//   static const wharf_host *host;
+//   WHARF_MODULE(host, "train", "1.0.0", &train, &plan)
+// It asks for a host of the minor version that this header has.
+#define WHARF_MODULE(host, module_name, module_version, ...)                                                           \
+    static const wharf_kind *const wharf_module_kinds[] = {__VA_ARGS__, NULL};                                         \
+    static const wharf_module wharf_module_data = {                                                                    \
+        sizeof(wharf_module), WHARF_ABI_MAJOR, WHARF_ABI_MINOR, module_name, module_version, wharf_module_kinds, NULL, \
+    };                                                                                                                 \
+    WHARF_EXPORT const wharf_module *wharf_adapters_v1(const wharf_host *services, const wharf_value *settings,        \
+                                                       const char **problem) {                                         \
+        (void)settings;                                                                                                \
+        (void)problem;                                                                                                 \
+        (host) = services;                                                                                             \
+        return &wharf_module_data;                                                                                     \
+    }
+
 #ifdef __cplusplus
 }
 #endif

@@ -89,10 +89,6 @@ static wharf_result status(const wharf_call *call, const wharf_value *workload, 
     return ok ? WHARF_OK : WHARF_RETRY;
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-// Pods
-// ---------------------------------------------------------------------------------------------------------------------
-
 // "template.spec.workerGroupSpecs[0].template" as a JSON pointer into a component (getValueAtPath). False if it is
 // none.
 static bool to_pointer(const char *path, char *out) {
@@ -124,58 +120,18 @@ static bool add_set(const wharf_call *call, wharf_value *sets, const wharf_value
            host->set(sets, "/-", set);
 }
 
-// Where a component of a known kind that declares no pod sets has them (InferPodSets), below each item of `list`.
-static const struct known {
-    const char *kind, *list, *template, *count[2];
-} known[] = {
-    {"Pod", NULL, "", {NULL}},
-    {"Job", NULL, "/spec/template", {"/spec/parallelism"}},
-    {"Deployment", NULL, "/spec/template", {"/spec/replicas"}},
-    {"StatefulSet", NULL, "/spec/template", {"/spec/replicas"}},
-    {"JobSet", "/spec/replicatedJobs", "/template/spec/template", {"/replicas", "/template/spec/parallelism"}},
-    {"PyTorchJob", NULL, "/spec/pytorchReplicaSpecs/Master/template", {"/spec/pytorchReplicaSpecs/Master/replicas"}},
-    {"PyTorchJob", NULL, "/spec/pytorchReplicaSpecs/Worker/template", {"/spec/pytorchReplicaSpecs/Worker/replicas"}},
-    {"RayCluster", NULL, "/spec/headGroupSpec/template", {NULL}},
-    {"RayCluster", "/spec/workerGroupSpecs", "/template", {"/replicas"}},
-    {"RayJob", NULL, "/spec/rayClusterSpec/headGroupSpec/template", {NULL}},
-    {"RayJob", "/spec/rayClusterSpec/workerGroupSpecs", "/template", {"/replicas"}},
-};
-
-static bool add_known(const wharf_call *call, wharf_value *sets, const struct known *k, const wharf_value *at) {
-    int64_t count = 1;
-    for (size_t i = 0; i < 2 && k->count[i]; i++) {
-        int64_t factor = host->integer(host->find(at, k->count[i]), 1);
-        count *= factor < 0 ? 0 : factor > INT32_MAX ? INT32_MAX : factor;
-    }
-    return add_set(call, sets, host->find(at, k->template), count);
-}
-
-static bool add_inferred(const wharf_call *call, wharf_value *sets, const wharf_value *object) {
-    bool ok = true;
-    for (size_t i = 0; i < sizeof known / sizeof *known && ok; i++) {
-        if (!is_text(object, "/kind", known[i].kind))
-            continue;
-        if (!known[i].list)
-            ok = add_known(call, sets, &known[i], object);
-        const wharf_value *list = known[i].list ? host->find(object, known[i].list) : NULL;
-        for (const wharf_value *item = host->first(list); item && ok; item = host->next(item))
-            ok = add_known(call, sets, &known[i], item);
-    }
-    return ok;
-}
-
+// The pod sets of a component that declares none are known once a worker's controller has found them (InferPodSets).
 static wharf_result pod_sets(const wharf_call *call, const wharf_value *workload, wharf_value *sets) {
     bool ok = true;
+    const wharf_value *found = host->first(host->find(workload, "/status/componentStatus"));
     const wharf_value *component = host->first(host->find(workload, COMPONENTS));
-    for (; component && ok; component = host->next(component)) {
-        const wharf_value *declared = host->first(host->find(component, "/podSets"));
-        if (!declared)
-            ok = add_inferred(call, sets, host->find(component, "/template"));
-        for (; declared && ok; declared = host->next(declared)) {
+    for (; component && ok; component = host->next(component), found = host->next(found)) {
+        const wharf_value *set = host->first(host->find(component, "/podSets"));
+        for (set = set ? set : host->first(host->find(found, "/podSets")); set && ok; set = host->next(set)) {
             char pointer[POINTER_MAX];
-            if (to_pointer(host->string(host->find(declared, "/path")), pointer))
-                ok = add_set(call, sets, host->find(component, pointer),
-                             host->integer(host->find(declared, "/replicas"), 1));
+            if (to_pointer(host->string(host->find(set, "/path")), pointer))
+                ok =
+                    add_set(call, sets, host->find(component, pointer), host->integer(host->find(set, "/replicas"), 1));
         }
     }
     return ok ? WHARF_OK : WHARF_RETRY;
@@ -228,18 +184,4 @@ static const wharf_kind kind = {
     .pod_sets = pod_sets,
 };
 
-static const wharf_module module = {
-    .size = sizeof module,
-    .abi_major = WHARF_ABI_MAJOR,
-    .name = "appwrapper",
-    .version = "0.1.0",
-    .kinds = (const wharf_kind *const[]){&kind, NULL},
-};
-
-WHARF_EXPORT const wharf_module *wharf_adapters_v1(const wharf_host *services, const wharf_value *settings,
-                                                   const char **problem) {
-    (void)settings;
-    (void)problem;
-    host = services;
-    return &module;
-}
+WHARF_MODULE(host, "appwrapper", "0.1.0", &kind)

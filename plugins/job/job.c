@@ -205,18 +205,4 @@ static const wharf_kind kind = {
     .status = job_status,
 };
 
-static const wharf_module module = {
-    .size = sizeof module,
-    .abi_major = WHARF_ABI_MAJOR,
-    .abi_minor = 0,
-    .name = "job",
-    .version = "0.1.0",
-    .kinds = (const wharf_kind *const[]){&kind, NULL},
-};
-
-WHARF_EXPORT const wharf_module *wharf_adapters_v1(const wharf_host *services, const wharf_value *settings,
-                                                   const char **problem) {
-    (void)settings, (void)problem;
-    host = services;
-    return &module;
-}
+WHARF_MODULE(host, "job", "0.1.0", &kind)

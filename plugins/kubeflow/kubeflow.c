@@ -93,27 +93,8 @@ static const wharf_phase_rule phases[] = {
         .phases = phases, .finished_at = "/status/completionTime", .update = (update_function), .status = status,      \
     }
 
-static const wharf_kind *const kinds[] = {
-    KIND("PyTorchJob", "pytorchjobs", "/spec/pytorchReplicaSpecs", update),
-    KIND("TFJob", "tfjobs", "/spec/tfReplicaSpecs", NULL),
-    KIND("XGBoostJob", "xgboostjobs", "/spec/xgbReplicaSpecs", NULL),
-    KIND("JAXJob", "jaxjobs", "/spec/jaxReplicaSpecs", NULL),
-    KIND("PaddleJob", "paddlejobs", "/spec/paddleReplicaSpecs", NULL),
-    NULL,
-};
-
-static const wharf_module module = {
-    .size = sizeof module,
-    .abi_major = WHARF_ABI_MAJOR,
-    .name = "kubeflow",
-    .version = "0.1.0",
-    .kinds = kinds,
-};
-
-WHARF_EXPORT const wharf_module *wharf_adapters_v1(const wharf_host *services, const wharf_value *settings,
-                                                   const char **problem) {
-    (void)settings;
-    (void)problem;
-    host = services;
-    return &module;
-}
+WHARF_MODULE(host, "kubeflow", "0.1.0", KIND("PyTorchJob", "pytorchjobs", "/spec/pytorchReplicaSpecs", update),
+             KIND("TFJob", "tfjobs", "/spec/tfReplicaSpecs", NULL),
+             KIND("XGBoostJob", "xgboostjobs", "/spec/xgbReplicaSpecs", NULL),
+             KIND("JAXJob", "jaxjobs", "/spec/jaxReplicaSpecs", NULL),
+             KIND("PaddleJob", "paddlejobs", "/spec/paddleReplicaSpecs", NULL))

@@ -28,18 +28,4 @@ void ray_remove(wharf_value *status, const char *const *pointers) {
         host->remove(status, *pointers);
 }
 
-static const wharf_module module = {
-    .size = sizeof module,
-    .abi_major = WHARF_ABI_MAJOR,
-    .name = "rayjob",
-    .version = "0.1.0",
-    .kinds = (const wharf_kind *const[]){&rayjob, &raycluster, &rayservice, NULL},
-};
-
-WHARF_EXPORT const wharf_module *wharf_adapters_v1(const wharf_host *services, const wharf_value *settings,
-                                                   const char **problem) {
-    (void)settings;
-    (void)problem;
-    host = services;
-    return &module;
-}
+WHARF_MODULE(host, "rayjob", "0.1.0", &rayjob, &raycluster, &rayservice)

@@ -109,10 +109,10 @@ static wharf_result status(const wharf_call *call, const wharf_value *workload, 
     (void)call;
     static const char *const counts[] = {"/failed", "/succeeded"};
     bool ok = mirror || is_finished(workload) || write_suspended(workload, status);
-    // The CRD has a default for these: a server puts them back into a status from which they are taken.
-    const wharf_value *before = host->find(workload, "/status");
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        if (host->find(before, counts[i]) && !host->find(status, counts[i]))
+    // The CRD has a default for these: a server adds them to every status.
+    bool is_written = host->count(status) > 0 || host->find(workload, "/status");
+    for (size_t i = 0; i < sizeof counts / sizeof *counts && is_written; i++) {
+        if (!host->find(status, counts[i]))
             ok = host->set_integer(status, counts[i], 0) && ok;
     }
     return ok ? WHARF_OK : WHARF_RETRY;

@@ -24,14 +24,6 @@ static bool write_suspended(const wharf_call *call, wharf_value *status) {
     return ok;
 }
 
-static bool write_resumed(const wharf_call *call, wharf_value *status) {
-    const char *message = "RayService is initializing after resuming from suspend.";
-    return host->set_condition(call, status, "Suspended", "False", "RayServiceResumed",
-                               "Spec.Suspend is false; RayService has resumed.") &&
-           host->set_condition(call, status, "Ready", "False", "Initializing", message) &&
-           host->set_condition(call, status, "UpgradeInProgress", "False", "Initializing", message);
-}
-
 // Without a mirror: what the operator writes once all of a suspended RayService is deleted, and when it is resumed.
 static wharf_result status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *status) {
@@ -39,7 +31,8 @@ static wharf_result status(const wharf_call *call, const wharf_value *workload, 
     if (!mirror && ray_is_suspended(workload))
         ok = write_suspended(call, status);
     else if (!mirror && host->condition(workload, "Suspended", "True"))
-        ok = write_resumed(call, status);
+        ok = host->set_condition(call, status, "Suspended", "False", "RayServiceResumed",
+                                 "Spec.Suspend is false; RayService has resumed.");
     return ok ? WHARF_OK : WHARF_RETRY;
 }
 
