@@ -21,30 +21,27 @@ static bool is_suspended(const wharf_value *wrapper) {
     return host->boolean(host->find(wrapper, "/spec/suspend"), 0);
 }
 
-static void take_condition(const wharf_value *condition, wharf_phase *out) {
-    const char *reason = host->string(host->find(condition, "/reason"));
-    const char *message = host->string(host->find(condition, "/message"));
-    if (reason && *reason)
-        out->reason = reason;
-    if (message && *message)
-        out->message = message;
+// Failed: its components may still run, until they are deleted.
+static bool is_finished(const wharf_value *wrapper) {
+    return is_text(wrapper, "/status/phase", "Succeeded") ||
+           (is_text(wrapper, "/status/phase", "Failed") && !host->condition(wrapper, "ResourcesDeployed", "True"));
 }
 
-// Failed: its components may still run, until they are deleted. "Suspended" is also where each one begins.
 static wharf_result phase(const wharf_call *call, const wharf_value *wrapper, wharf_phase *out) {
     (void)call;
-    if (out->phase == WHARF_FAILED || is_text(wrapper, "/status/phase", "Resetting"))
-        take_condition(host->condition(wrapper, "Unhealthy", "True"), out);
-    if (out->phase == WHARF_FAILED && host->condition(wrapper, "ResourcesDeployed", "True"))
+    const wharf_value *ended = host->condition(wrapper, "QuotaReserved", "False");
+    const wharf_value *trouble = host->condition(wrapper, "Unhealthy", "True");
+    const wharf_value *why = out->phase == WHARF_SUCCEEDED ? ended : trouble;
+    if (why && out->phase != WHARF_SUSPENDED) {
+        out->reason = host->string(host->find(why, "/reason"));
+        out->message = host->string(host->find(why, "/message"));
+    }
+    if (is_finished(wrapper))
+        host->parse_time(host->string(host->find(ended, "/lastTransitionTime")), &out->since_ns);
+    else if (out->phase == WHARF_FAILED)
         out->phase = WHARF_ACTIVE;
     else if (out->phase == WHARF_SUSPENDED && !is_suspended(wrapper))
-        out->phase = WHARF_PENDING;
-    const wharf_value *ended = host->condition(wrapper, "QuotaReserved", "False");
-    if (out->phase == WHARF_SUCCEEDED)
-        take_condition(ended, out);
-    if ((out->phase == WHARF_SUCCEEDED || out->phase == WHARF_FAILED) && ended &&
-        !host->parse_time(host->string(host->find(ended, "/lastTransitionTime")), &out->since_ns))
-        out->since_ns = 0;
+        out->phase = WHARF_PENDING; // where each one begins
     return WHARF_OK;
 }
 
@@ -77,8 +74,7 @@ static wharf_result status(const wharf_call *call, const wharf_value *workload, 
                       {"ResourcesDeployed", "Suspend is true"},
                       {"PodsReady", ""},
                       {"Unhealthy", ""}};
-    bool finished = is_text(workload, "/status/phase", "Succeeded") || is_text(workload, "/status/phase", "Failed");
-    if (mirror || finished || !is_suspended(workload))
+    if (mirror || is_finished(workload) || !is_suspended(workload))
         return WHARF_OK;
     bool ok = host->set_string(status, "/phase", "Suspended");
     for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++) {
@@ -97,13 +93,10 @@ static bool to_pointer(const char *path, char *out) {
         return false;
     out[length++] = '/';
     for (; *path; path++) {
-        if (length + 3 > POINTER_MAX)
+        if (length + 2 > POINTER_MAX)
             return false;
         if (*path == '.' || *path == '[') {
             out[length++] = '/';
-        } else if (*path == '~' || *path == '/') {
-            out[length++] = '~';
-            out[length++] = *path == '~' ? '0' : '1';
         } else if (*path != ']') {
             out[length++] = *path;
         }

@@ -14,23 +14,19 @@ static bool is_finished(const wharf_value *job) {
            ray_is(job, "/status/jobDeploymentStatus", "ValidationFailed");
 }
 
-static bool has_text(const wharf_value *value) {
-    const char *text = host->string(value);
-    return text && *text;
-}
-
 static wharf_result phase(const wharf_call *call, const wharf_value *job, wharf_phase *out) {
+    const char *outcome = host->string(host->find(job, "/status/jobStatus"));
+    const char *reason = host->string(host->find(job, "/status/reason"));
+    out->message = host->string(host->find(job, "/status/message"));
     // A Ray job that was stopped is Complete, too.
-    const wharf_value *outcome = host->find(job, "/status/jobStatus"), *reason = host->find(job, "/status/reason");
     if (out->phase == WHARF_SUCCEEDED && !ray_is(job, "/status/jobStatus", "SUCCEEDED")) {
         out->phase = WHARF_FAILED;
-        if (has_text(outcome))
-            out->reason = host->string(outcome);
+        out->reason = outcome ? outcome : out->reason;
     }
-    if (out->phase != WHARF_SUCCEEDED && has_text(reason))
-        out->reason = host->string(reason);
-    if (has_text(host->find(job, "/status/message")))
-        out->message = host->string(host->find(job, "/status/message"));
+    if (out->phase != WHARF_SUCCEEDED && reason)
+        out->reason = reason;
+    if (out->phase == WHARF_ACTIVE && !host->find(job, "/status/jobDeploymentStatus"))
+        out->phase = WHARF_PENDING; // JobDeploymentStatusNew
     return ray_phase(call, job, out);
 }
 

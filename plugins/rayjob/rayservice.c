@@ -32,7 +32,9 @@ static wharf_result status(const wharf_call *call, const wharf_value *workload, 
         ok = write_suspended(call, status);
     else if (!mirror && host->condition(workload, "Suspended", "True"))
         ok = host->set_condition(call, status, "Suspended", "False", "RayServiceResumed",
-                                 "Spec.Suspend is false; RayService has resumed.");
+                                 "Spec.Suspend is false; RayService has resumed.") &&
+             host->set_condition(call, status, "Ready", "False", "Initializing",
+                                 "RayService is initializing after resuming from suspend.");
     return ok ? WHARF_OK : WHARF_RETRY;
 }
 

@@ -19,6 +19,7 @@ struct bench {
     struct world_cluster *clusters[BENCH_CLUSTERS]; // [0] management
     struct front *fronts[BENCH_CLUSTERS];
     const char *build; // folder of wharf and the adapters
+    char *adapters;    // what else is enabled, YAML; NULL: Jobs only
     pid_t host;        // 0: not running
     int64_t host_started_ns;
 };
@@ -45,9 +46,19 @@ struct json *bench_job(const char *name, const char *changes, size_t extra);
 // Whole lives of Jobs, closed loop: `in_flight` at a time until `count` are over.
 struct bench_rate {
     double lives_per_second, writes_per_life, events_per_life, host_cpu_us;
+    double bytes_per_life; // of JSON, both ways
     uint64_t refused;
 };
 struct bench_rate bench_lives(struct bench *bench, size_t count, size_t in_flight, const char *changes);
+
+// The same with all kinds whose fixtures have an end, in turn; `kinds` is set to how many. The clusters were started
+// with controllers, the host was not.
+struct bench_rate bench_mix(struct bench *bench, size_t count, size_t in_flight, size_t *kinds);
+
+// Bytes of JSON so far, in all clusters.
+uint64_t bench_bytes(const struct bench *bench);
+// Writes that all clusters took so far, Events among them, and refusals.
+uint64_t bench_writes(struct bench *bench, uint64_t *events, uint64_t *refused);
 
 // The same writes, by a bare libcurl loop in a process of its own. Lives a second.
 double bench_bare_loop(struct bench *bench, size_t count, size_t in_parallel, int changes);

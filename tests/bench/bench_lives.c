@@ -51,7 +51,7 @@ static void clear(struct bench *bench, uint32_t number) {
     front_unlock(bench->fronts[0]);
 }
 
-static uint64_t count_writes(struct bench *bench, uint64_t *events, uint64_t *refused) {
+uint64_t bench_writes(struct bench *bench, uint64_t *events, uint64_t *refused) {
     uint64_t writes = 0;
     for (size_t c = 0; c < BENCH_CLUSTERS; c++) {
         front_lock(bench->fronts[c]);
@@ -95,6 +95,7 @@ struct bench_rate bench_lives(struct bench *bench, size_t count, size_t in_fligh
         front_unlock(bench->fronts[c]);
     }
     double cpu = bench_host_cpu(bench);
+    uint64_t bytes = bench_bytes(bench);
     int64_t begin_ns = clock_now().mono_ns;
     size_t submitted = 0, over = 0;
     for (; submitted < in_flight && submitted < count; submitted++)
@@ -110,9 +111,10 @@ struct bench_rate bench_lives(struct bench *bench, size_t count, size_t in_fligh
     }
     double seconds = (double)(clock_now().mono_ns - begin_ns) / 1e9;
     struct bench_rate rate = {.lives_per_second = (double)count / seconds,
-                              .host_cpu_us = (bench_host_cpu(bench) - cpu) / (double)count * 1e6};
+                              .host_cpu_us = (bench_host_cpu(bench) - cpu) / (double)count * 1e6,
+                              .bytes_per_life = (double)(bench_bytes(bench) - bytes) / (double)count};
     nanosleep(&(struct timespec){.tv_sec = 1}, NULL); // the last Events
-    uint64_t events = 0, refused = 0, writes = count_writes(bench, &events, &refused);
+    uint64_t events = 0, refused = 0, writes = bench_writes(bench, &events, &refused);
     // The user's own create and delete are not the host's.
     rate.writes_per_life = (double)(writes - events) / (double)count - 2;
     rate.events_per_life = (double)events / (double)count;

@@ -66,6 +66,7 @@ void bench_stop(struct bench *bench) {
         front_stop(bench->fronts[c]);
         world_free(bench->clusters[c]);
     }
+    free(bench->adapters);
     if (bench->tls)
         certs_free(&bench->certs);
     static const char *const files[] = {"mgmt.kubeconfig", "w1.kubeconfig", "w2.kubeconfig",
@@ -84,9 +85,9 @@ static void write_config(const struct bench *bench, const char *retention) {
                     "management: {kubeconfig: mgmt.kubeconfig}\n"
                     "workers:\n- {name: w1, kubeconfig: w1.kubeconfig}\n- {name: w2, kubeconfig: w2.kubeconfig}\n"
                     "- {name: w3, kubeconfig: w3.kubeconfig}\n"
-                    "adapters: {directory: %s/adapters, enabled: [{name: job}]}\n"
+                    "adapters:\n  directory: %s/adapters\n  enabled:\n  - name: job\n%s"
                     "mirrorRetention: %s\nrateLimit: {qps: 0}\nlog: {level: warn}\n",
-                    adapters, retention);
+                    adapters, bench->adapters ? bench->adapters : "", retention);
     free(adapters);
     write_file(bench->directory, "wharf.yaml", text);
 }
@@ -134,6 +135,13 @@ void bench_host_stop(struct bench *bench) {
     if (waitpid(bench->host, &status, 0) != bench->host || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
         bench_fail("the host did not end well");
     bench->host = 0;
+}
+
+uint64_t bench_bytes(const struct bench *bench) {
+    uint64_t bytes = 0;
+    for (size_t c = 0; c < BENCH_CLUSTERS; c++)
+        bytes += front_bytes(bench->fronts[c]);
+    return bytes;
 }
 
 static void read_proc(const struct bench *bench, const char *file, char *text, size_t size) {

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #define LIVES 12000
+#define MIXED_LIVES 8000
 #define CHANGES 3
 #define WORKLOADS 50000
 
@@ -33,6 +34,30 @@ static void rates(const char *build) {
     row("  Events a life", "<= 1", 3, rate.events_per_life);
     row("  writes refused", "0", 0, (double)rate.refused);
     row("  processor time of the host a life, us", "", 0, rate.host_cpu_us);
+}
+
+static void mix(const char *build) {
+    struct bench bench;
+    size_t kinds = 0;
+    bench_start(&bench, build, false, true);
+    bench_host_start(&bench, "1ms");
+    struct bench_rate jobs = bench_lives(&bench, LIVES, 4000, "3");
+    bench_stop(&bench);
+    bench_start(&bench, build, false, true);
+    struct bench_rate mixed = bench_mix(&bench, MIXED_LIVES, 2000, &kinds);
+    bench_stop(&bench);
+    double of_jobs = jobs.lives_per_second * jobs.bytes_per_life,
+           of_all = mixed.lives_per_second * mixed.bytes_per_life;
+    row("kinds in the mix", "", 0, (double)kinds);
+    row("  whole lives over HTTP, a second", "", 0, mixed.lives_per_second);
+    row("  JSON a life, all kinds, KB", "", 1, mixed.bytes_per_life / 1000);
+    row("  JSON a life, Jobs only, KB", "", 1, jobs.bytes_per_life / 1000);
+    row("  MB of JSON a second, all kinds", "", 1, of_all / 1e6);
+    row("  MB of JSON a second, Jobs only", "", 1, of_jobs / 1e6);
+    row("  rate of the mix, of Jobs only, for each byte of JSON, percent", ">= 70", 0, of_all / of_jobs * 100);
+    row("  processor time of the host for each byte, of Jobs only, percent", "", 0,
+        mixed.host_cpu_us / mixed.bytes_per_life / (jobs.host_cpu_us / jobs.bytes_per_life) * 100);
+    row("  writes refused", "0", 0, (double)mixed.refused);
 }
 
 static void memory(const char *build) {
@@ -67,6 +92,8 @@ int main(int argc, char **argv) {
     printf("%-66s %-18s %10s\n", "what", "to reach", "found");
     if (!*only || strcmp(only, "rates") == 0)
         rates(build);
+    if (!*only || strcmp(only, "mix") == 0)
+        mix(build);
     if (!*only || strcmp(only, "memory") == 0)
         memory(build);
     if (!*only || strcmp(only, "latency") == 0)

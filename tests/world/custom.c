@@ -77,10 +77,20 @@ static bool is_done(const struct json *value) {
     return strcmp(status, "Unknown") != 0;
 }
 
+static bool is_zero(void *ctx, const char *pointer, struct json *value) {
+    (void)ctx, (void)pointer;
+    return json_int64(value, 0) == 0;
+}
+
+static bool has_active(const struct custom *custom, const struct json *value) {
+    return custom->active && !pointer_each(value, custom->active, is_zero, NULL);
+}
+
 static void check_frozen(const struct custom *custom, const struct json *value, const struct json *old,
                          struct problems *problems) {
     const struct json *now = pointer_find(value, custom->frozen), *before = pointer_find(old, custom->frozen);
-    bool suspended = is_suspended(custom, old) && (!custom->stays_suspended || is_suspended(custom, value));
+    bool after = !custom->done_is_done && is_suspended(custom, value); // Tekton looks at what it was before
+    bool suspended = (is_suspended(custom, old) || after) && !has_active(custom, old);
     bool done = custom->done_is_done && is_done(old);
     char field[128];
     field_of(custom->frozen, field);

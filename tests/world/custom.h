@@ -27,8 +27,8 @@ struct custom {
     const char *const *set_once;            // pointers, as CUSTOM_SET_ONCE
     const char *frozen;                     // pointer: below it nothing changes
     const char *const *loose;               // but these patterns
-    const char *const *loose_suspended;     // and these while it is suspended
-    bool stays_suspended;                   // and the same write may not resume it
+    const char *const *loose_suspended;     // and these while it is suspended, before or after the write
+    const char *active;                     // and none of these counts is more than 0
     bool done_is_done;                      // once condition Succeeded says True or False, nothing of the spec changes
     const char *ttl_succeeded, *ttl_failed; // pointers to seconds after which a finished object deletes itself
 };

@@ -60,7 +60,7 @@ static const struct custom table[] = {
         .set_once = LIST("/spec/activeDeadlineSeconds", "/spec/initializer", "/spec/runtimeRef", "/spec/trainer"),
         .frozen = "/spec/runtimePatches",
         .loose_suspended = LIST(""),
-        .stays_suspended = true,
+        .active = "/status/jobsStatus/*/active",
     },
     KUBEFLOW("pytorchjobs", "PyTorchJob"),
     KUBEFLOW("tfjobs", "TFJob"),

@@ -112,6 +112,7 @@ static ssize_t read_watch(void *ctx, uint64_t at, char *out, size_t max) {
         result = (ssize_t)(left < max ? left : max);
         memcpy(out, incoming->out.data + incoming->sent, (size_t)result);
         incoming->sent += (size_t)result;
+        __atomic_add_fetch(&front->bytes, (uint64_t)result, __ATOMIC_RELAXED);
     } else if (world_watch_ended(incoming->watch)) {
         result = MHD_CONTENT_READER_END_OF_STREAM;
     } else {
@@ -229,6 +230,7 @@ static enum MHD_Result answer(struct incoming *incoming, const char *method) {
     front_lock(front);
     world_request(front->cluster, &request, front_now_ns(), &response);
     front_unlock(front);
+    __atomic_add_fetch(&front->bytes, request.body_len + response.body_len, __ATOMIC_RELAXED);
     return send_response(incoming->connection, &response);
 }
 

@@ -157,6 +157,10 @@ uint64_t front_requests(const struct front *front) {
     return __atomic_load_n(&front->requests, __ATOMIC_RELAXED);
 }
 
+uint64_t front_bytes(const struct front *front) {
+    return __atomic_load_n(&front->bytes, __ATOMIC_RELAXED);
+}
+
 void front_set_fault(struct front *front, enum front_fault fault) {
     front_lock(front);
     front->fault = fault;

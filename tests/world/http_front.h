@@ -37,6 +37,8 @@ enum front_fault {
 void front_set_fault(struct front *front, enum front_fault fault);
 uint64_t front_requests(const struct front *front); // answered so far, watches included
 
+uint64_t front_bytes(const struct front *front); // of their bodies, and of the answers and watch events so far
+
 // The time that the front gives to the cluster.
 int64_t front_now_ns(void);
 

@@ -18,7 +18,7 @@ struct front {
     uint16_t port;
     char *url;
     enum front_fault fault;
-    uint64_t requests;
+    uint64_t requests, bytes;
     pthread_mutex_t mutex; // for the cluster and all that follows
     pthread_cond_t wake;
     pthread_t thread;

@@ -94,10 +94,17 @@ static void write_status(struct stored *object, struct run *run, const struct st
         world_write_status(object, status);
 }
 
+static bool has_next(const struct stored *object, struct run *run) {
+    const struct kind *kind = object->kind;
+    if (place_go_on(&run->place, object->value))
+        return true;
+    return place_return(kind->custom, kind->player, &run->place, object->value) &&
+           place_go_on(&run->place, object->value);
+}
+
 static void play(struct stored *object, struct run *run) {
-    const struct custom *custom = object->kind->custom;
     int64_t now_ns = object->kind->cluster->now_ns;
-    if (!place_go_on(custom, &run->place, object->value))
+    if (!has_next(object, run))
         return;
     if (run->due_ns <= now_ns) {
         const struct step *step = &run->place.story->steps[run->place.next++];
@@ -107,7 +114,7 @@ static void play(struct stored *object, struct run *run) {
         if (run->succeeded || text_equal(step->phase, "Failed"))
             run->over_ns = now_ns;
     }
-    if (run->over_ns || place_go_on(custom, &run->place, object->value))
+    if (run->over_ns || has_next(object, run))
         world_controllers_at(object, run->over_ns ? now_ns : run->due_ns);
 }
 

@@ -42,8 +42,7 @@ static bool is_done(const struct step *step, const struct json *object) {
     return step->mirror ? contains(json_get(object, "spec"), step->mirror) : contains(object, step->patch);
 }
 
-bool place_go_on(const struct custom *custom, struct place *place, const struct json *object) {
-    (void)custom;
+bool place_go_on(struct place *place, const struct json *object) {
     for (; place->story && place->next < place->story->n_steps; place->next++) {
         const struct step *step = &place->story->steps[place->next];
         if (step->type == STEP_STATUS)
@@ -133,4 +132,12 @@ bool place_follow(const struct custom *custom, const struct fixture *fixture, st
         if (move(custom, fixture, place, &fixture->stories[i], 0, wanted))
             return true;
     return false;
+}
+
+bool place_return(const struct custom *custom, const struct fixture *fixture, struct place *place,
+                  const struct json *object) {
+    struct place first = place_first(fixture, object);
+    struct wish wanted = custom->suspend ? wish_of(pointer_find(object, custom->suspend)) : (struct wish){NULL, false};
+    return custom->suspend && !wanted.on && first.story != place->story &&
+           move(custom, fixture, place, first.story, 0, wanted);
 }
