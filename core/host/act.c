@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One entry is looked at: its facts are put before decide(), and what it says is turned into commands.
 #include "core/host/engine_internal.h"
+#include "core/host/kueue.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers to commands: what they say about the objects, when to try again, and what people are told.
 #include "core/host/engine_internal.h"
+#include "core/host/kueue.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -113,12 +113,6 @@ void command_note(struct engine *engine, struct entry *entry, bool warning, cons
                   const char *format, ...) __attribute__((format(printf, 6, 7)));
 uint64_t command_hash(const char *text, size_t len);
 
-// kueue.c: an object that a Kueue Workload owns is dispatched by the MultiKueue that runs there, not by this host.
-// True if that is known not to be so, or cannot be; false: it was asked, and the answer is to be waited for.
-bool kueue_permits(struct engine *engine, struct entry *entry);
-// False: it cannot be told yet; the caller tries again later.
-bool kueue_answered(struct engine *engine, struct entry *entry, const struct response *response);
-
 // answer.c
 void answer_handle(struct engine *engine, uint64_t id, struct response *response);
 int64_t answer_backoff_ns(struct engine *engine, unsigned failures, int64_t base_ns, int64_t max_ns);

@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kinds whose API accepts no other value of managedBy than kueue.x-k8s.io/multikueue share it with Kueue's MultiKueue.
-// An object that is queued there (label kueue.x-k8s.io/queue-name) and that a Kueue Workload has as its controller
-// owner is dispatched by it. Kueue suspends what is queued when it is created (a webhook), and resumes it only after it
-// has made the Workload: so it is enough to ask once, before an object that is not suspended is first placed.
-#include "core/host/engine_internal.h"
+#include "core/host/kueue.h"
 
 #include "core/base/text.h"
+#include "core/host/engine_internal.h"
 #include "core/kube/object.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define MULTIKUEUE "kueue.x-k8s.io/multikueue"
-#define QUEUE_NAME "kueue.x-k8s.io/queue-name"
 #define LOOK_AGAIN_NS (60 * CLOCK_SECOND)
 
 // Versions of kueue.x-k8s.io, newest first; a server that has none of them has no Kueue.
 static const char *const versions[] = {"v1beta2", "v1beta1"};
 #define VERSIONS (sizeof versions / sizeof versions[0])
 
+bool kueue_shares(const char *managed_by) {
+    return text_equal(managed_by, MULTIKUEUE);
+}
+
+bool kueue_may_own(const char *managed_by, const struct json *object) {
+    return kueue_shares(managed_by) && object_label(object, KUEUE_QUEUE_NAME);
+}
+
 bool kueue_permits(struct engine *engine, struct entry *entry) {
     const struct json *object = doc_tree(&engine->store, &entry->workload);
-    if (entry->kueue_free || !text_equal(engine->kinds[entry->kind]->managed_by, MULTIKUEUE) ||
-        !object_label(object, QUEUE_NAME))
+    if (entry->kueue_free || !kueue_may_own(engine->kinds[entry->kind]->managed_by, object))
         return true;
     char space[254], path[512];
     entry_namespace(entry, space);

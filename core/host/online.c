@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/online.h"
+#include "core/host/kueue.h"
 
 #include "core/base/text.h"
 #include "core/kube/ask.h"
@@ -204,8 +205,11 @@ static bool may_manage(struct visit *visit, const struct kind *kind) {
         {group, plural, NULL, "watch", NULL},     {group, plural, NULL, "patch", NULL},
         {group, plural, "status", "patch", NULL},
     };
+    static const struct permission kueue = {"kueue.x-k8s.io", "workloads", NULL, "list", NULL};
     bool status = (kind->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0;
-    return check_all(visit, needed, sizeof(needed) / sizeof(needed[0]) - (status ? 0 : 1));
+    bool shared = kueue_shares(kind->managed_by);
+    return check_all(visit, needed, sizeof(needed) / sizeof(needed[0]) - (status ? 0 : 1)) &&
+           (!shared || check_all(visit, &kueue, 1));
 }
 
 static bool may_mirror(struct visit *visit, const struct kind *kind) {

@@ -77,9 +77,8 @@ static void check_pod_sets(struct probe *probe, const struct json *sets) {
         if (!json_is(json_get(set, "template"), JSON_OBJECT))
             run_say(probe->run, RULE_POD_SETS, CALL_POD_SETS, "template", "item %zu has no object as its template",
                     index);
-        if (json_int64(json_get(set, "count"), -1) < 0)
-            run_say(probe->run, RULE_POD_SETS, CALL_POD_SETS, "count",
-                    "item %zu has no count that is a whole number of 0 or more", index);
+        if (json_int64(json_get(set, "count"), 0) != json_int64(json_get(set, "count"), 1))
+            run_say(probe->run, RULE_POD_SETS, CALL_POD_SETS, "count", "item %zu has no integer as its count", index);
     }
 }
 

@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define AGAIN_STEP 5 // of the trials, this part is made again in the second pass, and all whole objects
+#define AGAIN_STEP 8 // of the trials, this part is made again in the second pass, and all whole objects
 #define FIRST_SIGNAL 1
 #define N_SIGNALS 32
 

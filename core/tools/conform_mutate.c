@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALIKE_MAX 2             // fields of one pattern ("/spec/items/*/name") and type that are broken
+#define ALIKE 1        // fields of one pattern ("/spec/items/*/name") and type that are broken
+#define ALIKE_STATUS 2 // the same in statuses, of which several say different things with the same fields
 #define HUGE_TEXT ((size_t)10 << 20)
 #define HUGE_COUNT 100000
 #define LONG_NAME 300
@@ -158,8 +159,9 @@ static void list_value(struct listing *listing, struct buffer *at, const struct 
         char pattern[512];
         pattern_of(at->data, pattern, sizeof(pattern));
         size_t before = see(&listing->seen, pattern, json_type(value), 0);
+        size_t alike = text_has_prefix(pattern, "/status") ? ALIKE_STATUS : ALIKE;
         listing->failed |= before == (size_t)-1;
-        for (size_t i = 0; i < N_MUTATIONS && before < ALIKE_MAX; i++)
+        for (size_t i = 0; i < N_MUTATIONS && before < alike; i++)
             if (mutations[i].applies == TO_ALL || (mutations[i].applies & traits(value)) != 0)
                 add(listing, TRIAL_BROKEN, i, at->data);
     }
@@ -177,34 +179,34 @@ static void list_value(struct listing *listing, struct buffer *at, const struct 
     }
 }
 
-static void list_heavy(struct listing *listing, const char *pointer) {
+#define DEEP (1u << HEAVY_NAME | 1u << HEAVY_DEEP_ARRAY | 1u << HEAVY_DEEP_OBJECT)
+#define WIDE (1u << HEAVY_TEXT | 1u << HEAVY_ITEMS | 1u << HEAVY_MEMBERS)
+
+// `which`: bits of enum heavy.
+static void list_heavy(struct listing *listing, const char *pointer, unsigned which) {
     if (pointer == NULL || strstr(pointer, "/*") != NULL)
         return;
-    // ObjectMeta has types of its own, which every API server checks.
-    bool map = text_has_prefix(pointer, "/metadata/");
     size_t before = see(&listing->seen, pointer, JSON_NULL, 1);
     listing->failed |= before == (size_t)-1;
     for (size_t i = 0; i < N_HEAVY && before == 0; i++)
-        if (!map || i == HEAVY_NAME || i == HEAVY_MEMBERS)
+        if ((which & (1u << i)) != 0)
             add(listing, TRIAL_HEAVY, i, pointer);
 }
 
-// Fields that the adapter looks at, by what it says of itself.
+// Fields that the adapter looks at, by what it says of itself. (Labels and annotations are maps of strings: every API
+// server checks that.)
 static void list_heavies(struct listing *listing, const wharf_kind *kind) {
-    list_heavy(listing, "/metadata/labels");
-    list_heavy(listing, "/metadata/annotations");
-    list_heavy(listing, "/spec");
-    list_heavy(listing, "/status");
-    if (kind->phases != NULL)
-        list_heavy(listing, kind->phases[0].pointer);
-    else
-        list_heavy(listing, "/status/conditions");
-    for (const wharf_carried *carried = kind->carried; carried != NULL && carried->pointer != NULL; carried++)
-        if (strstr(carried->pointer, "/*") == NULL) {
-            list_heavy(listing, carried->pointer);
-            break;
-        }
-    list_heavy(listing, kind->suspend);
+    bool rules = kind->phases != NULL && kind->phases[0].pointer != NULL;
+    const wharf_carried *carried = kind->carried;
+    list_heavy(listing, rules ? kind->phases[0].pointer : "/status/conditions", DEEP | WIDE);
+    while (carried != NULL && carried->pointer != NULL && strstr(carried->pointer, "/*") != NULL)
+        carried++;
+    list_heavy(listing, carried != NULL ? carried->pointer : NULL, DEEP | WIDE);
+    list_heavy(listing, "/metadata/labels", 1u << HEAVY_NAME | 1u << HEAVY_MEMBERS);
+    list_heavy(listing, "/metadata/annotations", 1u << HEAVY_NAME);
+    list_heavy(listing, "/spec", DEEP);
+    list_heavy(listing, "/status", DEEP);
+    list_heavy(listing, kind->suspend, DEEP);
 }
 
 static void list_subject(struct listing *listing, const struct tested *tested, const struct subject *subject) {

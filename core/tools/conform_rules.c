@@ -36,7 +36,7 @@ static const struct rule_text rules[N_RULES] = {
     [RULE_STATUS_PHASE] = {"status-phase", "wharf_kind.status",
                            "that the workload is finished as its mirror is once the status has been copied"},
     [RULE_POD_SETS] = {"pod-sets", "wharf_kind.pod_sets",
-                       "an array of {\"template\": an object, \"count\": a whole number of 0 or more}"},
+                       "an array of {\"template\": an object, \"count\": an integer}"},
     [RULE_TIME] = {"time", "Threads", "to return within microseconds, for an ordinary object under a millisecond"},
     [RULE_MEMORY] = {"memory", "Memory", "that nothing is kept between calls but what was made at load"},
     [RULE_POINTER] = {"pointer", "wharf_host: \"A malformed pointer finds nothing\"",

@@ -99,11 +99,13 @@ static void whole_trial(struct run *run, const struct trial *trial, const struct
     int phase = step_phase(run, object);
     step_status(run, object, NULL, WHARF_MIRROR_NONE);
     step_mirror(run, object, NULL);
-    const struct json *mirror = step_mirror(run, fresh, status);
+    const struct json *made = step_mirror(run, fresh, NULL);
+    const struct json *mirror = made == NULL || status == NULL ? made : input_with_status(made, status);
     step_memory(run, object, mirror);
     if (mirror == NULL)
         return;
-    step_update(run, fresh, mirror, true);
+    step_update(run, fresh, made, true);
+    step_update(run, fresh, mirror, false);
     step_phase(run, mirror);
     const struct json *after = step_status(run, fresh, mirror, WHARF_MIRROR_PRESENT);
     int copied = step_phase(run, after);
@@ -111,7 +113,7 @@ static void whole_trial(struct run *run, const struct trial *trial, const struct
         run_say(run, RULE_STATUS_PHASE, CALL_STATUS, "",
                 "the mirror is WHARF_%s, and the workload that its status is copied to is WHARF_%s", phase_name(phase),
                 phase_name(copied));
-    step_update(run, after, mirror, true);
+    step_update(run, after, mirror, false);
     try_other_mirrors(run, subject, after, mirror, base_len);
     try_changes(run, subject, after, mirror, base_len);
 }
@@ -123,10 +125,12 @@ static void broken_trial(struct run *run, const struct trial *trial, const struc
     step_phase(run, object);
     step_pods(run, object);
     step_status(run, object, NULL, WHARF_MIRROR_NONE);
-    const struct json *own = step_mirror(run, object, json_get(object, "status"));
+    const struct json *own = step_mirror(run, object, NULL);
     if (own != NULL) {
         step_update(run, object, own, true);
-        step_status(run, object, own, WHARF_MIRROR_PRESENT);
+        const struct json *status = json_get(object, "status");
+        const struct json *seen = status != NULL ? input_with_status(own, status) : own;
+        step_status(run, object, seen != NULL ? seen : own, WHARF_MIRROR_PRESENT);
     }
     if (trial->type == TRIAL_HEAVY || fresh == NULL)
         return;

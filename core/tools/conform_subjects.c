@@ -126,9 +126,25 @@ static struct error *make_one(struct tested *tested, const struct document *docu
     return NULL;
 }
 
+static bool has_name(const struct document *document) {
+    return json_string(json_path(document->value, "metadata", "name", NULL)) != NULL;
+}
+
+// An object without a name beside one that has one is no workload (a template, or what a mirror should be).
+static bool is_workload(const wharf_kind *kind, const struct documents *documents, size_t index) {
+    const struct document *document = &documents->list[index];
+    if (!is_of_kind(kind, document->value))
+        return false;
+    for (size_t i = 0; i < documents->count && !has_name(document); i++)
+        if (strcmp(documents->list[i].folder, document->folder) == 0 &&
+            is_of_kind(kind, documents->list[i].value) && has_name(&documents->list[i]))
+            return false;
+    return true;
+}
+
 struct error *subjects_make(struct tested *tested, const struct documents *documents) {
     for (size_t i = 0; i < documents->count; i++) {
-        if (!is_of_kind(&tested->kind.abi, documents->list[i].value))
+        if (!is_workload(&tested->kind.abi, documents, i))
             continue;
         struct error *error = make_one(tested, &documents->list[i], documents);
         if (error != NULL)

@@ -2,15 +2,13 @@
 // Which adapter takes an object, and whether the object is delegated to this host.
 #include "core/tools/plan_internal.h"
 
+#include "core/host/kueue.h"
 #include "core/host/store.h"
 #include "core/host/suggest.h"
 #include "core/json/pointer.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define KUEUE_QUEUE "kueue.x-k8s.io/queue-name"
-#define KUEUE_MANAGER "kueue.x-k8s.io/multikueue"
 
 static const char *api_version(const struct json *value) {
     return json_string_or(json_get(value, "apiVersion"), "");
@@ -155,10 +153,10 @@ void plan_judge_manager(struct plan_object *object) {
         refused(object);
     } else {
         plan_say(&object->lines, "managedBy: %s is \"%s\", which this host answers to", kind->abi.managed_by, value);
-        if (strcmp(value, KUEUE_MANAGER) == 0 && object_label(object->item->value, KUEUE_QUEUE) != NULL)
+        if (kueue_may_own(value, object->item->value))
             plan_say(&object->lines,
-                     "Kueue: label " KUEUE_QUEUE " is \"%s\": once a Kueue Workload owns the object, it "
+                     "Kueue: label " KUEUE_QUEUE_NAME " is \"%s\": once a Kueue Workload owns the object, it "
                      "belongs to MultiKueue and is left alone",
-                     object_label(object->item->value, KUEUE_QUEUE));
+                     object_label(object->item->value, KUEUE_QUEUE_NAME));
     }
 }
