@@ -200,7 +200,7 @@ static bool do_update(struct engine *engine, struct entry *entry, struct mirror 
 
 // A workload that its adapter refuses as such is told so before anything is written. False: it is refused.
 static bool passes_trial(struct engine *engine, struct entry *entry) {
-    if (entry->attempt != 0 || (engine->kinds[entry->kind]->abi.flags & WHARF_KIND_MAY_REFUSE) == 0)
+    if ((engine->kinds[entry->kind]->abi.flags & WHARF_KIND_MAY_REFUSE) == 0)
         return true;
     struct adapter_call call;
     act_begin_call(engine, entry, WHARF_MIRROR_NONE, &call);
@@ -213,8 +213,15 @@ static bool passes_trial(struct engine *engine, struct entry *entry) {
     return result == WHARF_OK;
 }
 
+// The mirror that is to be written down was found: it is not placed, but remembered.
+static bool is_there(const struct entry *entry, const struct action *action) {
+    const struct mirror *mirror = entry_mirror(entry, action->cluster);
+    return mirror && mirror->doc.text && mirror->of_workload && mirror->attempt == action->attempt;
+}
+
 static bool do_place(struct engine *engine, struct entry *entry, const struct action *action) {
-    if (!passes_trial(engine, entry) || (entry->attempt == 0 && !kueue_permits(engine, entry)))
+    if (entry->attempt == 0 && !is_there(entry, action) &&
+        (!passes_trial(engine, entry) || !kueue_permits(engine, entry)))
         return true;
     char body[512];
     int len = snprintf(body, sizeof body,

@@ -51,7 +51,8 @@ static int has_active(const wharf_value *trainjob) {
 }
 
 // The webhook takes other patches only while the TrainJob is suspended and its jobs are gone. Until then the mirror
-// keeps those that it has, and is not resumed with them.
+// keeps those that it has, and is not resumed with them. It is resumed after it has the new ones, not together with
+// them: older webhooks look at the new object alone.
 static wharf_result update(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *desired) {
     if (!is_suspended(mirror))
@@ -59,11 +60,14 @@ static wharf_result update(const wharf_call *call, const wharf_value *workload, 
     if (!set_patches(call, workload, mirror, desired))
         return WHARF_RETRY;
     const wharf_value *before = host->find(mirror, PATCHES);
-    if (host->equal(before, host->find(desired, PATCHES)) || !has_active(mirror))
+    if (host->equal(before, host->find(desired, PATCHES)))
         return WHARF_OK;
-    host->remove(desired, PATCHES);
-    int ok = (!before || host->set(desired, PATCHES, before)) && host->set_boolean(desired, "/spec/suspend", 1);
-    return ok ? WHARF_OK : WHARF_RETRY;
+    int ok = 1;
+    if (has_active(mirror)) {
+        host->remove(desired, PATCHES);
+        ok = !before || host->set(desired, PATCHES, before);
+    }
+    return ok && host->set_boolean(desired, "/spec/suspend", 1) ? WHARF_OK : WHARF_RETRY;
 }
 
 static int clear(const wharf_call *call, wharf_value *status, size_t index, const char *count) {

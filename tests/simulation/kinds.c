@@ -14,7 +14,10 @@
 
 #define SETTINGS SIM_FIXTURES "/generic.yaml"
 
-// One function for each folder of plugins/, named by the Makefile.
+// One function for each folder of plugins/, named by the Makefile (and for nobody but readers without it, one).
+#ifndef SIM_ADAPTERS
+#define SIM_ADAPTERS(X) X(job)
+#endif
 #define DECLARE(name)                                                                                                  \
     const wharf_module *wharf_adapter_##name(const wharf_host *host, const wharf_value *settings, const char **problem);
 SIM_ADAPTERS(DECLARE)
@@ -175,17 +178,17 @@ static struct mirror_job job_of(const struct sim_kind *kind, struct adapter_call
                                .attempt = mirror_attempt(mirror ? mirror : workload)};
 }
 
-char *sim_status_due(const struct sim_kind *kind, const struct json *object, const struct json *mirror,
+char *sim_status_due(const struct sim_kind *kind, const struct json *workload, const struct json *mirror,
                      int64_t now_ns) {
-    AUTO_JSON workload = as_observed(kind, object);
+    AUTO_JSON observed = as_observed(kind, workload);
     struct adapter_call call;
     AUTO_JSON patch = NULL;
     uint64_t wanted = 0;
     if (mirror && kind->fixture && !kind->kind->abi.status && json_get(mirror, "status") &&
-        !is_copy(kind, workload, mirror))
+        !is_copy(kind, observed, mirror))
         return text_of(json_get(mirror, "status"));
     begin_call(&call, kind, mirror ? WHARF_MIRROR_PRESENT : WHARF_MIRROR_NONE, now_ns);
-    struct mirror_job job = job_of(kind, &call, workload, mirror);
+    struct mirror_job job = job_of(kind, &call, observed, mirror);
     wharf_result result = mirror_status(&job, &patch, &wanted);
     adapter_call_end(&call);
     return due(result, patch);

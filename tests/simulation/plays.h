@@ -6,19 +6,19 @@
 #include "tests/simulation/shapes.h"
 
 // As it would be posted: mostly delegated to the host; with a story for its controller.
-struct json *play_object(struct trial *trial, size_t kind, const char *namespace_, const char *name, bool finalizer);
+struct json *play_object(struct trial *trial, size_t index, const char *namespace_, const char *name, bool finalizer);
 
 // As shape_stranger, of this kind.
-struct json *play_stranger(struct trial *trial, size_t kind, enum stranger stranger, const char *namespace_,
+struct json *play_stranger(struct trial *trial, size_t index, enum stranger stranger, const char *namespace_,
                            const char *name, const char *uid, const char *owner_uid, const char *owner_name);
 
 // Merge patches, owned by the caller; NULL: this kind has nothing of the sort.
-char *play_suspend(const struct trial *trial, size_t kind, bool on);
+char *play_suspend(const struct trial *trial, size_t index, bool on);
 // What some user of some story patches.
-char *play_patch(struct trial *trial, size_t kind);
+char *play_patch(struct trial *trial, size_t index);
 // What the user of this object's own story patches, the `number`th time.
-char *play_story_patch(const struct trial *trial, size_t kind, const struct json *object, unsigned number);
+char *play_story_patch(const struct trial *trial, size_t index, const struct json *object, unsigned number);
 // Hands the object over, or takes it back, where the API lets one.
-char *play_manager(const struct trial *trial, size_t kind, const struct json *object);
+char *play_manager(const struct trial *trial, size_t index, const struct json *object);
 
 #endif

@@ -123,7 +123,7 @@ void custom_check_update(const struct custom *custom, const struct json *value, 
     // pipelinerun_validation.go
     if (custom->done_is_done && is_suspended(custom, value) && json_path(old, "status", "startTime", NULL))
         problem_invalid(problems, "spec.status", pointer_find(value, custom->suspend),
-                        "PipelineRun cannot be Pending after it is started");
+                        "cannot be Pending after it is started");
 }
 
 bool custom_delegated(const struct custom *custom, const struct json *value) {

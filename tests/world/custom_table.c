@@ -8,7 +8,7 @@
 #define POD_TEMPLATE "/spec/replicatedJobs/*/template/spec/template"
 #define KUBEFLOW(plural_, kind_)                                                                                       \
     {                                                                                                                  \
-        .kind = {.group = "kubeflow.org", .versions = {"v1"}, .plural = plural_, .kind = kind_},                       \
+        .kind = {.group = "kubeflow.org", .versions = {"v1"}, .plural = (plural_), .kind = (kind_)},                   \
         .managed_by = "/spec/runPolicy/managedBy", .builtin = "kubeflow.org/training-operator", .closed = true,        \
         .managed_by_change = CUSTOM_IMMUTABLE, .suspend = "/spec/runPolicy/suspend",                                   \
         .set_once = LIST("/spec/runPolicy/schedulingPolicy/queue"),                                                    \
@@ -17,16 +17,16 @@
     }
 #define RAY(plural_, kind_)                                                                                            \
     {                                                                                                                  \
-        .kind = {.group = "ray.io", .versions = {"v1", "v1alpha1"}, .plural = plural_, .kind = kind_},                 \
+        .kind = {.group = "ray.io", .versions = {"v1", "v1alpha1"}, .plural = (plural_), .kind = (kind_)},             \
         .managed_by = "/spec/managedBy", .builtin = "ray.io/kuberay-operator", .closed = true,                         \
         .managed_by_change = CUSTOM_SET_ONCE, .suspend = "/spec/suspend",                                              \
     }
 // A run that has started accepts a new `status` (and its message) only, one that is pending anything.
 #define TEKTON(plural_, kind_, pending)                                                                                \
     {                                                                                                                  \
-        .kind = {.group = "tekton.dev", .versions = {"v1", "v1beta1"}, .plural = plural_, .kind = kind_},              \
+        .kind = {.group = "tekton.dev", .versions = {"v1", "v1beta1"}, .plural = (plural_), .kind = (kind_)},          \
         .managed_by = "/spec/managedBy", .builtin = "tekton.dev/pipeline", .managed_by_change = CUSTOM_IMMUTABLE,      \
-        .suspend = "/spec/status", .suspend_value = pending, .frozen = "/spec",                                        \
+        .suspend = "/spec/status", .suspend_value = (pending), .frozen = "/spec",                                      \
         .loose = LIST("/status", "/statusMessage"), .loose_suspended = LIST(""), .done_is_done = true,                 \
     }
 
@@ -90,7 +90,7 @@ static const struct custom table[] = {
         .loose_suspended = LIST("/*/podSetInfos"),
     },
     TEKTON("pipelineruns", "PipelineRun", "PipelineRunPending"),
-    TEKTON("taskruns", "TaskRun", "no such value"),
+    TEKTON("taskruns", "TaskRun", "TaskRunPending"),
     {
         .kind = {.group = "argoproj.io",
                  .versions = {"v1alpha1"},
