@@ -4,7 +4,7 @@ DESTDIR ?=
 INSTALL ?= install
 DOC_DIR := $(PREFIX)/share/doc/wharf
 MAN_DIR := $(PREFIX)/share/man
-DOCS := README.md CHANGELOG.md LICENSE $(wildcard docs/*.md)
+DOCS := README.md CHANGELOG.md $(wildcard docs/*.md)
 MANIFESTS := $(wildcard etc/kubernetes/*.yaml)
 EXAMPLE_DIRS := $(sort $(dir $(wildcard examples/* examples/*/* examples/*/*/*)))
 EXAMPLES := $(wildcard $(foreach suffix,yaml c cc rs,$(EXAMPLE_DIRS:%=%*.$(suffix))) $(EXAMPLE_DIRS:%=%Makefile))
@@ -30,6 +30,8 @@ install: all $(B)/wharf-adapter.pc $(B)/wharf.service $(B)/wharf.yaml
 	$(INSTALL) -m 644 $(B)/wharf.service '$(DESTDIR)$(PREFIX)/lib/systemd/system/wharf.service'
 	$(INSTALL) -m 644 etc/man/wharf.1 '$(DESTDIR)$(MAN_DIR)/man1/wharf.1'
 	$(INSTALL) -m 644 etc/man/wharf-adapter.3 '$(DESTDIR)$(MAN_DIR)/man3/wharf-adapter.3'
-	$(INSTALL) -m 644 $(B)/wharf.yaml $(DOCS) '$(DESTDIR)$(DOC_DIR)/'
+	$(INSTALL) -m 644 $(B)/wharf.yaml LICENSE '$(DESTDIR)$(DOC_DIR)/'
 	$(INSTALL) -m 644 $(MANIFESTS) '$(DESTDIR)$(DOC_DIR)/kubernetes/'
+	@for file in $(DOCS); do sed 's|](\.\./etc/|](|g; s|](\.\./|](|g; s|](docs/|](|g; s|](etc/|](|g' "$$file" > $(B)/document && \
+		$(INSTALL) -m 644 $(B)/document '$(DESTDIR)$(DOC_DIR)'/"$$(basename "$$file")" || exit 1; done
 	@for file in $(EXAMPLES); do $(INSTALL) -m 644 "$$file" '$(DESTDIR)$(DOC_DIR)'/"$$file" || exit 1; done

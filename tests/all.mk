@@ -5,7 +5,7 @@ test:
 	+@MAKE='$(MAKE)' sh tests/run.sh $(B) $(TEST_TARGETS)
 
 ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all
-ASAN_TARGETS = $(filter-out abi cli-test,$(TEST_TARGETS))
+ASAN_TARGETS = $(filter-out abi authors cli-test,$(TEST_TARGETS))
 ASAN_SEEDS ?= 200
 
 ## make asan      the tests under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer, in build-asan (ASAN_SEEDS=200)

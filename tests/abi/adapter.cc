@@ -53,6 +53,6 @@ extern "C" WHARF_EXPORT const wharf_module *wharf_adapters_v1(const wharf_host *
     host = services;
     static const wharf_kind kind = make_kind();
     static const wharf_kind *const kinds[] = {&kind, nullptr};
-    static const wharf_module module = {sizeof(wharf_module), WHARF_ABI_MAJOR, 0, "widget", "1.0.0", kinds};
+    static const wharf_module module = {sizeof(wharf_module), WHARF_ABI_MAJOR, 0, "widget", "1.0.0", kinds, nullptr};
     return &module;
 }

@@ -111,7 +111,9 @@ AT(wharf_host, parse_time, 232);
 AT(wharf_host, format_time, 240);
 AT(wharf_host, format, 248);
 AT(wharf_host, log, 256);
-SIZE(wharf_host, 264);
+AT(wharf_host, condition, 264);
+AT(wharf_host, set_condition, 272);
+SIZE(wharf_host, 280);
 
 AT(wharf_phase, size, 0);
 AT(wharf_phase, phase, 8);
@@ -122,11 +124,18 @@ SIZE(wharf_phase, 40);
 
 AT(wharf_carried, pointer, 0);
 AT(wharf_carried, when, 8);
-SIZE(wharf_carried, 16);
+AT(wharf_carried, key, 16);
+SIZE(wharf_carried, 24);
 
 AT(wharf_pods, templates, 0);
 AT(wharf_pods, multiplier, 8);
 SIZE(wharf_pods, 32);
+
+AT(wharf_phase_rule, pointer, 0);
+AT(wharf_phase_rule, value, 8);
+AT(wharf_phase_rule, status, 16);
+AT(wharf_phase_rule, phase, 24);
+SIZE(wharf_phase_rule, 32);
 
 AT(wharf_kind, size, 0);
 AT(wharf_kind, group, 8);
@@ -145,11 +154,14 @@ AT(wharf_kind, removed, 104);
 AT(wharf_kind, pods, 112);
 AT(wharf_kind, status_removed, 120);
 AT(wharf_kind, observed_generation, 128);
-AT(wharf_kind, phase, 136);
-AT(wharf_kind, mirror, 144);
-AT(wharf_kind, update, 152);
-AT(wharf_kind, status, 160);
-SIZE(wharf_kind, 168);
+AT(wharf_kind, phases, 136);
+AT(wharf_kind, finished_at, 144);
+AT(wharf_kind, phase, 152);
+AT(wharf_kind, mirror, 160);
+AT(wharf_kind, update, 168);
+AT(wharf_kind, status, 176);
+AT(wharf_kind, pod_sets, 184);
+SIZE(wharf_kind, 192);
 
 AT(wharf_module, size, 0);
 AT(wharf_module, abi_major, 8);
@@ -157,6 +169,7 @@ AT(wharf_module, abi_minor, 12);
 AT(wharf_module, name, 16);
 AT(wharf_module, version, 24);
 AT(wharf_module, kinds, 32);
-SIZE(wharf_module, 40);
+AT(wharf_module, settings, 40);
+SIZE(wharf_module, 48);
 
 #endif

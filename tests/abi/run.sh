@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # tests/abi/run.sh FOLDER: the public header by itself, its layout and its signatures, under each compiler and language
-# that there is; then an adapter in C++, built by each, in the host's loader (FOLDER/abi/load_test).
+# that there is; that it keeps what was promised with 1.0, by its text and by its debug information; then adapters: in C++,
+# built by each compiler, in the host's loader (FOLDER/abi/load_test); built with the header of 1.0 and with a newer one,
+# run by today's host and by a newer one (FOLDER/abi/drive_test).
 set -u
 out=$1/abi
 mkdir -p "$out" || exit 1
@@ -48,10 +50,36 @@ for compiler in g++ clang++; do
     fi
 done
 
+frozen=tests/abi/wharf-1.0/adapter.h
+check "what was promised with 1.0" python3 -B tests/abi/headers.py compare "$frozen" include/wharf/adapter.h
+check "changes are noticed in the text" python3 -B tests/abi/headers.py selftest "$frozen"
+if command -v abidiff >/dev/null 2>&1; then
+    # shellcheck disable=SC2086  # $CC may have options
+    check "abidiff" python3 -B tests/abi/abidiff.py "$out/abidiff" ${CC:-cc}
+else
+    echo "abidiff is not there (package abigail-tools): debug information is not compared"
+    skipped=$((skipped + 1))
+fi
+
+# drive PROGRAM ADAPTER...: the tests of a cmocka program count one by one.
+drive() {
+    "$@" >"$out/log" 2>&1 </dev/null
+    code=$?
+    ok=$(grep -c '^\[       OK \]' "$out/log") bad=$(grep -c '^\[  FAILED  \] [a-z]' "$out/log")
+    if [ "$code" -ne 0 ] || [ "$ok" -eq 0 ]; then
+        [ "$bad" -ne 0 ] || bad=1
+        sed 's/^/    /' "$out/log"
+        echo "FAILED  $*"
+    fi
+    passed=$((passed + ok)) failed=$((failed + bad))
+}
+
 # shellcheck disable=SC2086
-"$out/load_test" $adapters >"$out/log" 2>&1 </dev/null
-code=$?
-[ "$code" -eq 0 ] || sed 's/^/    /' "$out/log"
-if [ "$code" -eq 0 ]; then passed=$((passed + 2)); else failed=$((failed + 1)); fi
+drive "$out/load_test" $adapters
+for program in drive_test drive_test_grown; do
+    for header in frozen grown; do
+        drive "$out/$program" "$out/$header/full.so" "$out/$header/data.so" "$out/grown/minor.so"
+    done
+done
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

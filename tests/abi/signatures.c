@@ -9,7 +9,8 @@ void looking(const wharf_host *h);
 void making(const wharf_host *h);
 void changing(const wharf_host *h);
 void kind(const wharf_kind *k);
-void others(const wharf_call *c, const wharf_pods *p, const wharf_carried *w, const wharf_module *m);
+void rules(const wharf_phase_rule *r, const wharf_carried *w, const wharf_pods *p);
+void others(const wharf_call *c, const wharf_module *m);
 
 void looking(const wharf_host *h) {
     size_t size = h->size;
@@ -27,8 +28,10 @@ void looking(const wharf_host *h) {
     looked_at (*next)(looked_at) = h->next;
     const char *(*name)(looked_at) = h->name;
     int (*equal)(looked_at, looked_at) = h->equal;
+    looked_at (*condition)(looked_at, const char *, const char *) = h->condition;
     (void)size, (void)major, (void)minor, (void)version, (void)type, (void)find, (void)find_where, (void)string;
     (void)boolean, (void)integer, (void)number, (void)count, (void)first, (void)next, (void)name, (void)equal;
+    (void)condition;
 }
 
 void making(const wharf_host *h) {
@@ -55,7 +58,9 @@ void changing(const wharf_host *h) {
     int (*set_string)(wharf_value *, const char *, const char *) = h->set_string;
     int (*set_integer)(wharf_value *, const char *, int64_t) = h->set_integer;
     int (*set_boolean)(wharf_value *, const char *, int) = h->set_boolean;
-    (void)set, (void)remove, (void)set_string, (void)set_integer, (void)set_boolean;
+    int (*set_condition)(const wharf_call *, wharf_value *, const char *, const char *, const char *, const char *) =
+        h->set_condition;
+    (void)set, (void)remove, (void)set_string, (void)set_integer, (void)set_boolean, (void)set_condition;
 }
 
 void kind(const wharf_kind *k) {
@@ -68,32 +73,43 @@ void kind(const wharf_kind *k) {
                            k->managed_by_default,
                            k->suspend,
                            k->suspend_value,
-                           k->observed_generation};
+                           k->observed_generation,
+                           k->finished_at};
     const char *const *lists[] = {k->versions, k->managed_by_allowed, k->removed, k->status_removed};
     uint32_t flags = k->flags;
     const wharf_carried *carried = k->carried;
     const wharf_pods *pods = k->pods;
+    const wharf_phase_rule *phases = k->phases;
     wharf_result (*phase)(const wharf_call *, looked_at, wharf_phase *) = k->phase;
     wharf_result (*mirror)(const wharf_call *, looked_at, wharf_value *) = k->mirror;
     wharf_result (*update)(const wharf_call *, looked_at, looked_at, wharf_value *) = k->update;
     wharf_result (*status)(const wharf_call *, looked_at, looked_at, wharf_value *) = k->status;
-    (void)size, (void)texts, (void)lists, (void)flags, (void)carried, (void)pods;
-    (void)phase, (void)mirror, (void)update, (void)status;
+    wharf_result (*pod_sets)(const wharf_call *, looked_at, wharf_value *) = k->pod_sets;
+    (void)size, (void)texts, (void)lists, (void)flags, (void)carried, (void)pods, (void)phases;
+    (void)phase, (void)mirror, (void)update, (void)status, (void)pod_sets;
 }
 
-void others(const wharf_call *c, const wharf_pods *p, const wharf_carried *w, const wharf_module *m) {
+void rules(const wharf_phase_rule *r, const wharf_carried *w, const wharf_pods *p) {
+    const char *texts[] = {r->pointer, r->value, r->status, w->pointer, w->key, p->templates, p->multiplier[2]};
+    wharf_phase_kind phase = r->phase;
+    wharf_carry_when when = w->when;
+    (void)texts, (void)phase, (void)when;
+}
+
+void others(const wharf_call *c, const wharf_module *m) {
     wharf_answer *answer = c->answer;
     size_t sizes[] = {c->size, answer->size, m->size};
-    const char *texts[] = {c->now,       c->cluster, c->version, answer->reason, answer->message,
-                           p->templates, w->pointer, m->name,    m->version,     p->multiplier[2]};
+    const char *texts[] = {c->now, c->cluster, c->version, answer->reason, answer->message, m->name, m->version};
     uint32_t numbers[] = {c->attempt, answer->retry_after_ms, m->abi_major, m->abi_minor};
     const wharf_kind *called = c->kind;
     const wharf_kind *const *kinds = m->kinds;
+    const char *const *settings = m->settings;
     wharf_mirror_state state = c->mirror_state;
-    wharf_carry_when when = w->when;
     wharf_phase phase = {sizeof(wharf_phase), WHARF_PENDING, texts[0], texts[1], c->now_ns};
     int64_t *since_ns = &phase.since_ns;
+    void *const *host_data = &c->host_data;
     wharf_adapters_v1_fn entry = wharf_adapters_v1;
     const wharf_module *(*same)(const wharf_host *, looked_at, const char **) = entry;
-    (void)sizes, (void)numbers, (void)called, (void)kinds, (void)state, (void)when, (void)since_ns, (void)same;
+    (void)sizes, (void)numbers, (void)called, (void)kinds, (void)settings, (void)state, (void)since_ns, (void)host_data,
+        (void)same;
 }

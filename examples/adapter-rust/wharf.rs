@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// wharf/adapter.h, ABI 1.0, for Rust: written by hand after the header, whose comments say what everything means.
+// What an adapter may leave out is an Option or may be null.
+#![allow(dead_code)]
+
+use std::mem::size_of;
+use std::os::raw::{c_char, c_double, c_int, c_void};
+
+pub const ABI_MAJOR: u32 = 1;
+
+/// Only the functions of Host look inside.
+#[repr(C)]
+pub struct Value {
+    _opaque: [u8; 0],
+}
+
+pub type Text = *const c_char;
+pub type Type = c_int;
+pub type Outcome = c_int;
+pub type PhaseKind = c_int;
+pub type CarryWhen = c_int;
+pub type MirrorState = c_int;
+pub type LogLevel = c_int;
+
+pub const OK: Outcome = 0;
+pub const RETRY: Outcome = 1;
+pub const REFUSED: Outcome = 2;
+
+pub const MIRROR_NONE: MirrorState = 0;
+pub const MIRROR_PRESENT: MirrorState = 1;
+pub const MIRROR_LOST: MirrorState = 2;
+
+pub const PENDING: PhaseKind = 0;
+pub const SUSPENDED: PhaseKind = 1;
+pub const ACTIVE: PhaseKind = 2;
+pub const SUCCEEDED: PhaseKind = 3;
+pub const FAILED: PhaseKind = 4;
+
+pub const CARRY_ALWAYS: CarryWhen = 0;
+pub const CARRY_WHILE_SUSPENDED: CarryWhen = 1;
+
+pub const KIND_NO_STATUS_SUBRESOURCE: u32 = 1;
+pub const KIND_NEVER_FINISHES: u32 = 2;
+pub const KIND_MAY_REFUSE: u32 = 4;
+
+#[repr(C)]
+pub struct Answer {
+    pub size: usize,
+    pub reason: Text,
+    pub message: Text,
+    pub retry_after_ms: u32,
+}
+
+#[repr(C)]
+pub struct Call {
+    pub size: usize,
+    pub kind: *const Kind,
+    pub now: Text,
+    pub now_ns: i64,
+    pub cluster: Text,
+    pub attempt: u32,
+    pub version: Text,
+    pub answer: *mut Answer,
+    pub host_data: *mut c_void,
+    pub mirror_state: MirrorState,
+}
+
+#[repr(C)]
+pub struct Host {
+    pub size: usize,
+    pub abi_major: u32,
+    pub abi_minor: u32,
+    pub version: Text,
+    pub type_: unsafe extern "C" fn(*const Value) -> Type,
+    pub find: unsafe extern "C" fn(*const Value, Text) -> *const Value,
+    pub find_where: unsafe extern "C" fn(*const Value, Text, Text, Text) -> *const Value,
+    pub string: unsafe extern "C" fn(*const Value) -> Text,
+    pub boolean: unsafe extern "C" fn(*const Value, c_int) -> c_int,
+    pub integer: unsafe extern "C" fn(*const Value, i64) -> i64,
+    pub number: unsafe extern "C" fn(*const Value, c_double) -> c_double,
+    pub count: unsafe extern "C" fn(*const Value) -> usize,
+    pub first: unsafe extern "C" fn(*const Value) -> *const Value,
+    pub next: unsafe extern "C" fn(*const Value) -> *const Value,
+    pub name: unsafe extern "C" fn(*const Value) -> Text,
+    pub equal: unsafe extern "C" fn(*const Value, *const Value) -> c_int,
+    pub new_null: unsafe extern "C" fn(*const Call) -> *mut Value,
+    pub new_boolean: unsafe extern "C" fn(*const Call, c_int) -> *mut Value,
+    pub new_integer: unsafe extern "C" fn(*const Call, i64) -> *mut Value,
+    pub new_string: unsafe extern "C" fn(*const Call, Text) -> *mut Value,
+    pub new_array: unsafe extern "C" fn(*const Call) -> *mut Value,
+    pub new_object: unsafe extern "C" fn(*const Call) -> *mut Value,
+    pub copy: unsafe extern "C" fn(*const Call, *const Value) -> *mut Value,
+    pub parse: unsafe extern "C" fn(*const Call, Text, usize) -> *mut Value,
+    pub print: unsafe extern "C" fn(*const Call, *const Value, *mut usize) -> Text,
+    pub set: unsafe extern "C" fn(*mut Value, Text, *const Value) -> c_int,
+    pub remove: unsafe extern "C" fn(*mut Value, Text) -> c_int,
+    pub set_string: unsafe extern "C" fn(*mut Value, Text, Text) -> c_int,
+    pub set_integer: unsafe extern "C" fn(*mut Value, Text, i64) -> c_int,
+    pub set_boolean: unsafe extern "C" fn(*mut Value, Text, c_int) -> c_int,
+    pub parse_time: unsafe extern "C" fn(Text, *mut i64) -> c_int,
+    pub format_time: unsafe extern "C" fn(*const Call, i64) -> Text,
+    pub format: unsafe extern "C" fn(*const Call, Text, ...) -> Text,
+    pub log: unsafe extern "C" fn(*const Call, LogLevel, Text),
+    pub condition: unsafe extern "C" fn(*const Value, Text, Text) -> *const Value,
+    pub set_condition: unsafe extern "C" fn(*const Call, *mut Value, Text, Text, Text, Text) -> c_int,
+}
+
+#[repr(C)]
+pub struct Phase {
+    pub size: usize,
+    pub phase: PhaseKind,
+    pub reason: Text,
+    pub message: Text,
+    pub since_ns: i64,
+}
+
+#[repr(C)]
+pub struct Carried {
+    pub pointer: Text,
+    pub when: CarryWhen,
+    pub key: Text,
+}
+
+#[repr(C)]
+pub struct Pods {
+    pub templates: Text,
+    pub multiplier: [Text; 3],
+}
+
+#[repr(C)]
+pub struct PhaseRule {
+    pub pointer: Text,
+    pub value: Text,
+    pub status: Text,
+    pub phase: PhaseKind,
+}
+
+#[repr(C)]
+pub struct Kind {
+    pub size: usize,
+    pub group: Text,
+    pub versions: *const Text,
+    pub kind: Text,
+    pub plural: Text,
+    pub flags: u32,
+    pub managed_by: Text,
+    pub managed_by_builtin: Text,
+    pub managed_by_allowed: *const Text,
+    pub managed_by_default: Text,
+    pub suspend: Text,
+    pub suspend_value: Text,
+    pub carried: *const Carried,
+    pub removed: *const Text,
+    pub pods: *const Pods,
+    pub status_removed: *const Text,
+    pub observed_generation: Text,
+    pub phases: *const PhaseRule,
+    pub finished_at: Text,
+    pub phase: Option<unsafe extern "C" fn(*const Call, *const Value, *mut Phase) -> Outcome>,
+    pub mirror: Option<unsafe extern "C" fn(*const Call, *const Value, *mut Value) -> Outcome>,
+    pub update: Option<unsafe extern "C" fn(*const Call, *const Value, *const Value, *mut Value) -> Outcome>,
+    pub status: Option<unsafe extern "C" fn(*const Call, *const Value, *const Value, *mut Value) -> Outcome>,
+    pub pod_sets: Option<unsafe extern "C" fn(*const Call, *const Value, *mut Value) -> Outcome>,
+}
+
+#[repr(C)]
+pub struct Module {
+    pub size: usize,
+    pub abi_major: u32,
+    pub abi_minor: u32,
+    pub name: Text,
+    pub version: Text,
+    pub kinds: *const *const Kind,
+    pub settings: *const Text,
+}
+
+// As tests of the header have them, where pointers have 64 bits.
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(
+    size_of::<Answer>() == 32
+        && size_of::<Call>() == 80
+        && size_of::<Host>() == 280
+        && size_of::<Phase>() == 40
+        && size_of::<Carried>() == 24
+        && size_of::<Pods>() == 32
+        && size_of::<PhaseRule>() == 32
+        && size_of::<Kind>() == 192
+        && size_of::<Module>() == 48
+);
+
+/// Data that holds pointers. The host calls from one thread only, and the data never changes.
+#[repr(transparent)]
+pub struct Shared<T>(pub T);
+unsafe impl<T> Sync for Shared<T> {}
+
+/// A C string that lives as long as the process.
+#[macro_export]
+macro_rules! text {
+    ($text:expr) => {
+        concat!($text, "\0").as_ptr() as $crate::wharf::Text
+    };
+}

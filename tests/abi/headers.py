@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may become of wharf/adapter.h, as docs/abi.md has it: read from the text, without its comments.
+
+headers.py compare FROZEN TODAY      exit 1 if today's header breaks what was promised with the frozen one
+headers.py selftest FROZEN           tries that on changes that it must find, and on some that are allowed
+headers.py write CHANGE FROZEN FILE  the header with one of those changes
+"""
+import re
+import sys
+
+DECLARATION = re.compile(r"typedef\s+(struct|enum)\s+(\w+)\s*\{(.*?)\}\s*\2\s*;|typedef\s+([^{};]+);|"
+                         r"^WHARF_EXPORT\s+([^{};]+);", re.DOTALL | re.MULTILINE)
+SOURCE_ONLY = ("WHARF_MODULE",)    # what it expands to is compiled into the adapter; its parameters stay
+SIZED = ("wharf_answer", "wharf_call", "wharf_host", "wharf_phase", "wharf_kind", "wharf_module")
+
+
+def plain(text):
+    """Without comments, and with one space where there were many."""
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text.replace("\\\n", " "), flags=re.DOTALL)
+    return re.sub(r"[ \t]+", " ", text)
+
+
+def one_line(text):
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def read(text):
+    """{name: (what it is, its parts in order)}"""
+    text = plain(text)
+    found = {}
+    for name, value in re.findall(r"^ ?# ?define (\w+(?:\([^)]*\))?)([^\n]*)$", text, re.MULTILINE):
+        found.setdefault(name, ("macro", []))[1].append(one_line(value))
+    text = re.sub(r"^ ?#[^\n]*$", "", text, flags=re.MULTILINE)
+    for match in DECLARATION.finditer(text):
+        what, name, body, alias, function = match.groups()
+        if what:
+            parts = [one_line(part) for part in body.split(";" if what == "struct" else ",")]
+            found[name] = (what, [part for part in parts if part])
+        else:
+            whole = one_line(alias or function)
+            found[whole] = ("declaration", [whole])
+    return found
+
+
+def grows(what, parts):
+    """Whether more may come at its end."""
+    return what == "enum" or what == "struct" and parts[0] == "size_t size"
+
+
+def compare(before, after):
+    """What is wrong with `after`, a line each."""
+    old, new, wrong, grown = read(before), read(after), [], []
+    for name, (what, parts) in old.items():
+        if name not in new:
+            wrong.append(f"{name}: is not there any more")
+            continue
+        now = new[name][1]
+        if name.split("(")[0] in SOURCE_ONLY:
+            continue
+        if name == "WHARF_ABI_MINOR":
+            if int(now[0]) < int(parts[0]):
+                wrong.append(f"{name}: {now[0]} is less than {parts[0]}")
+            continue
+        for index, part in enumerate(parts):
+            if index >= len(now) or now[index] != part:
+                wrong.append(f"{name}: found \"{now[index] if index < len(now) else ''}\", expected \"{part}\"")
+                break
+        else:
+            if len(now) > len(parts):
+                grown.append(name)
+                if not grows(what, parts):
+                    wrong.append(f"{name}: has grown, and its readers do not know of its size")
+    added = sorted(grown + [name for name in new if name not in old])
+    if added and new.get("WHARF_ABI_MINOR") == old.get("WHARF_ABI_MINOR"):
+        wrong.append(f"{', '.join(added)}: something was added, and WHARF_ABI_MINOR is still the same")
+    return wrong
+
+
+def replaced(pattern, text):
+    """A change: a regular expression and what takes its place, in one place."""
+    def change(header):
+        result, count = re.subn(pattern, text, header, count=1, flags=re.DOTALL)
+        if count != 1:
+            raise AssertionError(f"nothing to change: {pattern}")
+        return result
+    return change
+
+
+def chain(*changes):
+    def change(header):
+        for one in changes:
+            header = one(header)
+        return header
+    return change
+
+
+MINOR = replaced(r"#define WHARF_ABI_MINOR 0", "#define WHARF_ABI_MINOR 1")
+
+
+def at_end(struct, field):
+    return replaced(r"\} " + struct + ";", f"    {field}\n}} {struct};")
+
+
+# name: (change, allowed, whether debug information shows it)
+CHANGES = {
+    "inserted-field": (chain(MINOR, replaced(r"(const char \*plural;)", r"\1 const char *singular;")), False, True),
+    "swapped-fields": (replaced(r"(    const char \*cluster;[^\n]*\n)(    uint32_t attempt;[^\n]*\n)", r"\2\1"), False, True),
+    "wider-field": (replaced(r"uint32_t attempt;", "uint64_t attempt;"), False, True),
+    "removed-field": (replaced(r"    const wharf_pods \*pods;", ""), False, True),
+    "renumbered-enumerator": (replaced(r"WHARF_FAILED = 4", "WHARF_FAILED = 5"), False, True),
+    "changed-signature": (replaced(r"int64_t fallback\)", "int32_t fallback)"), False, True),
+    "grown-element": (chain(MINOR, at_end("wharf_carried", "const char *other;")), False, True),
+    "changed-flag": (replaced(r"UINT32_C\(4\)", "UINT32_C(8)"), False, False),
+    "changed-macro": (replaced(r"define WHARF_MODULE\(host, ", "define WHARF_MODULE("), False, False),
+    "changed-entry": (replaced(r"(\nWHARF_EXPORT const wharf_module \*wharf_adapters_v1\(const wharf_host \*host,)",
+                               r"\1 int more,"), False, False),
+    "grown-without-minor": (at_end("wharf_kind", "const char *added_at_end;"), False, False),
+    "grown": (chain(MINOR, at_end("wharf_host", "int (*added_at_end)(int number);"),
+                    *(at_end(struct, "const char *added_at_end;") for struct in SIZED if struct != "wharf_host")),
+              True, True),
+    "new-enumerator": (chain(MINOR, replaced(r"(WHARF_FAILED = 4)", r"\1, WHARF_MOVED = 5")), True, True),
+    "new-struct": (chain(MINOR, replaced(r"(typedef struct wharf_module \{)",
+                                         r"typedef struct wharf_new { size_t size; } wharf_new;\n\1")), True, True),
+    "other-module": (replaced(r"module_version, wharf_module_kinds, NULL,", "module_version, wharf_module_kinds, 0,"), True,
+                     True),
+    "other-comments": (replaced(r"// Looking\.", "// To look.\n    //"), True, True),
+    "nothing": (lambda header: header, True, True),
+}
+
+
+def selftest(header):
+    failed = []
+    for name, (change, allowed, _) in CHANGES.items():
+        wrong = compare(header, change(header))
+        if bool(wrong) == allowed:
+            failed.append(f"{name}: {'found ' + '; '.join(wrong) if wrong else 'not found'}")
+    return failed
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def main(arguments):
+    if arguments[0] == "write":
+        with open(arguments[3], "w", encoding="utf-8") as file:
+            file.write(CHANGES[arguments[1]][0](text_of(arguments[2])))
+        return 0
+    wrong = compare(text_of(arguments[1]), text_of(arguments[2])) if arguments[0] == "compare" else \
+        selftest(text_of(arguments[1]))
+    for line in wrong:
+        print(line)
+    if wrong and arguments[0] == "compare":
+        print(f"{arguments[2]} breaks the promise of {arguments[1]}; docs/abi.md says what may change")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+## make authors   what authors outside of this repository have: the installed tree, the examples, each step of docs/adapters.md
+TEST_TARGETS += authors
+AUTHORS_ROOT := $(abspath $(B))/authors/root
+
+.PHONY: authors
+authors: all
+	@rm -rf $(B)/authors
+	@mkdir -p $(B)/authors
+	@$(MAKE) --no-print-directory install DESTDIR='$(AUTHORS_ROOT)' > $(B)/authors/install.log 2>&1 || { cat $(B)/authors/install.log; exit 1; }
+	@python3 -B tests/authors --root '$(AUTHORS_ROOT)' --prefix '$(PREFIX)' --work $(B)/authors/work --make '$(MAKE) B=$(B)'

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Documents whose code blocks are run. A block ```LANGUAGE file=NAME is written to that file; in a block ```sh the lines
+that begin with "$ " are run, each followed by what it prints: "..." stands for any text, alone on a line for any lines. A
+command that is to fail ends with "# fails". All blocks of a document are run in one new folder, in their order."""
+import os
+import re
+
+from shell import Wrong
+
+DOCUMENTS = ("adapters.md",)
+BLOCK = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+MINIMUM = 10    # a document of which less is found has not been read well
+
+
+def steps(text):
+    """(line, "file", name, content) and (line, "run", command, expected output)"""
+    for match in BLOCK.finditer(text):
+        line = text.count("\n", 0, match.start()) + 2
+        name = re.search(r"\bfile=(\S+)", match[2])
+        if name:
+            yield line, "file", name[1], match[3]
+        elif match[1] == "sh":
+            for part in re.split(r"^\$ ", match[3], flags=re.MULTILINE)[1:]:
+                command, _, expected = part.partition("\n")
+                yield line, "run", command, expected
+
+
+def pattern(expected):
+    lines = []
+    for line in expected.strip().splitlines():
+        lines.append(r"(?:[^\n]*\n)*?" if line == "..." else
+                     ".*".join(re.escape(part) for part in line.rstrip().split("...")) + r"[ \t]*\n")
+    return re.compile("".join(lines))
+
+
+def run_step(author, folder, what, name, content):
+    if what == "file":
+        path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(content)
+        return
+    command, _, fails = name.partition("# fails")
+    code, output = author.run(command, folder)
+    if (code != 0) != (fails == "" and "# fails" in name):
+        raise Wrong(f"{command}: exit code {code}\n{output}")
+    if not pattern(content).fullmatch(output.rstrip() + "\n" if output.strip() else ""):
+        raise Wrong(f"{command}: found\n{output}\nexpected\n{content}")
+
+
+def document(author, name):
+    with open(f"{author.tree}/share/doc/wharf/{name}", encoding="utf-8") as file:
+        found = list(steps(file.read()))
+    if len(found) < MINIMUM:
+        raise Wrong(f"{name}: only {len(found)} steps were found")
+    folder = f"{author.work}/{name}"
+    os.makedirs(folder)
+    for line, what, first, second in found:
+        try:
+            run_step(author, folder, what, first, second)
+        except Wrong as wrong:
+            raise Wrong(f"docs/{name}:{line}: {wrong}") from None
+
+
+def links_lead_somewhere(author):
+    """In the repository; and from the installed guide to what is installed with it."""
+    for folder, names in (("docs", ("adapters.md", "abi.md", "security.md")),
+                          (f"{author.tree}/share/doc/wharf", ("adapters.md", "abi.md"))):
+        for name in names:
+            with open(f"{folder}/{name}", encoding="utf-8") as file:
+                for target in re.findall(r"\]\(([^)#:]+)\)", file.read()):
+                    if not os.path.exists(os.path.join(folder, target)):
+                        raise Wrong(f"{folder}/{name}: {target} is not there")
+
+
+def checks(author):
+    return [(f"docs/{name}, step by step", lambda name=name: document(author, name)) for name in DOCUMENTS] + \
+        [("documents: links_lead_somewhere", lambda: links_lead_somewhere(author))]

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The examples, taken out of the installed tree: built by each compiler that is there, tested, installed and enabled."""
+import glob
+import os
+import re
+import shutil
+
+from shell import Skipped, Wrong
+
+STRICT = "-O2 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror"
+CONFIG = """apiVersion: wharf.dev/v1alpha1
+kind: HostConfiguration
+management: {kubeconfig: mgmt.kubeconfig}
+workers: [{name: w1, kubeconfig: w1.kubeconfig}]
+adapters: {directory: %s, enabled: [{name: simulation, sha256: %s}]}
+"""
+# folder, variable of the Makefile, compilers
+BUILDS = (("adapter-c", "CC", ("gcc", "clang")), ("adapter-cpp", "CXX", ("g++", "clang++")),
+          ("adapter-rust", "RUSTC", ("rustc", "/usr/bin/rustc")))
+
+
+def copied(author, compiler):
+    folder = f"{author.work}/examples-{compiler.strip('/').replace('/', '-')}"
+    shutil.copytree(f"{author.tree}/share/doc/wharf/examples", folder)
+    return folder
+
+
+def build_and_test(author, plans, example, variable, compiler, first):
+    if not shutil.which(compiler):
+        raise Skipped(f"there is no {compiler}")
+    folder = f"{copied(author, compiler)}/{example}"
+    options = {} if variable == "RUSTC" else {"CFLAGS": STRICT, "CXXFLAGS": STRICT}
+    author.must(["make", "all", f"{variable}={compiler}"], folder, **options)
+    plans[compiler] = plan(author, folder)
+    exported = author.must("nm -D --defined-only simulation.so", folder).split()[2::3]
+    if exported != ["wharf_adapters_v1"]:
+        raise Wrong(f"exported are {exported}")
+    if first:   # what another compiler of the same language makes of it is compared by its plans
+        output = author.must(["make", "test", f"{variable}={compiler}"], folder, **options)
+        if ", 0 findings" not in output:
+            raise Wrong(output)
+    author.must(["make", "install", f"{variable}={compiler}"], folder, **options)
+    is_enabled(author, folder)
+
+
+def is_enabled(author, folder):
+    """`wharf adapters` lists the installed file with the hash that pins it."""
+    directory = f"{author.tree}/lib/wharf/adapters"
+    sha256 = author.must(f"sha256sum {directory}/simulation.so", folder).split()[0]
+    with open(f"{folder}/wharf.yaml", "w", encoding="utf-8") as file:
+        file.write(CONFIG % (directory, sha256))
+    output = author.must("wharf adapters --config wharf.yaml", folder)
+    if "simulations.batch.example.com/v1" not in output or sha256 not in output:
+        raise Wrong(output)
+
+
+def makefiles_are_short(author):
+    for path in glob.glob(f"{author.tree}/share/doc/wharf/examples/adapter-*/Makefile"):
+        with open(path, encoding="utf-8") as file:
+            lines = len(file.readlines())
+        if lines >= 15:
+            raise Wrong(f"{path} has {lines} lines")
+
+
+def plan(author, folder):
+    """What `wharf plan` prints with an adapter: of one to be placed, one to be placed again, and a suspended one."""
+    with open(f"{folder}/plan.yaml", "w", encoding="utf-8") as file:
+        file.write(CONFIG.replace(", sha256: %s", "") % folder)
+    with open(f"{folder}/../adapter-c/simulation.yaml", encoding="utf-8") as file:
+        simulation = file.read()
+    with open(f"{folder}/objects.yaml", "w", encoding="utf-8") as file:
+        file.write("---\n".join((simulation, simulation + "status: {completedSteps: 300, nodes: [n1]}\n",
+                                 simulation.replace("workers: 2", "suspend: true"))))
+    output = author.must("wharf plan --config plan.yaml -f objects.yaml", folder)
+    if "startAtStep: 300" not in output:
+        raise Wrong(output)
+    return re.sub(r"\S*/simulation.so|\d{4}-\d\d-\d\dT\S*", "", output)
+
+
+def they_say_the_same(plans):
+    """The adapters make the same of the same objects, whatever they are written in."""
+    if len(plans) < 2:
+        raise Skipped("there are not two of them")
+    if len(set(plans.values())) != 1:
+        raise Wrong("\n".join(f"{compiler}:\n{text}" for compiler, text in plans.items()))
+
+
+def checks(author):
+    found, plans = [("examples: makefiles_are_short", lambda: makefiles_are_short(author))], {}
+    for example, variable, compilers in BUILDS:
+        for compiler in compilers:
+            if compiler == "/usr/bin/rustc" and os.path.realpath(shutil.which("rustc") or "") == compiler:
+                continue    # the same one
+            found.append((f"examples/{example} with {compiler}",
+                          lambda e=example, v=variable, c=compiler, first=compiler == compilers[0]:
+                          build_and_test(author, plans, e, v, c, first)))
+    found.append(("examples: they_say_the_same", lambda: they_say_the_same(plans)))
+    return found

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `make install` puts where."""
+import os
+import re
+import shutil
+import subprocess
+
+from shell import Skipped, Wrong
+
+FILES = ("bin/wharf", "include/wharf/adapter.h", "lib/pkgconfig/wharf-adapter.pc", "lib/systemd/system/wharf.service",
+         "lib/wharf/adapters/job.so", "share/man/man1/wharf.1", "share/man/man3/wharf-adapter.3",
+         "share/doc/wharf/adapters.md", "share/doc/wharf/abi.md", "share/doc/wharf/security.md",
+         "share/doc/wharf/wharf.yaml", "share/doc/wharf/LICENSE", "share/doc/wharf/kubernetes/deployment.yaml",
+         "share/doc/wharf/examples/job.yaml", "share/doc/wharf/examples/adapter-c/Makefile",
+         "share/doc/wharf/examples/adapter-c/objects/workload.yaml",
+         "share/doc/wharf/examples/adapter-cpp/simulation.cc", "share/doc/wharf/examples/adapter-rust/wharf.rs")
+PAGES = ("share/man/man1/wharf.1", "share/man/man3/wharf-adapter.3")
+
+
+def all_files(author):
+    for file in FILES:
+        if not os.path.isfile(f"{author.tree}/{file}"):
+            raise Wrong(f"{file} is not installed")
+    for folder, _, names in os.walk(author.root):
+        for name in names:
+            path = os.path.join(folder, name)
+            if not path.startswith(author.tree + "/"):
+                raise Wrong(f"{path} is outside of PREFIX")
+            if os.stat(path).st_mode & 0o022:
+                raise Wrong(f"{path} is writable by others than its owner")
+
+
+def header_is_the_same(author):
+    with open(f"{author.tree}/include/wharf/adapter.h", "rb") as installed, open("include/wharf/adapter.h", "rb") as ours:
+        if installed.read() != ours.read():
+            raise Wrong("the installed header is another one")
+
+
+def prefix_is_kept(author):
+    """With another PREFIX everything goes there: the recipe's commands are read, not run."""
+    run = subprocess.run([*author.make, "--no-print-directory", "-n", "install", "DESTDIR=/stage", "PREFIX=/opt/wharf"],
+                         capture_output=True, text=True, check=True)
+    commands = [line for line in run.stdout.splitlines() if line.startswith("install ")]
+    targets = [target for line in commands for target in re.findall(r"'(/stage[^']*)'", line)]
+    if len(targets) < 10 or any(not target.startswith("/stage/opt/wharf") for target in targets):
+        raise Wrong("\n".join(commands))
+    if "s|@PREFIX@|/opt/wharf|g" not in run.stdout:
+        raise Wrong("the pkg-config file is not made anew")
+
+
+def pkg_config(author):
+    flags = author.must("pkg-config --cflags wharf-adapter", author.work).split()
+    if flags != [f"-I{author.tree}/include"]:
+        raise Wrong(f"cflags are {flags}")
+    if author.must("pkg-config --variable=adapterdir wharf-adapter", author.work).strip() != \
+            author.prefix + "/lib/wharf/adapters":
+        raise Wrong("adapterdir is another one")
+    version = author.must("pkg-config --modversion wharf-adapter", author.work).strip()
+    if version not in author.must("wharf version", author.work):
+        raise Wrong(f"version {version} is not that of the host")
+
+
+def pages_are_well_formed(author):
+    for page in PAGES:
+        if shutil.which("mandoc"):
+            author.must(f"mandoc -T lint -W warning {author.tree}/{page}", author.work)
+        elif shutil.which("man"):
+            output = author.must(f"man --warnings -l {author.tree}/{page} 2>&1 >/dev/null", author.work)
+            if output:
+                raise Wrong(output)
+        else:
+            raise Skipped("neither mandoc nor man is there")
+
+
+def page_names_everything(author):
+    """wharf-adapter(3) names every field of a kind and every service."""
+    with open(f"{author.tree}/share/man/man3/wharf-adapter.3", encoding="utf-8") as file:
+        page = file.read()
+    with open("include/wharf/adapter.h", encoding="utf-8") as file:
+        header = re.sub(r"//[^\n]*", "", file.read())
+    host = re.search(r"typedef struct wharf_host \{(.*?)\} wharf_host;", header, re.DOTALL)[1]
+    kind = re.search(r"typedef struct wharf_kind \{(.*?)\} wharf_kind;", header, re.DOTALL)[1]
+    names = re.findall(r"\(\*(\w+)\)\(", host + kind) + re.findall(r"[ *](\w+);", kind)
+    missing = [name for name in names if not re.search(rf"\b{name}\b", page)]
+    if missing or len(names) < 50:
+        raise Wrong(f"not in the page: {missing}")
+
+
+def page_example_compiles(author):
+    with open(f"{author.tree}/share/man/man3/wharf-adapter.3", encoding="utf-8") as file:
+        code = re.search(r"^\.Bd -literal[^\n]*\n(.*?)^\.Ed", file.read(), re.DOTALL | re.MULTILINE)[1]
+    folder = f"{author.work}/page"
+    os.makedirs(folder)
+    with open(f"{folder}/voyage.c", "w", encoding="utf-8") as file:
+        file.write(code)
+    author.must("cc -std=c11 -Wall -Werror -shared -fPIC -fvisibility=default $(pkg-config --cflags wharf-adapter) "
+                "-o voyage.so voyage.c && wharf adapter test ./voyage.so", folder)
+
+
+def checks(author):
+    return [(f"install: {check.__name__}", lambda check=check: check(author)) for check in
+            (all_files, header_is_the_same, prefix_is_kept, pkg_config, pages_are_well_formed, page_names_everything,
+             page_example_compiles)]
