@@ -112,6 +112,9 @@ struct error *plan_tell_status(struct plan_object *object) {
     struct adapter_call call;
     AUTO_JSON patch = NULL;
     uint64_t wanted = 0;
+    uint32_t attempt = object->attempt;
+    if (!given && mirror_attempt(object->workload) == 0)
+        object->attempt = 0; // not placed: suspended before it was
     plan_begin_call(object, given ? WHARF_MIRROR_PRESENT : WHARF_MIRROR_NONE, &call);
     struct mirror_job job = {.kind = object->kind,
                              .origin = plan_origin(object->plan),
@@ -119,6 +122,7 @@ struct error *plan_tell_status(struct plan_object *object) {
                              .workload = object->workload,
                              .mirror = mirror,
                              .attempt = object->attempt};
+    object->attempt = attempt;
     wharf_result result = mirror_status(&job, &patch, &wanted);
     if (result != WHARF_OK)
         plan_tell_refusal(object, result, &call, "status");

@@ -72,7 +72,7 @@ def plan(author, folder):
         file.write("---\n".join((simulation, simulation + "status: {completedSteps: 300, nodes: [n1]}\n",
                                  simulation.replace("workers: 2", "suspend: true"))))
     output = author.must("wharf plan --config plan.yaml -f objects.yaml", folder)
-    if "startAtStep: 300" not in output:
+    if "startAtStep: 300" not in output or "SuspendedBeforeStart" not in output:
         raise Wrong(output)
     return re.sub(r"\S*/simulation.so|\d{4}-\d\d-\d\dT\S*", "", output)
 
