@@ -46,9 +46,10 @@ static const struct command commands[] = {
      "be created, as YAML; sentences are comments. Nothing is created. Exits with 0 if all that adapters are for\n"
      "would be delegated, with 3 if something would not, with 1 if something is wrong.\n"},
     {"adapter", main_adapter, FLAG_ADAPTER, "test an adapter (for its author)",
-     "Loads an adapter in a process of its own and calls its functions on the objects of a folder, on objects made\n"
-     "from what its kinds say of themselves, and on broken ones made from both. Tells which rules of <wharf/adapter.h>\n"
-     "it does not keep, and where they are written. Exits with 0 if there is nothing to tell, with 1 if there is.\n"},
+     "Loads an adapter in a process of its own and calls its functions on the objects of a folder, on objects\n"
+     "made from what its kinds say of themselves, and on broken ones made from both. Tells which rules of\n"
+     "<wharf/adapter.h> it does not keep, and where they are written. Exits with 0 if there is nothing to tell,\n"
+     "with 1 if there is.\n"},
     {"version", main_version, 0, "print the version", "Prints the version of the host and of its adapter ABI.\n"},
     {"help", run_help, TAKES_TOPIC, "print help, also for one command",
      "Prints help for all or one of the commands.\n"},
@@ -95,10 +96,10 @@ static void print_command(const struct command *command) {
               "                      changes or refuses\n",
               stdout);
     if ((command->flags & FLAG_ADAPTER) != 0)
-        fputs("      --objects DIR   a folder with objects of its kinds, YAML or JSON; documents beside an object that have\n"
-              "                      no kind but a status are statuses that its mirror may have\n"
+        fputs("      --objects DIR   a folder with objects of its kinds, YAML or JSON; documents beside an object\n"
+              "                      that have a status and no kind are statuses of its mirror\n"
               "      --settings FILE the adapter's settings, YAML\n"
-              "      --save DIR      write the object that shows a finding, for each, into this folder\n",
+              "      --save DIR      write an object that shows it into this folder, for each finding\n",
               stdout);
     fputs("  -h, --help          print this\n", stdout);
 }

@@ -22,9 +22,9 @@ static int read_flag(const struct arguments *arguments, int *at, struct conform_
         size_t len = strlen(flags[i].name);
         if (strncmp(argument, flags[i].name, len) != 0 || (argument[len] != '\0' && argument[len] != '='))
             continue;
-        const char *value = argument[len] == '='         ? argument + len + 1
+        const char *value = argument[len] == '='        ? argument + len + 1
                             : *at + 1 < arguments->argc ? arguments->argv[++*at]
-                                                         : "";
+                                                        : "";
         if (value[0] == '\0')
             return usage("flag needs an argument: ", flags[i].name);
         if (*flags[i].value != NULL)

@@ -253,13 +253,16 @@ wharf_result mirror_patch(const struct mirror_job *job, struct json **patch) {
     return result;
 }
 
-// The status to begin with: the mirror's without what belongs to the worker, or the workload's own.
+// The status to begin with: the mirror's without what belongs to the worker, if it has one, or the workload's own.
 static struct json *status_draft(const struct mirror_job *job) {
-    const struct json *source = json_get(job->mirror ? job->mirror : job->workload, "status");
+    // A mirror that has no status yet has nothing to say: the workload keeps what it has.
+    const struct json *reported = json_get(job->mirror, "status");
+    bool has = json_is(reported, JSON_OBJECT) && json_size(reported) > 0;
+    const struct json *source = has ? reported : json_get(job->workload, "status");
     AUTO_JSON wrapper = json_new_object();
     if (!wrapper || !json_set(wrapper, "status", json_is(source, JSON_OBJECT) ? json_copy(source) : json_new_object()))
         return NULL;
-    if (job->mirror) {
+    if (has) {
         for (const char *const *p = job->kind->abi.status_removed; p && *p; p++)
             pointer_remove_all(wrapper, *p);
         const char *observed = job->kind->abi.observed_generation;

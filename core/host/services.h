@@ -45,6 +45,9 @@ struct call_context {
 
 const wharf_host *services_table(void);
 
+// The table that services_table returns from now on, for a tool that looks at what an adapter asks for; NULL: our own.
+void services_replace(const wharf_host *table);
+
 // Around wharf_adapters_v1: from services_loading(name) on, a NULL call is accepted and what is made lives as long as
 // the process; after services_loading(NULL) a NULL call makes nothing any more, so that an adapter that gets it wrong
 // cannot leak. Before the first of them a NULL call is accepted.

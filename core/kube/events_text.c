@@ -22,10 +22,12 @@ void event_cut(char *out, size_t max, const char *text) {
     out[used] = '\0';
 }
 
-// Separated by a byte that none of them contains.
+// Separated by a byte that none of them contains (the note, which may, comes last). A server does not let the note of
+// an Event change, so another one is another Event; the bucket below bounds how many.
 char *event_key(const struct event *event) {
-    return text_format("%d\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s", event->warning, event->action, event->reason,
-                       event->api_version, event->kind, event->namespace_, event->name, event->uid);
+    return text_format("%d\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s", event->warning, event->action,
+                       event->reason, event->api_version, event->kind, event->namespace_, event->name, event->uid,
+                       event->note);
 }
 
 char *event_bucket_key(const struct event *event) {

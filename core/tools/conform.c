@@ -85,8 +85,8 @@ static bool add_finding(struct kit *kit, enum rule rule, const char *found) {
     return report_add(&kit->report, &finding, NULL);
 }
 
-// What the loader looks at before any code of the file runs. That of owners and permissions which an operator has to put
-// right is only a warning to an author: a copy in a folder of our own is loaded instead. False: it is no adapter.
+// What the loader looks at before any code of the file runs. That of owners and permissions which an operator has to
+// put right is only a warning to an author: a copy in a folder of our own is loaded instead. False: it is no adapter.
 static struct error *check_file(struct kit *kit, bool *fine) {
     char sha256[65];
     *fine = true;
@@ -142,8 +142,9 @@ static void print_times(struct kit *kit) {
         if (count == 0)
             continue;
         qsort(times->ns, count, sizeof(times->ns[0]), compare_ns);
-        fprintf(kit->out, "time of %s: median %.1f us, worst %.1f us\n", function_name(function),
-                times->ns[count / 2] / 1000.0, times->ns[count - 1] / 1000.0);
+        uint32_t median = times->ns[count / 2];
+        fprintf(kit->out, "time of %s: median %.1f us, worst %.1f us\n", function_name(function), median / 1000.0,
+                times->ns[count - 1] / 1000.0);
     }
 }
 

@@ -42,7 +42,9 @@ static void check_phase(struct probe *probe, int result, const wharf_phase *phas
     struct run *run = probe->run;
     if (result != WHARF_OK) {
         run_say(run, RULE_PHASE_RESULT, CALL_PHASE, "", "the result is %s",
-                result == WHARF_RETRY ? "WHARF_RETRY" : result == WHARF_REFUSED ? "WHARF_REFUSED" : "an unknown one");
+                result == WHARF_RETRY     ? "WHARF_RETRY"
+                : result == WHARF_REFUSED ? "WHARF_REFUSED"
+                                          : "an unknown one");
         return;
     }
     if ((int)phase->phase < WHARF_PENDING || (int)phase->phase > WHARF_FAILED)

@@ -37,7 +37,7 @@ struct board {
     volatile size_t kind_index;
     volatile bool wrote_input; // it died of a write to what it may only read
     char kind[128];
-    char object[1024]; // what the call is about, for people
+    char object[1024];             // what the call is about, for people
     uint64_t hashes[BOARD_TRIALS]; // of all outputs of a trial, 0: not run yet
     struct board_times times[N_FUNCTIONS];
     // Written by the kit while there is no child.

@@ -2,13 +2,14 @@
 #include "core/tools/conform_child.h"
 
 #include "core/base/log.h"
+#include "core/base/text.h"
 #include "core/host/services.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -89,14 +90,13 @@ static void setup(const struct child_task *task) {
 }
 
 static struct error *load(const struct child_task *task, struct run *run) {
-    struct config_adapter wanted = {.name = (char *)"adapter",
-                                    .file = (char *)task->file,
-                                    .file_given = true,
-                                    .settings = (struct json *)task->settings};
-    struct config config = {.path = (char *)"",
-                            .controller_name = (char *)task->controller_name,
-                            .adapters = &wanted,
-                            .n_adapters = 1};
+    char name[256];
+    const char *slash = strrchr(task->file, '/');
+    text_copy(name, sizeof(name), slash != NULL ? slash + 1 : task->file);
+    struct config_adapter wanted = {
+        .name = name, .file = (char *)task->file, .file_given = true, .settings = (struct json *)task->settings};
+    struct config config = {
+        .path = (char *)"", .controller_name = (char *)task->controller_name, .adapters = &wanted, .n_adapters = 1};
     struct problems problems = {.count = 0};
     run->board->stage = STAGE_CALL;
     run->board->function = CALL_LOAD;
@@ -161,7 +161,10 @@ static void run_one(struct run *run, size_t index, bool again) {
         return;
     board->trial = index;
     run_trial(run, trial);
-    if (again && board->hashes[index] != run->hash)
+    bool complete = true; // nothing is left out that was called at the first time
+    for (enum function function = CALL_LOAD; function < N_FUNCTIONS; function++)
+        complete &= !board->given_up[run->now->index % BOARD_KINDS][function];
+    if (again && complete && board->hashes[index] != run->hash)
         run_say(run, RULE_RESTART, CALL_LOAD, board->kind,
                 "the outputs of its functions are others after other calls and in another process");
     board->hashes[index] = run->hash;
@@ -197,11 +200,14 @@ int child_main(const struct child_task *task) {
     setup(task);
     if (!watch_faults(task->board) || !input_setup())
         return EXIT_FAILURE;
+    watch_services(&run);
     look_around(&before);
     snprintf(run.board->object, sizeof(run.board->object), "the load");
     run.board->kind[0] = '\0';
     struct error *error = load(task, &run);
-    if (error == NULL && run.adapters != NULL && run.adapters->count > 0)
+    if (error == NULL && run.adapters == NULL)
+        error = error_no_memory();
+    if (error == NULL)
         error = make_tested(task, &run);
     if (error != NULL) {
         run_tell(&run, "error: %s", error_text(error));
@@ -218,6 +224,10 @@ int child_main(const struct child_task *task) {
     snprintf(run.board->object, sizeof(run.board->object), "the whole run");
     run.board->kind[0] = '\0';
     compare_surroundings(&run, &before, 0, CALL_LOAD);
+    char used[1024];
+    if (task->from == 0 && !task->again && run.n_tested > 0)
+        run_tell(&run, "of the host (ABI %u.%u) it uses: %s", services_table()->abi_major, services_table()->abi_minor,
+                 watch_used(used, sizeof(used)));
     check_kinds(&run, kept);
     run.board->stage = STAGE_DONE;
     return EXIT_SUCCESS;

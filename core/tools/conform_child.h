@@ -13,19 +13,19 @@
 
 // An object to try a kind with.
 struct subject {
-    char *source;           // for people
-    struct json *object;    // without status
-    struct json **states;   // statuses that it may have
-    char **state_sources;   // for people
-    bool *given;            // the status was given, and so is one that the kind's controller writes
+    char *source;         // for people
+    struct json *object;  // without status
+    struct json **states; // statuses that it may have
+    char **state_sources; // for people
+    bool *given;          // the status was given, and so is one that the kind's controller writes
     size_t n_states;
     struct json **changes; // merge patches that users may send
     size_t n_changes;
 };
 
 struct tested {
-    struct kind kind;         // whose functions are those of conform_probe.c
-    const struct kind *real;  // whose functions are the adapter's
+    struct kind kind;        // whose functions are those of conform_probe.c
+    const struct kind *real; // whose functions are the adapter's
     size_t index;
     struct subject *subjects;
     size_t n_subjects;
@@ -55,16 +55,19 @@ struct run {
     struct tested *tested;
     size_t n_tested;
     struct trials trials;
-    const struct tested *now;   // of the trial under way
+    const struct tested *now;    // of the trial under way
     const struct json *workload; // of the call under way, for findings
     const struct json *mirror;
     uint32_t ordinal;
     uint64_t hash;
-    bool ordinary; // of a size that objects have: times count
-    bool quiet;    // a call that is made again only to look at the memory that it takes
+    bool ordinary;          // of a size that objects have: times count
+    wharf_result answered;  // by the last step_status
+    enum function measured; // with `quiet`: the only function that is called
+    bool quiet;             // a call that is made again only to look at the memory that it takes
     int64_t later_ns;
     int must_stay; // the final phase that `status` may not end; -1: none
     size_t said[N_RULES];
+    size_t slow[N_FUNCTIONS]; // how often a function was too slow
 };
 
 // -- conform_input.c: memory for the objects that are given to adapters, which is read-only during calls --
@@ -118,6 +121,11 @@ void run_say(struct run *run, enum rule rule, enum function function, const char
 void run_say_inputs(struct run *run, const struct json *workload, const struct json *mirror);
 // A line of the report's head.
 void run_tell(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// -- conform_watch.c: what the adapter asks the host for --
+void watch_services(struct run *run);
+// The functions of struct wharf_host that it called, "find, string".
+const char *watch_used(char *out, size_t size);
 
 // -- conform_steps.c: what the host does with a workload, a step each, with the rules for the result --
 // The phase, or -1 if there is no answer.

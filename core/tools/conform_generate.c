@@ -57,8 +57,7 @@ static bool set_fields(const wharf_kind *kind, struct json *object) {
     for (const wharf_pods *pods = kind->pods; pods != NULL && pods->templates != NULL; pods++) {
         done &= set_pattern(object, pods->templates, "name", parsed(template));
         for (size_t i = 0; i < sizeof(pods->multiplier) / sizeof(pods->multiplier[0]); i++)
-            done &= pods->multiplier[i] == NULL ||
-                    set_pattern(object, pods->multiplier[i], "name", json_new_int64(2));
+            done &= pods->multiplier[i] == NULL || set_pattern(object, pods->multiplier[i], "name", json_new_int64(2));
     }
     if (kind->suspend != NULL)
         done &= set_pattern(object, kind->suspend, "name",
@@ -108,8 +107,7 @@ bool states_generate(const struct kind *kind, struct subject *subject) {
         AUTO_JSON one = parsed("{\"status\":{}}");
         AUTO_TEXT name = text_format("one with %s %s", rule->value, rule->status != NULL ? rule->status : "");
         done = one != NULL && name != NULL && set_rule(rule, one) && set_rule(rule, all) &&
-               set_status_fields(&kind->abi, one) &&
-               subject_add_state(subject, name, json_get(one, "status"), false);
+               set_status_fields(&kind->abi, one) && subject_add_state(subject, name, json_get(one, "status"), false);
     }
     return done && subject_add_state(subject, "one with all that the kind names", json_get(all, "status"), false);
 }
@@ -118,7 +116,8 @@ struct error *subjects_generate(struct tested *tested) {
     const wharf_kind *kind = &tested->kind.abi;
     for (int full = 0; full < 2; full++) {
         struct json *object = json_new_object();
-        AUTO_TEXT api_version = text_format("%s%s%s", kind->group, kind->group[0] == '\0' ? "" : "/", kind->versions[0]);
+        AUTO_TEXT api_version =
+            text_format("%s%s%s", kind->group, kind->group[0] == '\0' ? "" : "/", kind->versions[0]);
         bool done = api_version != NULL && json_set(object, "apiVersion", json_new_string(api_version)) &&
                     json_set(object, "kind", json_new_string(kind->kind)) &&
                     json_set(object, "spec", json_new_object()) && (!full || set_fields(kind, object)) &&

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #define REGION_SIZE ((size_t)1 << 30) // of addresses; pages are taken as they are used
-#define KEPT ((size_t)256 * 1024)      // pages up to here are not given back after each trial
+#define KEPT ((size_t)256 * 1024)     // pages up to here are not given back after each trial
 #define ALIGN(size) (((size) + 15) & ~(size_t)15)
 
 // Static, since neither the functions that take memory for values nor a signal handler have an argument.

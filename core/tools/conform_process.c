@@ -17,7 +17,7 @@
 #define LOOK_MS 50
 #define HANG_CPU_NS (3 * CLOCK_SECOND)   // of one call
 #define HANG_WALL_NS (20 * CLOCK_SECOND) // of one call that waits for something
-#define CRASHES_MAX 12 // of one function of a kind: then it is not called any more
+#define CRASHES_MAX 12                   // of one function of a kind: then it is not called any more
 #define HANGS_MAX 2
 #define LINE_MAX ((size_t)2 << 20)
 #define LAST_WORDS 200
@@ -214,11 +214,12 @@ static void say_death(struct crew *crew, const struct child *child) {
         found = text_format("%s did not return in %d seconds", name, (int)(HANG_CPU_NS / CLOCK_SECOND));
     } else if (WIFEXITED(child->status)) {
         rule = RULE_EXIT;
-        found = text_format("%s ended the process with exit code %d", name, WEXITSTATUS(child->status));
+        found = text_format("%s ended the process with exit code %d%s%s", name, WEXITSTATUS(child->status),
+                            words[0] != '\0' ? "; its last words: " : "", words);
     } else if (crew->board->wrote_input) {
         rule = RULE_INPUT;
-        found = text_format("%s wrote to an object that it may only read (each is in memory that cannot be written)",
-                            name);
+        found =
+            text_format("%s wrote to an object that it may only read (each is in memory that cannot be written)", name);
     } else {
         int number = WTERMSIG(child->status);
         found = text_format("%s died of signal %d (%s)%s%s", name, number, strsignal(number),
@@ -250,8 +251,6 @@ static bool leave_out(struct crew *crew, bool hung) {
 
 struct error *process_trials(const struct child_task *task, struct board *board, struct report *report, FILE *out) {
     struct crew crew = {.task = *task, .board = board, .report = report, .out = out, .pending = SIZE_MAX};
-    memset(board->skips, 0, sizeof(board->skips));
-    board->n_skips = 0;
     for (bool more = true; more;) {
         struct child child;
         board->stage = STAGE_HOST;

@@ -51,8 +51,8 @@ const struct rule_text *rule_text(enum rule rule) {
 }
 
 const char *function_name(enum function function) {
-    static const char *const names[N_FUNCTIONS] = {"wharf_adapters_v1", "phase",  "mirror",
-                                                   "update",            "status", "pod_sets"};
+    static const char *const names[N_FUNCTIONS] = {"wharf_adapters_v1", "phase", "mirror", "update", "status",
+                                                   "pod_sets"};
     return names[function];
 }
 

@@ -108,8 +108,10 @@ static void whole_trial(struct run *run, const struct trial *trial, const struct
     step_update(run, fresh, mirror, false);
     step_phase(run, mirror);
     const struct json *after = step_status(run, fresh, mirror, WHARF_MIRROR_PRESENT);
+    bool is_copied = run->answered == WHARF_OK;
     int copied = step_phase(run, after);
-    if (trial->state != NO_STATE && subject->given[trial->state] && copied >= 0 && is_final(phase) && copied != phase)
+    if (is_copied && trial->state != NO_STATE && subject->given[trial->state] && copied >= 0 && is_final(phase) &&
+        copied != phase)
         run_say(run, RULE_STATUS_PHASE, CALL_STATUS, "",
                 "the mirror is WHARF_%s, and the workload that its status is copied to is WHARF_%s", phase_name(phase),
                 phase_name(copied));

@@ -136,8 +136,8 @@ static bool is_workload(const wharf_kind *kind, const struct documents *document
     if (!is_of_kind(kind, document->value))
         return false;
     for (size_t i = 0; i < documents->count && !has_name(document); i++)
-        if (strcmp(documents->list[i].folder, document->folder) == 0 &&
-            is_of_kind(kind, documents->list[i].value) && has_name(&documents->list[i]))
+        if (strcmp(documents->list[i].folder, document->folder) == 0 && is_of_kind(kind, documents->list[i].value) &&
+            has_name(&documents->list[i]))
             return false;
     return true;
 }

@@ -78,9 +78,6 @@ static int clear(const wharf_call *call, wharf_value *status, size_t index, cons
 // Without a mirror nobody else says that a TrainJob is suspended, or not any more, as the Trainer does.
 static wharf_result status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *status) {
-    // The CRD refuses a status that is empty, as that of a new mirror is.
-    if (mirror && host->count(status) == 0 && host->count(host->find(workload, "/status")) > 0)
-        return host->set(status, "", host->find(workload, "/status")) ? WHARF_OK : WHARF_RETRY;
     if (mirror || host->condition(workload, "Complete", "True") || host->condition(workload, "Failed", "True"))
         return WHARF_OK;
     int ok = 1;

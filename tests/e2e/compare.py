@@ -2,6 +2,7 @@
 """Differences between JSON documents, and merge patches."""
 import calendar
 import copy
+import re
 import time
 
 MISSING = "(nothing)"
@@ -39,11 +40,14 @@ def tell(parts, most=6):
     return "; ".join(lines + (["..."] if len(parts) > most else []))
 
 
-def is_time_since(text, began):
-    """Whether it is a metav1.Time between `began` (seconds since 1970) and now, give or take a second or two."""
+def time_of(text):
+    """Seconds since 1970, or None if it is no metav1.Time or metav1.MicroTime."""
     try:
-        then = time.strptime(text, "%Y-%m-%dT%H:%M:%SZ")
+        whole = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?Z", text)
+        return calendar.timegm(time.strptime(whole.group(1), "%Y-%m-%dT%H:%M:%S")) if whole else None
     except (TypeError, ValueError):
-        return False
-    seconds = calendar.timegm(then)
-    return began - 2 <= seconds <= time.time() + 2
+        return None
+
+
+def text_of(seconds):
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The CustomResourceDefinitions of the workload kinds: the projects' own where there is a folder with them, otherwise
-the small ones of crds/. The API server itself reads the YAML; a file's name says what it defines."""
+the small ones of crds/. The folder is the one that WHARF_CRDS names, or ../shared/crds beside the checkout. The API
+server itself reads the YAML; a file's name says what it defines."""
 import os
 from concurrent.futures import ThreadPoolExecutor
 
@@ -34,8 +35,12 @@ def apply(client, path):
         document = file.read()
     # What projects publish may have fields that this server does not know; ours may not.
     strict = os.path.commonpath([OWN, os.path.abspath(path)]) == OWN
-    client.apply_yaml("customresourcedefinitions", None, f"{plural}.{group}", document, timeout=120,
-                      query={"fieldValidation": "Strict" if strict else "Ignore"})
+    made = client.apply_yaml("customresourcedefinitions", None, f"{plural}.{group}", document, timeout=120,
+                             query={"fieldValidation": "Strict" if strict else "Ignore"})
+    if made["spec"].get("conversion", {}).get("strategy") == "Webhook":
+        # Nobody runs it: the server would try to convert for its own caches, for ever.
+        client.patch("customresourcedefinitions", None, f"{plural}.{group}", {
+            "spec": {"conversion": {"strategy": "None", "webhook": None}}})
     return group, plural
 
 

@@ -21,7 +21,7 @@ class Env:
         self.clusters, self.folder = clusters, folder
         self.management, self.workers = clusters.management.admin, clusters.workers
         self.audits = {cluster.name: Audit(cluster) for cluster in clusters.all}
-        self.released, self.namespace, self.marks = set(), None, {}
+        self.released, self.namespace, self.marks, self.judged = set(), None, {}, None
         self.plurals, self.selected = ["jobs"], set()   # kinds that tests make objects of; names of the tests to be run
         self._apply_rbac()
         self.relay = Relay(self.workers[0].port)
@@ -61,6 +61,11 @@ class Env:
         for cluster in self.clusters.all:
             if not cluster.admin.find("namespaces", None, namespace):
                 cluster.admin.create("namespaces", None, {"metadata": {"name": namespace}})
+        self.judged = None   # refusals about another kind than this one are not this test's
+        self.mark()
+
+    def mark(self):
+        """From here on nothing may be refused."""
         self.marks = {name: audit.mark() for name, audit in self.audits.items()}
 
     def end(self, may_be_refused=()):
@@ -79,15 +84,19 @@ class Env:
         def may_be_refused_there(name, entry):
             return any((cluster, number) == (name, code(entry)) and verb in ("*", entry["verb"])
                        for cluster, verb, number in may_be_refused)
-        for name, audit in self.audits.items():
-            wrong = [entry for entry in audit.refused(codes, self.marks[name])
-                     if not may_be_refused_there(name, entry)]
+        for name in self.audits:
+            wrong = [entry for entry in self._refused(name, codes) if not may_be_refused_there(name, entry)]
             assert not wrong, f"{name} refused {len(wrong)} of the host's requests, first: {describe(wrong[0])}"
 
     def refusals(self):
         """For the report about a test that failed: the first requests of the host that were refused in it."""
-        return [f"{name} refused: {describe(entry)}" for name, audit in self.audits.items()
-                for entry in audit.refused((400, 401, 403, 422), self.marks.get(name, 0))[:3]]
+        return [f"{name} refused: {describe(entry)}" for name in self.audits
+                for entry in self._refused(name, (400, 401, 403, 422))[:3]]
+
+    def _refused(self, name, codes):
+        others = {plural for plural in self.plurals if self.judged and plural != self.judged}
+        return [entry for entry in self.audits[name].refused(codes, self.marks.get(name, 0))
+                if entry.get("objectRef", {}).get("resource") not in others]
 
     def delete_all(self):
         for plural in self.plurals:

@@ -24,8 +24,8 @@ class Kinds:
         self.fixtures = {plural: reader.fixture(plural) for plural in fixtures.plurals()}
         self.adapters = {name: {"settings": settings} if settings else {}
                          for name in ADAPTERS for settings in [reader.settings(name)]}
-        self.pool = ThreadPoolExecutor(_AT_ONCE)
-        self.installing, self.playing, self.plays = {}, {}, {}
+        self.pool, self.marks = ThreadPoolExecutor(_AT_ONCE), {}
+        self.installing, self.playing, self.plays, self.status_defaults = {}, {}, {}, {}
 
     # Definitions.
 
@@ -72,40 +72,57 @@ class Kinds:
         if not self.env.management.find("configmaps", namespace, "owner"):
             self.env.management.create("configmaps", namespace, {"metadata": {"name": "owner"}})
 
-    def play(self, plural, namespace, name):
-        return Play(self.env, self.fixtures[plural], namespace, name, plural != PLAIN)
+    def play(self, plural, namespace, name=None):
+        """By default under the fixture's own name: statuses speak of it."""
+        if plural not in self.status_defaults:
+            self.status_defaults[plural] = self._status_defaults(self.fixtures[plural])
+        name = name or self.fixtures[plural].workload["metadata"]["name"]
+        return Play(self.env, self.fixtures[plural], namespace, name, plural != PLAIN, self.status_defaults[plural])
 
-    def start(self, plurals):
-        """Begins to play all stories of these kinds, each kind in a namespace of its own."""
-        longest = sorted(((plural, story) for plural in plurals for story in self.fixtures[plural].stories),
-                         key=lambda each: each[1] != "carried")
-        for plural in plurals:
-            self.stage(self.namespace(plural))
-        for plural, story in longest:
-            play = self.play(plural, self.namespace(plural), f"{plural}-{story}")
+    def _status_defaults(self, fixture):
+        """{pointer: value} of what the API server adds to a status."""
+        found = self.env.management.get("customresourcedefinitions", None, f"{fixture.plural}.{fixture.group}")
+        schemas = {each["name"]: each["schema"]["openAPIV3Schema"] for each in found["spec"]["versions"]}
+        members = schemas[fixture.version]["properties"]["status"].get("properties", {})
+        return {"/" + name: member["default"] for name, member in members.items() if "default" in member}
+
+    def play_all(self, plurals):
+        """Plays all stories of these kinds but for their end, each in a namespace of its own."""
+        # Some stories go on after the workload has finished.
+        self.use(mirrorRetention="2h")
+        self.env.mark()
+        self.marks = dict(self.env.marks)
+        # The longest ones first.
+        stories = sorted((-len(steps), plural, story) for plural in plurals
+                         for story, steps in self.fixtures[plural].stories.items())
+        for _, plural, story in stories:
+            play = self.play(plural, f"{plural}-{story}")
             self.plays.setdefault(plural, {})[story] = play
             self.playing[plural, story] = self.pool.submit(self._tell, play, self.fixtures[plural].stories[story])
+        for done in self.playing.values():
+            done.exception()
+        self.use()
 
-    @staticmethod
-    def namespace(plural):
-        return f"kinds-{plural}"
-
-    @staticmethod
-    def _tell(play, steps):
-        play.submit(unplaced=bool(steps[0].get("unplaced")))
-        if not steps[0].get("unplaced"):
-            play.placed()
+    def _tell(self, play, steps):
+        self.stage(play.namespace)
         play.play(steps)
-        play.end()
+        play.check_events()
 
     def failures(self, plural):
-        """Waits for the stories of this kind: {story: what went wrong}."""
-        found = {}
-        for (kind, story), done in self.playing.items():
-            error = done.exception() if kind == plural else None
-            if error:
-                found[story] = f"{type(error).__name__}: {error}"
-        return found
+        """Takes the workloads of this kind to their end: {story: what went wrong then or before}."""
+        ending = {story: self.pool.submit(play.end) for story, play in self.plays[plural].items()
+                  if self.playing[plural, story].exception() is None}
+        outcomes = {story: ending.get(story, self.playing[plural, story]).exception() for story in self.plays[plural]}
+        return {story: f"{type(error).__name__}: {error}" for story, error in sorted(outcomes.items()) if error}
+
+    def clear(self, plural):
+        """Nothing is left of its stories for those who come later."""
+        for play in self.plays[plural].values():
+            self.env.namespace = play.namespace
+            self.env.delete_all()
+        for play in self.plays[plural].values():
+            self.env.namespace = play.namespace
+            self.env.nothing_is_left_over()
 
     def check_cost(self, plural):
         """No loop, and nothing written twice: counted by the API servers."""
@@ -121,9 +138,10 @@ class Kinds:
                                          f"the last one: {describe(patches[-1])}"
 
     def together(self, work, items):
-        """Calls work(item) for all items at the same time; the first error is raised."""
-        for done in [self.pool.submit(work, item) for item in items]:
-            done.result()
+        """Calls work(item) for all items at the same time."""
+        outcomes = {item: done.exception() for item, done in [(item, self.pool.submit(work, item)) for item in items]}
+        wrong = [f"\n  {item}: {type(error).__name__}: {error}" for item, error in outcomes.items() if error]
+        assert not wrong, "".join(wrong)
 
 
 def of(env):

@@ -5,17 +5,12 @@ import copy
 import time
 
 import kube
-from compare import MISSING, differences, is_time_since, merge, tell
+from compare import MISSING, differences, merge, tell, time_of
+from playable import ENDS, playable
 from wait import until
 
 FINALIZER = "e2e.wharf.dev/kept"
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-_ENDS = ("Succeeded", "Failed")
-# How each kind is asked to be suspended, for stories that begin before the workload is placed.
-_SUSPENDED = {"pipelineruns": {"spec": {"status": "PipelineRunPending"}},
-              **{plural: {"spec": {"runPolicy": {"suspend": True}}} for plural in (
-                  "pytorchjobs", "tfjobs", "xgboostjobs", "jaxjobs", "paddlejobs", "mpijobs")}}
-_SUSPENDED_ELSEWHERE = {"spec": {"suspend": True}}
 # Events that tell of what the test itself did.
 _OF_THE_TEST = ("PlacedAgain",)
 
@@ -23,10 +18,11 @@ _OF_THE_TEST = ("PlacedAgain",)
 class Play:
     """One workload made from a fixture, under a name of its own."""
 
-    def __init__(self, env, fixture, namespace, name, subresource=True):
+    def __init__(self, env, fixture, namespace, name, subresource=True, defaults=None):
         self.env, self.fixture, self.namespace, self.name = env, fixture, namespace, name
-        self.plural, self.subresource = fixture.plural, subresource
+        self.plural, self.subresource, self.defaults = fixture.plural, subresource, defaults or {}
         self.began, self.attempt, self.worker, self.mirror_uid = time.time(), 0, None, None
+        self.held = False   # a change waits: nobody says which of the next steps carries it
         self.spec, self.carried = copy.deepcopy(fixture.mirror.get("spec", {})), set()
         self.marks = {part: dict(fixture.mirror.get("metadata", {}).get(part) or {})
                       for part in ("labels", "annotations")}
@@ -41,20 +37,19 @@ class Play:
     def mirror(self):
         return self.env.worker(self.worker).admin.find(self.plural, self.namespace, self.name)
 
-    def submit(self, unplaced=False):
-        body = copy.deepcopy(self.fixture.workload)
-        if unplaced:
-            body = merge(body, _SUSPENDED.get(self.plural, _SUSPENDED_ELSEWHERE))
-            self.spec = merge(self.spec, _SUSPENDED.get(self.plural, _SUSPENDED_ELSEWHERE)["spec"])
+    def submit(self, patch=None):
+        """Creates the workload, with a change to what the fixture has."""
+        body = merge(self.fixture.workload, patch or {})
+        self.spec = merge(self.spec, (patch or {}).get("spec", {}))
         meta = body.setdefault("metadata", {})
-        meta.pop("generateName", None)
         owner = self.env.management.get("configmaps", self.namespace, "owner")["metadata"]
         meta.update({"name": self.name, "namespace": self.namespace, "finalizers": [FINALIZER], "ownerReferences": [
             {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["uid"]}]})
         meta.setdefault("annotations", {})[_LAST_APPLIED] = "{}"
         made = self.env.management.create(self.plural, self.namespace, body)
         lost = [each for each in differences(made["spec"], body["spec"], "/spec") if each[1] == MISSING]
-        assert not lost, f"the API server takes these out of workload.yaml: {tell(lost)}"
+        assert not lost, f"the API server takes these out of the workload: {tell(lost)}"
+        self.expected = {}
         self.carried = {made["metadata"]["generation"]}
 
     def placed(self):
@@ -68,20 +63,22 @@ class Play:
             return found if found and found["metadata"]["uid"] != self.mirror_uid else None
         found = until(probe, f"attempt {self.attempt + 1} of {self.name} to have a mirror", timeout=60)
         self.attempt, self.mirror_uid = self.attempt + 1, found["metadata"]["uid"]
-        if not self.refused:
+        if not self.refused and not self.held:
             self.check_mirror()
 
     # What a mirror has to be.
 
-    def expected_mirror(self):
-        """What the worker's API server makes of the mirror that the story speaks of: with its defaults."""
-        body = {"apiVersion": self.fixture.api_version, "kind": self.fixture.kind, "spec": self.spec,
+    def expected_mirror(self, change=None):
+        """What the worker's API server makes of the mirror that the story speaks of: with its defaults. Nobody says
+        what has become of a change that waits: then it is the mirror as it is, with the latest change."""
+        spec = merge(self.mirror()["spec"], change or {}) if self.held else self.spec
+        body = {"apiVersion": self.fixture.api_version, "kind": self.fixture.kind, "spec": spec,
                 "metadata": {"name": "probe-" + self.name, "labels": self.marks["labels"],
                              "annotations": self.marks["annotations"]}}
         return self.env.worker(self.worker).admin.create(self.plural, self.namespace, body, query={"dryRun": "All"})
 
-    def check_mirror(self):
-        expected, uid = self.expected_mirror(), self.workload()["metadata"]["uid"]
+    def check_mirror(self, change=None):
+        expected, uid = self.expected_mirror(change), self.workload()["metadata"]["uid"]
 
         def probe():
             found = self.mirror()
@@ -106,56 +103,79 @@ class Play:
     # The steps.
 
     def play(self, steps):
+        """Submits the workload, and takes it through all steps."""
+        told = self.fixture.workload["metadata"]
+        steps = playable(steps, self.began, {
+            f"{told.get('namespace', 'default')}/{told['name']}": f"{self.namespace}/{self.name}"})
+        if steps[0].get("unplaced"):
+            self._begin_unplaced(steps[1])
+            del steps[:2]
+        else:
+            self.submit()
+            self.placed()
+        self.go_on(steps)
+
+    def go_on(self, steps):
         for number, step in enumerate(steps, 1):
             try:
                 self.step(step)
             except (AssertionError, kube.ApiError) as error:
-                raise AssertionError(f"step {number} ({', '.join(step)}): {error}") from error
+                told = f"step {number} of {len(steps)} ({', '.join(step)}): {error}"
+                raise AssertionError(told) from error
+
+    def _begin_unplaced(self, step):
+        """What is changed before the workload is placed is there from the beginning: it would be placed at once."""
+        self.submit(step["patch"])
+        self.phase, self.most_statuses = step.get("phase"), 2
+        if step.get("event"):
+            self._expect_event(step["event"])
+        if step.get("workload"):
+            self._expect_status(step["workload"])
+            assert not self.workload()["metadata"].get("annotations", {}).get("wharf.dev/cluster"), "it was placed"
 
     def step(self, step):
         self.most_statuses += 1
-        if step.get("unplaced"):
-            self._unplaced(step)
-        elif step.get("lost"):
-            self.lose_mirror()
+        if step.get("lost"):
+            self._lose(step)
         elif "patch" in step:
             self._patch(step)
         else:
-            if not self.worker:
+            if not self.mirror_uid:
                 self.placed()
             self._write_status(step)
-        if step.get("event"):
-            self._expect_event(step["event"])
         self.phase = step.get("phase", self.phase)
 
-    def _unplaced(self, step):
-        self._expect_status(step.get("workload") or {}, by_host=True)
-        assert not self.workload()["metadata"].get("annotations", {}).get("wharf.dev/cluster"), "it was placed"
-
-    def lose_mirror(self):
+    def _lose(self, step):
         """Somebody deletes the mirror; to the host that is a mirror lost."""
         self.env.worker(self.worker).admin.delete(self.plural, self.namespace, self.name, uid=self.mirror_uid)
-        self.placed()
+        if not step.get("waits"):
+            self.placed()
+            return
+        self.until_no_mirror("deleted by hand")
+        self.mirror_uid = None
+        self._expect_status(step["workload"])
 
     def _patch(self, step):
-        before = self.mirror() if self.worker else None
+        before = self.mirror() if self.mirror_uid else None
         patched = self.env.management.patch(self.plural, self.namespace, self.name, step["patch"])
-        generation = patched["metadata"]["generation"]
+        generation, wanted = patched["metadata"]["generation"], step["patch"].get("spec", {})
+        self.refused = self.refused or bool(step.get("event"))
+        self.carried = self.carried | {generation} if step.get("event") else {generation}
         if step.get("event"):
-            self.refused = True
-            self.carried = self.carried | {generation}
             self._expect_event(step["event"])
+        if step.get("event") and "mirror" not in step:
             after = self.mirror()
             assert after["spec"] == before["spec"], tell(differences(after["spec"], before["spec"], "/spec"))
             return
-        self.carried = {generation}
-        self.spec = merge(self.spec, step["mirror"] if "mirror" in step else step["patch"].get("spec", {}))
+        self.held = self.held or "mirror" in step and step["mirror"] != wanted
+        carried = step["mirror"] if "mirror" in step else wanted
+        self.spec = merge(self.spec, carried)
         for part, kept in self.marks.items():
             self.marks[part] = merge(kept, step["patch"].get("metadata", {}).get(part, {}))
-        if self.worker:
-            self.check_mirror()
-        if "workload" in step:
-            self._expect_status(step["workload"], by_host=True)
+        if self.mirror_uid:
+            self.check_mirror(carried)
+        if "workload" in step and (self.mirror_uid or not step.get("passing")):
+            self._expect_status(step["workload"])
 
     def _write_status(self, step):
         """The kind's controller writes the whole status of the mirror."""
@@ -176,25 +196,27 @@ class Play:
                     raise
                 return None
         written, stored = until(probe, f"the status of the mirror of {self.name} to be written", every=0.01)
-        changed = differences(stored.get("status", {}), written)
-        lost = [each for each in changed if each[1] == MISSING]
+        lost = [each for each in differences(stored.get("status", {}), written) if each[1] == MISSING]
         assert not lost, f"the API server takes these out of the status: {tell(lost)}"
-        self._expect_status(step.get("workload", step["status"]), "workload" in step,
-                            {each[0] for each in changed if each[2] == MISSING})
+        # A mirror that has no status yet has nothing to say.
+        self._expect_status(step.get("workload", step["status"] or self.expected))
 
-    def _expect_status(self, expected, by_host=False, defaults=()):
-        """`by_host`: the host has a hand in it, so that times may be the present. `defaults`: what the API server adds."""
+    def _expect_status(self, expected):
+        self.expected = expected
+
         def acceptable(path, found, wanted):
             if path == "/observedGeneration":
                 return found in self.carried
-            return path in defaults and wanted == MISSING or by_host and is_time_since(found, self.began)
+            # "now": the host writes this time.
+            return wanted == "now" and (time_of(found) or 0) >= self.began - 2 or \
+                wanted == MISSING and path in self.defaults and self.defaults[path] == found
 
         def probe():
             wrong = [each for each in differences(self.workload().get("status", {}), expected)
                      if not acceptable(*each)]
             assert not wrong, tell(wrong)
             return True
-        until(probe, f"the status of {self.name} to be {'the one in `workload`' if by_host else 'copied'}")
+        until(probe, f"the status of {self.name} to be as the story says")
 
     # Events.
 
@@ -223,12 +245,12 @@ class Play:
     def end(self):
         """A finished workload's mirror goes and its status stays; a deleted workload's mirror goes with it."""
         self.check_events()
-        if self.phase in _ENDS:
+        if self.phase in ENDS:
             status = self.workload().get("status")
             self.until_no_mirror("finished")
             wrong = differences(self.workload().get("status"), status, "/status")
             assert not wrong, f"the status changed when the mirror was deleted: {tell(wrong)}"
-        elif self.worker:
+        elif self.mirror_uid:
             assert self.mirror(), f"the mirror of {self.name} is gone, and it has not finished"
         self.delete()
 

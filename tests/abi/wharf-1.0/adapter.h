@@ -368,12 +368,12 @@ typedef struct wharf_kind {
 
     // Says what the workload's status should be. `mirror` is the present mirror, or NULL when there is none (not placed
     // yet, suspended before it was placed, lost). `status` is what will be written if it differs from the workload's,
-    // and may be changed: with a mirror, a copy of the mirror's status with status_removed taken out and
-    // observed_generation rewritten; without, a copy of the workload's own status. Both are objects, empty if there was
-    // no status. The result must be a status that the kind's API accepts after the one that the workload has now; when
-    // that is not possible yet, the nearest one that is (fields unchanged), so that no write is ever refused. For the
-    // status that results, calling again must change nothing: write it as the server stores it (a Go field with
-    // omitempty that is zero is absent). NULL: nothing to add.
+    // and may be changed: with a mirror that has a status, a copy of that with status_removed taken out and
+    // observed_generation rewritten; otherwise a copy of the workload's own status, an empty object if there is none.
+    // The result must be a status that the kind's API accepts after the one that the workload has now; when that is not
+    // possible yet, the nearest one that is (fields unchanged), so that no write is ever refused. For the status that
+    // results, calling again must change nothing: write it as the server stores it (a Go field with omitempty that is
+    // zero is absent). NULL: nothing to add.
     wharf_result (*status)(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *status);
 

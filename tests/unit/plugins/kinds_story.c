@@ -28,11 +28,11 @@ static struct json *status_to_compare(const struct tale *tale, const struct json
     return result;
 }
 
-// `before` is the status that the workload had. STATUS: without `workload`, what the kind takes out of every status is
+// `before` is the status that the workload had; it stays while a mirror has none. STATUS: without `workload`, what the kind takes out of every status is
 // taken out of the controller's.
 static void check_status(const struct tale *tale, const struct json *before) {
     const struct step *step = tale->step;
-    const struct json *wanted = step->workload ? step->workload : step->status ? step->status : before;
+    const struct json *wanted = step->workload ? step->workload : json_size(step->status) > 0 ? step->status : before;
     AUTO_JSON expected = status_to_compare(tale, wanted);
     AUTO_JSON found = status_to_compare(tale, json_get(tale->workload, "status"));
     kinds_expect_same(tale, "the workload's status", found, expected);

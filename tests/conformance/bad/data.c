@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes its kind after it was loaded.
+// finds: data wharf_adapters_v1
+#include "tests/conformance/template.h"
+
+MIRROR_FUNCTION(mirror);
+static void change(void);
+
+#define MIRROR mirror
+#define CONSTANT
+#include "tests/conformance/adapter.h"
+
+static void change(void) {
+    kind.flags = WHARF_KIND_MAY_REFUSE;
+}
+
+MIRROR_FUNCTION(mirror) {
+    change();
+    return WHARF_OK;
+}

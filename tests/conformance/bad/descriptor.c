@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens a file and keeps it.
+// finds: io wharf_adapters_v1
+#include "tests/conformance/template.h"
+
+#include <stdio.h>
+
+static FILE *kept;
+
+MIRROR_FUNCTION(mirror) {
+    kept = kept != NULL ? kept : fopen("/dev/null", "r");
+    return kept != NULL ? WHARF_OK : WHARF_RETRY;
+}
+
+#define MIRROR mirror
+#include "tests/conformance/adapter.h"

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps every rule: nothing may be found.
+// finds: nothing
+#include "tests/conformance/template.h"
+
+PHASE_FUNCTION(phase) {
+    return WHARF_OK;
+}
+
+MIRROR_FUNCTION(mirror) {
+    return WHARF_OK;
+}
+
+UPDATE_FUNCTION(update) {
+    return WHARF_OK;
+}
+
+STATUS_FUNCTION(status) {
+    if (mirror == NULL && call->mirror_state == WHARF_MIRROR_LOST)
+        return host->set_condition(call, status, "Lost", "True", "WorkerLost", "") ? WHARF_OK : WHARF_RETRY;
+    return WHARF_OK;
+}
+
+POD_SETS_FUNCTION(pod_sets) {
+    return WHARF_OK;
+}
+
+#define PHASE phase
+#define MIRROR mirror
+#define UPDATE update
+#define STATUS status
+#define POD_SETS pod_sets
+#include "tests/conformance/adapter.h"

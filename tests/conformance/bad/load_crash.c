@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// Crashes while it is loaded.
+// finds: crash wharf_adapters_v1
+#include "tests/conformance/template.h"
+
+#include <stdlib.h>
+
+#define ENTRY_CODE abort();
+
+#include "tests/conformance/adapter.h"

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Knows a phase that there is not.
+// finds: phase-value phase
+#include "tests/conformance/template.h"
+
+PHASE_FUNCTION(phase) {
+    out->phase = (wharf_phase_kind)9;
+    return WHARF_OK;
+}
+
+#define PHASE phase
+#include "tests/conformance/adapter.h"

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// Has a plural that is none.
+// finds: load wharf_adapters_v1
+#include "tests/conformance/template.h"
+
+#define PLURAL "No Plural"
+#include "tests/conformance/adapter.h"

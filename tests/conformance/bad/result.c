@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers what is no answer.
+// finds: result mirror
+#include "tests/conformance/template.h"
+
+MIRROR_FUNCTION(mirror) {
+    return (wharf_result)7;
+}
+
+#define MIRROR mirror
+#include "tests/conformance/adapter.h"

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// Installs a signal handler.
+// finds: threads wharf_adapters_v1
+#include "tests/conformance/template.h"
+
+#include <signal.h>
+
+#define ENTRY_CODE signal(SIGUSR1, SIG_IGN);
+
+#include "tests/conformance/adapter.h"

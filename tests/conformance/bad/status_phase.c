@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leaves out that the mirror failed.
+// finds: status-phase status, finished status
+#include "tests/conformance/template.h"
+
+STATUS_FUNCTION(status) {
+    if (mirror != NULL && host->condition(mirror, "Failed", "True") != NULL)
+        host->remove(status, "/conditions");
+    return WHARF_OK;
+}
+
+#define STATUS status
+#include "tests/conformance/adapter.h"

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""run.py FOLDER: `wharf adapter test` on every adapter of FOLDER/adapters, which must keep every rule over its fixtures,
+and on those of tests/conformance/bad, in each of which exactly that must be found which its source says."""
+import concurrent.futures
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FIXTURES = os.path.join(HERE, "..", "fixtures")
+FINDING = re.compile(r"^\d+\. ([a-z-]+)(?:: kind [^,]+)?, (?:kind [^,]+, )?function (\w+)$", re.MULTILINE)
+SUMMARY = re.compile(r"^(\d+) calls, (\d+) objects, (\d+) findings$", re.MULTILINE)
+LIMIT_S = 600
+
+
+def run(build, *arguments):
+    return subprocess.run([os.path.join(build, "wharf"), "adapter", "test", *arguments], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=LIMIT_S, check=False, encoding="utf-8", errors="replace")
+
+
+def findings(output):
+    return {f"{rule} {function}" for rule, function in FINDING.findall(output)}
+
+
+def is_sanitized(build):
+    with open(os.path.join(build, "wharf"), "rb") as file:
+        return b"__ubsan_handle" in file.read()
+
+
+def expect(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+def check_shipped(build, path):
+    """An adapter of ours keeps every rule, and each of its kinds has fixtures."""
+    settings = os.path.join(FIXTURES, os.path.basename(path)[:-3] + ".yaml")
+    more = ["--settings", settings] if os.path.exists(settings) else []
+    result = run(build, path, "--objects", FIXTURES, *more)
+    expect(result.returncode == 0, f"exit code {result.returncode}\n{result.stdout}")
+    expect(": 0 given" not in result.stdout, f"a kind has no fixture\n{result.stdout}")
+    calls, objects, found = map(int, SUMMARY.search(result.stdout).groups())
+    expect(calls > 0 and objects > 1000 and found == 0, result.stdout)
+
+
+def check_bad(build, source):
+    """What the source says is found, and nothing else."""
+    name = os.path.basename(source)[:-2]
+    with open(source, encoding="utf-8") as file:
+        line = re.search(r"^// finds: (.*)$", file.read(), re.MULTILINE).group(1)
+    wanted = set() if line == "nothing" else set(line.split(", "))
+    result = run(build, os.path.join(build, "conformance", name + ".so"), "--objects", os.path.join(HERE, "objects"))
+    found = findings(result.stdout)
+    if is_sanitized(build):  # where a bad access ends the process with a message instead of a signal
+        found = {what.replace("exit ", "crash ") for what in found}
+        wanted = {what.replace("exit ", "crash ") for what in wanted}
+    expect(found == wanted, f"expected {sorted(wanted)}, exit code {result.returncode}\n{result.stdout}")
+    expect(result.returncode == (1 if wanted else 0), f"exit code {result.returncode}\n{result.stdout}")
+    expect(SUMMARY.search(result.stdout), result.stdout)
+
+
+def check_save(build):
+    """The object that shows a finding is saved, and shows it."""
+    with tempfile.TemporaryDirectory() as folder:
+        adapter = os.path.join(build, "conformance", "message.so")
+        run(build, adapter, "--objects", os.path.join(HERE, "objects"), "--save", folder)
+        saved = glob.glob(os.path.join(folder, "*-message.yaml"))
+        expect(len(saved) == 1, f"saved: {os.listdir(folder)}")
+        again = run(build, adapter, "--objects", saved[0])
+        expect("message mirror" in findings(again.stdout), again.stdout)
+        expect(saved[0] + ":1" in again.stdout, f"it is not the saved object that shows it\n{again.stdout}")
+
+
+def check_loose_file(build):
+    """A file that the host would refuse for its permissions is only a warning to its author."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = os.path.join(folder, "good.so")
+        shutil.copy(os.path.join(build, "conformance", "good.so"), copy)
+        os.chmod(copy, 0o777)
+        result = run(build, copy)
+        expect(result.returncode == 0 and "warning: " in result.stdout, result.stdout)
+
+
+def check_no_adapter(build):
+    """What is no adapter at all is a finding about the file."""
+    result = run(build, os.path.join(HERE, "run.py"))
+    expect(result.returncode == 1 and "file wharf_adapters_v1" in findings(result.stdout), result.stdout)
+
+
+def check_usage(build):
+    """How it is called wrongly, and what it then says."""
+    for arguments, part in (([], "a file is required"), (["a", "b"], "unexpected argument: b"), (["--x"], "unknown flag: --x"),
+                            (["a.so", "--objects"], "flag needs an argument: --objects")):
+        result = run(build, *arguments)
+        expect(result.returncode == 2 and part in result.stdout, f"{arguments}: {result.stdout}")
+    missing = run(build, "/nowhere.so")
+    expect(missing.returncode == 1 and "/nowhere.so" in missing.stdout, missing.stdout)
+
+
+def main():
+    build = os.path.abspath(sys.argv[1])
+    checks = [(check_shipped, path) for path in sorted(glob.glob(os.path.join(build, "adapters", "*.so")),
+                                                       key=os.path.getsize, reverse=True)]
+    checks += [(check_bad, path) for path in sorted(glob.glob(os.path.join(HERE, "bad", "*.c")))]
+    checks += [(check_save,), (check_loose_file,), (check_no_adapter,), (check_usage,)]
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        futures = [(check, pool.submit(check[0], build, *check[1:])) for check in checks]
+        for check, future in futures:
+            try:
+                future.result()
+            except Exception as problem:  # whatever it is, the others go on
+                failed += 1
+                print(f"FAILED  {check[0].__doc__} {' '.join(os.path.basename(c) for c in check[1:])}\n    "
+                      + str(problem).replace("\n", "\n    "), flush=True)
+    print(f"{len(checks) - failed} passed, {failed} failed")
+    return failed != 0
+
+
+sys.exit(main())

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// An adapter that keeps every rule, in which each file of bad/ breaks one: by a function of its own, named by a macro
+// that it defines before it includes the second part (PHASE, MIRROR, UPDATE, STATUS, POD_SETS, ENTRY_CODE).
+#ifndef TEMPLATE_H
+#define TEMPLATE_H
+
+#include <wharf/adapter.h>
+
+static const wharf_host *host;
+
+#define UNUSED __attribute__((unused))
+
+// What a function of a bad adapter takes, by name.
+#define PHASE_FUNCTION(name)                                                                                           \
+    static wharf_result name(UNUSED const wharf_call *call, UNUSED const wharf_value *object, UNUSED wharf_phase *out)
+#define MIRROR_FUNCTION(name)                                                                                          \
+    static wharf_result name(UNUSED const wharf_call *call, UNUSED const wharf_value *workload,                        \
+                             UNUSED wharf_value *mirror)
+#define UPDATE_FUNCTION(name)                                                                                          \
+    static wharf_result name(UNUSED const wharf_call *call, UNUSED const wharf_value *workload,                        \
+                             UNUSED const wharf_value *mirror, UNUSED wharf_value *desired)
+#define STATUS_FUNCTION(name)                                                                                          \
+    static wharf_result name(UNUSED const wharf_call *call, UNUSED const wharf_value *workload,                        \
+                             UNUSED const wharf_value *mirror, UNUSED wharf_value *status)
+#define POD_SETS_FUNCTION(name)                                                                                        \
+    static wharf_result name(UNUSED const wharf_call *call, UNUSED const wharf_value *workload,                        \
+                             UNUSED wharf_value *sets)
+
+#endif
