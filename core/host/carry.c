@@ -53,7 +53,7 @@ bool carry_keys(struct carrying *carrying, const char *map) {
     struct json *to = metadata ? carry_member(metadata, map) : NULL;
     if (!to)
         return false;
-    for (const struct json *m = json_first(from); m; m = json_next(m)) {
+    for (const struct json *m = json_is(from, JSON_OBJECT) ? json_first(from) : NULL; m; m = json_next(m)) {
         if (mirror_key_is_private(json_key(m)))
             continue;
         __attribute__((cleanup(buffer_cleanup))) struct buffer pointer;

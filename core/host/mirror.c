@@ -52,7 +52,8 @@ uint64_t mirror_carry_hash(const struct json *object) {
     const struct json *metadata = json_get(object, "metadata");
     for (size_t i = 0; i < 2; i++) {
         uint64_t sum = 0; // order does not matter
-        for (const struct json *m = json_first(json_get(metadata, maps[i])); m; m = json_next(m)) {
+        const struct json *map = json_get(metadata, maps[i]);
+        for (const struct json *m = json_is(map, JSON_OBJECT) ? json_first(map) : NULL; m; m = json_next(m)) {
             if (!mirror_key_is_private(json_key(m)))
                 sum += hash_text(hash_text(i, json_key(m)), json_string_or(m, ""));
         }

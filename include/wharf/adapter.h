@@ -220,6 +220,8 @@ typedef struct wharf_host {
     // Puts a condition into the array at /conditions of `status_value` (a status, as in wharf_kind.status), which is
     // made if it is missing. One of this type that is there already is changed: its lastTransitionTime only if its
     // status changes, its other members not at all. A new one goes to the end, with lastTransitionTime call->now.
+    // In `status` with a mirror the draft is the mirror's each time: a condition that the adapter adds there has to be
+    // copied from the workload's status first, or its time is another one at each call.
     int (*set_condition)(const wharf_call *call, wharf_value *status_value, const char *type, const char *status,
                          const char *reason, const char *message);
 } wharf_host;

@@ -161,6 +161,20 @@ static void marks_alone_do_not_make_a_mirror(void **state) {
     assert_true(mirror_is_ours(kind, "here", owned));
 }
 
+static void labels_and_annotations_of_another_type_are_taken_for_none(void **state) {
+    (void)state;
+    static const char *const values[] = {"['a','b']", "'text'", "7", "null"};
+    for (size_t i = 0; i < COUNT(values); i++) {
+        AUTO_JSON workload = parsed(WORKLOAD);
+        set(workload, "/metadata/labels", values[i]);
+        set(workload, "/metadata/annotations", values[i]);
+        AUTO_JSON mirror = mirror_of(workload);
+        assert_true(mirror_is_ours(kind, "here", mirror));
+        assert_null(ask(PATCH, workload, mirror, 2));
+        mirror_carry_hash(workload);
+    }
+}
+
 static void a_mirror_that_was_just_made_needs_no_patch(void **state) {
     (void)state;
     AUTO_JSON workload = parsed(WORKLOAD);
@@ -413,6 +427,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mirror_is_a_copy_with_marks_and_without_what_is_not_its_own),
         cmocka_unit_test(marks_alone_do_not_make_a_mirror),
+        cmocka_unit_test(labels_and_annotations_of_another_type_are_taken_for_none),
         cmocka_unit_test(a_mirror_that_was_just_made_needs_no_patch),
         cmocka_unit_test(a_change_of_the_workload_becomes_one_small_patch),
         cmocka_unit_test(what_cannot_be_carried_is_told_with_the_fields_names),
