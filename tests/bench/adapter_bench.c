@@ -128,7 +128,8 @@ static double median_us(const struct subject *s, enum function function) {
     for (size_t i = 0; i < CALLS; i++)
         times_ns[i] = one_call(s, function);
     qsort(times_ns, CALLS, sizeof times_ns[0], by_size);
-    return (double)times_ns[CALLS / 2] / 1000;
+    const size_t middle = CALLS / 2;
+    return (double)times_ns[middle] / 1000;
 }
 
 // The object with its last status that is not the end, and the mirror that the host makes of it.

@@ -19,10 +19,10 @@ enum step_type {
 
 struct step {
     enum step_type type;
-    const struct json *status; // STATUS
-    const struct json *patch;  // PATCH
-    const struct json *mirror; // PATCH: the spec that the mirror then has, as a merge patch on mirror.yaml's spec;
-                               // NULL: as `patch` has it under spec
+    const struct json *status;   // STATUS
+    const struct json *patch;    // PATCH
+    const struct json *mirror;   // PATCH: the spec that the mirror then has, as a merge patch on mirror.yaml's spec;
+                                 // NULL: as `patch` has it under spec
     const struct json *workload; // the status that the workload then has; NULL: STATUS the same, others unchanged
     const char *phase;  // of the workload after the step: "Pending", "Suspended", "Active", "Succeeded", "Failed";
                         // NULL: not said

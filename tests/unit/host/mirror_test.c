@@ -4,13 +4,7 @@
 #include "core/host/mirror.h"
 #include "core/json/patch.h"
 #include "core/json/pointer.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/quoted.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -58,19 +52,6 @@ static int teardown(void **state) {
     (void)state;
     kind_free(kind);
     return 0;
-}
-
-// JSON with ' for ", so that it can be read in C.
-static struct json *parsed(const char *text) {
-    AUTO_TEXT quoted = strdup(text);
-    assert_non_null(quoted);
-    for (char *p = quoted; *p; p++)
-        *p = *p == '\'' ? '"' : *p;
-    struct json *value = NULL;
-    struct error *error = json_parse(quoted, strlen(quoted), &value);
-    if (error)
-        fail_msg("%s in %s", error_text(error), text);
-    return value;
 }
 
 static void assert_json(const struct json *value, const char *expected) {

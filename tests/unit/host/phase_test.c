@@ -2,15 +2,7 @@
 #include "core/base/text.h"
 #include "core/host/phase.h"
 #include "core/host/services.h"
-
-// cmocka wants these before it
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/quoted.h"
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 #define RULES                                                                                                          \
@@ -21,18 +13,6 @@
 
 static const wharf_kind train = {
     .suspend = "/spec/suspend", .finished_at = "/status/endedAt", .managed_by = "/spec/managedBy"};
-
-static struct json *parsed(const char *text) {
-    AUTO_TEXT quoted = strdup(text);
-    assert_non_null(quoted);
-    for (char *p = quoted; *p; p++)
-        *p = *p == '\'' ? '"' : *p;
-    struct json *value = NULL;
-    struct error *error = json_parse(quoted, strlen(quoted), &value);
-    if (error)
-        fail_msg("%s in %s", error_text(error), text);
-    return value;
-}
 
 static void the_first_rule_that_matches_says_the_phase(void **state) {
     (void)state;

@@ -1,27 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/text.h"
 #include "core/host/pods.h"
-
-// cmocka wants these before it
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
-
-static struct json *parsed(const char *text) {
-    AUTO_TEXT quoted = strdup(text);
-    assert_non_null(quoted);
-    for (char *p = quoted; *p; p++)
-        *p = *p == '\'' ? '"' : *p;
-    struct json *value = NULL;
-    struct error *error = json_parse(quoted, strlen(quoted), &value);
-    if (error)
-        fail_msg("%s in %s", error_text(error), text);
-    return value;
-}
+#include "tests/unit/quoted.h"
 
 static const wharf_host *host;
 

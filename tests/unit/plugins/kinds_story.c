@@ -28,8 +28,8 @@ static struct json *status_to_compare(const struct tale *tale, const struct json
     return result;
 }
 
-// `before` is the status that the workload had; it stays while a mirror has none. STATUS: without `workload`, what the kind takes out of every status is
-// taken out of the controller's.
+// `before` is the status that the workload had; it stays while a mirror has none. STATUS: without `workload`, what the
+// kind takes out of every status is taken out of the controller's.
 static void check_status(const struct tale *tale, const struct json *before) {
     const struct step *step = tale->step;
     const struct json *wanted = step->workload ? step->workload : json_size(step->status) > 0 ? step->status : before;
