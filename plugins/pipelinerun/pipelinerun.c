@@ -115,18 +115,4 @@ static const wharf_kind taskrun = {
     .carried = (const wharf_carried[]){{.pointer = SPEC_STATUS}, {.pointer = SPEC_MESSAGE}, {.pointer = NULL}},
 };
 
-static const wharf_module module = {
-    .size = sizeof module,
-    .abi_major = WHARF_ABI_MAJOR,
-    .name = "pipelinerun",
-    .version = "0.1.0",
-    .kinds = (const wharf_kind *const[]){&pipelinerun, &taskrun, NULL},
-};
-
-WHARF_EXPORT const wharf_module *wharf_adapters_v1(const wharf_host *services, const wharf_value *settings,
-                                                   const char **problem) {
-    (void)settings;
-    (void)problem;
-    host = services;
-    return &module;
-}
+WHARF_MODULE(host, "pipelinerun", "0.1.0", &pipelinerun, &taskrun)
