@@ -279,6 +279,7 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
                                 .verb = VERB_CREATE,
                                 .cluster = mirror->cluster,
                                 .attempt = entry->attempt,
+                                .wanted = entry->carry_hash,
                                 .was_clean = entry->clean_attempt == entry->attempt};
     if (!send_patch(engine, entry, mirror, body, spec))
         retry_soon(engine, &mirror->not_before_ns);

@@ -156,7 +156,8 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
     if (response->reason == REASON_OK && response->object) {
         mirror->failures = 0;
         observe_answer(engine, entry, mirror, response);
-        mirror->update_due = false;
+        if (pending->wanted == entry->carry_hash)
+            mirror->update_due = false; // it was made of the workload as it still is
         if (!mirror->noted)
             command_note(engine, entry, false, "Dispatched", "CreateMirror", "created in cluster %s (attempt %u)",
                          engine->names[mirror->cluster], pending->attempt);

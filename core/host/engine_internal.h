@@ -104,7 +104,7 @@ struct command_spec {
     const char *body; // JSON, or NULL
     size_t body_len;
     uint64_t patch_hash; // of what a patch wants
-    uint64_t wanted;     // json_hash of the status that a status patch leads to
+    uint64_t wanted;     // STATUS: json_hash of the status that it leads to; CREATE: carry_hash of the workload
     bool was_clean;
 };
 // 0 when out of memory.
