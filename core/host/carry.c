@@ -225,6 +225,9 @@ bool carry_away(struct carrying *carrying) {
         }
         if (pointer_find(carrying->from, pointer))
             continue;
+        // It stays on record: a patch of ours that brought it may still be on its way, and arrive after this one.
+        if (!record(carrying, pointer))
+            return false;
         __attribute__((cleanup(buffer_cleanup))) struct buffer there;
         buffer_init(&there, 4096);
         if (!translate(carrying->from, carrying->to, carrying->key, pointer, &there))

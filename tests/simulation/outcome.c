@@ -33,9 +33,10 @@ static char *running_missing(struct trial *trial, size_t kind, const struct json
     const struct json *mirror = mirror_of(trial, kind, job);
     bool suspended = phase_suspend_asked(&trial->engine_kinds[kind]->abi, job);
     bool may_stay = strcmp(rules_text(job, "metadata", "annotations", USERS_EXPECTED), USERS_RUNS) == 0;
-    if (!suspended && !may_stay)
+    bool refused = !suspended && !mirror && sim_refuses(trial->kinds[kind], job, trial->now_ns);
+    if (!suspended && !may_stay && !refused)
         return text_format("%s has not finished", name);
-    if (!suspended && !mirror && sim_refuses(trial->kinds[kind], job, trial->now_ns))
+    if (refused)
         return NULL;
     if (!suspended && !mirror)
         return text_format("%s has no mirror", name);

@@ -278,9 +278,13 @@ static void what_the_workload_lost_is_taken_away_and_what_the_worker_added_stays
     assert_null(ask(PATCH, workload, mirror, 2));
     assert_true(pointer_remove(workload, "/metadata/labels/team"));
     AUTO_JSON patch = ask(PATCH, workload, mirror, 2);
-    assert_json(patch, "{'metadata':{'uid':'m-1','labels':{'team':null},'annotations':{'wharf.dev/carried':"
-                       "'/spec/template/labels /spec/replicas /spec/groups/0/count /spec/groups/1/count "
-                       "/metadata/annotations/note'}}}");
+    assert_json(patch, "{'metadata':{'uid':'m-1','labels':{'team':null}}}");
+    // A patch of ours from before may arrive late: what it brings back is taken away again.
+    assert_true(patch_apply(&mirror, patch));
+    assert_null(ask(PATCH, workload, mirror, 2));
+    set(mirror, "/metadata/labels/team", "'a'");
+    AUTO_JSON again = ask(PATCH, workload, mirror, 2);
+    assert_json(again, "{'metadata':{'uid':'m-1','labels':{'team':null}}}");
 }
 
 static void what_may_change_while_suspended_waits_for_it_and_goes_along_with_the_end_of_it(void **state) {
