@@ -120,3 +120,9 @@ bool text_is_domain_prefixed_path(const char *text) {
             return false;
     return true;
 }
+
+uint64_t text_hash(uint64_t hash, const char *text) {
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+    return hash;
+}

@@ -58,6 +58,11 @@ char *text_resolve_path(const char *directory, const char *path);
 // The folder part of a path ("." if it has none). NULL when out of memory.
 char *text_directory(const char *path);
 
+// A hash for noticing changes and for tables that nobody attacks (FNV-1a): `hash` is TEXT_HASH, or what another text
+// came to, which then counts too.
+#define TEXT_HASH UINT64_C(14695981039346656037)
+uint64_t text_hash(uint64_t hash, const char *text);
+
 // A small generator (splitmix64): deterministic from its seed.
 struct random {
     uint64_t state;

@@ -11,7 +11,6 @@ void act_begin_call(const struct engine *engine, const struct entry *entry, whar
                     struct adapter_call *call) {
     bool known = entry->cluster && entry->cluster != ENTRY_UNKNOWN_CLUSTER;
     const struct kind *kind = engine->kinds[entry->kind];
-    const char *served = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->version; // NULL: see engine.c
     adapter_call_begin(call, &(struct call_context){
                                  .kind = &kind->abi,
                                  .given = kind->given,
@@ -19,7 +18,7 @@ void act_begin_call(const struct engine *engine, const struct entry *entry, whar
                                  .now = engine->now,
                                  .cluster = known ? engine->names[entry->cluster] : NULL,
                                  .attempt = entry->attempt,
-                                 .version = served ? served : kind->abi.versions[0],
+                                 .version = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->version,
                                  .object = entry->key,
                                  .mirror_state = state,
                                  .clock = engine->clock,

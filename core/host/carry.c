@@ -23,25 +23,12 @@ static bool record(struct carrying *carrying, const char *pointer) {
     return buffer_text(carrying->record, pointer);
 }
 
-static bool pattern_matches(const char *pattern, const char *pointer) {
-    while (*pattern && *pointer) {
-        if (pattern[0] == '*' && pattern[-1] == '/' && (pattern[1] == '/' || pattern[1] == '\0')) {
-            pattern++;
-            while (*pointer && *pointer != '/')
-                pointer++;
-        } else if (*pattern++ != *pointer++) {
-            return false;
-        }
-    }
-    return *pattern == *pointer;
-}
-
 // What is taken out of every mirror is not carried either.
 static bool is_removed(const wharf_kind *kind, const char *pointer) {
     if (strcmp(kind->managed_by, pointer) == 0)
         return true;
     for (const char *const *p = kind->removed; p && *p; p++) {
-        if (pattern_matches(*p, pointer))
+        if (pointer_matches(*p, pointer))
             return true;
     }
     return false;
@@ -201,12 +188,22 @@ static bool may_take_away(struct carrying *carrying, const char *pointer) {
     if (text_has_prefix(pointer, "/metadata/labels/") || text_has_prefix(pointer, "/metadata/annotations/"))
         return true;
     for (const wharf_carried *c = carrying->kind->carried; c && c->pointer; c++) {
-        if (!pattern_matches(c->pointer, pointer))
+        if (!pointer_matches(c->pointer, pointer))
             continue;
         carrying->key = item_key(c);
         return carried_now(carrying, c);
     }
     return false;
+}
+
+static bool take_out(struct carrying *carrying, const char *pointer) {
+    __attribute__((cleanup(buffer_cleanup))) struct buffer there;
+    buffer_init(&there, 4096);
+    if (!translate(carrying->from, carrying->to, carrying->key, pointer, &there))
+        return false;
+    if (there.len > 0) // else its item is gone, and with it what was carried there
+        pointer_remove(carrying->to, there.data);
+    return true;
 }
 
 bool carry_away(struct carrying *carrying) {
@@ -217,23 +214,13 @@ bool carry_away(struct carrying *carrying) {
         if (!pointer)
             return false;
         text += len + strspn(text + len, " ");
-        // What is not carried at present stays on record, for when it is.
-        if (!may_take_away(carrying, pointer)) {
-            if (!record(carrying, pointer))
-                return false;
-            continue;
-        }
-        if (pointer_find(carrying->from, pointer))
-            continue;
-        // It stays on record: a patch of ours that brought it may still be on its way, and arrive after this one.
-        if (!record(carrying, pointer))
+        bool may = may_take_away(carrying, pointer);
+        if (may && pointer_find(carrying->from, pointer))
+            continue; // on record where it is carried
+        // It stays on record: what is not carried at present, for when it is; and what is taken away, since a patch of
+        // ours that brought it may still be on its way, and arrive after this one.
+        if (!record(carrying, pointer) || (may && !take_out(carrying, pointer)))
             return false;
-        __attribute__((cleanup(buffer_cleanup))) struct buffer there;
-        buffer_init(&there, 4096);
-        if (!translate(carrying->from, carrying->to, carrying->key, pointer, &there))
-            return false;
-        if (there.len > 0) // else its item is gone, and with it what was carried there
-            pointer_remove(carrying->to, there.data);
     }
     return true;
 }

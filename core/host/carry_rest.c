@@ -2,6 +2,8 @@
 // What is left of a workload without what is carried, removed, or the host's own: the part in which a mirror stays what
 // it was made.
 #include "core/host/carry.h"
+
+#include "core/base/text.h"
 #include "core/json/pointer.h"
 
 #include <stdio.h>
@@ -62,33 +64,9 @@ static bool live_add(struct live *live, const char *rest) {
     return true;
 }
 
-// What is left of a pattern after its first segment if that stands for `key`, or NULL.
-static const char *step_down(const char *pattern, const char *key) {
-    const char *p = pattern + 1;
-    if (*p == '*' && (p[1] == '/' || p[1] == '\0'))
-        return p + 1;
-    for (; *p && *p != '/'; p++, key++) {
-        char c = *p;
-        if (c == '~') { // RFC 6901 section 4, and "~2" for a star
-            p++;
-            c = *p == '1' ? '/' : *p == '2' ? '*' : '~';
-        }
-        if (c != *key)
-            return NULL;
-    }
-    return !*key && (!*p || *p == '/') ? p : NULL;
-}
-
 static uint64_t mix(uint64_t hash, uint64_t more) {
     hash = (hash ^ more) * UINT64_C(0x9e3779b97f4a7c15);
     return hash ^ (hash >> 29);
-}
-
-static uint64_t hash_key(const char *key) {
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (; *key; key++)
-        hash = (hash ^ (unsigned char)*key) * UINT64_C(1099511628211);
-    return hash;
 }
 
 static bool hash_rest(const struct json *value, const struct live *live, uint64_t *hash);
@@ -98,7 +76,7 @@ static bool hash_child(const struct json *child, const char *key, const struct l
     AUTO_LIVE below;
     live_init(&below);
     for (size_t i = 0; i < live->count; i++) {
-        const char *rest = step_down(live->rest[i], key);
+        const char *rest = pointer_step(live->rest[i], key);
         if (rest && !*rest) {
             *hash = 0;
             return true;
@@ -109,7 +87,7 @@ static bool hash_child(const struct json *child, const char *key, const struct l
     uint64_t inner = 0;
     if (!hash_rest(child, &below, &inner))
         return false;
-    *hash = inner ? mix(hash_key(key), inner) : 0;
+    *hash = inner ? mix(text_hash(TEXT_HASH, key), inner) : 0;
     return true;
 }
 

@@ -32,13 +32,6 @@ void update_free(struct update *update) {
     *update = (struct update){0};
 }
 
-uint64_t command_hash(const char *text, size_t len) {
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
-    return hash ? hash : 1;
-}
-
 static bool grow(void **list, size_t count, size_t *capacity, size_t item) {
     if (count < *capacity)
         return true;
@@ -146,7 +139,7 @@ void command_note(struct engine *engine, struct entry *entry, bool warning, cons
     if (len < 0)
         return;
     // The same sentence again about the same workload tells nothing new.
-    uint64_t hash = command_hash(text, (size_t)len);
+    uint64_t hash = text_hash(TEXT_HASH, text);
     if (hash == entry->refused_note || !*entry->uid ||
         !grow((void **)&update->notes, update->n_notes, &update->cap_notes, sizeof *update->notes)) {
         free(text);

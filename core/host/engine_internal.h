@@ -111,7 +111,6 @@ struct command_spec {
 uint64_t command_send(struct engine *engine, struct entry *entry, const struct command_spec *spec);
 void command_note(struct engine *engine, struct entry *entry, bool warning, const char *reason, const char *action,
                   const char *format, ...) __attribute__((format(printf, 6, 7)));
-uint64_t command_hash(const char *text, size_t len);
 
 // answer.c
 void answer_handle(struct engine *engine, uint64_t id, struct response *response);

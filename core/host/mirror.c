@@ -40,14 +40,13 @@ uint32_t mirror_attempt(const struct json *object) {
     return (uint32_t)value;
 }
 
+// With a byte behind it that no text has, so that neighbours cannot be told differently.
 static uint64_t hash_text(uint64_t hash, const char *text) {
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
-    return (hash ^ 0xff) * UINT64_C(1099511628211);
+    return text_hash(text_hash(hash, text), "\xff");
 }
 
 uint64_t mirror_carry_hash(const struct json *object) {
-    uint64_t hash = UINT64_C(14695981039346656037) ^ (uint64_t)object_generation(object);
+    uint64_t hash = TEXT_HASH ^ (uint64_t)object_generation(object);
     static const char *const maps[] = {"labels", "annotations"};
     const struct json *metadata = json_get(object, "metadata");
     for (size_t i = 0; i < 2; i++) {
@@ -272,8 +271,8 @@ static struct json *status_draft(const struct mirror_job *job) {
             // what was there.
             AUTO_JSON pending = NULL;
             int64_t generation = object_generation(job->workload);
-            if (json_int64(pointer_find(wrapper, observed), 0) < object_generation(job->mirror) ||
-                make_patch(job, &pending) != WHARF_OK || pending || !is_rest_same(job))
+            if (json_int64(pointer_find(wrapper, observed), 0) < object_generation(job->mirror) || !is_rest_same(job) ||
+                make_patch(job, &pending) != WHARF_OK || pending)
                 generation = json_int64(pointer_find(job->workload, observed), 0);
             if (!pointer_set(wrapper, observed, json_new_int64(generation)))
                 return NULL;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/text.h"
 #include "core/json/node.h"
 
 #include <string.h>
@@ -54,16 +55,10 @@ bool json_equal(const struct json *a, const struct json *b) {
     return equal(node_of_const(a), node_of_const(b), 0);
 }
 
-static uint64_t hash_bytes(uint64_t hash, const char *text) {
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
-    return hash;
-}
-
 static uint64_t hash_node(const cJSON *node, size_t depth) {
-    uint64_t hash = UINT64_C(14695981039346656037) + (uint64_t)node_type(node);
+    uint64_t hash = TEXT_HASH + (uint64_t)node_type(node);
     if (node->valuestring)
-        hash = hash_bytes(hash, node->valuestring);
+        hash = text_hash(hash, node->valuestring);
     if (depth == JSON_MAX_DEPTH)
         return hash;
     uint64_t sum = 0;
@@ -72,7 +67,7 @@ static uint64_t hash_node(const cJSON *node, size_t depth) {
         if (node_type(node) == cJSON_Array)
             sum = (sum ^ of_child) * UINT64_C(1099511628211);
         else // members may come in any order
-            sum += hash_bytes(of_child, child->string) * UINT64_C(0x9e3779b97f4a7c15);
+            sum += text_hash(of_child, child->string) * UINT64_C(0x9e3779b97f4a7c15);
     }
     return (hash ^ sum) * UINT64_C(1099511628211);
 }

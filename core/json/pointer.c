@@ -268,3 +268,32 @@ static size_t remove_from(struct json *value, const char *pattern, size_t depth)
 size_t pointer_remove_all(struct json *root, const char *pattern) {
     return root && pattern[0] == '/' ? remove_from(root, pattern, 0) : 0;
 }
+
+const char *pointer_step(const char *pattern, const char *key) {
+    const char *p = pattern + 1;
+    if (*p == '*' && (p[1] == '/' || p[1] == '\0'))
+        return p + 1;
+    for (; *p && *p != '/'; p++, key++) {
+        char c = *p;
+        if (c == '~') { // RFC 6901 section 4, and "~2" for a star
+            p++;
+            c = *p == '1' ? '/' : *p == '2' ? '*' : '~';
+        }
+        if (c != *key)
+            return NULL;
+    }
+    return !*key && (!*p || *p == '/') ? p : NULL;
+}
+
+bool pointer_matches(const char *pattern, const char *pointer) {
+    while (*pattern && *pointer) {
+        if (pattern[0] == '*' && pattern[-1] == '/' && (pattern[1] == '/' || pattern[1] == '\0')) {
+            pattern++;
+            while (*pointer && *pointer != '/')
+                pointer++;
+        } else if (*pattern++ != *pointer++) {
+            return false;
+        }
+    }
+    return *pattern == *pointer;
+}

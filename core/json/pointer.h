@@ -28,6 +28,13 @@ bool pointer_each(const struct json *root, const char *pattern,
 // Removes every value that a pattern matches; the number removed.
 size_t pointer_remove_all(struct json *root, const char *pattern);
 
+// What is left of a pattern after its first segment if that stands for `key` (a member's name, or an item's index), or
+// NULL.
+const char *pointer_step(const char *pattern, const char *key);
+
+// True if `pointer`, as pointer_each gives it, is one of those that the pattern stands for.
+bool pointer_matches(const char *pattern, const char *pointer);
+
 // Appends "/" and the key, escaped.
 bool pointer_append(struct buffer *out, const char *key);
 

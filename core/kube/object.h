@@ -34,6 +34,7 @@ const char *object_version(const struct json *value);                     // res
 int64_t object_generation(const struct json *value);                      // 0 if absent
 const char *object_label(const struct json *value, const char *key);      // NULL if absent
 const char *object_annotation(const struct json *value, const char *key); // NULL if absent
+bool object_is_list(const struct json *value);                            // "JobList", with items
 bool object_is_being_deleted(const struct json *value);                   // has a deletionTimestamp
 
 // The ownerReference with controller: true, or NULL.

@@ -73,9 +73,7 @@ struct seen {
 
 // How often it was seen before; (size_t)-1 when out of memory.
 static size_t see(struct seen *seen, const char *pattern, enum json_type type, uint64_t salt) {
-    uint64_t hash = UINT64_C(14695981039346656037) ^ ((uint64_t)type << 32) ^ salt;
-    for (; *pattern != '\0'; pattern++)
-        hash = (hash ^ (unsigned char)*pattern) * UINT64_C(1099511628211);
+    uint64_t hash = text_hash(TEXT_HASH ^ ((uint64_t)type << 32) ^ salt, pattern);
     for (size_t i = 0; i < seen->count; i++)
         if (seen->hashes[i] == hash)
             return seen->counts[i] < UINT8_MAX ? seen->counts[i]++ : seen->counts[i];
@@ -174,9 +172,7 @@ static void list_value(struct listing *listing, struct buffer *at, const struct 
         listing->failed |= !done;
         if (done)
             list_value(listing, at, child);
-        at->len = len;
-        if (at->data != NULL)
-            at->data[len] = '\0';
+        buffer_truncate(at, len);
     }
 }
 

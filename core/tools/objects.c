@@ -3,6 +3,7 @@
 
 #include "core/base/text.h"
 #include "core/json/yaml.h"
+#include "core/kube/object.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -74,11 +75,6 @@ static bool add(struct documents *documents, struct json *value, const char *pat
     return document->source != NULL && document->folder != NULL;
 }
 
-static bool is_list(const struct json *value) {
-    const char *kind = json_string(json_get(value, "kind"));
-    return kind != NULL && has_suffix(kind, "List") && json_is(json_get(value, "items"), JSON_ARRAY);
-}
-
 static struct error *read_file(const struct reader *reader, const char *path) {
     AUTO_JSON all = NULL;
     struct error *error = read_all(path, &all);
@@ -91,7 +87,7 @@ static struct error *read_file(const struct reader *reader, const char *path) {
         struct json *value = json_first(all);
         json_detach_child(all, value);
         number++;
-        if (!is_list(value)) {
+        if (!object_is_list(value)) {
             error = add(reader->documents, value, path, number) ? NULL : error_no_memory();
             continue;
         }

@@ -29,9 +29,7 @@ static bool step(struct walk *walk, const char *key, size_t index, const struct 
     size_t len = walk->pointer.len;
     bool ok = key != NULL ? pointer_append(&walk->pointer, key) : buffer_printf(&walk->pointer, "/%zu", index);
     ok = ok && compare(walk, from, to);
-    walk->pointer.len = len;
-    if (walk->pointer.data != NULL)
-        walk->pointer.data[len] = '\0';
+    buffer_truncate(&walk->pointer, len);
     return ok;
 }
 
@@ -124,22 +122,4 @@ bool plan_diff(const struct json *from, const struct json *to, const char *prefi
     bool ok = buffer_text(&walk.pointer, prefix) && compare(&walk, from, to);
     buffer_free(&walk.pointer);
     return ok;
-}
-
-struct seeking {
-    const char *pointer;
-    bool found;
-};
-
-static bool is_it(void *ctx, const char *pointer, struct json *value) {
-    struct seeking *seeking = ctx;
-    (void)value;
-    seeking->found = strcmp(pointer, seeking->pointer) == 0;
-    return !seeking->found;
-}
-
-bool plan_matches(const struct json *root, const char *pattern, const char *pointer) {
-    struct seeking seeking = {.pointer = pointer};
-    pointer_each(root, pattern, is_it, &seeking);
-    return seeking.found;
 }

@@ -3,6 +3,7 @@
 #include "core/tools/plan_internal.h"
 
 #include "core/json/yaml.h"
+#include "core/kube/object.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -135,20 +136,13 @@ static struct error *add_list(struct reader *reader, struct json *list, struct b
         if (!buffer_printf(pointer, "/items/%zu", index) || !inherit(list, item))
             return error_no_memory();
         error = add_value(reader, item, pointer, depth + 1);
-        pointer->len = len;
-        pointer->data[len] = '\0';
+        buffer_truncate(pointer, len);
     }
     return error;
 }
 
-static bool is_list(const struct json *value) {
-    const char *kind = json_string_or(json_get(value, "kind"), "");
-    size_t len = strlen(kind);
-    return len >= 4 && strcmp(kind + len - 4, "List") == 0 && json_is(json_get(value, "items"), JSON_ARRAY);
-}
-
 static struct error *add_value(struct reader *reader, struct json *value, struct buffer *pointer, size_t depth) {
-    if (is_list(value) && depth < JSON_MAX_DEPTH)
+    if (object_is_list(value) && depth < JSON_MAX_DEPTH)
         return add_list(reader, value, pointer, depth);
     return check_object(reader, value, pointer->data) ? add_item(reader, value, pointer->data) : NULL;
 }

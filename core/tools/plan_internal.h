@@ -83,7 +83,8 @@ void plan_tell_phase(struct plan_object *object);
 struct error *plan_make_mirror(struct plan_object *object);
 const char *plan_origin(const struct plan *plan);
 // Around a call into the adapter.
-void plan_begin_call(const struct plan_object *object, wharf_mirror_state state, struct adapter_call *call);
+void plan_begin_call(const struct plan_object *object, uint32_t attempt, wharf_mirror_state state,
+                     struct adapter_call *call);
 // Tells what the adapter answered instead of OK.
 void plan_tell_refusal(struct plan_object *object, wharf_result result, struct adapter_call *call, const char *what);
 // The phase of the workload as `value` has it.
@@ -110,9 +111,6 @@ struct plan_change {
 // matched by name or type, or by what they are; null counts as absent. False if stopped or out of memory.
 bool plan_diff(const struct json *from, const struct json *to, const char *prefix,
                bool (*on_change)(void *ctx, const struct plan_change *change), void *ctx);
-
-// Whether the value at `pointer` is one of those that the pattern matches.
-bool plan_matches(const struct json *root, const char *pattern, const char *pointer);
 
 // plan_text.c
 // A comment of one line. Whatever could end the line or is no character of YAML is shown as a space or '?'.

@@ -63,13 +63,14 @@ static const char *cluster_name(const struct plan *plan) {
     return config->n_workers > 0 ? config->workers[0].name : NULL;
 }
 
-void plan_begin_call(const struct plan_object *object, wharf_mirror_state state, struct adapter_call *call) {
+void plan_begin_call(const struct plan_object *object, uint32_t attempt, wharf_mirror_state state,
+                     struct adapter_call *call) {
     adapter_call_begin(call, &(struct call_context){.kind = &object->kind->abi,
                                                     .given = object->kind->given,
                                                     .adapter = object->kind->adapter->name,
                                                     .now = object->plan->request->now,
-                                                    .cluster = object->attempt > 0 ? cluster_name(object->plan) : NULL,
-                                                    .attempt = object->attempt,
+                                                    .cluster = attempt > 0 ? cluster_name(object->plan) : NULL,
+                                                    .attempt = attempt,
                                                     .version = object->version,
                                                     .object = object->name,
                                                     .mirror_state = state});
@@ -104,7 +105,7 @@ static const char *phase_text(wharf_phase_kind phase) {
 wharf_phase_kind plan_say_phase(const struct plan_object *object, const struct json *value, struct buffer *out) {
     struct adapter_call call;
     wharf_phase phase;
-    plan_begin_call(object, WHARF_MIRROR_NONE, &call);
+    plan_begin_call(object, object->attempt, WHARF_MIRROR_NONE, &call);
     wharf_result result = adapter_phase(&call, value, &phase);
     wharf_phase_kind known = phase.phase;
     if (result == WHARF_OK)
@@ -134,7 +135,7 @@ void plan_tell_phase(struct plan_object *object) {
 }
 
 // Why the mirror lacks a field of its workload.
-static const char *why_removed(const struct kind *kind, const struct json *workload, const struct plan_change *change) {
+static const char *why_removed(const struct kind *kind, const struct plan_change *change) {
     static const struct {
         const char *pointer, *why;
     } known[] = {
@@ -148,7 +149,7 @@ static const char *why_removed(const struct kind *kind, const struct json *workl
     if (strcmp(change->pointer, kind->abi.managed_by) == 0)
         return "in the worker the kind's own controller runs it";
     for (const char *const *p = kind->abi.removed; p != NULL && *p != NULL; p++)
-        if (plan_matches(workload, *p, change->pointer))
+        if (pointer_matches(*p, change->pointer))
             return "the adapter leaves it out of every mirror";
     if (text_has_prefix(change->pointer, "/metadata/labels/") ||
         text_has_prefix(change->pointer, "/metadata/annotations/"))
@@ -171,8 +172,7 @@ static bool tell_difference(void *ctx, const struct plan_change *change) {
     struct buffer *lines = &object->lines;
     if (change->to == NULL) {
         if (pointer_find(object->item->value, change->pointer) != NULL)
-            plan_say(lines, "not in the mirror: %s (%s)", change->pointer,
-                     why_removed(object->kind, object->workload, change));
+            plan_say(lines, "not in the mirror: %s (%s)", change->pointer, why_removed(object->kind, change));
     } else if (!is_mark(change)) {
         plan_say_change(lines, change->from == NULL ? "added in the mirror:" : "changed in the mirror:", change,
                         "by the adapter");
@@ -191,24 +191,21 @@ static bool tell_differences(struct plan_object *object) {
     return plan_diff(from, object->mirror, "", tell_difference, object);
 }
 
-static wharf_result call_mirror(struct plan_object *object, struct adapter_call *call, struct json **out) {
-    plan_begin_call(object, WHARF_MIRROR_NONE, call);
+static wharf_result call_mirror(struct plan_object *object, uint32_t attempt, struct adapter_call *call,
+                                struct json **out) {
+    plan_begin_call(object, attempt, WHARF_MIRROR_NONE, call);
     struct mirror_job job = {.kind = object->kind,
                              .origin = plan_origin(object->plan),
                              .call = call,
                              .workload = object->workload,
-                             .attempt = object->attempt};
+                             .attempt = attempt};
     return mirror_make(&job, out);
 }
 
 // As the engine does before it places a workload (WHARF_KIND_MAY_REFUSE).
 static wharf_result try_mirror(struct plan_object *object, struct adapter_call *call) {
-    uint32_t attempt = object->attempt;
     AUTO_JSON thrown_away = NULL;
-    object->attempt = 0;
-    wharf_result result = call_mirror(object, call, &thrown_away);
-    object->attempt = attempt;
-    return result;
+    return call_mirror(object, 0, call, &thrown_away);
 }
 
 static void tell_placeholders(struct plan_object *object) {
@@ -230,7 +227,7 @@ struct error *plan_make_mirror(struct plan_object *object) {
         if (result != WHARF_OK)
             return NULL;
     }
-    wharf_result result = call_mirror(object, &call, &object->mirror);
+    wharf_result result = call_mirror(object, object->attempt, &call, &object->mirror);
     if (result != WHARF_OK)
         plan_tell_refusal(object, result, &call, "mirror");
     else if (call.answer.message != NULL)

@@ -43,7 +43,7 @@ static void tell_set(struct plan_object *object, const struct json *set) {
 void plan_tell_pods(struct plan_object *object) {
     struct adapter_call call;
     AUTO_JSON sets = NULL;
-    plan_begin_call(object, WHARF_MIRROR_NONE, &call);
+    plan_begin_call(object, object->attempt, WHARF_MIRROR_NONE, &call);
     wharf_result result = pods_of(&call, object->workload, &sets);
     if (result != WHARF_OK)
         plan_say(&object->lines, "pods: not known: %s", adapter_answer_message(&call, "the adapter does not say"));

@@ -4,28 +4,24 @@
 
 #include "core/host/phase.h"
 #include "core/json/patch.h"
+#include "core/json/pointer.h"
 #include "core/json/yaml.h"
 
-struct copying {
-    struct plan_object *object;
-    const struct json *mirror; // with its status
-};
-
-static bool is_worker_only(const struct copying *copying, const char *pointer) {
-    for (const char *const *p = copying->object->kind->abi.status_removed; p != NULL && *p != NULL; p++)
-        if (plan_matches(copying->mirror, *p, pointer))
+static bool is_worker_only(const struct kind *kind, const char *pointer) {
+    for (const char *const *p = kind->abi.status_removed; p != NULL && *p != NULL; p++)
+        if (pointer_matches(*p, pointer))
             return true;
     return false;
 }
 
 static bool tell_difference(void *ctx, const struct plan_change *change) {
-    const struct copying *copying = ctx;
-    struct buffer *more = &copying->object->more;
-    const char *observed = copying->object->kind->abi.observed_generation;
+    struct plan_object *object = ctx;
+    struct buffer *more = &object->more;
+    const char *observed = object->kind->abi.observed_generation;
     if (change->to == NULL)
         plan_say(more, "not copied: %s (%s)", change->pointer,
-                 is_worker_only(copying, change->pointer) ? "it makes sense in the worker only"
-                                                          : "the adapter removes it");
+                 is_worker_only(object->kind, change->pointer) ? "it makes sense in the worker only"
+                                                               : "the adapter removes it");
     else if (text_equal(observed, change->pointer))
         plan_say_change(more, "rewritten:", change, "the generation of the workload");
     else
@@ -75,7 +71,6 @@ static bool tell_written(struct plan_object *object, const struct json *mirror, 
     AUTO_JSON shown = after == NULL ? NULL : excerpt(after);
     if (shown == NULL)
         return false;
-    struct copying copying = {object, mirror};
     plan_say(&object->more,
              mirror != NULL ? "the status of %s %s that is written for this status of the mirror"
                             : "the status of %s %s that is written while it has no mirror",
@@ -84,7 +79,7 @@ static bool tell_written(struct plan_object *object, const struct json *mirror, 
         plan_say(&object->more, "nothing is written: it is so already");
     tell_phase(object, after);
     if (mirror != NULL &&
-        !plan_diff(json_get(mirror, "status"), json_get(after, "status"), "/status", tell_difference, &copying))
+        !plan_diff(json_get(mirror, "status"), json_get(after, "status"), "/status", tell_difference, object))
         return false;
     return yaml_print(shown, &object->more);
 }
@@ -112,17 +107,15 @@ struct error *plan_tell_status(struct plan_object *object) {
     struct adapter_call call;
     AUTO_JSON patch = NULL;
     uint64_t wanted = 0;
-    uint32_t attempt = object->attempt;
-    if (!given && mirror_attempt(object->workload) == 0)
-        object->attempt = 0; // not placed: suspended before it was
-    plan_begin_call(object, given ? WHARF_MIRROR_PRESENT : WHARF_MIRROR_NONE, &call);
+    // 0: not placed, suspended before it was
+    uint32_t attempt = !given && mirror_attempt(object->workload) == 0 ? 0 : object->attempt;
+    plan_begin_call(object, attempt, given ? WHARF_MIRROR_PRESENT : WHARF_MIRROR_NONE, &call);
     struct mirror_job job = {.kind = object->kind,
                              .origin = plan_origin(object->plan),
                              .call = &call,
                              .workload = object->workload,
                              .mirror = mirror,
-                             .attempt = object->attempt};
-    object->attempt = attempt;
+                             .attempt = attempt};
     wharf_result result = mirror_status(&job, &patch, &wanted);
     if (result != WHARF_OK)
         plan_tell_refusal(object, result, &call, "status");

@@ -151,7 +151,7 @@ static struct error *patch_existing(struct trial *trial, const struct json *exis
     struct plan_object *object = trial->object;
     struct adapter_call call;
     AUTO_JSON patch = NULL;
-    plan_begin_call(object, WHARF_MIRROR_PRESENT, &call);
+    plan_begin_call(object, object->attempt, WHARF_MIRROR_PRESENT, &call);
     struct mirror_job job = {.kind = object->kind,
                              .origin = object_label(existing, MARK_ORIGIN),
                              .call = &call,

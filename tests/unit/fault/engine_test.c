@@ -152,7 +152,7 @@ static void step(struct life *life, struct engine_event *event) {
 }
 
 static void tell_state(struct life *life, size_t cluster) {
-    struct engine_event listing = {.type = EVENT_LISTING, .cluster = cluster};
+    struct engine_event listing = {.type = EVENT_LISTING, .cluster = cluster, .version = "v1"};
     step(life, &listing);
     if (life->objects[cluster]) {
         struct engine_event seen = {

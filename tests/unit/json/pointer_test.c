@@ -222,8 +222,29 @@ static void keys_are_escaped_when_appended(void **state) {
     buffer_free(&out);
 }
 
+static void a_pattern_matches_the_pointers_that_it_stands_for(void **state) {
+    (void)state;
+    static const struct {
+        const char *pattern, *pointer;
+        bool matches;
+    } cases[] = {
+        {"/a", "/a", true},     {"/a", "/ab", false},       {"/a", "/a/b", false},       {"/a/*", "/a", false},
+        {"/a/*", "/a/7", true}, {"/a/*/b", "/a/x/b", true}, {"/a/*/b", "/a/x/c", false}, {"/a~1b", "/a~1b", true},
+        {"/*/*", "/a/b", true}, {"/a*", "/ab", false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (pointer_matches(cases[i].pattern, cases[i].pointer) != cases[i].matches)
+            fail_msg("%s and %s", cases[i].pattern, cases[i].pointer);
+    assert_string_equal(pointer_step("/a~1b/*/c", "a/b"), "/*/c");
+    assert_string_equal(pointer_step("/*/c", "anything"), "/c");
+    assert_string_equal(pointer_step("/~2", "*"), "");
+    assert_null(pointer_step("/ab/c", "a"));
+    assert_null(pointer_step("/a", "ab"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pattern_matches_the_pointers_that_it_stands_for),
         cmocka_unit_test(pointers_are_checked),
         cmocka_unit_test(the_examples_of_the_rfc_are_found),
         cmocka_unit_test(what_is_not_there_is_not_found),
