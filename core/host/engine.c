@@ -235,6 +235,9 @@ static void take_event(struct engine *engine, struct engine_event *event) {
     case EVENT_ANSWER:
         answer_handle(engine, event->command, event->response);
         break;
+    case EVENT_CONTACT:
+    case EVENT_IDENTITY:
+    case EVENT_REWOUND:
     case EVENT_TIME:
         break;
     }

@@ -9,6 +9,7 @@
 #include "core/host/adapters.h"
 #include "core/host/stats.h"
 #include "core/kube/client.h"
+#include "core/kube/probe.h"
 #include "core/kube/reflector.h"
 
 #define ENGINE_MANAGEMENT                                                                                              \
@@ -27,24 +28,29 @@ struct engine_options {
 };
 
 enum event_type {
-    EVENT_LISTING, // a list of (cluster, kind) begins
-    EVENT_SEEN,    // an object as it is now
-    EVENT_GONE,    // an object was deleted
-    EVENT_LISTED,  // the list is complete
-    EVENT_STATE,   // a feed of (cluster, kind) changed its state
-    EVENT_ANSWER,  // the answer to a command
-    EVENT_TIME     // time has passed
+    EVENT_LISTING,  // a list of (cluster, kind) begins
+    EVENT_SEEN,     // an object as it is now
+    EVENT_GONE,     // an object was deleted
+    EVENT_LISTED,   // the list is complete
+    EVENT_STATE,    // a feed of (cluster, kind) changed its state
+    EVENT_ANSWER,   // the answer to a command
+    EVENT_CONTACT,  // of a cluster: whether it answers
+    EVENT_IDENTITY, // of a cluster: the uid of its namespace kube-system, at each connection
+    EVENT_REWOUND,  // (cluster, kind): its versions went back (restored, wiped); comes before the list that follows
+    EVENT_TIME      // time has passed
 };
 
 struct engine_event {
     enum event_type type;
     struct moment now;
     int64_t received_ns;        // SEEN: when its bytes came (monotonic); 0: now
-    size_t cluster, kind;       // all but ANSWER and TIME
+    size_t cluster, kind;       // all but ANSWER and TIME; CONTACT and IDENTITY have no kind
     struct object *object;      // SEEN, GONE: taken by the engine
-    const char *version;        // LISTING, LISTED: the API version served
+    const char *version;        // LISTING, LISTED: the API version served; IDENTITY: resourceVersion of that namespace
     enum reflector_state state; // STATE
-    const char *problem;        // STATE: for LOST and ABSENT
+    const char *problem;        // STATE: for LOST and ABSENT; CONTACT, IDENTITY, REWOUND: what there is to say, or NULL
+    enum contact contact;       // CONTACT
+    const char *uid;            // IDENTITY: "" where it cannot be read
     uint64_t command;           // ANSWER: its id
     struct response *response;  // ANSWER: the engine may take the object out of it
 };

@@ -39,7 +39,9 @@ struct error *inbox_new(size_t n_clusters, size_t max_per_cluster, struct inbox 
 void inbox_item_free(struct inbox_item *item) {
     object_free(item->event.object);
     response_clear(&item->response);
-    free(item->text);
+    free(item->version);
+    free(item->problem);
+    free(item->uid);
     free(item);
 }
 
@@ -58,6 +60,10 @@ void inbox_free(struct inbox *inbox) {
     free(inbox);
 }
 
+static char *copy_text(const char *text) {
+    return text ? strdup(text) : NULL;
+}
+
 static struct inbox_item *make_item(const struct engine_event *event) {
     struct inbox_item *item = calloc(1, sizeof *item);
     // An event that cannot be handed on would be lost for good, and with it an answer or a deletion: memory is waited
@@ -67,12 +73,9 @@ static struct inbox_item *make_item(const struct engine_event *event) {
         item = calloc(1, sizeof *item);
     }
     item->event = *event;
-    const char *text = event->type == EVENT_LISTED ? event->version : event->problem;
-    item->text = text ? strdup(text) : NULL;
-    if (event->type == EVENT_LISTED)
-        item->event.version = item->text;
-    else
-        item->event.problem = item->text;
+    item->event.version = item->version = copy_text(event->version);
+    item->event.problem = item->problem = copy_text(event->problem);
+    item->event.uid = item->uid = copy_text(event->uid);
     if (event->response) {
         item->response = *event->response;
         memset(event->response, 0, sizeof *event->response);

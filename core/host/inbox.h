@@ -9,8 +9,8 @@
 struct inbox_item {
     struct inbox_item *next;
     struct engine_event event;
-    struct response response; // where event.response points
-    char *text;               // a copy of event.version or event.problem
+    struct response response;      // where event.response points
+    char *version, *problem, *uid; // copies, where the event points
 };
 
 struct inbox;

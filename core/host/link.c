@@ -64,6 +64,11 @@ static void on_state(void *ctx, enum reflector_state state, const char *problem)
     post(w->link, &(struct engine_event){.type = EVENT_STATE, .kind = w->kind, .state = state, .problem = problem});
 }
 
+static void on_rewound(void *ctx, const char *problem) {
+    struct watched *w = ctx;
+    post(w->link, &(struct engine_event){.type = EVENT_REWOUND, .kind = w->kind, .problem = problem});
+}
+
 static struct ticket *take_ticket(struct link *link, uint64_t command) {
     struct ticket *ticket = malloc(sizeof *ticket);
     if (!ticket)
@@ -102,7 +107,7 @@ static struct error *watch_kind(struct link *link, const struct link_options *op
     struct watched *w = &link->watched[kind];
     w->link = link;
     w->kind = kind;
-    struct reflector_handler handler = {on_listing, on_seen, on_gone, on_listed, on_state, w};
+    struct reflector_handler handler = {on_listing, on_seen, on_gone, on_listed, on_state, on_rewound, w};
     return reflector_new(&(struct reflector_options){.cluster = options->name,
                                                      .group = abi->group,
                                                      .plural = abi->plural,

@@ -30,6 +30,9 @@ struct reflector_handler {
     // A change of state, with one sentence for LOST and ABSENT. CONNECTED comes after `listed` the first time, and
     // again after each LOST.
     void (*state)(void *ctx, enum reflector_state state, const char *problem);
+    // The server's resourceVersions went back: it was restored from a copy, or wiped. Comes before the `listing` that
+    // follows. May be NULL.
+    void (*rewound)(void *ctx, const char *problem);
     void *ctx;
 };
 

@@ -101,7 +101,7 @@ static struct reflector *begin(struct listener *listener, bool watch_list) {
     static const char *const versions[] = {"v1", NULL};
     struct reflector_options options = {
         .cluster = "w1", .group = "batch", .plural = "jobs", .versions = versions, .watch_list = watch_list, .seed = 1};
-    struct reflector_handler handler = {on_listing, on_object, on_object, on_listed, on_state, listener};
+    struct reflector_handler handler = {on_listing, on_object, on_object, on_listed, on_state, NULL, listener};
     struct reflector *reflector = NULL;
     *listener = (struct listener){.transport.base.ops = &ops};
     error_free(reflector_new(&options, &listener->transport.base, &handler, &reflector));

@@ -87,7 +87,7 @@ static inline void begin_with(struct harness *harness, struct reflector_options 
     options.plural = options.plural != NULL ? options.plural : "jobs";
     options.versions = options.versions != NULL ? options.versions : versions;
     options.seed = options.seed != 0 ? options.seed : 7;
-    struct reflector_handler handler = {told_listing, told_seen, told_gone, told_listed, told_state, harness};
+    struct reflector_handler handler = {told_listing, told_seen, told_gone, told_listed, told_state, NULL, harness};
     assert_null(reflector_new(&options, &harness->fake.base, &handler, &harness->reflector));
     tick(harness);
 }
