@@ -56,7 +56,8 @@ static struct mirror_job job_for(struct engine *engine, struct entry *entry, str
                                .call = call,
                                .workload = doc_tree(&engine->store, &entry->workload),
                                .mirror = mirror ? doc_tree(&engine->store, &mirror->doc) : NULL,
-                               .attempt = entry->attempt};
+                               .attempt = entry->attempt,
+                               .had_status = mirror && mirror->had_status};
 }
 
 // What the adapter (or memory) said instead of OK: when to try again, and what people should know.

@@ -158,10 +158,10 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
         observe_answer(engine, entry, mirror, response);
         if (pending->wanted == entry->carry_hash)
             mirror->update_due = false; // it was made of the workload as it still is
-        if (!mirror->noted)
+        if (mirror->noted_attempt != pending->attempt)
             command_note(engine, entry, false, "Dispatched", "CreateMirror", "created in cluster %s (attempt %u)",
                          engine->names[mirror->cluster], pending->attempt);
-        mirror->noted = true;
+        mirror->noted_attempt = pending->attempt;
     } else if (response->reason == REASON_ALREADY_EXISTS) {
         mirror->unsure = !mirror->doc.text;
     } else if (response->reason == REASON_NAMESPACE_NOT_FOUND && engine->create_namespaces) {

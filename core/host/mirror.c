@@ -257,7 +257,7 @@ wharf_result mirror_patch(const struct mirror_job *job, struct json **patch) {
 static struct json *status_draft(const struct mirror_job *job) {
     // A mirror that has no status yet has nothing to say: the workload keeps what it has.
     const struct json *reported = json_get(job->mirror, "status");
-    bool has = json_is(reported, JSON_OBJECT) && json_size(reported) > 0;
+    bool has = job->had_status || (json_is(reported, JSON_OBJECT) && json_size(reported) > 0);
     const struct json *source = has ? reported : json_get(job->workload, "status");
     AUTO_JSON wrapper = json_new_object();
     if (!wrapper || !json_set(wrapper, "status", json_is(source, JSON_OBJECT) ? json_copy(source) : json_new_object()))

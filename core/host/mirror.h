@@ -26,6 +26,7 @@ struct mirror_job {
     const struct json *workload;
     const struct json *mirror; // NULL where there is none
     uint32_t attempt;
+    bool had_status; // the mirror: an empty status of it is one that was emptied
 };
 
 // An adapter's answer, or WHARF_RETRY when memory ran out.

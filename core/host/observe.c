@@ -153,6 +153,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
         m->carry_hash = hash;
         m->update_due = true;
     }
+    m->had_status = m->had_status || json_first(json_get(object, "status"));
     m->unsure = false;
     m->excluded_until_ns = 0;
     m->refusals = 0;
@@ -168,8 +169,10 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
     }
     if (!had)
         engine->stats.clusters[m->cluster].mirrors++;
-    if (!same)
+    if (!same) {
         m->refused_patch = 0;
+        m->had_status = false;
+    }
     if (had && !same)
         m->outdated = m->command != 0;
     doc_set(&engine->store, &m->doc, object);

@@ -33,11 +33,12 @@ struct mirror {
     uint64_t carry_hash;    // of what the host carries (labels, annotations, spec generation), to notice changes
     uint64_t refused_patch; // hash of a patch that was accepted and changed nothing
     uint32_t cluster, attempt;
-    uint32_t epoch; // of the list in which, or after which, a watch or list told of it
+    uint32_t epoch;         // of the list in which, or after which, a watch or list told of it
+    uint32_t noted_attempt; // the last one of which people were told that it was created
     uint16_t failures, refusals;
     bool of_workload, being_deleted, unsure, update_due;
     bool outdated;                    // it went away while a request about it was in flight
-    bool noted;                       // its creation was told
+    bool had_status;                  // this object had one, so that an empty one is an emptied one
     char uid[STORE_UID_MAX];          // of the object itself
     char workload_uid[STORE_UID_MAX]; // from its mark
 };
