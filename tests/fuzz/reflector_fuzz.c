@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever bytes come: the frame scanner finds the same documents however they are split, and a reflector that is fed
-// with them as bodies, chunks and ends neither crashes nor stops asking. For libFuzzer (clang -fsanitize=fuzzer
-// -DWHARF_LIBFUZZER), or as an ordinary program over files and changed copies of them; without files over a sample.
-#include "core/base/log.h"
+// with them as bodies, chunks and ends neither crashes nor stops asking.
+#include "tests/fuzz/fuzz.h"
+
 #include "core/base/text.h"
 #include "core/kube/reflector.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 // One exchange at a time is all that a reflector has.
 struct one_transport {
@@ -194,84 +191,7 @@ static void run_scanner(const uint8_t *data, size_t size) {
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    log_setup(LOG_TEXT, LOG_ERROR);
+void fuzz_one(const uint8_t *data, size_t size) {
     run_scanner(data, size);
     run_reflector(data, size);
-    return 0;
 }
-
-#ifndef WHARF_LIBFUZZER
-#define CHANGED_COPIES 1000
-
-#define SAMPLE_OBJECT "{\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":\"6\"}}"
-#define SAMPLE_MAX 4096
-// A list, an open stream, events, the end of a streaming list, an error.
-static const struct {
-    unsigned char what;
-    const char *payload;
-} sample[] = {
-    {7, "{\"kind\":\"JobList\",\"metadata\":{\"resourceVersion\":\"5\",\"continue\":\"t\"},\"items\":[" SAMPLE_OBJECT
-        "]}"},
-    {7, "{\"kind\":\"JobList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":null}"},
-    {1, ""},
-    {4, "{\"type\":\"ADDED\",\"object\":" SAMPLE_OBJECT "}{\"type\":\"DELETED\",\"object\":" SAMPLE_OBJECT "}"},
-    {4, "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"7\",\"annotations\":{"
-        "\"k8s.io/initial-events-end\":\"true\"}}}}"},
-    {4, "{\"type\":\"MODIFIED\",\"object\":{\"metadata\":"},
-    {4, "{\"name\":\"b\",\"uid\":\"v\",\"resourceVersion\":\"8\"}}}"},
-    {4, "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,\"reason\":\"Gone\"}}"},
-};
-
-static size_t build_sample(char out[SAMPLE_MAX]) {
-    size_t len = 0;
-    for (size_t i = 0; i < sizeof(sample) / sizeof(sample[0]); i++) {
-        size_t payload = strlen(sample[i].payload), padded = (payload + 3) / 4 * 4;
-        out[len++] = (char)sample[i].what;
-        out[len++] = (char)(padded / 4);
-        memset(out + len, ' ', padded);
-        memcpy(out + len, sample[i].payload, payload);
-        len += padded;
-    }
-    return len;
-}
-
-static void run_changed(struct random *random, char *data, size_t len) {
-    static const char interesting[] = "{}[]\",:\\u0e-.\x01\x02\x03\x04\xC3\xFF\n 1";
-    for (int i = 0; i < CHANGED_COPIES && len > 0; i++) {
-        size_t at = random_below(random, len);
-        char before = data[at];
-        data[at] = interesting[random_below(random, sizeof interesting)];
-        LLVMFuzzerTestOneInput((const uint8_t *)data, len - random_below(random, 2) * random_below(random, len));
-        if (random_below(random, 4) > 0) {
-            data[at] = before;
-        }
-    }
-}
-
-static void run(struct random *random, char *data, size_t len) {
-    LLVMFuzzerTestOneInput((const uint8_t *)data, len);
-    run_changed(random, data, len);
-}
-
-int main(int argc, char **argv) {
-    struct random random = {1};
-    for (int round = 0; argc == 1 && round < 20; round++) {
-        char copy[SAMPLE_MAX];
-        run(&random, copy, build_sample(copy));
-    }
-    for (int i = 1; i < argc; i++) {
-        struct buffer file;
-        buffer_init(&file, 1 << 26);
-        struct error *error = text_read_file(argv[i], file.max, &file);
-        if (error) {
-            fprintf(stderr, "%s\n", error_text(error));
-            error_free(error);
-            return 1;
-        }
-        run(&random, file.data, file.len);
-        buffer_free(&file);
-    }
-    return 0;
-}
-#endif

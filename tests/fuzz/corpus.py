@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Corpora for the fuzz targets, from the fixtures: corpus.py BUILD writes BUILD/fuzz-corpus/<target>/*.
+
+What a target found once stays in tests/fuzz/found/<target>/ and goes along.
+"""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+
+FIXTURES = pathlib.Path("tests/fixtures")
+FOUND = pathlib.Path("tests/fuzz/found")
+SEPARATOR = b"\xff"
+LINE_MAX = 255 * 4
+
+
+class Corpus:
+    def __init__(self, build, target):
+        self.folder = build / "fuzz-corpus" / target
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        for path in sorted((FOUND / target).glob("*")):
+            shutil.copy(path, self.folder / f"found-{path.name}")
+
+    def add(self, name, data):
+        (self.folder / name).write_bytes(data if isinstance(data, bytes) else data.encode())
+
+
+def documents(build, paths):
+    """The documents of YAML files, read as the host reads them."""
+    out = subprocess.run([build / "tests/to_json", *paths], check=True, stdout=subprocess.PIPE).stdout
+    return json.loads(out)
+
+
+def compact(value):
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def stored(workload):
+    metadata = {"uid": "u", "resourceVersion": "7", "generation": 1, **workload["metadata"]}
+    return {**workload, "metadata": metadata}
+
+
+def write_json(corpus, lives):
+    for plural, life in lives.items():
+        workload, statuses = life
+        one = compact(workload)
+        two = compact({**workload, "status": statuses[-1] if statuses else {}})
+        corpus.add(plural, SEPARATOR.join((one, two, b"/spec/*/0")))
+    corpus.add("numbers", SEPARATOR.join((b'{"a":[1,1.0,9007199254740993,1e400,-0],"b":"\\u0000\\ud83d\\ude00"}',
+                                          b'{"a":null,"b":{"c":[{}]}}', b"/a/~0/~1/-")))
+
+
+def script(steps):
+    """What reflector_fuzz reads: a byte for what happens, one for the length in fours, the payload."""
+    out = b""
+    for what, payload in steps:
+        payload = payload[:LINE_MAX]
+        payload += b" " * (-len(payload) % 4)
+        out += bytes((what, len(payload) // 4)) + payload
+    return out
+
+
+def write_reflector(corpus, lives):
+    event = '{"type":"%s","object":%s}'
+    bookmark = ('{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"7","annotations":'
+                '{"k8s.io/initial-events-end":"true"}}}}')
+    gone = '{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Gone"}}'
+    for plural, (workload, _) in lives.items():
+        small = {"metadata": stored(workload)["metadata"]}
+        item = compact(small).decode()
+        page = ('{"kind":"%sList","metadata":{"resourceVersion":"5","continue":"%s"},"items":[%s]}'
+                % (workload["kind"], "t", item))
+        last = page.replace('"continue":"t"', '"continue":""')
+        steps = [(7, page), (7, last), (1, ""), (4, event % ("ADDED", item)), (4, event % ("DELETED", item)),
+                 (4, bookmark), (4, '{"type":"MODIFIED","object":'), (4, item + "}"), (4, gone), (2, ""), (0xE7, "{}")]
+        corpus.add(plural, script((what, payload.encode()) for what, payload in steps))
+
+
+def write_responses(corpus, lives):
+    failure = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 403, "reason": "Forbidden",
+               "message": "jobs is forbidden: exceeded quota: q",
+               "details": {"name": "a", "kind": "jobs", "retryAfterSeconds": 5,
+                           "causes": [{"reason": "NamespaceTerminating", "message": "m", "field": "f"}]}}
+    for status in range(16):
+        corpus.add(f"status-{status}", bytes((status, status % 6, 3)) + compact(failure))
+    for verb, (plural, (workload, _)) in enumerate(lives.items()):
+        corpus.add(plural, bytes((0, verb % 6, 3)) + compact(stored(workload)))
+
+
+def write_adapters(corpus, count):
+    for kind in range(count):
+        for step in range(6):
+            changes = bytes((step * 37 + 16 * i + n * 29) % 256 for i in range(4) for n in range(4))
+            corpus.add(f"{kind}-{step}", bytes((kind | (0x80 if step % 2 else 0), step, step)) + changes)
+
+
+def write_kubeconfigs(corpus):
+    base = """apiVersion: v1
+kind: Config
+current-context: a
+clusters: [{name: a, cluster: {server: "https://127.0.0.1:6443", %s}}]
+users: [{name: a, user: {%s}}]
+contexts: [{name: a, context: {cluster: a, user: a, namespace: n}}]
+"""
+    clusters = ["insecure-skip-tls-verify: true", "certificate-authority-data: bm9uZQ==", "tls-server-name: b",
+                "proxy-url: 'socks5://127.0.0.1:1080'"]
+    users = ["token: t", "username: u, password: p", "tokenFile: /dev/null", "client-certificate-data: eA==, "
+             "client-key-data: eA==", "exec: {command: c, apiVersion: client.authentication.k8s.io/v1}", "as: x"]
+    for number, cluster in enumerate(clusters):
+        for other, user in enumerate(users):
+            corpus.add(f"{number}-{other}", SEPARATOR + (base % (cluster, user)).encode())
+    corpus.add("context", b"a" + SEPARATOR + (base % (clusters[0], users[0])).encode())
+
+
+def write_configs(corpus):
+    text = pathlib.Path("etc/wharf.yaml").read_text()
+    corpus.add("shipped", text)
+    corpus.add("all", "\n".join(line[2:] if line.startswith("# ") and ":" in line else line
+                                for line in text.split("\n")))
+
+
+def write_generic(corpus):
+    corpus.add("fixtures", (FIXTURES / "generic.yaml").read_text())
+    corpus.add("example", """kinds:
+- {group: example.com, versions: [v1], kind: Simulation, plural: simulations, managedBy: {field: /spec/managedBy},
+   suspend: {field: /spec/suspend}, carry: [/spec/workers], remove: [/spec/ttlSecondsAfterFinished],
+   pods: [{template: /spec/template, count: [/spec/workers]}], finishedAt: /status/completionTime,
+   phases: [{condition: Complete, phase: Succeeded}, {field: /status/state, value: Running, phase: Active}]}
+""")
+
+
+def main():
+    build = pathlib.Path(sys.argv[1])
+    lives = {}
+    for folder in sorted(path.parent for path in FIXTURES.glob("*/workload.yaml")):
+        workload = documents(build, [folder / "workload.yaml"])[0]
+        steps = documents(build, sorted(folder.glob("*ed.yaml")))
+        lives[folder.name] = workload, [step["status"] for step in steps if step and "status" in step]
+    write_json(Corpus(build, "json"), lives)
+    yaml = Corpus(build, "yaml")
+    for path in sorted(FIXTURES.glob("*/*.yaml")):
+        yaml.add(f"{path.parent.name}-{path.name}", path.read_bytes())
+    write_reflector(Corpus(build, "reflector"), lives)
+    write_responses(Corpus(build, "response"), lives)
+    write_adapters(Corpus(build, "adapters"), len(lives))
+    write_kubeconfigs(Corpus(build, "kubeconfig"))
+    write_configs(Corpus(build, "config"))
+    write_generic(Corpus(build, "generic"))
+
+
+if __name__ == "__main__":
+    main()
