@@ -354,7 +354,7 @@ static struct action decide_entry(const struct engine *engine, const struct entr
                                  .n_mirrors = mirror_list(entry, mirrors),
                                  .workers = engine->workers[entry->kind],
                                  .n_clusters = engine->n_clusters,
-                                 .management_connected = management->state == REFLECTOR_CONNECTED && management->listed,
+                                 .management_connected = engine_connected(engine, ENGINE_MANAGEMENT, entry->kind),
                                  .management_listed = management->listed,
                                  .placing = engine->placing,
                                  .settle_time_is_over = engine->settle_over,

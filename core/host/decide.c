@@ -96,7 +96,7 @@ size_t decide_worker(const struct decide_facts *f, int64_t *next_ns) {
     size_t best = DECIDE_UNPLACED;
     for (size_t c = 1; c < f->n_clusters; c++) {
         const struct worker_facts *w = &f->workers[c];
-        if (!w->connected || !w->serves)
+        if (!w->eligible)
             continue;
         const struct mirror_facts *m = mirror_in(f, c);
         if (m && m->excluded_until_ns > f->now_ns) {

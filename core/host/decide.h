@@ -18,6 +18,7 @@ struct worker_facts {
     bool connected;        // the list is complete and the watch is open
     bool listed;           // the list was complete at least once
     bool serves;           // connected and in the version that the management cluster has
+    bool eligible;         // may be given new work: serves, and answers in time
     int64_t lost_since_ns; // monotonic; meaningful unless connected
     size_t active;         // unfinished workloads of all kinds that are placed here
 };
@@ -88,7 +89,7 @@ struct action {
 
 struct action decide(const struct decide_facts *facts);
 
-// The worker that a workload should go to: connected, serving the kind, not excluded; fewest active workloads first,
+// The worker that a workload should go to: eligible, not excluded; fewest active workloads first,
 // then by name. DECIDE_UNPLACED if there is none. `next_ns` is lowered to the end of the earliest exclusion.
 size_t decide_worker(const struct decide_facts *facts, int64_t *next_ns);
 

@@ -12,12 +12,13 @@ static struct error *make_tables(struct engine *engine) {
     size_t clusters = engine->n_clusters, kinds = engine->n_kinds;
     engine->feeds = calloc(clusters * kinds + 1, sizeof *engine->feeds);
     engine->workers = calloc(kinds + 1, sizeof *engine->workers);
+    engine->contacts = calloc(clusters, sizeof *engine->contacts);
     engine->clock = calloc(1, sizeof *engine->clock);
     engine->mirror_facts = calloc(clusters, sizeof *engine->mirror_facts);
     engine->stats.clusters = calloc(clusters, sizeof *engine->stats.clusters);
     engine->stats.kinds = calloc(kinds + 1, sizeof *engine->stats.kinds);
-    if (!engine->feeds || !engine->workers || !engine->mirror_facts || !engine->clock || !engine->stats.clusters ||
-        !engine->stats.kinds)
+    if (!engine->contacts || !engine->feeds || !engine->workers || !engine->mirror_facts || !engine->clock ||
+        !engine->stats.clusters || !engine->stats.kinds)
         return error_no_memory();
     engine->stats.n_clusters = clusters;
     engine->stats.n_kinds = kinds;
@@ -98,6 +99,7 @@ void engine_free(struct engine *engine) {
     free(engine->mirror_facts);
     free(engine->clock);
     free(engine->feeds);
+    free(engine->contacts);
     free(engine->names);
     free(engine->origin);
     free(engine->pending);
@@ -152,15 +154,21 @@ void entry_set_phase(struct engine *engine, struct entry *entry, bool had, uint8
     entry->phase = phase;
 }
 
+bool engine_connected(const struct engine *engine, size_t cluster, size_t kind) {
+    const struct feed *feed = engine_feed(engine, cluster, kind);
+    return feed->state == REFLECTOR_CONNECTED && feed->listed && engine->contacts[cluster] != CONTACT_LOST;
+}
+
 // Keeps what decide() sees of a worker in step with its feed.
 void engine_feed_changed(struct engine *engine, size_t cluster, size_t kind) {
     struct feed *feed = engine_feed(engine, cluster, kind);
     const char *wanted = engine_feed(engine, ENGINE_MANAGEMENT, kind)->version;
     struct worker_facts *facts = &engine->workers[kind][cluster];
     facts->settled = feed->settled;
-    facts->connected = feed->state == REFLECTOR_CONNECTED && feed->listed;
+    facts->connected = engine_connected(engine, cluster, kind);
     facts->listed = feed->listed;
     facts->serves = facts->connected && text_equal(feed->version, wanted);
+    facts->eligible = facts->serves && engine->contacts[cluster] != CONTACT_SUSPECT;
     facts->lost_since_ns = feed->lost_since_ns;
     engine->stats.clusters[cluster].feeds[kind].state = feed->state;
 }
@@ -175,19 +183,38 @@ static void queue_blocked(struct engine *engine, size_t kind, size_t cluster) {
     }
 }
 
+static void feed_changed(struct engine *engine, size_t cluster, size_t kind) {
+    size_t end = cluster == ENGINE_MANAGEMENT ? engine->n_clusters : cluster + 1;
+    for (size_t c = cluster; c < end; c++)
+        engine_feed_changed(engine, c, kind);
+    queue_blocked(engine, kind, cluster);
+}
+
 static void on_state(struct engine *engine, const struct engine_event *event) {
     struct feed *feed = engine_feed(engine, event->cluster, event->kind);
     bool was_connected = feed->state == REFLECTOR_CONNECTED;
     feed->state = event->state;
     feed->settled = feed->settled || event->state != REFLECTOR_STARTING;
     if (was_connected && event->state != REFLECTOR_CONNECTED) {
-        feed->lost_since_ns = event->now.mono_ns;
+        if (engine->contacts[event->cluster] != CONTACT_LOST) // lost already
+            feed->lost_since_ns = event->now.mono_ns;
         engine->stats.clusters[event->cluster].feeds[event->kind].losses++;
     }
-    for (size_t c = event->cluster; c < engine->n_clusters;
-         c = event->cluster == ENGINE_MANAGEMENT ? c + 1 : engine->n_clusters)
-        engine_feed_changed(engine, c, event->kind);
-    queue_blocked(engine, event->kind, event->cluster);
+    feed_changed(engine, event->cluster, event->kind);
+}
+
+// A cluster that is silent counts as lost from the last byte that came from it, though its watches stay open.
+static void on_contact(struct engine *engine, const struct engine_event *event) {
+    size_t cluster = event->cluster;
+    bool is_lost = event->contact == CONTACT_LOST && engine->contacts[cluster] != CONTACT_LOST;
+    for (size_t k = 0; k < engine->n_kinds; k++) {
+        struct feed *feed = engine_feed(engine, cluster, k);
+        if (is_lost && feed->state == REFLECTOR_CONNECTED)
+            feed->lost_since_ns = event->heard_ns;
+    }
+    engine->contacts[cluster] = engine->stats.clusters[cluster].contact = event->contact;
+    for (size_t k = 0; k < engine->n_kinds; k++)
+        feed_changed(engine, cluster, k);
 }
 
 // Known from the beginning of a list on: adapters are told in which version the objects are.
@@ -236,6 +263,8 @@ static void take_event(struct engine *engine, struct engine_event *event) {
         answer_handle(engine, event->command, event->response);
         break;
     case EVENT_CONTACT:
+        on_contact(engine, event);
+        break;
     case EVENT_IDENTITY:
     case EVENT_REWOUND:
     case EVENT_TIME:

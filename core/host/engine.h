@@ -50,6 +50,7 @@ struct engine_event {
     enum reflector_state state; // STATE
     const char *problem;        // STATE: for LOST and ABSENT; CONTACT, IDENTITY, REWOUND: what there is to say, or NULL
     enum contact contact;       // CONTACT
+    int64_t heard_ns;           // CONTACT: when the last byte came from the cluster (monotonic)
     const char *uid;            // IDENTITY: "" where it cannot be read
     uint64_t command;           // ANSWER: its id
     struct response *response;  // ANSWER: the engine may take the object out of it

@@ -55,6 +55,7 @@ struct engine {
     struct random random;
     struct store store;
     struct heap timers;
+    enum contact *contacts;            // of clusters
     struct feed *feeds;                // [cluster * n_kinds + kind]
     struct worker_facts **workers;     // [kind][cluster]
     struct mirror_facts *mirror_facts; // room for one a cluster
@@ -71,6 +72,8 @@ struct engine {
 };
 
 struct feed *engine_feed(const struct engine *engine, size_t cluster, size_t kind);
+// The list is complete, the watch is open, and the cluster is not lost.
+bool engine_connected(const struct engine *engine, size_t cluster, size_t kind);
 void engine_queue(struct engine *engine, struct entry *entry);
 // Sets the entry's timer unless it is set to something earlier that has not passed.
 void engine_wake(struct engine *engine, struct entry *entry, int64_t at_ns);

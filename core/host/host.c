@@ -242,11 +242,27 @@ static void publish(struct host *host, struct moment now, bool force) {
     host->publish_due = false;
 }
 
+static void log_contact(const struct host *host, const struct engine_event *event) {
+    static const char *const words[] = {
+        [CONTACT_UNKNOWN] = "nothing is known of the cluster",
+        [CONTACT_GOOD] = "the cluster answers",
+        [CONTACT_SUSPECT] = "the cluster is suspect: it gets no new work",
+        [CONTACT_LOST] = "the cluster is lost: it does not answer",
+    };
+    log_fields(event->contact == CONTACT_GOOD ? LOG_INFO : LOG_WARN, words[event->contact],
+               {"cluster", host->names[event->cluster]}, {"error", event->problem});
+}
+
 static void log_event(const struct host *host, const struct engine_event *event) {
     static const char *const words[] = {[REFLECTOR_STARTING] = "starting",
                                         [REFLECTOR_CONNECTED] = "connected",
                                         [REFLECTOR_LOST] = "lost",
                                         [REFLECTOR_ABSENT] = "kind is not served"};
+    if (event->type == EVENT_CONTACT)
+        log_contact(host, event);
+    if (event->type == EVENT_REWOUND)
+        log_fields(LOG_WARN, "the cluster's versions went back", {"cluster", host->names[event->cluster]},
+                   {"kind", host->adapters->kinds[event->kind]->plural_group}, {"error", event->problem});
     if (event->type != EVENT_STATE)
         return;
     bool good = event->state == REFLECTOR_CONNECTED || event->state == REFLECTOR_STARTING;

@@ -17,6 +17,7 @@ struct watched { // one kind
 
 struct link {
     size_t cluster;
+    struct probe *probe;
     struct client *client;
     struct recorder *recorder; // management only
     struct watched *watched;
@@ -69,6 +70,15 @@ static void on_rewound(void *ctx, const char *problem) {
     post(w->link, &(struct engine_event){.type = EVENT_REWOUND, .kind = w->kind, .problem = problem});
 }
 
+static void on_identity(void *ctx, const char *uid, const char *version, const char *problem) {
+    post(ctx, &(struct engine_event){.type = EVENT_IDENTITY, .uid = uid, .version = version, .problem = problem});
+}
+
+static void on_contact(void *ctx, enum contact contact, int64_t heard_ns, const char *problem) {
+    post(ctx,
+         &(struct engine_event){.type = EVENT_CONTACT, .contact = contact, .heard_ns = heard_ns, .problem = problem});
+}
+
 static struct ticket *take_ticket(struct link *link, uint64_t command) {
     struct ticket *ticket = malloc(sizeof *ticket);
     if (!ticket)
@@ -114,14 +124,21 @@ static struct error *watch_kind(struct link *link, const struct link_options *op
                                                      .versions = abi->versions,
                                                      .label_selector = selector,
                                                      .watch_list = options->watch_list,
+                                                     .probe = link->probe,
                                                      .seed = options->seed + kind + 1},
                          options->transport, &handler, &w->reflector);
 }
 
 static struct error *fill_link(struct link *link, const struct link_options *options, struct moment now) {
-    struct client_options client = {
-        .cluster = options->name, .transport = options->transport, .qps = options->qps, .burst = options->burst};
-    struct error *error = client_new(&client, now, &link->client);
+    struct probe_handler handler = {on_identity, on_contact, link};
+    struct error *error = probe_new(options->transport, &handler, &link->probe);
+    struct client_options client = {.cluster = options->name,
+                                    .transport = options->transport,
+                                    .qps = options->qps,
+                                    .burst = options->burst,
+                                    .probe = link->probe};
+    if (!error)
+        error = client_new(&client, now, &link->client);
     if (!error && options->cluster == ENGINE_MANAGEMENT)
         error = recorder_new(link->client, options->controller_name, options->instance, options->seed, &link->recorder);
     for (size_t k = 0; k < options->n_kinds && !error; k++) {
@@ -161,6 +178,7 @@ void link_free(struct link *link) {
         reflector_free(link->watched[k].reflector);
     recorder_free(link->recorder);
     client_free(link->client);
+    probe_free(link->probe);
     while (link->tickets)
         free_ticket(link->tickets);
     free(link->watched);
@@ -213,6 +231,8 @@ int64_t link_tick(struct link *link, struct moment now) {
         next_ns = at_ns < next_ns ? at_ns : next_ns;
     }
     int64_t at_ns = client_tick(link->client, now);
+    next_ns = at_ns < next_ns ? at_ns : next_ns;
+    at_ns = probe_tick(link->probe, now);
     return at_ns < next_ns ? at_ns : next_ns;
 }
 

@@ -23,7 +23,8 @@ struct stats_cluster {
     uint64_t answers[STATS_VERBS][STATS_REASONS];
     uint64_t sent[STATS_VERBS];
     struct stats_feed *feeds; // one a kind
-    uint64_t active;          // unfinished workloads placed here (workers)
+    enum contact contact;
+    uint64_t active; // unfinished workloads placed here (workers)
     uint64_t mirrors;
 };
 

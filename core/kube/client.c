@@ -43,6 +43,7 @@ struct line {
 struct client {
     char *cluster;
     struct transport *transport;
+    struct probe *probe;
     double qps, burst, tokens;
     int64_t refilled_ns;
     size_t max_in_flight, in_flight;
@@ -92,6 +93,7 @@ struct error *client_new(const struct client_options *options, struct moment now
     }
     client->cluster = cluster;
     client->transport = options->transport;
+    client->probe = options->probe;
     client->qps = options->qps;
     client->burst = options->burst < 1 ? 1 : options->burst;
     client->tokens = client->burst;
@@ -277,6 +279,7 @@ static void exchange_done(void *ctx, const struct http_result *result) {
     struct entry *entry = ctx;
     struct client *client = entry->client;
     client->in_flight--;
+    (result->outcome == HTTP_ANSWERED ? probe_heard : probe_disconnected)(client->probe);
     log_warning(client, entry->dry_run ? NULL : result->warning);
     if (result->outcome == HTTP_ANSWERED && result->status == 401 && !entry->resent &&
         client->transport->ops->refresh(client->transport)) {

@@ -7,6 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/kube/object.h"
+#include "core/kube/probe.h"
 #include "core/kube/transport.h"
 
 struct resource {
@@ -87,6 +88,7 @@ struct client_options {
     double qps;                  // requests a second, <= 0: no limit; streams and lists are exempt
     double burst;
     size_t max_in_flight; // further requests wait in line; 0: 32
+    struct probe *probe;  // told of what is heard, not owned; may be NULL
 };
 
 struct client;

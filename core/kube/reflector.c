@@ -52,6 +52,7 @@ static bool copy_options(struct reflector *reflector, const struct reflector_opt
     const char *group = options->group;
     reflector->cluster_scoped = options->cluster_scoped;
     reflector->watch_list = options->watch_list;
+    reflector->probe = options->probe;
     reflector->bookmark_ns = options->bookmark_interval_ns > 0 ? options->bookmark_interval_ns : BOOKMARK_NS;
     reflector->random.state = options->seed;
     reflector->what = text_format("%s%s%s", options->plural, group[0] != '\0' ? "." : "", group);
@@ -168,9 +169,13 @@ void reflector_conclude_no_memory(struct reflector *reflector) {
     reflector_conclude(reflector, REASON_TOO_MANY, "out of memory");
 }
 
-void reflector_read(struct reflector *reflector, const struct http_result *result) {
+void reflector_note_end(struct reflector *reflector, const struct http_result *result) {
     reflector->exchange = 0;
     reflector->ended = true;
+    (result->outcome == HTTP_ANSWERED ? probe_heard : probe_disconnected)(reflector->probe);
+}
+
+void reflector_read(struct reflector *reflector, const struct http_result *result) {
     response_clear(&reflector->ending);
     response_read(&reflector->ending, result, VERB_RAW_GET);
 }

@@ -44,6 +44,7 @@ struct reflector_options {
     bool cluster_scoped;
     bool watch_list;              // ask for a streaming list first (falls back by itself where not served)
     uint64_t seed;                // for jitter
+    struct probe *probe;          // told of what is heard, not owned; may be NULL
     int64_t bookmark_interval_ns; // 0: 60 s; a watch silent for three of them is opened again
 };
 

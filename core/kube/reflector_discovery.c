@@ -55,6 +55,7 @@ static void read_document(struct reflector *reflector, const struct json *docume
 static void discovery_done(void *ctx, const struct http_result *result) {
     struct reflector *reflector = ctx;
     reflector->discovery.served = false;
+    reflector_note_end(reflector, result);
     reflector_read(reflector, result);
     if (reflector->ending.reason == REASON_OK) {
         AUTO_JSON document = reflector->ending.value;

@@ -56,6 +56,7 @@ struct reflector {
     bool cluster_scoped, watch_list;
     int64_t bookmark_ns;
     struct transport *transport;
+    struct probe *probe;
     struct reflector_handler handler;
     struct random random;
 
@@ -99,7 +100,10 @@ void reflector_conclude(struct reflector *reflector, enum reason reason, const c
 // REASON_TOO_MANY: the same request again, later.
 void reflector_conclude_no_memory(struct reflector *reflector);
 
-// `done` of requests whose answer is a document: fills ending.
+// The exchange is over.
+void reflector_note_end(struct reflector *reflector, const struct http_result *result);
+
+// Reads an answer that is a document: fills ending.
 void reflector_read(struct reflector *reflector, const struct http_result *result);
 
 // The path of the collection, with what every request for it has in its query: ends with "?" or "&".

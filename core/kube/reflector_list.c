@@ -107,6 +107,7 @@ static void read_page(struct reflector *reflector, struct json *document) {
 
 static void list_done(void *ctx, const struct http_result *result) {
     struct reflector *reflector = ctx;
+    reflector_note_end(reflector, result);
     reflector_read(reflector, result);
     if (reflector->ending.reason == REASON_OK) {
         AUTO_JSON document = reflector->ending.value;

@@ -175,6 +175,7 @@ bool stream_opened(void *ctx) {
     struct reflector *reflector = ctx;
     reflector->watch.open = true;
     reflector->watch.heard = true;
+    probe_heard(reflector->probe);
     return true;
 }
 
@@ -182,6 +183,7 @@ bool stream_data(void *ctx, const char *bytes, size_t len) {
     struct reflector *reflector = ctx;
     struct watch *watch = &reflector->watch;
     watch->open = watch->heard = true;
+    probe_heard(reflector->probe);
     while (len > 0 && !watch->decided) {
         bool bad = false;
         watch->scanner.scanned = 0; // in this chunk; what was looked at before is in the tail
@@ -204,8 +206,7 @@ bool stream_data(void *ctx, const char *bytes, size_t len) {
 void stream_done(void *ctx, const struct http_result *result) {
     struct reflector *reflector = ctx;
     struct watch *watch = &reflector->watch;
-    reflector->exchange = 0;
-    reflector->ended = true;
+    reflector_note_end(reflector, result);
     if (watch->decided) {
         return;
     }

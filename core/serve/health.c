@@ -15,6 +15,17 @@ static const char *state_text(enum reflector_state state) {
     return "not heard of yet";
 }
 
+// A line where the cluster is silent; returns how many.
+static size_t explain_contact(const struct host_snapshot *snapshot, size_t cluster, struct buffer *out) {
+    enum contact contact = snapshot->stats.clusters[cluster].contact;
+    if (contact != CONTACT_SUSPECT && contact != CONTACT_LOST)
+        return 0;
+    buffer_printf(out, "%s: %s\n", snapshot->names[cluster],
+                  contact == CONTACT_LOST ? "lost, its API server does not answer"
+                                          : "suspect, its API server is silent or answers too late");
+    return 1;
+}
+
 // Lines for the feeds of one cluster that somebody has to wait for; returns how many. A kind that a cluster does not
 // serve keeps nobody waiting.
 static size_t explain_feeds(const struct host_snapshot *snapshot, size_t cluster, struct buffer *out) {
@@ -35,7 +46,7 @@ static size_t explain_feeds(const struct host_snapshot *snapshot, size_t cluster
 static void explain_start(const struct host_snapshot *snapshot, struct buffer *out) {
     size_t lines = 0;
     for (size_t c = 1; c < snapshot->stats.n_clusters; c++)
-        lines += explain_feeds(snapshot, c, out);
+        lines += explain_contact(snapshot, c, out) + explain_feeds(snapshot, c, out);
     if (snapshot->stats.queued > 0 || lines == 0)
         buffer_printf(out, "not in sync yet: %llu objects wait to be looked at\n",
                       (unsigned long long)snapshot->stats.queued);
@@ -46,7 +57,8 @@ bool health_ready(const struct host_snapshot *snapshot, bool *been_in_sync, stru
         buffer_text(out, snapshot->stopping ? "stopping\n" : "not running yet\n");
         return false;
     }
-    size_t lines = explain_feeds(snapshot, ENGINE_MANAGEMENT, out);
+    size_t lines = explain_contact(snapshot, ENGINE_MANAGEMENT, out);
+    lines += explain_feeds(snapshot, ENGINE_MANAGEMENT, out);
     if (snapshot->in_sync && lines == 0)
         *been_in_sync = true;
     if (!*been_in_sync) {

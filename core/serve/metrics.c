@@ -23,6 +23,14 @@ static const char *const state_labels[] = {
 };
 #define STATES (sizeof state_labels / sizeof state_labels[0])
 
+static const char *const contact_labels[] = {
+    [CONTACT_UNKNOWN] = "unknown",
+    [CONTACT_GOOD] = "good",
+    [CONTACT_SUSPECT] = "suspect",
+    [CONTACT_LOST] = "lost",
+};
+#define CONTACTS (sizeof contact_labels / sizeof contact_labels[0])
+
 static void family(struct buffer *out, const char *name, const char *type, const char *help) {
     buffer_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
@@ -98,6 +106,15 @@ static void print_answers(const struct host_snapshot *s, struct buffer *out) {
             }
 }
 
+static void print_contacts(const struct host_snapshot *s, struct buffer *out) {
+    const char *name = "wharf_cluster_contact";
+    family(out, name, "gauge", "Whether a cluster's API server answers: 1 for what holds, else 0.");
+    for (size_t c = 0; c < s->stats.n_clusters; c++)
+        for (size_t i = 0; i < CONTACTS; i++)
+            sample(out, name, LABELS({"cluster", s->names[c]}, {"contact", contact_labels[i]}),
+                   (size_t)s->stats.clusters[c].contact == i);
+}
+
 static void print_feed_states(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_feed_state";
     family(out, name, "gauge", "State of the watch of a kind in a cluster: 1 for the state that it is in, else 0.");
@@ -122,6 +139,7 @@ static void print_feed_counter(const struct host_snapshot *s, struct buffer *out
 }
 
 static void print_feeds(const struct host_snapshot *s, struct buffer *out) {
+    print_contacts(s, out);
     print_feed_states(s, out);
     print_feed_counter(s, out, "wharf_feed_objects_seen_total", "Objects that were listed, added or changed.",
                        offsetof(struct stats_feed, seen));

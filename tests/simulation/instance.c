@@ -12,7 +12,7 @@ struct item {
     struct item *next;
     struct engine_event event;
     struct response response;
-    char *text;
+    char *version, *problem, *uid;
 };
 
 static struct moment moment_of(const struct trial *trial) {
@@ -26,7 +26,9 @@ static int64_t virtual_time(const struct trial *trial, int64_t mono_ns) {
 static void free_item(struct item *item) {
     object_free(item->event.object);
     response_clear(&item->response);
-    free(item->text);
+    free(item->version);
+    free(item->problem);
+    free(item->uid);
     free(item);
 }
 
@@ -35,12 +37,25 @@ static const char *state_text(enum reflector_state state) {
     return names[state];
 }
 
+static void note_contact(struct trial *trial, const struct engine_event *event) {
+    static const char *const names[] = {"unknown", "good", "suspect", "lost"};
+    struct instance *host = &trial->host;
+    trial_trace(trial, "host: contact with %s is %s%s%s", world_name(trial->worlds[event->cluster]),
+                names[event->contact], event->problem ? ": " : "", event->problem ? event->problem : "");
+    host->silent[event->cluster] = event->contact == CONTACT_LOST;
+    for (size_t k = 0; k < trial->n_kinds && event->contact == CONTACT_LOST; k++)
+        if (host->feeds[event->cluster][k].connected)
+            host->feeds[event->cluster][k].lost_ns = virtual_time(trial, event->heard_ns);
+}
+
 // What the engine is about to know about its feeds.
 static void note_feed(struct trial *trial, const struct engine_event *event) {
     struct instance *host = &trial->host;
     if (event->type == EVENT_ANSWER || event->type == EVENT_TIME)
         return;
     const char *name = world_name(trial->worlds[event->cluster]);
+    if (event->type == EVENT_CONTACT)
+        note_contact(trial, event);
     const char *kind = trial->kinds[event->kind]->kind->abi.plural;
     if (event->type == EVENT_LISTED) {
         trial_trace(trial, "host: %s of %s listed", kind, name);
@@ -53,9 +68,13 @@ static void note_feed(struct trial *trial, const struct engine_event *event) {
     bool connected = event->state == REFLECTOR_CONNECTED;
     trial_trace(trial, "host: %s of %s: %s%s%s", kind, name, state_text(event->state), event->problem ? ": " : "",
                 event->problem ? event->problem : "");
-    if (host->feeds[event->cluster][event->kind].connected && !connected)
+    if (host->feeds[event->cluster][event->kind].connected && !connected && !host->silent[event->cluster])
         host->feeds[event->cluster][event->kind].lost_ns = trial->now_ns;
     host->feeds[event->cluster][event->kind].connected = connected;
+}
+
+static char *copy_text(const char *text) {
+    return text ? strdup(text) : NULL;
 }
 
 static void post(void *ctx, struct engine_event *event) {
@@ -64,12 +83,9 @@ static void post(void *ctx, struct engine_event *event) {
     if (!item)
         abort();
     item->event = *event;
-    const char *text = event->type == EVENT_LISTED ? event->version : event->problem;
-    item->text = text ? strdup(text) : NULL;
-    if (event->type == EVENT_LISTED)
-        item->event.version = item->text;
-    else
-        item->event.problem = item->text;
+    item->event.version = item->version = copy_text(event->version);
+    item->event.problem = item->problem = copy_text(event->problem);
+    item->event.uid = item->uid = copy_text(event->uid);
     if (event->response) {
         item->response = *event->response;
         memset(event->response, 0, sizeof *event->response);

@@ -43,7 +43,8 @@ struct instance { // the host process; another one after each restart
     int64_t wake_ns, asleep_until_ns;
     int64_t clock_ns; // when its monotonic clock stood at zero
     struct item *first, **last;
-    // What it was told about the feeds.
+    // What it was told about the clusters and their feeds.
+    bool silent[TRIAL_CLUSTERS];
     struct {
         bool listed, connected;
         int64_t lost_ns;

@@ -76,6 +76,7 @@ static void make_facts(struct random *random, struct facts *f) {
         w->connected = w->settled && !one_in(random, 3);
         w->listed = w->connected || one_in(random, 2);
         w->serves = w->connected && !one_in(random, 5);
+        w->eligible = w->serves && !one_in(random, 5);
         w->lost_since_ns = one_in(random, 2) ? NOW - 2 * TIMEOUT : NOW - 1;
         w->active = random_below(random, 3);
         if (!one_in(random, 2))
@@ -155,7 +156,7 @@ static const char *check_place(const struct facts *f, const struct action *a) {
         return NULL; // the annotations are put right
     if (w->finished || w->suspended || !f->all.placing)
         return "a workload that must not be placed is placed";
-    if (!f->workers[a->cluster].serves || (m && m->excluded_until_ns > NOW))
+    if (!f->workers[a->cluster].eligible || (m && m->excluded_until_ns > NOW))
         return "it is placed where it cannot run";
     if (a->attempt != w->attempt + 1)
         return "an attempt is left out";

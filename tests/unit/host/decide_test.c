@@ -16,11 +16,13 @@
 #define NOWHERE DECIDE_UNKNOWN_CLUSTER
 
 // One letter a worker: c connected, b connected and busy, o connected with another version of the kind, l lost ten
-// seconds ago, L lost longer ago than the timeout, u not heard of yet, a without the kind.
+// seconds ago, L lost longer ago than the timeout, u not heard of yet, a without the kind, s connected and
+// suspect.
 static struct worker_facts worker_of(char letter, const char *name) {
     struct worker_facts w = {.name = name, .settled = letter != 'u', .listed = letter != 'u' && letter != 'a'};
-    w.connected = letter == 'c' || letter == 'b' || letter == 'o';
+    w.connected = letter == 'c' || letter == 'b' || letter == 'o' || letter == 's';
     w.serves = w.connected && letter != 'o';
+    w.eligible = w.serves && letter != 's';
     w.active = letter == 'b' ? 5 : 0;
     w.lost_since_ns = letter == 'L' ? NOW - 2 * TIMEOUT : NOW - 10 * CLOCK_SECOND;
     return w;
@@ -94,6 +96,14 @@ static void a_workload_is_placed_where_there_is_most_room(void **state) {
         {"one is lost, one busy", {NEW}, .workers = "lbc", .type = ACTION_PLACE, .cluster = 3},
         {"only the busy one is there", {NEW}, .workers = "Lba", .type = ACTION_PLACE, .cluster = 2},
         {"one has another version", {NEW}, .workers = "obL", .type = ACTION_PLACE, .cluster = 2},
+        {"one is suspect", {NEW}, .workers = "sbL", .type = ACTION_PLACE, .cluster = 2},
+        {"all are suspect", {NEW}, .workers = "ss", .type = ACTION_NONE},
+        {"its worker became suspect",
+         {PLACED(1, 1)},
+         .workers = "sc",
+         .type = ACTION_CREATE,
+         .cluster = 1,
+         .attempt = 1},
         {"no worker", {NEW}, .workers = "laL", .type = ACTION_NONE},
         {"no worker, and a status is due", {NEW, .status_due = true}, .workers = "laL", .type = ACTION_STATUS},
         {"the first has refused it",

@@ -96,7 +96,31 @@ static void readiness_is_told_with_its_reasons(void **state) {
     }
 }
 
+static void check_contact(size_t cluster, enum contact contact, const char *text) {
+    struct fake fake;
+    fake_init(&fake);
+    fake.clusters[cluster].contact = contact;
+    bool been_in_sync = true;
+    struct buffer out;
+    buffer_init(&out, 4096);
+    assert_int_equal(health_ready(&fake.snapshot, &been_in_sync, &out), strcmp(text, "ok\n") == 0);
+    assert_string_equal(out.data, text);
+    buffer_free(&out);
+}
+
+static void a_silent_management_cluster_is_a_reason_though_its_watches_are_open(void **state) {
+    (void)state;
+    check_contact(0, CONTACT_GOOD, "ok\n");
+    check_contact(0, CONTACT_SUSPECT, "management: suspect, its API server is silent or answers too late\n");
+    check_contact(0, CONTACT_LOST, "management: lost, its API server does not answer\n");
+    check_contact(1, CONTACT_SUSPECT, "ok\n");
+    check_contact(1, CONTACT_LOST, "ok\n");
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(readiness_is_told_with_its_reasons)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(readiness_is_told_with_its_reasons),
+        cmocka_unit_test(a_silent_management_cluster_is_a_reason_though_its_watches_are_open),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kube/probe.h"
+
+#include "core/base/text.h"
+#include "core/kube/client.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PATH "/api/v1/namespaces/kube-system"
+#define BODY_MAX ((size_t)1 << 20)
+#define LATE_NS (2 * CLOCK_SECOND) // a tick that comes so much too late: we did not run
+
+struct probe {
+    struct transport *transport;
+    struct probe_handler handler;
+    enum contact contact;
+    uint64_t exchange;      // 0: none under way
+    bool started;           // ticked before
+    bool heard;             // since the last tick
+    bool wanted;            // asked for besides the silence
+    bool unanswered;        // asked, and nothing heard since
+    bool overdue;           // the last question got no answer in time, whatever else came
+    bool ended;             // the exchange, since the last tick; `answer` has what came
+    bool refreshed;         // credentials were read again after a 401
+    int64_t now_ns, due_ns; // of the last tick, and what it returned
+    int64_t heard_ns, asked_ns;
+    enum http_outcome outcome;
+    struct response answer;
+};
+
+struct error *probe_new(struct transport *transport, const struct probe_handler *handler, struct probe **out) {
+    *out = calloc(1, sizeof **out);
+    if (!*out)
+        return error_no_memory();
+    **out = (struct probe){.transport = transport, .handler = *handler, .answer.retry_after_ns = -1};
+    return NULL;
+}
+
+void probe_free(struct probe *probe) {
+    if (!probe)
+        return;
+    if (probe->exchange != 0)
+        probe->transport->ops->cancel(probe->transport, probe->exchange);
+    response_clear(&probe->answer);
+    free(probe);
+}
+
+void probe_heard(struct probe *probe) {
+    if (probe)
+        probe->heard = true;
+}
+
+void probe_disconnected(struct probe *probe) {
+    if (probe)
+        probe->wanted = true;
+}
+
+static void on_done(void *ctx, const struct http_result *result) {
+    struct probe *probe = ctx;
+    probe->exchange = 0;
+    probe->ended = true;
+    probe->outcome = result->outcome;
+    response_clear(&probe->answer);
+    response_read(&probe->answer, result, VERB_GET);
+}
+
+static void ask(struct probe *probe) {
+    const struct http_request request = {.method = HTTP_GET,
+                                         .path = PATH,
+                                         .accept = "application/json",
+                                         .max_body = BODY_MAX,
+                                         .timeout_ns = PROBE_TIMEOUT_NS};
+    const struct http_handler handler = {.done = on_done, .ctx = probe};
+    probe->wanted = false;
+    probe->asked_ns = probe->now_ns;
+    probe->exchange = probe->transport->ops->submit(probe->transport, &request, &handler);
+    probe->unanswered = probe->unanswered || probe->exchange != 0;
+    probe->wanted = probe->exchange == 0; // no memory
+}
+
+static void tell_identity(struct probe *probe) {
+    const struct response *answer = &probe->answer;
+    const struct json *namespace_ = answer->object ? answer->object->value : NULL;
+    AUTO_TEXT problem =
+        namespace_ ? NULL : text_format("which cluster it is cannot be read from " PATH ": %s", answer->message);
+    const char *unread = problem ? problem : "out of memory";
+    probe->handler.identity(probe->handler.ctx, object_uid(namespace_), object_version(namespace_),
+                            namespace_ ? NULL : unread);
+}
+
+// What the exchange that ended says. A server that answers with an error answers.
+static void read_end(struct probe *probe) {
+    probe->ended = false;
+    if (probe->outcome != HTTP_ANSWERED) {
+        probe->overdue = probe->outcome == HTTP_BROKEN;
+        probe->wanted = true;
+        return;
+    }
+    probe->heard = true;
+    probe->overdue = false;
+    if (probe->answer.reason == REASON_UNAUTHORIZED && !probe->refreshed &&
+        probe->transport->ops->refresh(probe->transport)) {
+        probe->refreshed = true;
+        probe->asked_ns = probe->now_ns - PROBE_AGAIN_NS;
+        probe->wanted = true;
+        return;
+    }
+    probe->refreshed = false;
+    tell_identity(probe);
+}
+
+static void set_contact(struct probe *probe, enum contact contact) {
+    if (contact == probe->contact)
+        return;
+    probe->contact = contact;
+    AUTO_TEXT problem = NULL;
+    if (contact != CONTACT_GOOD) {
+        const char *said = probe->answer.message ? probe->answer.message : "no answer yet";
+        problem = text_format("nothing came from the server for %lld s, and " PATH " is not answered: %s",
+                              (long long)((probe->now_ns - probe->heard_ns) / CLOCK_SECOND), said);
+    }
+    const char *text = contact == CONTACT_GOOD ? NULL : problem ? problem : "out of memory";
+    probe->handler.contact(probe->handler.ctx, contact, probe->heard_ns, text);
+}
+
+static void judge(struct probe *probe) {
+    int64_t silence_ns = probe->now_ns - probe->heard_ns;
+    if (probe->unanswered && silence_ns >= PROBE_LOST_NS)
+        set_contact(probe, CONTACT_LOST);
+    else if (probe->overdue || (probe->unanswered && silence_ns >= PROBE_SUSPECT_NS))
+        set_contact(probe, probe->contact == CONTACT_LOST && probe->unanswered ? CONTACT_LOST : CONTACT_SUSPECT);
+    else if (!probe->unanswered && (probe->contact != CONTACT_UNKNOWN || probe->heard))
+        set_contact(probe, CONTACT_GOOD);
+}
+
+static void take_time(struct probe *probe, int64_t now_ns) {
+    if (!probe->started) {
+        probe->started = probe->wanted = true;
+        probe->heard_ns = now_ns;
+        probe->asked_ns = now_ns - PROBE_AGAIN_NS;
+        probe->due_ns = probe->now_ns = now_ns;
+    }
+    int64_t expected_ns = probe->due_ns > probe->now_ns ? probe->due_ns : probe->now_ns;
+    if (now_ns - expected_ns > LATE_NS) {
+        probe->heard_ns += now_ns - probe->now_ns;
+        probe->asked_ns += now_ns - probe->now_ns;
+    }
+    probe->now_ns = now_ns;
+}
+
+static int64_t later(int64_t a_ns, int64_t b_ns) {
+    return a_ns > b_ns ? a_ns : b_ns;
+}
+
+static int64_t next_question(const struct probe *probe) {
+    int64_t least_ns = probe->asked_ns + PROBE_AGAIN_NS;
+    return probe->wanted ? least_ns : later(least_ns, later(probe->heard_ns, probe->asked_ns) + PROBE_SILENCE_NS);
+}
+
+int64_t probe_tick(struct probe *probe, struct moment now) {
+    take_time(probe, now.mono_ns);
+    if (probe->ended)
+        read_end(probe);
+    if (probe->heard) {
+        probe->heard_ns = now.mono_ns;
+        probe->unanswered = false;
+    }
+    judge(probe);
+    probe->heard = false;
+    if (probe->exchange == 0 && now.mono_ns >= next_question(probe))
+        ask(probe);
+    probe->due_ns = probe->exchange == 0 ? next_question(probe) : CLOCK_NEVER;
+    int64_t judge_ns = probe->heard_ns + (probe->contact == CONTACT_SUSPECT ? PROBE_LOST_NS : PROBE_SUSPECT_NS);
+    if (probe->unanswered && probe->contact != CONTACT_LOST && judge_ns < probe->due_ns)
+        probe->due_ns = later(judge_ns, now.mono_ns + 1);
+    return probe->due_ns;
+}
