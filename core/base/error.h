@@ -9,14 +9,16 @@
 #include <stdarg.h>
 
 enum error_code {
-    ERROR_INTERNAL,   // a bug, or something that should not happen
-    ERROR_NO_MEMORY,  // an allocation failed
-    ERROR_INVALID,    // what was read (config, JSON, YAML, an argument) is not what it must be
-    ERROR_NOT_FOUND,  // a file, a context, a field, an object is not there
-    ERROR_REFUSED,    // understood, and not allowed (permissions, hash, ABI)
-    ERROR_IO,         // the operating system said no
-    ERROR_LIMIT,      // a bound that protects the host was reached
-    ERROR_UNSUPPORTED // valid, but not implemented ("not yet")
+    ERROR_INTERNAL,    // a bug, or something that should not happen
+    ERROR_NO_MEMORY,   // an allocation failed
+    ERROR_INVALID,     // what was read (config, JSON, YAML, an argument) is not what it must be
+    ERROR_NOT_FOUND,   // a file, a context, a field, an object is not there
+    ERROR_REFUSED,     // understood, and not allowed (permissions, hash, ABI)
+    ERROR_IO,          // the operating system said no
+    ERROR_LIMIT,       // a bound that protects the host was reached
+    ERROR_UNSUPPORTED, // valid, but not implemented ("not yet")
+    ERROR_TOO_LARGE,   // what was read is more than its budget allows
+    ERROR_STOPPED      // given up since the process is about to end
 };
 
 struct error {

@@ -36,12 +36,11 @@ static void sip_round(uint64_t v[4]) {
 
 // SipHash-1-3 (Aumasson and Bernstein): keyed, so that collisions cannot be computed without the seed. Both halves of
 // the key come from the one seed.
-static uint32_t hash_key(const struct map *map, const char *key) {
+static uint32_t hash_key(const struct map *map, const char *key, size_t len) {
     uint64_t k0 = map->seed;
     uint64_t k1 = map->seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
     uint64_t v[4] = {k0 ^ UINT64_C(0x736f6d6570736575), k1 ^ UINT64_C(0x646f72616e646f6d),
                      k0 ^ UINT64_C(0x6c7967656e657261), k1 ^ UINT64_C(0x7465646279746573)};
-    size_t len = strlen(key);
     size_t at = 0;
     for (; len - at >= 8; at += 8) {
         uint64_t word;
@@ -63,7 +62,7 @@ static uint32_t hash_key(const struct map *map, const char *key) {
     return (uint32_t)(hash ^ (hash >> 32));
 }
 
-static struct map_slot *find(const struct map *map, const char *key, uint32_t hash) {
+static struct map_slot *find(const struct map *map, const char *key, size_t len, uint32_t hash) {
     if (map->capacity == 0)
         return NULL;
     size_t mask = map->capacity - 1;
@@ -71,16 +70,21 @@ static struct map_slot *find(const struct map *map, const char *key, uint32_t ha
         struct map_slot *slot = &map->slots[i];
         if (!slot->key)
             return NULL;
-        if (slot->key != map_tombstone && slot->hash == hash && strcmp(slot->key, key) == 0)
+        if (slot->key != map_tombstone && slot->hash == hash && strncmp(slot->key, key, len) == 0 &&
+            slot->key[len] == '\0')
             return slot;
     }
 }
 
-void *map_get(const struct map *map, const char *key) {
+void *map_get_len(const struct map *map, const char *key, size_t len) {
     if (map->count == 0)
         return NULL;
-    const struct map_slot *slot = find(map, key, hash_key(map, key));
+    const struct map_slot *slot = find(map, key, len, hash_key(map, key, len));
     return slot ? slot->value : NULL;
+}
+
+void *map_get(const struct map *map, const char *key) {
+    return map_get_len(map, key, strlen(key));
 }
 
 static void insert_new(struct map_slot *slots, size_t capacity, const struct map_slot *entry) {
@@ -109,8 +113,9 @@ static bool rebuild(struct map *map) {
 }
 
 bool map_put(struct map *map, const char *key, void *value) {
-    uint32_t hash = hash_key(map, key);
-    struct map_slot *slot = find(map, key, hash);
+    size_t len = strlen(key);
+    uint32_t hash = hash_key(map, key, len);
+    struct map_slot *slot = find(map, key, len, hash);
     if (slot) {
         slot->key = key;
         slot->value = value;
@@ -125,7 +130,8 @@ bool map_put(struct map *map, const char *key, void *value) {
 }
 
 void *map_remove(struct map *map, const char *key) {
-    struct map_slot *slot = find(map, key, hash_key(map, key));
+    size_t len = strlen(key);
+    struct map_slot *slot = find(map, key, len, hash_key(map, key, len));
     if (!slot)
         return NULL;
     void *value = slot->value;

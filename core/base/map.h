@@ -28,6 +28,7 @@ void map_free(struct map *map); // frees the table only
 
 // NULL if absent.
 void *map_get(const struct map *map, const char *key);
+void *map_get_len(const struct map *map, const char *key, size_t len); // the key needs no NUL at its end
 
 // Adds or replaces (then the key pointer is replaced too). False when out of memory: nothing changed.
 bool map_put(struct map *map, const char *key, void *value);

@@ -194,22 +194,6 @@ static size_t segments(const char *pointer) {
     return count;
 }
 
-// Moves what is in `value` into `root`, a container of the same type. False when out of memory.
-static bool move_content(struct json *root, struct json *value) {
-    for (struct json *old = json_first(root); old != NULL; old = json_first(root))
-        json_remove_child(root, old);
-    for (struct json *child = json_first(value); child != NULL; child = json_first(value)) {
-        bool member = json_is(root, JSON_OBJECT);
-        AUTO_TEXT key = member ? strdup(json_key(child)) : NULL;
-        if (member && key == NULL)
-            return false;
-        json_detach_child(value, child);
-        if (member ? !json_set(root, key, child) : !json_append(root, child))
-            return false;
-    }
-    return true;
-}
-
 // Takes `value`, NULL too.
 static int set_taken(wharf_value *root, const char *pointer, struct json *value) {
     struct json *into = (struct json *)root;
@@ -219,7 +203,7 @@ static int set_taken(wharf_value *root, const char *pointer, struct json *value)
     }
     if (pointer[0] != '\0')
         return pointer_set(into, pointer, value);
-    bool done = is_container(into) && json_type(into) == json_type(value) && move_content(into, value);
+    bool done = json_take_content(into, value);
     json_free(value);
     return done;
 }

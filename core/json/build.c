@@ -44,14 +44,15 @@ struct json *json_new_object(void) {
 // One node with its key and text in one block; no children.
 static cJSON *copy_node(struct arena *arena, const cJSON *node, bool with_key) {
     size_t key_size = with_key && node->string ? strlen(node->string) + 1 : 0;
-    size_t text_size = node->valuestring ? strlen(node->valuestring) + 1 : 0;
+    const char *text = node_text(node);
+    size_t text_size = text ? strlen(text) + 1 : 0;
     cJSON *copy = node_new_in(arena, node_type(node), key_size, text_size);
     if (!copy)
         return NULL;
     if (key_size > 0)
         memcpy(copy->string, node->string, key_size);
     if (text_size > 0)
-        memcpy(copy->valuestring, node->valuestring, text_size);
+        memcpy(copy->valuestring, text, text_size);
     copy->valueint = node->valueint;
     return copy;
 }
@@ -165,4 +166,19 @@ void json_detach_child(struct json *parent, struct json *child) {
     node_unlink(node_of(parent), node_of(child));
     node_hold_arena(node_of(child));
     node_set_key(node_of(child), NULL);
+}
+
+bool json_take_content(struct json *into, struct json *from) {
+    if (!into || !from || into == from || json_type(into) != json_type(from) || !node_is_container(node_of(into)))
+        return false;
+    while (json_first(into))
+        json_remove_child(into, json_first(into));
+    index_drop(node_of(into));
+    index_drop(node_of(from));
+    for (cJSON *child = node_of(json_first(from)); child; child = node_of(json_first(from))) {
+        node_unlink(node_of(from), child);
+        node_hold_arena(child);
+        node_append(node_of(into), child);
+    }
+    return true;
 }

@@ -18,7 +18,7 @@ static bool equal_arrays(const cJSON *a, const cJSON *b, size_t depth) {
 static bool equal_objects(const cJSON *a, const cJSON *b, size_t depth) {
     if (json_size(node_json(a)) != json_size(node_json(b)))
         return false;
-    __attribute__((cleanup(finder_cleanup))) struct finder finder;
+    struct finder finder;
     finder_init(&finder, b);
     for (const cJSON *member = a->child; member; member = member->next) {
         const cJSON *other = finder_get(&finder, member->string);
@@ -57,8 +57,8 @@ bool json_equal(const struct json *a, const struct json *b) {
 
 static uint64_t hash_node(const cJSON *node, size_t depth) {
     uint64_t hash = TEXT_HASH + (uint64_t)node_type(node);
-    if (node->valuestring)
-        hash = text_hash(hash, node->valuestring);
+    if (node_text(node))
+        hash = text_hash(hash, node_text(node));
     if (depth == JSON_MAX_DEPTH)
         return hash;
     uint64_t sum = 0;

@@ -111,19 +111,13 @@ const char *json_key(const struct json *member) {
 struct json *json_at(const struct json *array, size_t index) {
     if (!json_is(array, JSON_ARRAY))
         return NULL;
-    struct json *item = json_first(array);
-    while (item && index-- > 0)
-        item = json_next(item);
-    return item;
+    return node_json(node_item(node_of_const(array), index));
 }
 
 struct json *json_get(const struct json *object, const char *key) {
     if (!key || !json_is(object, JSON_OBJECT))
         return NULL;
-    const cJSON *member = node_of_const(object)->child;
-    while (member && (member->string[0] != key[0] || strcmp(member->string, key) != 0))
-        member = member->next;
-    return node_json(member);
+    return node_json(node_member(node_of_const(object), key, strlen(key)));
 }
 
 struct json *json_path(const struct json *value, ...) {

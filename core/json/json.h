@@ -11,6 +11,7 @@
 #include "core/base/buffer.h"
 #include "core/base/error.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,8 +23,23 @@ enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSO
 // Deeper documents are refused, when parsed and when built.
 #define JSON_MAX_DEPTH 512
 
-// Exactly one document in `len` bytes. Errors (ERROR_INVALID, ERROR_LIMIT, ERROR_NO_MEMORY) name line and column.
+// What reading one document may cost. A value takes 64 bytes, its key and its text, each with a NUL, rounded up to 8
+// (`[],` is 64 bytes for 3 of text). Each duplicate of a key
+// counts. While an object of more than 64 members is read, 32 to 64 bytes a member come on top, which are not counted.
+struct json_limits {
+    size_t max_nodes;        // values; 0: JSON_MAX_NODES
+    size_t max_bytes;        // of memory, as said above; 0: JSON_MAX_BYTES
+    const atomic_bool *stop; // looked at every few thousand values; once true, reading ends. NULL: never
+};
+
+#define JSON_MAX_NODES ((size_t)4 << 20)
+#define JSON_MAX_BYTES ((size_t)512 << 20)
+
+// Exactly one document in `len` bytes. Errors name line and column: ERROR_INVALID, ERROR_LIMIT (too deep),
+// ERROR_TOO_LARGE (beyond the limits), ERROR_STOPPED (see json_limits), ERROR_NO_MEMORY (without a place).
 struct error *json_parse(const char *text, size_t len, struct json **out);
+// `limits` may be NULL.
+struct error *json_parse_limited(const char *text, size_t len, const struct json_limits *limits, struct json **out);
 
 void json_free(struct json *value);     // NULL is fine
 void json_cleanup(struct json **value); // for __attribute__((cleanup))
@@ -70,6 +86,10 @@ struct json *json_copy(const struct json *value);
 // then `value` is freed all the same, so that json_set(object, "a", json_new_int64(1)) needs one check.
 bool json_set(struct json *object, const char *key, struct json *value);
 bool json_append(struct json *array, struct json *value);
+
+// Puts the items or members of `from` in the place of those of `into`, a container of the same type (else false, and
+// nothing changed); `from` is empty then. Neither is inside the other.
+bool json_take_content(struct json *into, struct json *from);
 
 // Puts `value` in the place of `old`, a direct child of `parent`, and frees `old`. As json_set on failure.
 bool json_replace(struct json *parent, struct json *old, struct json *value);

@@ -77,6 +77,8 @@ void node_free(cJSON *node) {
             node->next = node->child;
         }
         cJSON *next = node->next;
+        if (node_is_container(node))
+            index_drop(node);
         free_key(node);
         if ((node->type & NODE_IN_ARENA) == 0) {
             cJSON_free(node);
@@ -106,6 +108,15 @@ bool node_set_key(cJSON *node, const char *key) {
     return true;
 }
 
+bool node_add(cJSON *object, const char *key, cJSON *node) {
+    if (!node_set_key(node, key)) {
+        node_free(node);
+        return false;
+    }
+    node_append(object, node);
+    return true;
+}
+
 void node_append(cJSON *container, cJSON *node) {
     node_note_foreign(container, node);
     cJSON *first = container->child;
@@ -113,14 +124,16 @@ void node_append(cJSON *container, cJSON *node) {
     if (!first) {
         container->child = node;
         node->prev = node;
-        return;
+    } else {
+        node->prev = first->prev;
+        first->prev->next = node;
+        first->prev = node;
     }
-    node->prev = first->prev;
-    first->prev->next = node;
-    first->prev = node;
+    index_added(container, node);
 }
 
 void node_unlink(cJSON *container, cJSON *node) {
+    index_removed(container, node);
     cJSON *first = container->child;
     if (node->next)
         node->next->prev = node->prev;
@@ -136,6 +149,7 @@ void node_unlink(cJSON *container, cJSON *node) {
 
 void node_swap(cJSON *container, cJSON *old, cJSON *node) {
     node_note_foreign(container, node);
+    index_replaced(container, old, node);
     bool first = container->child == old;
     node->next = old->next;
     node->prev = old->prev == old ? node : old->prev;

@@ -6,6 +6,7 @@
 //   key, valuestring    usually inside the node's own block (cJSON_StringIsConst, cJSON_IsReference), one allocation
 //   valuedouble         of a node in an arena: the pointer to it (arena.c); its type has NODE_IN_ARENA
 //   valueint            the line on which a value read from YAML starts, else 0
+//   valuestring         of a container: its index, or NULL (index.c)
 //
 // The last child of a container is first->prev, as in cJSON.
 #ifndef WHARF_JSON_NODE_H
@@ -35,6 +36,11 @@ static inline bool node_is_container(const cJSON *node) {
     return node_type(node) == cJSON_Array || node_type(node) == cJSON_Object;
 }
 
+// The text of a scalar; NULL if it has none.
+static inline const char *node_text(const cJSON *node) {
+    return node_is_container(node) ? NULL : node->valuestring;
+}
+
 #define NODE_IN_ARENA (1 << 10) // the node's memory belongs to an arena and is not freed by itself
 #define NODE_HOLDS_ARENA                                                                                               \
     (1 << 11) // its arena lives at least as long as it: the root, and what was taken out of the root
@@ -54,6 +60,11 @@ void node_note_foreign(const cJSON *container, const cJSON *node);
 // True if all below the node is in the arena that it holds: nothing has to be walked to free it.
 bool node_goes_with_arena(const cJSON *node);
 
+// The memory that a node takes, rounded as an arena does.
+static inline size_t node_size(size_t key_size, size_t text_size) {
+    return (sizeof(cJSON) + key_size + text_size + 7) & ~(size_t)7;
+}
+
 // As node_new, in an arena (NULL: in memory of its own).
 cJSON *node_new_in(struct arena *arena, int type, size_t key_size, size_t text_size);
 
@@ -72,6 +83,9 @@ void node_free(cJSON *node);
 
 // Gives a node a key of its own (NULL: none). False when out of memory: nothing changed.
 bool node_set_key(cJSON *node, const char *key);
+
+// Puts the node into an object in which the key is not yet. Takes it: false and freed when out of memory.
+bool node_add(cJSON *object, const char *key, cJSON *node);
 
 void node_append(cJSON *container, cJSON *node);
 void node_unlink(cJSON *container, cJSON *node);
@@ -99,35 +113,32 @@ size_t number_scan(const char *text, size_t len, size_t *bad);
 bool number_equal(const char *a, const char *b);
 bool number_to_int64(const char *token, int64_t *value);
 
-// Looks up many keys in one object, in time that stays about linear: keys in the object's own order cost nothing, and
-// a large object gets a map. The object must not change meanwhile.
+// The member with this key, the item at this position, or NULL. Many searches in a wide container give it an index.
+cJSON *node_member(const cJSON *object, const char *key, size_t len);
+cJSON *node_item(const cJSON *array, size_t at);
+
+// The index of a container follows what is done to it; all do nothing where there is none.
+void index_added(cJSON *container, cJSON *child);
+void index_removed(cJSON *container, const cJSON *child);
+void index_replaced(cJSON *container, const cJSON *old, cJSON *child);
+void index_drop(cJSON *container);
+
+// Looks up many keys in one object; keys in the object's own order are found at once. What was found may be taken out
+// or replaced before the next look-up, and members may be added.
 struct finder {
     const cJSON *object;
     cJSON *hint; // the member after the last one found
-    size_t searched;
-    struct map *map; // NULL until it pays, or when out of memory
 };
 
 void finder_init(struct finder *finder, const cJSON *object);
-void finder_cleanup(struct finder *finder);
 cJSON *finder_get(struct finder *finder, const char *key);
 
-// Keeps track of the keys of an object that is being built, so that a duplicate is noticed in constant time.
+// Keeps track of the keys of an object that is being built, so that it need not be searched for most that are new.
 struct keys {
     uint64_t filter; // a bit for each beginning of a key seen
-    size_t count;
-    struct map *map; // from KEYS_LINEAR on
 };
 
-#define KEYS_LINEAR 32
-
-void keys_free(struct keys *keys);
-
-// The member with this key, or NULL.
-cJSON *keys_find(const struct keys *keys, const cJSON *object, const char *key);
-
-// To be called after the member was put into the object, also in the place of another with the same key (`replaced`).
-// False when out of memory.
-bool keys_add(struct keys *keys, const cJSON *object, cJSON *member, bool replaced);
+// The member with this key, or NULL. Notes the key.
+cJSON *keys_find(struct keys *keys, const cJSON *object, const char *key);
 
 #endif

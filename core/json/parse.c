@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define STOP_EVERY 4096 // nodes between two looks at limits.stop
+#define ARENA_LARGEST ((size_t)1 << 20)
+
 struct level {
     cJSON *container;
     struct keys keys;
@@ -13,6 +16,8 @@ struct level {
 struct parser {
     const char *text;
     size_t len, at;
+    struct json_limits limits;
+    size_t nodes, bytes; // so far
     cJSON *root;
     struct arena *arena; // NULL: the document is one plain value
     size_t depth;
@@ -74,9 +79,34 @@ static char peek(struct parser *parser) {
     return '\0';
 }
 
+static bool is_stopped(const struct parser *parser) {
+    return parser->limits.stop && atomic_load_explicit(parser->limits.stop, memory_order_relaxed);
+}
+
+// Counts a node that is about to be made, against the limits.
+static bool count_node(struct parser *parser, size_t key_size, size_t text_size) {
+    const struct json_limits *limits = &parser->limits;
+    char problem[96];
+    if (parser->nodes++ % STOP_EVERY == 0 && is_stopped(parser))
+        return fail_at(parser, parser->at, ERROR_STOPPED, "reading was stopped");
+    if (parser->nodes > limits->max_nodes) {
+        snprintf(problem, sizeof problem, "more than %zu values in one document", limits->max_nodes);
+        return fail_at(parser, parser->at, ERROR_TOO_LARGE, problem);
+    }
+    parser->bytes += node_size(key_size, text_size);
+    if (parser->bytes > limits->max_bytes) {
+        snprintf(problem, sizeof problem, "the document needs more than %zu bytes of memory", limits->max_bytes);
+        return fail_at(parser, parser->at, ERROR_TOO_LARGE, problem);
+    }
+    return true;
+}
+
 // A node with the key that was read before it, and room for text.
 static cJSON *make_node(struct parser *parser, int type, size_t text_size) {
-    cJSON *node = node_new_in(parser->arena, type, parser->has_key ? parser->key.len + 1 : 0, text_size);
+    size_t key_size = parser->has_key ? parser->key.len + 1 : 0;
+    if (!count_node(parser, key_size, text_size))
+        return NULL;
+    cJSON *node = node_new_in(parser->arena, type, key_size, text_size);
     if (!node) {
         out_of_memory(parser);
         return NULL;
@@ -103,9 +133,8 @@ static bool attach(struct parser *parser, cJSON *node) {
         node_swap(level->container, old, node);
     else
         node_append(level->container, node);
-    bool added = keys_add(&level->keys, level->container, node, old != NULL);
     node_free(old);
-    return added || out_of_memory(parser);
+    return true;
 }
 
 // Text with U+0000 is decoded and written as a literal again, so that equal texts have equal nodes.
@@ -244,7 +273,7 @@ static bool take_ends(struct parser *parser, bool *more) {
             return unexpected(parser, object ? "',' or '}'" : "',' or ']'");
         parser->at++;
         parser->depth--;
-        keys_free(&level->keys);
+        index_drop(level->container); // most are never searched again
     }
     return true;
 }
@@ -270,12 +299,22 @@ static bool make_arena(struct parser *parser) {
     char c = peek(parser);
     if (c != '{' && c != '[')
         return true;
-    parser->arena = arena_new(parser->len > SIZE_MAX / 8 ? 0 : parser->len * 3 + 256);
+    size_t size = parser->len > ARENA_LARGEST / 3 ? ARENA_LARGEST : parser->len * 3 + 256;
+    parser->arena = arena_new(size < parser->limits.max_bytes ? size : parser->limits.max_bytes);
     return parser->arena || out_of_memory(parser);
 }
 
 struct error *json_parse(const char *text, size_t len, struct json **out) {
+    return json_parse_limited(text, len, NULL, out);
+}
+
+struct error *json_parse_limited(const char *text, size_t len, const struct json_limits *limits, struct json **out) {
     struct parser parser;
+    parser.limits = limits ? *limits : (struct json_limits){0};
+    parser.limits.max_nodes = parser.limits.max_nodes ? parser.limits.max_nodes : JSON_MAX_NODES;
+    parser.limits.max_bytes = parser.limits.max_bytes ? parser.limits.max_bytes : JSON_MAX_BYTES;
+    parser.nodes = 0;
+    parser.bytes = 0;
     parser.text = text;
     parser.len = len;
     parser.at = 0;
@@ -287,8 +326,6 @@ struct error *json_parse(const char *text, size_t len, struct json **out) {
         *out = node_json(parser.root);
         return NULL;
     }
-    while (parser.depth > 0)
-        keys_free(&parser.levels[--parser.depth].keys);
     if (parser.arena && !parser.root) { // nobody holds it yet
         arena_hold(parser.arena);
         arena_drop(parser.arena);

@@ -48,7 +48,7 @@ static bool diff_member(const struct json *old, const struct json *new, bool *ha
 
 static bool add_changed(struct json *patch, const struct json *from, const struct json *to, bool *has_array,
                         size_t depth) {
-    __attribute__((cleanup(finder_cleanup))) struct finder old_members;
+    struct finder old_members;
     finder_init(&old_members, node_of_const(from));
     for (const struct json *member = json_first(to); member; member = json_next(member)) {
         if (json_is(member, JSON_NULL))
@@ -57,14 +57,14 @@ static bool add_changed(struct json *patch, const struct json *from, const struc
         struct json *change;
         if (!diff_member(old, member, has_array, depth, &change))
             return false;
-        if (change && !json_set(patch, json_key(member), change))
+        if (change && !node_add(node_of(patch), json_key(member), node_of(change)))
             return false;
     }
     return true;
 }
 
 static bool add_removed(struct json *patch, const struct json *from, const struct json *to, bool *has_array) {
-    __attribute__((cleanup(finder_cleanup))) struct finder new_members;
+    struct finder new_members;
     finder_init(&new_members, node_of_const(to));
     for (const struct json *member = json_first(from); member; member = json_next(member)) {
         const struct json *new = node_json(finder_get(&new_members, json_key(member)));
@@ -72,7 +72,8 @@ static bool add_removed(struct json *patch, const struct json *from, const struc
             continue;
         if (json_is(member, JSON_ARRAY))
             *has_array = true;
-        if (!json_set(patch, json_key(member), json_new_null()))
+        cJSON *removed = node_new(cJSON_NULL, 0, 0);
+        if (!removed || !node_add(node_of(patch), json_key(member), removed))
             return false;
     }
     return true;
@@ -99,22 +100,24 @@ struct json *patch_diff(const struct json *from, const struct json *to, bool *ha
 
 static bool apply_members(struct json *target, const struct json *patch, size_t depth);
 
-static bool apply_member(struct json *target, const struct json *change, size_t depth) {
-    const char *key = json_key(change);
+static bool apply_member(struct json *target, struct json *old, const struct json *change, size_t depth) {
     if (json_is(change, JSON_NULL)) {
-        json_remove(target, key);
+        json_remove_child(target, old);
         return true;
     }
-    struct json *old = json_get(target, key);
     if (json_is(old, JSON_OBJECT) && json_is(change, JSON_OBJECT))
         return depth < JSON_MAX_DEPTH && apply_members(old, change, depth + 1);
     struct json *value = copy_without_nulls(change);
-    return old ? json_replace(target, old, value) : json_set(target, key, value);
+    if (old)
+        return json_replace(target, old, value);
+    return value && node_add(node_of(target), json_key(change), node_of(value));
 }
 
 static bool apply_members(struct json *target, const struct json *patch, size_t depth) {
+    struct finder members;
+    finder_init(&members, node_of(target));
     for (const struct json *change = json_first(patch); change; change = json_next(change))
-        if (!apply_member(target, change, depth))
+        if (!apply_member(target, node_json(finder_get(&members, json_key(change))), change, depth))
             return false;
     return true;
 }

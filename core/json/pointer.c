@@ -83,25 +83,26 @@ static bool read_index(const struct segment *segment, size_t *index) {
     return true;
 }
 
+// The member for a segment with escapes; also without memory for its key.
+static struct json *find_escaped(const struct json *object, const struct segment *segment) {
+    AUTO_TEXT key = unescape(segment);
+    if (key)
+        return json_get(object, key);
+    struct json *member = json_first(object);
+    while (member && !matches_key(segment, json_key(member)))
+        member = json_next(member);
+    return member;
+}
+
 static struct json *child_at(const struct json *value, const struct segment *segment) {
     size_t index;
     if (json_is(value, JSON_ARRAY))
         return read_index(segment, &index) ? json_at(value, index) : NULL;
     if (!json_is(value, JSON_OBJECT))
         return NULL;
-    struct json *member = json_first(value);
-    if (memchr(segment->text, '~', segment->len)) {
-        while (member && !matches_key(segment, json_key(member)))
-            member = json_next(member);
-        return member;
-    }
-    char first = segment->len ? segment->text[0] : '\0';
-    for (const cJSON *node = node_of(member); node; node = node->next) {
-        const char *key = node->string;
-        if (key[0] == first && strncmp(key, segment->text, segment->len) == 0 && key[segment->len] == '\0')
-            return node_json(node);
-    }
-    return NULL;
+    if (!memchr(segment->text, '~', segment->len))
+        return node_json(node_member(node_of_const(value), segment->text, segment->len));
+    return find_escaped(value, segment);
 }
 
 static struct json *unconst(const struct json *value) {

@@ -59,7 +59,7 @@ void reader_drop_anchors(struct reader *reader) {
 // Counts what a copy adds; false once it is too much, or would nest too deeply.
 static bool count_expanded(struct reader *reader, const cJSON *node, size_t depth) {
     reader->expanded_values++;
-    reader->expanded_bytes += node->valuestring ? strlen(node->valuestring) : 0;
+    reader->expanded_bytes += node_text(node) ? strlen(node_text(node)) : 0;
     reader->expanded_bytes += node->string ? strlen(node->string) : 0;
     if (reader->expanded_values > EXPANDED_VALUES_MAX || reader->expanded_bytes > EXPANDED_BYTES_MAX) {
         reader_fail(reader, ERROR_LIMIT, "the aliases of this document expand to too many values (too many aliases)");

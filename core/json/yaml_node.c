@@ -133,18 +133,11 @@ struct mapping {
 
 static void mapping_cleanup(struct mapping *mapping) {
     node_free(mapping->object);
-    keys_free(&mapping->keys);
     json_free(mapping->merged);
 }
 
 static bool add_member(struct reader *reader, struct mapping *mapping, const char *key, cJSON *value) {
-    if (!node_set_key(value, key)) {
-        node_free(value);
-        reader_no_memory(reader);
-        return false;
-    }
-    node_append(mapping->object, value);
-    if (keys_add(&mapping->keys, mapping->object, value, false))
+    if (node_add(mapping->object, key, value))
         return true;
     reader_no_memory(reader);
     return false;

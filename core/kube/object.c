@@ -105,6 +105,11 @@ static bool is_space(char c) {
 
 struct error *object_parse(const char *text, size_t len, const char *api_version, const char *kind,
                            struct object **out) {
+    return object_parse_limited(text, len, api_version, kind, NULL, out);
+}
+
+struct error *object_parse_limited(const char *text, size_t len, const char *api_version, const char *kind,
+                                   const struct json_limits *limits, struct object **out) {
     while (len > 0 && is_space(text[len - 1])) { // watches and answers end with a newline
         len--;
     }
@@ -113,7 +118,7 @@ struct error *object_parse(const char *text, size_t len, const char *api_version
         return error_no_memory();
     }
     struct json *value = NULL;
-    struct error *error = json_parse(stripped, len, &value);
+    struct error *error = json_parse_limited(stripped, len, limits, &value);
     if (error != NULL) {
         return error_wrap(error, "JSON that cannot be read");
     }

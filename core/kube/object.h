@@ -24,6 +24,9 @@ struct error *object_new(struct json *value, const char *api_version, const char
 // around it. Besides, whatever json_parse says.
 struct error *object_parse(const char *text, size_t len, const char *api_version, const char *kind,
                            struct object **out);
+// `limits` may be NULL; what is stripped does not count.
+struct error *object_parse_limited(const char *text, size_t len, const char *api_version, const char *kind,
+                                   const struct json_limits *limits, struct object **out);
 void object_free(struct object *object);
 
 // metadata fields; "" if absent, never NULL.

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looking up in containers (node.h). Most are small, and walked. A container in which searches went far a few times
+// gets an index, so that any number of look-ups in one document stays linear in its size: of an object's members by
+// key, of an array's items by position. It costs 32 to 64 bytes a member, or 8 to 16 an item, and goes with the
+// container. Without memory for it everything works as before, only slower.
+#include "core/base/map.h"
+#include "core/base/text.h"
+#include "core/json/node.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FAR 64          // members passed that make a search a far one
+#define FAR_SEARCHES 8U // before there is an index
+#define SEARCHED (1U << 12)
+#define SEARCHES_MASK (15U * SEARCHED) // of a container's type: far searches so far
+
+struct index {
+    struct map members; // of an object: key -> node
+    cJSON **items;      // of an array
+    size_t count, capacity;
+    size_t last; // where an item was found last: it is what is taken out or replaced, as a rule
+};
+
+static struct index *index_of(const cJSON *container) {
+    return (struct index *)(void *)container->valuestring;
+}
+
+void index_drop(cJSON *container) {
+    struct index *index = index_of(container);
+    if (!index)
+        return;
+    map_free(&index->members);
+    free(index->items);
+    free(index);
+    container->valuestring = NULL;
+}
+
+static bool push(struct index *index, cJSON *item) {
+    if (index->count == index->capacity) {
+        size_t capacity = index->capacity ? index->capacity * 2 : (size_t)2 * FAR;
+        cJSON **items = reallocarray(index->items, capacity, sizeof *items);
+        if (!items)
+            return false;
+        index->items = items;
+        index->capacity = capacity;
+    }
+    index->items[index->count++] = item;
+    return true;
+}
+
+static bool add(struct index *index, const cJSON *container, cJSON *child) {
+    return node_type(container) == cJSON_Object ? map_put(&index->members, child->string, child) : push(index, child);
+}
+
+static void build(cJSON *container) {
+    struct index *index = calloc(1, sizeof *index);
+    if (!index)
+        return;
+    map_init(&index->members, random_system());
+    container->valuestring = (char *)index;
+    node_note_foreign(container, NULL); // the index is to be freed by itself
+    for (cJSON *child = container->child; child; child = child->next) {
+        if (!add(index, container, child)) {
+            index_drop(container);
+            return;
+        }
+    }
+}
+
+static void note_far_search(const cJSON *container) {
+    cJSON *searched = (cJSON *)container;
+    unsigned type = (unsigned)searched->type;
+    if ((type & SEARCHES_MASK) < FAR_SEARCHES * SEARCHED) {
+        searched->type = (int)(type + SEARCHED);
+        return;
+    }
+    searched->type = (int)(type & ~SEARCHES_MASK);
+    build(searched);
+}
+
+cJSON *node_member(const cJSON *object, const char *key, size_t len) {
+    const struct index *index = index_of(object);
+    if (index)
+        return map_get_len(&index->members, key, len);
+    char first = len > 0 ? key[0] : '\0';
+    size_t passed = 0;
+    cJSON *member = object->child;
+    for (; member; member = member->next, passed++) {
+        const char *string = member->string;
+        if (string[0] == first && strncmp(string, key, len) == 0 && string[len] == '\0')
+            break;
+    }
+    if (passed > FAR)
+        note_far_search(object);
+    return member;
+}
+
+cJSON *node_item(const cJSON *array, size_t at) {
+    struct index *index = index_of(array);
+    if (index) {
+        index->last = at;
+        return at < index->count ? index->items[at] : NULL;
+    }
+    cJSON *item = array->child;
+    for (size_t left = at; item && left > 0; left--)
+        item = item->next;
+    if (at > FAR)
+        note_far_search(array);
+    return item;
+}
+
+void index_added(cJSON *container, cJSON *child) {
+    struct index *index = index_of(container);
+    if (index && !add(index, container, child))
+        index_drop(container);
+}
+
+// The position of an item if it is at hand. False: not known.
+static bool find_item(struct index *index, const cJSON *item) {
+    if (index->count > 0 && index->items[index->count - 1] == item)
+        index->last = index->count - 1;
+    return index->last < index->count && index->items[index->last] == item;
+}
+
+void index_removed(cJSON *container, const cJSON *child) {
+    struct index *index = index_of(container);
+    if (!index)
+        return;
+    if (node_type(container) == cJSON_Object) {
+        map_remove(&index->members, child->string);
+        return;
+    }
+    if (!find_item(index, child)) {
+        index_drop(container);
+        return;
+    }
+    cJSON **item = &index->items[index->last];
+    index->count--;
+    memmove(item, item + 1, (index->count - index->last) * sizeof(cJSON *));
+}
+
+void index_replaced(cJSON *container, const cJSON *old, cJSON *child) {
+    struct index *index = index_of(container);
+    if (!index)
+        return;
+    if (node_type(container) == cJSON_Object) {
+        if (!map_put(&index->members, child->string, child))
+            index_drop(container);
+    } else if (find_item(index, old)) {
+        index->items[index->last] = child;
+    } else {
+        index_drop(container);
+    }
+}
