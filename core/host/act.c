@@ -285,6 +285,10 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
         retry_soon(engine, &mirror->not_before_ns);
     else
         entry->clean_attempt = 0;
+    if (spec.was_clean)
+        mirror->unheard_ns = 0;
+    else if (mirror->failures == 0 && mirror->unheard_ns == 0) // of what another process sent, nothing is known
+        mirror->unheard_ns = engine->now.mono_ns;
     return true;
 }
 
@@ -405,6 +409,7 @@ void act_on_entry(struct engine *engine, struct entry *entry) {
         action = decide_entry(engine, entry);
     } while (perform(engine, entry, &action));
     entry->blocked = action.blocked;
+    waiting_look(engine, entry, &action);
     if (action.type == ACTION_FORGET && entry->command == 0) {
         heap_remove(&engine->timers, &entry->timer);
         store_remove(&engine->store, entry);

@@ -45,6 +45,11 @@ static bool certainly_not_done(enum reason reason) {
            reason == REASON_CONFLICT || reason == REASON_NOT_FOUND;
 }
 
+// Whether the server said what became of it: what was sent may reach it later still if it did not.
+static bool is_answered(enum reason reason) {
+    return reason != REASON_UNKNOWN_OUTCOME && reason != REASON_GARBAGE;
+}
+
 static int64_t next_try_ns(struct engine *engine, const struct response *response, uint16_t *failures) {
     if (*failures < UINT16_MAX)
         (*failures)++;
@@ -170,23 +175,36 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
         exclude(engine, entry, mirror, reason_text(response->reason), response->message);
     } else {
         mirror->not_before_ns = next_try_ns(engine, response, &mirror->failures);
+        if (!is_answered(response->reason))
+            mirror->unheard_ns = engine->now.mono_ns;
+        // Asked for by name; if it is not there, and no create can still be on its way, it may go elsewhere.
+        mirror->unsure |= mirror->failures >= FAILURES_TOLD;
         if (mirror->failures >= FAILURES_TOLD)
             command_note(engine, entry, true, reason_text(response->reason), "CreateMirror",
                          "cluster %s does not get it done: %s", engine->names[mirror->cluster], response->message);
     }
 }
 
+// Asked for by name, and not there.
+static void known_absent(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    bool heard = mirror->unheard_ns == 0 || engine->now.mono_ns - mirror->unheard_ns >= engine->lost_timeout_ns;
+    bool existed = *mirror->uid != '\0' && mirror->of_workload && mirror->attempt == entry->attempt;
+    if (existed && mirror->cluster == entry->cluster)
+        entry->gone_attempt = entry->attempt;
+    else if (!existed && mirror->failures >= FAILURES_TOLD && heard)
+        exclude(engine, entry, mirror, "CreateFailed",
+                "creates fail there, and the object was asked for and is absent");
+}
+
 static void verified(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response) {
     if (response->reason == REASON_NOT_FOUND) {
         if (mirror->doc.text && !mirror->unsure)
             return; // it has come since
-        bool existed = *mirror->uid != '\0';
         mirror->unsure = false;
         if (mirror->doc.text)
             observe_mirror_gone(engine, entry, mirror, true);
-        else if (existed && mirror->of_workload && mirror->attempt == entry->attempt &&
-                 mirror->cluster == entry->cluster)
-            entry->gone_attempt = entry->attempt;
+        else
+            known_absent(engine, entry, mirror);
         return;
     }
     if (response->reason != REASON_OK || !response->object) {

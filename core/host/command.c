@@ -138,6 +138,7 @@ void command_note(struct engine *engine, struct entry *entry, bool warning, cons
     va_end(args);
     if (len < 0)
         return;
+    entry->told = true;
     // The same sentence again about the same workload tells nothing new.
     uint64_t hash = text_hash(TEXT_HASH, text);
     if (hash == entry->refused_note || !*entry->uid ||

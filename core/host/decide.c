@@ -5,16 +5,50 @@
 
 #include <string.h>
 
+static const struct {
+    const char *name, *text;
+} waitings[WAITINGS] = {
+    [WAITING_NOT] = {"nothing", "nothing"},
+    [WAITING_ANSWER] = {"answer", "a request is in flight"},
+    [WAITING_MANAGEMENT] = {"management", "the management cluster is not connected"},
+    [WAITING_BACKOFF] = {"backoff", "backing off"},
+    [WAITING_SETTLING] = {"settling", "workers are still connecting"},
+    [WAITING_STOPPING] = {"stopping", "no new placements"},
+    [WAITING_NO_WORKER] = {"no-worker", "no worker can take it"},
+    [WAITING_REFUSED] = {"refused", "no worker takes it"},
+    [WAITING_WORKER] = {"worker", "its worker is lost"},
+    [WAITING_UNKNOWN_WORKER] = {"unknown-worker", "its worker is not in the configuration"},
+    [WAITING_PREDECESSOR] = {"predecessor", "another object of the name has to go first"},
+    [WAITING_EARLIER] = {"earlier-mirror", "an earlier mirror has to go first"},
+    [WAITING_GONE] = {"deletion", "its mirror is being deleted and is still there"},
+};
+
+const char *waiting_name(enum waiting waiting) {
+    return waitings[waiting].name;
+}
+
+const char *waiting_text(enum waiting waiting) {
+    return waitings[waiting].text;
+}
+
 static struct action none(const char *why) {
     return (struct action){.type = ACTION_NONE, .why = why};
 }
 
-static struct action blocked(const char *why) {
-    return (struct action){.type = ACTION_NONE, .blocked = true, .why = why};
+static struct action in_flight(const char *why) {
+    return (struct action){.type = ACTION_NONE, .waiting = WAITING_ANSWER, .why = why};
 }
 
-static struct action wait_until(int64_t at_ns, const char *why) {
-    return (struct action){.type = ACTION_WAIT, .at_ns = at_ns, .blocked = true, .why = why};
+static struct action blocked(enum waiting waiting, size_t cluster) {
+    return (struct action){
+        .type = ACTION_NONE, .cluster = cluster, .blocked = true, .waiting = waiting, .why = waiting_text(waiting)};
+}
+
+static struct action wait_until(int64_t at_ns, enum waiting waiting, size_t cluster) {
+    struct action action = blocked(waiting, cluster);
+    action.type = ACTION_WAIT;
+    action.at_ns = at_ns;
+    return action;
 }
 
 static struct action on_mirror(enum action_type type, const struct mirror_facts *mirror, const char *why) {
@@ -62,25 +96,29 @@ static bool is_waited_for(const struct decide_facts *f, const struct mirror_fact
     return true;
 }
 
-// Deletes what must not be there. Sets *waiting_ns when something has to be waited for, *pending while a mirror that is
-// not the current one may still run: unwanted, or newer and already being deleted, and not given up.
-static struct action remove_unwanted(const struct decide_facts *f, int64_t *waiting_ns, bool *pending,
+// Deletes what must not be there. Sets *waiting_ns when something has to be waited for, *pending to the cluster of a
+// mirror that is not the current one and may still run: unwanted, or newer and already being deleted, and not given up.
+static struct action remove_unwanted(const struct decide_facts *f, int64_t *waiting_ns, size_t *pending,
                                      bool *is_blocked) {
     for (size_t i = 0; i < f->n_mirrors; i++) {
         const struct mirror_facts *m = &f->mirrors[i];
         if (!m->present)
             continue;
         if (!is_unwanted(f, m)) {
-            *pending |= m != current_mirror(f) && f->workers[m->cluster].connected;
+            if (m != current_mirror(f) && f->workers[m->cluster].connected)
+                *pending = m->cluster;
             continue;
         }
         // An orphan is one only once both lists have been complete.
         if (!f->workers[m->cluster].connected || !f->management_listed) {
             *is_blocked = true;
-            *pending |= !f->workers[m->cluster].connected && is_waited_for(f, m, waiting_ns);
+            if (!f->workers[m->cluster].connected && is_waited_for(f, m, waiting_ns))
+                *pending = m->cluster;
             continue;
         }
-        *pending = true;
+        // What is of another workload is in the way in its own cluster only.
+        if (m->of_workload)
+            *pending = m->cluster;
         if (m->busy || m->being_deleted)
             continue;
         if (m->not_before_ns > f->now_ns) {
@@ -124,11 +162,11 @@ static bool all_settled(const struct decide_facts *f) {
 // Why the workload itself cannot be written to now; ACTION_PLACE stands for "it can".
 static struct action management_gate(const struct decide_facts *f) {
     if (f->workload->busy)
-        return none("a write to the workload is in flight");
+        return in_flight("a write to the workload is in flight");
     if (!f->management_connected)
-        return blocked("the management cluster is not connected");
+        return blocked(WAITING_MANAGEMENT, 0);
     if (f->workload->not_before_ns > f->now_ns)
-        return wait_until(f->workload->not_before_ns, "backing off");
+        return wait_until(f->workload->not_before_ns, WAITING_BACKOFF, 0);
     return (struct action){.type = ACTION_PLACE};
 }
 
@@ -148,17 +186,27 @@ static struct action status(const struct decide_facts *f, const char *why) {
     return (struct action){.type = ACTION_STATUS, .why = why};
 }
 
+// There is no worker for it now, and why.
+static struct action nowhere(const struct decide_facts *f, int64_t next_ns) {
+    if (next_ns != CLOCK_NEVER)
+        return wait_until(next_ns, WAITING_REFUSED, 0);
+    for (size_t i = 0; i < f->n_mirrors; i++)
+        if (f->mirrors[i].present && f->workers[f->mirrors[i].cluster].connected)
+            return blocked(WAITING_PREDECESSOR, f->mirrors[i].cluster);
+    return blocked(WAITING_NO_WORKER, 0);
+}
+
 // A new attempt in the best worker; the old one's mirror is known to be gone or given up.
 static struct action move(const struct decide_facts *f, const char *why) {
     const struct workload_facts *w = f->workload;
     if (!f->placing)
-        return blocked("no new placements");
+        return blocked(WAITING_STOPPING, 0);
     if (!all_settled(f) && !f->settle_time_is_over)
-        return blocked("workers are still connecting");
+        return blocked(WAITING_SETTLING, 0);
     int64_t next_ns = CLOCK_NEVER;
     size_t best = decide_worker(f, &next_ns);
     if (best == DECIDE_UNPLACED)
-        return next_ns == CLOCK_NEVER ? blocked("no worker can take it") : wait_until(next_ns, "no worker takes it");
+        return nowhere(f, next_ns);
     return place(f, best, w->attempt + 1, why);
 }
 
@@ -194,7 +242,7 @@ static struct action finished(const struct decide_facts *f) {
     if (at_ns > f->now_ns)
         return (struct action){.type = ACTION_WAIT, .at_ns = at_ns, .why = "its mirror is retained"};
     if (!f->workers[m->cluster].connected)
-        return blocked("the worker is not connected");
+        return (struct action){.type = ACTION_NONE, .blocked = true, .why = "the worker is not connected"};
     return on_mirror(ACTION_DELETE, m, "finished");
 }
 
@@ -210,22 +258,25 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
     }
     struct action copy = status(f, "follows its mirror");
     if (copy.type == ACTION_NONE && later_ns != CLOCK_NEVER)
-        return wait_until(later_ns, "backing off");
+        return wait_until(later_ns, WAITING_BACKOFF, m->cluster);
     if (copy.type == ACTION_WAIT)
         copy.at_ns = earlier(copy.at_ns, later_ns);
+    if (copy.type == ACTION_NONE && copy.waiting == WAITING_NOT && m->being_deleted)
+        return blocked(WAITING_GONE, m->cluster);
     return copy;
 }
 
 // Its worker cannot be reached: it is waited for until the timeout, then the workload goes elsewhere.
 static struct action unreachable(const struct decide_facts *f, const struct mirror_facts *m, int64_t since_ns,
-                                 const char *why) {
+                                 enum waiting waiting) {
     const struct workload_facts *w = f->workload;
+    const char *why = waiting_text(waiting);
     bool clean = w->clean_attempt == w->attempt && !m;
     int64_t until_ns = clean || since_ns > CLOCK_NEVER - f->lost_timeout_ns ? since_ns : since_ns + f->lost_timeout_ns;
     if (!clean && until_ns > f->now_ns) {
         struct action copy = status(f, why);
         if (copy.type == ACTION_NONE && !copy.blocked)
-            return wait_until(until_ns, why);
+            return wait_until(until_ns, waiting, w->cluster == DECIDE_UNKNOWN_CLUSTER ? 0 : w->cluster);
         if (copy.type == ACTION_WAIT)
             copy.at_ns = earlier(copy.at_ns, until_ns);
         return copy;
@@ -234,12 +285,12 @@ static struct action unreachable(const struct decide_facts *f, const struct mirr
 }
 
 // Its worker can be reached and the mirror is not there.
-static struct action without_mirror(const struct decide_facts *f, const struct mirror_facts *m, bool stale_pending) {
+static struct action without_mirror(const struct decide_facts *f, const struct mirror_facts *m, size_t stale_pending) {
     const struct workload_facts *w = f->workload;
     if (m && m->busy)
-        return none("a request about its mirror is in flight");
+        return in_flight("a request about its mirror is in flight");
     if (m && m->not_before_ns > f->now_ns)
-        return wait_until(m->not_before_ns, "backing off");
+        return wait_until(m->not_before_ns, WAITING_BACKOFF, m->cluster);
     if (m && m->unsure)
         return on_mirror(ACTION_VERIFY, m, "its mirror may be gone");
     if (w->suspended)
@@ -249,30 +300,30 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
     if (m && m->excluded_until_ns > f->now_ns)
         return move(f, "the worker does not take it");
     if (m && m->present)
-        return blocked("another object of the name has to go first");
+        return blocked(WAITING_PREDECESSOR, m->cluster);
     if (stale_pending)
-        return blocked("an earlier mirror has to go first");
+        return blocked(WAITING_EARLIER, stale_pending);
     if (w->busy)
-        return none("a write to the workload is in flight");
+        return in_flight("a write to the workload is in flight");
     if (!f->placing && w->clean_attempt == w->attempt)
-        return blocked("no new placements");
+        return blocked(WAITING_STOPPING, 0);
     return (struct action){.type = ACTION_CREATE, .cluster = w->cluster, .attempt = w->attempt, .why = "placed"};
 }
 
-static struct action placed(const struct decide_facts *f, bool stale_pending) {
+static struct action placed(const struct decide_facts *f, size_t stale_pending) {
     const struct workload_facts *w = f->workload;
     if (w->cluster == DECIDE_UNKNOWN_CLUSTER)
-        return unreachable(f, NULL, w->unknown_since_ns, "its worker is not in the configuration");
+        return unreachable(f, NULL, w->unknown_since_ns, WAITING_UNKNOWN_WORKER);
     const struct worker_facts *worker = &f->workers[w->cluster];
     const struct mirror_facts *current = current_mirror(f);
     if (!worker->connected)
-        return unreachable(f, current, worker->lost_since_ns, "its worker is lost");
+        return unreachable(f, current, worker->lost_since_ns, WAITING_WORKER);
     if (current)
         return with_mirror(f, current);
     return without_mirror(f, mirror_in(f, w->cluster), stale_pending);
 }
 
-static struct action for_workload(const struct decide_facts *f, bool stale_pending) {
+static struct action for_workload(const struct decide_facts *f, size_t stale_pending) {
     const struct workload_facts *w = f->workload;
     if (w->being_deleted)
         return none("being deleted");
@@ -297,7 +348,8 @@ static struct action for_workload(const struct decide_facts *f, bool stale_pendi
 
 struct action decide(const struct decide_facts *f) {
     int64_t waiting_ns = CLOCK_NEVER;
-    bool pending = false, is_blocked = false;
+    size_t pending = 0;
+    bool is_blocked = false;
     struct action result = remove_unwanted(f, &waiting_ns, &pending, &is_blocked);
     if (result.type != ACTION_NONE)
         return result;
@@ -306,7 +358,7 @@ struct action decide(const struct decide_facts *f) {
     else if (f->n_mirrors == 0 && !f->workload->exists)
         result = (struct action){.type = ACTION_FORGET};
     if (waiting_ns != CLOCK_NEVER && result.type == ACTION_NONE)
-        result = wait_until(waiting_ns, "backing off");
+        result = wait_until(waiting_ns, result.waiting ? result.waiting : WAITING_BACKOFF, result.cluster);
     else if (result.type == ACTION_WAIT)
         result.at_ns = earlier(result.at_ns, waiting_ns);
     result.blocked |= is_blocked;

@@ -78,16 +78,39 @@ enum action_type {
     ACTION_FORGET  // nothing is left of it anywhere
 };
 
+// What a workload waits for, other than answers and its mirror's end.
+enum waiting {
+    WAITING_NOT,
+    WAITING_ANSWER, // to a request in flight: whatever was waited for before still is
+    WAITING_MANAGEMENT,
+    WAITING_BACKOFF,
+    WAITING_SETTLING,
+    WAITING_STOPPING,
+    WAITING_NO_WORKER,
+    WAITING_REFUSED,
+    WAITING_WORKER,
+    WAITING_UNKNOWN_WORKER,
+    WAITING_PREDECESSOR,
+    WAITING_EARLIER,
+    WAITING_GONE,
+    WAITINGS
+};
+
 struct action {
     enum action_type type;
-    size_t cluster;
+    size_t cluster; // NONE, WAIT: whose object or connection is waited for, 0: no one's
     uint32_t attempt;
     int64_t at_ns;
-    bool blocked;    // would do more if a cluster were connected or another one were there
+    bool blocked; // would do more if a cluster were connected or another one were there
+    enum waiting waiting;
     const char *why; // static, for logs and Events
 };
 
 struct action decide(const struct decide_facts *facts);
+
+// For metrics ("no-worker"), and for people ("no worker can take it"). Static.
+const char *waiting_name(enum waiting waiting);
+const char *waiting_text(enum waiting waiting);
 
 // The worker that a workload should go to: eligible, not excluded; fewest active workloads first,
 // then by name. DECIDE_UNPLACED if there is none. `next_ns` is lowered to the end of the earliest exclusion.

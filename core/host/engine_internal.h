@@ -98,6 +98,10 @@ struct mirror *act_current_mirror(const struct engine *engine, const struct entr
 void act_begin_call(const struct engine *engine, const struct entry *entry, wharf_mirror_state state,
                     struct adapter_call *call);
 
+// waiting.c: after each decision
+void waiting_look(struct engine *engine, struct entry *entry, const struct action *action);
+void waiting_end(struct engine *engine, struct entry *entry);
+
 // notes and commands (command.c)
 struct command_spec {
     enum pending_type type;

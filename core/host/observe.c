@@ -93,6 +93,7 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
     entry->uid[0] = '\0';
     entry->kueue_free = false;
     entry->asked = 0;
+    waiting_end(engine, entry);
     for (struct mirror *m = entry->mirrors; m; m = m->next) {
         m->of_workload = false;
         m->excluded_until_ns = 0;

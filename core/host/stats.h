@@ -4,6 +4,7 @@
 #define WHARF_HOST_STATS_H
 
 #include "core/base/error.h"
+#include "core/host/decide.h"
 #include "core/kube/client.h"
 #include "core/kube/reflector.h"
 
@@ -45,7 +46,8 @@ struct stats {
     uint64_t status_latency[STATS_BUCKETS]; // mirror seen to status patch issued
     uint64_t status_latency_count;
     int64_t status_latency_sum_ns;
-    uint64_t queued; // entries waiting to be looked at
+    uint64_t waiting[WAITINGS]; // workloads that wait for longer than a minute, by what for
+    uint64_t queued;            // entries waiting to be looked at
 };
 
 // A copy of its own; empty when out of memory.

@@ -29,6 +29,7 @@ struct mirror {
     struct doc doc;   // the mirror as last seen; nothing: not seen, or gone
     uint64_t command; // in flight, 0: none
     int64_t not_before_ns, excluded_until_ns;
+    int64_t unheard_ns;     // when a create of this attempt was last not answered: it may take effect later; 0: never
     int64_t seen_ns;        // when the event that made the status due came
     uint64_t carry_hash;    // of what the host carries (labels, annotations, spec generation), to notice changes
     uint64_t refused_patch; // hash of a patch that was accepted and changed nothing
@@ -57,6 +58,10 @@ struct entry {
     uint16_t failures, name_at;
     uint8_t phase; // wharf_phase_kind
     bool queued, blocked, suspended, finished, being_deleted, status_due;
+    uint8_t waiting;       // enum waiting: for what
+    bool told;             // people were told something since it waits
+    uint16_t told_waiting; // for what of it they were told, a bit for each
+    int64_t waiting_since_ns;
     uint8_t asked;   // how often it was asked whether Kueue owns it, see kueue.h
     bool kueue_free; // the answer was no
     char uid[STORE_UID_MAX];

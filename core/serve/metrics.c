@@ -162,6 +162,10 @@ static void print_workloads(const struct host_snapshot *s, struct buffer *out) {
     family(out, name, "counter", "Calls into an adapter that it did not answer with OK.");
     for (size_t k = 0; k < s->stats.n_kinds; k++)
         sample(out, name, LABELS({"kind", s->kinds[k]->plural_group}), s->stats.kinds[k].adapter_errors);
+    name = "wharf_workloads_waiting";
+    family(out, name, "gauge", "Workloads that have waited for longer than a minute, by what for.");
+    for (size_t w = WAITING_ANSWER + 1; w < WAITINGS; w++)
+        sample(out, name, LABELS({"reason", waiting_name((enum waiting)w)}), s->stats.waiting[w]);
     single(out, "wharf_tracked_objects", "gauge", "Names that the host keeps something about.", s->workloads);
 }
 

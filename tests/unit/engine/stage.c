@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/engine/stage.h"
+
+#include "core/base/buffer.h"
+
+#include <stdio.h>
+
+#define ORIGIN "here"
+#define LABEL "/metadata/labels/wharf.dev~1origin"
+#define STEP_NS (1 * CLOCK_MS)
+#define TIMEOUT_NS (30 * CLOCK_SECOND)
+
+struct stage_news {
+    struct stage_news *next;
+    int64_t at_ns;
+    enum event_type type;
+    size_t cluster;
+    uint64_t command;
+    struct json *value;
+    struct response response;
+    enum reflector_state state;
+};
+
+static struct stage_news *news(struct stage *stage, enum event_type type, size_t cluster, int64_t at_ns) {
+    struct stage_news *n = calloc(1, sizeof *n);
+    assert_non_null(n);
+    *n = (struct stage_news){.type = type, .cluster = cluster, .at_ns = at_ns};
+    // In order of time, and of what came first.
+    struct stage_news **at = &stage->first;
+    while (*at && (*at)->at_ns <= at_ns)
+        at = &(*at)->next;
+    n->next = *at;
+    *at = n;
+    return n;
+}
+
+static bool is_listed_label(const struct json *object) {
+    return text_equal(json_string(pointer_find(object, LABEL)), ORIGIN);
+}
+
+static void hook(void *ctx, const struct world_write *write) {
+    struct stage_watch *watch = ctx;
+    struct stage *stage = watch->stage;
+    if (write->status >= 300 || write->noop || strcmp(write->plural, "jobs") != 0)
+        return;
+    bool was = write->old && (watch->cluster == ENGINE_MANAGEMENT || is_listed_label(write->old));
+    bool is = write->now && (watch->cluster == ENGINE_MANAGEMENT || is_listed_label(write->now));
+    if (stage->connected[watch->cluster] && (was || is)) {
+        struct stage_news *n = news(stage, is ? EVENT_SEEN : EVENT_GONE, watch->cluster, stage->now.mono_ns + STEP_NS);
+        n->value = json_copy(write->now ? write->now : write->old);
+    }
+    if (stage->wrote && !stage->user)
+        stage->wrote(stage, watch->cluster, write);
+}
+
+void stage_init(struct stage *stage) {
+    static const char *const names[] = {"management", "w1", "w2"};
+    static const char *const workers[] = {"w1", "w2"};
+    *stage = (struct stage){.now = {.mono_ns = CLOCK_SECOND}};
+    stage->last = &stage->first;
+    struct error *error = kind_check(job_kind, NULL, "wharf.dev/host", &stage->kind);
+    if (error)
+        fail_msg("%s", error_text(error));
+    assert_true(clock_parse_rfc3339(HARNESS_NOW, &stage->now.wall_ns));
+    for (size_t c = 0; c < STAGE_CLUSTERS; c++) {
+        struct world_options options = {
+            .name = names[c], .seed = c + 1, .no_controllers = true, .managed_fields = true};
+        stage->clusters[c] = world_new(&options, stage->now.wall_ns);
+        stage->watches[c] = (struct stage_watch){stage, c};
+        world_set_hook(stage->clusters[c], hook, &stage->watches[c]);
+    }
+    stage->options = (struct engine_options){.origin = ORIGIN,
+                                             .worker_names = workers,
+                                             .n_workers = STAGE_CLUSTERS - 1,
+                                             .n_kinds = 1,
+                                             .worker_lost_timeout_ns = 5 * CLOCK_MINUTE,
+                                             .mirror_retention_ns = 10 * CLOCK_SECOND,
+                                             .seed = 1};
+}
+
+static void answered(struct stage *stage, const struct command *command, int status, const char *body, size_t len) {
+    bool lost = status == STAGE_LOST || status == STAGE_UNHEARD;
+    struct stage_news *n =
+        news(stage, EVENT_ANSWER, command->cluster, stage->now.mono_ns + (lost ? TIMEOUT_NS : STEP_NS));
+    struct http_result result = {.outcome = lost ? HTTP_BROKEN : HTTP_ANSWERED,
+                                 .status = lost ? 0 : status,
+                                 .body = body ? body : "",
+                                 .body_len = len,
+                                 .content_type = "application/json",
+                                 .retry_after_ns = -1,
+                                 .problem = lost ? "no answer" : NULL};
+    n->command = command->id;
+    response_read(&n->response, &result, command->request.verb);
+}
+
+static void serve(struct stage *stage, const struct command *command) {
+    const struct request *request = &command->request;
+    stage->sent[command->cluster][request->verb]++;
+    int meddled = stage->meddle ? stage->meddle(stage, command) : STAGE_PASS;
+    if (meddled > 0) {
+        AUTO_TEXT body = text_format("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"code\":%d,"
+                                     "\"message\":\"meddled\",\"reason\":\"%s\"}",
+                                     meddled, meddled == 500 ? "InternalError" : "");
+        answered(stage, command, meddled, body, strlen(body));
+        return;
+    }
+    if (meddled == STAGE_LOST) {
+        answered(stage, command, STAGE_LOST, NULL, 0);
+        return;
+    }
+    __attribute__((cleanup(buffer_cleanup))) struct buffer path;
+    buffer_init(&path, 4096);
+    bool create = request->verb == VERB_CREATE, status = request->verb == VERB_STATUS_PATCH;
+    if (request->verb == VERB_RAW_GET)
+        assert_true(buffer_append(&path, request->name, strlen(request->name)));
+    else
+        assert_null(resource_path(&request->resource, request->namespace_, create ? NULL : request->name,
+                                  status ? "status" : NULL, &path));
+    static const char *const methods[] = {"GET", "POST", "PATCH", "PATCH", "DELETE", "GET"};
+    bool patch = status || request->verb == VERB_MERGE_PATCH;
+    if (request->verb != VERB_RAW_GET)
+        assert_true(buffer_append(&path, "?fieldManager=wharf", strlen("?fieldManager=wharf")));
+    struct world_request sent = {methods[request->verb], path.data,
+                                 patch ? "application/merge-patch+json" : "application/json", request->body,
+                                 request->body_len};
+    struct world_response response = {0};
+    world_request(stage->clusters[command->cluster], &sent, stage->now.wall_ns, &response);
+    answered(stage, command, meddled == STAGE_UNHEARD ? STAGE_UNHEARD : response.status, response.body,
+             response.body_len);
+    world_response_clear(&response);
+}
+
+static void take_update(struct stage *stage) {
+    for (size_t i = 0; i < stage->update.n_commands; i++)
+        serve(stage, &stage->update.commands[i]);
+    for (size_t i = 0; i < stage->update.n_notes; i++) {
+        AUTO_TEXT before = stage->notes;
+        stage->notes =
+            text_format("%s%s: %s\n", before ? before : "", stage->update.notes[i].reason, stage->update.notes[i].text);
+    }
+    update_clear(&stage->update);
+}
+
+static void step(struct stage *stage, struct engine_event *event) {
+    event->now = stage->now;
+    engine_step(stage->engine, event, &stage->update);
+    take_update(stage);
+}
+
+static struct object *object_of(const struct json *value) {
+    struct object *object = NULL;
+    struct error *error = object_new(json_copy(value), "batch/v1", "Job", &object);
+    if (error)
+        fail_msg("%s", error_text(error));
+    return object;
+}
+
+static void tell(struct stage *stage, struct stage_news *n) {
+    struct engine_event event = {.type = n->type, .cluster = n->cluster, .command = n->command};
+    if (n->type == EVENT_ANSWER)
+        event.response = &n->response;
+    else if (n->value)
+        event.object = object_of(n->value);
+    if (n->type == EVENT_ANSWER || stage->connected[n->cluster])
+        step(stage, &event);
+    else
+        object_free(event.object);
+    response_clear(&n->response);
+    json_free(n->value);
+    free(n);
+}
+
+void stage_connect(struct stage *stage, size_t cluster) {
+    stage->connected[cluster] = true;
+    step(stage, &(struct engine_event){.type = EVENT_LISTING, .cluster = cluster, .version = "v1"});
+    const void *cursor = NULL;
+    for (const struct json *object; (object = world_next(stage->clusters[cluster], "batch", "jobs", &cursor));)
+        if (cluster == ENGINE_MANAGEMENT || is_listed_label(object))
+            step(stage, &(struct engine_event){.type = EVENT_SEEN, .cluster = cluster, .object = object_of(object)});
+    step(stage, &(struct engine_event){.type = EVENT_LISTED, .cluster = cluster, .version = "v1"});
+    step(stage, &(struct engine_event){.type = EVENT_STATE, .cluster = cluster, .state = REFLECTOR_CONNECTED});
+}
+
+void stage_disconnect(struct stage *stage, size_t cluster) {
+    stage->connected[cluster] = false;
+    step(stage, &(struct engine_event){.type = EVENT_STATE, .cluster = cluster, .state = REFLECTOR_LOST});
+}
+
+void stage_start(struct stage *stage) {
+    stage->options.kinds = &stage->kind;
+    assert_null(engine_new(&stage->options, stage->now, &stage->engine));
+    for (size_t c = 0; c < STAGE_CLUSTERS; c++)
+        stage_connect(stage, c);
+}
+
+static void forget_news(struct stage *stage) {
+    while (stage->first) {
+        struct stage_news *n = stage->first;
+        stage->first = n->next;
+        response_clear(&n->response);
+        json_free(n->value);
+        free(n);
+    }
+}
+
+void stage_restart(struct stage *stage) {
+    forget_news(stage);
+    engine_free(stage->engine);
+    update_free(&stage->update);
+    stage_start(stage);
+}
+
+void stage_end(struct stage *stage) {
+    forget_news(stage);
+    update_free(&stage->update);
+    engine_free(stage->engine);
+    for (size_t c = 0; c < STAGE_CLUSTERS; c++)
+        world_free(stage->clusters[c]);
+    kind_free(stage->kind);
+    free(stage->notes);
+}
+
+static void go_to(struct stage *stage, int64_t at_ns) {
+    if (at_ns <= stage->now.mono_ns)
+        return;
+    stage->now.wall_ns += at_ns - stage->now.mono_ns;
+    stage->now.mono_ns = at_ns;
+}
+
+// The next thing that happens, by `end_ns`; false: nothing.
+static bool next(struct stage *stage, int64_t end_ns) {
+    int64_t at_ns = stage->update.wake_ns;
+    if (stage->first && stage->first->at_ns < at_ns)
+        at_ns = stage->first->at_ns;
+    for (size_t c = 0; c < STAGE_CLUSTERS; c++) {
+        int64_t due = world_due(stage->clusters[c]);
+        if (due != WORLD_NEVER && due - stage->now.wall_ns + stage->now.mono_ns < at_ns)
+            at_ns = due - stage->now.wall_ns + stage->now.mono_ns;
+    }
+    if (at_ns > end_ns)
+        return false;
+    go_to(stage, at_ns);
+    for (size_t c = 0; c < STAGE_CLUSTERS; c++)
+        world_step(stage->clusters[c], stage->now.wall_ns);
+    if (stage->first && stage->first->at_ns <= stage->now.mono_ns) {
+        struct stage_news *n = stage->first;
+        stage->first = n->next;
+        tell(stage, n);
+    } else {
+        step(stage, &(struct engine_event){.type = EVENT_TIME});
+    }
+    return true;
+}
+
+void stage_run(struct stage *stage, int64_t ns) {
+    int64_t end_ns = stage->now.mono_ns + ns;
+    unsigned steps = 0;
+    while (next(stage, end_ns))
+        if (++steps > 2000000)
+            fail_msg("time does not go on");
+    go_to(stage, end_ns);
+}
+
+void stage_until(struct stage *stage, bool (*done)(struct stage *stage)) {
+    int64_t end_ns = stage->now.mono_ns + 24 * 60 * CLOCK_MINUTE;
+    while (!done(stage))
+        if (!next(stage, end_ns))
+            fail_msg("nothing happens any more; Events:\n%s", stage->notes ? stage->notes : "");
+}
+
+int stage_load(void **state) {
+    return harness_load(state);
+}
+
+void stage_submit(struct stage *stage, const char *name, const char *annotations) {
+    AUTO_TEXT text = text_format(
+        "{'metadata':{'name':'%s','namespace':'default','annotations':{%s}},'spec':{'managedBy':'wharf.dev/host',"
+        "'parallelism':1,'completions':1,'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c',"
+        "'image':'i'}]}}}}",
+        name, annotations);
+    AUTO_JSON job = harness_json(text);
+    stage->user = true;
+    assert_int_equal(world_apply(stage->clusters[0], "batch", "jobs", job, stage->now.wall_ns), 201);
+    stage->user = false;
+}
+
+int stage_patch(struct stage *stage, size_t cluster, const char *name, const char *subresource, const char *patch) {
+    AUTO_JSON value = harness_json(patch);
+    AUTO_TEXT text = json_text(value, NULL);
+    stage->user = true;
+    int status =
+        world_patch(stage->clusters[cluster], "batch", "jobs", "default", name, subresource, text, stage->now.wall_ns);
+    stage->user = false;
+    return status;
+}
+
+int stage_delete(struct stage *stage, size_t cluster, const char *name) {
+    stage->user = true;
+    int status =
+        world_delete(stage->clusters[cluster], "batch", "jobs", "default", name, "Background", stage->now.wall_ns);
+    stage->user = false;
+    return status;
+}
+
+void stage_runs(struct stage *stage, size_t cluster, const char *name) {
+    assert_int_equal(stage_patch(stage, cluster, name, "status",
+                                 "{'status':{'active':1,'ready':1,'startTime':'2026-03-01T12:00:01Z'}}"),
+                     200);
+}
+
+void stage_completes(struct stage *stage, size_t cluster, const char *name) {
+    assert_int_equal(
+        stage_patch(stage, cluster, name, "status",
+                    "{'status':{'active':0,'ready':0,'succeeded':1,'completionTime':'2026-03-01T12:00:02Z',"
+                    "'conditions':[{'type':'SuccessCriteriaMet','status':'True','lastTransitionTime':"
+                    "'2026-03-01T12:00:02Z'},{'type':'Complete','status':'True','lastTransitionTime':"
+                    "'2026-03-01T12:00:02Z'}]}}"),
+        200);
+}
+
+const struct json *stage_job(struct stage *stage, size_t cluster, const char *name) {
+    return world_object(stage->clusters[cluster], "batch", "jobs", "default", name);
+}
+
+bool stage_finished(struct stage *stage, const char *name) {
+    const struct json *job = stage_job(stage, 0, name);
+    for (const struct json *c = json_first(pointer_find(job, "/status/conditions")); c; c = json_next(c))
+        if (text_equal(json_string(json_get(c, "type")), "Complete"))
+            return true;
+    return false;
+}
+
+size_t stage_told(const struct stage *stage, const char *text) {
+    size_t count = 0;
+    for (const char *at = stage->notes; at && (at = strstr(at, text)); at += strlen(text))
+        count++;
+    return count;
+}
+
+unsigned stage_attempt(struct stage *stage, const char *name) {
+    return mirror_attempt(stage_job(stage, 0, name));
+}
+
+size_t stage_where(struct stage *stage, const char *name) {
+    const char *cluster =
+        json_string(pointer_find(stage_job(stage, 0, name), "/metadata/annotations/wharf.dev~1cluster"));
+    return !cluster ? 0 : text_equal(cluster, "w1") ? 1 : text_equal(cluster, "w2") ? 2 : 0;
+}

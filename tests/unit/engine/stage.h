@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine by itself between clusters in memory, on virtual time: what it sends is answered a millisecond later, what
+// happens in a cluster is told as a watch does (in workers: of what has our label). Tests play everybody else.
+#ifndef WHARF_TESTS_STAGE_H
+#define WHARF_TESTS_STAGE_H
+
+#include "core/host/engine.h"
+#include "core/host/mirror.h"
+#include "core/json/pointer.h"
+#include "tests/unit/plugins/job_harness.h"
+#include "tests/world/world.h"
+
+#define STAGE_CLUSTERS 3   // management, w1, w2
+#define STAGE_PASS 0       // what stage.meddle answers: let it be served
+#define STAGE_LOST (-1)    // it is not served, and never answered but for a timeout
+#define STAGE_UNHEARD (-2) // it is served, and the answer is lost
+
+struct stage_news;
+struct stage;
+
+struct stage_watch { // for hooks
+    struct stage *stage;
+    size_t cluster;
+};
+
+struct stage {
+    struct engine_options options; // may be changed before stage_start
+    struct engine *engine;
+    struct update update;
+    struct kind *kind;
+    struct world_cluster *clusters[STAGE_CLUSTERS];
+    struct stage_watch watches[STAGE_CLUSTERS];
+    bool connected[STAGE_CLUSTERS];
+    struct stage_news *first, **last;
+    struct moment now;
+    // Looks at each command before it is served: STAGE_*, or an HTTP status to answer. May be NULL.
+    int (*meddle)(struct stage *stage, const struct command *command);
+    // Called after each write that a cluster accepted from the engine or its own controllers. May be NULL.
+    void (*wrote)(struct stage *stage, size_t cluster, const struct world_write *write);
+    bool user; // writes are a test's at present
+    unsigned sent[STAGE_CLUSTERS][STATS_VERBS];
+    char *notes; // "Reason: text\n" of all Events
+    void *ctx;
+};
+
+int stage_load(void **state); // cmocka's setup of a group
+void stage_init(struct stage *stage);
+void stage_start(struct stage *stage); // the engine, with all feeds connected
+void stage_restart(struct stage *stage);
+void stage_end(struct stage *stage);
+
+void stage_run(struct stage *stage, int64_t ns);
+// Until `done` says so, at most a (virtual) day; fails the test then.
+void stage_until(struct stage *stage, bool (*done)(struct stage *stage));
+void stage_connect(struct stage *stage, size_t cluster);
+void stage_disconnect(struct stage *stage, size_t cluster);
+
+// Users and third parties. JSON with ' for ".
+void stage_submit(struct stage *stage, const char *name, const char *annotations); // a Job; annotations: members or ""
+int stage_patch(struct stage *stage, size_t cluster, const char *name, const char *subresource, const char *patch);
+int stage_delete(struct stage *stage, size_t cluster, const char *name);
+// A status for a mirror that runs, or has completed.
+void stage_runs(struct stage *stage, size_t cluster, const char *name);
+void stage_completes(struct stage *stage, size_t cluster, const char *name);
+
+const struct json *stage_job(struct stage *stage, size_t cluster, const char *name); // or NULL
+bool stage_finished(struct stage *stage, const char *name);                          // the workload says so
+size_t stage_told(const struct stage *stage, const char *text); // how many Events have this in them
+unsigned stage_attempt(struct stage *stage, const char *name);
+size_t stage_where(struct stage *stage, const char *name); // the worker that its annotation names, 0: none
+
+#endif
