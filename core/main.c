@@ -235,6 +235,7 @@ static int dispatch(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN); // a reader that went away is an error of the write
+    signal(SIGXFSZ, SIG_IGN); // so is a file that has become too large
     int code = dispatch(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fputs("error: cannot write to standard output\n", stderr);

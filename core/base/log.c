@@ -3,10 +3,14 @@
 
 #include "core/base/buffer.h"
 #include "core/base/clock.h"
+#include "core/base/log_writer.h"
 #include "core/base/text.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -87,12 +91,49 @@ static void build_json(struct buffer *out, const char *time, const char *level, 
     buffer_text(out, "}\n");
 }
 
-static void write_line(const char *line, size_t len) {
-    int fd = atomic_load(&current_fd);
-    ssize_t written;
-    do
-        written = write(fd, line, len);
-    while (written < 0 && errno == EINTR);
+// What cannot be written is lost, like a line to a reader that is gone. Whoever shares the open file may have made it
+// one that does not wait.
+static void write_all(const char *line, size_t len, bool wait) {
+    struct pollfd out = {.fd = atomic_load(&current_fd), .events = POLLOUT};
+    while (len > 0) {
+        ssize_t written = write(out.fd, line, len);
+        if (written < 0 && errno == EAGAIN && wait)
+            (void)poll(&out, 1, -1);
+        else if (written < 0 && errno != EINTR)
+            return;
+        line += written > 0 ? written : 0;
+        len -= written > 0 ? (size_t)written : 0;
+    }
+}
+
+static void write_in_thread(const char *line, size_t len) {
+    write_all(line, len, true);
+}
+
+static size_t lost_line(uint64_t lost, char out[LOG_LOST_LINE_MAX]) {
+    char time[CLOCK_RFC3339_MAX];
+    clock_rfc3339_micro(clock_now().wall_ns, time);
+    bool json = atomic_load(&current_format) == LOG_JSON;
+    int len = snprintf(out, LOG_LOST_LINE_MAX, "%s%s%s%" PRIu64 " log lines were lost%s\n", json ? "{\"time\":\"" : "",
+                       time, json ? "\",\"level\":\"warn\",\"message\":\"" : " WARN  ", lost, json ? "\"}" : "");
+    return len > 0 ? (size_t)len : 0;
+}
+
+bool log_start(void) {
+    static const struct log_output output = {.write = write_in_thread, .lost_line = lost_line};
+    return log_writer_start(&output);
+}
+
+bool log_flush(int64_t within_ns) {
+    return log_writer_flush(within_ns);
+}
+
+bool log_stop(int64_t within_ns) {
+    return log_writer_stop(within_ns);
+}
+
+uint64_t log_lost(void) {
+    return log_writer_lost();
 }
 
 void log_line(enum log_level level, const char *message, const struct log_field *fields) {
@@ -110,9 +151,9 @@ void log_line(enum log_level level, const char *message, const struct log_field 
         build_json(&line, time, json_names[level], message, fields);
     else
         build_text(&line, time, text_names[level], message, fields);
-    if (line.failed)
-        write_line(lost, sizeof lost - 1);
-    else
-        write_line(line.data, line.len);
+    const char *text = line.failed ? lost : line.data;
+    size_t len = line.failed ? sizeof lost - 1 : line.len;
+    if (!log_writer_put(text, len))
+        write_all(text, len, false);
     errno = saved;
 }

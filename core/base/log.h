@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Structured log lines to stderr, one line each, as text or JSON. The only global state of the host. Any thread may
-// log; a line is written with one write(2).
+// log; a line is written with one write(2), by whoever logs it, or by a thread that log_start makes.
 #ifndef WHARF_BASE_LOG_H
 #define WHARF_BASE_LOG_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 enum log_format { LOG_TEXT, LOG_JSON };
@@ -18,6 +19,18 @@ void log_setup(enum log_format format, enum log_level level);
 
 // Where lines go; default 2. For tests.
 void log_to(int fd);
+
+// From now on lines are written by a thread of their own and nobody waits for whoever reads them: lines that do not fit
+// a buffer of 128 KiB meanwhile are lost and counted, and a line tells how many. False: lines are written as before.
+bool log_start(void);
+
+// Waits until what was logged is written, at most so long; false if it is not. From a signal handler too.
+bool log_flush(int64_t within_ns);
+
+// The same, and the end of that thread. If it is stuck, what is logged later is lost.
+bool log_stop(int64_t within_ns);
+
+uint64_t log_lost(void); // lines, since the start
 
 bool log_enabled(enum log_level level);
 

@@ -13,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define INBOX_MAX 1024                    // events of one cluster that wait for the engine
-#define STOP_GRACE_NS (10 * CLOCK_SECOND) // for writes in flight when stopping
-#define PUBLISH_NS (250 * CLOCK_MS)       // how old a snapshot may be
-#define TRIM_EVENTS 2000                  // so many events make it worth giving memory back
+#define INBOX_MAX 1024                   // events of one cluster that wait for the engine
+#define STOP_GRACE_NS (8 * CLOCK_SECOND) // for writes in flight when stopping; less than SIGNALS_STOP_NS
+#define PUBLISH_NS (250 * CLOCK_MS)      // how old a snapshot may be
+#define TRIM_EVENTS 2000                 // so many events make it worth giving memory back
 #define TRIM_AFTER_NS (4 * CLOCK_SECOND)
 #define OPEN_RETRY_FIRST_NS CLOCK_SECOND      // until a kubeconfig that could not be used is read again, doubling
 #define OPEN_RETRY_MAX_NS (30 * CLOCK_SECOND) // up to this
@@ -154,6 +154,7 @@ struct error *host_new(const struct config *config, const struct adapters *adapt
     host->config = config;
     host->adapters = adapters;
     host->trim_at_ns = CLOCK_NEVER;
+    host->snapshot.started_wall_ns = clock_now().wall_ns;
     pthread_mutex_init(&host->snapshot_mutex, NULL);
     struct error *error = init_clusters(host);
     if (!error)
@@ -294,7 +295,9 @@ static void turn(struct host *host) {
     until_ns = host->trim_at_ns < until_ns ? host->trim_at_ns : until_ns;
     if (atomic_load(&host->stop) && now.mono_ns + 50 * CLOCK_MS < until_ns)
         until_ns = now.mono_ns + 50 * CLOCK_MS;
+    heartbeat_wait(&host->heart, now.mono_ns, until_ns);
     struct inbox_item *items = inbox_take(host->inbox, until_ns);
+    heartbeat_work(&host->heart, clock_now().mono_ns);
     if (!atomic_load(&host->stop))
         open_workers(host, clock_now());
     for (struct inbox_item *item = items, *next; item; item = next) {
@@ -302,12 +305,14 @@ static void turn(struct host *host) {
         events++;
         log_event(host, &item->event);
         item->event.now = clock_now();
+        heartbeat_work(&host->heart, item->event.now.mono_ns);
         engine_step(host->engine, &item->event, &host->update);
         inbox_item_free(item);
         if (host->update.n_commands >= 64)
             host_dispatch(host);
     }
     now = clock_now();
+    heartbeat_work(&host->heart, now.mono_ns);
     if (!items || host->update.wake_ns <= now.mono_ns)
         engine_step(host->engine, &(struct engine_event){.type = EVENT_TIME, .now = now}, &host->update);
     host_dispatch(host);
@@ -335,14 +340,12 @@ static void stop_clusters(struct host *host) {
 }
 
 struct error *host_run(struct host *host) {
-    host->snapshot.started_wall_ns = clock_now().wall_ns;
     struct error *error = host_wait_for_origin(host);
     if (!error && host->origin)
         error = start_engine(host, clock_now());
     if (!error && host->engine) {
         while (!atomic_load(&host->stop))
             turn(host);
-        log_plain(LOG_INFO, "stopping");
         engine_drain(host->engine);
         publish(host, clock_now(), true);
         int64_t until_ns = clock_now().mono_ns + STOP_GRACE_NS;
@@ -354,11 +357,16 @@ struct error *host_run(struct host *host) {
     return error;
 }
 
+int64_t host_stalled_ns(struct host *host) {
+    return heartbeat_stalled_ns(&host->heart, inbox_waiting_since(host->inbox), clock_now().mono_ns);
+}
+
 struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
     pthread_mutex_lock(&host->snapshot_mutex);
     *out = host->snapshot;
     struct error *error = stats_copy(&host->snapshot.stats, &out->stats);
     pthread_mutex_unlock(&host->snapshot_mutex);
+    out->stalled_ns = host_stalled_ns(host);
     out->names = host->names;
     out->kinds = (const struct kind *const *)host->adapters->kinds;
     for (size_t k = 0; !error && k < out->stats.n_kinds; k++) {

@@ -14,13 +14,17 @@ struct host;
 // worker that cannot be reached; only the management cluster's is an error.
 struct error *host_new(const struct config *config, const struct adapters *adapters, struct host **out);
 
-// Runs until host_stop; then takes no new work, finishes what is in flight (at most 10 s) and returns.
+// Runs until host_stop; then takes no new work, finishes what is in flight (at most 8 s) and returns.
 struct error *host_run(struct host *host);
 
 // From any thread, any number of times.
 void host_stop(struct host *host);
 
 void host_free(struct host *host); // not while it runs
+
+// How long there has been work without the engine's thread finishing anything; 0 when all is well. From any thread,
+// without memory, and without waiting for the engine.
+int64_t host_stalled_ns(struct host *host);
 
 // What others may look at: a copy made by the engine's thread at most a quarter of a second ago.
 struct host_snapshot {
@@ -31,7 +35,8 @@ struct host_snapshot {
     bool in_sync; // see engine_in_sync
     bool stopping;
     int64_t started_wall_ns;
-    size_t workloads; // tracked
+    int64_t stalled_ns; // see host_stalled_ns
+    size_t workloads;   // tracked
 };
 // From any thread. ERROR_NO_MEMORY only.
 struct error *host_snapshot(struct host *host, struct host_snapshot *out);

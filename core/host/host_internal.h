@@ -4,6 +4,7 @@
 #ifndef WHARF_HOST_HOST_INTERNAL_H
 #define WHARF_HOST_HOST_INTERNAL_H
 
+#include "core/host/heartbeat.h"
 #include "core/host/host.h"
 #include "core/host/inbox.h"
 #include "core/host/link.h"
@@ -47,6 +48,7 @@ struct host {
     const char **names;
     size_t n_clusters;
     atomic_bool stop;
+    struct heartbeat heart; // of the engine's thread
     int64_t published_ns, trim_at_ns;
     size_t churn; // events since memory was given back
     bool publish_due, trimmed;

@@ -6,12 +6,15 @@
 #include <string.h>
 #include <time.h>
 
+#define LOOK_NS (10 * CLOCK_SECOND) // that a machine which slept is noticed
+
 struct inbox {
     pthread_mutex_t mutex;
     pthread_cond_t filled, emptied;
     struct inbox_item *first, **last;
     size_t *counts; // items in, by cluster
     size_t n_clusters, max;
+    int64_t filled_ns; // when `first` came
     bool poked, closed;
 };
 
@@ -97,8 +100,10 @@ void inbox_post(struct inbox *inbox, const struct engine_event *event) {
         inbox->last = &item->next;
         inbox->counts[event->cluster]++;
         item = NULL;
-        if (was_empty)
+        if (was_empty) {
+            inbox->filled_ns = clock_now().mono_ns;
             pthread_cond_signal(&inbox->filled);
+        }
     }
     pthread_mutex_unlock(&inbox->mutex);
     if (item)
@@ -116,8 +121,8 @@ static void wait_filled(struct inbox *inbox, int64_t until_ns) {
         inbox->poked = true;
         return;
     }
-    if (left_ns > CLOCK_MINUTE)
-        left_ns = CLOCK_MINUTE;
+    if (left_ns > LOOK_NS)
+        left_ns = LOOK_NS;
     struct timespec at;
     clock_gettime(CLOCK_MONOTONIC, &at);
     int64_t ns = at.tv_nsec + left_ns % CLOCK_SECOND;
@@ -138,6 +143,13 @@ struct inbox_item *inbox_take(struct inbox *inbox, int64_t until_ns) {
     pthread_cond_broadcast(&inbox->emptied);
     pthread_mutex_unlock(&inbox->mutex);
     return items;
+}
+
+int64_t inbox_waiting_since(struct inbox *inbox) {
+    pthread_mutex_lock(&inbox->mutex);
+    int64_t since_ns = inbox->first ? inbox->filled_ns : CLOCK_NEVER;
+    pthread_mutex_unlock(&inbox->mutex);
+    return since_ns;
 }
 
 void inbox_poke(struct inbox *inbox) {

@@ -26,6 +26,9 @@ void inbox_post(struct inbox *inbox, const struct engine_event *event);
 struct inbox_item *inbox_take(struct inbox *inbox, int64_t until_ns);
 void inbox_item_free(struct inbox_item *item); // what the engine did not take
 
+// Since when (CLOCK_BOOTTIME) there has been something in; CLOCK_NEVER: it is empty.
+int64_t inbox_waiting_since(struct inbox *inbox);
+
 void inbox_poke(struct inbox *inbox);
 void inbox_close(struct inbox *inbox);
 

@@ -66,10 +66,13 @@ static void *loop_main(void *arg) {
     }
 }
 
-// Signals are for the main thread.
+// Signals are for the main thread, but not those that tell of a crash in this one.
 static int create_thread(struct loop *loop) {
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     sigset_t all, before;
     sigfillset(&all);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        sigdelset(&all, faults[i]);
     int code = pthread_sigmask(SIG_SETMASK, &all, &before);
     if (code != 0)
         return code;

@@ -52,11 +52,23 @@ static void explain_start(const struct host_snapshot *snapshot, struct buffer *o
                       (unsigned long long)snapshot->stats.queued);
 }
 
+bool health_alive(int64_t stalled_ns, struct buffer *out) {
+    if (stalled_ns < HEALTH_STALL_NS) {
+        buffer_text(out, "ok\n");
+        return true;
+    }
+    buffer_printf(out, "the engine has not taken a turn for %lld s, though there is work\n",
+                  (long long)(stalled_ns / CLOCK_SECOND));
+    return false;
+}
+
 bool health_ready(const struct host_snapshot *snapshot, bool *been_in_sync, struct buffer *out) {
     if (snapshot->stopping || !snapshot->running) {
         buffer_text(out, snapshot->stopping ? "stopping\n" : "not running yet\n");
         return false;
     }
+    if (snapshot->stalled_ns >= HEALTH_STALL_NS)
+        return health_alive(snapshot->stalled_ns, out);
     size_t lines = explain_contact(snapshot, ENGINE_MANAGEMENT, out);
     lines += explain_feeds(snapshot, ENGINE_MANAGEMENT, out);
     if (snapshot->in_sync && lines == 0)

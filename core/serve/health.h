@@ -6,6 +6,11 @@
 
 #include "core/host/host.h"
 
+#define HEALTH_STALL_NS (30 * CLOCK_SECOND)
+
+// Whether the engine gets on with its work. Appends "ok\n", or a line that says how long it has not.
+bool health_alive(int64_t stalled_ns, struct buffer *out);
+
 // Appends "ok\n", or one line a reason. `been_in_sync` is kept by the caller from call to call, false at first.
 bool health_ready(const struct host_snapshot *snapshot, bool *been_in_sync, struct buffer *out);
 

@@ -1,30 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/host_main.h"
 
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/host/host.h"
 #include "core/kube/curl_transport.h"
 #include "core/serve/http.h"
+#include "core/serve/signals.h"
 
 #include <malloc.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#define SIGNAL_OVER SIGUSR1 // tells the signal thread that there is nothing left to stop
+#define LAST_LINES_NS CLOCK_SECOND // to write what was logged, at the end
 
 struct program {
     struct config *config;
     struct adapters *adapters;
     struct host *host;
     struct http_server *server;
-    sigset_t signals;
-    pthread_t signal_thread;
-    atomic_bool over;
+    struct signals *signals;
 };
 
 static void print_problems(const struct problems *problems) {
@@ -59,43 +55,21 @@ static struct error *take_snapshot(void *ctx, struct host_snapshot *out) {
     return host_snapshot(ctx, out);
 }
 
+static int64_t stalled_ns(void *host) {
+    return host_stalled_ns(host);
+}
+
 static struct error *start_serving(struct program *program) {
     const char *address = program->config->serve_address;
     if (!address)
         return NULL;
-    struct http_source source = {.snapshot = take_snapshot, .free_snapshot = host_snapshot_free, .ctx = program->host};
+    struct http_source source = {
+        .snapshot = take_snapshot, .free_snapshot = host_snapshot_free, .stalled_ns = stalled_ns, .ctx = program->host};
     return error_wrap(http_server_start(address, &source, &program->server), "serve.address");
 }
 
-// A second signal does not wait for anything, not even for what the first one began.
-static void *watch_signals(void *arg) {
-    struct program *program = arg;
-    int stops = 0;
-    for (;;) {
-        int number = 0;
-        if (sigwait(&program->signals, &number) != 0 || number == SIGNAL_OVER) {
-            if (atomic_load(&program->over))
-                return NULL;
-            continue;
-        }
-        if (stops++)
-            _exit(EXIT_FAILURE);
-        log_fields(LOG_INFO, "stopping", {"signal", number == SIGINT ? "SIGINT" : "SIGTERM"});
-        host_stop(program->host);
-    }
-}
-
-// Before the first thread, so that every thread inherits it. A peer that closes is an EPIPE, not the end.
-static struct error *block_signals(struct program *program) {
-    sigemptyset(&program->signals);
-    sigaddset(&program->signals, SIGTERM);
-    sigaddset(&program->signals, SIGINT);
-    sigaddset(&program->signals, SIGNAL_OVER);
-    sigset_t blocked = program->signals;
-    sigaddset(&blocked, SIGPIPE);
-    if (pthread_sigmask(SIG_BLOCK, &blocked, NULL) != 0)
-        return error_new(ERROR_INTERNAL, "signals cannot be blocked");
-    return NULL;
+static void stop_host(void *host) {
+    host_stop(host);
 }
 
 static struct error *prepare(struct program *program, const char *config_path) {
@@ -103,12 +77,15 @@ static struct error *prepare(struct program *program, const char *config_path) {
     // More arenas than threads that allocate much only hold memory back.
     mallopt(M_ARENA_MAX, 2);
 #endif
-    struct error *error = block_signals(program);
+    // Before the rest: what an adapter does when it is started cannot put off the end either.
+    struct error *error = signals_start(&program->signals);
     if (!error)
         error = load_config(program, config_path);
     if (error)
         return error;
     log_setup(program->config->log_format, program->config->log_level);
+    if (!log_start())
+        return error_new(ERROR_IO, "the thread that writes the log cannot be started");
     error = load_adapters(program);
     if (!error)
         error = curl_transport_setup();
@@ -128,13 +105,10 @@ static void tell_start(const struct program *program) {
 }
 
 static struct error *run(struct program *program) {
-    if (pthread_create(&program->signal_thread, NULL, watch_signals, program) != 0)
-        return error_new(ERROR_IO, "the signal thread cannot be started");
     tell_start(program);
+    signals_on_stop(program->signals, stop_host, program->host);
     struct error *error = host_run(program->host);
-    atomic_store(&program->over, true);
-    pthread_kill(program->signal_thread, SIGNAL_OVER);
-    pthread_join(program->signal_thread, NULL);
+    signals_forget(program->signals);
     return error;
 }
 
@@ -153,5 +127,7 @@ int host_main(const char *config_path) {
         log_plain(LOG_INFO, "wharf ends");
     int code = error ? EXIT_FAILURE : EXIT_SUCCESS;
     error_free(error);
+    signals_end(program.signals);
+    (void)log_stop(LAST_LINES_NS);
     return code;
 }

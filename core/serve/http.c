@@ -39,9 +39,8 @@ static unsigned failed(struct error *error, struct buffer *body) {
 }
 
 static unsigned make_health(struct http_server *server, struct buffer *body) {
-    (void)server;
-    buffer_text(body, "ok\n");
-    return MHD_HTTP_OK;
+    bool alive = health_alive(server->source.stalled_ns(server->source.ctx), body);
+    return alive ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
 }
 
 static unsigned make_ready(struct http_server *server, struct buffer *body) {

@@ -10,6 +10,7 @@
 struct http_source {
     struct error *(*snapshot)(void *ctx, struct host_snapshot *out);
     void (*free_snapshot)(struct host_snapshot *snapshot);
+    int64_t (*stalled_ns)(void *ctx); // see host_stalled_ns
     void *ctx;
 };
 

@@ -191,6 +191,9 @@ static void print_engine(const struct host_snapshot *s, struct buffer *out) {
            s->stats.orphans);
     single(out, "wharf_events_recorded_total", "counter", "Kubernetes Events recorded on workloads.", s->stats.notes);
     single(out, "wharf_queue_length", "gauge", "Workloads that wait to be looked at.", s->stats.queued);
+    family(out, "wharf_engine_stalled_seconds", "gauge",
+           "How long there has been work without the engine finishing anything; 0 when all is well.");
+    sample_double(out, "wharf_engine_stalled_seconds", NULL, (double)s->stalled_ns / 1e9);
     single(out, "wharf_in_sync", "gauge", "1 once all that can be reached was listed and nothing waits, else 0.",
            s->in_sync);
 }
@@ -219,6 +222,8 @@ static void print_process(const struct metrics_process *process, struct buffer *
     single(out, "process_resident_memory_bytes", "gauge", "Resident memory size in bytes.", process->resident_bytes);
     family(out, "process_cpu_seconds_total", "counter", "Total user and system CPU time spent in seconds.");
     sample_double(out, "process_cpu_seconds_total", NULL, process->cpu_seconds);
+    single(out, "wharf_log_lines_lost_total", "counter", "Log lines lost because nobody read them in time.",
+           process->log_lines_lost);
     family(out, "process_start_time_seconds", "gauge", "Start time of the process since unix epoch in seconds.");
     sample_double(out, "process_start_time_seconds", NULL, process->start_seconds);
 }

@@ -12,6 +12,7 @@ struct metrics_process {
     uint64_t resident_bytes;
     double cpu_seconds;
     double start_seconds; // since 1970
+    uint64_t log_lines_lost;
 };
 
 // What the operating system says about this process; 0 where it does not.

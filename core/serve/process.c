@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/clock.h"
+#include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/serve/metrics.h"
 
@@ -55,7 +56,8 @@ static double seconds(struct timeval time) {
 
 void metrics_process_read(struct metrics_process *out) {
     struct rusage usage;
-    *out = (struct metrics_process){.resident_bytes = resident_bytes(), .start_seconds = start_seconds()};
+    *out = (struct metrics_process){
+        .resident_bytes = resident_bytes(), .start_seconds = start_seconds(), .log_lines_lost = log_lost()};
     if (getrusage(RUSAGE_SELF, &usage) == 0)
         out->cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }

@@ -33,6 +33,10 @@ static struct error *give(void *ctx, struct host_snapshot *out) {
     return NULL;
 }
 
+static int64_t stalled_ns(void *ctx) {
+    return ((struct served *)ctx)->fake.snapshot.stalled_ns;
+}
+
 static void take_back(struct host_snapshot *snapshot) {
     assert_non_null(snapshot);
     freed_snapshots++;
@@ -43,7 +47,7 @@ static int start(void **state) {
     assert_non_null(served);
     fake_init(&served->fake);
     freed_snapshots = 0;
-    struct http_source source = {.snapshot = give, .free_snapshot = take_back, .ctx = served};
+    struct http_source source = {.snapshot = give, .free_snapshot = take_back, .stalled_ns = stalled_ns, .ctx = served};
     assert_null(http_server_start("127.0.0.1:0", &source, &served->server));
     assert_int_not_equal(http_server_port(served->server), 0);
     *state = served;
@@ -158,6 +162,22 @@ static void unready_is_503_with_reasons(void **state) {
     free(answer);
 }
 
+static void an_engine_that_hangs_is_503_on_both_paths(void **state) {
+    struct served *served = *state;
+    static const char *const paths[] = {"/healthz", "/readyz"};
+    for (size_t i = 0; i < 2; i++) {
+        served->fake.snapshot.stalled_ns = 29 * CLOCK_SECOND;
+        char *answer = ask(served, "GET", paths[i]);
+        assert_int_equal(code_of(answer), 200);
+        free(answer);
+        served->fake.snapshot.stalled_ns = 42 * CLOCK_SECOND;
+        answer = ask(served, "GET", paths[i]);
+        assert_int_equal(code_of(answer), 503);
+        assert_string_equal(body_of(answer), "the engine has not taken a turn for 42 s, though there is work\n");
+        free(answer);
+    }
+}
+
 static void it_remembers_that_it_was_in_sync(void **state) {
     struct served *served = *state;
     for (int i = 0; i < 2; i++) {
@@ -233,7 +253,7 @@ static void an_address_in_use_is_told_clearly(void **state) {
     const struct served *served = *state;
     char address[64];
     snprintf(address, sizeof address, "127.0.0.1:%u", (unsigned)http_server_port(served->server));
-    struct http_source source = {.snapshot = give, .free_snapshot = take_back, .ctx = *state};
+    struct http_source source = {.snapshot = give, .free_snapshot = take_back, .stalled_ns = stalled_ns, .ctx = *state};
     struct http_server *second = NULL;
     struct error *error = http_server_start(address, &source, &second);
     assert_non_null(error);
@@ -263,7 +283,7 @@ static void addresses_are_checked(void **state) {
                                       "[::1]x:80",
                                       "]:1",
                                       "[1:2:3:4:5:6:7:8:9:a:b:c:d:e:f:1:2:3:4:5:6:7]:1"};
-    struct http_source source = {.snapshot = give, .free_snapshot = take_back, .ctx = *state};
+    struct http_source source = {.snapshot = give, .free_snapshot = take_back, .stalled_ns = stalled_ns, .ctx = *state};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct http_server *server = NULL;
         struct error *error = http_server_start(bad[i], &source, &server);
@@ -288,7 +308,7 @@ static void it_serves_on_ipv6(void **state) {
     if (!has_ipv6())
         skip();
     struct served *served = *state;
-    struct http_source source = {.snapshot = give, .free_snapshot = take_back, .ctx = served};
+    struct http_source source = {.snapshot = give, .free_snapshot = take_back, .stalled_ns = stalled_ns, .ctx = served};
     struct http_server *server = NULL;
     assert_null(http_server_start("[::1]:0", &source, &server));
     int fd = connect_to(AF_INET6, http_server_port(server));
@@ -316,6 +336,7 @@ int main(void) {
         SERVED(each_path_and_method_has_its_answer),
         SERVED(head_has_no_body),
         SERVED(unready_is_503_with_reasons),
+        SERVED(an_engine_that_hangs_is_503_on_both_paths),
         SERVED(it_remembers_that_it_was_in_sync),
         SERVED(out_of_memory_is_500),
         SERVED(every_snapshot_is_given_back),
