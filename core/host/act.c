@@ -32,7 +32,8 @@ struct mirror *act_current_mirror(const struct engine *engine, const struct entr
     if (!m || !m->doc.text || !m->of_workload || m->attempt != entry->attempt)
         return NULL;
     const struct worker_facts *worker = &engine->workers[entry->kind][entry->cluster];
-    bool lost = !worker->connected && engine->now.mono_ns - worker->lost_since_ns >= engine->lost_timeout_ns;
+    bool lost =
+        !worker->connected && !m->finished && engine->now.mono_ns - worker->lost_since_ns >= engine->lost_timeout_ns;
     return lost ? NULL : m;
 }
 
@@ -129,12 +130,17 @@ static void note_latency(struct engine *engine, const struct mirror *mirror) {
 
 static bool do_status(struct engine *engine, struct entry *entry) {
     struct mirror *mirror = act_current_mirror(engine, entry);
+    bool last = !mirror && last_word_counts(entry);
+    AUTO_JSON said = last ? last_word_tree(entry) : NULL;
     struct adapter_call call;
-    act_begin_call(engine, entry, mirror_state(engine, entry, mirror), &call);
+    act_begin_call(engine, entry, last ? WHARF_MIRROR_PRESENT : mirror_state(engine, entry, mirror), &call);
     struct mirror_job job = job_for(engine, entry, mirror, &call);
+    if (last)
+        job.mirror = said;
     AUTO_JSON patch = NULL;
     uint64_t wanted = 0;
-    wharf_result result = job.workload && (!mirror || job.mirror) ? mirror_status(&job, &patch, &wanted) : WHARF_RETRY;
+    bool known = job.workload && (job.mirror || (!mirror && !last));
+    wharf_result result = known ? mirror_status(&job, &patch, &wanted) : WHARF_RETRY;
     if (result != WHARF_OK)
         entry->not_before_ns = not_ok(engine, entry, result, &call, "CopyStatus");
     adapter_call_end(&call);
@@ -329,6 +335,7 @@ static size_t mirror_list(const struct entry *entry, struct mirror_facts *facts)
                                            .busy = m->command != 0,
                                            .unsure = m->unsure,
                                            .update_due = m->update_due,
+                                           .finished = m->finished,
                                            .attempt = m->attempt,
                                            .not_before_ns = m->not_before_ns,
                                            .excluded_until_ns = m->excluded_until_ns};
@@ -350,6 +357,7 @@ static struct action decide_entry(const struct engine *engine, const struct entr
                                       .clean_attempt = entry->clean_attempt,
                                       .busy = entry->command != 0,
                                       .status_due = entry->status_due,
+                                      .last_word = last_word_counts(entry),
                                       .not_before_ns = entry->not_before_ns,
                                       .unknown_since_ns = entry->unknown_since_ns,
                                       .retain_until_ns = entry->retain_until_ns};

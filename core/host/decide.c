@@ -20,6 +20,7 @@ static const struct {
     [WAITING_UNKNOWN_WORKER] = {"unknown-worker", "its worker is not in the configuration"},
     [WAITING_PREDECESSOR] = {"predecessor", "another object of the name has to go first"},
     [WAITING_EARLIER] = {"earlier-mirror", "an earlier mirror has to go first"},
+    [WAITING_LAST_WORD] = {"final-status", "its mirror has finished, and its final status cannot be written"},
     [WAITING_GONE] = {"deletion", "its mirror is being deleted and is still there"},
 };
 
@@ -266,11 +267,21 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
     return copy;
 }
 
+// What has finished is not run again: its status is written, whatever becomes of the mirror.
+static struct action last_word(const struct decide_facts *f) {
+    if (f->workload->busy)
+        return in_flight("a write to the workload is in flight");
+    struct action copy = status(f, "its mirror has finished");
+    return copy.type == ACTION_NONE && !copy.waiting ? blocked(WAITING_LAST_WORD, 0) : copy;
+}
+
 // Its worker cannot be reached: it is waited for until the timeout, then the workload goes elsewhere.
 static struct action unreachable(const struct decide_facts *f, const struct mirror_facts *m, int64_t since_ns,
                                  enum waiting waiting) {
     const struct workload_facts *w = f->workload;
     const char *why = waiting_text(waiting);
+    if (m && m->finished)
+        return last_word(f);
     bool clean = w->clean_attempt == w->attempt && !m;
     int64_t until_ns = clean || since_ns > CLOCK_NEVER - f->lost_timeout_ns ? since_ns : since_ns + f->lost_timeout_ns;
     if (!clean && until_ns > f->now_ns) {
@@ -312,10 +323,14 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
 
 static struct action placed(const struct decide_facts *f, size_t stale_pending) {
     const struct workload_facts *w = f->workload;
+    if (w->cluster == DECIDE_UNKNOWN_CLUSTER && w->last_word)
+        return last_word(f);
     if (w->cluster == DECIDE_UNKNOWN_CLUSTER)
         return unreachable(f, NULL, w->unknown_since_ns, WAITING_UNKNOWN_WORKER);
     const struct worker_facts *worker = &f->workers[w->cluster];
     const struct mirror_facts *current = current_mirror(f);
+    if (w->last_word && !current)
+        return last_word(f);
     if (!worker->connected)
         return unreachable(f, current, worker->lost_since_ns, WAITING_WORKER);
     if (current)

@@ -34,6 +34,7 @@ struct workload_facts {
     uint32_t clean_attempt;   // no mirror of this attempt can have been created yet; 0: none
     bool busy;                // a write to the workload is in flight
     bool status_due;          // the status may have to be written
+    bool last_word;           // the mirror of this attempt had finished, and what it said is not written yet
     int64_t not_before_ns;    // no write to the workload before that
     int64_t unknown_since_ns; // when DECIDE_UNKNOWN_CLUSTER was first seen
     int64_t retain_until_ns;  // finished: when its mirror may go
@@ -48,6 +49,7 @@ struct mirror_facts {
     bool busy;       // a request about it is in flight
     bool unsure;     // must be asked for before anything is concluded from its absence
     bool update_due; // it may differ from the workload
+    bool finished;
     uint32_t attempt;
     int64_t not_before_ns;     // no request about it before that
     int64_t excluded_until_ns; // the cluster would not take it; 0: it was not refused
@@ -93,6 +95,7 @@ enum waiting {
     WAITING_PREDECESSOR,
     WAITING_EARLIER,
     WAITING_GONE,
+    WAITING_LAST_WORD,
     WAITINGS
 };
 

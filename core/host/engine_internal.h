@@ -98,6 +98,13 @@ struct mirror *act_current_mirror(const struct engine *engine, const struct entr
 void act_begin_call(const struct engine *engine, const struct entry *entry, wharf_mirror_state state,
                     struct adapter_call *call);
 
+// last_word.c
+bool last_word_is_final(const struct engine *engine, const struct entry *entry, const struct json *mirror);
+void last_word_keep(struct engine *engine, struct entry *entry, struct mirror *mirror); // takes the mirror's text
+void last_word_drop(struct entry *entry);
+bool last_word_counts(const struct entry *entry);
+struct json *last_word_tree(const struct entry *entry); // owned by the caller; NULL when out of memory
+
 // waiting.c: after each decision
 void waiting_look(struct engine *engine, struct entry *entry, const struct action *action);
 void waiting_end(struct engine *engine, struct entry *entry);

@@ -45,6 +45,8 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
         entry->retain_until_ns = engine->now.mono_ns - age_ns + engine->retention_ns;
     }
     entry->finished = finished;
+    if (finished)
+        last_word_drop(entry);
     entry_set_phase(engine, entry, had, (uint8_t)phase.phase, true);
     adapter_call_end(&call);
 }
@@ -94,6 +96,7 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
     entry->kueue_free = false;
     entry->asked = 0;
     waiting_end(engine, entry);
+    last_word_drop(entry);
     for (struct mirror *m = entry->mirrors; m; m = m->next) {
         m->of_workload = false;
         m->excluded_until_ns = 0;
@@ -155,6 +158,9 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
         m->update_due = true;
     }
     m->had_status = m->had_status || json_first(json_get(object, "status"));
+    m->finished = last_word_is_final(engine, entry, object);
+    if (!m->finished && m->of_workload && m->attempt == entry->last_word_attempt)
+        last_word_drop(entry);
     m->unsure = false;
     m->excluded_until_ns = 0;
     m->refusals = 0;
@@ -181,10 +187,14 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
     engine_queue(engine, entry);
 }
 
-static void drop_mirror_doc(struct engine *engine, struct mirror *m) {
+static void drop_mirror_doc(struct engine *engine, struct entry *entry, struct mirror *m, bool wanted) {
     if (!m->doc.text)
         return;
-    doc_clear(&engine->store, &m->doc);
+    if (wanted && m->finished)
+        last_word_keep(engine, entry, m);
+    else
+        doc_clear(&engine->store, &m->doc);
+    m->finished = false;
     engine->stats.clusters[m->cluster].mirrors--;
 }
 
@@ -192,7 +202,7 @@ void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirr
     bool wanted = entry->workload.text && !entry->being_deleted && !entry->finished && m->of_workload &&
                   m->attempt == entry->attempt && m->cluster == entry->cluster;
     bool was_being_deleted = m->being_deleted;
-    drop_mirror_doc(engine, m);
+    drop_mirror_doc(engine, entry, m, wanted);
     m->being_deleted = m->update_due = false;
     m->outdated = m->command != 0; // its answer may be older than this
     m->unsure = wanted && !certain && !was_being_deleted;
@@ -228,6 +238,16 @@ void observe_seen(struct engine *engine, size_t cluster, size_t kind, struct obj
         seen_mirror(engine, cluster, kind, object);
 }
 
+// What is gone is shown once more as it was at the end: it may have finished since it was last seen.
+static void take_last_state(struct engine *engine, struct entry *entry, struct mirror *m, struct object **object) {
+    if (entry->finished || m->finished || is_stale(engine, &m->doc, (*object)->value) ||
+        !last_word_is_final(engine, entry, (*object)->value))
+        return;
+    doc_set(&engine->store, &m->doc, *object);
+    *object = NULL;
+    m->finished = true;
+}
+
 void observe_gone(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
     const struct json *value = object->value;
     struct entry *entry = store_get(&engine->store, kind, object_namespace(value), object_name(value));
@@ -237,9 +257,11 @@ void observe_gone(struct engine *engine, size_t cluster, size_t kind, struct obj
     } else if (entry) {
         struct mirror *m = entry_mirror(entry, cluster);
         bool known = m && strcmp(m->uid, object_uid(value)) == 0;
-        if (known && m->doc.text)
-            observe_mirror_gone(engine, entry, m, object_is_being_deleted(value));
-        else if (known)
+        if (known && m->doc.text) {
+            bool certain = object_is_being_deleted(value);
+            take_last_state(engine, entry, m, &object);
+            observe_mirror_gone(engine, entry, m, certain);
+        } else if (known)
             m->outdated = m->command != 0;
     }
     object_free(object);

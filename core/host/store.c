@@ -67,6 +67,14 @@ void doc_clear(struct store *store, struct doc *doc) {
     doc->len = 0;
 }
 
+char *doc_take(struct store *store, struct doc *doc, uint32_t *len) {
+    char *text = doc->text;
+    *len = doc->len;
+    doc->text = NULL;
+    doc_clear(store, doc);
+    return text;
+}
+
 void doc_set(struct store *store, struct doc *doc, struct object *object) {
     doc_clear(store, doc);
     doc->text = object->text;
@@ -105,6 +113,7 @@ static void free_entry(struct store *store, struct entry *entry) {
     while (entry->mirrors)
         entry_remove_mirror(store, entry, entry->mirrors);
     doc_clear(store, &entry->workload);
+    free(entry->last_word);
     free(entry);
 }
 

@@ -37,7 +37,7 @@ struct mirror {
     uint32_t epoch;         // of the list in which, or after which, a watch or list told of it
     uint32_t noted_attempt; // the last one of which people were told that it was created
     uint16_t failures, refusals;
-    bool of_workload, being_deleted, unsure, update_due;
+    bool of_workload, being_deleted, unsure, update_due, finished;
     bool outdated;                    // it went away while a request about it was in flight
     bool had_status;                  // this object had one, so that an empty one is an emptied one
     char uid[STORE_UID_MAX];          // of the object itself
@@ -58,6 +58,8 @@ struct entry {
     uint16_t failures, name_at;
     uint8_t phase; // wharf_phase_kind
     bool queued, blocked, suspended, finished, being_deleted, status_due;
+    char *last_word; // text of a mirror that had finished when it went away, until its status was written; or NULL
+    uint32_t last_word_len, last_word_attempt;
     uint8_t waiting;       // enum waiting: for what
     bool told;             // people were told something since it waits
     uint16_t told_waiting; // for what of it they were told, a bit for each
@@ -96,6 +98,8 @@ void entry_namespace(const struct entry *entry, char out[254]);
 // Takes the object.
 void doc_set(struct store *store, struct doc *doc, struct object *object);
 void doc_clear(struct store *store, struct doc *doc);
+// As doc_clear; its text is the caller's to free.
+char *doc_take(struct store *store, struct doc *doc, uint32_t *len);
 // The tree, parsed again if it must be; valid until the store is used for more than a few others. NULL: nothing, or no
 // memory.
 struct json *doc_tree(struct store *store, struct doc *doc);

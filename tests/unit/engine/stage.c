@@ -56,7 +56,7 @@ static void hook(void *ctx, const struct world_write *write) {
 void stage_init(struct stage *stage) {
     static const char *const names[] = {"management", "w1", "w2"};
     static const char *const workers[] = {"w1", "w2"};
-    *stage = (struct stage){.now = {.mono_ns = CLOCK_SECOND}};
+    *stage = (struct stage){.now = {.mono_ns = CLOCK_SECOND}, .latency_ns = STEP_NS};
     stage->last = &stage->first;
     struct error *error = kind_check(job_kind, NULL, "wharf.dev/host", &stage->kind);
     if (error)
@@ -81,7 +81,7 @@ void stage_init(struct stage *stage) {
 static void answered(struct stage *stage, const struct command *command, int status, const char *body, size_t len) {
     bool lost = status == STAGE_LOST || status == STAGE_UNHEARD;
     struct stage_news *n =
-        news(stage, EVENT_ANSWER, command->cluster, stage->now.mono_ns + (lost ? TIMEOUT_NS : STEP_NS));
+        news(stage, EVENT_ANSWER, command->cluster, stage->now.mono_ns + (lost ? TIMEOUT_NS : stage->latency_ns));
     struct http_result result = {.outcome = lost ? HTTP_BROKEN : HTTP_ANSWERED,
                                  .status = lost ? 0 : status,
                                  .body = body ? body : "",

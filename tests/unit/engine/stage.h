@@ -37,7 +37,8 @@ struct stage {
     int (*meddle)(struct stage *stage, const struct command *command);
     // Called after each write that a cluster accepted from the engine or its own controllers. May be NULL.
     void (*wrote)(struct stage *stage, size_t cluster, const struct world_write *write);
-    bool user; // writes are a test's at present
+    int64_t latency_ns; // of answers; watches tell after a millisecond
+    bool user;          // writes are a test's at present
     unsigned sent[STAGE_CLUSTERS][STATS_VERBS];
     char *notes; // "Reason: text\n" of all Events
     void *ctx;

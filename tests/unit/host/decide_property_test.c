@@ -49,6 +49,7 @@ static void make_workload(struct random *random, struct workload_facts *w) {
     w->cluster = one_in(random, 10) ? DECIDE_UNKNOWN_CLUSTER : 1 + random_below(random, WORKERS);
     w->gone_attempt = (uint32_t)random_below(random, 4);
     w->clean_attempt = (uint32_t)random_below(random, 4);
+    w->last_word = one_in(random, 8);
 }
 
 static void make_mirror(struct random *random, const struct workload_facts *w, struct mirror_facts *m) {
@@ -62,6 +63,7 @@ static void make_mirror(struct random *random, const struct workload_facts *w, s
     m->of_workload = w->exists && !one_in(random, 4);
     m->being_deleted = one_in(random, 4);
     m->update_due = one_in(random, 2);
+    m->finished = one_in(random, 3);
     m->attempt = 1 + (uint32_t)random_below(random, 4);
 }
 
@@ -130,6 +132,8 @@ static const char *check_create(const struct facts *f, const struct action *a) {
         return "a mirror is created that was not written down";
     if (!f->workers[a->cluster].connected || (m && (m->present || m->busy || m->unsure || m->not_before_ns > NOW)))
         return "a mirror is created where it may be already";
+    if (w->last_word)
+        return "what has finished is created again";
     if (runs_somewhere(f))
         return "a mirror is created while another one runs";
     return w->gone_attempt == w->attempt ? "what was deleted is created again" : NULL;
@@ -160,11 +164,15 @@ static const char *check_place(const struct facts *f, const struct action *a) {
         return "it is placed where it cannot run";
     if (a->attempt != w->attempt + 1)
         return "an attempt is left out";
+    if (w->last_word)
+        return "what has finished is placed anew";
     if (w->attempt == 0 || w->cluster == DECIDE_UNKNOWN_CLUSTER)
         return NULL;
     const struct mirror_facts *current = mirror_in(f, w->cluster);
     if (current && is_current(f, current) && f->workers[w->cluster].connected)
         return "it is placed anew while its mirror runs";
+    if (current && is_current(f, current) && current->finished)
+        return "what has finished, and is out of reach, is placed anew";
     if (!f->workers[w->cluster].connected && w->clean_attempt != w->attempt &&
         f->workers[w->cluster].lost_since_ns + TIMEOUT > NOW)
         return "it is placed anew before the timeout";
