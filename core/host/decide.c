@@ -280,7 +280,7 @@ static struct action unreachable(const struct decide_facts *f, const struct mirr
                                  enum waiting waiting) {
     const struct workload_facts *w = f->workload;
     const char *why = waiting_text(waiting);
-    if (m && m->finished)
+    if (w->last_word || (m && m->finished))
         return last_word(f);
     bool clean = w->clean_attempt == w->attempt && !m;
     int64_t until_ns = clean || since_ns > CLOCK_NEVER - f->lost_timeout_ns ? since_ns : since_ns + f->lost_timeout_ns;
