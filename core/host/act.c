@@ -325,6 +325,10 @@ static bool do_verify(struct engine *engine, struct entry *entry, struct mirror 
     return true;
 }
 
+static int64_t later(int64_t a_ns, int64_t b_ns) {
+    return a_ns > b_ns ? a_ns : b_ns;
+}
+
 static size_t mirror_list(const struct entry *entry, struct mirror_facts *facts) {
     size_t n = 0;
     for (const struct mirror *m = entry->mirrors; m; m = m->next) {
@@ -337,7 +341,7 @@ static size_t mirror_list(const struct entry *entry, struct mirror_facts *facts)
                                            .update_due = m->update_due,
                                            .finished = m->finished,
                                            .attempt = m->attempt,
-                                           .not_before_ns = m->not_before_ns,
+                                           .not_before_ns = later(m->not_before_ns, m->held_until_ns),
                                            .excluded_until_ns = m->excluded_until_ns};
     }
     return n;
@@ -408,6 +412,7 @@ static bool perform(struct engine *engine, struct entry *entry, const struct act
 }
 
 void act_on_entry(struct engine *engine, struct entry *entry) {
+    orphans_look(engine, entry);
     drop_empty_mirrors(engine, entry);
     // A lost worker may have become a given-up one: then the status is the workload's own business again.
     if (entry->workload.text && !entry->finished && is_out_of_reach(engine, entry))

@@ -17,18 +17,26 @@ void note_free(struct note *note) {
     *note = (struct note){0};
 }
 
+void remark_free(struct remark *remark) {
+    free(remark->text);
+    *remark = (struct remark){0};
+}
+
 void update_clear(struct update *update) {
     for (size_t i = 0; i < update->n_commands; i++)
         command_free(&update->commands[i]);
     for (size_t i = 0; i < update->n_notes; i++)
         note_free(&update->notes[i]);
-    update->n_commands = update->n_notes = 0;
+    for (size_t i = 0; i < update->n_remarks; i++)
+        remark_free(&update->remarks[i]);
+    update->n_commands = update->n_notes = update->n_remarks = 0;
 }
 
 void update_free(struct update *update) {
     update_clear(update);
     free(update->commands);
     free(update->notes);
+    free(update->remarks);
     *update = (struct update){0};
 }
 
@@ -126,6 +134,23 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
     engine->in_flight++;
     engine->stats.clusters[spec->cluster].sent[spec->verb]++;
     return id;
+}
+
+void engine_remark(struct engine *engine, bool warning, size_t cluster, size_t kind, const char *format, ...) {
+    struct update *update = engine->update;
+    va_list args;
+    va_start(args, format);
+    char *text = NULL;
+    int len = vasprintf(&text, format, args);
+    va_end(args);
+    if (len < 0)
+        return;
+    if (!grow((void **)&update->remarks, update->n_remarks, &update->cap_remarks, sizeof *update->remarks)) {
+        free(text);
+        return;
+    }
+    update->remarks[update->n_remarks++] =
+        (struct remark){.cluster = cluster, .kind = kind, .warning = warning, .text = text};
 }
 
 void command_note(struct engine *engine, struct entry *entry, bool warning, const char *reason, const char *action,

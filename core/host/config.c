@@ -21,6 +21,7 @@
 #define FILE_MAX ((size_t)1 << 20)
 #define CONTROLLER_NAME_MAX 63 // batch/v1 JobSpec.managedBy
 #define PORT_MAX 65535
+#define MASS_MAX 1000000
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -53,6 +54,9 @@ static struct config *with_defaults(const char *path) {
     config->adapter_directory = strdup(WHARF_ADAPTER_DIRECTORY);
     config->worker_lost_timeout_ns = 15 * CLOCK_MINUTE;
     config->mirror_retention_ns = 10 * CLOCK_MINUTE;
+    config->mass_deletion_max = 20;
+    config->mass_deletion_percent = 30;
+    config->orphan_grace_ns = 60 * CLOCK_MINUTE;
     config->qps = 500;
     config->burst = 1000;
     config->log_format = LOG_TEXT;
@@ -152,6 +156,34 @@ static void read_rate_limit(struct config_reader *reader, const struct config_pl
         config_problem(reader, place, "burst: found less than 1, expected at least 1, or no request could be sent");
 }
 
+static void read_whole(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                       int64_t max, const char *expected, int64_t *target) {
+    double found = json_double(value, -1);
+    if (found >= 0 && found <= (double)max && found == (double)(int64_t)found)
+        *target = (int64_t)found;
+    else
+        config_wrong(reader, place, value, expected);
+}
+
+static void read_mass_max(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                          void *target) {
+    read_whole(reader, place, value, MASS_MAX, "a whole number from 0 to 1000000", target);
+}
+
+static void read_percent(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                         void *target) {
+    read_whole(reader, place, value, 100, "a whole number from 0 to 100", target);
+}
+
+static void read_mass_deletion(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                               void *target) {
+    static const struct config_field fields[] = {
+        {"max", read_mass_max, offsetof(struct config, mass_deletion_max), false},
+        {"percent", read_percent, offsetof(struct config, mass_deletion_percent), false},
+    };
+    config_mapping(reader, place, value, fields, COUNT(fields), target);
+}
+
 // The index of the word in the list, or -1 after telling the problem.
 static int read_word(struct config_reader *reader, const struct config_place *place, const struct json *value,
                      const char *const *words, size_t count, const char *expected) {
@@ -207,6 +239,8 @@ static bool read_document(struct config_reader *reader) {
         {"createNamespaces", config_read_bool, offsetof(struct config, create_namespaces), false},
         {"workerLostTimeout", config_read_positive, offsetof(struct config, worker_lost_timeout_ns), false},
         {"mirrorRetention", config_read_duration, offsetof(struct config, mirror_retention_ns), false},
+        {"massDeletion", read_mass_deletion, 0, false},
+        {"orphanGrace", config_read_duration, offsetof(struct config, orphan_grace_ns), false},
         {"rateLimit", read_rate_limit, 0, false},
         {"log", read_log, 0, false},
     };

@@ -50,6 +50,9 @@ struct config {
     bool create_namespaces;
     int64_t worker_lost_timeout_ns; // default 15 min
     int64_t mirror_retention_ns;    // default 10 min
+    int64_t mass_deletion_max;      // massDeletion: {max, percent}: default 20 and 30
+    int64_t mass_deletion_percent;  // of a cluster's mirrors
+    int64_t orphan_grace_ns;        // default 1 h; 0: orphans are never held
     double qps, burst;              // rateLimit: {qps, burst} for each cluster; qps 0: no limit; default 500 and 1000
     enum log_format log_format;
     enum log_level log_level;

@@ -13,12 +13,13 @@ static struct error *make_tables(struct engine *engine) {
     engine->feeds = calloc(clusters * kinds + 1, sizeof *engine->feeds);
     engine->workers = calloc(kinds + 1, sizeof *engine->workers);
     engine->contacts = calloc(clusters, sizeof *engine->contacts);
+    engine->orphans = calloc(clusters, sizeof *engine->orphans);
     engine->clock = calloc(1, sizeof *engine->clock);
     engine->mirror_facts = calloc(clusters, sizeof *engine->mirror_facts);
     engine->stats.clusters = calloc(clusters, sizeof *engine->stats.clusters);
     engine->stats.kinds = calloc(kinds + 1, sizeof *engine->stats.kinds);
-    if (!engine->contacts || !engine->feeds || !engine->workers || !engine->mirror_facts || !engine->clock ||
-        !engine->stats.clusters || !engine->stats.kinds)
+    if (!engine->contacts || !engine->orphans || !engine->feeds || !engine->workers || !engine->mirror_facts ||
+        !engine->clock || !engine->stats.clusters || !engine->stats.kinds)
         return error_no_memory();
     engine->stats.n_clusters = clusters;
     engine->stats.n_kinds = kinds;
@@ -64,6 +65,9 @@ struct error *engine_new(const struct engine_options *options, struct moment now
     engine->create_namespaces = options->create_namespaces;
     engine->lost_timeout_ns = options->worker_lost_timeout_ns;
     engine->retention_ns = options->mirror_retention_ns;
+    engine->mass_max = options->mass_deletion_max;
+    engine->mass_percent = options->mass_deletion_percent;
+    engine->orphan_grace_ns = options->orphan_grace_ns;
     engine->started_ns = now.mono_ns;
     engine->now = now;
     engine->placing = true;
@@ -97,6 +101,7 @@ void engine_free(struct engine *engine) {
         free(engine->workers[k]);
     free(engine->workers);
     free(engine->mirror_facts);
+    free(engine->orphans);
     free(engine->clock);
     free(engine->feeds);
     free(engine->contacts);
@@ -230,6 +235,7 @@ static void on_listed(struct engine *engine, const struct engine_event *event) {
     take_version(engine, event);
     feed->listing = false;
     feed->listed = true;
+    orphans_listed(engine, event->cluster, event->kind);
     engine->stats.clusters[event->cluster].feeds[event->kind].lists++;
     observe_listed(engine, event->cluster, event->kind);
     for (size_t c = 0; c < engine->n_clusters; c++)

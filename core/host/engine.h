@@ -24,6 +24,7 @@ struct engine_options {
     bool create_namespaces;
     int64_t worker_lost_timeout_ns;
     int64_t mirror_retention_ns;
+    int64_t mass_deletion_max, mass_deletion_percent, orphan_grace_ns; // see orphans.c
     uint64_t seed;
 };
 
@@ -75,12 +76,22 @@ struct note {
     char *memory;
 };
 
+// Something to be told in the log about a cluster, or about one kind in it.
+struct remark {
+    size_t cluster, kind; // kind REMARK_NO_KIND: about the cluster
+    bool warning;
+    char *text; // owned
+};
+#define REMARK_NO_KIND SIZE_MAX
+
 // What a step asks for. Reused from step to step by its owner.
 struct update {
     struct command *commands;
     size_t n_commands, cap_commands;
     struct note *notes;
     size_t n_notes, cap_notes;
+    struct remark *remarks;
+    size_t n_remarks, cap_remarks;
     int64_t wake_ns; // EVENT_TIME is needed then (monotonic), CLOCK_NEVER: not until another event
 };
 
@@ -114,6 +125,7 @@ void engine_each(const struct engine *engine, void (*visit)(void *ctx, const str
 
 void command_free(struct command *command);
 void note_free(struct note *note);
+void remark_free(struct remark *remark);
 void update_clear(struct update *update);
 void update_free(struct update *update);
 

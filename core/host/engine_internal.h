@@ -20,7 +20,16 @@ struct feed { // one kind in one cluster
     bool listing, listed, settled;
     uint32_t epoch; // of the list that is, or was last, under way
     int64_t lost_since_ns;
-    const char *version; // served, one of the kind's; NULL: not known
+    const char *version;      // served, one of the kind's; NULL: not known
+    int64_t suspect_until_ns; // management: that a workload is not there means nothing
+    int64_t rewound_until_ns; // management: that it was seen being deleted means less
+};
+
+// Mirrors of one worker whose workload is not there, see orphans.c.
+struct orphan_count {
+    uint32_t waiting;  // not let go yet
+    uint32_t let_go;   // in the window
+    int64_t window_ns; // when it began
 };
 
 enum pending_type {
@@ -52,6 +61,8 @@ struct engine {
     size_t n_kinds;
     bool create_namespaces, placing, settle_over;
     int64_t lost_timeout_ns, retention_ns, started_ns;
+    int64_t mass_max, mass_percent, orphan_grace_ns;
+    struct orphan_count *orphans; // of clusters
     struct random random;
     struct store store;
     struct heap timers;
@@ -91,6 +102,16 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
                     bool ours);
 void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirror *mirror, bool certain);
 
+// orphans.c
+// Looks at the mirrors of an entry whose workload is not there: sets held_until_ns of those that must not be deleted.
+void orphans_look(struct engine *engine, struct entry *entry);
+// A complete list of the management cluster, before it is acted on.
+void orphans_listed(struct engine *engine, size_t cluster, size_t kind);
+// The workload with this uid was seen being deleted, or replaced by another one.
+void orphans_seen_deleted(struct engine *engine, struct entry *entry, const char *uid);
+// What the management cluster does not have any more is no sign of a deletion for the next orphanGrace.
+void orphans_suspect(struct engine *engine, size_t kind, bool rewound);
+
 // act.c
 void act_on_entry(struct engine *engine, struct entry *entry);
 struct mirror *act_current_mirror(const struct engine *engine, const struct entry *entry); // for the status; or NULL
@@ -125,6 +146,10 @@ struct command_spec {
 uint64_t command_send(struct engine *engine, struct entry *entry, const struct command_spec *spec);
 void command_note(struct engine *engine, struct entry *entry, bool warning, const char *reason, const char *action,
                   const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+// A line for the log; `kind` may be REMARK_NO_KIND.
+void engine_remark(struct engine *engine, bool warning, size_t cluster, size_t kind, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 
 // answer.c
 void answer_handle(struct engine *engine, uint64_t id, struct response *response);

@@ -79,6 +79,18 @@ static void send_parcel(struct host_cluster *cluster, struct note *notes, size_t
     free(notes);
 }
 
+static void log_remarks(struct host *host) {
+    struct update *update = &host->update;
+    for (size_t i = 0; i < update->n_remarks; i++) {
+        struct remark *remark = &update->remarks[i];
+        bool of_kind = remark->kind != REMARK_NO_KIND;
+        log_fields(remark->warning ? LOG_WARN : LOG_INFO, remark->text, {"cluster", host->names[remark->cluster]},
+                   {"kind", of_kind ? host->adapters->kinds[remark->kind]->plural_group : NULL});
+        remark_free(remark);
+    }
+    update->n_remarks = 0;
+}
+
 void host_dispatch(struct host *host) {
     struct update *update = &host->update;
     for (size_t i = 0; i < update->n_commands; i++) {
@@ -92,6 +104,7 @@ void host_dispatch(struct host *host) {
                    {"kind", host->adapters->kinds[note->kind]->plural_group}, {"namespace", note->namespace_},
                    {"name", note->name}, {"uid", note->uid});
     }
+    log_remarks(host);
     struct note *notes = update->notes; // handed over whole: they all go to the management cluster
     size_t n_notes = update->n_notes;
     if (n_notes > 0) {

@@ -18,6 +18,8 @@
 #define MARK_REST                                                                                                      \
     "wharf.dev/rest" // annotation of a mirror: hash of all that is not carried of the workload that it was made of
 
+#define MARK_RELEASE "wharf.dev/release" // annotation of a mirror, "true": written by a person, it is not held
+
 // Everything that the functions below look at.
 struct mirror_job {
     const struct kind *kind;

@@ -108,6 +108,8 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
 void observe_workload(struct engine *engine, struct entry *entry, struct object *object) {
     bool had = entry->workload.text != NULL;
     if (had && strcmp(entry->uid, object_uid(object->value)) != 0) {
+        if (!engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->listing)
+            orphans_seen_deleted(engine, entry, entry->uid);
         forget_workload(engine, entry);
         had = false;
     }
@@ -142,6 +144,7 @@ static void seen_workload(struct engine *engine, size_t kind, struct object *obj
 static void read_mirror(struct engine *engine, struct entry *entry, struct mirror *m, const struct json *object,
                         bool ours) {
     m->being_deleted = object_is_being_deleted(object);
+    m->released = text_equal(object_annotation(object, MARK_RELEASE), "true");
     text_copy(m->uid, sizeof m->uid, object_uid(object));
     if (ours) {
         text_copy(m->workload_uid, sizeof m->workload_uid, object_label(object, MARK_UID));
@@ -252,6 +255,7 @@ void observe_gone(struct engine *engine, size_t cluster, size_t kind, struct obj
     const struct json *value = object->value;
     struct entry *entry = store_get(&engine->store, kind, object_namespace(value), object_name(value));
     if (entry && cluster == ENGINE_MANAGEMENT) {
+        orphans_seen_deleted(engine, entry, object_uid(value));
         if (strcmp(entry->uid, object_uid(value)) == 0)
             forget_workload(engine, entry);
     } else if (entry) {

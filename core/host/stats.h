@@ -27,6 +27,7 @@ struct stats_cluster {
     enum contact contact;
     uint64_t active; // unfinished workloads placed here (workers)
     uint64_t mirrors;
+    uint64_t orphans_held; // mirrors without a workload that are not deleted, see orphans.c
 };
 
 struct stats_kind {

@@ -29,7 +29,8 @@ struct mirror {
     struct doc doc;   // the mirror as last seen; nothing: not seen, or gone
     uint64_t command; // in flight, 0: none
     int64_t not_before_ns, excluded_until_ns;
-    int64_t unheard_ns;     // when a create of this attempt was last not answered: it may take effect later; 0: never
+    int64_t unheard_ns; // when a create of this attempt was last not answered: it may take effect later; 0: never
+    int64_t orphan_since_ns, held_until_ns;
     int64_t seen_ns;        // when the event that made the status due came
     uint64_t carry_hash;    // of what the host carries (labels, annotations, spec generation), to notice changes
     uint64_t refused_patch; // hash of a patch that was accepted and changed nothing
@@ -38,6 +39,8 @@ struct mirror {
     uint32_t noted_attempt; // the last one of which people were told that it was created
     uint16_t failures, refusals;
     bool of_workload, being_deleted, unsure, update_due, finished;
+    uint8_t orphan;                   // enum orphan_state, see orphans.c
+    bool released;                    // somebody wrote that it may be deleted
     bool outdated;                    // it went away while a request about it was in flight
     bool had_status;                  // this object had one, so that an empty one is an emptied one
     char uid[STORE_UID_MAX];          // of the object itself
@@ -52,6 +55,7 @@ struct entry {
     uint64_t command;    // write to the workload in flight, 0: none
     int64_t not_before_ns, unknown_since_ns, retain_until_ns;
     uint64_t carry_hash, refused_patch, refused_note;
+    uint64_t deleted_uid; // hash of the uid of the last workload that was seen being deleted, 0: none
     int64_t generation;
     uint32_t kind, cluster, attempt, gone_attempt, clean_attempt, epoch;
     uint32_t counted; // the worker whose active workloads this one counts among, 0: none
@@ -64,8 +68,9 @@ struct entry {
     bool told;             // people were told something since it waits
     uint16_t told_waiting; // for what of it they were told, a bit for each
     int64_t waiting_since_ns;
-    uint8_t asked;   // how often it was asked whether Kueue owns it, see kueue.h
-    bool kueue_free; // the answer was no
+    uint8_t asked;       // how often it was asked whether Kueue owns it, see kueue.h
+    bool kueue_free;     // the answer was no
+    bool deleted_surely; // and there is no reason to doubt it
     char uid[STORE_UID_MAX];
     char key[]; // "namespace/name"; name_at is where the name begins
 };

@@ -181,6 +181,13 @@ static void print_workers(const struct host_snapshot *s, struct buffer *out) {
         sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].mirrors);
 }
 
+static void print_orphans(const struct host_snapshot *s, struct buffer *out) {
+    const char *name = "wharf_orphans_held";
+    family(out, name, "gauge", "Mirrors without a workload that are held: not deleted before orphanGrace is over.");
+    for (size_t c = 1; c < s->stats.n_clusters; c++)
+        sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].orphans_held);
+}
+
 static void print_engine(const struct host_snapshot *s, struct buffer *out) {
     single(out, "wharf_placements_total", "counter", "Workloads that were placed for the first time.",
            s->stats.placements);
@@ -235,6 +242,7 @@ struct error *metrics_print(const struct host_snapshot *snapshot, const struct m
     print_feeds(snapshot, out);
     print_workloads(snapshot, out);
     print_workers(snapshot, out);
+    print_orphans(snapshot, out);
     print_engine(snapshot, out);
     print_latency(snapshot, out);
     print_process(process, out);

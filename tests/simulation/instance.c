@@ -145,6 +145,9 @@ bool instance_start(struct trial *trial) {
                                      .create_namespaces = trial->plan.create_namespaces,
                                      .worker_lost_timeout_ns = trial->plan.lost_timeout_ns,
                                      .mirror_retention_ns = trial->plan.retention_ns,
+                                     .mass_deletion_max = trial->plan.mass_max,
+                                     .mass_deletion_percent = 30,
+                                     .orphan_grace_ns = trial->plan.orphan_grace_ns,
                                      .seed = trial->seed + host->number};
     must(engine_new(&options, now, &host->engine));
     host->wake_ns = trial->now_ns;
@@ -190,7 +193,12 @@ static void dispatch(struct trial *trial) {
         link_note(host->links[ENGINE_MANAGEMENT], now, note);
         host->dirty[ENGINE_MANAGEMENT] = true;
     }
-    host->update.n_commands = host->update.n_notes = 0;
+    for (size_t i = 0; i < host->update.n_remarks; i++) {
+        trial_trace(trial, "host: %s: %s", world_name(trial->worlds[host->update.remarks[i].cluster]),
+                    host->update.remarks[i].text);
+        remark_free(&host->update.remarks[i]);
+    }
+    host->update.n_commands = host->update.n_notes = host->update.n_remarks = 0;
 }
 
 static void step(struct trial *trial, struct engine_event *event) {

@@ -103,6 +103,8 @@ static void make_plan(struct trial *trial) {
     plan->lost_timeout_ns = trial_between(trial, 15 * CLOCK_SECOND, 90 * CLOCK_SECOND);
     static const int64_t retentions[] = {0, 5 * CLOCK_SECOND, 60 * CLOCK_SECOND};
     plan->retention_ns = retentions[trial_below(trial, 3)];
+    plan->orphan_grace_ns = trial->seed % 3 == 0 ? 0 : trial_between(trial, 20 * CLOCK_SECOND, 10 * CLOCK_MINUTE);
+    plan->mass_max = (int64_t)trial_below(trial, 5);
     plan->trouble_end_ns = trial->now_ns + trial_between(trial, 100 * CLOCK_SECOND, 400 * CLOCK_SECOND);
 }
 

@@ -25,7 +25,8 @@ struct trial_plan { // what the seed decides beforehand
     bool gentle_users; // users do nothing to what is the host's
     bool create_namespaces;
     bool stripping; // a webhook in the workers takes a label off that is carried
-    int64_t lost_timeout_ns, retention_ns;
+    int64_t lost_timeout_ns, retention_ns, orphan_grace_ns;
+    int64_t mass_max;
     int64_t trouble_end_ns; // users and faults are over by then
 };
 

@@ -77,6 +77,8 @@ static void a_short_file_is_filled_with_defaults(void **state) {
     assert_false(config->create_namespaces);
     assert_true(config->worker_lost_timeout_ns == 15 * CLOCK_MINUTE);
     assert_true(config->mirror_retention_ns == 10 * CLOCK_MINUTE);
+    assert_true(config->mass_deletion_max == 20 && config->mass_deletion_percent == 30);
+    assert_true(config->orphan_grace_ns == 60 * CLOCK_MINUTE);
     assert_true(config->qps == 500 && config->burst == 1000);
     assert_int_equal(config->log_format, LOG_TEXT);
     assert_int_equal(config->log_level, LOG_INFO);
@@ -102,6 +104,7 @@ static void every_key_is_read(void **state) {
              "     sha256: \"ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef0123456789\"}\n"
              "  - {name: old, file: v1/old.so}\n"
              "serve: {address: \"[::1]:9440\"}\ncreateNamespaces: true\nworkerLostTimeout: 90s\nmirrorRetention: 0\n"
+             "massDeletion: {max: 7, percent: 100}\norphanGrace: 20m\n"
              "rateLimit: {qps: 2.5, burst: 7}\nlog: {format: json, level: debug}\n",
         &problems);
     assert_int_equal(problems.count, 0);
@@ -129,6 +132,8 @@ static void every_key_is_read(void **state) {
     assert_true(config->create_namespaces);
     assert_true(config->worker_lost_timeout_ns == 90 * CLOCK_SECOND);
     assert_true(config->mirror_retention_ns == 0);
+    assert_true(config->mass_deletion_max == 7 && config->mass_deletion_percent == 100);
+    assert_true(config->orphan_grace_ns == 20 * CLOCK_MINUTE);
     assert_true(config->qps == 2.5 && config->burst == 7);
     assert_int_equal(config->log_format, LOG_JSON);
     assert_int_equal(config->log_level, LOG_DEBUG);
@@ -210,6 +215,12 @@ static const struct {
     {GOOD "workerLostTimeout: -5m\n", 6, {"workerLostTimeout", "\"-5m\""}},
     {GOOD "mirrorRetention: 10 minutes\n", 6, {"mirrorRetention", "duration"}},
     {GOOD "mirrorRetention: [10m]\n", 6, {"mirrorRetention", "a list"}},
+    {GOOD "massDeletion: {max: -1}\n", 6, {"massDeletion.max", "found -1", "whole number"}},
+    {GOOD "massDeletion: {max: 2.5}\n", 6, {"massDeletion.max", "found 2.5"}},
+    {GOOD "massDeletion: {percent: 101}\n", 6, {"massDeletion.percent", "found 101", "0 to 100"}},
+    {GOOD "massDeletion: {most: 1}\n", 6, {"massDeletion.most"}},
+    {GOOD "massDeletion: 20\n", 6, {"massDeletion", "found 20"}},
+    {GOOD "orphanGrace: soon\n", 6, {"orphanGrace", "\"soon\"", "duration"}},
     {GOOD "rateLimit: {qps: -1}\n", 6, {"rateLimit.qps", "found -1"}},
     {GOOD "rateLimit: {qps: fast}\n", 6, {"rateLimit.qps", "\"fast\"", "number"}},
     {GOOD "rateLimit: {qps: 5, burst: 0}\n", 6, {"rateLimit", "burst", "at least 1"}},
