@@ -292,6 +292,10 @@ static struct action unreachable(const struct decide_facts *f, const struct mirr
             copy.at_ns = earlier(copy.at_ns, until_ns);
         return copy;
     }
+    // What was sent just before it was known that the worker is lost may still take effect.
+    const struct mirror_facts *there = mirror_in(f, w->cluster);
+    if (!w->suspended && there && there->busy)
+        return in_flight("a request about its mirror is in flight");
     return w->suspended ? status(f, "suspended") : move(f, why);
 }
 
