@@ -18,6 +18,7 @@ struct watched { // one kind
 struct link {
     size_t cluster;
     struct probe *probe;
+    char *uid, *version; // of namespace kube-system, as last read; NULL: not yet
     struct client *client;
     struct recorder *recorder; // management only
     struct watched *watched;
@@ -70,8 +71,36 @@ static void on_rewound(void *ctx, const char *problem) {
     post(w->link, &(struct engine_event){.type = EVENT_REWOUND, .kind = w->kind, .problem = problem});
 }
 
+// What a namespace kube-system that is another or an older one than before says; NULL: nothing.
+static const char *find_rewound(const struct link *link, const char *uid, const char *version) {
+    bool comparable = true;
+    if (!link->uid || *uid == '\0')
+        return NULL;
+    if (strcmp(link->uid, uid) != 0)
+        return "its namespace kube-system has another uid: it is another cluster than before, or was wiped";
+    if (object_version_compare(version, link->version, &comparable) < 0)
+        return "its namespace kube-system is older than before: the cluster was restored from a copy";
+    return NULL;
+}
+
+static void remember(char **text, const char *news) {
+    char *copy = strdup(news);
+    if (!copy) // the old one is compared with again
+        return;
+    free(*text);
+    *text = copy;
+}
+
 static void on_identity(void *ctx, const char *uid, const char *version, const char *problem) {
-    post(ctx, &(struct engine_event){.type = EVENT_IDENTITY, .uid = uid, .version = version, .problem = problem});
+    struct link *link = ctx;
+    post(link, &(struct engine_event){.type = EVENT_IDENTITY, .uid = uid, .version = version, .problem = problem});
+    const char *rewound = find_rewound(link, uid, version);
+    if (*uid) {
+        remember(&link->version, version);
+        remember(&link->uid, uid);
+    }
+    for (size_t k = 0; rewound && k < link->n_watched; k++)
+        reflector_rewind(link->watched[k].reflector, rewound);
 }
 
 static void on_contact(void *ctx, enum contact contact, int64_t heard_ns, const char *problem) {
@@ -179,6 +208,8 @@ void link_free(struct link *link) {
     recorder_free(link->recorder);
     client_free(link->client);
     probe_free(link->probe);
+    free(link->uid);
+    free(link->version);
     while (link->tickets)
         free_ticket(link->tickets);
     free(link->watched);
@@ -221,7 +252,7 @@ void link_note(struct link *link, struct moment now, struct note *note) {
 }
 
 int64_t link_tick(struct link *link, struct moment now) {
-    int64_t next_ns = CLOCK_NEVER;
+    int64_t next_ns = probe_tick(link->probe, now); // first: it may make reflectors list again
     for (size_t k = 0; k < link->n_watched; k++) {
         int64_t at_ns = reflector_tick(link->watched[k].reflector, now);
         next_ns = at_ns < next_ns ? at_ns : next_ns;
@@ -231,8 +262,6 @@ int64_t link_tick(struct link *link, struct moment now) {
         next_ns = at_ns < next_ns ? at_ns : next_ns;
     }
     int64_t at_ns = client_tick(link->client, now);
-    next_ns = at_ns < next_ns ? at_ns : next_ns;
-    at_ns = probe_tick(link->probe, now);
     return at_ns < next_ns ? at_ns : next_ns;
 }
 

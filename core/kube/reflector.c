@@ -180,7 +180,7 @@ void reflector_read(struct reflector *reflector, const struct http_result *resul
     response_read(&reflector->ending, result, VERB_RAW_GET);
 }
 
-struct error *reflector_path(const struct reflector *reflector, struct buffer *out) {
+struct error *reflector_path(const struct reflector *reflector, bool selected, struct buffer *out) {
     struct resource resource = {.group = reflector->group,
                                 .version = reflector->versions[reflector->discovery.index],
                                 .plural = reflector->plural,
@@ -191,7 +191,7 @@ struct error *reflector_path(const struct reflector *reflector, struct buffer *o
         return error;
     }
     buffer_char(out, '?');
-    if (reflector->selector != NULL) {
+    if (selected && reflector->selector != NULL) {
         buffer_printf(out, "labelSelector=%s&", reflector->selector);
     }
     return NULL;
@@ -278,6 +278,9 @@ static void decide(struct reflector *reflector) {
     case PHASE_LIST:
         list_ended(reflector);
         break;
+    case PHASE_PROVE:
+        prove_ended(reflector);
+        break;
     case PHASE_WATCH_LIST:
     case PHASE_WATCH:
         watch_ended(reflector);
@@ -286,12 +289,18 @@ static void decide(struct reflector *reflector) {
 }
 
 static void start(struct reflector *reflector) {
+    if (reflector->phase == PHASE_WATCH && !reflector->proven) {
+        reflector->phase = PHASE_PROVE;
+    }
     switch (reflector->phase) {
     case PHASE_DISCOVER:
         discovery_start(reflector);
         break;
     case PHASE_LIST:
         list_start(reflector);
+        break;
+    case PHASE_PROVE:
+        prove_start(reflector);
         break;
     case PHASE_WATCH_LIST:
     case PHASE_WATCH:

@@ -59,6 +59,10 @@ void reflector_free(struct reflector *reflector);
 // transport calls it after each of its handlers ran, and at the time returned.
 int64_t reflector_tick(struct reflector *reflector, struct moment now);
 
+// The cluster is another one than before, or an older state of it (its namespace kube-system says so): this is told with
+// `rewound`, and all is listed again. Not from a handler of the transport.
+void reflector_rewind(struct reflector *reflector, const char *problem);
+
 // Splits a stream of concatenated JSON documents into documents, by nesting, whatever the chunks (also used by tests).
 struct frame_scanner {
     size_t depth, scanned;

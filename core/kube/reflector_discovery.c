@@ -86,7 +86,6 @@ void discovery_start(struct reflector *reflector) {
 static void served(struct reflector *reflector) {
     reflector->discovery.fresh = true;
     reflector->discovery.missing_ns = CLOCK_NEVER;
-    reflector->version[0] = '\0'; // versions of a resource that was made anew mean nothing
     reflector->watch.unset_version = true;
     reflector_go(reflector, reflector_new_list(reflector));
 }

@@ -4,10 +4,17 @@
 #ifndef WHARF_KUBE_REFLECTOR_INTERNAL_H
 #define WHARF_KUBE_REFLECTOR_INTERNAL_H
 
+#include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/kube/reflector.h"
 
-enum phase { PHASE_DISCOVER, PHASE_LIST, PHASE_WATCH_LIST, PHASE_WATCH };
+enum phase {
+    PHASE_DISCOVER,
+    PHASE_LIST,
+    PHASE_WATCH_LIST,
+    PHASE_PROVE, // before a watch whose version is not proven
+    PHASE_WATCH
+};
 
 // 429 and 5xx with Retry-After, and a page of a list: so many tries of the same request (client-go rest/with_retry.go).
 #define REFLECTOR_MAX_TRIES 10
@@ -41,6 +48,8 @@ struct watch {
     bool heard;             // bytes came since the last tick
     bool expired;           // ended with 410, and no good watch since
     bool after_list;        // the version is that of a list just made
+    bool clean;             // the stream ended in order
+    int64_t ends_ns;        // when the server was asked to end it, or a little earlier
     size_t frames;          // events and bookmarks of this stream
     int64_t opened_ns;      // CLOCK_NEVER: not yet
     int64_t heard_ns;       // last byte, as ticks see it
@@ -74,6 +83,7 @@ struct reflector {
     int64_t backoff_ns, backed_off_ns; // next wait; last time of waiting
 
     char version[REFLECTOR_VERSION_SIZE]; // last resourceVersion; "": none
+    bool proven;                          // the server is known to have reached it
     bool skip_logged;
     struct discovery discovery;
     struct list list;
@@ -106,8 +116,8 @@ void reflector_note_end(struct reflector *reflector, const struct http_result *r
 // Reads an answer that is a document: fills ending.
 void reflector_read(struct reflector *reflector, const struct http_result *result);
 
-// The path of the collection, with what every request for it has in its query: ends with "?" or "&".
-struct error *reflector_path(const struct reflector *reflector, struct buffer *out);
+// The path of the collection, with or without the selector; ends with "?" or "&".
+struct error *reflector_path(const struct reflector *reflector, bool selected, struct buffer *out);
 
 // Frees nothing of the arguments.
 void reflector_submit(struct reflector *reflector, const struct http_request *request,
@@ -129,6 +139,13 @@ void discovery_ended(struct reflector *reflector);
 void list_start(struct reflector *reflector);
 void list_ended(struct reflector *reflector);
 void list_reset(struct list *list);
+
+void prove_start(struct reflector *reflector);
+void prove_ended(struct reflector *reflector);
+// A list in pages at once: the server does not know the last version.
+void reflector_list_consistently(struct reflector *reflector);
+// Of a list that was just read: true unless it is older than the last version, which is told then.
+bool reflector_check_version(struct reflector *reflector, const char *version);
 
 void watch_start(struct reflector *reflector);
 void watch_ended(struct reflector *reflector);

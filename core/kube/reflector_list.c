@@ -88,6 +88,7 @@ static void read_page(struct reflector *reflector, struct json *document) {
     }
     bool first = !list->begun;
     if (first) {
+        (void)reflector_check_version(reflector, object_version(document));
         list->begun = true;
         reflector->handler.listing(reflector->handler.ctx, reflector->versions[reflector->discovery.index]);
     }
@@ -118,7 +119,7 @@ static void list_done(void *ctx, const struct http_result *result) {
 
 static struct error *page_path(const struct reflector *reflector, struct buffer *path) {
     const struct list *list = &reflector->list;
-    struct error *error = reflector_path(reflector, path);
+    struct error *error = reflector_path(reflector, true, path);
     if (error != NULL) {
         return error;
     }
@@ -163,6 +164,7 @@ static void complete(struct reflector *reflector) {
     reflector->discovery.fresh = false;
     reflector->discovery.was_there = true;
     reflector->watch.after_list = true;
+    reflector->proven = true;
     reflector->watch.unset_version = false;
     reflector->handler.listed(reflector->handler.ctx, version);
     reflector_go(reflector, PHASE_WATCH);

@@ -58,6 +58,10 @@ static bool on_bookmark(struct reflector *reflector, const struct json *object) 
         reflector_conclude(reflector, REASON_GARBAGE, "the server ignores sendInitialEvents");
         return stop(reflector);
     }
+    if (!reflector_check_version(reflector, version)) {
+        reflector_conclude(reflector, REASON_TOO_LARGE_VERSION, "the list is older than what was known");
+        return stop(reflector);
+    }
     if (!reflector_set_version(reflector, version)) {
         return stop(reflector);
     }
@@ -210,6 +214,7 @@ void stream_done(void *ctx, const struct http_result *result) {
     if (watch->decided) {
         return;
     }
+    watch->clean = result->outcome == HTTP_ANSWERED;
     if (result->outcome != HTTP_REFUSED && (watch->open || result->status == 200)) {
         watch->open = true;
         reflector_conclude(reflector, REASON_OK, result->problem != NULL ? result->problem : "the stream ended");

@@ -15,7 +15,7 @@
 #define INITIAL_SILENCE_NS (60 * CLOCK_SECOND)
 
 static struct error *watch_path(const struct reflector *reflector, uint64_t timeout_s, struct buffer *path) {
-    struct error *error = reflector_path(reflector, path);
+    struct error *error = reflector_path(reflector, true, path);
     if (error != NULL) {
         return error;
     }
@@ -35,7 +35,7 @@ static void reset(struct reflector *reflector) {
     struct watch *watch = &reflector->watch;
     buffer_free(&watch->tail);
     watch->scanner = (struct frame_scanner){0};
-    watch->open = watch->decided = watch->heard = false;
+    watch->open = watch->decided = watch->heard = watch->clean = false;
     watch->initial = reflector->phase == PHASE_WATCH_LIST;
     watch->frames = 0;
     watch->opened_ns = CLOCK_NEVER;
@@ -53,6 +53,8 @@ void watch_start(struct reflector *reflector) {
         return;
     }
     reset(reflector);
+    reflector->proven = false; // for the next one, unless this one ends as it should
+    reflector->watch.ends_ns = reflector->now_ns + ((int64_t)timeout_s - 1) * CLOCK_SECOND;
     struct http_request request = {.method = HTTP_GET,
                                    .path = path.data,
                                    .accept = "application/json",
@@ -120,7 +122,7 @@ static void relist_later(struct reflector *reflector) {
     reflector_wait(reflector, reflector_new_list(reflector), "watch");
 }
 
-// 410 in either form, or a version that the server has not reached.
+// 410 in either form.
 static void relist_now(struct reflector *reflector) {
     struct watch *watch = &reflector->watch;
     log_fields(LOG_INFO, "listing again", {"cluster", reflector->cluster}, {"kind", reflector->what},
@@ -169,13 +171,17 @@ static void watch_over(struct reflector *reflector) {
         reflector->tries = 0;
     }
     watch->after_list = false;
+    // A server that ends a watch when it was asked to, and told how far it is, is the one that it was.
+    reflector->proven = watch->clean && watch->frames > 0 && reflector->now_ns >= watch->ends_ns;
     switch (reflector->ending.reason) {
     case REASON_OK:
         stream_over(reflector, lived, is_short);
         break;
     case REASON_EXPIRED:
-    case REASON_TOO_LARGE_VERSION:
         relist_now(reflector);
+        break;
+    case REASON_TOO_LARGE_VERSION:
+        reflector_list_consistently(reflector);
         break;
     default:
         if (says_wait(reflector)) {
@@ -193,7 +199,9 @@ static void initial_over(struct reflector *reflector) {
     if (reason == REASON_OK && watch->early_ends++ == 0) {
         list_reset(&reflector->list);
         reflector_go(reflector, PHASE_WATCH_LIST);
-    } else if ((reason == REASON_EXPIRED || reason == REASON_TOO_LARGE_VERSION) && !watch->unset_version) {
+    } else if (reason == REASON_TOO_LARGE_VERSION) {
+        reflector_list_consistently(reflector);
+    } else if (reason == REASON_EXPIRED && !watch->unset_version) {
         watch->unset_version = true;
         list_reset(&reflector->list);
         reflector_go(reflector, PHASE_WATCH_LIST);

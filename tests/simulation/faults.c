@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define EPISODES 12
+#define EPISODES_BACK 2
 
 enum trouble {
     TROUBLE_NOISE,       // a little of everything, everywhere
@@ -26,7 +27,10 @@ enum trouble {
     TROUBLE_END_WATCHES, // servers end their streams
     TROUBLE_RESTART,     // of the host
     TROUBLE_ASLEEP,      // the engine's thread stands still
-    TROUBLES
+    TROUBLES,
+    // In some trials only (trial_plan.back).
+    TROUBLE_RESTORED = TROUBLES, // at its end etcd is as it was at its beginning
+    TROUBLE_WIPED                // etcd begins anew
 };
 
 struct episode {
@@ -34,10 +38,11 @@ struct episode {
     enum trouble trouble;
     size_t cluster;
     bool begun, over;
+    struct world_copy *copy; // RESTORED: of its beginning
 };
 
 struct faults {
-    struct episode episodes[EPISODES];
+    struct episode episodes[EPISODES + EPISODES_BACK];
     size_t n;
     bool full[TRIAL_CLUSTERS]; // quota exceeded
     bool inject;
@@ -107,6 +112,17 @@ static int64_t length_of(struct trial *trial, enum trouble trouble) {
     return trial_between(trial, 100 * CLOCK_MS, lost_ns);
 }
 
+static void plan_back(struct trial *trial, struct faults *faults) {
+    size_t first = trial->plan.back == TRIAL_BACK_ALL ? 0 : 1, count = 1 + trial_below(trial, EPISODES_BACK);
+    for (size_t i = 0; i < count; i++) {
+        struct episode *e = &faults->episodes[faults->n++];
+        e->trouble = trial_chance(trial, 70) ? TROUBLE_RESTORED : TROUBLE_WIPED;
+        e->cluster = first + trial_below(trial, trial->plan.n_clusters - first);
+        e->begin_ns = trial_between(trial, trial->now_ns, trial->plan.trouble_end_ns - CLOCK_SECOND);
+        e->end_ns = trial_between(trial, e->begin_ns + 1, trial->plan.trouble_end_ns);
+    }
+}
+
 struct faults *faults_new(struct trial *trial) {
     struct faults *faults = calloc(1, sizeof *faults);
     if (!faults)
@@ -129,7 +145,22 @@ struct faults *faults_new(struct trial *trial) {
         if (e->end_ns > trial->plan.trouble_end_ns)
             e->end_ns = trial->plan.trouble_end_ns;
     }
+    if (trial->plan.back != TRIAL_BACK_NONE)
+        plan_back(trial, faults);
     return faults;
+}
+
+static void free_copies(struct faults *faults) {
+    for (size_t i = 0; i < sizeof faults->episodes / sizeof *faults->episodes; i++) {
+        world_copy_free(faults->episodes[i].copy);
+        faults->episodes[i].copy = NULL;
+    }
+}
+
+void faults_free(struct faults *faults) {
+    if (faults)
+        free_copies(faults);
+    free(faults);
 }
 
 int64_t faults_due(const struct trial *trial) {
@@ -173,6 +204,12 @@ static void deny(struct trial *trial, size_t cluster) {
     world_deny(trial->worlds[cluster], verb, resource);
 }
 
+static void went_back(struct trial *trial, size_t cluster) {
+    trial_trace(trial, "trouble: %s goes back from version %llu", world_name(trial->worlds[cluster]),
+                (unsigned long long)world_version(trial->worlds[cluster]));
+    rules_went_back(trial, cluster);
+}
+
 static void begin(struct trial *trial, struct episode *e) {
     struct world_cluster *cluster = trial->worlds[e->cluster];
     switch (e->trouble) {
@@ -206,6 +243,17 @@ static void begin(struct trial *trial, struct episode *e) {
     case TROUBLE_ASLEEP:
         trial->host.asleep_until_ns = e->end_ns;
         break;
+    case TROUBLE_RESTORED:
+        e->copy = world_copy(cluster);
+        break;
+    case TROUBLE_WIPED:
+        went_back(trial, e->cluster);
+        world_wipe(cluster, trial->now_ns);
+        trial->user_acts = true;
+        trial_add_namespace(trial, e->cluster); // somebody sets it up again
+        trial->user_acts = false;
+        sim_cut_streams(trial->net, cluster);
+        break;
     default:
         network(trial, e);
         break;
@@ -231,6 +279,11 @@ static void end(struct trial *trial, const struct episode *e) {
     case TROUBLE_QUOTA:
         trial->faults->full[e->cluster] = false;
         break;
+    case TROUBLE_RESTORED:
+        went_back(trial, e->cluster);
+        world_restore(cluster, e->copy, trial->now_ns);
+        sim_cut_streams(trial->net, cluster);
+        break;
     case TROUBLE_WORSE:
     case TROUBLE_ERRORS:
     case TROUBLE_HANGS:
@@ -243,9 +296,9 @@ static void end(struct trial *trial, const struct episode *e) {
 }
 
 void faults_act(struct trial *trial) {
-    static const char *const names[] = {"noise",  "worse noise", "refuses",     "silent",  "lost",
-                                        "errors", "hangs",       "slow",        "denied",  "quota",
-                                        "cut",    "compaction",  "watches end", "restart", "asleep"};
+    static const char *const names[] = {"noise",       "worse noise", "refuses", "silent",   "lost", "errors",
+                                        "hangs",       "slow",        "denied",  "quota",    "cut",  "compaction",
+                                        "watches end", "restart",     "asleep",  "restored", "wiped"};
     struct faults *faults = trial->faults;
     for (size_t i = 0; i < faults->n; i++) {
         struct episode *e = &faults->episodes[i];
@@ -266,6 +319,7 @@ void faults_act(struct trial *trial) {
 void faults_end(struct trial *trial) {
     trial_trace(trial, "trouble: all is over");
     trial->faults->n = 0;
+    free_copies(trial->faults);
     sim_net_set_faults(trial->net, &calm);
     for (size_t c = 0; c < trial->plan.n_clusters; c++) {
         sim_cluster_set_faults(trial->net, trial->worlds[c], NULL);

@@ -8,6 +8,7 @@
 struct faults *faults_new(struct trial *trial);
 int64_t faults_due(const struct trial *trial);
 void faults_act(struct trial *trial);
+void faults_free(struct faults *faults);
 // No trouble any more.
 void faults_end(struct trial *trial);
 

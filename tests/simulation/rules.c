@@ -268,6 +268,14 @@ void rules_answered(struct trial *trial, size_t cluster, const char *object, con
     }
 }
 
+void rules_went_back(struct trial *trial, size_t cluster) {
+    (void)cluster;
+    for (size_t i = 0; i < trial->rules->n_workloads; i++) {
+        struct tracked_workload *job = &trial->rules->workloads[i];
+        job->touched = job->tampered = job->unsure = job->mirror_unsure = true;
+    }
+}
+
 void rules_restarted(struct trial *trial) {
     for (size_t i = 0; i < trial->rules->n_workloads; i++)
         trial->rules->workloads[i].unsure = trial->rules->workloads[i].mirror_unsure = true;

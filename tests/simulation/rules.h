@@ -52,6 +52,8 @@ void rules_command(struct trial *trial, const struct command *command);
 char *rules_request(struct trial *trial, size_t cluster, const struct http_request *request);
 // `object` as above.
 void rules_answered(struct trial *trial, size_t cluster, const char *object, const struct http_result *result);
+// A cluster is about to be another, older one: what there was may be there again, what was done may be undone.
+void rules_went_back(struct trial *trial, size_t cluster);
 void rules_restarted(struct trial *trial);
 
 // The hook of the clusters; ctx is a struct side.

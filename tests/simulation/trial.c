@@ -92,6 +92,16 @@ static void choose_kinds(struct trial *trial) {
         trial->engine_kinds[k] = trial->kinds[k]->kind;
 }
 
+// SIM_BACK=none, workers or all: in all trials with trouble.
+static enum trial_back choose_back(void) {
+    const char *wanted = getenv("SIM_BACK");
+    if (!wanted)
+        return TRIAL_BACK_NONE;
+    if (strcmp(wanted, "all") == 0)
+        return TRIAL_BACK_ALL;
+    return strcmp(wanted, "workers") == 0 ? TRIAL_BACK_WORKERS : TRIAL_BACK_NONE;
+}
+
 static void make_plan(struct trial *trial) {
     struct trial_plan *plan = &trial->plan;
     plan->n_clusters = 3 + trial_below(trial, TRIAL_WORKERS - 1);
@@ -99,6 +109,7 @@ static void make_plan(struct trial *trial) {
     plan->plain = trial->seed % 20 == 0;
     plan->gentle_users = trial->seed % 10 == 5;
     plan->create_namespaces = trial_chance(trial, 50);
+    plan->back = plan->faults ? choose_back() : TRIAL_BACK_NONE;
     plan->stripping = plan->faults && trial_chance(trial, 10);
     plan->lost_timeout_ns = trial_between(trial, 15 * CLOCK_SECOND, 90 * CLOCK_SECOND);
     static const int64_t retentions[] = {0, 5 * CLOCK_SECOND, 60 * CLOCK_SECOND};
@@ -108,7 +119,7 @@ static void make_plan(struct trial *trial) {
     plan->trouble_end_ns = trial->now_ns + trial_between(trial, 100 * CLOCK_SECOND, 400 * CLOCK_SECOND);
 }
 
-static void add_namespace(struct trial *trial, size_t cluster) {
+void trial_add_namespace(struct trial *trial, size_t cluster) {
     AUTO_JSON team = NULL;
     static const char text[] = "{\"metadata\":{\"name\":\"team\"}}";
     error_free(json_parse(text, sizeof text - 1, &team));
@@ -133,7 +144,7 @@ static void make_worlds(struct trial *trial) {
         trial->sides[c] = (struct side){trial, c};
         trial->user_acts = true;
         if (c <= 1 || trial_chance(trial, 50))
-            add_namespace(trial, c);
+            trial_add_namespace(trial, c);
         trial->user_acts = false;
         world_set_hook(trial->worlds[c], rules_hook, &trial->sides[c]);
     }
@@ -172,7 +183,7 @@ void trial_free(struct trial *trial) {
         world_free(trial->worlds[c]);
     free(trial->crds);
     free(trial->users);
-    free(trial->faults);
+    faults_free(trial->faults);
     free(trial->rules);
     free(trial->failure);
     free(trial->lines);

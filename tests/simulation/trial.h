@@ -18,13 +18,16 @@
 #define TRIAL_MANAGED_BY "wharf.dev/host"
 #define TRIAL_LINES 120
 
+enum trial_back { TRIAL_BACK_NONE, TRIAL_BACK_WORKERS, TRIAL_BACK_ALL };
+
 struct trial_plan { // what the seed decides beforehand
     size_t n_clusters;
     bool faults;       // there is trouble
     bool plain;        // users do nothing but create
     bool gentle_users; // users do nothing to what is the host's
     bool create_namespaces;
-    bool stripping; // a webhook in the workers takes a label off that is carried
+    enum trial_back back; // clusters are restored from copies, or wiped
+    bool stripping;       // a webhook in the workers takes a label off that is carried
     int64_t lost_timeout_ns, retention_ns, orphan_grace_ns;
     int64_t mass_max;
     int64_t trouble_end_ns; // users and faults are over by then
@@ -98,6 +101,9 @@ void trial_hash(struct trial *trial, const char *text, size_t len);
 uint64_t trial_below(struct trial *trial, uint64_t bound);
 bool trial_chance(struct trial *trial, unsigned percent);
 int64_t trial_between(struct trial *trial, int64_t low_ns, int64_t high_ns);
+
+// The users' own, besides default.
+void trial_add_namespace(struct trial *trial, size_t cluster);
 
 const struct json *trial_object(struct trial *trial, size_t cluster, size_t kind, const char *namespace_,
                                 const char *name);

@@ -103,3 +103,16 @@ void indexes_print(const bool *set, size_t count, struct buffer *out) {
         i = last;
     }
 }
+
+void indexes_read(const char *text, bool *set, size_t count) {
+    char message[160];
+    for (const char *rest = *text ? text : NULL; rest;) {
+        char piece[64];
+        struct interval interval;
+        rest = cut(rest, ',', piece);
+        if (!read_interval(piece, (int64_t)count, &interval, message))
+            continue;
+        for (int64_t i = interval.first; i <= interval.last; i++)
+            set[i] = true;
+    }
+}

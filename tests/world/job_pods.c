@@ -2,6 +2,7 @@
 // The pods of a Job as plans with times: when each becomes ready, when and how it ends. Pod objects are made only if
 // the cluster is told to.
 #include "core/base/clock.h"
+#include "tests/world/indexes.h"
 #include "tests/world/job_run.h"
 #include "tests/world/server.h"
 
@@ -55,6 +56,14 @@ static int64_t default_duration(struct world_cluster *cluster) {
     return CLOCK_SECOND + (int64_t)random_below(&cluster->random, (uint64_t)(2 * CLOCK_SECOND));
 }
 
+// A Job that had begun before its cluster was restored from a copy.
+static void go_on(struct job_run *run, const struct job_spec *spec, const struct json *status) {
+    indexes_read(json_string_or(json_get(status, "completedIndexes"), ""), run->done, run->indexes);
+    indexes_read(json_string_or(json_get(status, "failedIndexes"), ""), run->lost, run->indexes);
+    for (size_t i = 0; i < run->indexes; i++)
+        run->index_failures[i] = run->lost[i] ? (int32_t)spec->per_index + 1 : 0;
+}
+
 struct job_run *job_run_new(struct stored *job, const struct job_spec *spec) {
     struct world_cluster *cluster = job->kind->cluster;
     struct job_run *run = world_alloc(sizeof *run);
@@ -72,6 +81,7 @@ struct job_run *job_run_new(struct stored *job, const struct job_spec *spec) {
         run->done = world_alloc(run->indexes);
         run->lost = world_alloc(run->indexes);
         run->index_failures = world_alloc(run->indexes * sizeof *run->index_failures);
+        go_on(run, spec, status);
     }
     return run;
 }

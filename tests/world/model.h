@@ -121,6 +121,9 @@ void world_set_int(struct json *object, const char *key, int64_t number);
 // The object member `key`, made if it is absent or no object.
 struct json *world_json_child(struct json *object, const char *key);
 
+// world.c: those that every cluster has.
+void world_add_namespaces(struct world_cluster *cluster);
+
 // kinds.c
 struct kind *world_kind_add(struct world_cluster *cluster, const struct world_kind *from, enum special special);
 struct kind *world_kind_find(const struct world_cluster *cluster, const char *group, const char *plural);

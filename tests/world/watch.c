@@ -138,9 +138,11 @@ static bool read_one(struct world_watch *watch, struct buffer *out) {
         return true;
     }
     if (watch->bookmarks && watch->bookmark_ns <= now) {
-        print_bookmark(watch, watch->cluster->version, false, out);
         plan_bookmark(watch);
-        return true;
+        if (watch->cluster->version >= watch->after) { // a version in the future is waited for without a word
+            print_bookmark(watch, watch->cluster->version, false, out);
+            return true;
+        }
     }
     watch->ended = watch->deadline_ns <= now;
     return false;

@@ -35,6 +35,13 @@ static void add_namespace(struct world_cluster *cluster, const char *name) {
     world_create_internal(cluster->namespaces, "", object);
 }
 
+void world_add_namespaces(struct world_cluster *cluster) {
+    add_namespace(cluster, "default");
+    add_namespace(cluster, "kube-system");
+    add_namespace(cluster, "kube-public");
+    add_namespace(cluster, "kube-node-lease");
+}
+
 struct world_cluster *world_new(const struct world_options *options, int64_t now_ns) {
     struct world_cluster *cluster = world_alloc(sizeof *cluster);
     cluster->options = *options;
@@ -55,10 +62,7 @@ struct world_cluster *world_new(const struct world_options *options, int64_t now
     add_builtin(cluster, "batch", "cronjobs", "CronJob", false, SPECIAL_CRONJOB);
     add_builtin(cluster, "events.k8s.io", "events", "Event", false, SPECIAL_EVENT);
     add_builtin(cluster, "coordination.k8s.io", "leases", "Lease", false, SPECIAL_LEASE);
-    add_namespace(cluster, "default");
-    add_namespace(cluster, "kube-system");
-    add_namespace(cluster, "kube-public");
-    add_namespace(cluster, "kube-node-lease");
+    world_add_namespaces(cluster);
     cluster->counts = (struct world_counts){0};
     return cluster;
 }

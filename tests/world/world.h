@@ -161,6 +161,14 @@ void world_allow_all(struct world_cluster *cluster);
 
 // Forgets the watch history of all resources: whoever continues from an older resourceVersion gets 410.
 void world_compact(struct world_cluster *cluster);
+// etcd restored from a copy of it: objects and resource versions are those of then, all watches end without a word.
+// Kinds that are not served now stay away.
+struct world_copy;
+struct world_copy *world_copy(const struct world_cluster *cluster);
+void world_copy_free(struct world_copy *copy);
+void world_restore(struct world_cluster *cluster, const struct world_copy *copy, int64_t now_ns);
+// etcd begun anew: nothing but the namespaces that every cluster has, with new uids and smaller versions.
+void world_wipe(struct world_cluster *cluster, int64_t now_ns);
 // Ends all watches, as a server that restarts or a proxy with a limit does.
 void world_end_watches(struct world_cluster *cluster);
 

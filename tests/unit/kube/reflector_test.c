@@ -342,7 +342,7 @@ static void a_kind_that_disappears_is_absent_only_once_that_is_sure(void **state
     struct harness h;
     begin(&h);
     connect(&h);
-    assert_true(data(&h, EVENT("DELETED", ITEM("a", "u1", "6"))));
+    assert_true(data(&h, EVENT("DELETED", ITEM("a", "u1", "5"))));
     end_stream(&h);
     fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
     tick(&h);
@@ -351,7 +351,7 @@ static void a_kind_that_disappears_is_absent_only_once_that_is_sure(void **state
     fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
     tick(&h);
     assert_true(is_discovery(&h));
-    expect(&h, "gone a@6;LOST;");
+    expect(&h, "gone a@5;LOST;");
     int64_t since_ns = h.now_ns;
     while (h.told.len == 0) {
         fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the server still knows the last version. A server that was restored from a copy or wiped takes a watch from a
+// version that it has not reached for one that begins later, and says nothing, not even bookmarks. So before a watch
+// takes up a version after a connection was lost, a list is asked for that must not be older.
+#include "core/kube/reflector_internal.h"
+#include "core/kube/span.h"
+
+#include <string.h>
+
+#define TIMEOUT_NS (20 * CLOCK_SECOND) // the server waits three seconds for the version
+#define ERROR_BODY_MAX ((size_t)1 << 20)
+#define LOOKED_AT ((size_t)4 << 10)
+
+// Old servers ignore the limit and send everything: only the beginning is of interest.
+static bool proof_data(void *ctx, const char *bytes, size_t len) {
+    struct reflector *reflector = ctx;
+    struct buffer *tail = &reflector->watch.tail;
+    size_t room = LOOKED_AT - tail->len;
+    probe_heard(reflector->probe);
+    return buffer_append(tail, bytes, len < room ? len : room) && tail->len < LOOKED_AT;
+}
+
+static bool is_list(const struct buffer *text) {
+    struct span kind;
+    return text->len > 0 && span_member(text->data, text->len, "kind", &kind) && kind.end - kind.value > 6 &&
+           memcmp(text->data + kind.end - 5, "List\"", 5) == 0;
+}
+
+static void proof_done(void *ctx, const struct http_result *result) {
+    struct reflector *reflector = ctx;
+    reflector_note_end(reflector, result);
+    if (result->outcome == HTTP_REFUSED || result->status != 200) {
+        reflector_read(reflector, result);
+    } else if (is_list(&reflector->watch.tail)) {
+        reflector_conclude(reflector, REASON_OK, "the version is known");
+    } else {
+        reflector_conclude(reflector, REASON_GARBAGE, "the server answered with something else than a list");
+    }
+    buffer_free(&reflector->watch.tail);
+}
+
+// Without the selector: a server that answers from etcd would look through all objects for one that matches.
+static struct error *proof_path(const struct reflector *reflector, struct buffer *path) {
+    struct error *error = reflector_path(reflector, false, path);
+    if (error != NULL) {
+        return error;
+    }
+    buffer_text(path, "limit=1&resourceVersionMatch=NotOlderThan&resourceVersion=");
+    text_percent_encode(path, reflector->version);
+    return path->failed ? error_no_memory() : NULL;
+}
+
+void prove_start(struct reflector *reflector) {
+    __attribute__((cleanup(buffer_cleanup))) struct buffer path;
+    buffer_init(&path, 1);
+    __attribute__((cleanup(error_cleanup))) struct error *error = proof_path(reflector, &path);
+    if (error != NULL) {
+        reflector_conclude(reflector, REASON_BAD_REQUEST, error_text(error));
+        reflector_wait(reflector, PHASE_PROVE, "watch");
+        return;
+    }
+    buffer_free(&reflector->watch.tail);
+    const char *accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+    struct http_request request = {.method = HTTP_GET,
+                                   .path = path.data,
+                                   .accept = accept,
+                                   .stream = true,
+                                   .max_body = ERROR_BODY_MAX,
+                                   .timeout_ns = TIMEOUT_NS};
+    struct http_handler handler = {.data = proof_data, .done = proof_done, .ctx = reflector};
+    reflector_submit(reflector, &request, &handler);
+}
+
+void prove_ended(struct reflector *reflector) {
+    switch (reflector->ending.reason) {
+    case REASON_OK:
+        reflector->proven = true;
+        reflector_go(reflector, PHASE_WATCH);
+        break;
+    case REASON_TOO_LARGE_VERSION:
+        reflector_list_consistently(reflector);
+        break;
+    case REASON_NOT_SENT:
+    case REASON_UNKNOWN_OUTCOME:
+    case REASON_TOO_MANY:
+    case REASON_SERVER_ERROR:
+        reflector_wait(reflector, PHASE_PROVE, "watch");
+        break;
+    default:
+        reflector_wait(reflector, reflector_new_list(reflector), "watch");
+    }
+}
+
+// A server may only be behind another one of its cluster; a list that is read from etcd knows.
+void reflector_list_consistently(struct reflector *reflector) {
+    log_fields(LOG_INFO, "listing again, to see whether the cluster's versions went back",
+               {"cluster", reflector->cluster}, {"kind", reflector->what}, {"error", reflector->ending.message});
+    (void)reflector_new_list(reflector);
+    reflector_go(reflector, PHASE_LIST);
+}
+
+static void tell_rewound(struct reflector *reflector, const char *problem) {
+    reflector->version[0] = '\0';
+    reflector->watch.unset_version = true;
+    if (reflector->handler.rewound != NULL) {
+        reflector->handler.rewound(reflector->handler.ctx, problem);
+    }
+}
+
+bool reflector_check_version(struct reflector *reflector, const char *version) {
+    bool comparable = true;
+    if (reflector->version[0] == '\0' || object_version_compare(version, reflector->version, &comparable) >= 0) {
+        return true;
+    }
+    AUTO_TEXT problem = text_format("the resourceVersions of %s went back from %s to %s: the cluster was restored from "
+                                    "a copy, or wiped",
+                                    reflector->what, reflector->version, version);
+    tell_rewound(reflector, problem != NULL ? problem : "out of memory");
+    return false;
+}
+
+void reflector_rewind(struct reflector *reflector, const char *problem) {
+    if (reflector->version[0] == '\0') {
+        return;
+    }
+    tell_rewound(reflector, problem);
+    if (reflector->phase == PHASE_DISCOVER) {
+        return;
+    }
+    if (reflector->exchange != 0) {
+        reflector->transport->ops->cancel(reflector->transport, reflector->exchange);
+        reflector->exchange = 0;
+    }
+    reflector->ended = false;
+    buffer_free(&reflector->watch.tail);
+    reflector_go(reflector, reflector_new_list(reflector));
+}
