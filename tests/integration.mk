@@ -9,6 +9,13 @@ $(B)/tests/integration/%_test: $(B)/tests/integration/%_test.o $(INTEGRATION_HEL
 	@$(if $(V),,echo "LD $@")
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) $(WORLD_LIBS) -lssl -lcmocka
 
+# Adapters that do what none may do.
+HANG_ADAPTERS := $(patsubst tests/integration/hang/%.c,$(B)/hang_adapters/%.so,$(wildcard tests/integration/hang/*.c))
+$(B)/hang_adapters/%.so: tests/integration/hang/%.c include/wharf/adapter.h
+	@mkdir -p $(@D)
+	@$(if $(V),,echo "LD $@")
+	$(Q)$(CC) -D_GNU_SOURCE -std=c11 $(OPT) $(WARN) -Iinclude -fPIC -fvisibility=hidden -shared $(SAN) $(CFLAGS) $(LDFLAGS) -o $@ $<
+
 .PHONY: integration
-integration: $(INTEGRATION_BIN) $(B)/wharf $(ADAPTERS)
+integration: $(INTEGRATION_BIN) $(B)/wharf $(ADAPTERS) $(HANG_ADAPTERS)
 	@sh tests/cmocka.sh $(INTEGRATION_BIN)

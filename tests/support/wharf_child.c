@@ -42,26 +42,31 @@ static _Noreturn void become(const char *program, char *const arguments[], int l
     _exit(127);
 }
 
-struct error *wharf_start(struct scene *scene) {
+struct error *wharf_start_with_log(struct scene *scene, int log) {
     AUTO_TEXT program = built_path("wharf");
     AUTO_TEXT config = text_format("%s/wharf.yaml", scene->directory);
-    AUTO_TEXT log_path = text_format("%s/wharf.log", scene->directory);
     char run[] = "run", option[] = "--config";
-    if (!program || !config || !log_path)
+    if (!program || !config)
         return error_new(ERROR_NOT_FOUND, "wharf was not built where this program is");
     char *arguments[] = {program, run, option, config, NULL};
-    int log = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (log < 0)
-        return error_new(ERROR_IO, "cannot write %s: %s", log_path, strerror(errno));
     pid_t parent = getpid();
     pid_t child = fork();
     if (child == 0)
         become(program, arguments, log, parent);
-    close(log);
     if (child < 0)
         return error_new(ERROR_IO, "cannot start %s: %s", program, strerror(errno));
     scene->child = child;
     return NULL;
+}
+
+struct error *wharf_start(struct scene *scene) {
+    AUTO_TEXT path = text_format("%s/wharf.log", scene->directory);
+    int log = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
+    if (log < 0)
+        return error_new(ERROR_IO, "cannot write the log: %s", strerror(errno));
+    struct error *error = wharf_start_with_log(scene, log);
+    close(log);
+    return error;
 }
 
 bool wharf_runs(struct scene *scene) {

@@ -12,6 +12,7 @@
 char *built_path(const char *relative);
 
 struct error *wharf_start(struct scene *scene);
+struct error *wharf_start_with_log(struct scene *scene, int log); // goes there instead
 // True while it runs; reaps it when it has ended.
 bool wharf_runs(struct scene *scene);
 // Sends the signal and waits; false if it still runs after `within_ns`.

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host as a process: adapters that hang or crash, signals, and a log that nobody reads.
+#include "tests/integration/stage.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GROUP "example.com"
+#define PLURAL "things"
+
+static const struct world_kind thing = {.group = GROUP, .versions = {"v1"}, .plural = PLURAL, .kind = "Thing"};
+
+// One worker, and the adapter of things beside that of Jobs.
+static int open_with_things(void **state) {
+    AUTO_TEXT file = built_path("hang_adapters/hang.so");
+    AUTO_TEXT adapter = text_format("  - {name: hang, file: \"%s\"}\n", file ? file : "");
+    struct scene_options options = {
+        .workers = 1, .plain = true, .world = {.seed = 1, .controller_delay_ns = 20 * CLOCK_MS}, .adapters = adapter};
+    struct scene *scene = NULL;
+    assert_null(scene_open(&options, &scene));
+    assert_null(scene_configure(scene, "", ""));
+    for (size_t i = 0; i < scene->count; i++)
+        assert_true(world_register(scene->clusters[i].cluster, &thing));
+    *state = scene;
+    return 0;
+}
+
+static int run(void **state) {
+    *state = stage_run(1, true, "mirrorRetention: 0s\n");
+    return 0;
+}
+
+static int end(void **state) {
+    stage_close(*state);
+    return 0;
+}
+
+static int drop(void **state) {
+    scene_close(*state);
+    return 0;
+}
+
+static void start(struct scene *scene) {
+    assert_null(wharf_start(scene));
+    UNTIL(scene, 15, wharf_is_ready(scene));
+}
+
+static void submit_thing(struct scene *scene, const char *does) {
+    AUTO_TEXT text =
+        text_format("{\"apiVersion\":\"example.com/v1\",\"kind\":\"Thing\",\"metadata\":{\"name\":\"t\","
+                    "\"namespace\":\"default\"},\"spec\":{\"managedBy\":\"wharf.dev/host\",\"does\":\"%s\"}}",
+                    does);
+    AUTO_JSON object = NULL;
+    assert_null(json_parse(text, strlen(text), &object));
+    struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
+    front_lock(management->front);
+    int status = world_apply(management->cluster, GROUP, PLURAL, object, front_now_ns());
+    front_unlock(management->front);
+    assert_int_equal(status, 201);
+}
+
+static void an_engine_that_hangs_is_seen_and_does_not_outlive_sigterm(void **state) {
+    struct scene *scene = *state;
+    start(scene);
+    assert_true(wharf_metric(scene, "wharf_engine_stalled_seconds") < 1);
+    submit_thing(scene, "hang");
+    UNTIL(scene, 10, wharf_metric(scene, "wharf_engine_stalled_seconds") > 1);
+    assert_int_equal(http_ask(scene->serve_port, "GET", "/healthz", NULL), 200); // not for 30 s yet
+    assert_true(wharf_end(scene, SIGTERM, 12 * CLOCK_SECOND));
+    assert_int_equal(wharf_exit_code(scene), 1);
+    assert_int_equal(wharf_logged(scene, "not stopped in time"), 1);
+}
+
+static void a_second_signal_ends_a_host_that_hangs_at_once(void **state) {
+    struct scene *scene = *state;
+    start(scene);
+    submit_thing(scene, "hang");
+    UNTIL(scene, 10, wharf_metric(scene, "wharf_engine_stalled_seconds") > 0.2);
+    assert_false(wharf_end(scene, SIGTERM, CLOCK_SECOND));
+    assert_true(wharf_end(scene, SIGINT, 2 * CLOCK_SECOND));
+    assert_int_equal(wharf_exit_code(scene), 1);
+}
+
+static void what_was_logged_before_a_crash_is_written(void **state) {
+    struct scene *scene = *state;
+    start(scene);
+    submit_thing(scene, "abort");
+    UNTIL(scene, 10, !wharf_runs(scene));
+    assert_int_equal(wharf_exit_code(scene), -1);
+    assert_int_equal(wharf_logged(scene, "the last words of an adapter"), 1);
+}
+
+static void signals_without_a_meaning_are_told_and_change_nothing(void **state) {
+    struct scene *scene = *state;
+    static const struct {
+        int number;
+        const char *line;
+    } signals[] = {{SIGHUP, "signal ignored signal=SIGHUP"},
+                   {SIGUSR1, "signal ignored signal=SIGUSR1"},
+                   {SIGUSR2, "signal ignored signal=SIGUSR2"}};
+    for (size_t i = 0; i < 3; i++) {
+        assert_false(wharf_end(scene, signals[i].number, 0));
+        UNTIL(scene, 5, wharf_logged(scene, signals[i].line) == 1);
+    }
+    assert_false(wharf_end(scene, SIGXFSZ, 0));
+    stage_submit(scene, "after");
+    UNTIL(scene, 10, stage_is_complete(scene, "after"));
+    assert_true(wharf_end(scene, SIGTERM, 11 * STAGE_SLOW * CLOCK_SECOND));
+    assert_int_equal(wharf_logged(scene, "stopping"), 1);
+}
+
+#define JOBS 200
+
+// The value of the first "<number> log lines were lost" in what can be read within some time; 0: there is none.
+static unsigned long told_lost(struct scene *scene, int fd) {
+    static char text[1 << 20];
+    size_t len = 0;
+    int64_t until_ns = stage_deadline_ns(10);
+    const char *found = NULL;
+    while (!found && len + 1 < sizeof text) {
+        ssize_t got = read(fd, text + len, sizeof text - 1 - len);
+        if (got <= 0)
+            stage_wait(scene, until_ns, "lost lines are told", __FILE__, __LINE__);
+        len += got > 0 ? (size_t)got : 0;
+        text[len] = '\0';
+        found = strstr(text, " log lines were lost\n");
+    }
+    while (found && found > text && found[-1] != ' ')
+        found--;
+    return found ? strtoul(found, NULL, 10) : 0;
+}
+
+static void a_log_that_nobody_reads_holds_up_no_job(void **state) {
+    struct scene *scene = *state;
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_true(fcntl(ends[1], F_SETPIPE_SZ, 4096) > 0);
+    assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
+    assert_null(wharf_start_with_log(scene, ends[1]));
+    close(ends[1]);
+    UNTIL(scene, 15, wharf_is_ready(scene));
+    stage_submit_many(scene, "job", JOBS);
+    UNTIL(scene, 60, stage_complete(scene, "job") == JOBS);
+    for (int i = 0; wharf_metric(scene, "wharf_log_lines_lost_total") < 10; i++) { // there is always more to say
+        AUTO_TEXT name = text_format("more%d", i);
+        stage_submit(scene, name);
+        UNTIL(scene, 10, stage_is_complete(scene, name));
+        for (int n = 0; n < 200; n++)
+            assert_false(wharf_end(scene, SIGHUP, 0));
+    }
+    assert_true(told_lost(scene, ends[0]) >= 10);
+    UNTIL(scene, 5, read(ends[0], (char[4096]){0}, 4096) <= 0);
+    assert_true(wharf_end(scene, SIGTERM, 11 * STAGE_SLOW * CLOCK_SECOND));
+    assert_int_equal(wharf_exit_code(scene), 0);
+    close(ends[0]);
+}
+
+static int open_only(void **state) {
+    *state = stage_open(1, true, "mirrorRetention: 0s\nlog: {level: debug}\n");
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_engine_that_hangs_is_seen_and_does_not_outlive_sigterm, open_with_things,
+                                        drop),
+        cmocka_unit_test_setup_teardown(a_second_signal_ends_a_host_that_hangs_at_once, open_with_things, drop),
+        cmocka_unit_test_setup_teardown(what_was_logged_before_a_crash_is_written, open_with_things, drop),
+        cmocka_unit_test_setup_teardown(signals_without_a_meaning_are_told_and_change_nothing, run, end),
+        cmocka_unit_test_setup_teardown(a_log_that_nobody_reads_holds_up_no_job, open_only, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
