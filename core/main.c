@@ -30,8 +30,8 @@ static int run_help(const struct arguments *arguments);
 static const struct command commands[] = {
     {"run", run_host, FLAG_CONFIG, "run the host",
      "Watches the management cluster for workloads that are delegated to this host, runs a mirror of each in a worker\n"
-     "cluster, and copies the mirror's status back. SIGTERM or SIGINT ends it once the writes under way are done.\n"
-     "Logs go to stderr.\n"},
+     "cluster, and copies the mirror's status back. SIGTERM or SIGINT ends it once the writes under way are done,\n"
+     "after ten seconds or with a second signal in any case. Logs go to stderr.\n"},
     {"check", main_check, FLAG_CONFIG | FLAG_ONLINE, "check the configuration, kubeconfigs and adapters",
      "Reads the configuration, every kubeconfig and certificate in it, and loads every adapter. Each problem is told "
      "on\n"

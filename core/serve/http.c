@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/http.h"
 
+#include "core/base/clock.h"
+#include "core/serve/guests.h"
 #include "core/serve/health.h"
 #include "core/serve/listen.h"
 #include "core/serve/metrics.h"
@@ -8,12 +10,13 @@
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define BODY_MAX ((size_t)16 * 1024 * 1024)
-#define CONNECTIONS_MAX 32U
+#define CONNECTIONS_MAX (2U * GUESTS_MAX)     // more than there are guests: room for those that go
 #define CONNECTION_MEMORY ((size_t)16 * 1024) // for headers in both directions
-#define CONNECTION_IDLE_S 15U
+#define CONNECTION_IDLE_S 10U
 #define THREAD_STACK ((size_t)256 * 1024)
 #define TEXT_TYPE "text/plain; charset=utf-8"
 
@@ -21,7 +24,9 @@ struct http_server {
     struct MHD_Daemon *daemon;
     struct http_source source;
     uint16_t port;
-    bool been_in_sync; // the server's thread only
+    // The server's thread only.
+    bool been_in_sync;
+    struct guests guests;
 };
 
 struct page {
@@ -131,6 +136,38 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
     return answer(connection, code, code == MHD_HTTP_OK ? page->content_type : TEXT_TYPE, &body);
 }
 
+static int socket_of(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
+// libmicrohttpd closes a connection whose socket was shut down.
+static void send_away(int fd) {
+    if (fd >= 0)
+        (void)shutdown(fd, SHUT_RDWR);
+}
+
+static void on_connection(void *ctx, struct MHD_Connection *connection, void **own,
+                          enum MHD_ConnectionNotificationCode what) {
+    (void)own;
+    struct guests *guests = &((struct http_server *)ctx)->guests;
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        guests_gone(guests, socket_of(connection));
+        return;
+    }
+    int64_t now_ns = clock_now().mono_ns;
+    for (int late; (late = guests_late(guests, now_ns)) >= 0;)
+        send_away(late);
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    send_away(guests_come(guests, socket_of(connection), info ? info->client_addr : NULL, now_ns));
+}
+
+static void on_completed(void *ctx, struct MHD_Connection *connection, void **request,
+                         enum MHD_RequestTerminationCode how) {
+    (void)request, (void)how;
+    guests_served(&((struct http_server *)ctx)->guests, socket_of(connection), clock_now().mono_ns);
+}
+
 struct error *http_server_start(const char *address, const struct http_source *source, struct http_server **out) {
     int fd = -1;
     struct http_server *server = calloc(1, sizeof *server);
@@ -146,7 +183,8 @@ struct error *http_server_start(const char *address, const struct http_source *s
         MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, handle, server, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE_S,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_THREAD_STACK_SIZE, THREAD_STACK,
-        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_END);
     if (!server->daemon) {
         close(fd);
         free(server);

@@ -330,6 +330,33 @@ static void idle_connections_do_not_keep_it_from_stopping(void **state) {
     served->server = NULL;
 }
 
+#define CROWD 60
+
+static void half_open_connections_keep_nobody_out(void **state) {
+    const struct served *served = *state;
+    static const char *const beginnings[] = {"", "GET /metr", "GET /metrics HTTP/1.1\r\nHost: a\r\nX-Slow: "};
+    int crowd[CROWD];
+    for (size_t i = 0; i < CROWD; i++) {
+        crowd[i] = connect_to(AF_INET, http_server_port(served->server));
+        const char *text = beginnings[i % 3];
+        if (*text)
+            say(crowd[i], text);
+        if (i % 10 == 9) {
+            char *answer = ask(served, "GET", "/healthz");
+            assert_int_equal(code_of(answer), 200);
+            free(answer);
+        }
+    }
+    char *rest = hear(crowd[0]); // the oldest had to go
+    assert_string_equal(rest, "");
+    free(rest);
+    char *answer = ask(served, "GET", "/metrics");
+    assert_int_equal(code_of(answer), 200);
+    free(answer);
+    for (size_t i = 1; i < CROWD; i++)
+        close(crowd[i]);
+}
+
 int main(void) {
 #define SERVED(test) cmocka_unit_test_setup_teardown(test, start, stop)
     const struct CMUnitTest tests[] = {
@@ -342,6 +369,7 @@ int main(void) {
         SERVED(every_snapshot_is_given_back),
         SERVED(several_requests_go_over_one_connection),
         SERVED(garbage_does_no_harm),
+        SERVED(half_open_connections_keep_nobody_out),
         SERVED(headers_too_large_are_refused),
         SERVED(an_address_in_use_is_told_clearly),
         SERVED(addresses_are_checked),

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/serve/guests.h"
+
+#include "core/base/clock.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static int come(struct guests *guests, int fd, const char *address, int64_t now_ns) {
+    struct sockaddr_in from = {.sin_family = AF_INET};
+    assert_int_equal(inet_pton(AF_INET, address, &from.sin_addr), 1);
+    return guests_come(guests, fd, (const struct sockaddr *)&from, now_ns);
+}
+
+static void as_many_as_there_is_room_for_stay(void **state) {
+    (void)state;
+    struct guests guests = {.count = 0};
+    for (int fd = 0; fd < GUESTS_MAX; fd++)
+        assert_int_equal(come(&guests, fd, "10.0.0.1", fd), -1);
+    for (int fd = 0; fd < GUESTS_MAX; fd++)
+        guests_gone(&guests, fd);
+    assert_int_equal(guests.count, 0);
+}
+
+static void whoever_has_most_loses_the_oldest(void **state) {
+    (void)state;
+    struct guests guests = {.count = 0};
+    come(&guests, 100, "10.0.0.9", 0);
+    for (int fd = 0; fd < GUESTS_MAX - 1; fd++)
+        come(&guests, fd, "10.0.0.1", fd + 1);
+    guests_served(&guests, 0, 1000);
+    assert_int_equal(come(&guests, 101, "10.0.0.8", 2000), 1);
+    guests_gone(&guests, 1);
+    assert_int_equal(come(&guests, 102, "10.0.0.1", 2001), 2);
+}
+
+static void those_that_leave_are_not_chosen_twice_and_take_no_others_place(void **state) {
+    (void)state;
+    struct guests guests = {.count = 0};
+    for (int fd = 0; fd < GUESTS_MAX; fd++)
+        come(&guests, fd, "10.0.0.1", fd);
+    for (int fd = 0; fd < GUESTS_MAX; fd++)
+        assert_int_equal(come(&guests, 100 + fd, "10.0.0.1", 100 + fd), fd);
+    assert_int_equal(come(&guests, 200, "10.0.0.2", 200), 200); // nothing was closed meanwhile
+    for (int fd = 0; fd < GUESTS_MAX; fd++)
+        guests_gone(&guests, fd);
+    assert_int_equal(come(&guests, 200, "10.0.0.2", 200), 100);
+}
+
+static void a_request_that_takes_too_long_ends(void **state) {
+    (void)state;
+    struct guests guests = {.count = 0};
+    come(&guests, 1, "10.0.0.1", 0);
+    come(&guests, 2, "10.0.0.2", 0);
+    guests_served(&guests, 2, 15 * CLOCK_SECOND);
+    assert_int_equal(guests_late(&guests, GUEST_S * CLOCK_SECOND), -1);
+    assert_int_equal(guests_late(&guests, GUEST_S * CLOCK_SECOND + 1), 1);
+    assert_int_equal(guests_late(&guests, GUEST_S * CLOCK_SECOND + 1), -1);
+    assert_int_equal(guests_late(&guests, 2 * GUEST_S * CLOCK_SECOND), 2);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_many_as_there_is_room_for_stay),
+        cmocka_unit_test(whoever_has_most_loses_the_oldest),
+        cmocka_unit_test(those_that_leave_are_not_chosen_twice_and_take_no_others_place),
+        cmocka_unit_test(a_request_that_takes_too_long_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
