@@ -3,6 +3,7 @@
 #include "core/base/text.h"
 #include "core/host/phase.h"
 #include "core/host/services_memory.h"
+#include "core/json/items.h"
 
 const wharf_value *services_condition(const wharf_value *object, const char *type, const char *status) {
     const struct json *conditions = json_path((const struct json *)object, "status", "conditions", NULL);
@@ -23,10 +24,9 @@ static struct json *condition_of(struct json *status, const char *type) {
             return NULL;
         conditions = json_get(status, "conditions");
     }
-    for (struct json *c = json_first(conditions); c; c = json_next(c)) {
-        if (text_equal(json_string(json_get(c, "type")), type))
-            return c;
-    }
+    struct json *found = json_find_item(conditions, "type", type);
+    if (found)
+        return found;
     AUTO_JSON made = json_new_object();
     if (!made || !set_text(made, "type", type))
         return NULL;

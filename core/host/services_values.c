@@ -3,6 +3,7 @@
 // called by code that the host does not know.
 #include "core/base/text.h"
 #include "core/host/services_memory.h"
+#include "core/json/items.h"
 #include "core/json/pointer.h"
 
 #include <stdarg.h>
@@ -57,14 +58,7 @@ static const wharf_value *value_find(const wharf_value *value, const char *point
 static const wharf_value *value_find_where(const wharf_value *value, const char *pointer, const char *key,
                                            const char *text) {
     const struct json *array = in(value_find(value, pointer));
-    if (!json_is(array, JSON_ARRAY) || key == NULL || text == NULL)
-        return NULL;
-    for (const struct json *item = json_first(array); item != NULL; item = json_next(item)) {
-        const char *found = json_string(json_get(item, key));
-        if (found != NULL && strcmp(found, text) == 0)
-            return out(item);
-    }
-    return NULL;
+    return out(json_find_item(array, key, text));
 }
 
 static const char *value_string(const wharf_value *value) {

@@ -17,7 +17,8 @@ struct arena {
     struct block *blocks; // the first one, which holds the arena itself, is the last in the list
     char *at;
     size_t left, next_size;
-    atomic_bool mixed;  // something that is not in it hangs below one of its nodes
+    atomic_bool mixed; // something that is not in it hangs below one of its nodes
+    atomic_size_t version;
     atomic_size_t refs; // nodes that hold it (NODE_HOLDS_ARENA): parts of one document may go to two threads
 };
 
@@ -33,6 +34,7 @@ struct arena *arena_new(size_t size) {
     struct arena *arena = (struct arena *)(void *)(memory + ALIGN(sizeof *block));
     *arena = (struct arena){.blocks = block, .at = memory + head, .left = ALIGN(size), .next_size = ALIGN(size)};
     atomic_init(&arena->refs, 0);
+    atomic_init(&arena->version, 0);
     atomic_init(&arena->mixed, false);
     return arena;
 }
@@ -81,6 +83,14 @@ struct arena *node_arena(const cJSON *node) {
     struct arena *arena;
     memcpy(&arena, &node->valuedouble, sizeof(struct arena *));
     return arena;
+}
+
+size_t arena_version(const struct arena *arena) {
+    return atomic_load_explicit(&arena->version, memory_order_relaxed);
+}
+
+void arena_note_change(struct arena *arena) {
+    atomic_fetch_add_explicit(&arena->version, 1, memory_order_relaxed);
 }
 
 void node_hold_arena(cJSON *node) {

@@ -3,33 +3,27 @@
 // gets an index, so that any number of look-ups in one document stays linear in its size: of an object's members by
 // key, of an array's items by position. It costs 32 to 64 bytes a member, or 8 to 16 an item, and goes with the
 // container. Without memory for it everything works as before, only slower.
-#include "core/base/map.h"
+#include "core/json/index.h"
+
 #include "core/base/text.h"
-#include "core/json/node.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define FAR 64          // members passed that make a search a far one
-#define FAR_SEARCHES 8U // before there is an index
 #define SEARCHED (1U << 12)
 #define SEARCHES_MASK (15U * SEARCHED) // of a container's type: far searches so far
 
-struct index {
-    struct map members; // of an object: key -> node
-    cJSON **items;      // of an array
-    size_t count, capacity;
-    size_t last; // where an item was found last: it is what is taken out or replaced, as a rule
-};
-
-static struct index *index_of(const cJSON *container) {
-    return (struct index *)(void *)container->valuestring;
+void index_drop_keyed(struct index *index) {
+    json_index_free(&index->keyed);
+    free(index->keyed_by);
+    index->keyed_by = NULL;
 }
 
 void index_drop(cJSON *container) {
     struct index *index = index_of(container);
     if (!index)
         return;
+    index_drop_keyed(index);
     map_free(&index->members);
     free(index->items);
     free(index);
@@ -38,7 +32,7 @@ void index_drop(cJSON *container) {
 
 static bool push(struct index *index, cJSON *item) {
     if (index->count == index->capacity) {
-        size_t capacity = index->capacity ? index->capacity * 2 : (size_t)2 * FAR;
+        size_t capacity = index->capacity ? index->capacity * 2 : (size_t)2 * INDEX_FAR;
         cJSON **items = reallocarray(index->items, capacity, sizeof *items);
         if (!items)
             return false;
@@ -68,10 +62,10 @@ static void build(cJSON *container) {
     }
 }
 
-static void note_far_search(const cJSON *container) {
+void index_note_far_search(const cJSON *container) {
     cJSON *searched = (cJSON *)container;
     unsigned type = (unsigned)searched->type;
-    if ((type & SEARCHES_MASK) < FAR_SEARCHES * SEARCHED) {
+    if ((type & SEARCHES_MASK) < INDEX_FAR_SEARCHES * SEARCHED) {
         searched->type = (int)(type + SEARCHED);
         return;
     }
@@ -91,8 +85,8 @@ cJSON *node_member(const cJSON *object, const char *key, size_t len) {
         if (string[0] == first && strncmp(string, key, len) == 0 && string[len] == '\0')
             break;
     }
-    if (passed > FAR)
-        note_far_search(object);
+    if (passed > INDEX_FAR)
+        index_note_far_search(object);
     return member;
 }
 
@@ -105,14 +99,34 @@ cJSON *node_item(const cJSON *array, size_t at) {
     cJSON *item = array->child;
     for (size_t left = at; item && left > 0; left--)
         item = item->next;
-    if (at > FAR)
-        note_far_search(array);
+    if (at > INDEX_FAR)
+        index_note_far_search(array);
     return item;
+}
+
+size_t node_children(const cJSON *node) {
+    const struct index *index = node_is_container(node) ? index_of(node) : NULL;
+    if (index)
+        return node_type(node) == cJSON_Object ? index->members.count : index->count;
+    size_t count = 0;
+    for (const cJSON *child = node->child; child; child = child->next)
+        count++;
+    return count;
+}
+
+// What an item has is another member from now on: who found it by one must look again.
+static void note_change(const cJSON *container) {
+    if (container->type & NODE_KEYED)
+        arena_note_change(node_arena(container));
 }
 
 void index_added(cJSON *container, cJSON *child) {
     struct index *index = index_of(container);
-    if (index && !add(index, container, child))
+    note_change(container);
+    if (!index)
+        return;
+    index_drop_keyed(index);
+    if (!add(index, container, child))
         index_drop(container);
 }
 
@@ -125,8 +139,10 @@ static bool find_item(struct index *index, const cJSON *item) {
 
 void index_removed(cJSON *container, const cJSON *child) {
     struct index *index = index_of(container);
+    note_change(container);
     if (!index)
         return;
+    index_drop_keyed(index);
     if (node_type(container) == cJSON_Object) {
         map_remove(&index->members, child->string);
         return;
@@ -142,8 +158,10 @@ void index_removed(cJSON *container, const cJSON *child) {
 
 void index_replaced(cJSON *container, const cJSON *old, cJSON *child) {
     struct index *index = index_of(container);
+    note_change(container);
     if (!index)
         return;
+    index_drop_keyed(index);
     if (node_type(container) == cJSON_Object) {
         if (!map_put(&index->members, child->string, child))
             index_drop(container);

@@ -9,6 +9,11 @@
 #include "core/base/map.h"
 #include "core/json/json.h"
 
+// The first item that is an object whose member `key` is the string `text`, or NULL. Many such searches in one wide
+// array that was read or copied take constant time each, as long as its items stay as they are.
+struct json *json_find_item(const struct json *array, const char *key, const char *text);
+
+// For what is looked up in a loop anyway, and for positions:
 struct json_index {
     struct map places; // text -> struct json_place
     struct json_place *all;

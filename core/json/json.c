@@ -90,10 +90,7 @@ const char *json_number_text(const struct json *value) {
 }
 
 size_t json_size(const struct json *value) {
-    size_t size = 0;
-    for (const struct json *item = json_first(value); item; item = json_next(item))
-        size++;
-    return size;
+    return value ? node_children(node_of_const(value)) : 0;
 }
 
 struct json *json_first(const struct json *value) {

@@ -108,6 +108,11 @@ bool node_set_key(cJSON *node, const char *key) {
     return true;
 }
 
+// Somebody has to know what is done to it.
+static bool is_watched(const cJSON *container) {
+    return container->valuestring || (container->type & NODE_KEYED);
+}
+
 bool node_add(cJSON *object, const char *key, cJSON *node) {
     if (!node_set_key(node, key)) {
         node_free(node);
@@ -129,11 +134,13 @@ void node_append(cJSON *container, cJSON *node) {
         first->prev->next = node;
         first->prev = node;
     }
-    index_added(container, node);
+    if (is_watched(container))
+        index_added(container, node);
 }
 
 void node_unlink(cJSON *container, cJSON *node) {
-    index_removed(container, node);
+    if (is_watched(container))
+        index_removed(container, node);
     cJSON *first = container->child;
     if (node->next)
         node->next->prev = node->prev;
@@ -149,7 +156,8 @@ void node_unlink(cJSON *container, cJSON *node) {
 
 void node_swap(cJSON *container, cJSON *old, cJSON *node) {
     node_note_foreign(container, node);
-    index_replaced(container, old, node);
+    if (is_watched(container))
+        index_replaced(container, old, node);
     bool first = container->child == old;
     node->next = old->next;
     node->prev = old->prev == old ? node : old->prev;

@@ -45,6 +45,8 @@ static inline const char *node_text(const cJSON *node) {
 #define NODE_HOLDS_ARENA                                                                                               \
     (1 << 11) // its arena lives at least as long as it: the root, and what was taken out of the root
 
+#define NODE_KEYED (1 << 16) // an item that its array finds by a member (items.c): its changes are noted
+
 struct arena;
 // Room for about `size` bytes of nodes; it grows. Nobody holds it yet. NULL when out of memory.
 struct arena *arena_new(size_t size);
@@ -52,6 +54,9 @@ void *arena_take(struct arena *arena, size_t size);
 void arena_hold(struct arena *arena);
 void arena_drop(struct arena *arena); // the last one to let go frees it
 struct arena *node_arena(const cJSON *node);
+// How often a node with NODE_KEYED was changed.
+size_t arena_version(const struct arena *arena);
+void arena_note_change(struct arena *arena);
 // To be called for a node that leaves its container.
 void node_hold_arena(cJSON *node);
 
@@ -116,8 +121,9 @@ bool number_to_int64(const char *token, int64_t *value);
 // The member with this key, the item at this position, or NULL. Many searches in a wide container give it an index.
 cJSON *node_member(const cJSON *object, const char *key, size_t len);
 cJSON *node_item(const cJSON *array, size_t at);
+size_t node_children(const cJSON *node); // how many
 
-// The index of a container follows what is done to it; all do nothing where there is none.
+// To be called when something is done to a container: its index follows. All do nothing where there is none.
 void index_added(cJSON *container, cJSON *child);
 void index_removed(cJSON *container, const cJSON *child);
 void index_replaced(cJSON *container, const cJSON *old, cJSON *child);

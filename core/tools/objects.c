@@ -83,8 +83,7 @@ static struct error *read_file(const struct reader *reader, const char *path) {
         return NULL;
     }
     size_t number = 0;
-    while (error == NULL && json_size(all) > 0) {
-        struct json *value = json_first(all);
+    for (struct json *value = json_first(all); value != NULL && error == NULL; value = json_first(all)) {
         json_detach_child(all, value);
         number++;
         if (!object_is_list(value)) {

@@ -222,6 +222,81 @@ static void items_are_found_by_their_member(void **state) {
     json_index_free(&index);
 }
 
+// The same as a walk over all items finds.
+static void check_item(const struct json *array, const char *name) {
+    struct json *item = json_first(array);
+    while (item && !text_equal(json_string(json_get(item, "name")), name))
+        item = json_next(item);
+    assert_ptr_equal(json_find_item(array, "name", name), item);
+}
+
+static void change_items(struct random *random, struct json *array) {
+    struct json *item = json_at(array, random_below(random, WIDTH));
+    AUTO_TEXT name = text_format("n%d", (int)random_below(random, WIDTH));
+    switch (random_below(random, 7)) {
+    case 0:
+        assert_true(json_set(item, "name", json_new_string(name)) || !json_is(item, JSON_OBJECT));
+        break;
+    case 1:
+        json_remove(item, "name");
+        break;
+    case 2: { // of another document
+        AUTO_JSON made = json_new_object();
+        AUTO_JSON other = json_new_object();
+        assert_true(json_set(made, "name", json_new_string(name)) && json_set(made, "of", json_new_null()));
+        assert_true(patch_apply(&other, made));
+        assert_true(json_replace(array, item, json_copy(other)));
+        break;
+    }
+    case 3:
+        assert_true(json_append(array, json_copy(item)));
+        json_remove_child(array, json_first(array));
+        break;
+    case 4:
+        json_free(json_detach(item, "name"));
+        assert_true(pointer_set(item, "/name", json_new_string(name)) || !json_is(item, JSON_OBJECT));
+        break;
+    case 5: {
+        AUTO_JSON empty = json_new_object();
+        json_take_content(item, empty);
+        break;
+    }
+    default:
+        assert_true(json_replace(array, item, json_new_int64(1)));
+    }
+}
+
+static void an_item_is_found_by_its_member_whatever_is_done_to_it(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct random random = {seed};
+        AUTO_JSON array = NULL;
+        {
+            AUTO_JSON made = json_new_array();
+            for (int i = 0; i < WIDTH; i++) {
+                struct json *item = json_new_object();
+                AUTO_TEXT name = text_format("n%d", i / 2);
+                assert_true(json_set(item, "name", json_new_string(name)) && json_append(made, item));
+            }
+            array = json_copy(made);
+        }
+        for (int i = 0; i < CHANGES / 60; i++) {
+            change_items(&random, array);
+            if (random_below(&random, 20) == 0) { // in one arena again
+                struct json *again = json_copy(array);
+                json_free(array);
+                array = again;
+            }
+            for (int look = 0; look < 40; look++) {
+                AUTO_TEXT name = text_format("n%d", (int)random_below(&random, WIDTH));
+                check_item(array, name);
+                assert_null(json_find_item(array, "of", name));
+            }
+        }
+    }
+    assert_null(json_find_item(NULL, "name", "a"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_object_answers_the_same_whatever_is_done_to_it),
@@ -229,6 +304,7 @@ int main(void) {
         cmocka_unit_test(what_is_taken_over_is_found),
         cmocka_unit_test(a_patch_of_a_wide_object_is_applied),
         cmocka_unit_test(items_are_found_by_their_member),
+        cmocka_unit_test(an_item_is_found_by_its_member_whatever_is_done_to_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The index of a wide container (index.c), for who looks up otherwise than by key or position. Inside of core/json.
+#ifndef WHARF_JSON_INDEX_H
+#define WHARF_JSON_INDEX_H
+
+#include "core/base/map.h"
+#include "core/json/items.h"
+#include "core/json/node.h"
+
+#define INDEX_FAR 64          // members passed that make a search a far one
+#define INDEX_FAR_SEARCHES 8U // before there is an index
+
+struct index {
+    struct map members; // of an object: key -> node
+    cJSON **items;      // of an array
+    size_t count, capacity;
+    size_t last; // where an item was found last: it is what is taken out or replaced, as a rule
+
+    // Of an array whose items are in its arena: they by one of their members (items.c).
+    struct json_index keyed;
+    char *keyed_by;      // that member's key; NULL: there is none
+    size_t version;      // the arena's when it was made: no item has changed since
+    unsigned unanswered; // far searches for an item by a member since it was made
+};
+
+static inline struct index *index_of(const cJSON *container) {
+    return (struct index *)(void *)container->valuestring;
+}
+
+// To be called after a far search in a container without an index: the eighth makes one.
+void index_note_far_search(const cJSON *container);
+void index_drop_keyed(struct index *index);
+
+#endif
