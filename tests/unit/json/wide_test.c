@@ -290,8 +290,8 @@ static void an_item_is_found_by_its_member_whatever_is_done_to_it(void **state) 
             for (int look = 0; look < 40; look++) {
                 AUTO_TEXT name = text_format("n%d", (int)random_below(&random, WIDTH));
                 check_item(array, name);
-                assert_null(json_find_item(array, "of", name));
             }
+            assert_null(json_find_item(array, "of", "n1"));
         }
     }
     assert_null(json_find_item(NULL, "name", "a"));
