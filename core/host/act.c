@@ -7,6 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define REFUSED_BASE_NS (5 * CLOCK_SECOND) // of what the adapter or the host refuses
+#define REFUSED_MAX_NS (10 * CLOCK_MINUTE)
+#define FREE_REPAIRS 3           // of a record that somebody else writes too
+#define LARGE ((size_t)64 << 10) // bytes of a workload that is looked at for its size
+
 void act_begin_call(const struct engine *engine, const struct entry *entry, wharf_mirror_state state,
                     struct adapter_call *call) {
     bool known = entry->cluster && entry->cluster != ENTRY_UNKNOWN_CLUSTER;
@@ -61,14 +66,28 @@ static struct mirror_job job_for(struct engine *engine, struct entry *entry, str
                                .had_status = mirror && mirror->had_status};
 }
 
-// What the adapter (or memory) said instead of OK: when to try again, and what people should know.
+static struct mirror_record record_for(const struct mirror *mirror) {
+    return (struct mirror_record){.known = mirror->record, .stop_only = mirror->stop_only};
+}
+
+// The mirror is as it is to be, as this record says.
+static void keep_record(struct mirror *mirror, struct mirror_record *record) {
+    free(mirror->record);
+    mirror->record = record->next;
+    record->next = NULL;
+}
+
+// What the adapter (or memory) said instead of OK: when to try again, and what people should know. `refusals` counts
+// those in a row.
 static int64_t not_ok(struct engine *engine, struct entry *entry, wharf_result result, struct adapter_call *call,
-                      const char *action) {
+                      const char *action, uint16_t *refusals) {
     engine->stats.kinds[entry->kind].adapter_errors++;
     if (result == WHARF_REFUSED) {
         command_note(engine, entry, true, adapter_answer_reason(call, "Refused"), action, "%s",
                      adapter_answer_message(call, "the adapter refused it without a reason"));
-        return engine->now.mono_ns + 30 * CLOCK_SECOND;
+        if (*refusals < UINT16_MAX)
+            (*refusals)++;
+        return engine->now.mono_ns + answer_backoff_ns(engine, *refusals, REFUSED_BASE_NS, REFUSED_MAX_NS);
     }
     uint32_t retry_after_ms = call->answer.retry_after_ms;
     return engine->now.mono_ns + (retry_after_ms ? retry_after_ms * CLOCK_MS : CLOCK_SECOND);
@@ -79,6 +98,32 @@ static void note_remark(struct engine *engine, struct entry *entry, struct adapt
     if (call->answer.message)
         command_note(engine, entry, true, adapter_answer_reason(call, "Incomplete"), action, "%s",
                      adapter_answer_message(call, "the adapter's remark cannot be shown"));
+}
+
+static wharf_result check_body(struct adapter_call *call, const struct json *body) {
+    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
+    buffer_init(&text, MIRROR_BODY_MAX);
+    if (json_print(body, &text))
+        return WHARF_OK;
+    call->answer.reason = "TooLarge";
+    call->answer.message = services_table()->format(
+        &call->call, "its mirror would have more than %zu bytes, which no API server takes", MIRROR_BODY_MAX);
+    return WHARF_REFUSED;
+}
+
+// The host leaves it to them, and says so once.
+static void note_suspender(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    const struct json *object = doc_tree(&engine->store, &mirror->doc);
+    const char *queue = object_label(object, KUEUE_QUEUE_NAME), *cluster = engine->names[mirror->cluster];
+    if (mirror->told_theirs)
+        return;
+    mirror->told_theirs = true;
+    if (queue)
+        command_note(engine, entry, false, "SuspendedInWorker", "CarryChange",
+                     "in cluster %s it waits in the queue %s of the Kueue there, which resumes it", cluster, queue);
+    else
+        command_note(engine, entry, true, "SuspendedInWorker", "CarryChange",
+                     "somebody in cluster %s has suspended the mirror: it is left to them to resume it", cluster);
 }
 
 static bool send_patch(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,
@@ -142,10 +187,11 @@ static bool do_status(struct engine *engine, struct entry *entry) {
     bool known = job.workload && (job.mirror || (!mirror && !last));
     wharf_result result = known ? mirror_status(&job, &patch, &wanted) : WHARF_RETRY;
     if (result != WHARF_OK)
-        entry->not_before_ns = not_ok(engine, entry, result, &call, "CopyStatus");
+        entry->not_before_ns = not_ok(engine, entry, result, &call, "CopyStatus", &entry->refusals);
     adapter_call_end(&call);
     if (result != WHARF_OK)
         return true;
+    entry->refusals = 0;
     uint64_t wish = patch ? wish_hash(patch) : 0;
     entry->status_due = false;
     // The same patch was accepted and left the status as it was: the server does not keep it.
@@ -170,51 +216,82 @@ static bool do_status(struct engine *engine, struct entry *entry) {
     return true;
 }
 
-static bool do_update(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    struct adapter_call call;
-    act_begin_call(engine, entry, WHARF_MIRROR_PRESENT, &call);
-    struct mirror_job job = job_for(engine, entry, mirror, &call);
-    AUTO_JSON patch = NULL;
-    wharf_result result = job.workload && job.mirror ? mirror_patch(&job, &patch) : WHARF_RETRY;
-    if (result != WHARF_OK)
-        mirror->not_before_ns = not_ok(engine, entry, result, &call, "CarryChange");
-    else
-        note_remark(engine, entry, &call, "CarryChange");
-    adapter_call_end(&call);
-    if (result == WHARF_REFUSED)
-        mirror->update_due = false; // until the workload or the mirror changes
-    if (result != WHARF_OK)
-        return true;
-    uint64_t wish = patch ? wish_hash(patch) : 0;
-    mirror->update_due = false;
-    if (patch && wish == mirror->refused_patch)
-        return true;
+// When a patch may be sent: what was refused waits, and so does a record that somebody else writes too.
+static int64_t patch_at_ns(struct engine *engine, struct mirror *mirror, uint64_t wish, bool record_alone) {
+    if (wish == mirror->denied_patch && mirror->denied_until_ns > engine->now.mono_ns)
+        return mirror->denied_until_ns;
+    return record_alone ? throttle_next(&mirror->repairs, engine->now.mono_ns, FREE_REPAIRS) : engine->now.mono_ns;
+}
+
+static void send_update(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,
+                        struct mirror_record *record) {
+    uint64_t wish = wish_hash(patch);
+    if (wish == mirror->refused_patch)
+        return;
     mirror->refused_patch = 0;
-    if (!patch)
-        return true;
+    mirror->update_at_ns = patch_at_ns(engine, mirror, wish, record->alone);
+    mirror->update_due = mirror->update_at_ns > engine->now.mono_ns;
+    if (mirror->update_due)
+        return;
     struct command_spec spec = {.type = PENDING_UPDATE,
                                 .verb = VERB_MERGE_PATCH,
                                 .patch_hash = wish,
                                 .cluster = mirror->cluster,
-                                .attempt = entry->attempt};
+                                .attempt = entry->attempt,
+                                .record = &record->next,
+                                .stops = record->stops,
+                                .stop_only = record->stops && record->stop_only};
     if (!send_patch(engine, entry, mirror, patch, spec)) {
         mirror->update_due = true;
         retry_soon(engine, &mirror->not_before_ns);
     }
+}
+
+static bool do_update(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    struct adapter_call call;
+    act_begin_call(engine, entry, WHARF_MIRROR_PRESENT, &call);
+    struct mirror_job job = job_for(engine, entry, mirror, &call);
+    struct mirror_record record = record_for(mirror);
+    AUTO_JSON patch = NULL;
+    job.record = &record;
+    wharf_result result = job.workload && job.mirror ? mirror_patch(&job, &patch) : WHARF_RETRY;
+    if (result != WHARF_OK)
+        mirror->update_at_ns = not_ok(engine, entry, result, &call, "CarryChange", &mirror->denials);
+    else
+        note_remark(engine, entry, &call, "CarryChange");
+    adapter_call_end(&call);
+    if (result == WHARF_RETRY)
+        return true;
+    mirror->update_due = false; // until the workload or the mirror changes
+    if (result == WHARF_REFUSED)
+        return true;
+    mirror->denials = 0;
+    if (record.theirs)
+        note_suspender(engine, entry, mirror);
+    if (patch)
+        send_update(engine, entry, mirror, patch, &record);
+    else
+        mirror->refused_patch = 0, keep_record(mirror, &record);
+    mirror_record_cleanup(&record);
     return true;
 }
 
-// A workload that its adapter refuses as such is told so before anything is written. False: it is refused.
+// A workload that is refused as such, by its adapter or for its size, is told so before anything is written. False: it
+// is refused.
 static bool passes_trial(struct engine *engine, struct entry *entry) {
-    if ((engine->kinds[entry->kind]->abi.flags & WHARF_KIND_MAY_REFUSE) == 0)
+    if ((engine->kinds[entry->kind]->abi.flags & WHARF_KIND_MAY_REFUSE) == 0 && entry->workload.len < LARGE)
         return true;
     struct adapter_call call;
     act_begin_call(engine, entry, WHARF_MIRROR_NONE, &call);
     struct mirror_job job = job_for(engine, entry, NULL, &call);
     AUTO_JSON thrown_away = NULL;
     wharf_result result = job.workload ? mirror_make(&job, &thrown_away) : WHARF_RETRY;
+    if (result == WHARF_OK)
+        result = check_body(&call, thrown_away);
     if (result != WHARF_OK)
-        entry->not_before_ns = not_ok(engine, entry, result, &call, "Place");
+        entry->not_before_ns = not_ok(engine, entry, result, &call, "Place", &entry->refusals);
+    else
+        entry->refusals = 0;
     adapter_call_end(&call);
     return result == WHARF_OK;
 }
@@ -272,20 +349,28 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
     struct adapter_call call;
     act_begin_call(engine, entry, WHARF_MIRROR_NONE, &call);
     struct mirror_job job = job_for(engine, entry, NULL, &call);
+    struct mirror_record record = {0};
     AUTO_JSON body = NULL;
+    job.record = &record;
     wharf_result result = job.workload ? mirror_make(&job, &body) : WHARF_RETRY;
+    if (result == WHARF_OK && entry->workload.len >= LARGE)
+        result = check_body(&call, body);
     if (result != WHARF_OK)
-        mirror->not_before_ns = not_ok(engine, entry, result, &call, "CreateMirror");
+        mirror->not_before_ns = not_ok(engine, entry, result, &call, "CreateMirror", &mirror->denials);
     else
         note_remark(engine, entry, &call, "CreateMirror");
     adapter_call_end(&call);
-    if (result != WHARF_OK)
+    if (result != WHARF_OK) {
+        mirror_record_cleanup(&record);
         return true;
+    }
+    mirror->denials = 0;
     struct command_spec spec = {.type = PENDING_CREATE,
                                 .verb = VERB_CREATE,
                                 .cluster = mirror->cluster,
                                 .attempt = entry->attempt,
                                 .wanted = entry->carry_hash,
+                                .record = &record.next,
                                 .was_clean = entry->clean_attempt == entry->attempt};
     if (!send_patch(engine, entry, mirror, body, spec))
         retry_soon(engine, &mirror->not_before_ns);
@@ -295,6 +380,7 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
         mirror->unheard_ns = 0;
     else if (mirror->failures == 0 && mirror->unheard_ns == 0) // of what another process sent, nothing is known
         mirror->unheard_ns = engine->now.mono_ns;
+    mirror_record_cleanup(&record);
     return true;
 }
 
@@ -342,6 +428,7 @@ static size_t mirror_list(const struct entry *entry, struct mirror_facts *facts)
                                            .finished = m->finished,
                                            .attempt = m->attempt,
                                            .not_before_ns = later(m->not_before_ns, m->held_until_ns),
+                                           .update_at_ns = m->update_at_ns,
                                            .excluded_until_ns = m->excluded_until_ns};
     }
     return n;

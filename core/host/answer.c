@@ -4,6 +4,7 @@
 #include "core/host/kueue.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TRANSIENT_BASE_NS (100 * CLOCK_MS)
@@ -234,15 +235,33 @@ static void updated(struct engine *engine, struct entry *entry, struct mirror *m
         observe_answer(engine, entry, mirror, response);
         mirror->update_due = true; // looked at once more: the server may have changed what it was sent
         mirror->refused_patch = pending->patch_hash;
+        mirror->stop_only &= pending->stop_only;
         return;
     }
     mirror->update_due = true;
-    mirror->not_before_ns = next_try_ns(engine, response, &mirror->failures);
+    int64_t next_ns = next_try_ns(engine, response, &mirror->failures);
     if (response->reason == REASON_NOT_FOUND)
         mirror->unsure = true;
-    if (is_permanent(response->reason))
-        command_note(engine, entry, true, reason_text(response->reason), "CarryChange",
-                     "cluster %s refused a change: %s", engine->names[mirror->cluster], response->message);
+    if (!is_permanent(response->reason)) {
+        mirror->not_before_ns = next_ns;
+        return;
+    }
+    // It need not wait to be deleted, nor to be suspended without the rest, nor for another change.
+    mirror->denied_patch = pending->patch_hash;
+    mirror->denied_until_ns = next_ns;
+    mirror->update_at_ns = pending->stops && !pending->stop_only ? 0 : next_ns;
+    mirror->stop_only |= pending->stops;
+    command_note(engine, entry, true, reason_text(response->reason), "CarryChange", "cluster %s refused a change: %s",
+                 engine->names[mirror->cluster], response->message);
+}
+
+// What was sent is how it is now.
+static void keep_record(struct mirror *mirror, struct pending *pending) {
+    if (!pending->record)
+        return;
+    free(mirror->record);
+    mirror->record = pending->record;
+    pending->record = NULL;
 }
 
 static void deleted(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response) {
@@ -270,7 +289,7 @@ static bool is_older(const struct mirror *mirror, const struct pending *pending,
     return response->object && same == (mirror->doc.text == NULL);
 }
 
-static void mirror_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
+static void mirror_answered(struct engine *engine, struct entry *entry, struct pending *pending,
                             struct response *response) {
     struct mirror *mirror = entry_mirror(entry, pending->cluster);
     if (!mirror)
@@ -283,6 +302,7 @@ static void mirror_answered(struct engine *engine, struct entry *entry, const st
             mirror->unsure = true;
         return;
     }
+    bool done = response->reason == REASON_OK && response->object;
     switch (pending->type) {
     case PENDING_CREATE:
         created(engine, entry, mirror, pending, response);
@@ -305,6 +325,8 @@ static void mirror_answered(struct engine *engine, struct entry *entry, const st
     default:
         break;
     }
+    if (done)
+        keep_record(mirror, pending);
 }
 
 void answer_handle(struct engine *engine, uint64_t id, struct response *response) {
@@ -316,6 +338,7 @@ void answer_handle(struct engine *engine, uint64_t id, struct response *response
         return;
     struct pending pending = *slot;
     slot->used = false;
+    slot->record = NULL;
     slot->next_free = engine->free_pending;
     engine->free_pending = (uint32_t)place;
     engine->in_flight--;
@@ -329,5 +352,6 @@ void answer_handle(struct engine *engine, uint64_t id, struct response *response
         workload_answered(engine, entry, &pending, response);
     else
         mirror_answered(engine, entry, &pending, response);
+    free(pending.record);
     engine_queue(engine, entry);
 }

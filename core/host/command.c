@@ -129,6 +129,12 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
     pending->patch_hash = spec->patch_hash;
     pending->wanted = spec->wanted;
     pending->was_clean = spec->was_clean;
+    pending->stops = spec->stops;
+    pending->stop_only = spec->stop_only;
+    if (spec->record) {
+        pending->record = *spec->record;
+        *spec->record = NULL;
+    }
     command->id = id;
     update->n_commands++;
     engine->in_flight++;

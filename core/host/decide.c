@@ -253,9 +253,9 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
     if (m->unsure && !m->busy && m->not_before_ns <= f->now_ns && f->workers[m->cluster].connected)
         return on_mirror(ACTION_VERIFY, m, "its mirror may be gone");
     if (m->update_due && !m->busy && !m->being_deleted && f->workers[m->cluster].connected) {
-        if (m->not_before_ns <= f->now_ns)
+        later_ns = m->not_before_ns > m->update_at_ns ? m->not_before_ns : m->update_at_ns;
+        if (later_ns <= f->now_ns)
             return on_mirror(ACTION_UPDATE, m, "the workload changed");
-        later_ns = m->not_before_ns;
     }
     struct action copy = status(f, "follows its mirror");
     if (copy.type == ACTION_NONE && later_ns != CLOCK_NEVER)

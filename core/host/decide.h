@@ -52,6 +52,7 @@ struct mirror_facts {
     bool finished;
     uint32_t attempt;
     int64_t not_before_ns;     // no request about it before that
+    int64_t update_at_ns;      // no change is carried to it before that
     int64_t excluded_until_ns; // the cluster would not take it; 0: it was not refused
 };
 

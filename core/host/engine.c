@@ -107,6 +107,8 @@ void engine_free(struct engine *engine) {
     free(engine->contacts);
     free(engine->names);
     free(engine->origin);
+    for (size_t i = 0; i < engine->n_pending; i++)
+        free(engine->pending[i].record);
     free(engine->pending);
     free(engine->stats.clusters);
     free(engine->stats.kinds);

@@ -51,6 +51,8 @@ struct pending {
     uint32_t cluster, attempt, next_free;
     bool was_clean;              // CREATE: nothing of this attempt had been sent before
     uint64_t patch_hash, wanted; // see command_spec
+    char *record;                // the same; owned
+    bool stops, stop_only;
 };
 
 struct engine {
@@ -141,6 +143,8 @@ struct command_spec {
     uint64_t patch_hash; // of what a patch wants
     uint64_t wanted;     // STATUS: json_hash of the status that it leads to; CREATE: carry_hash of the workload
     bool was_clean;
+    char **record;         // CREATE, UPDATE: the mirror's record once it is accepted; taken if it was sent
+    bool stops, stop_only; // UPDATE: it suspends the mirror; and does nothing else
 };
 // 0 when out of memory.
 uint64_t command_send(struct engine *engine, struct entry *entry, const struct command_spec *spec);

@@ -5,6 +5,7 @@
 #include "core/host/phase.h"
 #include "core/json/pointer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 // True if `object` is not newer than what is kept: a watch that lags behind an answer.
@@ -69,12 +70,15 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
     read_phase(engine, entry, object, had);
     bool counts = !entry->finished && !entry->being_deleted && cluster != ENTRY_UNKNOWN_CLUSTER;
     engine_count_active(engine, entry, counts ? cluster : 0);
-    uint64_t hash = mirror_carry_hash(object);
+    uint64_t hash = mirror_carry_hash(object, false);
     if (hash != entry->carry_hash) {
         entry->carry_hash = hash;
+        if (entry->refusals > 0)
+            entry->not_before_ns = 0; // it may be another one that is not refused
         for (struct mirror *m = entry->mirrors; m; m = m->next) {
             m->update_due = true;
             m->refused_patch = 0;
+            m->update_at_ns = 0;
         }
     }
     entry->status_due = true;
@@ -88,7 +92,7 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
     engine_count_active(engine, entry, 0);
     entry_set_phase(engine, entry, true, 0, false);
     entry->cluster = entry->attempt = entry->gone_attempt = entry->clean_attempt = 0;
-    entry->failures = 0;
+    entry->failures = entry->refusals = 0;
     entry->not_before_ns = 0;
     entry->carry_hash = entry->refused_patch = entry->refused_note = 0;
     entry->finished = entry->suspended = entry->being_deleted = entry->status_due = false;
@@ -154,7 +158,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
         m->update_due = true;
     }
     m->of_workload = entry->workload.text && strcmp(m->workload_uid, entry->uid) == 0;
-    uint64_t hash = mirror_carry_hash(object);
+    uint64_t hash = mirror_carry_hash(object, true);
     // What had to wait for a suspended mirror to come to rest may be possible now.
     if (hash != m->carry_hash || phase_suspend_asked(&engine->kinds[entry->kind]->abi, object)) {
         m->carry_hash = hash;
@@ -181,6 +185,10 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
         engine->stats.clusters[m->cluster].mirrors++;
     if (!same) {
         m->refused_patch = 0;
+        m->told_theirs = m->stop_only = false;
+        m->update_at_ns = 0;
+        free(m->record);
+        m->record = NULL;
         m->had_status = false;
     }
     if (had && !same)

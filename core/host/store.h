@@ -7,6 +7,7 @@
 #include "core/base/heap.h"
 #include "core/base/map.h"
 #include "core/host/decide.h"
+#include "core/host/throttle.h"
 #include "core/kube/object.h"
 
 #include <wharf/adapter.h>
@@ -34,15 +35,21 @@ struct mirror {
     int64_t seen_ns;        // when the event that made the status due came
     uint64_t carry_hash;    // of what the host carries (labels, annotations, spec generation), to notice changes
     uint64_t refused_patch; // hash of a patch that was accepted and changed nothing
+    char *record;           // what the host knows of what was carried (record.h); NULL: nothing but the annotation
+    uint64_t denied_patch;  // hash of the patch that was refused last; 0: none
+    int64_t denied_until_ns, update_at_ns; // no such patch, no patch at all before that
+    struct throttle repairs;               // of the record alone
     uint32_t cluster, attempt;
     uint32_t epoch;         // of the list in which, or after which, a watch or list told of it
     uint32_t noted_attempt; // the last one of which people were told that it was created
-    uint16_t failures, refusals;
+    uint16_t failures, refusals, denials;
     bool of_workload, being_deleted, unsure, update_due, finished;
     uint8_t orphan;                   // enum orphan_state, see orphans.c
     bool released;                    // somebody wrote that it may be deleted
     bool outdated;                    // it went away while a request about it was in flight
     bool had_status;                  // this object had one, so that an empty one is an emptied one
+    bool stop_only;                   // a patch that suspends was refused: that alone first
+    bool told_theirs;                 // people were told that somebody in the worker suspended it
     char uid[STORE_UID_MAX];          // of the object itself
     char workload_uid[STORE_UID_MAX]; // from its mark
 };
@@ -60,7 +67,8 @@ struct entry {
     uint32_t kind, cluster, attempt, gone_attempt, clean_attempt, epoch;
     uint32_t counted; // the worker whose active workloads this one counts among, 0: none
     uint16_t failures, name_at;
-    uint8_t phase; // wharf_phase_kind
+    uint16_t refusals; // in a row, by its adapter or for its size
+    uint8_t phase;     // wharf_phase_kind
     bool queued, blocked, suspended, finished, being_deleted, status_due;
     char *last_word; // text of a mirror that had finished when it went away, until its status was written; or NULL
     uint32_t last_word_len, last_word_attempt;
