@@ -104,8 +104,10 @@ static bool is_covered(const struct mirror_job *job, const struct change *change
     const char *known = job->record ? job->record->known : NULL;
     AUTO_RECORD there = {0};
     *covered = false;
-    if (!present)
+    if (!present) {
+        *covered = !known; // it may never have had one
         return true;
+    }
     if (!record_read(&there, present, NULL))
         return false;
     bool untouched = there.old && (!known || strcmp(known, present) == 0) && !change->held;
@@ -132,7 +134,7 @@ static wharf_result add_record(const struct mirror_job *job, struct change *chan
             return WHARF_RETRY;
         if (covered) {
             buffer_reset(text);
-            return buffer_text(text, present) ? WHARF_OK : WHARF_RETRY;
+            return !present || buffer_text(text, present) ? WHARF_OK : WHARF_RETRY;
         }
     }
     if (!same && !set_record(change->desired, text->data))
@@ -182,8 +184,9 @@ static wharf_result finish(const struct mirror_job *job, struct change *change, 
     if (record) {
         record->stops = stop;
         record->theirs = change->held;
-        record->next = buffer_take(&text, NULL);
-        if (!record->next)
+        bool known = text.len > 0;
+        record->next = known ? buffer_take(&text, NULL) : NULL;
+        if (known && !record->next)
             return WHARF_RETRY;
     }
     if (json_size(change->diff) == 0)
