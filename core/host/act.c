@@ -16,6 +16,7 @@ void act_begin_call(const struct engine *engine, const struct entry *entry, whar
                     struct adapter_call *call) {
     bool known = entry->cluster && entry->cluster != ENTRY_UNKNOWN_CLUSTER;
     const struct kind *kind = engine->kinds[entry->kind];
+    const char *version = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->version;
     adapter_call_begin(call, &(struct call_context){
                                  .kind = &kind->abi,
                                  .given = kind->given,
@@ -23,7 +24,7 @@ void act_begin_call(const struct engine *engine, const struct entry *entry, whar
                                  .now = engine->now,
                                  .cluster = known ? engine->names[entry->cluster] : NULL,
                                  .attempt = entry->attempt,
-                                 .version = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->version,
+                                 .version = version ? version : kind->abi.versions[0], // not heard of it yet
                                  .object = entry->key,
                                  .mirror_state = state,
                                  .clock = engine->clock,
