@@ -31,11 +31,16 @@ void act_begin_call(const struct engine *engine, const struct entry *entry, whar
                              });
 }
 
-struct mirror *act_current_mirror(const struct engine *engine, const struct entry *entry) {
+struct mirror *act_placed_mirror(const struct entry *entry) {
     if (!entry->cluster || entry->cluster == ENTRY_UNKNOWN_CLUSTER)
         return NULL;
     struct mirror *m = entry_mirror(entry, entry->cluster);
-    if (!m || !m->doc.text || !m->of_workload || m->attempt != entry->attempt)
+    return m && m->doc.text && m->of_workload && m->attempt == entry->attempt ? m : NULL;
+}
+
+struct mirror *act_current_mirror(const struct engine *engine, const struct entry *entry) {
+    struct mirror *m = act_placed_mirror(entry);
+    if (!m)
         return NULL;
     const struct worker_facts *worker = &engine->workers[entry->kind][entry->cluster];
     bool lost =
@@ -58,13 +63,18 @@ static wharf_mirror_state mirror_state(const struct engine *engine, const struct
 
 static struct mirror_job job_for(struct engine *engine, struct entry *entry, struct mirror *mirror,
                                  struct adapter_call *call) {
+    size_t where = mirror                                    ? mirror->cluster
+                   : entry->cluster == ENTRY_UNKNOWN_CLUSTER ? ENGINE_MANAGEMENT
+                                                             : entry->cluster;
     return (struct mirror_job){.kind = engine->kinds[entry->kind],
                                .origin = engine->origin,
                                .call = call,
                                .workload = doc_tree(&engine->store, &entry->workload),
                                .mirror = mirror ? doc_tree(&engine->store, &mirror->doc) : NULL,
                                .attempt = entry->attempt,
-                               .had_status = mirror && mirror->had_status};
+                               .had_status = mirror && mirror->had_status,
+                               .seals = engine->seals,
+                               .cluster = engine->names[where]};
 }
 
 static struct mirror_record record_for(const struct mirror *mirror) {
@@ -304,6 +314,13 @@ static bool is_there(const struct entry *entry, const struct action *action) {
 }
 
 static bool do_place(struct engine *engine, struct entry *entry, const struct action *action) {
+    if (action->attempt > MIRROR_ATTEMPT_MAX) {
+        command_note(engine, entry, true, "TooManyAttempts", "Place",
+                     MARK_ATTEMPT " is %u, the highest there is: it is not placed again until somebody lowers it",
+                     entry->attempt);
+        entry->not_before_ns = engine->now.mono_ns + 10 * CLOCK_MINUTE;
+        return true;
+    }
     if (entry->attempt == 0 && !is_there(entry, action) &&
         (!passes_trial(engine, entry) || !kueue_permits(engine, entry)))
         return true;
@@ -329,6 +346,8 @@ static bool do_place(struct engine *engine, struct entry *entry, const struct ac
         retry_soon(engine, &entry->not_before_ns);
         return true;
     }
+    entry->asked_cluster = (uint32_t)action->cluster;
+    entry->asked_attempt = action->attempt;
     if (action->attempt > 1 && entry->attempt && entry->attempt != action->attempt) {
         engine->stats.replacements++;
         command_note(engine, entry, true, "PlacedAgain", "Place", "attempt %u goes to cluster %s: %s", action->attempt,
@@ -385,6 +404,18 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
     return true;
 }
 
+// Deletions that nobody would expect.
+static void tell_deletion(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
+    if (!mirror->was_of_workload)
+        engine_remark(engine, true, mirror->cluster, entry->kind,
+                      "mirror %s (uid %s) is deleted: its marks name workload %s, which is not there", entry->key,
+                      mirror->uid, mirror->workload_uid);
+    else if (mirror->of_workload && mirror->attempt > entry->attempt)
+        command_note(engine, entry, true, "SecondMirror", "DeleteMirror",
+                     "the mirror of attempt %u in cluster %s is deleted: that of attempt %u in cluster %s stays",
+                     mirror->attempt, engine->names[mirror->cluster], entry->attempt, engine->names[entry->cluster]);
+}
+
 static bool do_delete(struct engine *engine, struct entry *entry, struct mirror *mirror, const char *why) {
     char body[256];
     int len = snprintf(body, sizeof body,
@@ -401,6 +432,8 @@ static bool do_delete(struct engine *engine, struct entry *entry, struct mirror 
         retry_soon(engine, &mirror->not_before_ns);
     else if (strcmp(why, "orphan") == 0 && mirror->failures == 0)
         engine->stats.orphans++;
+    if (mirror->command && mirror->failures == 0)
+        tell_deletion(engine, entry, mirror);
     return true;
 }
 
@@ -416,8 +449,12 @@ static int64_t later(int64_t a_ns, int64_t b_ns) {
     return a_ns > b_ns ? a_ns : b_ns;
 }
 
-static size_t mirror_list(const struct entry *entry, struct mirror_facts *facts) {
+static size_t mirror_list(const struct engine *engine, const struct entry *entry, struct mirror_facts *facts) {
     size_t n = 0;
+    // Without a key the annotations are all the proof that there is.
+    struct mirror *placed = seal_keys_any(engine->seals) ? NULL : act_placed_mirror(entry);
+    if (placed)
+        placed->proven = true;
     for (const struct mirror *m = entry->mirrors; m; m = m->next) {
         facts[n++] = (struct mirror_facts){.cluster = m->cluster,
                                            .present = m->doc.text != NULL,
@@ -427,6 +464,7 @@ static size_t mirror_list(const struct entry *entry, struct mirror_facts *facts)
                                            .unsure = m->unsure,
                                            .update_due = m->update_due,
                                            .finished = m->finished,
+                                           .proven = m->proven,
                                            .attempt = m->attempt,
                                            .not_before_ns = later(m->not_before_ns, m->held_until_ns),
                                            .update_at_ns = m->update_at_ns,
@@ -435,7 +473,23 @@ static size_t mirror_list(const struct entry *entry, struct mirror_facts *facts)
     return n;
 }
 
-static struct action decide_entry(const struct engine *engine, const struct entry *entry) {
+static void tell_held(struct engine *engine, struct entry *entry, const struct decide_facts *facts) {
+    const struct mirror_facts *fact = facts->mirrors;
+    for (struct mirror *m = entry->mirrors; m; m = m->next, fact++) {
+        bool held = decide_is_held(facts, fact);
+        if (held == m->doubted)
+            continue;
+        m->doubted = held;
+        engine->stats.clusters[m->cluster].doubted += held ? 1 : UINT64_MAX;
+        if (held)
+            command_note(engine, entry, true, "MirrorHeld", "Place",
+                         "cluster %s has a mirror of attempt %u that the annotations do not name, and nothing proves "
+                         "that it is ours: it is neither adopted nor deleted",
+                         engine->names[m->cluster], m->attempt);
+    }
+}
+
+static struct action decide_entry(struct engine *engine, struct entry *entry) {
     struct mirror_facts *mirrors = engine->mirror_facts; // there is at most one mirror a cluster
     const struct feed *management = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind);
     struct workload_facts workload = {.exists = entry->workload.text != NULL,
@@ -452,10 +506,12 @@ static struct action decide_entry(const struct engine *engine, const struct entr
                                       .last_word = last_word_counts(entry),
                                       .not_before_ns = entry->not_before_ns,
                                       .unknown_since_ns = entry->unknown_since_ns,
-                                      .retain_until_ns = entry->retain_until_ns};
+                                      .retain_until_ns = entry->retain_until_ns,
+                                      .misplaced = entry->misplaced,
+                                      .restore_at_ns = entry->restore_at_ns};
     struct decide_facts facts = {.workload = &workload,
                                  .mirrors = mirrors,
-                                 .n_mirrors = mirror_list(entry, mirrors),
+                                 .n_mirrors = mirror_list(engine, entry, mirrors),
                                  .workers = engine->workers[entry->kind],
                                  .n_clusters = engine->n_clusters,
                                  .management_connected = engine_connected(engine, ENGINE_MANAGEMENT, entry->kind),
@@ -464,6 +520,7 @@ static struct action decide_entry(const struct engine *engine, const struct entr
                                  .settle_time_is_over = engine->settle_over,
                                  .lost_timeout_ns = engine->lost_timeout_ns,
                                  .now_ns = engine->now.mono_ns};
+    tell_held(engine, entry, &facts);
     return decide(&facts);
 }
 

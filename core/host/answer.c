@@ -76,8 +76,8 @@ static struct object *take_object(struct response *response) {
 static void observe_answer(struct engine *engine, struct entry *entry, struct mirror *mirror,
                            struct response *response) {
     struct object *object = take_object(response);
-    observe_mirror(engine, entry, mirror, object,
-                   mirror_is_ours(engine->kinds[entry->kind], engine->origin, object->value));
+    enum standing standing = observe_standing(engine, mirror->cluster, entry->kind, mirror, object->value);
+    observe_mirror(engine, entry, mirror, object, standing == STANDING_NONE ? STANDING_KNOWN : standing);
 }
 
 static void workload_failed(struct engine *engine, struct entry *entry, const struct response *response,
@@ -125,6 +125,8 @@ static void workload_answered(struct engine *engine, struct entry *entry, const 
     }
     struct entry before = *entry;
     observe_workload(engine, entry, object);
+    if (place && entry->attempt == pending->attempt)
+        entry->placed_attempt = entry->attempt;
     if (place && entry->attempt == pending->attempt && pending->was_clean)
         entry->clean_attempt = entry->attempt;
     if (!place)
@@ -162,6 +164,7 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
     if (response->reason == REASON_OK && response->object) {
         mirror->failures = 0;
         observe_answer(engine, entry, mirror, response);
+        mirror->proven = true;
         if (pending->wanted == entry->carry_hash)
             mirror->update_due = false; // it was made of the workload as it still is
         if (mirror->noted_attempt != pending->attempt)
@@ -197,6 +200,28 @@ static void known_absent(struct engine *engine, struct entry *entry, struct mirr
                 "creates fail there, and the object was asked for and is absent");
 }
 
+// It has the marks of just this attempt, which an earlier process may have made before there were seals, or with
+// another key: then a second one would run beside it.
+static bool may_be_ours(const struct engine *engine, const struct entry *entry, const struct mirror *mirror,
+                        const struct json *object) {
+    return mirror_is_ours(engine->kinds[entry->kind], engine->origin, object) && mirror->cluster == entry->cluster &&
+           mirror_attempt(object) == entry->attempt && entry->placed_attempt != entry->attempt &&
+           text_equal(object_label(object, MARK_UID), entry->uid);
+}
+
+static void wait_for_seal(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    if (mirror->refusals < UINT16_MAX)
+        mirror->refusals++;
+    mirror->unsure = true;
+    mirror->not_before_ns =
+        engine->now.mono_ns + answer_backoff_ns(engine, mirror->refusals, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
+    command_note(
+        engine, entry, true, "NotSealed", "CreateMirror",
+        "cluster %s has an object with the marks of its mirror and without a valid seal: nothing is made before "
+        "that is gone or sealed",
+        engine->names[mirror->cluster]);
+}
+
 static void verified(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response) {
     if (response->reason == REASON_NOT_FOUND) {
         if (mirror->doc.text && !mirror->unsure)
@@ -214,14 +239,19 @@ static void verified(struct engine *engine, struct entry *entry, struct mirror *
     }
     mirror->failures = 0;
     struct object *object = take_object(response);
-    bool ours = mirror_is_ours(engine->kinds[entry->kind], engine->origin, object->value);
-    if (ours || strcmp(object_uid(object->value), mirror->uid) == 0) {
-        observe_mirror(engine, entry, mirror, object, ours);
+    enum standing standing = observe_standing(engine, mirror->cluster, entry->kind, mirror, object->value);
+    if (standing != STANDING_NONE) {
+        observe_mirror(engine, entry, mirror, object, standing);
         mirror->unsure = false;
         return;
     }
+    bool maybe = may_be_ours(engine, entry, mirror, object->value);
     object_free(object);
     mirror->unsure = false;
+    if (maybe && !*mirror->uid) {
+        wait_for_seal(engine, entry, mirror);
+        return;
+    }
     if (*mirror->uid && mirror->of_workload && mirror->attempt == entry->attempt)
         entry->gone_attempt = entry->attempt; // deleted, and somebody took the name
     engine->stats.conflicts++;

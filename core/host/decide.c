@@ -21,6 +21,7 @@ static const struct {
     [WAITING_PREDECESSOR] = {"predecessor", "another object of the name has to go first"},
     [WAITING_EARLIER] = {"earlier-mirror", "an earlier mirror has to go first"},
     [WAITING_LAST_WORD] = {"final-status", "its mirror has finished, and its final status cannot be written"},
+    [WAITING_PROOF] = {"proof", "a mirror that nothing proves to be its own has to go first"},
     [WAITING_GONE] = {"deletion", "its mirror is being deleted and is still there"},
 };
 
@@ -77,14 +78,26 @@ static const struct mirror_facts *current_mirror(const struct decide_facts *f) {
     return m && m->present && m->of_workload && m->attempt == w->attempt ? m : NULL;
 }
 
+static bool is_there(const struct decide_facts *f, const struct mirror_facts *m) {
+    return m && f->workers[m->cluster].connected;
+}
+
 static bool is_unwanted(const struct decide_facts *f, const struct mirror_facts *m) {
     const struct workload_facts *w = f->workload;
     if (!w->exists || w->being_deleted || !m->of_workload)
         return true;
     if (m->attempt < w->attempt)
         return true;
-    // Somebody moved the annotation by hand to where another mirror of the same attempt is: one is enough.
-    return m->attempt == w->attempt && m->cluster != w->cluster && current_mirror(f) != NULL;
+    const struct mirror_facts *current = current_mirror(f);
+    if (!current || current == m)
+        return false;
+    // One is enough: the annotated one stays, whatever number the other one has.
+    return m->attempt == w->attempt || (m->proven && is_there(f, current) && !current->being_deleted);
+}
+
+bool decide_is_held(const struct decide_facts *f, const struct mirror_facts *m) {
+    return f->workload->exists && m->present && m->of_workload && !m->proven && m != current_mirror(f) &&
+           !is_unwanted(f, m);
 }
 
 // Sets *waiting_ns if a mirror in a cluster that cannot be reached has not been given up yet. True: it has not.
@@ -211,16 +224,16 @@ static struct action move(const struct decide_facts *f, const char *why) {
     return place(f, best, w->attempt + 1, why);
 }
 
-// A mirror that is newer than what the annotations say, or the only one there is: they are put right.
+// A mirror that is newer than what the annotations say, or the only one there is: they are put right. Never in the
+// place of one that they name and that can be reached.
 static const struct mirror_facts *adoptable(const struct decide_facts *f) {
-    const struct mirror_facts *best = current_mirror(f);
-    if (best)
-        best = NULL;
+    const struct mirror_facts *best = NULL, *current = current_mirror(f);
     uint32_t least = f->workload->attempt;
-    bool current = current_mirror(f) != NULL;
+    if (is_there(f, current))
+        return NULL;
     for (size_t i = 0; i < f->n_mirrors; i++) {
         const struct mirror_facts *m = &f->mirrors[i];
-        if (!m->present || !m->of_workload || m->being_deleted || m->attempt == 0)
+        if (!m->present || !m->of_workload || !m->proven || m->being_deleted || m->attempt == 0)
             continue;
         if (m->attempt > least || (m->attempt == least && !current && m->cluster != f->workload->cluster && !best)) {
             best = m;
@@ -342,6 +355,16 @@ static struct action placed(const struct decide_facts *f, size_t stale_pending) 
     return without_mirror(f, mirror_in(f, w->cluster), stale_pending);
 }
 
+// A mirror that may be its own, of which it has to be seen first what becomes of it; or NULL.
+static const struct mirror_facts *unproven(const struct decide_facts *f) {
+    if (current_mirror(f))
+        return NULL;
+    for (size_t i = 0; i < f->n_mirrors; i++)
+        if (decide_is_held(f, &f->mirrors[i]) && is_there(f, &f->mirrors[i]))
+            return &f->mirrors[i];
+    return NULL;
+}
+
 static struct action for_workload(const struct decide_facts *f, size_t stale_pending) {
     const struct workload_facts *w = f->workload;
     if (w->being_deleted)
@@ -351,6 +374,13 @@ static struct action for_workload(const struct decide_facts *f, size_t stale_pen
         return place(f, other->cluster, other->attempt, "its mirror was found");
     if (w->finished)
         return finished(f);
+    if (w->misplaced && w->restore_at_ns <= f->now_ns)
+        return place(f, w->cluster, w->attempt, "the annotations were changed by hand");
+    const struct mirror_facts *held = unproven(f);
+    if (held) {
+        struct action copy = status(f, waiting_text(WAITING_PROOF));
+        return copy.type == ACTION_NONE && !copy.waiting ? blocked(WAITING_PROOF, held->cluster) : copy;
+    }
     if (w->attempt != 0)
         return placed(f, stale_pending);
     if (w->suspended)
@@ -376,6 +406,8 @@ struct action decide(const struct decide_facts *f) {
         result = for_workload(f, pending);
     else if (f->n_mirrors == 0 && !f->workload->exists)
         result = (struct action){.type = ACTION_FORGET};
+    if (f->workload->misplaced && f->workload->restore_at_ns > f->now_ns)
+        waiting_ns = earlier(waiting_ns, f->workload->restore_at_ns);
     if (waiting_ns != CLOCK_NEVER && result.type == ACTION_NONE)
         result = wait_until(waiting_ns, result.waiting ? result.waiting : WAITING_BACKOFF, result.cluster);
     else if (result.type == ACTION_WAIT)

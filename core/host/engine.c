@@ -16,10 +16,11 @@ static struct error *make_tables(struct engine *engine) {
     engine->orphans = calloc(clusters, sizeof *engine->orphans);
     engine->clock = calloc(1, sizeof *engine->clock);
     engine->mirror_facts = calloc(clusters, sizeof *engine->mirror_facts);
+    engine->strangers = calloc(clusters, sizeof *engine->strangers);
     engine->stats.clusters = calloc(clusters, sizeof *engine->stats.clusters);
     engine->stats.kinds = calloc(kinds + 1, sizeof *engine->stats.kinds);
     if (!engine->contacts || !engine->orphans || !engine->feeds || !engine->workers || !engine->mirror_facts ||
-        !engine->clock || !engine->stats.clusters || !engine->stats.kinds)
+        !engine->strangers || !engine->clock || !engine->stats.clusters || !engine->stats.kinds)
         return error_no_memory();
     engine->stats.n_clusters = clusters;
     engine->stats.n_kinds = kinds;
@@ -62,6 +63,8 @@ struct error *engine_new(const struct engine_options *options, struct moment now
         return error_no_memory();
     engine->kinds = options->kinds;
     engine->n_kinds = options->n_kinds;
+    engine->seals = options->seals;
+    engine->adopt_unsealed = options->adopt_unsealed;
     engine->create_namespaces = options->create_namespaces;
     engine->lost_timeout_ns = options->worker_lost_timeout_ns;
     engine->retention_ns = options->mirror_retention_ns;
@@ -102,6 +105,7 @@ void engine_free(struct engine *engine) {
     free(engine->workers);
     free(engine->mirror_facts);
     free(engine->orphans);
+    free(engine->strangers);
     free(engine->clock);
     free(engine->feeds);
     free(engine->contacts);

@@ -55,12 +55,28 @@ struct pending {
     bool stops, stop_only;
 };
 
+struct stranger_log { // how often strangers with our marks are told of
+    struct throttle throttle;
+    int64_t next_ns;
+};
+
+// What an object in a worker is taken for a mirror by.
+enum standing {
+    STANDING_NONE,  // it is none
+    STANDING_KNOWN, // its uid: it was one, and its marks are not what they were
+    STANDING_MARKS, // marks, which anybody may copy
+    STANDING_PROVEN // marks, and a seal of theirs
+};
+
 struct engine {
     char *origin;
     char **names; // of clusters; [0] "management"
     size_t n_clusters;
     struct kind *const *kinds;
     size_t n_kinds;
+    const struct seal_keys *seals;
+    bool adopt_unsealed;
+    struct stranger_log *strangers; // of clusters
     bool create_namespaces, placing, settle_over;
     int64_t lost_timeout_ns, retention_ns, started_ns;
     int64_t mass_max, mass_percent, orphan_grace_ns;
@@ -101,7 +117,10 @@ void observe_listed(struct engine *engine, size_t cluster, size_t kind);
 // An object out of an answer; `object` is taken.
 void observe_workload(struct engine *engine, struct entry *entry, struct object *object);
 void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *mirror, struct object *object,
-                    bool ours);
+                    enum standing standing);
+// `mirror` may be NULL: what is known of the object of that name.
+enum standing observe_standing(const struct engine *engine, size_t cluster, size_t kind, const struct mirror *mirror,
+                               const struct json *object);
 void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirror *mirror, bool certain);
 
 // orphans.c
@@ -116,6 +135,8 @@ void orphans_suspect(struct engine *engine, size_t kind, bool rewound);
 
 // act.c
 void act_on_entry(struct engine *engine, struct entry *entry);
+// The mirror that the entry's cluster and attempt speak of, or NULL.
+struct mirror *act_placed_mirror(const struct entry *entry);
 struct mirror *act_current_mirror(const struct engine *engine, const struct entry *entry); // for the status; or NULL
 // Begins a call into the adapter of the entry's kind.
 void act_begin_call(const struct engine *engine, const struct entry *entry, wharf_mirror_state state,

@@ -35,7 +35,7 @@ bool mirror_is_ours(const struct kind *kind, const char *origin, const struct js
 uint32_t mirror_attempt(const struct json *object) {
     const char *text = object_annotation(object, MARK_ATTEMPT);
     int64_t value = 0;
-    if (!text || !text_to_int64(text, &value) || value < 1 || value >= UINT32_MAX)
+    if (!text || !text_to_int64(text, &value) || value < 1 || value > MIRROR_ATTEMPT_MAX)
         return 0;
     return (uint32_t)value;
 }
@@ -65,13 +65,41 @@ static bool set_text(struct json *object, const char *key, const char *text) {
     return json_set(object, key, json_new_string(text));
 }
 
+enum seal_verdict mirror_seal(const struct kind *kind, const struct seal_keys *seals, const char *cluster,
+                              const struct json *object) {
+    const char *origin = object_label(object, MARK_ORIGIN), *uid = object_label(object, MARK_UID);
+    struct seal_subject subject = {.origin = origin ? origin : "",
+                                   .kind = kind->plural_group,
+                                   .namespace_ = object_namespace(object),
+                                   .name = object_name(object),
+                                   .uid = uid ? uid : "",
+                                   .cluster = cluster,
+                                   .attempt = mirror_attempt(object)};
+    return seal_check(seals, &subject, object_annotation(object, MARK_SEAL));
+}
+
+static bool set_seal(const struct mirror_job *job, struct json *annotations) {
+    if (!seal_keys_any(job->seals))
+        return true;
+    struct seal_subject subject = {.origin = job->origin,
+                                   .kind = job->kind->plural_group,
+                                   .namespace_ = object_namespace(job->workload),
+                                   .name = object_name(job->workload),
+                                   .uid = object_uid(job->workload),
+                                   .cluster = job->cluster,
+                                   .attempt = job->attempt};
+    char seal[SEAL_TEXT_MAX];
+    return seal_make(job->seals, &subject, seal) && set_text(annotations, MARK_SEAL, seal);
+}
+
 bool mirror_set_marks(const struct mirror_job *job, struct json *metadata) {
     struct json *labels = carry_member(metadata, "labels"), *annotations = carry_member(metadata, "annotations");
     char attempt[16];
     snprintf(attempt, sizeof attempt, "%u", job->attempt);
     return labels && annotations && set_text(labels, MARK_ORIGIN, job->origin) &&
            set_text(labels, MARK_UID, object_uid(job->workload)) &&
-           set_text(labels, MARK_KIND, job->kind->plural_group) && set_text(annotations, MARK_ATTEMPT, attempt);
+           set_text(labels, MARK_KIND, job->kind->plural_group) && set_text(annotations, MARK_ATTEMPT, attempt) &&
+           set_seal(job, annotations);
 }
 
 static struct json *copy_members(const struct json *workload) {

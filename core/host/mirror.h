@@ -5,6 +5,7 @@
 #define WHARF_HOST_MIRROR_H
 
 #include "core/host/adapters.h"
+#include "core/host/seal.h"
 #include "core/host/services.h"
 
 #define MARK_ORIGIN "wharf.dev/origin"   // label of a mirror: who made it
@@ -17,6 +18,8 @@
     "wharf.dev/rest" // annotation of a mirror: hash of all that is not carried of the workload that it was made of
 
 #define MARK_RELEASE "wharf.dev/release" // annotation of a mirror, "true": written by a person, it is not held
+#define MARK_SEAL "wharf.dev/seal" // annotation of a mirror: proves that a host with the key put the other marks on it
+#define MIRROR_ATTEMPT_MAX INT32_MAX
 
 // What an API server takes (apimachinery TotalAnnotationSizeLimitB; the generic server's MaxRequestBodyBytes).
 #define MIRROR_ANNOTATIONS_MAX ((size_t)256 * 1024) // keys and values
@@ -43,8 +46,10 @@ struct mirror_job {
     const struct json *workload;
     const struct json *mirror; // NULL where there is none
     uint32_t attempt;
-    bool had_status;              // the mirror: an empty status of it is one that was emptied
-    struct mirror_record *record; // NULL: nothing is known, and nothing asked for
+    bool had_status;               // the mirror: an empty status of it is one that was emptied
+    struct mirror_record *record;  // NULL: nothing is known, and nothing asked for
+    const struct seal_keys *seals; // NULL, or none: mirrors are not sealed
+    const char *cluster;           // where the mirror is or will be; only looked at where there are keys
 };
 
 // An adapter's answer, or WHARF_RETRY when memory ran out.
@@ -69,7 +74,11 @@ wharf_result mirror_status(const struct mirror_job *job, struct json **patch, ui
 // (controllers copy labels to what they make).
 bool mirror_is_ours(const struct kind *kind, const char *origin, const struct json *object);
 
-// The attempt in its annotation; 0 if there is none that is a number.
+// What the seal says of an object with the marks of a mirror, seen in `cluster`. Only to be asked where there is a key.
+enum seal_verdict mirror_seal(const struct kind *kind, const struct seal_keys *seals, const char *cluster,
+                              const struct json *object);
+
+// The attempt in its annotation; 0 if there is none that is a number from 1 to MIRROR_ATTEMPT_MAX.
 uint32_t mirror_attempt(const struct json *object);
 
 // True for labels and annotations that are not carried: ours, and what belongs to the cluster.

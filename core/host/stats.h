@@ -28,6 +28,8 @@ struct stats_cluster {
     uint64_t active; // unfinished workloads placed here (workers)
     uint64_t mirrors;
     uint64_t orphans_held; // mirrors without a workload that are not deleted, see orphans.c
+    uint64_t strangers;    // seen: objects with our marks and without a valid seal
+    uint64_t doubted;      // mirrors that are neither adopted nor deleted, for nothing proves them
 };
 
 struct stats_kind {

@@ -46,6 +46,9 @@ struct mirror {
     bool of_workload, being_deleted, unsure, update_due, finished;
     uint8_t orphan;                   // enum orphan_state, see orphans.c
     bool released;                    // somebody wrote that it may be deleted
+    bool proven;                      // that it is ours: by its seal, its create's answer, or the annotations (no key)
+    bool doubted;                     // see decide_is_held; told
+    bool was_of_workload;             // of one that this process has seen
     bool outdated;                    // it went away while a request about it was in flight
     bool had_status;                  // this object had one, so that an empty one is an emptied one
     bool stop_only;                   // a patch that suspends was refused: that alone first
@@ -76,9 +79,15 @@ struct entry {
     bool told;             // people were told something since it waits
     uint16_t told_waiting; // for what of it they were told, a bit for each
     int64_t waiting_since_ns;
-    uint8_t asked;       // how often it was asked whether Kueue owns it, see kueue.h
-    bool kueue_free;     // the answer was no
-    bool deleted_surely; // and there is no reason to doubt it
+    uint8_t asked;                         // how often it was asked whether Kueue owns it, see kueue.h
+    bool kueue_free;                       // the answer was no
+    bool deleted_surely;                   // and there is no reason to doubt it
+    bool misplaced;                        // somebody changed the annotations while a mirror runs: they are put back
+    bool stranger_told;                    // that an object with our marks and no seal was seen
+    uint32_t placed_attempt;               // whose annotations this process wrote, 0: none
+    uint32_t asked_cluster, asked_attempt; // of the last write of the annotations, whatever came of it
+    struct throttle restores;              // of the annotations
+    int64_t restore_at_ns;
     char uid[STORE_UID_MAX];
     char key[]; // "namespace/name"; name_at is where the name begins
 };

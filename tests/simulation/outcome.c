@@ -14,7 +14,7 @@ static const struct json *mirror_of(struct trial *trial, size_t kind, const stru
     for (size_t c = 1; c < trial->plan.n_clusters; c++) {
         const struct json *mirror = trial_object(trial, c, kind, rules_text(job, "metadata", NULL, "namespace"),
                                                  rules_text(job, "metadata", NULL, "name"));
-        if (mirror && mirror_is_ours(trial->engine_kinds[kind], TRIAL_ORIGIN, mirror) &&
+        if (mirror && rules_is_ours(trial, c, kind, mirror) &&
             strcmp(rules_text(job, "metadata", "annotations", MARK_CLUSTER), world_name(trial->worlds[c])) == 0)
             return mirror;
     }
@@ -142,7 +142,7 @@ static char *kind_missing_in(struct trial *trial, size_t cluster, size_t kind) {
         char *missing = NULL;
         if (cluster == ENGINE_MANAGEMENT)
             missing = trial_is_ours(trial, kind, object) ? workload_missing(trial, kind, object) : NULL;
-        else if (!mirror_is_ours(trial->engine_kinds[kind], TRIAL_ORIGIN, object))
+        else if (!rules_is_ours(trial, cluster, kind, object))
             continue;
         else if (!may_stay(trial, cluster, kind, object))
             return text_format("a mirror %s is left over in %s", rules_text(object, "metadata", NULL, "name"),

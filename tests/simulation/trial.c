@@ -4,6 +4,7 @@
 #include "core/json/pointer.h"
 #include "tests/simulation/crds.h"
 #include "tests/simulation/faults.h"
+#include "tests/simulation/forgery.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/users.h"
 
@@ -161,6 +162,7 @@ struct trial *trial_new(uint64_t seed, bool tracing, bool telling) {
     trial->telling = telling;
     trial->lines = tracing ? calloc(TRIAL_LINES, sizeof *trial->lines) : NULL;
     trial->rules = rules_new(trial);
+    trial->seals = forgery_keys(seed);
     choose_kinds(trial);
     make_plan(trial);
     trial->net = sim_net_new(seed * 13 + 5, trial->now_ns);
@@ -181,6 +183,7 @@ void trial_free(struct trial *trial) {
     sim_net_free(trial->net);
     for (size_t c = 0; c < trial->plan.n_clusters; c++)
         world_free(trial->worlds[c]);
+    seal_keys_free(trial->seals);
     free(trial->crds);
     free(trial->users);
     faults_free(trial->faults);

@@ -7,6 +7,7 @@
 
 #include "core/base/text.h"
 #include "core/host/link.h"
+#include "core/host/mirror.h"
 #include "tests/simulation/kinds.h"
 #include "tests/world/sim_transport.h"
 
@@ -72,6 +73,7 @@ struct trial {
     struct world_cluster *worlds[TRIAL_CLUSTERS];
     struct side sides[TRIAL_CLUSTERS];
     struct sim_net *net;
+    struct seal_keys *seals; // of the host
     struct instance host;
     bool user_acts; // writes are a user's at present
     struct users *users;

@@ -2,6 +2,7 @@
 // Writes as the API servers accept or refuse them.
 #include "core/host/mirror.h"
 #include "core/json/pointer.h"
+#include "tests/simulation/forgery.h"
 #include "tests/simulation/rules.h"
 
 #include <string.h>
@@ -72,6 +73,8 @@ static void in_management(struct trial *trial, size_t kind, const struct world_w
         return;
     }
     struct tracked_workload *job = write->old ? rules_workload(trial, uid_of(write->old)) : NULL;
+    if (write->status < 300 && write->now)
+        forgery_check(trial, write->now);
     if (write->status < 300 && (!job || !job->ours))
         trial_fail(trial, "rule 1: %s was written, and is not ours", write->name);
     else if (is_status(trial, kind, write))
