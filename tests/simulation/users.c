@@ -314,6 +314,20 @@ static void clean_up(struct trial *trial, unsigned job) {
     }
 }
 
+// Without a key nothing but the annotations tells a host that was started since which mirror it is: somebody who wrote
+// nonsense there says it, as the Event asks for.
+static void name_mirror(struct trial *trial, unsigned job) {
+    size_t cluster = worker_with_mirror(trial, job);
+    const struct json *workload = workload_of(trial, job), *mirror = cluster ? object_of(trial, cluster, job) : NULL;
+    if (seal_keys_any(trial->seals) || !mirror || !workload || !tracked_of(trial, job)->tampered ||
+        strcmp(rules_text(mirror, "metadata", "labels", MARK_UID), uid_of(workload)) != 0)
+        return;
+    AUTO_TEXT text =
+        text_format("{\"metadata\":{\"annotations\":{\"" MARK_CLUSTER "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"}}}",
+                    world_name(trial->worlds[cluster]), mirror_attempt(mirror));
+    patch(trial, ENGINE_MANAGEMENT, job, text);
+}
+
 static void write_nonsense(struct trial *trial, unsigned job) {
     static const char *const clusters[] = {"null", "\"nowhere\"", "\"\"", "\"w1\"", "\"w2\"", "\"management\""};
     static const char *const attempts[] = {"null", "\"banana\"", "\"1\"", "\"7\"", "\"-1\"", "\"4294967294\""};
@@ -375,6 +389,7 @@ static void act_on_job(struct trial *trial, enum act act, unsigned job) {
         break;
     case ACT_RELEASE:
         clean_up(trial, job);
+        name_mirror(trial, job);
         patch(trial, ENGINE_MANAGEMENT, job, "{\"metadata\":{\"finalizers\":null}}");
         break;
     case ACT_NONSENSE:
