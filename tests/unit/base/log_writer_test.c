@@ -63,8 +63,8 @@ static void lines_come_in_their_order(void **state) {
     for (int i = 0; i < 20; i++) {
         log_number(2 * i);
         log_number(2 * i + 1);
-        assert_int_equal(atoi(next_line()), 2 * i);
-        assert_int_equal(atoi(next_line()), 2 * i + 1);
+        assert_int_equal(strtol(next_line(), NULL, 10), 2 * i);
+        assert_int_equal(strtol(next_line(), NULL, 10), 2 * i + 1);
     }
     assert_true(log_flush(PATIENCE_NS));
 }
@@ -80,7 +80,7 @@ static void a_reader_who_stalls_costs_lines_that_are_counted_and_nobody_waits(vo
     int kept = 0;
     const char *line = next_line();
     for (; !strstr(line, "lines were lost"); line = next_line(), kept++)
-        assert_int_equal(atoi(line), kept);
+        assert_int_equal(strtol(line, NULL, 10), kept);
     assert_int_equal(strtoull(line, NULL, 10), lost);
     assert_int_equal((uint64_t)kept + lost, 1000);
     log_plain(LOG_INFO, "it goes on");
