@@ -156,10 +156,12 @@ class Server:
 
     def answer(self, connection, request):
         """What an API server says. False: the connection is over."""
-        if request.watches:
+        if request.watches and request.query.get("sendInitialEvents") == "true" and self.scenario:
+            connection.refuse(422, "Invalid", "sendInitialEvents is forbidden")  # so that it is asked for lists
+        elif request.watches:
             self.watch(connection, request)
             return False
-        if request.lists:
+        elif request.lists:
             connection.answer({"kind": "JobList", "apiVersion": "batch/v1", "metadata": {"resourceVersion": "100"},
                                "items": []})
         elif request.path == "/api/v1/namespaces/kube-system":

@@ -46,7 +46,7 @@ class Stage:
         for number, server in enumerate(self.hostile):
             with open(f"{self.folder}/x{number}.kubeconfig", "w", encoding="utf-8") as file:
                 file.write(server.kubeconfig(f"x{number}"))
-        self.port, self.peak, self.child, self.seen = free_port(), 0, None, {}
+        self.port, self.peak, self.child, self.first, self.done = free_port(), 0, None, {}, {}
         self._configure(settings)
 
     def _configure(self, settings):
@@ -85,7 +85,7 @@ class Stage:
             time.sleep(0.02)
 
     def _watch_jobs(self):
-        """When each Job was finished, as a user of the management cluster sees it, and in which attempt."""
+        """Where each Job was placed first, and when it was finished, as a user of the management cluster sees it."""
         host, port = self.urls["mgmt"].rsplit("/", 1)[1].split(":")
         connection = http.client.HTTPConnection(host, int(port))
         connection.request("GET", JOBS + "?watch=true")
@@ -94,10 +94,12 @@ class Stage:
             now = time.monotonic()
             found = json.loads(line)["object"]
             status = found.get("status", {})
+            name, marks = found["metadata"]["name"], found["metadata"].get("annotations", {})
+            if "wharf.dev/cluster" in marks:
+                self.first.setdefault(name, marks["wharf.dev/cluster"])
             done = any(c["type"] == "Complete" and c["status"] == "True" for c in status.get("conditions") or [])
             if done:
-                attempt = found["metadata"].get("annotations", {}).get("wharf.dev/attempt")
-                self.seen.setdefault(found["metadata"]["name"], (now, attempt))
+                self.done.setdefault(name, now)
 
     def fetch(self, path):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
