@@ -492,6 +492,7 @@ static void tell_held(struct engine *engine, struct entry *entry, const struct d
 static struct action decide_entry(struct engine *engine, struct entry *entry) {
     struct mirror_facts *mirrors = engine->mirror_facts; // there is at most one mirror a cluster
     const struct feed *management = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind);
+    bool trusted = identity_is_read(engine, ENGINE_MANAGEMENT) && !identity_is_other(engine, ENGINE_MANAGEMENT);
     struct workload_facts workload = {.exists = entry->workload.text != NULL,
                                       .being_deleted = entry->being_deleted,
                                       .finished = entry->finished,
@@ -514,8 +515,9 @@ static struct action decide_entry(struct engine *engine, struct entry *entry) {
                                  .n_mirrors = mirror_list(engine, entry, mirrors),
                                  .workers = engine->workers[entry->kind],
                                  .n_clusters = engine->n_clusters,
-                                 .management_connected = engine_connected(engine, ENGINE_MANAGEMENT, entry->kind),
-                                 .management_listed = management->listed,
+                                 .management_connected =
+                                     trusted && engine_connected(engine, ENGINE_MANAGEMENT, entry->kind),
+                                 .management_listed = trusted && management->listed,
                                  .placing = engine->placing,
                                  .settle_time_is_over = engine->settle_over,
                                  .lost_timeout_ns = engine->lost_timeout_ns,

@@ -373,6 +373,7 @@ void answer_handle(struct engine *engine, uint64_t id, struct response *response
     engine->free_pending = (uint32_t)place;
     engine->in_flight--;
     struct entry *entry = pending.entry;
+    rewound_answer(engine, &pending, response);
     static const enum verb verbs[] = {
         [PENDING_PLACE] = VERB_MERGE_PATCH,   [PENDING_CREATE] = VERB_CREATE, [PENDING_UPDATE] = VERB_MERGE_PATCH,
         [PENDING_STATUS] = VERB_STATUS_PATCH, [PENDING_DELETE] = VERB_DELETE, [PENDING_VERIFY] = VERB_GET,

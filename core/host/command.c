@@ -125,6 +125,7 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
     pending->type = spec->type;
     pending->entry = entry;
     pending->cluster = spec->cluster;
+    pending->rewinds = engine_feed(engine, spec->cluster, entry->kind)->rewinds;
     pending->attempt = spec->attempt;
     pending->patch_hash = spec->patch_hash;
     pending->wanted = spec->wanted;

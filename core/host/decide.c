@@ -17,6 +17,7 @@ static const struct {
     [WAITING_NO_WORKER] = {"no-worker", "no worker can take it"},
     [WAITING_REFUSED] = {"refused", "no worker takes it"},
     [WAITING_WORKER] = {"worker", "its worker is lost"},
+    [WAITING_IDENTITY] = {"identity", "its worker is refused, or which cluster it is is not known yet"},
     [WAITING_UNKNOWN_WORKER] = {"unknown-worker", "its worker is not in the configuration"},
     [WAITING_PREDECESSOR] = {"predecessor", "another object of the name has to go first"},
     [WAITING_EARLIER] = {"earlier-mirror", "an earlier mirror has to go first"},
@@ -61,6 +62,11 @@ static int64_t earlier(int64_t a_ns, int64_t b_ns) {
     return a_ns < b_ns ? a_ns : b_ns;
 }
 
+// Something may be changed there.
+static bool is_usable(const struct decide_facts *f, size_t cluster) {
+    return f->workers[cluster].connected && !f->workers[cluster].frozen;
+}
+
 static const struct mirror_facts *mirror_in(const struct decide_facts *f, size_t cluster) {
     for (size_t i = 0; i < f->n_mirrors; i++) {
         if (f->mirrors[i].cluster == cluster)
@@ -89,7 +95,7 @@ static bool is_unwanted(const struct decide_facts *f, const struct mirror_facts 
     if (m->attempt < w->attempt)
         return true;
     const struct mirror_facts *current = current_mirror(f);
-    if (!current || current == m)
+    if (!current || current == m || f->workers[w->cluster].frozen)
         return false;
     // One is enough: the annotated one stays, whatever number the other one has.
     return m->attempt == w->attempt || (m->proven && is_there(f, current) && !current->being_deleted);
@@ -124,9 +130,10 @@ static struct action remove_unwanted(const struct decide_facts *f, int64_t *wait
             continue;
         }
         // An orphan is one only once both lists have been complete.
-        if (!f->workers[m->cluster].connected || !f->management_listed) {
+        if (!is_usable(f, m->cluster) || !f->management_listed) {
             *is_blocked = true;
-            if (!f->workers[m->cluster].connected && is_waited_for(f, m, waiting_ns))
+            bool away = !f->workers[m->cluster].connected, frozen = !away && f->workers[m->cluster].frozen;
+            if ((away && is_waited_for(f, m, waiting_ns)) || (frozen && m->of_workload))
                 *pending = m->cluster;
             continue;
         }
@@ -233,7 +240,8 @@ static const struct mirror_facts *adoptable(const struct decide_facts *f) {
         return NULL;
     for (size_t i = 0; i < f->n_mirrors; i++) {
         const struct mirror_facts *m = &f->mirrors[i];
-        if (!m->present || !m->of_workload || !m->proven || m->being_deleted || m->attempt == 0)
+        if (!m->present || !m->of_workload || !m->proven || m->being_deleted || m->attempt == 0 ||
+            f->workers[m->cluster].frozen)
             continue;
         if (m->attempt > least || (m->attempt == least && !current && m->cluster != f->workload->cluster && !best)) {
             best = m;
@@ -255,17 +263,17 @@ static struct action finished(const struct decide_facts *f) {
     int64_t at_ns = f->workload->retain_until_ns > m->not_before_ns ? f->workload->retain_until_ns : m->not_before_ns;
     if (at_ns > f->now_ns)
         return (struct action){.type = ACTION_WAIT, .at_ns = at_ns, .why = "its mirror is retained"};
-    if (!f->workers[m->cluster].connected)
-        return (struct action){.type = ACTION_NONE, .blocked = true, .why = "the worker is not connected"};
+    if (!is_usable(f, m->cluster))
+        return (struct action){.type = ACTION_NONE, .blocked = true, .why = "the worker cannot be used"};
     return on_mirror(ACTION_DELETE, m, "finished");
 }
 
 // The mirror exists and its cluster can be reached (or will be waited for).
 static struct action with_mirror(const struct decide_facts *f, const struct mirror_facts *m) {
     int64_t later_ns = CLOCK_NEVER;
-    if (m->unsure && !m->busy && m->not_before_ns <= f->now_ns && f->workers[m->cluster].connected)
+    if (m->unsure && !m->busy && m->not_before_ns <= f->now_ns && is_usable(f, m->cluster))
         return on_mirror(ACTION_VERIFY, m, "its mirror may be gone");
-    if (m->update_due && !m->busy && !m->being_deleted && f->workers[m->cluster].connected) {
+    if (m->update_due && !m->busy && !m->being_deleted && is_usable(f, m->cluster)) {
         later_ns = m->not_before_ns > m->update_at_ns ? m->not_before_ns : m->update_at_ns;
         if (later_ns <= f->now_ns)
             return on_mirror(ACTION_UPDATE, m, "the workload changed");
@@ -338,6 +346,12 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
     return (struct action){.type = ACTION_CREATE, .cluster = w->cluster, .attempt = w->attempt, .why = "placed"};
 }
 
+// Its worker may not be touched: what is known of the mirror is told, and nothing else happens.
+static struct action frozen(const struct decide_facts *f, const struct mirror_facts *current) {
+    struct action copy = current ? status(f, "follows its mirror") : none(NULL);
+    return copy.type == ACTION_NONE && !copy.waiting ? blocked(WAITING_IDENTITY, f->workload->cluster) : copy;
+}
+
 static struct action placed(const struct decide_facts *f, size_t stale_pending) {
     const struct workload_facts *w = f->workload;
     if (w->cluster == DECIDE_UNKNOWN_CLUSTER && w->last_word)
@@ -349,7 +363,9 @@ static struct action placed(const struct decide_facts *f, size_t stale_pending) 
     if (w->last_word && !current)
         return last_word(f);
     if (!worker->connected)
-        return unreachable(f, current, worker->lost_since_ns, WAITING_WORKER);
+        return unreachable(f, current, worker->lost_since_ns, worker->frozen ? WAITING_IDENTITY : WAITING_WORKER);
+    if (worker->frozen)
+        return frozen(f, current);
     if (current)
         return with_mirror(f, current);
     return without_mirror(f, mirror_in(f, w->cluster), stale_pending);
@@ -383,6 +399,8 @@ static struct action for_workload(const struct decide_facts *f, size_t stale_pen
     }
     if (w->attempt != 0)
         return placed(f, stale_pending);
+    if (w->last_word)
+        return last_word(f);
     if (w->suspended)
         return status(f, "suspended");
     struct action result = move(f, "new");

@@ -18,6 +18,7 @@ struct worker_facts {
     bool connected;        // the list is complete and the watch is open
     bool listed;           // the list was complete at least once
     bool serves;           // connected and in the version that the management cluster has
+    bool frozen;           // which cluster it is was not read yet, or it is refused: nothing is done there
     bool eligible;         // may be given new work: serves, and answers in time
     int64_t lost_since_ns; // monotonic; meaningful unless connected
     size_t active;         // unfinished workloads of all kinds that are placed here
@@ -95,6 +96,7 @@ enum waiting {
     WAITING_NO_WORKER,
     WAITING_REFUSED,
     WAITING_WORKER,
+    WAITING_IDENTITY,
     WAITING_UNKNOWN_WORKER,
     WAITING_PREDECESSOR,
     WAITING_EARLIER,

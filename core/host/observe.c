@@ -177,8 +177,12 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
         object_free(object);
         return;
     }
+    bool had_finished = had && entry->finished && strcmp(entry->workload.version, STORE_VERSION_NONE) == 0;
+    uint32_t len = 0;
+    char *text = had_finished ? doc_take(&engine->store, &entry->workload, &len) : NULL;
     doc_set(&engine->store, &entry->workload, object);
     read_workload(engine, entry, doc_tree(&engine->store, &entry->workload), had);
+    rewound_finished(engine, entry, text, len);
     for (struct mirror *m = entry->mirrors; m && !had; m = m->next)
         set_of_workload(entry, m);
     engine_queue(engine, entry);

@@ -14,7 +14,8 @@
 
 #define STORE_UID_MAX 40 // a uid is 36 characters; longer ones are refused
 
-#define STORE_VERSION_MAX 24 // a resourceVersion is a decimal of up to 20 digits; of longer ones the tree is asked
+#define STORE_VERSION_NONE "0" // a resourceVersion that is older than all
+#define STORE_VERSION_MAX 24   // a resourceVersion is a decimal of up to 20 digits; of longer ones the tree is asked
 
 struct doc {
     char *text; // NULL: nothing
