@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/health.h"
 
+#include "core/base/text.h"
+
 #include "snapshot.h"
 
 #include <setjmp.h>
