@@ -229,6 +229,8 @@ static inline void play_pass(struct play *play, int64_t ns) {
 }
 
 static inline void play_connect(struct play *play, size_t cluster) {
+    AUTO_TEXT uid = text_format("cluster-%zu", cluster);
+    play_step(play, &(struct engine_event){.type = EVENT_IDENTITY, .cluster = cluster, .uid = uid, .version = "1"});
     play_step(play, &(struct engine_event){.type = EVENT_LISTING, .cluster = cluster, .version = "v1"});
     for (size_t i = 0; i < PLAY_OBJECTS; i++)
         if (play->objects[cluster][i])
