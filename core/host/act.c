@@ -78,13 +78,15 @@ static struct mirror_job job_for(struct engine *engine, struct entry *entry, str
 }
 
 static struct mirror_record record_for(const struct mirror *mirror) {
-    return (struct mirror_record){.known = mirror->record, .stop_only = mirror->stop_only};
+    return (struct mirror_record){
+        .known = mirror->record, .unsure = mirror->record_unsure, .stop_only = mirror->stop_only};
 }
 
 // The mirror is as it is to be, as this record says.
 static void keep_record(struct mirror *mirror, struct mirror_record *record) {
     free(mirror->record);
     mirror->record = record->next;
+    mirror->record_unsure = false;
     record->next = NULL;
 }
 
@@ -231,7 +233,11 @@ static bool do_status(struct engine *engine, struct entry *entry) {
 static int64_t patch_at_ns(struct engine *engine, struct mirror *mirror, uint64_t wish, bool record_alone) {
     if (wish == mirror->denied_patch && mirror->denied_until_ns > engine->now.mono_ns)
         return mirror->denied_until_ns;
-    return record_alone ? throttle_next(&mirror->repairs, engine->now.mono_ns, FREE_REPAIRS) : engine->now.mono_ns;
+    if (record_alone && mirror->repairs.last_ns > engine->now.mono_ns)
+        return mirror->repairs.last_ns;
+    if (record_alone)
+        throttle_next(&mirror->repairs, engine->now.mono_ns, FREE_REPAIRS);
+    return engine->now.mono_ns;
 }
 
 static void send_update(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,

@@ -291,6 +291,7 @@ static void keep_record(struct mirror *mirror, struct pending *pending) {
         return;
     free(mirror->record);
     mirror->record = pending->record;
+    mirror->record_unsure = false;
     pending->record = NULL;
 }
 
@@ -357,6 +358,8 @@ static void mirror_answered(struct engine *engine, struct entry *entry, struct p
     }
     if (done)
         keep_record(mirror, pending);
+    else if (pending->record && !certainly_not_done(response->reason))
+        mirror->record_unsure = true;
 }
 
 void answer_handle(struct engine *engine, uint64_t id, struct response *response) {

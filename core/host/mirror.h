@@ -28,6 +28,7 @@
 // What the host keeps of a mirror's record, and what becomes of it.
 struct mirror_record {
     const char *known; // the record as the host knows it; NULL: only the annotation is known
+    bool unsure;       // a patch was sent since, and nobody knows whether it was done: the annotation tells
     bool bare;         // mirror_make: without Kueue's labels
     bool stop_only;    // mirror_patch: if it suspends, nothing but that, and nothing in the annotations
     char *next;        // out: the record after the patch, free(); NULL if there is none

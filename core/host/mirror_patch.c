@@ -69,8 +69,10 @@ static enum record_word last_word(const struct mirror_job *job, const struct cha
 
 static wharf_result compare(const struct mirror_job *job, struct change *change) {
     const char *known = job->record ? job->record->known : NULL;
+    const char *annotation = object_annotation(job->mirror, MARK_CARRIED);
+    bool unsure = annotation && job->record && job->record->unsure;
     change->desired = json_copy(job->mirror);
-    if (!change->desired || !record_read(&change->before, known, object_annotation(job->mirror, MARK_CARRIED)))
+    if (!change->desired || !record_read(&change->before, unsure ? annotation : known, unsure ? known : annotation))
         return WHARF_RETRY;
     change->held = is_held(job, &change->before);
     change->before.shared |= change->held;
@@ -145,11 +147,17 @@ static wharf_result add_record(const struct mirror_job *job, struct change *chan
     return set_record(change->diff, text->data) ? WHARF_OK : WHARF_RETRY;
 }
 
-// A merge patch replaces arrays whole: what it was made from must still be there.
+static bool resumes(const struct mirror_job *job, const struct change *change) {
+    return phase_suspend_asked(&job->kind->abi, job->mirror) && !phase_suspend_asked(&job->kind->abi, change->desired);
+}
+
+// A merge patch replaces arrays whole, and only what the host suspended is resumed: the mirror must still be as it was
+// when the patch was made.
 static bool add_preconditions(const struct mirror_job *job, const struct change *change) {
     struct json *metadata = carry_member(change->diff, "metadata");
+    bool as_seen = change->has_array || resumes(job, change);
     return metadata && json_set(metadata, "uid", json_new_string(object_uid(job->mirror))) &&
-           (!change->has_array || json_set(metadata, "resourceVersion", json_new_string(object_version(job->mirror))));
+           (!as_seen || json_set(metadata, "resourceVersion", json_new_string(object_version(job->mirror))));
 }
 
 // What stops work, and nothing that could be refused with it.

@@ -116,8 +116,10 @@ static bool read_one(struct record *record, const char *text, bool all) {
         record->old |= all;
         return read_pointers(record, text);
     }
-    struct record unused = {0};
-    text = read_flags(text + strlen(VERSION), all ? record : &unused);
+    struct record other = {0};
+    text = read_flags(text + strlen(VERSION), all ? record : &other);
+    if (other.word == RECORD_SUSPENDED)
+        record->word = RECORD_SUSPENDED;
     text = read_hashes(next_part(text), &record->carried);
     text = text ? read_hashes(next_part(text), all ? &record->values : NULL) : NULL;
     size_t before = record->gone.count;

@@ -45,7 +45,8 @@ uint64_t record_value(const char *pointer, const struct json *value);
 bool record_add(struct record_set *set, uint64_t hash);
 
 // Reads what the host knows (NULL: nothing) and what the annotation says (NULL: there is none): what was carried by
-// either of them, the rest from the first that there is. False when out of memory.
+// either of them, and that it was suspended; the rest from the first that there is. A patch of the host's that arrives
+// late brings a record with what it does. False when out of memory.
 bool record_read(struct record *record, const char *known, const char *annotation);
 
 // Whether it is carried, or was earlier. Of a record that was read.

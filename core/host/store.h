@@ -52,6 +52,7 @@ struct mirror {
     bool was_of_workload;             // of one that this process has seen
     bool outdated;                    // it went away while a request about it was in flight
     bool had_status;                  // this object had one, so that an empty one is an emptied one
+    bool record_unsure;               // a patch was sent since, and nobody knows what became of it
     bool stop_only;                   // a patch that suspends was refused: that alone first
     bool told_theirs;                 // people were told that somebody in the worker suspended it
     char uid[STORE_UID_MAX];          // of the object itself

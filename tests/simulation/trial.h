@@ -28,6 +28,7 @@ struct trial_plan { // what the seed decides beforehand
     bool gentle_users; // users do nothing to what is the host's
     bool create_namespaces;
     enum trial_back back; // clusters are restored from copies, or wiped
+    bool queues;          // in some workers somebody else suspends and resumes Jobs
     bool stripping;       // a webhook in the workers takes a label off that is carried
     int64_t lost_timeout_ns, retention_ns, orphan_grace_ns;
     int64_t mass_max;
@@ -79,6 +80,7 @@ struct trial {
     struct users *users;
     struct crds *crds;
     struct faults *faults;
+    struct queues *queues;
     struct rules *rules;
     uint64_t hash; // of all that the host asked for and all that was written
     char *failure; // the rule that was broken, and how; NULL: none

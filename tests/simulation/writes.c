@@ -3,6 +3,7 @@
 #include "core/host/mirror.h"
 #include "core/json/pointer.h"
 #include "tests/simulation/forgery.h"
+#include "tests/simulation/queues.h"
 #include "tests/simulation/rules.h"
 
 #include <string.h>
@@ -205,6 +206,7 @@ static void in_worker(struct trial *trial, size_t cluster, size_t kind, const st
                    world_name(trial->worlds[cluster]), write->message);
     if (write->status >= 300)
         return;
+    queues_written(trial, cluster, write);
     if (write->verb == WORLD_CREATE) {
         check_created(trial, cluster, kind, write);
         return;
