@@ -147,15 +147,12 @@ static wharf_result add_record(const struct mirror_job *job, struct change *chan
     return set_record(change->diff, text->data) ? WHARF_OK : WHARF_RETRY;
 }
 
-static bool resumes(const struct mirror_job *job, const struct change *change) {
-    return phase_suspend_asked(&job->kind->abi, job->mirror) && !phase_suspend_asked(&job->kind->abi, change->desired);
-}
-
-// A merge patch replaces arrays whole, and only what the host suspended is resumed: the mirror must still be as it was
-// when the patch was made.
+// A merge patch replaces arrays whole, only what the host suspended is resumed, and some fields may change only while
+// the mirror is suspended: it must still be as it was when the patch was made.
 static bool add_preconditions(const struct mirror_job *job, const struct change *change) {
     struct json *metadata = carry_member(change->diff, "metadata");
-    bool as_seen = change->has_array || resumes(job, change);
+    bool as_seen =
+        change->has_array || (phase_suspend_asked(&job->kind->abi, job->mirror) && json_size(change->diff) > 1);
     return metadata && json_set(metadata, "uid", json_new_string(object_uid(job->mirror))) &&
            (!as_seen || json_set(metadata, "resourceVersion", json_new_string(object_version(job->mirror))));
 }

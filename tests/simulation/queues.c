@@ -72,6 +72,10 @@ void queues_written(struct trial *trial, size_t cluster, const struct world_writ
     struct ticket *ticket = ticket_of(trial->queues, write->now);
     bool before = is_suspended(write->old), after = is_suspended(write->now);
     const struct tracked_workload *job = rules_workload(trial, object_label(write->now, "wharf.dev/uid"));
+    const char *record = object_annotation(write->now, "wharf.dev/carried");
+    // What both of them suspended, the host without having heard of the queue, either may resume.
+    if (ticket && after && record && text_has_prefix(record, "v2:s"))
+        ticket->suspended = false;
     if (!ticket || !write->old || before == after)
         return;
     if (!after && ticket->suspended && !(job && job->tampered))
