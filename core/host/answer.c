@@ -381,6 +381,10 @@ void answer_handle(struct engine *engine, uint64_t id, struct response *response
         [PENDING_PLACE] = VERB_MERGE_PATCH,   [PENDING_CREATE] = VERB_CREATE, [PENDING_UPDATE] = VERB_MERGE_PATCH,
         [PENDING_STATUS] = VERB_STATUS_PATCH, [PENDING_DELETE] = VERB_DELETE, [PENDING_VERIFY] = VERB_GET,
         [PENDING_NAMESPACE] = VERB_CREATE,    [PENDING_OWNER] = VERB_RAW_GET};
+    if (response->object && response->object->too_large) { // a stub says nothing of what was written
+        object_free(response->object);
+        response->object = NULL;
+    }
     engine->stats.clusters[pending.cluster].answers[verbs[pending.type]][response->reason]++;
     if (pending.type == PENDING_PLACE || pending.type == PENDING_STATUS || pending.type == PENDING_OWNER)
         workload_answered(engine, entry, &pending, response);

@@ -5,6 +5,7 @@
 #include "core/base/text.h"
 #include "core/host/config_reader.h"
 #include "core/host/suggest.h"
+#include "core/kube/budget.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -57,6 +58,9 @@ static struct config *with_defaults(const char *path) {
     config->mass_deletion_max = 20;
     config->mass_deletion_percent = 30;
     config->orphan_grace_ns = 60 * CLOCK_MINUTE;
+    config->memory_per_cluster = BUDGET_DEFAULT;
+    config->max_object_size = BUDGET_OBJECT_SIZE;
+    config->max_object_nodes = BUDGET_OBJECT_NODES;
     config->qps = 500;
     config->burst = 1000;
     config->log_format = LOG_TEXT;
@@ -241,6 +245,7 @@ static bool read_document(struct config_reader *reader) {
         {"mirrorRetention", config_read_duration, offsetof(struct config, mirror_retention_ns), false},
         {"massDeletion", read_mass_deletion, 0, false},
         {"orphanGrace", config_read_duration, offsetof(struct config, orphan_grace_ns), false},
+        {"memory", config_read_memory, 0, false},
         {"rateLimit", read_rate_limit, 0, false},
         {"log", read_log, 0, false},
     };

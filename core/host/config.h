@@ -53,6 +53,9 @@ struct config {
     int64_t mass_deletion_max;      // massDeletion: {max, percent}: default 20 and 30
     int64_t mass_deletion_percent;  // of a cluster's mirrors
     int64_t orphan_grace_ns;        // default 1 h; 0: orphans are never held
+    size_t memory_per_cluster;      // memory: {perCluster, maxObjectSize, maxObjectNodes}: default 64 MiB,
+    size_t max_object_size;         // 2 MiB
+    size_t max_object_nodes;        // and 100,000; see core/kube/budget.h
     double qps, burst;              // rateLimit: {qps, burst} for each cluster; qps 0: no limit; default 500 and 1000
     enum log_format log_format;
     enum log_level log_level;

@@ -72,6 +72,7 @@ config_read_fn config_read_rate;     // double, not negative
 config_read_fn config_read_management; // struct config_cluster
 config_read_fn config_read_workers;    // struct config
 config_read_fn config_read_adapters;   // struct config
+config_read_fn config_read_memory;     // struct config
 void config_check_clusters(struct config_reader *reader);
 void config_check_adapters(struct config_reader *reader);
 

@@ -49,6 +49,7 @@ static void open_link(void *arg) {
     struct link_options options = {.cluster = cluster->index,
                                    .name = cluster->name,
                                    .transport = cluster->transport,
+                                   .budget = &cluster->budget,
                                    .origin = host->origin,
                                    .controller_name = host->config->controller_name,
                                    .instance = instance,
@@ -80,6 +81,8 @@ static struct error *open_cluster(struct host_cluster *cluster) {
     if (!error)
         error = curl_transport_new(cluster->endpoint, "wharf/" WHARF_VERSION, &cluster->transport);
     if (!error)
+        curl_transport_limit(cluster->transport, &cluster->budget);
+    if (!error)
         error = loop_start(cluster->name, cluster->transport, tick_cluster, cluster, &cluster->loop);
     if (error) {
         if (cluster->transport)
@@ -94,11 +97,11 @@ static struct error *open_cluster(struct host_cluster *cluster) {
 static void lost_cluster(struct host_cluster *cluster, const struct error *error) {
     struct host *host = cluster->host;
     for (size_t k = 0; k < host->adapters->n_kinds; k++)
-        inbox_post(host->inbox, &(struct engine_event){.type = EVENT_STATE,
-                                                       .cluster = cluster->index,
-                                                       .kind = k,
-                                                       .state = REFLECTOR_LOST,
-                                                       .problem = error->message});
+        inbox_post_now(host->inbox, &(struct engine_event){.type = EVENT_STATE,
+                                                           .cluster = cluster->index,
+                                                           .kind = k,
+                                                           .state = REFLECTOR_LOST,
+                                                           .problem = error->message});
 }
 
 // A worker that cannot even be tried is as good as one that cannot be reached, and is tried again.
@@ -142,6 +145,8 @@ static struct error *init_clusters(struct host *host) {
         const struct config_cluster *cluster = c == ENGINE_MANAGEMENT ? &config->management : &config->workers[c - 1];
         host->names[c] = c == ENGINE_MANAGEMENT ? "management" : cluster->name;
         host->clusters[c] = (struct host_cluster){.host = host, .index = c, .name = host->names[c], .config = cluster};
+        budget_init(&host->clusters[c].budget, config->memory_per_cluster, config->max_object_size,
+                    config->max_object_nodes, &host->closing);
     }
     return NULL;
 }
@@ -158,7 +163,7 @@ struct error *host_new(const struct config *config, const struct adapters *adapt
     pthread_mutex_init(&host->snapshot_mutex, NULL);
     struct error *error = init_clusters(host);
     if (!error)
-        error = inbox_new(host->n_clusters, INBOX_MAX, &host->inbox);
+        error = inbox_new(host->n_clusters, INBOX_MAX, host->clusters[0].budget.max_queued, &host->inbox);
     if (!error && config->origin && !(host->origin = strdup(config->origin)))
         error = error_no_memory();
     if (!error)
@@ -332,6 +337,7 @@ static size_t in_flight(const struct host *host) {
 }
 
 static void stop_clusters(struct host *host) {
+    atomic_store(&host->closing, true);
     inbox_close(host->inbox);
     for (size_t c = 0; c < host->n_clusters; c++) {
         struct host_cluster *cluster = &host->clusters[c];

@@ -20,6 +20,7 @@ struct host_cluster {
     const char *name;
     const struct config_cluster *config;
     struct endpoint *endpoint;
+    struct budget budget; // of its thread
     struct transport *transport;
     struct loop *loop;
     int64_t open_at_ns;   // of the next try to open it; CLOCK_NEVER once open
@@ -48,6 +49,7 @@ struct host {
     const char **names;
     size_t n_clusters;
     atomic_bool stop;
+    atomic_bool closing;    // the threads of the clusters are to end at once
     struct heartbeat heart; // of the engine's thread
     int64_t published_ns, trim_at_ns;
     size_t churn; // events since memory was given back

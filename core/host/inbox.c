@@ -12,21 +12,23 @@ struct inbox {
     pthread_mutex_t mutex;
     pthread_cond_t filled, emptied;
     struct inbox_item *first, **last;
-    size_t *counts; // items in, by cluster
-    size_t n_clusters, max;
+    struct load {
+        size_t events, bytes;
+    } * loads; // what is in, by cluster
+    size_t n_clusters, max_events, max_bytes;
     int64_t filled_ns; // when `first` came
     bool poked, closed;
 };
 
-struct error *inbox_new(size_t n_clusters, size_t max_per_cluster, struct inbox **out) {
+struct error *inbox_new(size_t n_clusters, size_t max_events, size_t max_bytes, struct inbox **out) {
     struct inbox *inbox = calloc(1, sizeof *inbox);
-    size_t *counts = calloc(n_clusters, sizeof *counts);
-    if (!inbox || !counts) {
+    struct load *loads = calloc(n_clusters, sizeof *loads);
+    if (!inbox || !loads) {
         free(inbox);
-        free(counts);
+        free(loads);
         return error_no_memory();
     }
-    *inbox = (struct inbox){.counts = counts, .n_clusters = n_clusters, .max = max_per_cluster};
+    *inbox = (struct inbox){.loads = loads, .n_clusters = n_clusters, .max_events = max_events, .max_bytes = max_bytes};
     inbox->last = &inbox->first;
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
@@ -59,7 +61,7 @@ void inbox_free(struct inbox *inbox) {
     pthread_mutex_destroy(&inbox->mutex);
     pthread_cond_destroy(&inbox->filled);
     pthread_cond_destroy(&inbox->emptied);
-    free(inbox->counts);
+    free(inbox->loads);
     free(inbox);
 }
 
@@ -87,18 +89,33 @@ static struct inbox_item *make_item(const struct engine_event *event) {
     return item;
 }
 
-void inbox_post(struct inbox *inbox, const struct engine_event *event) {
+// About what the event takes while it waits.
+static size_t cost_of(const struct inbox_item *item) {
+    size_t bytes = sizeof *item;
+    if (item->event.object)
+        bytes += object_cost(item->event.object);
+    return bytes + (item->event.response ? item->response.cost : 0);
+}
+
+static bool has_room(const struct inbox *inbox, size_t cluster, size_t bytes) {
+    const struct load *load = &inbox->loads[cluster];
+    bool fits = load->bytes == 0 ||
+                bytes <= inbox->max_bytes - (load->bytes < inbox->max_bytes ? load->bytes : inbox->max_bytes);
+    return load->events < inbox->max_events && fits;
+}
+
+static void put(struct inbox *inbox, const struct engine_event *event, bool waits) {
     struct inbox_item *item = make_item(event);
+    size_t bytes = cost_of(item);
     pthread_mutex_lock(&inbox->mutex);
-    // Answers and states are few, and come from the engine's own thread too, which must not wait for itself.
-    bool bounded = event->type == EVENT_SEEN || event->type == EVENT_GONE;
-    while (bounded && inbox->counts[event->cluster] >= inbox->max && !inbox->closed)
+    while (waits && !inbox->closed && !has_room(inbox, event->cluster, bytes))
         pthread_cond_wait(&inbox->emptied, &inbox->mutex);
     if (!inbox->closed) {
         bool was_empty = inbox->first == NULL;
         *inbox->last = item;
         inbox->last = &item->next;
-        inbox->counts[event->cluster]++;
+        inbox->loads[event->cluster].events++;
+        inbox->loads[event->cluster].bytes += bytes;
         item = NULL;
         if (was_empty) {
             inbox->filled_ns = clock_now().mono_ns;
@@ -108,6 +125,14 @@ void inbox_post(struct inbox *inbox, const struct engine_event *event) {
     pthread_mutex_unlock(&inbox->mutex);
     if (item)
         inbox_item_free(item);
+}
+
+void inbox_post(struct inbox *inbox, const struct engine_event *event) {
+    put(inbox, event, true);
+}
+
+void inbox_post_now(struct inbox *inbox, const struct engine_event *event) {
+    put(inbox, event, false);
 }
 
 // The condition variable counts on CLOCK_MONOTONIC, the host on CLOCK_BOOTTIME: they differ by the time spent asleep.
@@ -139,7 +164,7 @@ struct inbox_item *inbox_take(struct inbox *inbox, int64_t until_ns) {
     struct inbox_item *items = inbox->first;
     inbox->first = NULL;
     inbox->last = &inbox->first;
-    memset(inbox->counts, 0, inbox->n_clusters * sizeof *inbox->counts);
+    memset(inbox->loads, 0, inbox->n_clusters * sizeof *inbox->loads);
     pthread_cond_broadcast(&inbox->emptied);
     pthread_mutex_unlock(&inbox->mutex);
     return items;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the threads of the clusters hand to the engine's thread. Bounded for each cluster: a thread that runs ahead of
-// the engine waits, so that a large list does not have to fit into memory as parsed objects; the others go on.
+// What the threads of the clusters hand to the engine's thread. Bounded for each cluster, in events and in bytes of
+// memory: a thread that runs ahead of the engine waits, so that a large list does not have to fit into memory as parsed
+// objects; the others go on.
 #ifndef WHARF_HOST_INBOX_H
 #define WHARF_HOST_INBOX_H
 
@@ -14,12 +15,15 @@ struct inbox_item {
 };
 
 struct inbox;
-struct error *inbox_new(size_t n_clusters, size_t max_per_cluster, struct inbox **out);
+// `max_bytes` holds for what waits; as much again may be in the engine's hands.
+struct error *inbox_new(size_t n_clusters, size_t max_events, size_t max_bytes, struct inbox **out);
 void inbox_free(struct inbox *inbox);
 
-// Takes what the event owns (see link_options.post). Waits while the cluster has too many items in. After inbox_close
-// everything is dropped.
+// Takes what the event owns (see link_options.post). Waits while the cluster has too many items, or too much, in; an
+// event that is larger than all is let in alone. After inbox_close everything is dropped. Not on the engine's thread.
 void inbox_post(struct inbox *inbox, const struct engine_event *event);
+// The same without waiting: for the engine's own thread.
+void inbox_post_now(struct inbox *inbox, const struct engine_event *event);
 
 // All items in order of posting; waits for the first one until `until_ns` (CLOCK_BOOTTIME) or a call of inbox_poke.
 // NULL: none.

@@ -12,6 +12,7 @@ struct watched { // one kind
     struct link *link;
     size_t kind;
     struct reflector *reflector;
+    const char *kept[2]; // of objects that are too large
     int64_t next_ns;
 };
 
@@ -149,6 +150,7 @@ static struct error *watch_kind(struct link *link, const struct link_options *op
     struct watched *w = &link->watched[kind];
     w->link = link;
     w->kind = kind;
+    w->kept[0] = abi->managed_by; // whose the object is
     struct reflector_handler handler = {on_listing, on_seen, on_gone, on_listed, on_state, on_rewound, w};
     return reflector_new(&(struct reflector_options){.cluster = options->name,
                                                      .group = abi->group,
@@ -156,6 +158,8 @@ static struct error *watch_kind(struct link *link, const struct link_options *op
                                                      .versions = abi->versions,
                                                      .label_selector = selector,
                                                      .watch_list = options->watch_list,
+                                                     .budget = options->budget,
+                                                     .kept = w->kept,
                                                      .probe = link->probe,
                                                      .seed = options->seed + kind + 1},
                          options->transport, &handler, &w->reflector);
@@ -168,6 +172,7 @@ static struct error *fill_link(struct link *link, const struct link_options *opt
                                     .transport = options->transport,
                                     .qps = options->qps,
                                     .burst = options->burst,
+                                    .budget = options->budget,
                                     .probe = link->probe};
     if (!error)
         error = client_new(&client, now, &link->client);

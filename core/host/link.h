@@ -11,6 +11,7 @@ struct link_options {
     size_t cluster; // ENGINE_MANAGEMENT or a worker's number
     const char *name;
     struct transport *transport; // not owned
+    struct budget *budget;       // of the cluster, not owned; may be NULL
     const char *origin;          // workers list and watch only what carries it
     const char *controller_name; // reportingController of Events
     const char *instance;        // reportingInstance of Events

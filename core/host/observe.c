@@ -364,8 +364,21 @@ static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, stru
     object_free(object);
 }
 
+// A stub: the object exists, and that is all that is known of it. What is kept of it stays as it is.
+static void seen_stub(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
+    struct entry *entry = store_get(&engine->store, kind, object_namespace(object->value), object_name(object->value));
+    struct mirror *m = entry && cluster != ENGINE_MANAGEMENT ? entry_mirror(entry, cluster) : NULL;
+    if (entry && cluster == ENGINE_MANAGEMENT)
+        entry->epoch = engine_feed(engine, cluster, kind)->epoch;
+    if (m)
+        m->epoch = engine_feed(engine, cluster, kind)->epoch;
+    object_free(object);
+}
+
 void observe_seen(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
-    if (cluster == ENGINE_MANAGEMENT)
+    if (object->too_large)
+        seen_stub(engine, cluster, kind, object);
+    else if (cluster == ENGINE_MANAGEMENT)
         seen_workload(engine, kind, object);
     else
         seen_mirror(engine, cluster, kind, object);

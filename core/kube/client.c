@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define MAX_IN_FLIGHT 32
-#define MAX_BODY ((size_t)16 << 20)
 // The server gives a request 60 s at most, a write 34 s (apiserver requestTimeoutUpperBound).
 #define TIMEOUT_NS (40 * CLOCK_SECOND)
 #define MAX_WARNINGS 64
@@ -44,6 +43,7 @@ struct client {
     char *cluster;
     struct transport *transport;
     struct probe *probe;
+    const struct budget *budget;
     double qps, burst, tokens;
     int64_t refilled_ns;
     size_t max_in_flight, in_flight;
@@ -94,6 +94,7 @@ struct error *client_new(const struct client_options *options, struct moment now
     client->cluster = cluster;
     client->transport = options->transport;
     client->probe = options->probe;
+    client->budget = options->budget;
     client->qps = options->qps;
     client->burst = options->burst < 1 ? 1 : options->burst;
     client->tokens = client->burst;
@@ -266,7 +267,7 @@ static void answer(struct entry *entry, const struct http_result *result) {
     struct response response;
     // The answer to a dry run has no resourceVersion: it is a document, not an object.
     bool document = entry->dry_run && result->status >= 200 && result->status < 300;
-    response_read(&response, result, document ? VERB_RAW_GET : entry->verb);
+    response_read_within(&response, result, document ? VERB_RAW_GET : entry->verb, entry->client->budget);
     if (entry->dry_run && result->warning != NULL) {
         response.warning = strdup(result->warning);
     }
@@ -293,6 +294,7 @@ static void exchange_done(void *ctx, const struct http_result *result) {
 }
 
 static void describe(const struct entry *entry, struct http_request *out) {
+    const struct budget *budget = budget_or_default(entry->client->budget);
     static const struct {
         enum http_method method;
         const char *content_type;
@@ -310,7 +312,7 @@ static void describe(const struct entry *entry, struct http_request *out) {
                                  .accept = "application/json",
                                  .body = entry->body,
                                  .body_len = entry->body_len,
-                                 .max_body = MAX_BODY,
+                                 .max_body = budget->max_answer,
                                  .timeout_ns = TIMEOUT_NS};
 }
 

@@ -57,6 +57,7 @@ struct response {
     int64_t retry_after_ns; // -1: the server did not say
     struct object *object;  // REASON_OK with an object in the answer; else NULL
     struct json *value; // VERB_RAW_GET: the document; what stores nothing (a review, a dry run): the answer; else NULL
+    size_t cost;        // of object and value: bytes of memory, about
     char *warning;      // of a dry run: what the server warns of, several with "; " between; else NULL
 };
 void response_clear(struct response *response);
@@ -87,8 +88,9 @@ struct client_options {
     struct transport *transport; // not owned
     double qps;                  // requests a second, <= 0: no limit; streams and lists are exempt
     double burst;
-    size_t max_in_flight; // further requests wait in line; 0: 32
-    struct probe *probe;  // told of what is heard, not owned; may be NULL
+    size_t max_in_flight;  // further requests wait in line; 0: 32
+    struct budget *budget; // not owned; may be NULL
+    struct probe *probe;   // told of what is heard, not owned; may be NULL
 };
 
 struct client;
@@ -117,8 +119,14 @@ struct transport *client_transport(struct client *client);
 struct error *resource_path(const struct resource *resource, const char *namespace_, const char *name,
                             const char *subresource, struct buffer *out);
 
-// Reads an HTTP result as an API answer. Fills all of `response`; response_clear afterwards.
+// Reads an HTTP result as an API answer. Fills all of `response`; response_clear afterwards. An object beyond the
+// default limits, or the budget's, comes as a stub.
 void response_read(struct response *response, const struct http_result *result, enum verb verb);
+void response_read_within(struct response *response, const struct http_result *result, enum verb verb,
+                          const struct budget *budget);
+
+// The same for all but the body of a success. True: that is JSON and the caller's to read.
+bool response_begin(struct response *response, const struct http_result *result, enum verb verb);
 
 // Reads a metav1.Status, as response_read does and for the ERROR events of a watch. `code` counts where the Status has
 // no reason that is known. Sets reason, code, message and retry_after_ns.

@@ -136,7 +136,9 @@ struct exchange *exchange_new(struct curl_transport *transport, const struct htt
     transport->taken_ns = transport->now_ns;
     exchange->next = NULL;
     timer_init(&exchange->stall);
-    exchange->sent = exchange->headed = exchange->too_large = exchange->no_memory = exchange->stopped = false;
+    exchange->sent = exchange->headed = exchange->too_large = exchange->long_headers = false;
+    exchange->no_memory = exchange->stopped = false;
+    exchange->head_bytes = 0;
     exchange->status = 0;
     exchange->detail[0] = '\0';
     exchange->received.max = request->max_body;
@@ -166,6 +168,8 @@ void exchange_recycle(struct exchange *exchange) {
     free(exchange->path);
     exchange->path = exchange->accept = exchange->content_type = exchange->body = NULL;
     exchange->id = 0;
+    budget_give(transport->budget, exchange->charged);
+    exchange->charged = 0;
     if (exchange->received.cap > KEPT_BODY)
         buffer_free(&exchange->received);
     buffer_reset(&exchange->received);

@@ -7,6 +7,7 @@
 
 #include "core/base/buffer.h"
 #include "core/base/heap.h"
+#include "core/kube/budget.h"
 #include "core/kube/curl_credentials.h"
 #include "core/kube/server_url.h"
 #include "core/kube/transport.h"
@@ -43,12 +44,15 @@ struct exchange {
     struct curl_slist *headers;
     struct timer stall;
     int64_t last_byte_ns;
-    bool sent;      // the request may have left
-    bool headed;    // the headers of the response are complete
-    bool too_large; // the body was over max_body
-    bool no_memory; // while collecting the body
-    bool stopped;   // the handler did not want more
+    bool sent;         // the request may have left
+    bool headed;       // the headers of the response are complete
+    bool too_large;    // the body was over max_body, or all bodies over the budget
+    bool long_headers; // headers and trailers together were over their maximum
+    bool no_memory;    // while collecting the body
+    bool stopped;      // the handler did not want more
     int status;
+    size_t head_bytes; // of headers and trailers, interim responses too
+    size_t charged;    // to the budget, for `received`
     struct buffer received;
     char detail[CURL_ERROR_SIZE];
 };
@@ -69,6 +73,7 @@ struct exchange_queue {
 
 struct curl_transport {
     struct transport base;
+    struct budget *budget; // may be NULL
     struct server_url url;
     char *base_url; // what paths are appended to
     char *host;     // "Host: ..." where it differs from base_url's; NULL: it does not

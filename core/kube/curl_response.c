@@ -24,6 +24,9 @@ static bool open_stream(struct exchange *exchange) {
     return !exchange->stopped;
 }
 
+// libcurl keeps every header, trailers and those of interim responses too.
+#define HEADERS_MAX ((size_t)256 << 10)
+
 // The blank line after the headers comes here too. It may come again: after an interim response (1xx) and trailers.
 size_t response_on_header(char *bytes, size_t size, size_t count, void *context) {
     struct exchange *exchange = context;
@@ -31,6 +34,10 @@ size_t response_on_header(char *bytes, size_t size, size_t count, void *context)
     if (exchange->id == 0)
         return 0;
     exchange->last_byte_ns = exchange->transport->now_ns;
+    exchange->head_bytes += len;
+    exchange->long_headers = exchange->head_bytes > HEADERS_MAX;
+    if (exchange->long_headers)
+        return 0;
     if (exchange->headed || len == 0 || (bytes[0] != '\r' && bytes[0] != '\n'))
         return len;
     read_status(exchange);
@@ -39,10 +46,11 @@ size_t response_on_header(char *bytes, size_t size, size_t count, void *context)
 }
 
 static bool collect(struct exchange *exchange, const char *bytes, size_t len) {
-    if (len > exchange->max_body - exchange->received.len) {
+    if (len > exchange->max_body - exchange->received.len || !budget_take(exchange->transport->budget, len)) {
         exchange->too_large = true;
         return false;
     }
+    exchange->charged += len;
     if (!buffer_append(&exchange->received, bytes, len)) {
         exchange->no_memory = true;
         return false;
@@ -140,14 +148,19 @@ void response_fail(struct exchange *exchange, const char *problem, bool stalled)
                                        .content_type = "",
                                        .retry_after_ns = -1,
                                        .problem = problem,
-                                       .stalled = stalled};
+                                       .stalled = stalled,
+                                       .too_large = exchange->too_large};
     tell(exchange, &result);
 }
 
 static char *describe(const struct exchange *exchange, CURLcode code) {
     const char *server = exchange->transport->base_url;
     if (exchange->too_large)
-        return text_format("the answer from %s is larger than %zu bytes", server, exchange->max_body);
+        return text_format("the answer from %s is larger than %zu bytes, or all unfinished answers together exceed the "
+                           "memory budget",
+                           server, exchange->max_body);
+    if (exchange->long_headers)
+        return text_format("headers and trailers from %s are larger than %zu bytes", server, HEADERS_MAX);
     if (exchange->no_memory)
         return text_format("out of memory for the answer from %s", server);
     if (exchange->stopped)

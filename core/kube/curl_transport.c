@@ -241,6 +241,10 @@ void curl_transport_poll(struct transport *transport, int64_t wait_ns) {
     advance(curl);
 }
 
+void curl_transport_limit(struct transport *transport, struct budget *budget) {
+    curl_of(transport)->budget = budget;
+}
+
 void curl_transport_wakeup(struct transport *transport) {
     (void)eventfd_write(curl_of(transport)->wake_fd, 1);
 }

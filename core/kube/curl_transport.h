@@ -4,6 +4,7 @@
 #define WHARF_KUBE_CURL_TRANSPORT_H
 
 #include "core/base/clock.h"
+#include "core/kube/budget.h"
 #include "core/kube/kubeconfig.h"
 #include "core/kube/transport.h"
 
@@ -13,6 +14,9 @@ struct error *curl_transport_setup(void);
 
 // Keeps the endpoint, does not own it. `user_agent` is copied.
 struct error *curl_transport_new(const struct endpoint *endpoint, const char *user_agent, struct transport **out);
+
+// What all answers that are not complete may take together; not owned. NULL, as at first: no bound.
+void curl_transport_limit(struct transport *transport, struct budget *budget);
 
 // Runs transfers and calls handlers; waits up to `wait_ns` for something to happen, and not at all once handlers were
 // called. Only on the transport's thread, and not from a handler.

@@ -2,6 +2,7 @@
 #include "core/kube/object.h"
 
 #include "core/base/text.h"
+#include "core/kube/object_stub.h"
 #include "core/kube/span.h"
 
 #include <stdlib.h>
@@ -108,23 +109,67 @@ struct error *object_parse(const char *text, size_t len, const char *api_version
     return object_parse_limited(text, len, api_version, kind, NULL, out);
 }
 
-struct error *object_parse_limited(const char *text, size_t len, const char *api_version, const char *kind,
-                                   const struct json_limits *limits, struct object **out) {
-    while (len > 0 && is_space(text[len - 1])) { // watches and answers end with a newline
-        len--;
-    }
-    AUTO_TEXT stripped = span_strip(text, len, &len);
-    if (stripped == NULL) {
-        return error_no_memory();
-    }
+// Takes the text if it is kept.
+static struct error *parse_stripped(char **stripped, size_t len, const char *api_version, const char *kind,
+                                    const struct json_limits *limits, struct object **out) {
     struct json *value = NULL;
-    struct error *error = json_parse_limited(stripped, len, limits, &value);
+    struct error *error = json_parse_limited(*stripped, len, limits, &value);
     if (error != NULL) {
         return error_wrap(error, "JSON that cannot be read");
     }
-    char *taken = stripped;
-    stripped = NULL;
+    char *taken = *stripped;
+    *stripped = NULL;
     return make(value, taken, len, api_version, kind, out);
+}
+
+static char *strip_text(const char *text, size_t len, size_t *stripped) {
+    while (len > 0 && is_space(text[len - 1])) { // watches and answers end with a newline
+        len--;
+    }
+    return span_strip(text, len, stripped);
+}
+
+struct error *object_parse_limited(const char *text, size_t len, const char *api_version, const char *kind,
+                                   const struct json_limits *limits, struct object **out) {
+    AUTO_TEXT stripped = strip_text(text, len, &len);
+    if (stripped == NULL) {
+        return error_no_memory();
+    }
+    return parse_stripped(&stripped, len, api_version, kind, limits, out);
+}
+
+struct error *object_parse_bounded(const char *text, size_t len, const char *api_version, const char *kind,
+                                   const struct object_limits *limits, struct object **out) {
+    const struct budget *budget = budget_or_default(limits->budget);
+    AUTO_TEXT stripped = strip_text(text, len, &len);
+    if (stripped == NULL) {
+        return error_no_memory();
+    }
+    if (len > budget->max_object_size) {
+        AUTO_TEXT why = text_format("it has %zu bytes, and maxObjectSize is %zu", len, budget->max_object_size);
+        return object_stub(stripped, len, api_version, kind, limits, why, out);
+    }
+    const struct json_limits bounds = {.max_nodes = budget->max_object_nodes, .stop = budget->stop};
+    struct error *error = parse_stripped(&stripped, len, api_version, kind, &bounds, out);
+    if (error == NULL || error->code != ERROR_TOO_LARGE) {
+        return error;
+    }
+    error_free(error);
+    AUTO_TEXT why = text_format("it has more than %zu JSON values, which is maxObjectNodes", bounds.max_nodes);
+    return object_stub(stripped, len, api_version, kind, limits, why, out);
+}
+
+// Most values take a comma or a bracket, and some 64 bytes; names and strings are there twice.
+size_t object_text_cost(const char *text, size_t len) {
+    size_t count = 1;
+    for (size_t i = 0; i < len; i++) {
+        count += text[i] == ',' || text[i] == '{' || text[i] == '[';
+    }
+    return count * 64 + 2 * len;
+}
+
+size_t object_cost(const struct object *object) {
+    return object_text_cost(object->text, object->len);
 }
 
 void object_free(struct object *object) {
@@ -133,6 +178,7 @@ void object_free(struct object *object) {
     }
     json_free(object->value);
     free(object->text);
+    free(object->too_large);
     free(object);
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/json/json.h"
+#include "core/kube/budget.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,6 +16,19 @@ struct object {
     struct json *value; // an object with metadata.name
     char *text;         // `value` as compact JSON, NUL-terminated
     size_t len;
+    // Not NULL: a stub of an object beyond maxObjectSize or maxObjectNodes, and this says so in words ("it has 9000000
+    // bytes, and maxObjectSize is 2097152"). The object exists, and that is all that is known: `value` has apiVersion,
+    // kind, and of metadata name, namespace, uid, resourceVersion, generation, deletionTimestamp, the first
+    // ownerReferences, labels and annotations with the prefix wharf.dev/; besides what object_limits.kept names.
+    char *too_large;
+};
+
+#define OBJECT_OWN_PREFIX "wharf.dev/"
+
+// What an object may be like to be read whole.
+struct object_limits {
+    const struct budget *budget; // NULL: the defaults
+    const char *const *kept;     // JSON pointers of short values that stubs have too, NULL at the end; may be NULL
 };
 
 // Takes `value` (also on failure). `api_version` and `kind` are filled in if the object lacks them (items of a list);
@@ -27,6 +41,13 @@ struct error *object_parse(const char *text, size_t len, const char *api_version
 // `limits` may be NULL; what is stripped does not count.
 struct error *object_parse_limited(const char *text, size_t len, const char *api_version, const char *kind,
                                    const struct json_limits *limits, struct object **out);
+// The same within limits: an object beyond them comes as a stub.
+struct error *object_parse_bounded(const char *text, size_t len, const char *api_version, const char *kind,
+                                   const struct object_limits *limits, struct object **out);
+// Bytes of memory that the object takes, at most about so many.
+size_t object_cost(const struct object *object);
+// The same for a text and what is parsed from it.
+size_t object_text_cost(const char *text, size_t len);
 void object_free(struct object *object);
 
 // metadata fields; "" if absent, never NULL.

@@ -12,7 +12,6 @@
 #define BACKOFF_RESET_NS (2 * CLOCK_MINUTE)
 #define RETRY_AFTER_MAX_NS (5 * CLOCK_MINUTE)
 #define BOOKMARK_NS (60 * CLOCK_SECOND)
-#define FRAME_MAX ((size_t)16 << 20)
 #define PATH_MAX_BYTES ((size_t)64 << 10)
 
 static bool copy_text(char **out, const char *text) {
@@ -53,6 +52,9 @@ static bool copy_options(struct reflector *reflector, const struct reflector_opt
     reflector->cluster_scoped = options->cluster_scoped;
     reflector->watch_list = options->watch_list;
     reflector->probe = options->probe;
+    reflector->budget = options->budget;
+    reflector->limits = (struct object_limits){.budget = options->budget, .kept = options->kept};
+    reflector->page_limit = LIST_PAGE;
     reflector->bookmark_ns = options->bookmark_interval_ns > 0 ? options->bookmark_interval_ns : BOOKMARK_NS;
     reflector->random.state = options->seed;
     reflector->what = text_format("%s%s%s", options->plural, group[0] != '\0' ? "." : "", group);
@@ -67,7 +69,7 @@ struct error *reflector_new(const struct reflector_options *options, struct tran
     if (reflector == NULL) {
         return error_no_memory();
     }
-    buffer_init(&reflector->watch.tail, FRAME_MAX);
+    buffer_init(&reflector->watch.tail, budget_or_default(options->budget)->max_frame);
     reflector->transport = transport;
     reflector->handler = *handler;
     reflector->due_ns = INT64_MIN;
@@ -102,7 +104,7 @@ void reflector_free(struct reflector *reflector) {
     free(reflector->discovery.kind);
     list_reset(&reflector->list);
     response_clear(&reflector->ending);
-    buffer_free(&reflector->watch.tail);
+    reflector_drop_tail(reflector);
     free(reflector);
 }
 
@@ -177,7 +179,35 @@ void reflector_note_end(struct reflector *reflector, const struct http_result *r
 
 void reflector_read(struct reflector *reflector, const struct http_result *result) {
     response_clear(&reflector->ending);
-    response_read(&reflector->ending, result, VERB_RAW_GET);
+    response_read_within(&reflector->ending, result, VERB_RAW_GET, reflector->budget);
+}
+
+void reflector_drop_tail(struct reflector *reflector) {
+    buffer_free(&reflector->watch.tail);
+    budget_give(reflector->budget, reflector->charged);
+    reflector->charged = 0;
+}
+
+bool reflector_keep_tail(struct reflector *reflector, const char *bytes, size_t len) {
+    struct buffer *tail = &reflector->watch.tail;
+    size_t needed = tail->len + len;
+    if (len > tail->max - tail->len) {
+        AUTO_TEXT message =
+            text_format("the server sent an event of more than %zu bytes, which the memory budget allows", tail->max);
+        reflector_conclude(reflector, REASON_GARBAGE, message);
+        return false;
+    }
+    if (needed > reflector->charged && !budget_take(reflector->budget, needed - reflector->charged)) {
+        reflector_conclude(reflector, REASON_GARBAGE,
+                           "what the server sent and did not finish exceeds the memory budget of the cluster");
+        return false;
+    }
+    reflector->charged = needed > reflector->charged ? needed : reflector->charged;
+    if (!buffer_append(tail, bytes, len)) {
+        reflector_conclude_no_memory(reflector);
+        return false;
+    }
+    return true;
 }
 
 struct error *reflector_path(const struct reflector *reflector, bool selected, struct buffer *out) {
@@ -226,17 +256,15 @@ bool reflector_set_version(struct reflector *reflector, const char *version) {
     return true;
 }
 
-bool reflector_hand_on(struct reflector *reflector, struct json *value, bool gone, bool advance) {
-    struct object *object = NULL;
-    struct error *error = object_new(value, reflector->discovery.api_version, reflector->discovery.kind, &object);
-    return reflector_hand_on_object(reflector, error, object, gone, advance);
-}
-
-bool reflector_hand_on_object(struct reflector *reflector, struct error *problem, struct object *object, bool gone,
-                              bool advance) {
+bool reflector_hand_on(struct reflector *reflector, struct error *problem, struct object *object, bool gone,
+                       bool advance) {
     __attribute__((cleanup(error_cleanup))) struct error *error = problem;
     if (error != NULL && error->code == ERROR_NO_MEMORY) {
         reflector_conclude_no_memory(reflector);
+        return false;
+    }
+    if (error != NULL && error->code == ERROR_STOPPED) {
+        reflector_conclude(reflector, REASON_TOO_MANY, error_text(error));
         return false;
     }
     if (error != NULL) {

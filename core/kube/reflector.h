@@ -44,6 +44,8 @@ struct reflector_options {
     bool cluster_scoped;
     bool watch_list;              // ask for a streaming list first (falls back by itself where not served)
     uint64_t seed;                // for jitter
+    struct budget *budget;        // of the cluster, not owned; may be NULL
+    const char *const *kept;      // see object_limits; not copied; may be NULL
     struct probe *probe;          // told of what is heard, not owned; may be NULL
     int64_t bookmark_interval_ns; // 0: 60 s; a watch silent for three of them is opened again
 };
@@ -59,8 +61,8 @@ void reflector_free(struct reflector *reflector);
 // transport calls it after each of its handlers ran, and at the time returned.
 int64_t reflector_tick(struct reflector *reflector, struct moment now);
 
-// The cluster is another one than before, or an older state of it (its namespace kube-system says so): this is told with
-// `rewound`, and all is listed again. Not from a handler of the transport.
+// The cluster is another one than before, or an older state of it (its namespace kube-system says so): this is told
+// with `rewound`, and all is listed again. Not from a handler of the transport.
 void reflector_rewind(struct reflector *reflector, const char *problem);
 
 // Splits a stream of concatenated JSON documents into documents, by nesting, whatever the chunks (also used by tests).

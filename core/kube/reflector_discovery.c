@@ -6,7 +6,6 @@
 #include <string.h>
 
 #define TIMEOUT_NS (40 * CLOCK_SECOND)
-#define BODY_MAX ((size_t)16 << 20)
 #define ABSENT_WAIT_MAX_NS (30 * CLOCK_SECOND)
 // API servers of one cluster differ for some seconds about what they serve.
 #define ABSENT_CONFIRM_NS (10 * CLOCK_SECOND)
@@ -77,8 +76,11 @@ void discovery_start(struct reflector *reflector) {
         reflector_wait(reflector, PHASE_DISCOVER, "look for");
         return;
     }
-    struct http_request request = {
-        .method = HTTP_GET, .path = path, .accept = "application/json", .max_body = BODY_MAX, .timeout_ns = TIMEOUT_NS};
+    struct http_request request = {.method = HTTP_GET,
+                                   .path = path,
+                                   .accept = "application/json",
+                                   .max_body = budget_or_default(reflector->budget)->max_answer,
+                                   .timeout_ns = TIMEOUT_NS};
     struct http_handler handler = {.done = discovery_done, .ctx = reflector};
     reflector_submit(reflector, &request, &handler);
 }

@@ -32,11 +32,19 @@ struct discovery {
 };
 
 struct list {
-    char *token;  // metadata.continue of the page before; NULL: first page
-    bool unpaged; // after a token expired
-    bool begun;   // `listing` was called and `listed` was not
-    size_t tries; // of this page
+    char *token;                // metadata.continue of the page before; NULL: first page
+    bool unpaged;               // after a token expired
+    bool begun;                 // `listing` was called and `listed` was not
+    bool shrunk;                // the page was too large, and is asked for again with a smaller limit
+    size_t tries;               // of this page
+    size_t pages, empty, items; // so far; pages without items in a row
 };
+
+// A list of more objects, pages, or pages without any in a row is taken for one that does not end.
+#define LIST_MAX_ITEMS ((size_t)1000000)
+#define LIST_MAX_PAGES ((size_t)10000)
+#define LIST_MAX_EMPTY ((size_t)100)
+#define LIST_PAGE ((size_t)500)
 
 struct watch {
     struct buffer tail; // the part of a frame that came in an earlier chunk
@@ -66,6 +74,9 @@ struct reflector {
     int64_t bookmark_ns;
     struct transport *transport;
     struct probe *probe;
+    struct budget *budget;
+    struct object_limits limits; // of objects
+    size_t charged;              // to the budget, for the tail
     struct reflector_handler handler;
     struct random random;
 
@@ -85,6 +96,7 @@ struct reflector {
     char version[REFLECTOR_VERSION_SIZE]; // last resourceVersion; "": none
     bool proven;                          // the server is known to have reached it
     bool skip_logged;
+    size_t page_limit; // items of a page
     struct discovery discovery;
     struct list list;
     struct watch watch;
@@ -123,18 +135,24 @@ struct error *reflector_path(const struct reflector *reflector, bool selected, s
 void reflector_submit(struct reflector *reflector, const struct http_request *request,
                       const struct http_handler *handler);
 
-// Makes an object of an item or event and hands it on; with `advance` its resourceVersion becomes the last one. Takes
-// `value`. False: `ending` says why not. What cannot be read is logged once and left out.
-bool reflector_hand_on(struct reflector *reflector, struct json *value, bool gone, bool advance);
-// The same with what object_new or object_parse said; takes both.
-bool reflector_hand_on_object(struct reflector *reflector, struct error *problem, struct object *object, bool gone,
-                              bool advance);
+// Hands an item or the object of an event on, as object_parse_bounded made it; takes both. With `advance` its
+// resourceVersion becomes the last one. False: `ending` says why not. What is no object is logged once and left out.
+bool reflector_hand_on(struct reflector *reflector, struct error *problem, struct object *object, bool gone,
+                       bool advance);
+
+// Frees the part of a frame, or of a proof, that is kept.
+void reflector_drop_tail(struct reflector *reflector);
+// False: too much for its bound or for the cluster's budget, or out of memory; `ending` says so.
+bool reflector_keep_tail(struct reflector *reflector, const char *bytes, size_t len);
 
 // False: too long for one, `ending` says so.
 bool reflector_set_version(struct reflector *reflector, const char *version);
 
 void discovery_start(struct reflector *reflector);
 void discovery_ended(struct reflector *reflector);
+
+// Hands on what is in a page; `ending` says what is wrong with it.
+void page_read(struct reflector *reflector, const char *text, size_t len);
 
 void list_start(struct reflector *reflector);
 void list_ended(struct reflector *reflector);

@@ -17,7 +17,7 @@ static bool proof_data(void *ctx, const char *bytes, size_t len) {
     struct buffer *tail = &reflector->watch.tail;
     size_t room = LOOKED_AT - tail->len;
     probe_heard(reflector->probe);
-    return buffer_append(tail, bytes, len < room ? len : room) && tail->len < LOOKED_AT;
+    return reflector_keep_tail(reflector, bytes, len < room ? len : room) && tail->len < LOOKED_AT;
 }
 
 static bool is_list(const struct buffer *text) {
@@ -36,7 +36,7 @@ static void proof_done(void *ctx, const struct http_result *result) {
     } else {
         reflector_conclude(reflector, REASON_GARBAGE, "the server answered with something else than a list");
     }
-    buffer_free(&reflector->watch.tail);
+    reflector_drop_tail(reflector);
 }
 
 // Without the selector: a server that answers from etcd would look through all objects for one that matches.
@@ -59,7 +59,7 @@ void prove_start(struct reflector *reflector) {
         reflector_wait(reflector, PHASE_PROVE, "watch");
         return;
     }
-    buffer_free(&reflector->watch.tail);
+    reflector_drop_tail(reflector);
     const char *accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
     struct http_request request = {.method = HTTP_GET,
                                    .path = path.data,
@@ -132,6 +132,6 @@ void reflector_rewind(struct reflector *reflector, const char *problem) {
         reflector->exchange = 0;
     }
     reflector->ended = false;
-    buffer_free(&reflector->watch.tail);
+    reflector_drop_tail(reflector);
     reflector_go(reflector, reflector_new_list(reflector));
 }

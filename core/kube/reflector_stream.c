@@ -83,10 +83,16 @@ static bool on_event(struct reflector *reflector, const char *type, const struct
     return stop_undecodable(reflector, known ? "it has no object" : "its type is unknown");
 }
 
+static struct error *parse_frame(const struct reflector *reflector, const char *bytes, size_t len, struct json **out) {
+    const struct budget *budget = budget_or_default(reflector->budget);
+    const struct json_limits limits = {.max_nodes = 2 * budget->max_object_nodes, .stop = budget->stop};
+    return json_parse_limited(bytes, len, &limits, out);
+}
+
 // Whether it is the frame that cannot be read, rather than an object in it that is none.
-static bool json_broken(const char *bytes, size_t len) {
+static bool json_broken(const struct reflector *reflector, const char *bytes, size_t len) {
     AUTO_JSON frame = NULL;
-    struct error *error = json_parse(bytes, len, &frame);
+    struct error *error = parse_frame(reflector, bytes, len, &frame);
     error_free(error);
     return error != NULL;
 }
@@ -94,6 +100,15 @@ static bool json_broken(const char *bytes, size_t len) {
 static bool is_type(const char *bytes, const struct span *type, const char *text) {
     size_t len = strlen(text);
     return type->end - type->value == len + 2 && memcmp(bytes + type->value + 1, text, len) == 0;
+}
+
+// A streaming list that does not end is made in pages, which say so.
+static bool count_initial(struct reflector *reflector) {
+    if (!reflector->watch.initial || reflector->list.items++ < LIST_MAX_ITEMS) {
+        return true;
+    }
+    reflector_conclude(reflector, REASON_GARBAGE, "the streaming list does not end");
+    return false;
 }
 
 // Most frames bring an object: it alone is parsed, without what is stripped of it. False: the frame is another one, or
@@ -108,15 +123,17 @@ static bool on_object_frame(struct reflector *reflector, const char *bytes, size
         return false;
     }
     struct object *made = NULL;
-    struct error *error = object_parse(bytes + object.value, object.end - object.value,
-                                       reflector->discovery.api_version, reflector->discovery.kind, &made);
-    if (error != NULL && json_broken(bytes, len)) {
+    struct error *error =
+        object_parse_bounded(bytes + object.value, object.end - object.value, reflector->discovery.api_version,
+                             reflector->discovery.kind, &reflector->limits, &made);
+    if (error != NULL && error->code == ERROR_INVALID && json_broken(reflector, bytes, len)) {
         error_free(error);
         return false;
     }
     begin_initial(reflector);
     // Initial events come in the order of keys: their versions say nothing about how far the stream is.
-    *ok = reflector_hand_on_object(reflector, error, made, gone, !reflector->watch.initial) || stop(reflector);
+    *ok = reflector_hand_on(reflector, error, made, gone, !reflector->watch.initial) && count_initial(reflector);
+    *ok = *ok || stop(reflector);
     reflector->watch.frames += *ok;
     return true;
 }
@@ -127,7 +144,7 @@ static bool on_frame(struct reflector *reflector, const char *bytes, size_t len)
         return ok;
     }
     AUTO_JSON frame = NULL;
-    __attribute__((cleanup(error_cleanup))) struct error *error = json_parse(bytes, len, &frame);
+    __attribute__((cleanup(error_cleanup))) struct error *error = parse_frame(reflector, bytes, len, &frame);
     if (error != NULL && error->code == ERROR_NO_MEMORY) {
         return stop_no_memory(reflector);
     }
@@ -146,33 +163,21 @@ static bool on_frame(struct reflector *reflector, const char *bytes, size_t len)
     return true;
 }
 
-static bool tail_append(struct reflector *reflector, const char *bytes, size_t len) {
-    struct buffer *tail = &reflector->watch.tail;
-    if (len > tail->max - tail->len) {
-        return stop_undecodable(reflector, "it is larger than 16 MiB");
-    }
-    return buffer_append(tail, bytes, len) || stop_no_memory(reflector);
-}
-
 // A frame whose beginning came in earlier chunks.
 static bool on_split_frame(struct reflector *reflector, const char *bytes, size_t len) {
     struct buffer *tail = &reflector->watch.tail;
-    if (!tail_append(reflector, bytes, len) || !on_frame(reflector, tail->data, tail->len)) {
+    if (!reflector_keep_tail(reflector, bytes, len)) {
+        return stop(reflector);
+    }
+    if (!on_frame(reflector, tail->data, tail->len)) {
         return false;
     }
     if (tail->cap > TAIL_KEPT) {
-        buffer_free(tail);
+        reflector_drop_tail(reflector);
     } else {
         buffer_reset(tail);
     }
     return true;
-}
-
-static bool on_whole_frame(struct reflector *reflector, const char *bytes, size_t len) {
-    if (len > reflector->watch.tail.max) {
-        return stop_undecodable(reflector, "it is larger than 16 MiB");
-    }
-    return on_frame(reflector, bytes, len);
 }
 
 bool stream_opened(void *ctx) {
@@ -196,9 +201,9 @@ bool stream_data(void *ctx, const char *bytes, size_t len) {
             return stop_undecodable(reflector, "it is no JSON object");
         }
         if (end == 0) {
-            return !watch->scanner.started || tail_append(reflector, bytes, len);
+            return !watch->scanner.started || reflector_keep_tail(reflector, bytes, len) || stop(reflector);
         }
-        if (!(watch->tail.len > 0 ? on_split_frame : on_whole_frame)(reflector, bytes, end)) {
+        if (!(watch->tail.len > 0 ? on_split_frame : on_frame)(reflector, bytes, end)) {
             return false;
         }
         bytes += end;

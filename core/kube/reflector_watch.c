@@ -3,8 +3,6 @@
 // reflector_stream.c.
 #include "core/kube/reflector_internal.h"
 
-#include "core/base/log.h"
-
 #define TIMEOUT_MIN_S 300
 #define TIMEOUT_SPAN_S 301
 #define TIMEOUT_GRACE_NS (30 * CLOCK_SECOND)
@@ -33,7 +31,7 @@ static struct error *watch_path(const struct reflector *reflector, uint64_t time
 
 static void reset(struct reflector *reflector) {
     struct watch *watch = &reflector->watch;
-    buffer_free(&watch->tail);
+    reflector_drop_tail(reflector);
     watch->scanner = (struct frame_scanner){0};
     watch->open = watch->decided = watch->heard = watch->clean = false;
     watch->initial = reflector->phase == PHASE_WATCH_LIST;
@@ -213,7 +211,7 @@ static void initial_over(struct reflector *reflector) {
 }
 
 void watch_ended(struct reflector *reflector) {
-    buffer_free(&reflector->watch.tail); // a part of a frame is never applied
+    reflector_drop_tail(reflector); // a part of a frame is never applied
     if (reflector->phase == PHASE_WATCH_LIST) {
         initial_over(reflector);
     } else {

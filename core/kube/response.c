@@ -8,6 +8,8 @@
 #include <strings.h>
 
 #define EXCERPT_MAX 200
+#define STATUS_NODES 10000
+#define NODE_BYTES 64 // see json.h
 
 static char no_memory_message[] = "out of memory while reading the answer";
 
@@ -215,9 +217,10 @@ static bool says_json(const char *content_type) {
 }
 
 static void read_failure(struct response *response, const struct http_result *result, enum verb verb) {
+    const struct json_limits limits = {.max_nodes = STATUS_NODES};
     AUTO_JSON status = NULL;
     if (says_json(result->content_type)) {
-        error_free(json_parse(result->body, result->body_len, &status));
+        error_free(json_parse_limited(result->body, result->body_len, &limits, &status));
     }
     if (strcmp(json_string_or(json_get(status, "kind"), ""), "Status") == 0) {
         response_read_status(response, status, result->status, verb);
@@ -270,17 +273,13 @@ static bool is_plain_value(const struct http_result *result, enum verb verb) {
            strncmp(result->body + api_version.value, review, sizeof(review) - 1) == 0;
 }
 
-static void read_success(struct response *response, const struct http_result *result, enum verb verb) {
-    if (!says_json(result->content_type)) {
-        conclude(
-            response, REASON_GARBAGE,
-            text_format("the server answered %d with %.80s where JSON is expected; is this a Kubernetes API server?",
-                        result->status, result->content_type));
-        return;
-    }
+static void read_body(struct response *response, const struct http_result *result, enum verb verb,
+                      const struct budget *budget) {
     __attribute__((cleanup(error_cleanup))) struct error *error = NULL;
+    response->cost = object_text_cost(result->body, result->body_len);
     if (!is_plain_value(result, verb)) {
-        error = object_parse(result->body, result->body_len, NULL, NULL, &response->object);
+        const struct object_limits limits = {.budget = budget};
+        error = object_parse_bounded(result->body, result->body_len, NULL, NULL, &limits, &response->object);
         if (error == NULL) {
             conclude(response, REASON_OK, text_format("the server answered %d", result->status));
             return;
@@ -288,8 +287,10 @@ static void read_success(struct response *response, const struct http_result *re
         fail_success(response, result, error, "what is no Kubernetes object");
         return;
     }
+    budget = budget_or_default(budget);
+    const struct json_limits limits = {.max_nodes = budget->max_answer / NODE_BYTES, .stop = budget->stop};
     struct json *value = NULL;
-    error = json_parse(result->body, result->body_len, &value);
+    error = json_parse_limited(result->body, result->body_len, &limits, &value);
     if (error != NULL) {
         fail_success(response, result, error, "JSON that cannot be read");
         return;
@@ -297,21 +298,29 @@ static void read_success(struct response *response, const struct http_result *re
     read_value(response, value, result, verb);
 }
 
-void response_read(struct response *response, const struct http_result *result, enum verb verb) {
+static bool is_json(struct response *response, const struct http_result *result) {
+    if (says_json(result->content_type)) {
+        return true;
+    }
+    conclude(response, REASON_GARBAGE,
+             text_format("the server answered %d with %.80s where JSON is expected; is this a Kubernetes API server?",
+                         result->status, result->content_type));
+    return false;
+}
+
+bool response_begin(struct response *response, const struct http_result *result, enum verb verb) {
     const char *problem = result->problem != NULL ? result->problem : "the connection broke";
     *response = (struct response){.retry_after_ns = result->retry_after_ns};
-    if (result->outcome == HTTP_REFUSED) {
-        conclude(response, REASON_NOT_SENT, strdup(problem));
-        return;
-    }
-    if (result->outcome == HTTP_BROKEN) {
-        conclude(response, REASON_UNKNOWN_OUTCOME, strdup(problem));
-        return;
+    if (result->outcome != HTTP_ANSWERED) {
+        bool refused = result->outcome == HTTP_REFUSED;
+        conclude(response, refused ? REASON_NOT_SENT : REASON_UNKNOWN_OUTCOME, strdup(problem));
+        return false;
     }
     response->code = result->status;
     if (result->status >= 200 && result->status < 300) {
-        read_success(response, result, verb);
-    } else if (result->status >= 300 && result->status < 400) {
+        return is_json(response, result);
+    }
+    if (result->status >= 300 && result->status < 400) {
         conclude(
             response, REASON_GARBAGE,
             text_format("the server answered %d, a redirect, which is not followed; the server URL must be that of "
@@ -319,5 +328,17 @@ void response_read(struct response *response, const struct http_result *result, 
                         result->status));
     } else {
         read_failure(response, result, verb);
+    }
+    return false;
+}
+
+void response_read(struct response *response, const struct http_result *result, enum verb verb) {
+    response_read_within(response, result, verb, NULL);
+}
+
+void response_read_within(struct response *response, const struct http_result *result, enum verb verb,
+                          const struct budget *budget) {
+    if (response_begin(response, result, verb)) {
+        read_body(response, result, verb, budget);
     }
 }

@@ -74,23 +74,62 @@ static bool read_member(const char *text, size_t at, size_t len, struct span *ou
     return out->end > out->value && out->end < len;
 }
 
-bool span_member(const char *text, size_t len, const char *key, struct span *out) {
-    size_t key_len = strlen(key);
-    size_t at = skip_space(text, 0, len);
-    if (at >= len || text[at] != '{') {
+// The offset of the bracket before the first element, or of the comma before the next one; `len`: neither is there.
+static size_t before_next(const char *text, size_t len, size_t at, char bracket) {
+    size_t next = skip_space(text, at, len);
+    return next < len && text[next] == (at == 0 ? bracket : ',') ? next : len;
+}
+
+bool span_next_member(const char *text, size_t len, size_t *at, struct span *out) {
+    size_t before = before_next(text, len, *at, '{');
+    if (before == len || !read_member(text, skip_space(text, before + 1, len), len, out)) {
         return false;
     }
-    do {
-        at = skip_space(text, at + 1, len);
-        if (!read_member(text, at, len, out)) {
-            return false;
-        }
-        if (out->end - out->key > key_len + 1 && memcmp(text + out->key + 1, key, key_len) == 0 &&
-            text[out->key + 1 + key_len] == '"') {
+    *at = out->end;
+    return true;
+}
+
+enum span_step span_next_item(const char *text, size_t len, size_t *at, struct span *out) {
+    size_t next = skip_space(text, *at, len);
+    if (*at > 0 && next < len && text[next] == ']') {
+        return SPAN_END;
+    }
+    size_t before = before_next(text, len, *at, '[');
+    if (before == len) {
+        return SPAN_BAD;
+    }
+    out->value = skip_space(text, before + 1, len);
+    if (*at == 0 && out->value < len && text[out->value] == ']') {
+        return SPAN_END;
+    }
+    out->end = skip_value(text, out->value, len);
+    *at = out->end;
+    return out->end > out->value && out->end < len ? SPAN_ITEM : SPAN_BAD;
+}
+
+bool span_is_closed(const char *text, size_t len) {
+    size_t at = skip_space(text, 0, len);
+    if (at == len || (text[at] != '{' && text[at] != '[')) {
+        return false;
+    }
+    char close = text[at] == '{' ? '}' : ']';
+    size_t end = skip_value(text, at, len);
+    return text[end - 1] == close && end > at + 1 && skip_space(text, end, len) == len;
+}
+
+static bool is_key(const char *text, const struct span *member, const char *key) {
+    size_t len = strlen(key);
+    return member->end - member->key > len + 1 && memcmp(text + member->key + 1, key, len) == 0 &&
+           text[member->key + 1 + len] == '"';
+}
+
+bool span_member(const char *text, size_t len, const char *key, struct span *out) {
+    size_t at = 0;
+    while (span_next_member(text, len, &at, out)) {
+        if (is_key(text, out, key)) {
             return true;
         }
-        at = skip_space(text, out->end, len);
-    } while (at < len && text[at] == ',');
+    }
     return false;
 }
 

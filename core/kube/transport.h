@@ -42,6 +42,7 @@ struct http_result {
     const char *warning;      // text of Warning: 299 headers, or NULL
     const char *problem;      // not HTTP_ANSWERED: one sentence saying what failed; else NULL
     bool stalled;             // ended because of stall_ns
+    bool too_large;           // ended because of max_body, or of what all answers together may take
 };
 
 struct http_handler {

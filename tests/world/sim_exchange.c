@@ -257,7 +257,12 @@ bool exchange_open(struct exchange *exchange) {
     }
     if (more)
         return true;
-    struct http_result result = {HTTP_BROKEN, 200, "", 0, "", -1, NULL, "ended by the client", false};
+    struct http_result result = {.outcome = HTTP_BROKEN,
+                                 .status = 200,
+                                 .body = "",
+                                 .content_type = "",
+                                 .retry_after_ns = -1,
+                                 .problem = "ended by the client"};
     exchange_finish(exchange, &result);
     return false;
 }
@@ -294,9 +299,19 @@ static void deliver(struct exchange *exchange) {
         result.body = "";
         result.body_len = 0;
         if (!more)
-            result = (struct http_result){HTTP_BROKEN, 200, "", 0, "", -1, NULL, "ended by the client", false};
+            result = (struct http_result){.outcome = HTTP_BROKEN,
+                                          .status = 200,
+                                          .body = "",
+                                          .content_type = "",
+                                          .retry_after_ns = -1,
+                                          .problem = "ended by the client"};
     } else if (exchange->max_body && response->body_len > exchange->max_body) {
-        result = (struct http_result){HTTP_BROKEN, 0, "", 0, "", -1, NULL, "the body is too large", false};
+        result = (struct http_result){.outcome = HTTP_BROKEN,
+                                      .body = "",
+                                      .content_type = "",
+                                      .retry_after_ns = -1,
+                                      .problem = "the body is too large",
+                                      .too_large = true};
     }
     exchange_finish(exchange, &result);
 }

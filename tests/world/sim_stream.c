@@ -81,13 +81,24 @@ static bool hand_over(struct exchange *exchange, const char *bytes, size_t len) 
     exchange->last_byte_ns = net->now_ns;
     if (more)
         return true;
-    struct http_result result = {HTTP_BROKEN, 200, "", 0, "", -1, NULL, "ended by the client", false};
+    struct http_result result = {.outcome = HTTP_BROKEN,
+                                 .status = 200,
+                                 .body = "",
+                                 .content_type = "",
+                                 .retry_after_ns = -1,
+                                 .problem = "ended by the client"};
     exchange_finish(exchange, &result);
     return false;
 }
 
 static void end(struct exchange *exchange, enum http_outcome outcome, const char *problem, bool stalled) {
-    struct http_result result = {outcome, 200, "", 0, "application/json", -1, NULL, problem, stalled};
+    struct http_result result = {.outcome = outcome,
+                                 .status = 200,
+                                 .body = "",
+                                 .content_type = "application/json",
+                                 .retry_after_ns = -1,
+                                 .problem = problem,
+                                 .stalled = stalled};
     sim_trace(exchange->net, exchange, problem ? problem : "stream ended");
     exchange_finish(exchange, &result);
 }

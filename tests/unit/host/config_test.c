@@ -77,6 +77,8 @@ static void a_short_file_is_filled_with_defaults(void **state) {
     assert_false(config->create_namespaces);
     assert_true(config->worker_lost_timeout_ns == 15 * CLOCK_MINUTE);
     assert_true(config->mirror_retention_ns == 10 * CLOCK_MINUTE);
+    assert_true(config->memory_per_cluster == (size_t)64 << 20 && config->max_object_size == (size_t)2 << 20);
+    assert_int_equal(config->max_object_nodes, 100000);
     assert_true(config->mass_deletion_max == 20 && config->mass_deletion_percent == 30);
     assert_true(config->orphan_grace_ns == 60 * CLOCK_MINUTE);
     assert_true(config->qps == 500 && config->burst == 1000);
@@ -104,6 +106,7 @@ static void every_key_is_read(void **state) {
              "     sha256: \"ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef0123456789\"}\n"
              "  - {name: old, file: v1/old.so}\n"
              "serve: {address: \"[::1]:9440\"}\ncreateNamespaces: true\nworkerLostTimeout: 90s\nmirrorRetention: 0\n"
+             "memory: {perCluster: 1GiB, maxObjectSize: 512KiB, maxObjectNodes: 5000}\n"
              "massDeletion: {max: 7, percent: 100}\norphanGrace: 20m\n"
              "rateLimit: {qps: 2.5, burst: 7}\nlog: {format: json, level: debug}\n",
         &problems);
@@ -132,6 +135,8 @@ static void every_key_is_read(void **state) {
     assert_true(config->create_namespaces);
     assert_true(config->worker_lost_timeout_ns == 90 * CLOCK_SECOND);
     assert_true(config->mirror_retention_ns == 0);
+    assert_true(config->memory_per_cluster == (size_t)1 << 30 && config->max_object_size == (size_t)512 << 10);
+    assert_int_equal(config->max_object_nodes, 5000);
     assert_true(config->mass_deletion_max == 7 && config->mass_deletion_percent == 100);
     assert_true(config->orphan_grace_ns == 20 * CLOCK_MINUTE);
     assert_true(config->qps == 2.5 && config->burst == 7);
@@ -215,6 +220,15 @@ static const struct {
     {GOOD "workerLostTimeout: -5m\n", 6, {"workerLostTimeout", "\"-5m\""}},
     {GOOD "mirrorRetention: 10 minutes\n", 6, {"mirrorRetention", "duration"}},
     {GOOD "mirrorRetention: [10m]\n", 6, {"mirrorRetention", "a list"}},
+    {GOOD "memory: {perCluster: 16MiB}\n", 6, {"memory.perCluster", "16MiB", "from 32MiB to 64GiB"}},
+    {GOOD "memory: {perCluster: 65GiB}\n", 6, {"memory.perCluster"}},
+    {GOOD "memory: {perCluster: 64Mi}\n", 6, {"memory.perCluster", "64Mi"}},
+    {GOOD "memory: {perCluster: 67108864}\n", 6, {"memory.perCluster", "such as 64MiB"}},
+    {GOOD "memory: {maxObjectSize: 63KiB}\n", 6, {"memory.maxObjectSize", "64KiB or more"}},
+    {GOOD "memory: {maxObjectSize: 9MiB}\n", 6, {"memory", "maxObjectSize", "an eighth of perCluster"}},
+    {GOOD "memory: {maxObjectNodes: 999}\n", 6, {"memory.maxObjectNodes", "found 999"}},
+    {GOOD "memory: {maxObjectNodes: 1000000}\n", 6, {"memory", "maxObjectNodes", "at most 262144"}},
+    {GOOD "memory: {limit: 1}\n", 6, {"memory.limit"}},
     {GOOD "massDeletion: {max: -1}\n", 6, {"massDeletion.max", "found -1", "whole number"}},
     {GOOD "massDeletion: {max: 2.5}\n", 6, {"massDeletion.max", "found 2.5"}},
     {GOOD "massDeletion: {percent: 101}\n", 6, {"massDeletion.percent", "found 101", "0 to 100"}},

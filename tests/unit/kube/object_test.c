@@ -129,11 +129,64 @@ static void versions_are_compared_as_decimals_of_any_length(void **state) {
     }
 }
 
+static void of_an_object_that_is_too_large_there_is_a_stub(void **state) {
+    (void)state;
+    static const char text[] =
+        "{\"apiVersion\":\"batch/v1\",\"metadata\":{\"managedFields\":[1,2],\"name\":\"a\",\"namespace\":\"n\",\"uid\":"
+        "\"u\",\"resourceVersion\":\"7\",\"generation\":3,\"labels\":{\"team\":\"x\",\"wharf.dev/origin\":\"o\"},"
+        "\"annotations\":{\"long\":\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\",\"wharf.dev/attempt\":\"2\"}},"
+        "\"spec\":{\"more\":[1,2,3,4,5,6,7,8,9,10],\"runPolicy\":{\"managedBy\":\"wharf.dev/host\"}},\"status\":{}}";
+    static const char stub[] =
+        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"uid\":\"u\",\"resourceVersion\":\"7\",\"generation\":3,"
+        "\"labels\":{\"wharf.dev/origin\":\"o\"},\"annotations\":{\"wharf.dev/attempt\":\"2\"}},\"apiVersion\":"
+        "\"batch/v1\",\"spec\":{\"runPolicy\":{\"managedBy\":\"wharf.dev/host\"}},\"kind\":\"Job\"}";
+    const char *const kept[] = {"/spec/runPolicy/managedBy", "/spec/absent/x", "/status", NULL};
+    for (int by_nodes = 0; by_nodes < 2; by_nodes++) {
+        struct budget budget;
+        budget_init(&budget, 0, by_nodes ? 0 : 300, by_nodes ? 20 : 0, NULL);
+        const struct object_limits limits = {.budget = &budget, .kept = kept};
+        struct object *object = NULL;
+        assert_null(object_parse_bounded(text, sizeof text - 1, "batch/v1", "Job", &limits, &object));
+        assert_non_null(object->too_large);
+        assert_non_null(strstr(object->too_large, by_nodes ? "more than 20 JSON values, which is maxObjectNodes"
+                                                           : "bytes, and maxObjectSize is 300"));
+        AUTO_JSON expected = NULL;
+        assert_null(json_parse(stub, sizeof stub - 1, &expected));
+        assert_true(json_set(expected, "status", json_new_object()));
+        assert_true(json_equal(object->value, expected));
+        object_free(object);
+    }
+    struct budget budget;
+    budget_init(&budget, 0, 0, 0, NULL);
+    const struct object_limits limits = {.budget = &budget};
+    struct object *object = NULL;
+    assert_null(object_parse_bounded(text, sizeof text - 1, "batch/v1", "Job", &limits, &object));
+    assert_null(object->too_large);
+    assert_true(object_cost(object) > object->len);
+    object_free(object);
+}
+
+static void reading_of_an_object_can_be_stopped(void **state) {
+    (void)state;
+    atomic_bool stop = true;
+    struct budget budget;
+    budget_init(&budget, 0, 0, 0, &stop);
+    const struct object_limits limits = {.budget = &budget};
+    static const char text[] = "{\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":\"7\"}}";
+    struct object *object = NULL;
+    struct error *error = object_parse_bounded(text, sizeof text - 1, NULL, NULL, &limits, &object);
+    assert_non_null(error);
+    assert_int_equal(error->code, ERROR_STOPPED);
+    error_free(error);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_object_keeps_what_it_was_but_for_what_the_host_never_needs),
         cmocka_unit_test(what_is_no_object_is_refused_with_the_missing_part_named),
         cmocka_unit_test(metadata_can_be_read_and_absence_has_its_value),
+        cmocka_unit_test(of_an_object_that_is_too_large_there_is_a_stub),
+        cmocka_unit_test(reading_of_an_object_can_be_stopped),
         cmocka_unit_test(versions_are_compared_as_decimals_of_any_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,11 +55,11 @@ static inline void told_object(struct harness *harness, const char *what, struct
 }
 
 static inline void told_seen(void *ctx, struct object *object) {
-    told_object(ctx, "seen", object);
+    told_object(ctx, object->too_large ? "stub" : "seen", object);
 }
 
 static inline void told_gone(void *ctx, struct object *object) {
-    told_object(ctx, "gone", object);
+    told_object(ctx, object->too_large ? "gone-stub" : "gone", object);
 }
 
 static inline void told_listed(void *ctx, const char *version) {

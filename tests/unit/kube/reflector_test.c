@@ -18,6 +18,98 @@ static void it_discovers_lists_and_watches(void **state) {
     end(&h);
 }
 
+static bool is_page(struct harness *h, unsigned limit, const char *token) {
+    AUTO_TEXT whole =
+        text_format("/apis/batch/v1/jobs?limit=%u%s%s", limit, token ? "&continue=" : "", token ? token : "");
+    return strcmp(path(h), whole) == 0;
+}
+
+static void too_large(struct harness *h) {
+    fake_finish(&h->fake, h->fake.count,
+                (struct http_result){.outcome = HTTP_BROKEN, .problem = "larger than 7 bytes", .too_large = true});
+    tick(h);
+}
+
+static void a_page_beyond_the_budget_is_asked_for_in_halves(void **state) {
+    (void)state;
+    struct harness h;
+    begin(&h);
+    answer(&h, 200, DISCOVERY);
+    too_large(&h);
+    assert_true(is_page(&h, 250, NULL));
+    answer(&h, 200, LIST("5", "more", ITEM("a", "u1", "3")));
+    too_large(&h);
+    assert_true(is_page(&h, 125, "more"));
+    answer(&h, 200, LIST("5", "", ITEM("b", "u2", "4")));
+    expect(&h, "listing;seen a@3;seen b@4;listed v1;");
+    open_stream(&h);
+    assert_false(data(&h, ERROR_EVENT(410, "Gone")));
+    expect(&h, "CONNECTED;");
+    for (unsigned limit = 125; limit > 1; limit /= 2) {
+        assert_true(is_page(&h, limit, NULL));
+        too_large(&h);
+    }
+    assert_true(is_page(&h, 1, NULL));
+    too_large(&h);
+    expect(&h, "LOST;");
+    assert_non_null(strstr(h.problem, "larger than 7 bytes"));
+    end(&h);
+}
+
+static void a_list_that_does_not_end_is_ended(void **state) {
+    (void)state;
+    for (int empty = 0; empty < 2; empty++) {
+        struct harness h;
+        begin(&h);
+        answer(&h, 200, DISCOVERY);
+        size_t pages = 0;
+        while (!is_waiting(&h)) {
+            pages++;
+            AUTO_TEXT page = text_format(LIST("5", "%zu", "%s"), pages, empty ? "" : ITEM("a", "u1", "3"));
+            answer(&h, 200, page);
+        }
+        assert_int_equal(pages, empty ? 100 : 10000);
+        assert_non_null(strstr(h.problem, "the list does not end: it has "));
+        buffer_free(&h.told);
+        wait_it_out(&h, FIRST_BACKOFF);
+        assert_true(is_list(&h));
+        end(&h);
+    }
+}
+
+static void one_large_item_of_a_page_is_a_stub_and_a_broken_one_breaks_the_page(void **state) {
+    (void)state;
+    struct harness h;
+    struct budget budget;
+    budget_init(&budget, 0, 0, 10, NULL);
+    begin_with(&h, (struct reflector_options){.budget = &budget});
+    answer(&h, 200, DISCOVERY);
+    answer(
+        &h, 200,
+        LIST("5", "more",
+             ITEM("a", "u1", "3") ",{\"metadata\":{\"name\":\"b\",\"uid\":\"u2\","
+                                  "\"resourceVersion\":\"4\"},\"x\":[[],[],[],[],[],[],[]]} , " ITEM("c", "u3", "5")));
+    expect(&h, "listing;seen a@3;stub b@4;seen c@5;");
+    answer(&h, 200, LIST("5", "", ITEM("d", "u4", "3") ",{\"metadata\":{\"name\":\"e\",]}"));
+    expect(&h, "seen d@3;LOST;");
+    assert_non_null(strstr(h.problem, "cannot be read"));
+    static const char *const pages[] = {
+        "{\"kind\":\"JobList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[}",
+        "{\"kind\":\"JobList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]",
+        "{\"kind\":\"JobList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[{}{}]}",
+        "{\"kind\":\"JobList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[,]}",
+        "{\"kind\":\"JobList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}}",
+        "{\"kind\":\"JobList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":{}}",
+    };
+    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
+        wait_it_out(&h, 0, 60 * CLOCK_SECOND);
+        answer(&h, 200, pages[i]);
+        assert_true(is_waiting(&h));
+        assert_null(h.told.data ? strstr(h.told.data, "listed") : NULL);
+    }
+    end(&h);
+}
+
 static void the_watch_asks_for_bookmarks_and_an_end_and_has_limits(void **state) {
     (void)state;
     struct harness h;
@@ -26,7 +118,7 @@ static void the_watch_asks_for_bookmarks_and_an_end_and_has_limits(void **state)
     assert_string_equal(path(&h), "/apis/batch/v1/jobs?labelSelector=a%3Db%2Cc%20in%20%28d%29&limit=500");
     const struct http_request *list = &fake_last(&h.fake)->request;
     assert_int_equal(list->timeout_ns, 65 * CLOCK_SECOND);
-    assert_true(list->max_body >= (size_t)256 << 20);
+    assert_true(list->max_body == BUDGET_DEFAULT / 4);
     assert_false(list->stream);
     answer(&h, 200, LIST("5", "", ""));
     const struct http_request *watch = &fake_last(&h.fake)->request;
@@ -430,6 +522,9 @@ static void a_transport_without_memory_is_asked_again_later(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_discovers_lists_and_watches),
+        cmocka_unit_test(a_page_beyond_the_budget_is_asked_for_in_halves),
+        cmocka_unit_test(a_list_that_does_not_end_is_ended),
+        cmocka_unit_test(one_large_item_of_a_page_is_a_stub_and_a_broken_one_breaks_the_page),
         cmocka_unit_test(the_watch_asks_for_bookmarks_and_an_end_and_has_limits),
         cmocka_unit_test(the_core_group_and_cluster_scope_have_their_paths),
         cmocka_unit_test(the_first_acceptable_version_that_is_served_is_taken),

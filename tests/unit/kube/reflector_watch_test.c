@@ -300,23 +300,67 @@ static bool flood(struct harness *h, size_t len) {
     return true;
 }
 
-static void an_event_of_more_than_16_mib_is_not_read_to_its_end(void **state) {
+static void an_event_beyond_its_share_of_the_memory_is_not_read_to_its_end(void **state) {
     (void)state;
     struct harness h;
-    begin(&h);
+    struct budget budget;
+    budget_init(&budget, 0, 0, 0, NULL);
+    begin_with(&h, (struct reflector_options){.budget = &budget});
     connect(&h);
     assert_true(data(&h, "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"big\",\"uid\":\"u\","
                          "\"resourceVersion\":\"6\",\"annotations\":{\"x\":\""));
-    assert_true(flood(&h, (size_t)15 << 20));
+    assert_true(flood(&h, (size_t)7 << 20));
+    assert_in_range(budget.buffered, 7 << 20, 8 << 20);
     assert_true(data(&h, "\"}}}}"));
-    expect(&h, "seen big@6;");
+    assert_int_equal(budget.buffered, 0);
+    expect(&h, "stub big@6;");
     assert_true(data(&h, "{\"type\":\""));
     assert_false(flood(&h, (size_t)100 << 20));
     tick(&h);
     expect(&h, "LOST;");
-    assert_non_null(strstr(h.problem, "larger than 16 MiB"));
+    assert_non_null(strstr(h.problem, "an event of more than 8388608 bytes, which the memory budget allows"));
+    assert_int_equal(budget.buffered, 0);
     wait_it_out(&h, FIRST_BACKOFF);
     assert_true(is_list(&h));
+    end(&h);
+}
+
+static void unfinished_events_of_all_kinds_share_one_budget(void **state) {
+    (void)state;
+    struct harness h, other;
+    struct budget budget;
+    budget_init(&budget, 0, 0, 0, NULL);
+    begin_with(&h, (struct reflector_options){.budget = &budget});
+    connect(&h);
+    begin_with(&other, (struct reflector_options){.budget = &budget});
+    connect(&other);
+    assert_true(budget_take(&budget, budget.max_buffered - ((size_t)3 << 20)));
+    assert_true(data(&h, "{\"type\":\""));
+    assert_true(data(&other, "{\"type\":\""));
+    assert_true(flood(&h, (size_t)2 << 20));
+    assert_false(flood(&other, (size_t)2 << 20));
+    tick(&other);
+    expect(&other, "LOST;");
+    assert_non_null(strstr(other.problem, "exceeds the memory budget of the cluster"));
+    end(&h);
+    end(&other);
+    assert_int_equal(budget.buffered, budget.max_buffered - ((size_t)3 << 20));
+}
+
+static void what_is_told_of_an_object_that_is_too_large(void **state) {
+    (void)state;
+    struct harness h;
+    struct budget budget;
+    budget_init(&budget, 0, 0, 10, NULL);
+    begin_with(&h, (struct reflector_options){.budget = &budget});
+    connect(&h);
+    assert_true(data(&h, EVENT("MODIFIED", "{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"uid\":\"u1\","
+                                           "\"resourceVersion\":\"6\"},\"x\":[1,2,3,4,5,6,7]}")));
+    assert_true(data(&h, EVENT("DELETED", "{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"uid\":\"u1\","
+                                          "\"resourceVersion\":\"7\"},\"x\":[1,2,3,4,5,6,7]}")));
+    expect(&h, "stub a@6;gone-stub a@7;");
+    end_stream(&h);
+    assert_true(is_watch_at(&h, "7"));
     end(&h);
 }
 
@@ -357,7 +401,9 @@ int main(void) {
         cmocka_unit_test(the_wait_doubles_to_half_a_minute_and_is_short_again_after_quiet),
         cmocka_unit_test(watches_that_end_within_a_second_one_after_another_are_no_hot_loop),
         cmocka_unit_test(after_a_401_credentials_are_read_again_once_a_round),
-        cmocka_unit_test(an_event_of_more_than_16_mib_is_not_read_to_its_end),
+        cmocka_unit_test(an_event_beyond_its_share_of_the_memory_is_not_read_to_its_end),
+        cmocka_unit_test(unfinished_events_of_all_kinds_share_one_budget),
+        cmocka_unit_test(what_is_told_of_an_object_that_is_too_large),
         cmocka_unit_test(a_version_too_long_to_be_one_leads_to_a_list),
         cmocka_unit_test(many_events_in_one_chunk_and_one_after_the_end_are_handled_in_order),
     };

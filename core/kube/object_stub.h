@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Internal to object.c: what is told of an object that is too large to be read.
+#ifndef WHARF_KUBE_OBJECT_STUB_H
+#define WHARF_KUBE_OBJECT_STUB_H
+
+#include "core/kube/object.h"
+
+// `text` is stripped. `why` NULL stands for out of memory.
+struct error *object_stub(const char *text, size_t len, const char *api_version, const char *kind,
+                          const struct object_limits *limits, const char *why, struct object **out);
+
+#endif
