@@ -15,8 +15,13 @@ $(B)/tests/bench/adapter_bench: $(B)/tests/bench/adapter_bench.o $(B)/tests/supp
 	@$(if $(V),,echo "LD $@")
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 
+$(B)/tests/bench/json_bench: $(B)/tests/bench/json_bench.o $(B)/core.a
+	@$(if $(V),,echo "LD $@")
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+
 .PHONY: bench
-bench: $(B)/wharf $(ADAPTERS) $(B)/tests/bench/host_bench $(B)/tests/bench/engine_bench $(B)/tests/bench/adapter_bench
+bench: $(B)/wharf $(ADAPTERS) $(addprefix $(B)/tests/bench/,host_bench engine_bench adapter_bench json_bench)
 	@$(B)/tests/bench/engine_bench
+	@$(B)/tests/bench/json_bench
 	@$(B)/tests/bench/adapter_bench $(B)
 	@$(B)/tests/bench/host_bench $(B)

@@ -21,7 +21,7 @@ static uint64_t rotate(uint64_t x, int bits) {
     return (x << bits) | (x >> (64 - bits));
 }
 
-static void sip_round(uint64_t v[4]) {
+__attribute__((always_inline)) static inline void sip_round(uint64_t v[4]) {
     v[0] += v[1];
     v[2] += v[3];
     v[1] = rotate(v[1], 13) ^ v[0];
@@ -70,6 +70,8 @@ static struct map_slot *find(const struct map *map, const char *key, size_t len,
         struct map_slot *slot = &map->slots[i];
         if (!slot->key)
             return NULL;
+        if (slot->hash == hash)
+            __builtin_prefetch(slot->value); // it is looked at next, and is not where the key is
         if (slot->key != map_tombstone && slot->hash == hash && strncmp(slot->key, key, len) == 0 &&
             slot->key[len] == '\0')
             return slot;
@@ -94,10 +96,10 @@ static void insert_new(struct map_slot *slots, size_t capacity, const struct map
     slots[i] = *entry;
 }
 
-// Moves the live entries to a table at most half full, which also gets rid of the tombstones.
-static bool rebuild(struct map *map) {
+// Moves the live entries to a table that `count` fill by half at most, which also gets rid of the tombstones.
+static bool rebuild(struct map *map, size_t count) {
     size_t capacity = SMALLEST;
-    while (capacity / 2 < map->count + 1)
+    while (capacity / 2 < count)
         capacity *= 2;
     struct map_slot *slots = calloc(capacity, sizeof *slots);
     if (!slots)
@@ -112,6 +114,10 @@ static bool rebuild(struct map *map) {
     return true;
 }
 
+bool map_reserve(struct map *map, size_t count) {
+    return count * 2 <= map->capacity || rebuild(map, count);
+}
+
 bool map_put(struct map *map, const char *key, void *value) {
     size_t len = strlen(key);
     uint32_t hash = hash_key(map, key, len);
@@ -121,7 +127,7 @@ bool map_put(struct map *map, const char *key, void *value) {
         slot->value = value;
         return true;
     }
-    if ((map->used + 1) * 4 > map->capacity * 3 && !rebuild(map))
+    if ((map->used + 1) * 4 > map->capacity * 3 && !rebuild(map, map->count + 1))
         return false;
     insert_new(map->slots, map->capacity, &(struct map_slot){key, value, hash});
     map->count++;

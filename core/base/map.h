@@ -30,6 +30,9 @@ void map_free(struct map *map); // frees the table only
 void *map_get(const struct map *map, const char *key);
 void *map_get_len(const struct map *map, const char *key, size_t len); // the key needs no NUL at its end
 
+// Makes room for as many entries at once. False when out of memory: nothing changed.
+bool map_reserve(struct map *map, size_t count);
+
 // Adds or replaces (then the key pointer is replaced too). False when out of memory: nothing changed.
 bool map_put(struct map *map, const char *key, void *value);
 

@@ -64,6 +64,14 @@ void *arena_take(struct arena *arena, size_t size) {
     return memory;
 }
 
+void arena_give_back(struct arena *arena, const void *memory) {
+    uintptr_t start = (uintptr_t)memory, end = (uintptr_t)arena->at;
+    if (start < (uintptr_t)arena->blocks || start > end) // in an earlier block
+        return;
+    arena->left += end - start;
+    arena->at -= end - start;
+}
+
 void arena_hold(struct arena *arena) {
     atomic_fetch_add_explicit(&arena->refs, 1, memory_order_relaxed);
 }

@@ -57,31 +57,20 @@ static cJSON *copy_node(struct arena *arena, const cJSON *node, bool with_key) {
     return copy;
 }
 
-struct json *json_copy(const struct json *value) {
+cJSON *node_copy_in(struct arena *arena, const cJSON *value, bool with_key) {
     const cJSON *open[JSON_MAX_DEPTH]; // containers of the original around `node`, and their copies
     cJSON *copies[JSON_MAX_DEPTH];
     size_t depth = 0;
-    AUTO_JSON root = NULL;
-    const cJSON *node = node_of_const(value);
-    struct arena *arena = node && node->child ? arena_new(COPY_SIZE) : NULL;
-    if (node && node->child && !arena)
-        return NULL;
+    cJSON *root = NULL;
+    const cJSON *node = value;
     while (node) {
-        cJSON *copy = copy_node(arena, node, depth > 0);
-        if (!copy && arena && !root) { // nobody holds it yet
-            arena_hold(arena);
-            arena_drop(arena);
-        }
-        if (!copy)
+        cJSON *copy = copy_node(arena, node, depth > 0 || with_key);
+        if (!copy || (node_is_container(node) && depth == JSON_MAX_DEPTH))
             return NULL;
-        if (depth > 0) {
+        if (depth > 0)
             node_append(copies[depth - 1], copy);
-        } else {
-            root = node_json(copy);
-            node_hold_arena(copy);
-        }
-        if (node_is_container(node) && depth == JSON_MAX_DEPTH)
-            return NULL;
+        else
+            root = copy;
         if (node->child) {
             open[depth] = node;
             copies[depth++] = copy;
@@ -94,9 +83,25 @@ struct json *json_copy(const struct json *value) {
             node = depth > 0 ? open[depth]->next : NULL;
         }
     }
-    struct json *result = root;
-    root = NULL;
-    return result;
+    return root;
+}
+
+cJSON *node_copy(const cJSON *value, bool with_key) {
+    if (!value || !value->child)
+        return node_copy_in(NULL, value, with_key);
+    struct arena *arena = arena_new(COPY_SIZE);
+    if (!arena)
+        return NULL;
+    arena_hold(arena);
+    cJSON *copy = node_copy_in(arena, value, with_key);
+    if (copy)
+        node_hold_arena(copy);
+    arena_drop(arena);
+    return copy;
+}
+
+struct json *json_copy(const struct json *value) {
+    return node_json(node_copy(node_of_const(value), false));
 }
 
 static bool refuse(struct json *value) {
@@ -148,7 +153,7 @@ bool json_remove(struct json *object, const char *key) {
 void json_remove_child(struct json *parent, struct json *child) {
     if (!parent || !child)
         return;
-    json_detach_child(parent, child);
+    node_unlink(node_of(parent), node_of(child));
     json_free(child);
 }
 

@@ -4,31 +4,41 @@
 
 #include <string.h>
 
-static bool equal(const cJSON *a, const cJSON *b, size_t depth);
+// With `merged`, null members of objects count as absent.
+static bool equal(const cJSON *a, const cJSON *b, bool merged, size_t depth);
 
-static bool equal_arrays(const cJSON *a, const cJSON *b, size_t depth) {
+static bool equal_arrays(const cJSON *a, const cJSON *b, bool merged, size_t depth) {
     const cJSON *x = a->child;
     const cJSON *y = b->child;
     for (; x && y; x = x->next, y = y->next)
-        if (!equal(x, y, depth))
+        if (!equal(x, y, merged, depth))
             return false;
     return !x && !y;
 }
 
-static bool equal_objects(const cJSON *a, const cJSON *b, size_t depth) {
-    if (json_size(node_json(a)) != json_size(node_json(b)))
+static size_t count_members(const cJSON *object, bool merged) {
+    size_t count = 0;
+    for (const cJSON *member = object->child; member; member = member->next)
+        count += !merged || node_type(member) != cJSON_NULL;
+    return count;
+}
+
+static bool equal_objects(const cJSON *a, const cJSON *b, bool merged, size_t depth) {
+    if (count_members(a, merged) != count_members(b, merged))
         return false;
     struct finder finder;
     finder_init(&finder, b);
     for (const cJSON *member = a->child; member; member = member->next) {
+        if (merged && node_type(member) == cJSON_NULL)
+            continue;
         const cJSON *other = finder_get(&finder, member->string);
-        if (!other || !equal(member, other, depth))
+        if (!other || !equal(member, other, merged, depth))
             return false;
     }
     return true;
 }
 
-static bool equal(const cJSON *a, const cJSON *b, size_t depth) {
+static bool equal(const cJSON *a, const cJSON *b, bool merged, size_t depth) {
     if (json_type(node_json(a)) != json_type(node_json(b)))
         return false;
     switch (json_type(node_json(a))) {
@@ -41,9 +51,9 @@ static bool equal(const cJSON *a, const cJSON *b, size_t depth) {
     case JSON_STRING: // a literal and a plain string never have the same type, and never the same text
         return node_type(a) == node_type(b) && strcmp(a->valuestring, b->valuestring) == 0;
     case JSON_ARRAY:
-        return depth < JSON_MAX_DEPTH && equal_arrays(a, b, depth + 1);
+        return depth < JSON_MAX_DEPTH && equal_arrays(a, b, merged, depth + 1);
     case JSON_OBJECT:
-        return depth < JSON_MAX_DEPTH && equal_objects(a, b, depth + 1);
+        return depth < JSON_MAX_DEPTH && equal_objects(a, b, merged, depth + 1);
     default:
         return false;
     }
@@ -52,7 +62,11 @@ static bool equal(const cJSON *a, const cJSON *b, size_t depth) {
 bool json_equal(const struct json *a, const struct json *b) {
     if (!a || !b)
         return a == b;
-    return equal(node_of_const(a), node_of_const(b), 0);
+    return equal(node_of_const(a), node_of_const(b), false, 0);
+}
+
+bool node_equal_merged(const cJSON *a, const cJSON *b) {
+    return equal(a, b, true, 0);
 }
 
 static uint64_t hash_node(const cJSON *node, size_t depth) {

@@ -52,14 +52,13 @@ static void build(cJSON *container) {
     if (!index)
         return;
     map_init(&index->members, random_system());
+    bool done = node_type(container) != cJSON_Object || map_reserve(&index->members, node_children(container));
     container->valuestring = (char *)index;
     node_note_foreign(container, NULL); // the index is to be freed by itself
-    for (cJSON *child = container->child; child; child = child->next) {
-        if (!add(index, container, child)) {
-            index_drop(container);
-            return;
-        }
-    }
+    for (cJSON *child = container->child; child && done; child = child->next)
+        done = add(index, container, child);
+    if (!done)
+        index_drop(container);
 }
 
 void index_note_far_search(const cJSON *container) {

@@ -15,6 +15,10 @@ bool json_index_init(struct json_index *index, const struct json *array, const c
     if (!index->all)
         return false;
     map_init(&index->places, random_system());
+    if (!map_reserve(&index->places, count)) {
+        json_index_free(index);
+        return false;
+    }
     size_t at = 0;
     for (struct json *item = json_first(array); item; item = json_next(item), at++) {
         struct json_place *place = &index->all[at];

@@ -45,12 +45,14 @@ static inline const char *node_text(const cJSON *node) {
 #define NODE_HOLDS_ARENA                                                                                               \
     (1 << 11) // its arena lives at least as long as it: the root, and what was taken out of the root
 
-#define NODE_KEYED (1 << 16) // an item that its array finds by a member (items.c): its changes are noted
+#define NODE_MARKED (1 << 17) // for who walks over the members of an object, and takes it off again
+#define NODE_KEYED (1 << 16)  // an item that its array finds by a member (items.c): its changes are noted
 
 struct arena;
 // Room for about `size` bytes of nodes; it grows. Nobody holds it yet. NULL when out of memory.
 struct arena *arena_new(size_t size);
 void *arena_take(struct arena *arena, size_t size);
+void arena_give_back(struct arena *arena, const void *memory); // what was taken since, and `memory`, if in one block
 void arena_hold(struct arena *arena);
 void arena_drop(struct arena *arena); // the last one to let go frees it
 struct arena *node_arena(const cJSON *node);
@@ -83,11 +85,19 @@ cJSON *node_new_text(const char *text, size_t len);
 // A number; `token` must be one as RFC 8259 section 6 has it.
 cJSON *node_new_number(const char *token, size_t len);
 
+// A copy of all of it, in no container; with the key that it has, or without one. NULL when out of memory or for NULL.
+cJSON *node_copy(const cJSON *value, bool with_key);
+// As node_copy, in an arena, which may keep what was made when memory ran out. NULL: only for what has no children.
+cJSON *node_copy_in(struct arena *arena, const cJSON *value, bool with_key);
+
 // Frees a node that is in no container, and everything below it, without recursion.
 void node_free(cJSON *node);
 
 // Gives a node a key of its own (NULL: none). False when out of memory: nothing changed.
 bool node_set_key(cJSON *node, const char *key);
+
+// As json_equal, but null members of objects count as absent, also inside of arrays.
+bool node_equal_merged(const cJSON *a, const cJSON *b);
 
 // Puts the node into an object in which the key is not yet. Takes it: false and freed when out of memory.
 bool node_add(cJSON *object, const char *key, cJSON *node);

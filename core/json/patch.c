@@ -3,8 +3,12 @@
 
 #include "core/json/node.h"
 
-static struct json *diff_objects(const struct json *from, const struct json *to, bool *has_array, size_t depth);
+#include <string.h>
 
+#define PATCH_SIZE 512 // of the memory that a patch begins with; it doubles
+
+// Leaves away the null members of objects, as a merge patch does where there was nothing before; nulls in arrays stay,
+// which it takes whole (RFC 7386 section 2).
 static void drop_nulls(struct json *value) {
     if (!json_is(value, JSON_OBJECT))
         return;
@@ -18,84 +22,105 @@ static void drop_nulls(struct json *value) {
     }
 }
 
-// A copy as a merge patch leaves it where there was nothing before: without the null members of its objects, but with
-// the nulls in arrays, which it takes whole (RFC 7386 section 2).
-static struct json *copy_without_nulls(const struct json *value) {
-    struct json *copy = json_copy(value);
-    drop_nulls(copy);
-    return copy;
+struct diff {
+    struct arena *arena; // of the patch
+    bool has_array;
+};
+
+static bool diff_objects(struct diff *diff, const cJSON *from, const cJSON *to, cJSON *patch, size_t depth);
+
+// A new member of the patch, not yet in it.
+static cJSON *new_member(struct diff *diff, int type, const char *key) {
+    size_t size = strlen(key) + 1;
+    cJSON *node = node_new_in(diff->arena, type, size, 0);
+    if (node)
+        memcpy(node->string, key, size);
+    return node;
 }
 
-// What the patch has to say of one member that is in `to`. NULL in *out: nothing. False when out of memory.
-static bool diff_member(const struct json *old, const struct json *new, bool *has_array, size_t depth,
-                        struct json **out) {
-    *out = NULL;
-    if (json_is(old, JSON_OBJECT) && json_is(new, JSON_OBJECT)) {
-        *out = depth < JSON_MAX_DEPTH ? diff_objects(old, new, has_array, depth + 1) : NULL;
-        if (!*out)
+// What the patch has to say of one member that is in `to`. False when out of memory.
+static bool diff_member(struct diff *diff, const cJSON *old, const cJSON *new, cJSON *patch, size_t depth) {
+    cJSON *change;
+    if (old && node_type(old) == cJSON_Object && node_type(new) == cJSON_Object) {
+        change = depth < JSON_MAX_DEPTH ? new_member(diff, cJSON_Object, new->string) : NULL;
+        if (!change || !diff_objects(diff, old, new, change, depth + 1))
             return false;
-        if (!json_first(*out))
-            json_cleanup(out);
+        if (change->child)
+            node_append(patch, change);
+        else
+            arena_give_back(diff->arena, change);
         return true;
     }
-    if (json_equal(old, new))
+    if (old && node_equal_merged(old, new))
         return true;
-    if (json_is(old, JSON_ARRAY))
-        *has_array = true;
-    *out = copy_without_nulls(new);
-    return *out != NULL;
+    if (old && node_type(old) == cJSON_Array)
+        diff->has_array = true;
+    change = node_copy_in(diff->arena, new, true);
+    if (!change)
+        return false;
+    drop_nulls(node_json(change));
+    node_append(patch, change);
+    return true;
 }
 
-static bool add_changed(struct json *patch, const struct json *from, const struct json *to, bool *has_array,
-                        size_t depth) {
+// Marks the members of `from` that stay, as they are or changed.
+static bool add_changed(struct diff *diff, const cJSON *from, const cJSON *to, cJSON *patch, size_t depth) {
     struct finder old_members;
-    finder_init(&old_members, node_of_const(from));
-    for (const struct json *member = json_first(to); member; member = json_next(member)) {
-        if (json_is(member, JSON_NULL))
+    finder_init(&old_members, from);
+    for (const cJSON *member = to->child; member; member = member->next) {
+        cJSON *old = finder_get(&old_members, member->string);
+        if (node_type(member) == cJSON_NULL)
             continue;
-        const struct json *old = node_json(finder_get(&old_members, json_key(member)));
-        struct json *change;
-        if (!diff_member(old, member, has_array, depth, &change))
-            return false;
-        if (change && !node_add(node_of(patch), json_key(member), node_of(change)))
+        if (old)
+            old->type |= NODE_MARKED;
+        if (!diff_member(diff, old, member, patch, depth))
             return false;
     }
     return true;
 }
 
-static bool add_removed(struct json *patch, const struct json *from, const struct json *to, bool *has_array) {
-    struct finder new_members;
-    finder_init(&new_members, node_of_const(to));
-    for (const struct json *member = json_first(from); member; member = json_next(member)) {
-        const struct json *new = node_json(finder_get(&new_members, json_key(member)));
-        if (new && (json_is(member, JSON_NULL) || !json_is(new, JSON_NULL)))
+// Adds what is not marked, if the patch is `fine` so far, and takes the marks off again.
+static bool add_removed(struct diff *diff, const cJSON *from, cJSON *patch, bool fine) {
+    for (cJSON *member = from->child; member; member = member->next) {
+        bool stays = (member->type & NODE_MARKED) || node_type(member) == cJSON_NULL;
+        member->type &= ~NODE_MARKED;
+        if (stays || !fine)
             continue;
-        if (json_is(member, JSON_ARRAY))
-            *has_array = true;
-        cJSON *removed = node_new(cJSON_NULL, 0, 0);
-        if (!removed || !node_add(node_of(patch), json_key(member), removed))
-            return false;
+        diff->has_array = diff->has_array || node_type(member) == cJSON_Array;
+        cJSON *removed = new_member(diff, cJSON_NULL, member->string);
+        fine = removed != NULL;
+        if (removed)
+            node_append(patch, removed);
     }
-    return true;
+    return fine;
 }
 
-static struct json *diff_objects(const struct json *from, const struct json *to, bool *has_array, size_t depth) {
-    AUTO_JSON patch = json_new_object();
-    if (!patch || !add_changed(patch, from, to, has_array, depth) || !add_removed(patch, from, to, has_array))
-        return NULL;
-    struct json *result = patch;
-    patch = NULL;
-    return result;
+static bool diff_objects(struct diff *diff, const cJSON *from, const cJSON *to, cJSON *patch, size_t depth) {
+    bool fine = add_changed(diff, from, to, patch, depth);
+    return add_removed(diff, from, patch, fine);
 }
 
 struct json *patch_diff(const struct json *from, const struct json *to, bool *has_array) {
-    bool found_array = false;
     if (!json_is(from, JSON_OBJECT) || !json_is(to, JSON_OBJECT))
         return NULL;
-    struct json *patch = diff_objects(from, to, &found_array, 0);
+    struct diff diff = {.arena = arena_new(PATCH_SIZE)};
+    if (!diff.arena)
+        return NULL;
+    arena_hold(diff.arena);
+    cJSON *patch = node_new_in(diff.arena, cJSON_Object, 0, 0);
+    bool fine = patch && diff_objects(&diff, node_of_const(from), node_of_const(to), patch, 0);
+    if (fine)
+        node_hold_arena(patch);
+    arena_drop(diff.arena);
     if (has_array)
-        *has_array = found_array;
-    return patch;
+        *has_array = diff.has_array;
+    return fine ? node_json(patch) : NULL;
+}
+
+static struct json *copy_without_nulls(const struct json *value, bool with_key) {
+    struct json *copy = node_json(node_copy(node_of_const(value), with_key));
+    drop_nulls(copy);
+    return copy;
 }
 
 static bool apply_members(struct json *target, const struct json *patch, size_t depth);
@@ -107,10 +132,15 @@ static bool apply_member(struct json *target, struct json *old, const struct jso
     }
     if (json_is(old, JSON_OBJECT) && json_is(change, JSON_OBJECT))
         return depth < JSON_MAX_DEPTH && apply_members(old, change, depth + 1);
-    struct json *value = copy_without_nulls(change);
+    struct json *value = copy_without_nulls(change, true);
+    if (!value)
+        return false;
     if (old)
-        return json_replace(target, old, value);
-    return value && node_add(node_of(target), json_key(change), node_of(value));
+        node_swap(node_of(target), node_of(old), node_of(value));
+    else
+        node_append(node_of(target), node_of(value));
+    json_free(old);
+    return true;
 }
 
 static bool apply_members(struct json *target, const struct json *patch, size_t depth) {
@@ -125,7 +155,7 @@ static bool apply_members(struct json *target, const struct json *patch, size_t 
 bool patch_apply(struct json **target, const struct json *patch) {
     if (json_is(*target, JSON_OBJECT) && json_is(patch, JSON_OBJECT))
         return apply_members(*target, patch, 0);
-    struct json *value = copy_without_nulls(patch);
+    struct json *value = copy_without_nulls(patch, false);
     if (!value)
         return false;
     json_free(*target);

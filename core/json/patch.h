@@ -5,9 +5,13 @@
 
 #include "core/json/json.h"
 
-// What turns `from` into `to`: an object; an empty one when they are equal (json_equal). Arrays are replaced whole.
-// Both must be objects. A null member in `to` counts as absent, since a merge patch cannot write null. NULL when out
-// of memory. `has_array`, if not NULL, says whether the patch replaces an array that was there before.
+// What turns `from` into `to`: an object; an empty one when they are the same. Arrays are replaced whole. Both must be
+// objects. NULL when out of memory. `has_array`, if not NULL, says whether the patch replaces an array that was there
+// before.
+//
+// A merge patch cannot write a null member, and the API server drops those inside of arrays too, or writes them
+// whatever it is sent, as the type has it. So a null member counts as absent wherever it is, on both sides: it is not
+// carried over, and no patch is made of it that would be made again and again.
 struct json *patch_diff(const struct json *from, const struct json *to, bool *has_array);
 
 // Applies `patch` to *target in place (RFC 7386 section 2). False when out of memory.

@@ -98,10 +98,15 @@ static void a_diff_is_the_smallest_patch(void **state) {
         {"{}", "{\"a\":null}", "{}", false},
         {"{\"a\":1}", "{\"a\":null}", "{\"a\":null}", false},
         {"{\"a\":null}", "{\"a\":null}", "{}", false},
-        {"{\"a\":null}", "{}", "{\"a\":null}", false},
+        {"{\"a\":null}", "{}", "{}", false},
         {"{\"a\":null}", "{\"a\":2}", "{\"a\":2}", false},
         {"{\"a\":{\"b\":1}}", "{\"a\":{\"b\":1,\"c\":null}}", "{}", false},
         {"{}", "{\"a\":{\"b\":null,\"c\":[null]}}", "{\"a\":{\"c\":[null]}}", false},
+        {"{\"a\":[{}]}", "{\"a\":[{\"b\":null}]}", "{}", false},
+        {"{\"a\":[{\"b\":null}]}", "{\"a\":[{}]}", "{}", false},
+        {"{\"a\":[{\"b\":null,\"c\":1}]}", "{\"a\":[{\"d\":null,\"c\":1}]}", "{}", false},
+        {"{\"a\":[[{\"b\":null}],null]}", "{\"a\":[[{}],null]}", "{}", false},
+        {"{\"a\":[null]}", "{\"a\":[]}", "{\"a\":[]}", true},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         AUTO_JSON from = parsed(cases[i].from);
@@ -110,6 +115,47 @@ static void a_diff_is_the_smallest_patch(void **state) {
         AUTO_JSON patch = patch_diff(from, to, &has_array);
         assert_text(patch, cases[i].patch);
         assert_int_equal(has_array, cases[i].has_array);
+    }
+}
+
+// What the API server keeps of a document: no null members, neither in objects nor in the items of arrays.
+static void prune(struct json *value) {
+    for (struct json *child = json_first(value), *next; child; child = next) {
+        next = json_next(child);
+        if (json_is(value, JSON_OBJECT) && json_is(child, JSON_NULL))
+            json_remove_child(value, child);
+        else
+            prune(child);
+    }
+}
+
+static void a_patch_with_nulls_is_made_once(void **state) {
+    (void)state;
+    static const char *const wanted[] = {
+        "{\"a\":null}",
+        "{\"a\":{\"b\":null}}",
+        "{\"conditions\":[{\"type\":\"Ready\",\"lastProbeTime\":null}],\"n\":[null,[{\"x\":null}]]}",
+    };
+    static const char *const there[] = {
+        "{}",
+        "{\"a\":null}",
+        "{\"a\":1}",
+        "{\"a\":{\"b\":null}}",
+        "{\"conditions\":null}",
+        "{\"conditions\":[{\"type\":\"Ready\",\"lastTransitionTime\":null}]}",
+    };
+    for (size_t i = 0; i < COUNT(wanted) * COUNT(there); i++) {
+        AUTO_JSON to = parsed(wanted[i / COUNT(there)]);
+        AUTO_JSON kept = parsed(there[i % COUNT(there)]);
+        AUTO_JSON patch = patch_diff(kept, to, NULL);
+        assert_true(patch_apply(&kept, patch));
+        AUTO_JSON again = patch_diff(kept, to, NULL);
+        assert_text(again, "{}");
+        AUTO_JSON nothing = patch_diff(to, kept, NULL);
+        assert_text(nothing, "{}");
+        prune(kept);
+        AUTO_JSON once_more = patch_diff(kept, to, NULL);
+        assert_text(once_more, "{}");
     }
 }
 
@@ -124,11 +170,9 @@ static void only_objects_have_a_diff(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_examples_of_the_rfc_are_applied),
-        cmocka_unit_test(nulls_in_arrays_of_a_patch_stay),
-        cmocka_unit_test(a_patch_can_make_a_document_from_nothing),
-        cmocka_unit_test(a_diff_is_the_smallest_patch),
-        cmocka_unit_test(only_objects_have_a_diff),
+        cmocka_unit_test(the_examples_of_the_rfc_are_applied),      cmocka_unit_test(nulls_in_arrays_of_a_patch_stay),
+        cmocka_unit_test(a_patch_can_make_a_document_from_nothing), cmocka_unit_test(a_diff_is_the_smallest_patch),
+        cmocka_unit_test(a_patch_with_nulls_is_made_once),          cmocka_unit_test(only_objects_have_a_diff),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
