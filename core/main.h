@@ -28,9 +28,6 @@ int main_adapters(const struct arguments *arguments);
 int main_plan(const struct arguments *arguments);
 int main_version(const struct arguments *arguments);
 
-// Writes text as one line: control characters, which may come from a server or a file, become spaces.
-void main_print_line(FILE *out, const char *text);
-
 // Writes each on a line of its own to stderr; the number of all of them.
 size_t main_print_problems(const struct problems *problems);
 

@@ -65,9 +65,12 @@ static void print_rows(const struct row *rows, size_t count) {
             widths[column] = len > widths[column] ? len : widths[column];
         }
     for (size_t i = 0; i < count; i++) {
+        struct buffer line __attribute__((cleanup(buffer_cleanup)));
+        buffer_init(&line, (size_t)1 << 20);
         for (size_t column = 0; column + 1 < COLUMNS; column++)
-            printf("%-*s", widths[column] + GAP, rows[i].cells[column]);
-        printf("%s\n", rows[i].cells[COLUMNS - 1]);
+            buffer_printf(&line, "%-*s", widths[column] + GAP, rows[i].cells[column]);
+        buffer_text(&line, rows[i].cells[COLUMNS - 1]);
+        text_print_line(stdout, line.failed ? "(too long to be shown)" : line.data);
     }
 }
 

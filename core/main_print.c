@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/main.h"
 
-#include <stdlib.h>
+#include "core/base/text.h"
 
-void main_print_line(FILE *out, const char *text) {
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-        putc(c < 0x20 || c == 0x7f ? ' ' : c, out);
-    }
-    putc('\n', out);
-}
+#include <stdlib.h>
 
 size_t main_print_problems(const struct problems *problems) {
     for (size_t i = 0; i < problems->count; i++)
-        main_print_line(stderr, problems->list[i]);
+        text_print_line(stderr, problems->list[i]);
     if (problems->lost > 0)
         fprintf(stderr, "%zu more, for which there was no memory\n", problems->lost);
     return problems->count + problems->lost;
@@ -21,7 +15,7 @@ size_t main_print_problems(const struct problems *problems) {
 
 int main_fail(struct error *error) {
     fputs("error: ", stderr);
-    main_print_line(stderr, error_text(error));
+    text_print_line(stderr, error_text(error));
     error_free(error);
     return EXIT_FAILURE;
 }

@@ -98,30 +98,38 @@ bool buffer_printf(struct buffer *buffer, const char *format, ...) {
     return ok;
 }
 
-static bool append_escaped(struct buffer *buffer, unsigned char c) {
-    static const char hex[] = "0123456789abcdef";
+static bool append_escaped(struct buffer *buffer, uint32_t c) {
     static const char letters[] = "\"\"\\\\\bb\ff\nn\rr\tt"; // pairs: the character, its letter
     for (size_t i = 0; i + 1 < sizeof letters; i += 2)
-        if ((unsigned char)letters[i] == c)
+        if ((uint32_t)letters[i] == c)
             return buffer_append(buffer, (char[]){'\\', letters[i + 1]}, 2);
-    return buffer_append(buffer, (char[]){'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]}, 6);
+    return buffer_printf(buffer, "\\u%04x", (unsigned)c);
 }
 
-bool buffer_json_string(struct buffer *buffer, const char *text, size_t len) {
+static bool json_string(struct buffer *buffer, const char *text, size_t len, bool shown) {
     buffer_char(buffer, '"');
     for (size_t i = 0; i < len && !buffer->failed;) {
-        size_t run = text_json_clean(text + i, len - i);
+        size_t run = text_json_clean(text + i, shown ? text_visible(text + i, len - i) : len - i);
         buffer_append(buffer, text + i, run);
         i += run;
         if (i == len)
             break;
-        if ((unsigned char)text[i] >= 0x80)
+        size_t sequence = text_utf8_sequence(text + i, len - i);
+        if (sequence == 0)
             buffer_append(buffer, "\xEF\xBF\xBD", 3);
         else
-            append_escaped(buffer, (unsigned char)text[i]);
-        i++;
+            append_escaped(buffer, sequence == 1 ? (unsigned char)text[i] : text_invisible(text + i, sequence));
+        i += sequence ? sequence : 1;
     }
     return buffer_char(buffer, '"');
+}
+
+bool buffer_json_string(struct buffer *buffer, const char *text, size_t len) {
+    return json_string(buffer, text, len, false);
+}
+
+bool buffer_json_shown(struct buffer *buffer, const char *text, size_t len) {
+    return json_string(buffer, text, len, true);
 }
 
 void buffer_truncate(struct buffer *buffer, size_t len) {

@@ -33,6 +33,8 @@ bool buffer_vprintf(struct buffer *buffer, const char *format, va_list args) __a
 // Appends `text` as a JSON string literal with its quotes (RFC 8259 section 7). A byte that is not UTF-8 becomes
 // U+FFFD.
 bool buffer_json_string(struct buffer *buffer, const char *text, size_t len);
+// The same for eyes: what text_invisible tells of is escaped too.
+bool buffer_json_shown(struct buffer *buffer, const char *text, size_t len);
 
 // Keeps the first `len` bytes only, if there are more.
 void buffer_truncate(struct buffer *buffer, size_t len);

@@ -47,10 +47,10 @@ static size_t shown_len(const char *text) {
 
 // In text lines a value stands bare if it is one word that cannot be taken for anything else.
 static bool needs_quotes(const char *text, size_t len, const char *special) {
-    if (len == 0 || text_utf8_valid(text, len) < len)
+    if (len == 0 || text_visible(text, len) < len)
         return true;
     for (size_t i = 0; i < len; i++)
-        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f || strchr(special, text[i]))
+        if (strchr(special, text[i]))
             return true;
     return false;
 }
@@ -58,7 +58,7 @@ static bool needs_quotes(const char *text, size_t len, const char *special) {
 static void append_value(struct buffer *out, const char *text, const char *special) {
     size_t len = shown_len(text);
     if (needs_quotes(text, len, special))
-        buffer_json_string(out, text, len);
+        buffer_json_shown(out, text, len);
     else
         buffer_append(out, text, len);
 }
@@ -79,14 +79,14 @@ static void build_text(struct buffer *out, const char *time, const char *level, 
 static void build_json(struct buffer *out, const char *time, const char *level, const char *message,
                        const struct log_field *fields) {
     buffer_printf(out, "{\"time\":\"%s\",\"level\":\"%s\",\"message\":", time, level);
-    buffer_json_string(out, message, shown_len(message));
+    buffer_json_shown(out, message, shown_len(message));
     for (; fields && fields->name; fields++) {
         if (!fields->value)
             continue;
         buffer_char(out, ',');
-        buffer_json_string(out, fields->name, strlen(fields->name));
+        buffer_json_shown(out, fields->name, strlen(fields->name));
         buffer_char(out, ':');
-        buffer_json_string(out, fields->value, shown_len(fields->value));
+        buffer_json_shown(out, fields->value, shown_len(fields->value));
     }
     buffer_text(out, "}\n");
 }

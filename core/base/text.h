@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 // For __attribute__((cleanup)): frees a char *.
 void text_cleanup(char **text);
@@ -42,6 +43,19 @@ size_t text_utf8_sequence(const char *text, size_t len);
 
 // How many bytes from the start stand for themselves inside a JSON string: UTF-8 without controls, '"' and '\\'.
 size_t text_json_clean(const char *text, size_t len);
+
+// The code point of a character of `len` bytes that acts on a terminal, or on the text around it, rather than being
+// seen: C0 and C1 controls, DEL, line separators, byte order marks, and what changes the direction of text (UAX #9). 0:
+// none. U+0000 is told as one of 1.
+uint32_t text_invisible(const char *character, size_t len);
+
+// How many bytes from the start are UTF-8 without such characters.
+size_t text_visible(const char *text, size_t len);
+
+// Writes text as one line that may be looked at on a terminal, whoever it comes from: white space is spaces, characters
+// as above are shown as \u202e, and what is no UTF-8 as U+FFFD.
+bool text_show(struct buffer *out, const char *text);
+void text_print_line(FILE *out, const char *text); // with a line feed
 
 // Kubernetes names: RFC 1123 label (63), RFC 1123 subdomain (253), and a "domain-prefixed path" like
 // example.com/controller (apimachinery validation.IsDomainPrefixedPath).

@@ -61,3 +61,69 @@ size_t text_json_clean(const char *text, size_t len) {
         i += sequence;
     }
 }
+
+static uint32_t code_point(const unsigned char *s, size_t len) {
+    switch (len) {
+    case 1:
+        return s[0];
+    case 2:
+        return (s[0] & 0x1FU) << 6 | (s[1] & 0x3FU);
+    case 3:
+        return (s[0] & 0x0FU) << 12 | (s[1] & 0x3FU) << 6 | (s[2] & 0x3FU);
+    default:
+        return 0x10000; // none of those that are asked for
+    }
+}
+
+uint32_t text_invisible(const char *character, size_t len) {
+    static const struct {
+        uint32_t first, last;
+    } ranges[] = {{0x00, 0x1F},     {0x7F, 0x9F},     {0x61C, 0x61C},   {0x200E, 0x200F},
+                  {0x2028, 0x202E}, {0x2066, 0x2069}, {0xFEFF, 0xFEFF}, {0xFFFE, 0xFFFF}};
+    uint32_t code = code_point((const unsigned char *)character, len);
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
+        if (code >= ranges[i].first && code <= ranges[i].last)
+            return code ? code : 1;
+    return 0;
+}
+
+size_t text_visible(const char *text, size_t len) {
+    size_t at = 0;
+    while (at < len) {
+        size_t sequence = text_utf8_sequence(text + at, len - at);
+        unsigned char first = (unsigned char)text[at];
+        bool plain = first >= 0x20 && first < 0x7f;
+        if (sequence == 0 || (!plain && text_invisible(text + at, sequence)))
+            break;
+        at += sequence;
+    }
+    return at;
+}
+
+bool text_show(struct buffer *out, const char *text) {
+    for (size_t left = strlen(text); left > 0;) {
+        size_t clean = text_visible(text, left);
+        buffer_append(out, text, clean);
+        text += clean;
+        left -= clean;
+        if (left == 0)
+            break;
+        size_t len = text_utf8_sequence(text, left);
+        if (len == 0)
+            buffer_text(out, "\xEF\xBF\xBD");
+        else if (*text == '\t' || *text == '\n' || *text == '\r')
+            buffer_char(out, ' ');
+        else
+            buffer_printf(out, "\\u%04x", (unsigned)text_invisible(text, len));
+        text += len ? len : 1;
+        left -= len ? len : 1;
+    }
+    return !out->failed;
+}
+
+void text_print_line(FILE *out, const char *text) {
+    __attribute__((cleanup(buffer_cleanup))) struct buffer shown;
+    buffer_init(&shown, SIZE_MAX / 4);
+    bool ok = text_show(&shown, text);
+    fprintf(out, "%s\n", !ok ? "(out of memory)" : shown.data ? shown.data : "");
+}

@@ -7,10 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define REFUSED_BASE_NS (5 * CLOCK_SECOND) // of what the adapter or the host refuses
+#define REFUSED_MAX_NS (10 * CLOCK_MINUTE)
+#define FREE_REPAIRS 3           // of a record that somebody else writes too
+#define LARGE ((size_t)64 << 10) // bytes of a workload that is looked at for its size
+
 void act_begin_call(const struct engine *engine, const struct entry *entry, wharf_mirror_state state,
                     struct adapter_call *call) {
     bool known = entry->cluster && entry->cluster != ENTRY_UNKNOWN_CLUSTER;
     const struct kind *kind = engine->kinds[entry->kind];
+    const char *version = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->version;
     adapter_call_begin(call, &(struct call_context){
                                  .kind = &kind->abi,
                                  .given = kind->given,
@@ -18,18 +24,23 @@ void act_begin_call(const struct engine *engine, const struct entry *entry, whar
                                  .now = engine->now,
                                  .cluster = known ? engine->names[entry->cluster] : NULL,
                                  .attempt = entry->attempt,
-                                 .version = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->version,
+                                 .version = version ? version : kind->abi.versions[0], // not heard of it yet
                                  .object = entry->key,
                                  .mirror_state = state,
                                  .clock = engine->clock,
                              });
 }
 
-struct mirror *act_current_mirror(const struct engine *engine, const struct entry *entry) {
+struct mirror *act_placed_mirror(const struct entry *entry) {
     if (!entry->cluster || entry->cluster == ENTRY_UNKNOWN_CLUSTER)
         return NULL;
     struct mirror *m = entry_mirror(entry, entry->cluster);
-    if (!m || !m->doc.text || !m->of_workload || m->attempt != entry->attempt)
+    return m && m->doc.text && m->of_workload && m->attempt == entry->attempt ? m : NULL;
+}
+
+struct mirror *act_current_mirror(const struct engine *engine, const struct entry *entry) {
+    struct mirror *m = act_placed_mirror(entry);
+    if (!m)
         return NULL;
     const struct worker_facts *worker = &engine->workers[entry->kind][entry->cluster];
     bool lost =
@@ -52,23 +63,44 @@ static wharf_mirror_state mirror_state(const struct engine *engine, const struct
 
 static struct mirror_job job_for(struct engine *engine, struct entry *entry, struct mirror *mirror,
                                  struct adapter_call *call) {
+    size_t where = mirror                                    ? mirror->cluster
+                   : entry->cluster == ENTRY_UNKNOWN_CLUSTER ? ENGINE_MANAGEMENT
+                                                             : entry->cluster;
     return (struct mirror_job){.kind = engine->kinds[entry->kind],
                                .origin = engine->origin,
                                .call = call,
                                .workload = doc_tree(&engine->store, &entry->workload),
                                .mirror = mirror ? doc_tree(&engine->store, &mirror->doc) : NULL,
                                .attempt = entry->attempt,
-                               .had_status = mirror && mirror->had_status};
+                               .had_status = mirror && mirror->had_status,
+                               .seals = engine->seals,
+                               .cluster = engine->names[where]};
 }
 
-// What the adapter (or memory) said instead of OK: when to try again, and what people should know.
+static struct mirror_record record_for(const struct mirror *mirror) {
+    return (struct mirror_record){
+        .known = mirror->record, .unsure = mirror->record_unsure, .stop_only = mirror->stop_only};
+}
+
+// The mirror is as it is to be, as this record says.
+static void keep_record(struct mirror *mirror, struct mirror_record *record) {
+    free(mirror->record);
+    mirror->record = record->next;
+    mirror->record_unsure = false;
+    record->next = NULL;
+}
+
+// What the adapter (or memory) said instead of OK: when to try again, and what people should know. `refusals` counts
+// those in a row.
 static int64_t not_ok(struct engine *engine, struct entry *entry, wharf_result result, struct adapter_call *call,
-                      const char *action) {
+                      const char *action, uint16_t *refusals) {
     engine->stats.kinds[entry->kind].adapter_errors++;
     if (result == WHARF_REFUSED) {
         command_note(engine, entry, true, adapter_answer_reason(call, "Refused"), action, "%s",
                      adapter_answer_message(call, "the adapter refused it without a reason"));
-        return engine->now.mono_ns + 30 * CLOCK_SECOND;
+        if (*refusals < UINT16_MAX)
+            (*refusals)++;
+        return engine->now.mono_ns + answer_backoff_ns(engine, *refusals, REFUSED_BASE_NS, REFUSED_MAX_NS);
     }
     uint32_t retry_after_ms = call->answer.retry_after_ms;
     return engine->now.mono_ns + (retry_after_ms ? retry_after_ms * CLOCK_MS : CLOCK_SECOND);
@@ -79,6 +111,32 @@ static void note_remark(struct engine *engine, struct entry *entry, struct adapt
     if (call->answer.message)
         command_note(engine, entry, true, adapter_answer_reason(call, "Incomplete"), action, "%s",
                      adapter_answer_message(call, "the adapter's remark cannot be shown"));
+}
+
+static wharf_result check_body(struct adapter_call *call, const struct json *body) {
+    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
+    buffer_init(&text, MIRROR_BODY_MAX);
+    if (json_print(body, &text))
+        return WHARF_OK;
+    call->answer.reason = "TooLarge";
+    call->answer.message = services_table()->format(
+        &call->call, "its mirror would have more than %zu bytes, which no API server takes", MIRROR_BODY_MAX);
+    return WHARF_REFUSED;
+}
+
+// The host leaves it to them, and says so once.
+static void note_suspender(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    const struct json *object = doc_tree(&engine->store, &mirror->doc);
+    const char *queue = object_label(object, KUEUE_QUEUE_NAME), *cluster = engine->names[mirror->cluster];
+    if (mirror->told_theirs)
+        return;
+    mirror->told_theirs = true;
+    if (queue)
+        command_note(engine, entry, false, "SuspendedInWorker", "CarryChange",
+                     "in cluster %s it waits in the queue %s of the Kueue there, which resumes it", cluster, queue);
+    else
+        command_note(engine, entry, true, "SuspendedInWorker", "CarryChange",
+                     "somebody in cluster %s has suspended the mirror: it is left to them to resume it", cluster);
 }
 
 static bool send_patch(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,
@@ -142,10 +200,11 @@ static bool do_status(struct engine *engine, struct entry *entry) {
     bool known = job.workload && (job.mirror || (!mirror && !last));
     wharf_result result = known ? mirror_status(&job, &patch, &wanted) : WHARF_RETRY;
     if (result != WHARF_OK)
-        entry->not_before_ns = not_ok(engine, entry, result, &call, "CopyStatus");
+        entry->not_before_ns = not_ok(engine, entry, result, &call, "CopyStatus", &entry->refusals);
     adapter_call_end(&call);
     if (result != WHARF_OK)
         return true;
+    entry->refusals = 0;
     uint64_t wish = patch ? wish_hash(patch) : 0;
     entry->status_due = false;
     // The same patch was accepted and left the status as it was: the server does not keep it.
@@ -170,51 +229,86 @@ static bool do_status(struct engine *engine, struct entry *entry) {
     return true;
 }
 
-static bool do_update(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    struct adapter_call call;
-    act_begin_call(engine, entry, WHARF_MIRROR_PRESENT, &call);
-    struct mirror_job job = job_for(engine, entry, mirror, &call);
-    AUTO_JSON patch = NULL;
-    wharf_result result = job.workload && job.mirror ? mirror_patch(&job, &patch) : WHARF_RETRY;
-    if (result != WHARF_OK)
-        mirror->not_before_ns = not_ok(engine, entry, result, &call, "CarryChange");
-    else
-        note_remark(engine, entry, &call, "CarryChange");
-    adapter_call_end(&call);
-    if (result == WHARF_REFUSED)
-        mirror->update_due = false; // until the workload or the mirror changes
-    if (result != WHARF_OK)
-        return true;
-    uint64_t wish = patch ? wish_hash(patch) : 0;
-    mirror->update_due = false;
-    if (patch && wish == mirror->refused_patch)
-        return true;
+// When a patch may be sent: what was refused waits, and so does a record that somebody else writes too.
+static int64_t patch_at_ns(struct engine *engine, struct mirror *mirror, uint64_t wish, bool record_alone) {
+    if (wish == mirror->denied_patch && mirror->denied_until_ns > engine->now.mono_ns)
+        return mirror->denied_until_ns;
+    if (record_alone && mirror->repairs.last_ns > engine->now.mono_ns)
+        return mirror->repairs.last_ns;
+    if (record_alone)
+        throttle_next(&mirror->repairs, engine->now.mono_ns, FREE_REPAIRS);
+    return engine->now.mono_ns;
+}
+
+static void send_update(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,
+                        struct mirror_record *record) {
+    uint64_t wish = wish_hash(patch);
+    if (wish == mirror->refused_patch)
+        return;
     mirror->refused_patch = 0;
-    if (!patch)
-        return true;
+    mirror->update_at_ns = patch_at_ns(engine, mirror, wish, record->alone);
+    mirror->update_due = mirror->update_at_ns > engine->now.mono_ns;
+    if (mirror->update_due)
+        return;
     struct command_spec spec = {.type = PENDING_UPDATE,
                                 .verb = VERB_MERGE_PATCH,
                                 .patch_hash = wish,
                                 .cluster = mirror->cluster,
-                                .attempt = entry->attempt};
+                                .attempt = entry->attempt,
+                                .record = &record->next,
+                                .stops = record->stops,
+                                .stop_only = record->stops && record->stop_only};
     if (!send_patch(engine, entry, mirror, patch, spec)) {
         mirror->update_due = true;
         retry_soon(engine, &mirror->not_before_ns);
     }
+}
+
+static bool do_update(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    struct adapter_call call;
+    act_begin_call(engine, entry, WHARF_MIRROR_PRESENT, &call);
+    struct mirror_job job = job_for(engine, entry, mirror, &call);
+    struct mirror_record record = record_for(mirror);
+    AUTO_JSON patch = NULL;
+    job.record = &record;
+    wharf_result result = job.workload && job.mirror ? mirror_patch(&job, &patch) : WHARF_RETRY;
+    if (result != WHARF_OK)
+        mirror->update_at_ns = not_ok(engine, entry, result, &call, "CarryChange", &mirror->denials);
+    else
+        note_remark(engine, entry, &call, "CarryChange");
+    adapter_call_end(&call);
+    if (result == WHARF_RETRY)
+        return true;
+    mirror->update_due = false; // until the workload or the mirror changes
+    if (result == WHARF_REFUSED)
+        return true;
+    mirror->denials = 0;
+    if (record.theirs)
+        note_suspender(engine, entry, mirror);
+    if (patch)
+        send_update(engine, entry, mirror, patch, &record);
+    else
+        mirror->refused_patch = 0, keep_record(mirror, &record);
+    mirror_record_cleanup(&record);
     return true;
 }
 
-// A workload that its adapter refuses as such is told so before anything is written. False: it is refused.
+// A workload that is refused as such, by its adapter or for its size, is told so before anything is written. False: it
+// is refused.
 static bool passes_trial(struct engine *engine, struct entry *entry) {
-    if ((engine->kinds[entry->kind]->abi.flags & WHARF_KIND_MAY_REFUSE) == 0)
+    if ((engine->kinds[entry->kind]->abi.flags & WHARF_KIND_MAY_REFUSE) == 0 && entry->workload.len < LARGE)
         return true;
     struct adapter_call call;
     act_begin_call(engine, entry, WHARF_MIRROR_NONE, &call);
     struct mirror_job job = job_for(engine, entry, NULL, &call);
     AUTO_JSON thrown_away = NULL;
     wharf_result result = job.workload ? mirror_make(&job, &thrown_away) : WHARF_RETRY;
+    if (result == WHARF_OK)
+        result = check_body(&call, thrown_away);
     if (result != WHARF_OK)
-        entry->not_before_ns = not_ok(engine, entry, result, &call, "Place");
+        entry->not_before_ns = not_ok(engine, entry, result, &call, "Place", &entry->refusals);
+    else
+        entry->refusals = 0;
     adapter_call_end(&call);
     return result == WHARF_OK;
 }
@@ -226,6 +320,13 @@ static bool is_there(const struct entry *entry, const struct action *action) {
 }
 
 static bool do_place(struct engine *engine, struct entry *entry, const struct action *action) {
+    if (action->attempt > MIRROR_ATTEMPT_MAX) {
+        command_note(engine, entry, true, "TooManyAttempts", "Place",
+                     MARK_ATTEMPT " is %u, the highest there is: it is not placed again until somebody lowers it",
+                     entry->attempt);
+        entry->not_before_ns = engine->now.mono_ns + 10 * CLOCK_MINUTE;
+        return true;
+    }
     if (entry->attempt == 0 && !is_there(entry, action) &&
         (!passes_trial(engine, entry) || !kueue_permits(engine, entry)))
         return true;
@@ -251,6 +352,8 @@ static bool do_place(struct engine *engine, struct entry *entry, const struct ac
         retry_soon(engine, &entry->not_before_ns);
         return true;
     }
+    entry->asked_cluster = (uint32_t)action->cluster;
+    entry->asked_attempt = action->attempt;
     if (action->attempt > 1 && entry->attempt && entry->attempt != action->attempt) {
         engine->stats.replacements++;
         command_note(engine, entry, true, "PlacedAgain", "Place", "attempt %u goes to cluster %s: %s", action->attempt,
@@ -272,20 +375,28 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
     struct adapter_call call;
     act_begin_call(engine, entry, WHARF_MIRROR_NONE, &call);
     struct mirror_job job = job_for(engine, entry, NULL, &call);
+    struct mirror_record record = {0};
     AUTO_JSON body = NULL;
+    job.record = &record;
     wharf_result result = job.workload ? mirror_make(&job, &body) : WHARF_RETRY;
+    if (result == WHARF_OK && entry->workload.len >= LARGE)
+        result = check_body(&call, body);
     if (result != WHARF_OK)
-        mirror->not_before_ns = not_ok(engine, entry, result, &call, "CreateMirror");
+        mirror->not_before_ns = not_ok(engine, entry, result, &call, "CreateMirror", &mirror->denials);
     else
         note_remark(engine, entry, &call, "CreateMirror");
     adapter_call_end(&call);
-    if (result != WHARF_OK)
+    if (result != WHARF_OK) {
+        mirror_record_cleanup(&record);
         return true;
+    }
+    mirror->denials = 0;
     struct command_spec spec = {.type = PENDING_CREATE,
                                 .verb = VERB_CREATE,
                                 .cluster = mirror->cluster,
                                 .attempt = entry->attempt,
                                 .wanted = entry->carry_hash,
+                                .record = &record.next,
                                 .was_clean = entry->clean_attempt == entry->attempt};
     if (!send_patch(engine, entry, mirror, body, spec))
         retry_soon(engine, &mirror->not_before_ns);
@@ -295,7 +406,20 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
         mirror->unheard_ns = 0;
     else if (mirror->failures == 0 && mirror->unheard_ns == 0) // of what another process sent, nothing is known
         mirror->unheard_ns = engine->now.mono_ns;
+    mirror_record_cleanup(&record);
     return true;
+}
+
+// Deletions that nobody would expect.
+static void tell_deletion(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
+    if (!mirror->was_of_workload)
+        engine_remark(engine, true, mirror->cluster, entry->kind,
+                      "mirror %s (uid %s) is deleted: its marks name workload %s, which is not there", entry->key,
+                      mirror->uid, mirror->workload_uid);
+    else if (mirror->of_workload && mirror->attempt > entry->attempt)
+        command_note(engine, entry, true, "SecondMirror", "DeleteMirror",
+                     "the mirror of attempt %u in cluster %s is deleted: that of attempt %u in cluster %s stays",
+                     mirror->attempt, engine->names[mirror->cluster], entry->attempt, engine->names[entry->cluster]);
 }
 
 static bool do_delete(struct engine *engine, struct entry *entry, struct mirror *mirror, const char *why) {
@@ -314,6 +438,8 @@ static bool do_delete(struct engine *engine, struct entry *entry, struct mirror 
         retry_soon(engine, &mirror->not_before_ns);
     else if (strcmp(why, "orphan") == 0 && mirror->failures == 0)
         engine->stats.orphans++;
+    if (mirror->command && mirror->failures == 0)
+        tell_deletion(engine, entry, mirror);
     return true;
 }
 
@@ -329,8 +455,12 @@ static int64_t later(int64_t a_ns, int64_t b_ns) {
     return a_ns > b_ns ? a_ns : b_ns;
 }
 
-static size_t mirror_list(const struct entry *entry, struct mirror_facts *facts) {
+static size_t mirror_list(const struct engine *engine, const struct entry *entry, struct mirror_facts *facts) {
     size_t n = 0;
+    // Without a key the annotations are all the proof that there is.
+    struct mirror *placed = seal_keys_any(engine->seals) ? NULL : act_placed_mirror(entry);
+    if (placed)
+        placed->proven = true;
     for (const struct mirror *m = entry->mirrors; m; m = m->next) {
         facts[n++] = (struct mirror_facts){.cluster = m->cluster,
                                            .present = m->doc.text != NULL,
@@ -340,16 +470,35 @@ static size_t mirror_list(const struct entry *entry, struct mirror_facts *facts)
                                            .unsure = m->unsure,
                                            .update_due = m->update_due,
                                            .finished = m->finished,
+                                           .proven = m->proven,
                                            .attempt = m->attempt,
                                            .not_before_ns = later(m->not_before_ns, m->held_until_ns),
+                                           .update_at_ns = m->update_at_ns,
                                            .excluded_until_ns = m->excluded_until_ns};
     }
     return n;
 }
 
-static struct action decide_entry(const struct engine *engine, const struct entry *entry) {
+static void tell_held(struct engine *engine, struct entry *entry, const struct decide_facts *facts) {
+    const struct mirror_facts *fact = facts->mirrors;
+    for (struct mirror *m = entry->mirrors; m; m = m->next, fact++) {
+        bool held = decide_is_held(facts, fact);
+        if (held == m->doubted)
+            continue;
+        m->doubted = held;
+        engine->stats.clusters[m->cluster].doubted += held ? 1 : UINT64_MAX;
+        if (held)
+            command_note(engine, entry, true, "MirrorHeld", "Place",
+                         "cluster %s has a mirror of attempt %u that the annotations do not name, and nothing proves "
+                         "that it is ours: it is neither adopted nor deleted",
+                         engine->names[m->cluster], m->attempt);
+    }
+}
+
+static struct action decide_entry(struct engine *engine, struct entry *entry) {
     struct mirror_facts *mirrors = engine->mirror_facts; // there is at most one mirror a cluster
     const struct feed *management = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind);
+    bool trusted = identity_is_read(engine, ENGINE_MANAGEMENT) && !identity_is_other(engine, ENGINE_MANAGEMENT);
     struct workload_facts workload = {.exists = entry->workload.text != NULL,
                                       .being_deleted = entry->being_deleted,
                                       .finished = entry->finished,
@@ -364,18 +513,22 @@ static struct action decide_entry(const struct engine *engine, const struct entr
                                       .last_word = last_word_counts(entry),
                                       .not_before_ns = entry->not_before_ns,
                                       .unknown_since_ns = entry->unknown_since_ns,
-                                      .retain_until_ns = entry->retain_until_ns};
+                                      .retain_until_ns = entry->retain_until_ns,
+                                      .misplaced = entry->misplaced,
+                                      .restore_at_ns = entry->restore_at_ns};
     struct decide_facts facts = {.workload = &workload,
                                  .mirrors = mirrors,
-                                 .n_mirrors = mirror_list(entry, mirrors),
+                                 .n_mirrors = mirror_list(engine, entry, mirrors),
                                  .workers = engine->workers[entry->kind],
                                  .n_clusters = engine->n_clusters,
-                                 .management_connected = engine_connected(engine, ENGINE_MANAGEMENT, entry->kind),
-                                 .management_listed = management->listed,
+                                 .management_connected =
+                                     trusted && engine_connected(engine, ENGINE_MANAGEMENT, entry->kind),
+                                 .management_listed = trusted && management->listed,
                                  .placing = engine->placing,
                                  .settle_time_is_over = engine->settle_over,
                                  .lost_timeout_ns = engine->lost_timeout_ns,
                                  .now_ns = engine->now.mono_ns};
+    tell_held(engine, entry, &facts);
     return decide(&facts);
 }
 

@@ -4,6 +4,7 @@
 #include "core/host/kueue.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TRANSIENT_BASE_NS (100 * CLOCK_MS)
@@ -75,8 +76,8 @@ static struct object *take_object(struct response *response) {
 static void observe_answer(struct engine *engine, struct entry *entry, struct mirror *mirror,
                            struct response *response) {
     struct object *object = take_object(response);
-    observe_mirror(engine, entry, mirror, object,
-                   mirror_is_ours(engine->kinds[entry->kind], engine->origin, object->value));
+    enum standing standing = observe_standing(engine, mirror->cluster, entry->kind, mirror, object->value);
+    observe_mirror(engine, entry, mirror, object, standing == STANDING_NONE ? STANDING_KNOWN : standing);
 }
 
 static void workload_failed(struct engine *engine, struct entry *entry, const struct response *response,
@@ -124,6 +125,8 @@ static void workload_answered(struct engine *engine, struct entry *entry, const 
     }
     struct entry before = *entry;
     observe_workload(engine, entry, object);
+    if (place && entry->attempt == pending->attempt)
+        entry->placed_attempt = entry->attempt;
     if (place && entry->attempt == pending->attempt && pending->was_clean)
         entry->clean_attempt = entry->attempt;
     if (!place)
@@ -161,6 +164,7 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
     if (response->reason == REASON_OK && response->object) {
         mirror->failures = 0;
         observe_answer(engine, entry, mirror, response);
+        mirror->proven = true;
         if (pending->wanted == entry->carry_hash)
             mirror->update_due = false; // it was made of the workload as it still is
         if (mirror->noted_attempt != pending->attempt)
@@ -196,6 +200,28 @@ static void known_absent(struct engine *engine, struct entry *entry, struct mirr
                 "creates fail there, and the object was asked for and is absent");
 }
 
+// It has the marks of just this attempt, which an earlier process may have made before there were seals, or with
+// another key: then a second one would run beside it.
+static bool may_be_ours(const struct engine *engine, const struct entry *entry, const struct mirror *mirror,
+                        const struct json *object) {
+    return mirror_is_ours(engine->kinds[entry->kind], engine->origin, object) && mirror->cluster == entry->cluster &&
+           mirror_attempt(object) == entry->attempt && entry->placed_attempt != entry->attempt &&
+           text_equal(object_label(object, MARK_UID), entry->uid);
+}
+
+static void wait_for_seal(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    if (mirror->refusals < UINT16_MAX)
+        mirror->refusals++;
+    mirror->unsure = true;
+    mirror->not_before_ns =
+        engine->now.mono_ns + answer_backoff_ns(engine, mirror->refusals, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
+    command_note(
+        engine, entry, true, "NotSealed", "CreateMirror",
+        "cluster %s has an object with the marks of its mirror and without a valid seal: nothing is made before "
+        "that is gone or sealed",
+        engine->names[mirror->cluster]);
+}
+
 static void verified(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response) {
     if (response->reason == REASON_NOT_FOUND) {
         if (mirror->doc.text && !mirror->unsure)
@@ -213,14 +239,19 @@ static void verified(struct engine *engine, struct entry *entry, struct mirror *
     }
     mirror->failures = 0;
     struct object *object = take_object(response);
-    bool ours = mirror_is_ours(engine->kinds[entry->kind], engine->origin, object->value);
-    if (ours || strcmp(object_uid(object->value), mirror->uid) == 0) {
-        observe_mirror(engine, entry, mirror, object, ours);
+    enum standing standing = observe_standing(engine, mirror->cluster, entry->kind, mirror, object->value);
+    if (standing != STANDING_NONE) {
+        observe_mirror(engine, entry, mirror, object, standing);
         mirror->unsure = false;
         return;
     }
+    bool maybe = may_be_ours(engine, entry, mirror, object->value);
     object_free(object);
     mirror->unsure = false;
+    if (maybe && !*mirror->uid) {
+        wait_for_seal(engine, entry, mirror);
+        return;
+    }
     if (*mirror->uid && mirror->of_workload && mirror->attempt == entry->attempt)
         entry->gone_attempt = entry->attempt; // deleted, and somebody took the name
     engine->stats.conflicts++;
@@ -234,15 +265,34 @@ static void updated(struct engine *engine, struct entry *entry, struct mirror *m
         observe_answer(engine, entry, mirror, response);
         mirror->update_due = true; // looked at once more: the server may have changed what it was sent
         mirror->refused_patch = pending->patch_hash;
+        mirror->stop_only &= pending->stop_only;
         return;
     }
     mirror->update_due = true;
-    mirror->not_before_ns = next_try_ns(engine, response, &mirror->failures);
+    int64_t next_ns = next_try_ns(engine, response, &mirror->failures);
     if (response->reason == REASON_NOT_FOUND)
         mirror->unsure = true;
-    if (is_permanent(response->reason))
-        command_note(engine, entry, true, reason_text(response->reason), "CarryChange",
-                     "cluster %s refused a change: %s", engine->names[mirror->cluster], response->message);
+    if (!is_permanent(response->reason)) {
+        mirror->not_before_ns = next_ns;
+        return;
+    }
+    // It need not wait to be deleted, nor to be suspended without the rest, nor for another change.
+    mirror->denied_patch = pending->patch_hash;
+    mirror->denied_until_ns = next_ns;
+    mirror->update_at_ns = pending->stops && !pending->stop_only ? 0 : next_ns;
+    mirror->stop_only |= pending->stops;
+    command_note(engine, entry, true, reason_text(response->reason), "CarryChange", "cluster %s refused a change: %s",
+                 engine->names[mirror->cluster], response->message);
+}
+
+// What was sent is how it is now.
+static void keep_record(struct mirror *mirror, struct pending *pending) {
+    if (!pending->record)
+        return;
+    free(mirror->record);
+    mirror->record = pending->record;
+    mirror->record_unsure = false;
+    pending->record = NULL;
 }
 
 static void deleted(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response) {
@@ -270,7 +320,7 @@ static bool is_older(const struct mirror *mirror, const struct pending *pending,
     return response->object && same == (mirror->doc.text == NULL);
 }
 
-static void mirror_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
+static void mirror_answered(struct engine *engine, struct entry *entry, struct pending *pending,
                             struct response *response) {
     struct mirror *mirror = entry_mirror(entry, pending->cluster);
     if (!mirror)
@@ -283,6 +333,7 @@ static void mirror_answered(struct engine *engine, struct entry *entry, const st
             mirror->unsure = true;
         return;
     }
+    bool done = response->reason == REASON_OK && response->object;
     switch (pending->type) {
     case PENDING_CREATE:
         created(engine, entry, mirror, pending, response);
@@ -305,6 +356,10 @@ static void mirror_answered(struct engine *engine, struct entry *entry, const st
     default:
         break;
     }
+    if (done)
+        keep_record(mirror, pending);
+    else if (pending->record && !certainly_not_done(response->reason))
+        mirror->record_unsure = true;
 }
 
 void answer_handle(struct engine *engine, uint64_t id, struct response *response) {
@@ -316,10 +371,12 @@ void answer_handle(struct engine *engine, uint64_t id, struct response *response
         return;
     struct pending pending = *slot;
     slot->used = false;
+    slot->record = NULL;
     slot->next_free = engine->free_pending;
     engine->free_pending = (uint32_t)place;
     engine->in_flight--;
     struct entry *entry = pending.entry;
+    rewound_answer(engine, &pending, response);
     static const enum verb verbs[] = {
         [PENDING_PLACE] = VERB_MERGE_PATCH,   [PENDING_CREATE] = VERB_CREATE, [PENDING_UPDATE] = VERB_MERGE_PATCH,
         [PENDING_STATUS] = VERB_STATUS_PATCH, [PENDING_DELETE] = VERB_DELETE, [PENDING_VERIFY] = VERB_GET,
@@ -333,5 +390,6 @@ void answer_handle(struct engine *engine, uint64_t id, struct response *response
         workload_answered(engine, entry, &pending, response);
     else
         mirror_answered(engine, entry, &pending, response);
+    free(pending.record);
     engine_queue(engine, entry);
 }

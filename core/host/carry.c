@@ -2,6 +2,7 @@
 #include "core/host/carry.h"
 
 #include "core/base/text.h"
+#include "core/host/kueue.h"
 #include "core/host/mirror.h"
 #include "core/host/phase.h"
 #include "core/json/pointer.h"
@@ -10,17 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define POINTER_MAX ((size_t)1 << 20) // keys may be long
+
 struct json *carry_member(struct json *object, const char *key) {
     struct json *member = json_get(object, key);
     if (json_is(member, JSON_OBJECT))
         return member;
     return json_set(object, key, json_new_object()) ? json_get(object, key) : NULL;
-}
-
-static bool record(struct carrying *carrying, const char *pointer) {
-    if (carrying->record->len > 0 && !buffer_char(carrying->record, ' '))
-        return false;
-    return buffer_text(carrying->record, pointer);
 }
 
 // What is taken out of every mirror is not carried either.
@@ -34,27 +31,65 @@ static bool is_removed(const wharf_kind *kind, const char *pointer) {
     return false;
 }
 
+// What Kueue of the management cluster is told by; in a worker another Kueue would take it for itself.
+static bool is_of_kueue(const char *key) {
+    return strcmp(key, KUEUE_QUEUE_NAME) == 0 || strcmp(key, KUEUE_PRIORITY_CLASS) == 0 ||
+           strcmp(key, KUEUE_STOPPING) == 0;
+}
+
+static bool is_carried(const struct carrying *carrying, const char *key, const char *pointer) {
+    return !mirror_key_is_private(key) && !(carrying->after->bare && is_of_kueue(key)) &&
+           !is_removed(carrying->kind, pointer);
+}
+
+// The pointer of a label or annotation, in a buffer that has "/metadata/<map>" in its first `len` bytes.
+static const char *key_pointer(struct buffer *pointer, size_t len, const char *key) {
+    buffer_truncate(pointer, len);
+    return pointer_append(pointer, key) ? pointer->data : NULL;
+}
+
+static bool set_keys(struct carrying *carrying, const struct json *from, struct json *to, struct buffer *pointer) {
+    size_t len = pointer->len;
+    for (const struct json *m = json_is(from, JSON_OBJECT) ? json_first(from) : NULL; m; m = json_next(m)) {
+        const char *key = json_key(m), *at = key_pointer(pointer, len, key);
+        if (!at)
+            return false;
+        if (!is_carried(carrying, key, at))
+            continue;
+        if (!record_add(&carrying->after->carried, record_pointer(at)) ||
+            (!json_equal(json_get(to, key), m) && !json_set(to, key, json_copy(m))))
+            return false;
+    }
+    buffer_truncate(pointer, len);
+    return true;
+}
+
+// What was carried earlier and the workload has no more.
+static bool take_keys_away(struct carrying *carrying, const struct json *from, struct json *to,
+                           struct buffer *pointer) {
+    size_t len = pointer->len;
+    for (struct json *m = json_first(to), *next; m; m = next) {
+        next = json_next(m);
+        const char *key = json_key(m);
+        if (json_get(from, key) || mirror_key_is_private(key))
+            continue;
+        const char *at = key_pointer(pointer, len, key);
+        if (!at)
+            return false;
+        if (record_knows(carrying->before, record_pointer(at)))
+            json_remove_child(to, m);
+    }
+    return true;
+}
+
 bool carry_keys(struct carrying *carrying, const char *map) {
     const struct json *from = json_path(carrying->from, "metadata", map, NULL);
     struct json *metadata = carry_member(carrying->to, "metadata");
     struct json *to = metadata ? carry_member(metadata, map) : NULL;
-    if (!to)
-        return false;
-    for (const struct json *m = json_is(from, JSON_OBJECT) ? json_first(from) : NULL; m; m = json_next(m)) {
-        if (mirror_key_is_private(json_key(m)))
-            continue;
-        __attribute__((cleanup(buffer_cleanup))) struct buffer pointer;
-        buffer_init(&pointer, 4096);
-        buffer_printf(&pointer, "/metadata/%s", map);
-        if (!pointer_append(&pointer, json_key(m)))
-            return false;
-        if (is_removed(carrying->kind, pointer.data))
-            continue;
-        if (!record(carrying, pointer.data) ||
-            (!json_equal(json_get(to, json_key(m)), m) && !json_set(to, json_key(m), json_copy(m))))
-            return false;
-    }
-    return true;
+    __attribute__((cleanup(buffer_cleanup))) struct buffer pointer;
+    buffer_init(&pointer, POINTER_MAX);
+    return to && buffer_printf(&pointer, "/metadata/%s", map) && set_keys(carrying, from, to, &pointer) &&
+           take_keys_away(carrying, from, to, &pointer);
 }
 
 // The item of `to` that is the counterpart of item `index` of `from`: by its member `key`, or in the same place if
@@ -64,6 +99,8 @@ static bool counterpart(const struct json *from, const struct json *to, const ch
     *place = index;
     if (!name)
         return json_size(from) == json_size(to);
+    if (text_equal(json_string(json_get(json_at(to, index), key)), name))
+        return true; // as a rule they are in the same order
     *place = 0;
     for (const struct json *item = json_first(to); item; item = json_next(item), ++*place) {
         if (text_equal(json_string(json_get(item, key)), name))
@@ -102,9 +139,8 @@ static bool translate(const struct json *from, const struct json *to, const char
 
 // Something on the way to `pointer` is neither an object nor an array that has the item.
 static bool blocked(const struct json *to, const char *pointer) {
-    char way[4097];
-    text_copy(way, sizeof way, pointer);
-    for (char *end = strchr(way, '/'); end; end = strchr(end + 1, '/')) {
+    AUTO_TEXT way = strdup(pointer);
+    for (char *end = way ? strchr(way, '/') : NULL; end; end = strchr(end + 1, '/')) {
         *end = '\0';
         const struct json *on_the_way = pointer_find(to, way);
         *end = '/';
@@ -121,11 +157,10 @@ static bool blocked(const struct json *to, const char *pointer) {
     return false;
 }
 
-static bool carry_value(void *ctx, const char *pointer, struct json *value) {
-    struct carrying *carrying = ctx;
+static bool put(struct carrying *carrying, const char *pointer, struct json *value) {
     __attribute__((cleanup(buffer_cleanup))) struct buffer there;
-    buffer_init(&there, 4096);
-    if (!record(carrying, pointer) || !translate(carrying->from, carrying->to, carrying->key, pointer, &there))
+    buffer_init(&there, POINTER_MAX);
+    if (!translate(carrying->from, carrying->to, carrying->key, pointer, &there))
         return false;
     if (there.len == 0 || json_equal(pointer_find(carrying->to, there.data), value))
         return true;
@@ -133,15 +168,43 @@ static bool carry_value(void *ctx, const char *pointer, struct json *value) {
     return pointer_set(carrying->to, there.data, json_copy(value)) || blocked(carrying->to, there.data);
 }
 
+static bool is_suspend(const wharf_kind *kind, const char *pointer) {
+    return kind->suspend && strcmp(kind->suspend, pointer) == 0;
+}
+
+static bool add(struct carrying *carrying, const char *pointer, const struct json *value) {
+    return record_add(&carrying->after->carried, record_pointer(pointer)) &&
+           (is_suspend(carrying->kind, pointer) || record_add(&carrying->after->values, record_value(pointer, value)));
+}
+
+// The host wrote this value, and the worker may have replaced it since.
+static bool is_left(const struct carrying *carrying, const char *pointer, const struct json *value) {
+    return is_suspend(carrying->kind, pointer)
+               ? carrying->held
+               : carrying->before->shared && record_has_value(carrying->before, record_value(pointer, value));
+}
+
+static bool carry_value(void *ctx, const char *pointer, struct json *value) {
+    struct carrying *carrying = ctx;
+    return add(carrying, pointer, value) && (is_left(carrying, pointer, value) || put(carrying, pointer, value));
+}
+
 // A new mirror is a copy: what is carried is there already.
-static bool record_value(void *ctx, const char *pointer, struct json *value) {
-    (void)value;
-    return record(ctx, pointer);
+static bool record_value_of(void *ctx, const char *pointer, struct json *value) {
+    return add(ctx, pointer, value);
+}
+
+// What is not carried at present stays on record, for when it is.
+static bool keep_value(void *ctx, const char *pointer, struct json *value) {
+    struct carrying *carrying = ctx;
+    uint64_t where = record_pointer(pointer), what = record_value(pointer, value);
+    return (!record_knows(carrying->before, where) || record_add(&carrying->after->carried, where)) &&
+           (!record_has_value(carrying->before, what) || record_add(&carrying->after->values, what));
 }
 
 bool carry_record(struct carrying *carrying) {
     for (const wharf_carried *c = carrying->kind->carried; c && c->pointer; c++) {
-        if (!pointer_each(carrying->from, c->pointer, record_value, carrying))
+        if (!pointer_each(carrying->from, c->pointer, record_value_of, carrying))
             return false;
     }
     return true;
@@ -170,57 +233,71 @@ static bool carried_now(const struct carrying *carrying, const wharf_carried *ca
     return carried->when == WHARF_CARRY_ALWAYS || phase_suspend_asked(carrying->kind, carrying->mirror);
 }
 
+// What was carried earlier and the workload has no more is taken away, as seen from the mirror.
+static bool take_away(void *ctx, const char *pointer, struct json *value) {
+    struct carrying *carrying = ctx;
+    (void)value;
+    __attribute__((cleanup(buffer_cleanup))) struct buffer here, there;
+    buffer_init(&here, POINTER_MAX);
+    buffer_init(&there, POINTER_MAX);
+    if (!translate(carrying->mirror, carrying->from, carrying->key, pointer, &here))
+        return false;
+    // Without a counterpart its item is gone from the workload, which is no matter of what is carried.
+    if (here.len == 0 || pointer_find(carrying->from, here.data) ||
+        !record_knows(carrying->before, record_pointer(here.data)))
+        return true;
+    if (!translate(carrying->from, carrying->to, carrying->key, here.data, &there))
+        return false;
+    if (there.len > 0)
+        pointer_remove(carrying->to, there.data);
+    return true;
+}
+
 bool carry_spec(struct carrying *carrying) {
     for (const wharf_carried *c = carrying->kind->carried; c && c->pointer; c++) {
-        if (!carried_now(carrying, c))
-            continue;
+        bool now = carried_now(carrying, c);
         carrying->key = item_key(c);
-        if (!pointer_each(carrying->from, c->pointer, carry_value, carrying))
+        if (!pointer_each(carrying->from, c->pointer, now ? carry_value : keep_value, carrying))
+            return false;
+        if (!now)
+            continue;
+        if (!(carrying->held && is_suspend(carrying->kind, c->pointer)) &&
+            !pointer_each(carrying->mirror, c->pointer, take_away, carrying))
             return false;
         clean(carrying->kind, c->pointer, carrying->to);
     }
     return true;
 }
 
-// What was carried earlier and may be taken away now: labels, annotations, and spec fields that are carried at present.
-static bool may_take_away(struct carrying *carrying, const char *pointer) {
-    carrying->key = item_key(NULL);
-    if (text_has_prefix(pointer, "/metadata/labels/") || text_has_prefix(pointer, "/metadata/annotations/"))
+static bool give_back(void *ctx, const char *pointer, struct json *value) {
+    struct carrying *carrying = ctx;
+    if (!is_left(carrying, pointer, value))
         return true;
-    for (const wharf_carried *c = carrying->kind->carried; c && c->pointer; c++) {
-        if (!pointer_matches(c->pointer, pointer))
-            continue;
-        carrying->key = item_key(c);
-        return carried_now(carrying, c);
-    }
-    return false;
-}
-
-static bool take_out(struct carrying *carrying, const char *pointer) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer there;
-    buffer_init(&there, 4096);
-    if (!translate(carrying->from, carrying->to, carrying->key, pointer, &there))
+    __attribute__((cleanup(buffer_cleanup))) struct buffer there, back;
+    buffer_init(&there, POINTER_MAX);
+    buffer_init(&back, POINTER_MAX);
+    if (!translate(carrying->from, carrying->mirror, carrying->key, pointer, &there) ||
+        !translate(carrying->from, carrying->to, carrying->key, pointer, &back))
         return false;
-    if (there.len > 0) // else its item is gone, and with it what was carried there
-        pointer_remove(carrying->to, there.data);
+    const struct json *theirs = there.len > 0 ? pointer_find(carrying->mirror, there.data) : NULL;
+    if (back.len == 0)
+        return true;
+    if (!theirs)
+        pointer_remove(carrying->to, back.data);
+    else if (!json_equal(pointer_find(carrying->to, back.data), theirs))
+        return pointer_set(carrying->to, back.data, json_copy(theirs)) || blocked(carrying->to, back.data);
     return true;
 }
 
-bool carry_away(struct carrying *carrying) {
-    const char *text = object_annotation(carrying->mirror, MARK_CARRIED);
-    while (text && *text) {
-        size_t len = strcspn(text, " ");
-        AUTO_TEXT pointer = strndup(text, len);
-        if (!pointer)
-            return false;
-        text += len + strspn(text + len, " ");
-        bool may = may_take_away(carrying, pointer);
-        if (may && pointer_find(carrying->from, pointer))
-            continue; // on record where it is carried
-        // It stays on record: what is not carried at present, for when it is; and what is taken away, since a patch of
-        // ours that brought it may still be on its way, and arrive after this one.
-        if (!record(carrying, pointer) || (may && !take_out(carrying, pointer)))
+bool carry_give_back(struct carrying *carrying) {
+    const char *suspend = carrying->kind->suspend;
+    for (const wharf_carried *c = carrying->kind->carried; carrying->before->shared && c && c->pointer; c++) {
+        carrying->key = item_key(c);
+        if (carried_now(carrying, c) && !pointer_each(carrying->from, c->pointer, give_back, carrying))
             return false;
     }
-    return true;
+    if (!carrying->held || !suspend)
+        return true;
+    const struct json *theirs = pointer_find(carrying->mirror, suspend);
+    return !theirs || pointer_set(carrying->to, suspend, json_copy(theirs));
 }

@@ -5,17 +5,20 @@
 #define WHARF_HOST_CARRY_H
 
 #include "core/base/buffer.h"
+#include "core/host/record.h"
 #include "core/json/json.h"
 
 #include <wharf/adapter.h>
 
-// Writes what is carried into `to`, and its pointers, with spaces between, into `record`.
+// Writes what is carried into `to`, and puts it on record.
 struct carrying {
     const wharf_kind *kind;
-    const struct json *from;   // the workload
-    const struct json *mirror; // as it is; NULL while it is being made
-    struct json *to;           // the mirror as it will be
-    struct buffer *record;
+    const struct json *from;     // the workload
+    const struct json *mirror;   // as it is; NULL while it is being made
+    struct json *to;             // the mirror as it will be
+    const struct record *before; // what is known of the mirror
+    struct record *after;
+    bool held;       // somebody in the worker suspended it: `suspend` stays as it is
     const char *key; // internal: what items of arrays are matched by
 };
 
@@ -23,8 +26,8 @@ bool carry_keys(struct carrying *carrying, const char *map); // "labels" or "ann
 bool carry_spec(struct carrying *carrying);
 // Records what carry_spec carries, where `to` is a copy and has it already.
 bool carry_record(struct carrying *carrying);
-// Takes away what was carried earlier and the workload has no more. Before the others.
-bool carry_away(struct carrying *carrying);
+// Gives back what belongs to the worker, where the adapter's update took it.
+bool carry_give_back(struct carrying *carrying);
 
 // Member `key` of `object`, made if it is missing or no object.
 struct json *carry_member(struct json *object, const char *key);

@@ -125,10 +125,17 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
     pending->type = spec->type;
     pending->entry = entry;
     pending->cluster = spec->cluster;
+    pending->rewinds = engine_feed(engine, spec->cluster, entry->kind)->rewinds;
     pending->attempt = spec->attempt;
     pending->patch_hash = spec->patch_hash;
     pending->wanted = spec->wanted;
     pending->was_clean = spec->was_clean;
+    pending->stops = spec->stops;
+    pending->stop_only = spec->stop_only;
+    if (spec->record) {
+        pending->record = *spec->record;
+        *spec->record = NULL;
+    }
     command->id = id;
     update->n_commands++;
     engine->in_flight++;

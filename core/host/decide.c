@@ -17,10 +17,12 @@ static const struct {
     [WAITING_NO_WORKER] = {"no-worker", "no worker can take it"},
     [WAITING_REFUSED] = {"refused", "no worker takes it"},
     [WAITING_WORKER] = {"worker", "its worker is lost"},
+    [WAITING_IDENTITY] = {"identity", "its worker is refused, or which cluster it is is not known yet"},
     [WAITING_UNKNOWN_WORKER] = {"unknown-worker", "its worker is not in the configuration"},
     [WAITING_PREDECESSOR] = {"predecessor", "another object of the name has to go first"},
     [WAITING_EARLIER] = {"earlier-mirror", "an earlier mirror has to go first"},
     [WAITING_LAST_WORD] = {"final-status", "its mirror has finished, and its final status cannot be written"},
+    [WAITING_PROOF] = {"proof", "a mirror that nothing proves to be its own has to go first"},
     [WAITING_GONE] = {"deletion", "its mirror is being deleted and is still there"},
 };
 
@@ -60,6 +62,11 @@ static int64_t earlier(int64_t a_ns, int64_t b_ns) {
     return a_ns < b_ns ? a_ns : b_ns;
 }
 
+// Something may be changed there.
+static bool is_usable(const struct decide_facts *f, size_t cluster) {
+    return f->workers[cluster].connected && !f->workers[cluster].frozen;
+}
+
 static const struct mirror_facts *mirror_in(const struct decide_facts *f, size_t cluster) {
     for (size_t i = 0; i < f->n_mirrors; i++) {
         if (f->mirrors[i].cluster == cluster)
@@ -77,14 +84,26 @@ static const struct mirror_facts *current_mirror(const struct decide_facts *f) {
     return m && m->present && m->of_workload && m->attempt == w->attempt ? m : NULL;
 }
 
+static bool is_there(const struct decide_facts *f, const struct mirror_facts *m) {
+    return m && f->workers[m->cluster].connected;
+}
+
 static bool is_unwanted(const struct decide_facts *f, const struct mirror_facts *m) {
     const struct workload_facts *w = f->workload;
     if (!w->exists || w->being_deleted || !m->of_workload)
         return true;
     if (m->attempt < w->attempt)
         return true;
-    // Somebody moved the annotation by hand to where another mirror of the same attempt is: one is enough.
-    return m->attempt == w->attempt && m->cluster != w->cluster && current_mirror(f) != NULL;
+    const struct mirror_facts *current = current_mirror(f);
+    if (!current || current == m || f->workers[w->cluster].frozen)
+        return false;
+    // One is enough: the annotated one stays, whatever number the other one has.
+    return m->attempt == w->attempt || (m->proven && is_there(f, current) && !current->being_deleted);
+}
+
+bool decide_is_held(const struct decide_facts *f, const struct mirror_facts *m) {
+    return f->workload->exists && m->present && m->of_workload && !m->proven && m != current_mirror(f) &&
+           !is_unwanted(f, m);
 }
 
 // Sets *waiting_ns if a mirror in a cluster that cannot be reached has not been given up yet. True: it has not.
@@ -111,9 +130,10 @@ static struct action remove_unwanted(const struct decide_facts *f, int64_t *wait
             continue;
         }
         // An orphan is one only once both lists have been complete.
-        if (!f->workers[m->cluster].connected || !f->management_listed) {
+        if (!is_usable(f, m->cluster) || !f->management_listed) {
             *is_blocked = true;
-            if (!f->workers[m->cluster].connected && is_waited_for(f, m, waiting_ns))
+            bool away = !f->workers[m->cluster].connected, frozen = !away && f->workers[m->cluster].frozen;
+            if ((away && is_waited_for(f, m, waiting_ns)) || (frozen && m->of_workload))
                 *pending = m->cluster;
             continue;
         }
@@ -211,16 +231,17 @@ static struct action move(const struct decide_facts *f, const char *why) {
     return place(f, best, w->attempt + 1, why);
 }
 
-// A mirror that is newer than what the annotations say, or the only one there is: they are put right.
+// A mirror that is newer than what the annotations say, or the only one there is: they are put right. Never in the
+// place of one that they name and that can be reached.
 static const struct mirror_facts *adoptable(const struct decide_facts *f) {
-    const struct mirror_facts *best = current_mirror(f);
-    if (best)
-        best = NULL;
+    const struct mirror_facts *best = NULL, *current = current_mirror(f);
     uint32_t least = f->workload->attempt;
-    bool current = current_mirror(f) != NULL;
+    if (is_there(f, current))
+        return NULL;
     for (size_t i = 0; i < f->n_mirrors; i++) {
         const struct mirror_facts *m = &f->mirrors[i];
-        if (!m->present || !m->of_workload || m->being_deleted || m->attempt == 0)
+        if (!m->present || !m->of_workload || !m->proven || m->being_deleted || m->attempt == 0 ||
+            f->workers[m->cluster].frozen)
             continue;
         if (m->attempt > least || (m->attempt == least && !current && m->cluster != f->workload->cluster && !best)) {
             best = m;
@@ -242,20 +263,20 @@ static struct action finished(const struct decide_facts *f) {
     int64_t at_ns = f->workload->retain_until_ns > m->not_before_ns ? f->workload->retain_until_ns : m->not_before_ns;
     if (at_ns > f->now_ns)
         return (struct action){.type = ACTION_WAIT, .at_ns = at_ns, .why = "its mirror is retained"};
-    if (!f->workers[m->cluster].connected)
-        return (struct action){.type = ACTION_NONE, .blocked = true, .why = "the worker is not connected"};
+    if (!is_usable(f, m->cluster))
+        return (struct action){.type = ACTION_NONE, .blocked = true, .why = "the worker cannot be used"};
     return on_mirror(ACTION_DELETE, m, "finished");
 }
 
 // The mirror exists and its cluster can be reached (or will be waited for).
 static struct action with_mirror(const struct decide_facts *f, const struct mirror_facts *m) {
     int64_t later_ns = CLOCK_NEVER;
-    if (m->unsure && !m->busy && m->not_before_ns <= f->now_ns && f->workers[m->cluster].connected)
+    if (m->unsure && !m->busy && m->not_before_ns <= f->now_ns && is_usable(f, m->cluster))
         return on_mirror(ACTION_VERIFY, m, "its mirror may be gone");
-    if (m->update_due && !m->busy && !m->being_deleted && f->workers[m->cluster].connected) {
-        if (m->not_before_ns <= f->now_ns)
+    if (m->update_due && !m->busy && !m->being_deleted && is_usable(f, m->cluster)) {
+        later_ns = m->not_before_ns > m->update_at_ns ? m->not_before_ns : m->update_at_ns;
+        if (later_ns <= f->now_ns)
             return on_mirror(ACTION_UPDATE, m, "the workload changed");
-        later_ns = m->not_before_ns;
     }
     struct action copy = status(f, "follows its mirror");
     if (copy.type == ACTION_NONE && later_ns != CLOCK_NEVER)
@@ -325,6 +346,12 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
     return (struct action){.type = ACTION_CREATE, .cluster = w->cluster, .attempt = w->attempt, .why = "placed"};
 }
 
+// Its worker may not be touched: what is known of the mirror is told, and nothing else happens.
+static struct action frozen(const struct decide_facts *f, const struct mirror_facts *current) {
+    struct action copy = current ? status(f, "follows its mirror") : none(NULL);
+    return copy.type == ACTION_NONE && !copy.waiting ? blocked(WAITING_IDENTITY, f->workload->cluster) : copy;
+}
+
 static struct action placed(const struct decide_facts *f, size_t stale_pending) {
     const struct workload_facts *w = f->workload;
     if (w->cluster == DECIDE_UNKNOWN_CLUSTER && w->last_word)
@@ -336,10 +363,22 @@ static struct action placed(const struct decide_facts *f, size_t stale_pending) 
     if (w->last_word && !current)
         return last_word(f);
     if (!worker->connected)
-        return unreachable(f, current, worker->lost_since_ns, WAITING_WORKER);
+        return unreachable(f, current, worker->lost_since_ns, worker->frozen ? WAITING_IDENTITY : WAITING_WORKER);
+    if (worker->frozen)
+        return frozen(f, current);
     if (current)
         return with_mirror(f, current);
     return without_mirror(f, mirror_in(f, w->cluster), stale_pending);
+}
+
+// A mirror that may be its own, of which it has to be seen first what becomes of it; or NULL.
+static const struct mirror_facts *unproven(const struct decide_facts *f) {
+    if (current_mirror(f))
+        return NULL;
+    for (size_t i = 0; i < f->n_mirrors; i++)
+        if (decide_is_held(f, &f->mirrors[i]) && is_there(f, &f->mirrors[i]))
+            return &f->mirrors[i];
+    return NULL;
 }
 
 static struct action for_workload(const struct decide_facts *f, size_t stale_pending) {
@@ -351,8 +390,17 @@ static struct action for_workload(const struct decide_facts *f, size_t stale_pen
         return place(f, other->cluster, other->attempt, "its mirror was found");
     if (w->finished)
         return finished(f);
+    if (w->misplaced && w->restore_at_ns <= f->now_ns)
+        return place(f, w->cluster, w->attempt, "the annotations were changed by hand");
+    const struct mirror_facts *held = unproven(f);
+    if (held) {
+        struct action copy = status(f, waiting_text(WAITING_PROOF));
+        return copy.type == ACTION_NONE && !copy.waiting ? blocked(WAITING_PROOF, held->cluster) : copy;
+    }
     if (w->attempt != 0)
         return placed(f, stale_pending);
+    if (w->last_word)
+        return last_word(f);
     if (w->suspended)
         return status(f, "suspended");
     struct action result = move(f, "new");
@@ -376,6 +424,8 @@ struct action decide(const struct decide_facts *f) {
         result = for_workload(f, pending);
     else if (f->n_mirrors == 0 && !f->workload->exists)
         result = (struct action){.type = ACTION_FORGET};
+    if (f->workload->misplaced && f->workload->restore_at_ns > f->now_ns)
+        waiting_ns = earlier(waiting_ns, f->workload->restore_at_ns);
     if (waiting_ns != CLOCK_NEVER && result.type == ACTION_NONE)
         result = wait_until(waiting_ns, result.waiting ? result.waiting : WAITING_BACKOFF, result.cluster);
     else if (result.type == ACTION_WAIT)

@@ -18,6 +18,7 @@ struct worker_facts {
     bool connected;        // the list is complete and the watch is open
     bool listed;           // the list was complete at least once
     bool serves;           // connected and in the version that the management cluster has
+    bool frozen;           // which cluster it is was not read yet, or it is refused: nothing is done there
     bool eligible;         // may be given new work: serves, and answers in time
     int64_t lost_since_ns; // monotonic; meaningful unless connected
     size_t active;         // unfinished workloads of all kinds that are placed here
@@ -38,6 +39,8 @@ struct workload_facts {
     int64_t not_before_ns;    // no write to the workload before that
     int64_t unknown_since_ns; // when DECIDE_UNKNOWN_CLUSTER was first seen
     int64_t retain_until_ns;  // finished: when its mirror may go
+    bool misplaced;           // the annotations do not say `cluster` and `attempt`, where its mirror is: put them back
+    int64_t restore_at_ns;    // not before that
 };
 
 // What is known about the object of this name in one worker.
@@ -50,8 +53,10 @@ struct mirror_facts {
     bool unsure;     // must be asked for before anything is concluded from its absence
     bool update_due; // it may differ from the workload
     bool finished;
+    bool proven; // to be ours by more than marks that anybody may copy
     uint32_t attempt;
     int64_t not_before_ns;     // no request about it before that
+    int64_t update_at_ns;      // no change is carried to it before that
     int64_t excluded_until_ns; // the cluster would not take it; 0: it was not refused
 };
 
@@ -91,11 +96,13 @@ enum waiting {
     WAITING_NO_WORKER,
     WAITING_REFUSED,
     WAITING_WORKER,
+    WAITING_IDENTITY,
     WAITING_UNKNOWN_WORKER,
     WAITING_PREDECESSOR,
     WAITING_EARLIER,
     WAITING_GONE,
     WAITING_LAST_WORD,
+    WAITING_PROOF,
     WAITINGS
 };
 
@@ -114,6 +121,10 @@ struct action decide(const struct decide_facts *facts);
 // For metrics ("no-worker"), and for people ("no worker can take it"). Static.
 const char *waiting_name(enum waiting waiting);
 const char *waiting_text(enum waiting waiting);
+
+// A mirror that the annotations do not name and that nothing proves: it is neither adopted nor deleted, and while there
+// is no mirror that they do name, nothing else is made.
+bool decide_is_held(const struct decide_facts *facts, const struct mirror_facts *mirror);
 
 // The worker that a workload should go to: eligible, not excluded; fewest active workloads first,
 // then by name. DECIDE_UNPLACED if there is none. `next_ns` is lowered to the end of the earliest exclusion.

@@ -14,12 +14,15 @@ static struct error *make_tables(struct engine *engine) {
     engine->workers = calloc(kinds + 1, sizeof *engine->workers);
     engine->contacts = calloc(clusters, sizeof *engine->contacts);
     engine->orphans = calloc(clusters, sizeof *engine->orphans);
+    engine->identities = calloc(clusters, sizeof *engine->identities);
     engine->clock = calloc(1, sizeof *engine->clock);
     engine->mirror_facts = calloc(clusters, sizeof *engine->mirror_facts);
+    engine->strangers = calloc(clusters, sizeof *engine->strangers);
     engine->stats.clusters = calloc(clusters, sizeof *engine->stats.clusters);
     engine->stats.kinds = calloc(kinds + 1, sizeof *engine->stats.kinds);
-    if (!engine->contacts || !engine->orphans || !engine->feeds || !engine->workers || !engine->mirror_facts ||
-        !engine->clock || !engine->stats.clusters || !engine->stats.kinds)
+    if (!engine->contacts || !engine->orphans || !engine->identities || !engine->feeds || !engine->workers ||
+        !engine->mirror_facts || !engine->strangers || !engine->clock || !engine->stats.clusters ||
+        !engine->stats.kinds)
         return error_no_memory();
     engine->stats.n_clusters = clusters;
     engine->stats.n_kinds = kinds;
@@ -62,6 +65,8 @@ struct error *engine_new(const struct engine_options *options, struct moment now
         return error_no_memory();
     engine->kinds = options->kinds;
     engine->n_kinds = options->n_kinds;
+    engine->seals = options->seals;
+    engine->adopt_unsealed = options->adopt_unsealed;
     engine->create_namespaces = options->create_namespaces;
     engine->lost_timeout_ns = options->worker_lost_timeout_ns;
     engine->retention_ns = options->mirror_retention_ns;
@@ -82,6 +87,8 @@ struct error *engine_new(const struct engine_options *options, struct moment now
         engine_free(engine);
         return error;
     }
+    if (options->management_uid)
+        text_copy(engine->identities[ENGINE_MANAGEMENT].first, STORE_UID_MAX, options->management_uid);
     *out = engine;
     return NULL;
 }
@@ -102,11 +109,15 @@ void engine_free(struct engine *engine) {
     free(engine->workers);
     free(engine->mirror_facts);
     free(engine->orphans);
+    free(engine->strangers);
+    free(engine->identities);
     free(engine->clock);
     free(engine->feeds);
     free(engine->contacts);
     free(engine->names);
     free(engine->origin);
+    for (size_t i = 0; i < engine->n_pending; i++)
+        free(engine->pending[i].record);
     free(engine->pending);
     free(engine->stats.clusters);
     free(engine->stats.kinds);
@@ -161,7 +172,8 @@ void entry_set_phase(struct engine *engine, struct entry *entry, bool had, uint8
 
 bool engine_connected(const struct engine *engine, size_t cluster, size_t kind) {
     const struct feed *feed = engine_feed(engine, cluster, kind);
-    return feed->state == REFLECTOR_CONNECTED && feed->listed && engine->contacts[cluster] != CONTACT_LOST;
+    return feed->state == REFLECTOR_CONNECTED && feed->listed && engine->contacts[cluster] != CONTACT_LOST &&
+           !identity_is_other(engine, cluster);
 }
 
 // Keeps what decide() sees of a worker in step with its feed.
@@ -169,11 +181,12 @@ void engine_feed_changed(struct engine *engine, size_t cluster, size_t kind) {
     struct feed *feed = engine_feed(engine, cluster, kind);
     const char *wanted = engine_feed(engine, ENGINE_MANAGEMENT, kind)->version;
     struct worker_facts *facts = &engine->workers[kind][cluster];
-    facts->settled = feed->settled;
+    facts->settled = feed->settled && (identity_is_read(engine, cluster) || feed->state != REFLECTOR_CONNECTED);
+    facts->frozen = identity_forbids(engine, cluster);
     facts->connected = engine_connected(engine, cluster, kind);
     facts->listed = feed->listed;
     facts->serves = facts->connected && text_equal(feed->version, wanted);
-    facts->eligible = facts->serves && engine->contacts[cluster] != CONTACT_SUSPECT;
+    facts->eligible = facts->serves && !facts->frozen && engine->contacts[cluster] != CONTACT_SUSPECT;
     facts->lost_since_ns = feed->lost_since_ns;
     engine->stats.clusters[cluster].feeds[kind].state = feed->state;
 }
@@ -195,16 +208,27 @@ static void feed_changed(struct engine *engine, size_t cluster, size_t kind) {
     queue_blocked(engine, kind, cluster);
 }
 
+void engine_cluster_changed(struct engine *engine, size_t cluster) {
+    for (size_t k = 0; k < engine->n_kinds; k++) {
+        feed_changed(engine, cluster, k);
+        size_t cursor = 0;
+        for (struct entry *e; cluster == ENGINE_MANAGEMENT && (e = map_next(&engine->store.maps[k], &cursor));)
+            engine_queue(engine, e);
+    }
+}
+
 static void on_state(struct engine *engine, const struct engine_event *event) {
     struct feed *feed = engine_feed(engine, event->cluster, event->kind);
     bool was_connected = feed->state == REFLECTOR_CONNECTED;
     feed->state = event->state;
     feed->settled = feed->settled || event->state != REFLECTOR_STARTING;
     if (was_connected && event->state != REFLECTOR_CONNECTED) {
-        if (engine->contacts[event->cluster] != CONTACT_LOST) // lost already
+        if (engine->contacts[event->cluster] != CONTACT_LOST && !identity_is_other(engine, event->cluster))
             feed->lost_since_ns = event->now.mono_ns;
         engine->stats.clusters[event->cluster].feeds[event->kind].losses++;
     }
+    if (event->state == REFLECTOR_LOST)
+        identity_forget(engine, event->cluster);
     feed_changed(engine, event->cluster, event->kind);
 }
 
@@ -218,6 +242,8 @@ static void on_contact(struct engine *engine, const struct engine_event *event) 
             feed->lost_since_ns = event->heard_ns;
     }
     engine->contacts[cluster] = engine->stats.clusters[cluster].contact = event->contact;
+    if (is_lost)
+        identity_forget(engine, cluster);
     for (size_t k = 0; k < engine->n_kinds; k++)
         feed_changed(engine, cluster, k);
 }
@@ -272,7 +298,11 @@ static void take_event(struct engine *engine, struct engine_event *event) {
         on_contact(engine, event);
         break;
     case EVENT_IDENTITY:
+        identity_take(engine, event->cluster, event->uid, event->problem);
+        break;
     case EVENT_REWOUND:
+        rewound_take(engine, event->cluster, event->kind);
+        break;
     case EVENT_TIME:
         break;
     }

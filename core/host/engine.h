@@ -7,6 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/host/adapters.h"
+#include "core/host/seal.h"
 #include "core/host/stats.h"
 #include "core/kube/client.h"
 #include "core/kube/probe.h"
@@ -24,7 +25,10 @@ struct engine_options {
     bool create_namespaces;
     int64_t worker_lost_timeout_ns;
     int64_t mirror_retention_ns;
+    const char *management_uid; // of its namespace kube-system, if that is known already; else NULL. Copied
     int64_t mass_deletion_max, mass_deletion_percent, orphan_grace_ns; // see orphans.c
+    const struct seal_keys *seals; // not owned; NULL, or none: mirrors are not sealed
+    bool adopt_unsealed;           // what has our marks and no seal in a first list is a mirror, to be sealed
     uint64_t seed;
 };
 

@@ -22,7 +22,24 @@ struct feed { // one kind in one cluster
     int64_t lost_since_ns;
     const char *version;      // served, one of the kind's; NULL: not known
     int64_t suspect_until_ns; // management: that a workload is not there means nothing
+    uint32_t rewinds;         // how often its versions went back
     int64_t rewound_until_ns; // management: that it was seen being deleted means less
+};
+
+enum refusal {
+    REFUSAL_NONE,
+    REFUSAL_MANAGEMENT, // it is the management cluster
+    REFUSAL_TWIN,       // it is a worker that stands before it in the configuration
+    REFUSAL_OTHER       // another cluster than at first
+};
+
+struct identity { // of one cluster, see identity.c
+    bool read;    // since the last connection was lost
+    bool known;   // was read once, or found to be unknown
+    bool told_unknown;
+    enum refusal refusal;
+    size_t twin;
+    char first[STORE_UID_MAX], uid[STORE_UID_MAX]; // the first one that was read, and the last one; "": none
 };
 
 // Mirrors of one worker whose workload is not there, see orphans.c.
@@ -49,8 +66,24 @@ struct pending {
     enum pending_type type;
     struct entry *entry;
     uint32_t cluster, attempt, next_free;
+    uint32_t rewinds;            // of the feed when it was sent
     bool was_clean;              // CREATE: nothing of this attempt had been sent before
     uint64_t patch_hash, wanted; // see command_spec
+    char *record;                // the same; owned
+    bool stops, stop_only;
+};
+
+struct stranger_log { // how often strangers with our marks are told of
+    struct throttle throttle;
+    int64_t next_ns;
+};
+
+// What an object in a worker is taken for a mirror by.
+enum standing {
+    STANDING_NONE,  // it is none
+    STANDING_KNOWN, // its uid: it was one, and its marks are not what they were
+    STANDING_MARKS, // marks, which anybody may copy
+    STANDING_PROVEN // marks, and a seal of theirs
 };
 
 struct engine {
@@ -59,10 +92,14 @@ struct engine {
     size_t n_clusters;
     struct kind *const *kinds;
     size_t n_kinds;
+    const struct seal_keys *seals;
+    bool adopt_unsealed;
+    struct stranger_log *strangers; // of clusters
     bool create_namespaces, placing, settle_over;
     int64_t lost_timeout_ns, retention_ns, started_ns;
     int64_t mass_max, mass_percent, orphan_grace_ns;
     struct orphan_count *orphans; // of clusters
+    struct identity *identities;  // of clusters
     struct random random;
     struct store store;
     struct heap timers;
@@ -99,8 +136,30 @@ void observe_listed(struct engine *engine, size_t cluster, size_t kind);
 // An object out of an answer; `object` is taken.
 void observe_workload(struct engine *engine, struct entry *entry, struct object *object);
 void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *mirror, struct object *object,
-                    bool ours);
+                    enum standing standing);
+// `mirror` may be NULL: what is known of the object of that name.
+enum standing observe_standing(const struct engine *engine, size_t cluster, size_t kind, const struct mirror *mirror,
+                               const struct json *object);
 void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirror *mirror, bool certain);
+
+// The facts about a cluster changed, for all kinds.
+void engine_cluster_changed(struct engine *engine, size_t cluster);
+
+// identity.c
+void identity_take(struct engine *engine, size_t cluster, const char *uid, const char *problem);
+// The connection was lost: who answers next may be another one.
+void identity_forget(struct engine *engine, size_t cluster);
+bool identity_is_read(const struct engine *engine, size_t cluster);
+bool identity_is_other(const struct engine *engine, size_t cluster); // as good as lost
+bool identity_forbids(const struct engine *engine, size_t cluster);  // nothing may be done there
+
+// rewound.c
+// The versions of what is known went back: nothing is done on old memory until the list that follows is complete.
+void rewound_take(struct engine *engine, size_t cluster, size_t kind);
+// Before the answer is looked at: what it says of a time before the versions went back is not known any more.
+void rewound_answer(const struct engine *engine, const struct pending *pending, struct response *response);
+// A workload had finished, and its cluster does not know that any more: `text`, what it was, is taken.
+void rewound_finished(struct engine *engine, struct entry *entry, char *text, uint32_t len);
 
 // orphans.c
 // Looks at the mirrors of an entry whose workload is not there: sets held_until_ns of those that must not be deleted.
@@ -114,6 +173,8 @@ void orphans_suspect(struct engine *engine, size_t kind, bool rewound);
 
 // act.c
 void act_on_entry(struct engine *engine, struct entry *entry);
+// The mirror that the entry's cluster and attempt speak of, or NULL.
+struct mirror *act_placed_mirror(const struct entry *entry);
 struct mirror *act_current_mirror(const struct engine *engine, const struct entry *entry); // for the status; or NULL
 // Begins a call into the adapter of the entry's kind.
 void act_begin_call(const struct engine *engine, const struct entry *entry, wharf_mirror_state state,
@@ -141,6 +202,8 @@ struct command_spec {
     uint64_t patch_hash; // of what a patch wants
     uint64_t wanted;     // STATUS: json_hash of the status that it leads to; CREATE: carry_hash of the workload
     bool was_clean;
+    char **record;         // CREATE, UPDATE: the mirror's record once it is accepted; taken if it was sent
+    bool stops, stop_only; // UPDATE: it suspends the mirror; and does nothing else
 };
 // 0 when out of memory.
 uint64_t command_send(struct engine *engine, struct entry *entry, const struct command_spec *spec);

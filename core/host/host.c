@@ -214,6 +214,7 @@ static struct error *start_engine(struct host *host, struct moment now) {
                                      .create_namespaces = host->config->create_namespaces,
                                      .worker_lost_timeout_ns = host->config->worker_lost_timeout_ns,
                                      .mirror_retention_ns = host->config->mirror_retention_ns,
+                                     .management_uid = host->config->origin ? NULL : host->origin,
                                      .mass_deletion_max = host->config->mass_deletion_max,
                                      .mass_deletion_percent = host->config->mass_deletion_percent,
                                      .orphan_grace_ns = host->config->orphan_grace_ns,

@@ -9,7 +9,9 @@
 
 #include <stdbool.h>
 
-#define KUEUE_QUEUE_NAME "kueue.x-k8s.io/queue-name"
+#define KUEUE_QUEUE_NAME "kueue.x-k8s.io/queue-name"         // label
+#define KUEUE_PRIORITY_CLASS "kueue.x-k8s.io/priority-class" // label
+#define KUEUE_STOPPING "kueue.x-k8s.io/stopping"             // annotation
 
 struct engine;
 struct entry;

@@ -64,11 +64,14 @@ static void on_listed(void *ctx, const char *version) {
 
 static void on_state(void *ctx, enum reflector_state state, const char *problem) {
     struct watched *w = ctx;
+    if (state == REFLECTOR_LOST)
+        probe_disconnected(w->link->probe); // the engine waits for its identity
     post(w->link, &(struct engine_event){.type = EVENT_STATE, .kind = w->kind, .state = state, .problem = problem});
 }
 
 static void on_rewound(void *ctx, const char *problem) {
     struct watched *w = ctx;
+    probe_disconnected(w->link->probe);
     post(w->link, &(struct engine_event){.type = EVENT_REWOUND, .kind = w->kind, .problem = problem});
 }
 

@@ -35,7 +35,7 @@ bool mirror_is_ours(const struct kind *kind, const char *origin, const struct js
 uint32_t mirror_attempt(const struct json *object) {
     const char *text = object_annotation(object, MARK_ATTEMPT);
     int64_t value = 0;
-    if (!text || !text_to_int64(text, &value) || value < 1 || value >= UINT32_MAX)
+    if (!text || !text_to_int64(text, &value) || value < 1 || value > MIRROR_ATTEMPT_MAX)
         return 0;
     return (uint32_t)value;
 }
@@ -45,7 +45,7 @@ static uint64_t hash_text(uint64_t hash, const char *text) {
     return text_hash(text_hash(hash, text), "\xff");
 }
 
-uint64_t mirror_carry_hash(const struct json *object) {
+uint64_t mirror_carry_hash(const struct json *object, bool is_mirror) {
     uint64_t hash = TEXT_HASH ^ (uint64_t)object_generation(object);
     static const char *const maps[] = {"labels", "annotations"};
     const struct json *metadata = json_get(object, "metadata");
@@ -53,7 +53,7 @@ uint64_t mirror_carry_hash(const struct json *object) {
         uint64_t sum = 0; // order does not matter
         const struct json *map = json_get(metadata, maps[i]);
         for (const struct json *m = json_is(map, JSON_OBJECT) ? json_first(map) : NULL; m; m = json_next(m)) {
-            if (!mirror_key_is_private(json_key(m)))
+            if (is_mirror || !mirror_key_is_private(json_key(m)))
                 sum += hash_text(hash_text(i, json_key(m)), json_string_or(m, ""));
         }
         hash = (hash ^ sum) * UINT64_C(1099511628211);
@@ -65,17 +65,42 @@ static bool set_text(struct json *object, const char *key, const char *text) {
     return json_set(object, key, json_new_string(text));
 }
 
-// The marks that make an object a mirror of this workload.
-static bool set_marks(const struct mirror_job *job, struct json *metadata) {
+enum seal_verdict mirror_seal(const struct kind *kind, const struct seal_keys *seals, const char *cluster,
+                              const struct json *object) {
+    const char *origin = object_label(object, MARK_ORIGIN), *uid = object_label(object, MARK_UID);
+    struct seal_subject subject = {.origin = origin ? origin : "",
+                                   .kind = kind->plural_group,
+                                   .namespace_ = object_namespace(object),
+                                   .name = object_name(object),
+                                   .uid = uid ? uid : "",
+                                   .cluster = cluster,
+                                   .attempt = mirror_attempt(object)};
+    return seal_check(seals, &subject, object_annotation(object, MARK_SEAL));
+}
+
+static bool set_seal(const struct mirror_job *job, struct json *annotations) {
+    if (!seal_keys_any(job->seals))
+        return true;
+    struct seal_subject subject = {.origin = job->origin,
+                                   .kind = job->kind->plural_group,
+                                   .namespace_ = object_namespace(job->workload),
+                                   .name = object_name(job->workload),
+                                   .uid = object_uid(job->workload),
+                                   .cluster = job->cluster,
+                                   .attempt = job->attempt};
+    char seal[SEAL_TEXT_MAX];
+    return seal_make(job->seals, &subject, seal) && set_text(annotations, MARK_SEAL, seal);
+}
+
+bool mirror_set_marks(const struct mirror_job *job, struct json *metadata) {
     struct json *labels = carry_member(metadata, "labels"), *annotations = carry_member(metadata, "annotations");
     char attempt[16];
     snprintf(attempt, sizeof attempt, "%u", job->attempt);
     return labels && annotations && set_text(labels, MARK_ORIGIN, job->origin) &&
            set_text(labels, MARK_UID, object_uid(job->workload)) &&
-           set_text(labels, MARK_KIND, job->kind->plural_group) && set_text(annotations, MARK_ATTEMPT, attempt);
+           set_text(labels, MARK_KIND, job->kind->plural_group) && set_text(annotations, MARK_ATTEMPT, attempt) &&
+           set_seal(job, annotations);
 }
-
-#define RECORD_MAX ((size_t)200 * 1024) // annotations of an object are at most 256 KiB in total
 
 static struct json *copy_members(const struct json *workload) {
     AUTO_JSON mirror = json_new_object();
@@ -103,23 +128,61 @@ static wharf_result finish(const struct mirror_job *job, struct json *mirror) {
     return adapter_mirror(job->call, job->workload, mirror);
 }
 
+static size_t annotations_size(const struct json *object) {
+    const struct json *annotations = json_path(object, "metadata", "annotations", NULL);
+    size_t size = 0;
+    for (const struct json *m = json_is(annotations, JSON_OBJECT) ? json_first(annotations) : NULL; m; m = json_next(m))
+        size += strlen(json_key(m)) + strlen(json_string_or(m, ""));
+    return size;
+}
+
+wharf_result mirror_check_annotations(const struct mirror_job *job, const struct json *object) {
+    size_t size = annotations_size(object), theirs = annotations_size(job->workload);
+    if (size <= MIRROR_ANNOTATIONS_MAX)
+        return WHARF_OK;
+    const char *record = object_annotation(object, MARK_CARRIED);
+    job->call->answer.reason = "AnnotationsTooLarge";
+    job->call->answer.message = services_table()->format(
+        &job->call->call,
+        "annotations of its mirror would have %zu bytes, of at most %zu that an API server takes: the workload's are "
+        "%zu, and the record of %zu labels, annotations and fields that are carried is %zu",
+        size, MIRROR_ANNOTATIONS_MAX, theirs, record ? strlen(record) / 8 : 0, record ? strlen(record) : 0);
+    return WHARF_REFUSED;
+}
+
 // What is not carried is known again by its hash.
-static bool set_records(const struct mirror_job *job, struct json *mirror, const struct buffer *carried) {
+static bool set_records(const struct mirror_job *job, struct json *mirror, struct record *record) {
     struct json *metadata = carry_member(mirror, "metadata");
     struct json *annotations = metadata ? carry_member(metadata, "annotations") : NULL;
     uint64_t rest = carry_rest_hash(&job->kind->abi, job->workload);
     char hash[24];
     snprintf(hash, sizeof hash, "%016llx", (unsigned long long)rest);
-    return annotations && rest && set_text(annotations, MARK_CARRIED, carried->data ? carried->data : "") &&
-           set_text(annotations, MARK_REST, hash);
+    record->word = phase_suspend_asked(&job->kind->abi, mirror) ? RECORD_SUSPENDED : RECORD_RUNS;
+    const struct record none = {0};
+    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
+    buffer_init(&text, SIZE_MAX / 4);
+    if (!annotations || !rest || !record_print(record, &none, &text) ||
+        !set_text(annotations, MARK_CARRIED, text.data) || !set_text(annotations, MARK_REST, hash))
+        return false;
+    if (job->record)
+        job->record->next = buffer_take(&text, NULL);
+    return !job->record || job->record->next;
+}
+
+void mirror_record_cleanup(struct mirror_record *record) {
+    if (!record)
+        return;
+    free(record->next);
+    record->next = NULL;
 }
 
 wharf_result mirror_make(const struct mirror_job *job, struct json **out) {
     *out = NULL;
     AUTO_JSON mirror = copy_members(job->workload);
-    __attribute__((cleanup(buffer_cleanup))) struct buffer carried;
-    buffer_init(&carried, RECORD_MAX);
-    struct carrying carrying = {.kind = &job->kind->abi, .from = job->workload, .to = mirror, .record = &carried};
+    const struct record none = {0};
+    AUTO_RECORD record = {.bare = job->record && job->record->bare};
+    struct carrying carrying = {
+        .kind = &job->kind->abi, .from = job->workload, .to = mirror, .before = &none, .after = &record};
     if (!mirror || !carry_keys(&carrying, "labels") || !carry_keys(&carrying, "annotations") ||
         !carry_record(&carrying))
         return WHARF_RETRY;
@@ -127,130 +190,17 @@ wharf_result mirror_make(const struct mirror_job *job, struct json **out) {
     if (result != WHARF_OK)
         return result;
     struct json *metadata = carry_member(mirror, "metadata");
-    if (!metadata || !set_text(metadata, "name", object_name(job->workload)) || !set_marks(job, metadata) ||
-        !set_records(job, mirror, &carried))
+    if (!metadata || !set_text(metadata, "name", object_name(job->workload)) || !mirror_set_marks(job, metadata) ||
+        !set_records(job, mirror, &record))
         return WHARF_RETRY;
+    result = mirror_check_annotations(job, mirror);
+    if (result != WHARF_OK) {
+        mirror_record_cleanup(job->record);
+        return result;
+    }
     *out = mirror;
     mirror = NULL;
     return WHARF_OK;
-}
-
-// Only what the host may change is compared: labels, annotations and spec (or whatever else is not metadata or status).
-static struct json *comparable(const struct json *object) {
-    AUTO_JSON result = json_new_object();
-    struct json *metadata = result ? carry_member(result, "metadata") : NULL;
-    if (!metadata)
-        return NULL;
-    static const char *const maps[] = {"labels", "annotations"};
-    for (size_t i = 0; i < 2; i++) {
-        const struct json *map = json_path(object, "metadata", maps[i], NULL);
-        if (map && !json_set(metadata, maps[i], json_copy(map)))
-            return NULL;
-    }
-    for (const struct json *m = json_first(object); m; m = json_next(m)) {
-        if (strcmp(json_key(m), "metadata") != 0 && strcmp(json_key(m), "status") != 0 &&
-            !json_set(result, json_key(m), json_copy(m)))
-            return NULL;
-    }
-    struct json *taken = result;
-    result = NULL;
-    return taken;
-}
-
-// The same words, in any order; no word comes twice.
-static bool same_words(const char *a, const char *b) {
-    if (!a || strlen(a) != strlen(b))
-        return false;
-    for (size_t len; *a; a += len + strspn(a + len, " ")) {
-        const char *at = b;
-        len = strcspn(a, " ");
-        while (*at && (strncmp(at, a, len) != 0 || (at[len] != ' ' && at[len] != '\0'))) {
-            at += strcspn(at, " ");
-            at += strspn(at, " ");
-        }
-        if (!*at)
-            return false;
-    }
-    return true;
-}
-
-static wharf_result diff_mirror(const struct mirror_job *job, const struct json *from, struct json *desired,
-                                const struct buffer *carried, struct json **patch) {
-    bool has_array = false;
-    AUTO_JSON diff = patch_diff(from, desired, &has_array);
-    if (!diff)
-        return WHARF_RETRY;
-    if (json_size(diff) == 0)
-        return WHARF_OK;
-    // The record goes along only when there is something to say.
-    struct json *metadata = carry_member(diff, "metadata");
-    struct json *annotations = metadata ? carry_member(metadata, "annotations") : NULL;
-    if (!annotations || !set_text(metadata, "uid", object_uid(job->mirror)))
-        return WHARF_RETRY;
-    const char *before = object_annotation(job->mirror, MARK_CARRIED), *after = carried->data ? carried->data : "";
-    if (!same_words(before, after) && !set_text(annotations, MARK_CARRIED, after))
-        return WHARF_RETRY;
-    if (json_size(annotations) == 0)
-        json_remove(metadata, "annotations");
-    // A merge patch replaces arrays whole: what it was made from must still be there.
-    if (has_array && !set_text(metadata, "resourceVersion", object_version(job->mirror)))
-        return WHARF_RETRY;
-    *patch = diff;
-    diff = NULL;
-    return WHARF_OK;
-}
-
-static wharf_result make_patch(const struct mirror_job *job, struct json **patch) {
-    *patch = NULL;
-    AUTO_JSON from = comparable(job->mirror);
-    AUTO_JSON desired = json_copy(job->mirror);
-    __attribute__((cleanup(buffer_cleanup))) struct buffer carried;
-    buffer_init(&carried, RECORD_MAX);
-    struct carrying carrying = {&job->kind->abi, job->workload, job->mirror, desired, &carried, NULL};
-    if (!from || !desired || !carry_away(&carrying) || !carry_spec(&carrying) || !carry_keys(&carrying, "labels") ||
-        !carry_keys(&carrying, "annotations"))
-        return WHARF_RETRY;
-    wharf_result result = adapter_update(job->call, job->workload, job->mirror, desired);
-    if (result != WHARF_OK)
-        return result;
-    struct json *metadata = carry_member(desired, "metadata");
-    if (!metadata || !set_marks(job, metadata))
-        return WHARF_RETRY;
-    AUTO_JSON to = comparable(desired);
-    return to ? diff_mirror(job, from, to, &carried, patch) : WHARF_RETRY;
-}
-
-// Whether what is not carried is as it was when the mirror was made.
-static bool is_rest_same(const struct mirror_job *job) {
-    const char *made_of = object_annotation(job->mirror, MARK_REST);
-    return !made_of || strtoull(made_of, NULL, 16) == carry_rest_hash(&job->kind->abi, job->workload);
-}
-
-// Fields that changed after the mirror was made, and cannot be changed in it.
-static wharf_result remark_rest(const struct mirror_job *job) {
-    if (job->call->answer.message || is_rest_same(job))
-        return WHARF_OK;
-    __attribute__((cleanup(buffer_cleanup))) struct buffer fields;
-    buffer_init(&fields, 4096);
-    if (!carry_rest_differs(&job->kind->abi, job->workload, job->mirror, &fields))
-        return WHARF_RETRY;
-    job->call->answer.reason = "NotCarried";
-    job->call->answer.message = services_table()->format(
-        &job->call->call,
-        "%s changed after the mirror was made, and cannot be carried to it: only a new mirror will have it",
-        fields.len ? fields.data : "a field of the spec");
-    return WHARF_OK;
-}
-
-wharf_result mirror_patch(const struct mirror_job *job, struct json **patch) {
-    wharf_result result = make_patch(job, patch);
-    if (result == WHARF_OK)
-        result = remark_rest(job);
-    if (result != WHARF_OK) {
-        json_free(*patch);
-        *patch = NULL;
-    }
-    return result;
 }
 
 // The status to begin with: the mirror's without what belongs to the worker, if it has one, or the workload's own.
@@ -269,10 +219,9 @@ static struct json *status_draft(const struct mirror_job *job) {
         if (observed && pointer_find(wrapper, observed)) {
             // The present generation once the mirror is like the workload and its controller has seen that; until then
             // what was there.
-            AUTO_JSON pending = NULL;
             int64_t generation = object_generation(job->workload);
-            if (json_int64(pointer_find(wrapper, observed), 0) < object_generation(job->mirror) || !is_rest_same(job) ||
-                make_patch(job, &pending) != WHARF_OK || pending)
+            if (json_int64(pointer_find(wrapper, observed), 0) < object_generation(job->mirror) ||
+                !mirror_rest_is_same(job) || !mirror_is_like(job))
                 generation = json_int64(pointer_find(job->workload, observed), 0);
             if (!pointer_set(wrapper, observed, json_new_int64(generation)))
                 return NULL;

@@ -5,7 +5,11 @@
 #include "core/host/phase.h"
 #include "core/json/pointer.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#define STRANGERS_TOLD 8 // of one cluster, before the log line has to wait
+#define RESTORES_FREE 3  // of annotations that somebody changed, before it has to wait
 
 // True if `object` is not newer than what is kept: a watch that lags behind an answer.
 static bool is_stale(struct engine *engine, struct doc *doc, const struct json *object) {
@@ -51,6 +55,44 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
     adapter_call_end(&call);
 }
 
+// What somebody wrote into an annotation, short enough for a sentence.
+static void written(const struct json *object, const char *key, char out[64]) {
+    const char *text = object_annotation(object, key);
+    text_copy(out, 64, text ? text : "nothing");
+}
+
+// The annotations are the host's record of where the mirror is, not a wish: what runs stays where it is.
+static void check_annotations(struct engine *engine, struct entry *entry, const struct json *object, uint32_t cluster,
+                              uint32_t attempt) {
+    bool was = entry->misplaced;
+    entry->misplaced = false;
+    if ((cluster == entry->cluster && attempt == entry->attempt) ||
+        (cluster == entry->asked_cluster && attempt == entry->asked_attempt) || entry->finished)
+        return;
+    const struct mirror *m = act_placed_mirror(entry);
+    if (!m || !m->proven)
+        return;
+    entry->misplaced = true;
+    if (was)
+        return;
+    char name[64], number[64];
+    written(object, MARK_CLUSTER, name);
+    written(object, MARK_ATTEMPT, number);
+    entry->restore_at_ns = throttle_next(&entry->restores, engine->now.mono_ns, RESTORES_FREE);
+    command_note(engine, entry, true, "AnnotationsRestored", "Place",
+                 "somebody changed " MARK_CLUSTER " to %s and " MARK_ATTEMPT
+                 " to %s: they are put back to cluster %s, attempt %u, where its mirror is",
+                 name, number, engine->names[m->cluster], m->attempt);
+}
+
+static void tell_unknown(struct engine *engine, struct entry *entry, const struct json *object) {
+    char name[64];
+    written(object, MARK_CLUSTER, name);
+    command_note(engine, entry, true, "UnknownCluster", "Place",
+                 MARK_CLUSTER " names %s, which the configuration does not have: it counts as a worker that is lost",
+                 name);
+}
+
 static void read_workload(struct engine *engine, struct entry *entry, const struct json *object, bool had) {
     const struct kind *kind = engine->kinds[entry->kind];
     text_copy(entry->uid, sizeof entry->uid, object_uid(object));
@@ -62,19 +104,29 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
     uint32_t cluster = annotated_cluster(engine, object), attempt = mirror_attempt(object);
     if (cluster == 0 || attempt == 0)
         cluster = attempt = 0;
-    if (cluster == ENTRY_UNKNOWN_CLUSTER && (entry->cluster != cluster || !had))
+    check_annotations(engine, entry, object, cluster, attempt);
+    if (entry->misplaced) {
+        cluster = entry->cluster;
+        attempt = entry->attempt;
+    }
+    if (cluster == ENTRY_UNKNOWN_CLUSTER && (entry->cluster != cluster || !had)) {
         entry->unknown_since_ns = engine->now.mono_ns;
+        tell_unknown(engine, entry, object);
+    }
     entry->cluster = cluster;
     entry->attempt = attempt;
     read_phase(engine, entry, object, had);
     bool counts = !entry->finished && !entry->being_deleted && cluster != ENTRY_UNKNOWN_CLUSTER;
     engine_count_active(engine, entry, counts ? cluster : 0);
-    uint64_t hash = mirror_carry_hash(object);
+    uint64_t hash = mirror_carry_hash(object, false);
     if (hash != entry->carry_hash) {
         entry->carry_hash = hash;
+        if (entry->refusals > 0)
+            entry->not_before_ns = 0; // it may be another one that is not refused
         for (struct mirror *m = entry->mirrors; m; m = m->next) {
             m->update_due = true;
             m->refused_patch = 0;
+            m->update_at_ns = 0;
         }
     }
     entry->status_due = true;
@@ -88,12 +140,15 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
     engine_count_active(engine, entry, 0);
     entry_set_phase(engine, entry, true, 0, false);
     entry->cluster = entry->attempt = entry->gone_attempt = entry->clean_attempt = 0;
-    entry->failures = 0;
+    entry->failures = entry->refusals = 0;
     entry->not_before_ns = 0;
     entry->carry_hash = entry->refused_patch = entry->refused_note = 0;
     entry->finished = entry->suspended = entry->being_deleted = entry->status_due = false;
     entry->uid[0] = '\0';
-    entry->kueue_free = false;
+    entry->kueue_free = entry->misplaced = entry->stranger_told = false;
+    entry->placed_attempt = entry->asked_attempt = entry->asked_cluster = 0;
+    entry->restores = (struct throttle){0};
+    entry->restore_at_ns = 0;
     entry->asked = 0;
     waiting_end(engine, entry);
     last_word_drop(entry);
@@ -103,6 +158,11 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
         m->refusals = 0;
     }
     engine_queue(engine, entry);
+}
+
+static void set_of_workload(const struct entry *entry, struct mirror *m) {
+    m->of_workload = entry->workload.text && strcmp(m->workload_uid, entry->uid) == 0;
+    m->was_of_workload |= m->of_workload;
 }
 
 void observe_workload(struct engine *engine, struct entry *entry, struct object *object) {
@@ -117,10 +177,14 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
         object_free(object);
         return;
     }
+    bool had_finished = had && entry->finished && strcmp(entry->workload.version, STORE_VERSION_NONE) == 0;
+    uint32_t len = 0;
+    char *text = had_finished ? doc_take(&engine->store, &entry->workload, &len) : NULL;
     doc_set(&engine->store, &entry->workload, object);
     read_workload(engine, entry, doc_tree(&engine->store, &entry->workload), had);
+    rewound_finished(engine, entry, text, len);
     for (struct mirror *m = entry->mirrors; m && !had; m = m->next)
-        m->of_workload = strcmp(m->workload_uid, entry->uid) == 0;
+        set_of_workload(entry, m);
     engine_queue(engine, entry);
 }
 
@@ -141,20 +205,52 @@ static void seen_workload(struct engine *engine, size_t kind, struct object *obj
     object_free(object);
 }
 
+// The marks of a mirror do not change as long as it is the same object.
+static bool has_kept_marks(const struct mirror *m, const struct json *object) {
+    return m->attempt == mirror_attempt(object) && text_equal(object_label(object, MARK_UID), m->workload_uid);
+}
+
+enum standing observe_standing(const struct engine *engine, size_t cluster, size_t kind, const struct mirror *m,
+                               const struct json *object) {
+    const struct kind *k = engine->kinds[kind];
+    const char *uid = object_uid(object);
+    bool known = m && *m->uid && strcmp(m->uid, uid) == 0;
+    enum standing otherwise = known ? STANDING_KNOWN : STANDING_NONE;
+    if (strlen(uid) >= STORE_UID_MAX || !mirror_is_ours(k, engine->origin, object))
+        return otherwise;
+    if (known && m->doc.text && !has_kept_marks(m, object))
+        return STANDING_KNOWN;
+    if (!seal_keys_any(engine->seals))
+        return STANDING_MARKS;
+    switch (mirror_seal(k, engine->seals, engine->names[cluster], object)) {
+    case SEAL_VALID:
+    case SEAL_OLD_KEY:
+        return STANDING_PROVEN;
+    case SEAL_MISSING: // made before there were seals, perhaps
+        if (!known && engine->adopt_unsealed && !engine_feed(engine, cluster, kind)->listed)
+            return STANDING_MARKS;
+        return otherwise;
+    default:
+        return otherwise;
+    }
+}
+
 static void read_mirror(struct engine *engine, struct entry *entry, struct mirror *m, const struct json *object,
-                        bool ours) {
+                        enum standing standing, bool same) {
     m->being_deleted = object_is_being_deleted(object);
     m->released = text_equal(object_annotation(object, MARK_RELEASE), "true");
     text_copy(m->uid, sizeof m->uid, object_uid(object));
-    if (ours) {
+    if (standing != STANDING_KNOWN) {
         text_copy(m->workload_uid, sizeof m->workload_uid, object_label(object, MARK_UID));
         m->attempt = mirror_attempt(object);
-    } else { // known by its uid; its marks were taken off and will be put back
-        text_copy(m->workload_uid, sizeof m->workload_uid, entry->uid);
+    } else { // its marks were changed and will be put back
+        if (!same)
+            text_copy(m->workload_uid, sizeof m->workload_uid, entry->uid);
         m->update_due = true;
     }
-    m->of_workload = entry->workload.text && strcmp(m->workload_uid, entry->uid) == 0;
-    uint64_t hash = mirror_carry_hash(object);
+    m->proven = (same && m->proven) || standing == STANDING_PROVEN;
+    set_of_workload(entry, m);
+    uint64_t hash = mirror_carry_hash(object, true);
     // What had to wait for a suspended mirror to come to rest may be possible now.
     if (hash != m->carry_hash || phase_suspend_asked(&engine->kinds[entry->kind]->abi, object)) {
         m->carry_hash = hash;
@@ -171,7 +267,8 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     entry->status_due = true;
 }
 
-void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m, struct object *object, bool ours) {
+void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m, struct object *object,
+                    enum standing standing) {
     bool had = m->doc.text != NULL, same = strcmp(m->uid, object_uid(object->value)) == 0;
     if (had && same && is_stale(engine, &m->doc, object->value)) {
         object_free(object);
@@ -181,12 +278,16 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
         engine->stats.clusters[m->cluster].mirrors++;
     if (!same) {
         m->refused_patch = 0;
-        m->had_status = false;
+        m->told_theirs = m->stop_only = false;
+        m->update_at_ns = 0;
+        free(m->record);
+        m->record = NULL;
+        m->had_status = m->was_of_workload = false;
     }
     if (had && !same)
         m->outdated = m->command != 0;
     doc_set(&engine->store, &m->doc, object);
-    read_mirror(engine, entry, m, doc_tree(&engine->store, &m->doc), ours);
+    read_mirror(engine, entry, m, doc_tree(&engine->store, &m->doc), standing, same);
     engine_queue(engine, entry);
 }
 
@@ -199,6 +300,8 @@ static void drop_mirror_doc(struct engine *engine, struct entry *entry, struct m
         doc_clear(&engine->store, &m->doc);
     m->finished = false;
     engine->stats.clusters[m->cluster].mirrors--;
+    engine->stats.clusters[m->cluster].doubted -= m->doubted;
+    m->doubted = false;
 }
 
 void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirror *m, bool certain) {
@@ -216,19 +319,46 @@ void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirr
     engine_queue(engine, entry);
 }
 
+// It has our marks, and no seal of theirs.
+static void tell_stranger(struct engine *engine, size_t cluster, size_t kind, struct entry *entry,
+                          const struct json *object) {
+    struct stranger_log *log = &engine->strangers[cluster];
+    engine->stats.clusters[cluster].strangers++;
+    if (entry && entry->workload.text && !entry->stranger_told &&
+        text_equal(object_label(object, MARK_UID), entry->uid)) {
+        entry->stranger_told = true;
+        command_note(
+            engine, entry, true, "Stranger", "Observe",
+            "cluster %s has an object of this name with the marks of its mirror and without a valid seal: it is "
+            "left alone",
+            engine->names[cluster]);
+    }
+    if (engine->now.mono_ns < log->next_ns)
+        return;
+    log->next_ns = throttle_next(&log->throttle, engine->now.mono_ns, STRANGERS_TOLD);
+    engine_remark(engine, true, cluster, kind,
+                  "%s/%s (uid %s) has the marks of a mirror and no valid seal: it is left alone",
+                  object_namespace(object), object_name(object), object_uid(object));
+}
+
 static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
     const struct json *value = object->value;
     const char *space = object_namespace(value), *name = object_name(value);
-    bool ours = mirror_is_ours(engine->kinds[kind], engine->origin, value) && strlen(object_uid(value)) < STORE_UID_MAX;
-    struct entry *entry =
-        ours ? store_make(&engine->store, kind, space, name) : store_get(&engine->store, kind, space, name);
-    struct mirror *m = !entry ? NULL : ours ? entry_make_mirror(entry, cluster) : entry_mirror(entry, cluster);
-    if (ours && m) {
+    struct entry *entry = store_get(&engine->store, kind, space, name);
+    struct mirror *m = entry ? entry_mirror(entry, cluster) : NULL;
+    enum standing standing = observe_standing(engine, cluster, kind, m, value);
+    if (standing != STANDING_NONE && !entry)
+        entry = store_make(&engine->store, kind, space, name);
+    if (standing != STANDING_NONE && !m && entry)
+        m = entry_make_mirror(entry, cluster);
+    if (standing != STANDING_NONE && m) {
         // Only what watches and lists tell counts here: an answer may be newer than a list that is under way.
         m->epoch = engine_feed(engine, cluster, kind)->epoch;
-        observe_mirror(engine, entry, m, object, true);
+        observe_mirror(engine, entry, m, object, standing);
         return;
     }
+    if (standing == STANDING_NONE && mirror_is_ours(engine->kinds[kind], engine->origin, value))
+        tell_stranger(engine, cluster, kind, entry, value);
     if (m && m->doc.text)
         observe_mirror_gone(engine, entry, m, false);
     object_free(object);
@@ -280,6 +410,10 @@ void observe_gone(struct engine *engine, size_t cluster, size_t kind, struct obj
             observe_mirror_gone(engine, entry, m, certain);
         } else if (known)
             m->outdated = m->command != 0;
+        else if (m && m->unsure) { // what was in its place, perhaps
+            m->not_before_ns = 0;
+            engine_queue(engine, entry);
+        }
     }
     object_free(object);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The seal of a mirror: an HMAC-SHA256 over what its marks say and where it is, so that nobody but a host with the key
 // can make an object that passes for a mirror, in this cluster or, by copying, in another one. Pure: keys come in from
-// elsewhere.
+// elsewhere. Keys are used by one thread at a time.
 #ifndef WHARF_HOST_SEAL_H
 #define WHARF_HOST_SEAL_H
 
@@ -33,9 +33,10 @@ enum seal_verdict {
 };
 
 struct seal_keys;
-// `keys`: PEM-less raw bytes, the first one signs, all of them verify. None (`n` 0): nothing is sealed.
+// `keys`: raw bytes, the first one signs, all of them verify. None (`n` 0): nothing is sealed.
 struct error *seal_keys_new(const void *const *keys, const size_t *lens, size_t n, struct seal_keys **out);
-void seal_keys_free(struct seal_keys *keys); // wipes them; NULL is allowed
+void seal_keys_free(struct seal_keys *keys);      // wipes them; NULL is allowed
+bool seal_keys_any(const struct seal_keys *keys); // NULL has none
 
 // False: there is no key, or no memory.
 bool seal_make(const struct seal_keys *keys, const struct seal_subject *subject, char out[SEAL_TEXT_MAX]);

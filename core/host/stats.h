@@ -27,7 +27,10 @@ struct stats_cluster {
     enum contact contact;
     uint64_t active; // unfinished workloads placed here (workers)
     uint64_t mirrors;
+    char refused[256];     // why nothing is done there (identity.c), "": it is not refused
     uint64_t orphans_held; // mirrors without a workload that are not deleted, see orphans.c
+    uint64_t strangers;    // seen: objects with our marks and without a valid seal
+    uint64_t doubted;      // mirrors that are neither adopted nor deleted, for nothing proves them
 };
 
 struct stats_kind {

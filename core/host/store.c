@@ -200,6 +200,7 @@ void entry_remove_mirror(struct store *store, struct entry *entry, struct mirror
         return;
     *at = mirror->next;
     doc_clear(store, &mirror->doc);
+    free(mirror->record);
     free(mirror);
 }
 

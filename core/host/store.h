@@ -7,13 +7,15 @@
 #include "core/base/heap.h"
 #include "core/base/map.h"
 #include "core/host/decide.h"
+#include "core/host/throttle.h"
 #include "core/kube/object.h"
 
 #include <wharf/adapter.h>
 
 #define STORE_UID_MAX 40 // a uid is 36 characters; longer ones are refused
 
-#define STORE_VERSION_MAX 24 // a resourceVersion is a decimal of up to 20 digits; of longer ones the tree is asked
+#define STORE_VERSION_NONE "0" // a resourceVersion that is older than all
+#define STORE_VERSION_MAX 24   // a resourceVersion is a decimal of up to 20 digits; of longer ones the tree is asked
 
 struct doc {
     char *text; // NULL: nothing
@@ -34,15 +36,25 @@ struct mirror {
     int64_t seen_ns;        // when the event that made the status due came
     uint64_t carry_hash;    // of what the host carries (labels, annotations, spec generation), to notice changes
     uint64_t refused_patch; // hash of a patch that was accepted and changed nothing
+    char *record;           // what the host knows of what was carried (record.h); NULL: nothing but the annotation
+    uint64_t denied_patch;  // hash of the patch that was refused last; 0: none
+    int64_t denied_until_ns, update_at_ns; // no such patch, no patch at all before that
+    struct throttle repairs;               // of the record alone
     uint32_t cluster, attempt;
     uint32_t epoch;         // of the list in which, or after which, a watch or list told of it
     uint32_t noted_attempt; // the last one of which people were told that it was created
-    uint16_t failures, refusals;
+    uint16_t failures, refusals, denials;
     bool of_workload, being_deleted, unsure, update_due, finished;
     uint8_t orphan;                   // enum orphan_state, see orphans.c
     bool released;                    // somebody wrote that it may be deleted
+    bool proven;                      // that it is ours: by its seal, its create's answer, or the annotations (no key)
+    bool doubted;                     // see decide_is_held; told
+    bool was_of_workload;             // of one that this process has seen
     bool outdated;                    // it went away while a request about it was in flight
     bool had_status;                  // this object had one, so that an empty one is an emptied one
+    bool record_unsure;               // a patch was sent since, and nobody knows what became of it
+    bool stop_only;                   // a patch that suspends was refused: that alone first
+    bool told_theirs;                 // people were told that somebody in the worker suspended it
     char uid[STORE_UID_MAX];          // of the object itself
     char workload_uid[STORE_UID_MAX]; // from its mark
 };
@@ -60,7 +72,8 @@ struct entry {
     uint32_t kind, cluster, attempt, gone_attempt, clean_attempt, epoch;
     uint32_t counted; // the worker whose active workloads this one counts among, 0: none
     uint16_t failures, name_at;
-    uint8_t phase; // wharf_phase_kind
+    uint16_t refusals; // in a row, by its adapter or for its size
+    uint8_t phase;     // wharf_phase_kind
     bool queued, blocked, suspended, finished, being_deleted, status_due;
     char *last_word; // text of a mirror that had finished when it went away, until its status was written; or NULL
     uint32_t last_word_len, last_word_attempt;
@@ -68,9 +81,15 @@ struct entry {
     bool told;             // people were told something since it waits
     uint16_t told_waiting; // for what of it they were told, a bit for each
     int64_t waiting_since_ns;
-    uint8_t asked;       // how often it was asked whether Kueue owns it, see kueue.h
-    bool kueue_free;     // the answer was no
-    bool deleted_surely; // and there is no reason to doubt it
+    uint8_t asked;                         // how often it was asked whether Kueue owns it, see kueue.h
+    bool kueue_free;                       // the answer was no
+    bool deleted_surely;                   // and there is no reason to doubt it
+    bool misplaced;                        // somebody changed the annotations while a mirror runs: they are put back
+    bool stranger_told;                    // that an object with our marks and no seal was seen
+    uint32_t placed_attempt;               // whose annotations this process wrote, 0: none
+    uint32_t asked_cluster, asked_attempt; // of the last write of the annotations, whatever came of it
+    struct throttle restores;              // of the annotations
+    int64_t restore_at_ns;
     char uid[STORE_UID_MAX];
     char key[]; // "namespace/name"; name_at is where the name begins
 };

@@ -31,9 +31,12 @@ static void tell(struct engine *engine, struct entry *entry, const struct action
     if (entry->waiting == WAITING_BACKOFF && entry->told)
         return;
     bool somewhere = action->cluster != 0 && action->cluster < engine->n_clusters;
-    command_note(engine, entry, true, "Waiting", "Wait", "waits for longer than a minute: %s%s%s%s",
+    const char *refused = somewhere ? engine->stats.clusters[action->cluster].refused : "";
+    bool detail = entry->waiting == WAITING_IDENTITY && *refused;
+    command_note(engine, entry, true, "Waiting", "Wait", "waits for longer than a minute: %s%s%s%s%s%s",
                  waiting_text(action->waiting), somewhere ? " (cluster " : "",
-                 somewhere ? engine->names[action->cluster] : "", somewhere ? ")" : "");
+                 somewhere ? engine->names[action->cluster] : "", somewhere ? ")" : "", detail ? ": " : "",
+                 detail ? refused : "");
 }
 
 void waiting_look(struct engine *engine, struct entry *entry, const struct action *action) {

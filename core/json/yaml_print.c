@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writing YAML with libyaml's emitter, which knows what a plain scalar may look like; what it would be read as is
 // decided here.
+#include "core/base/text.h"
 #include "core/json/node.h"
 #include "core/json/scalar.h"
 #include "core/json/yaml.h"
@@ -116,12 +117,29 @@ static bool emit_document(yaml_emitter_t *emitter, const cJSON *node) {
            yaml_emitter_emit(emitter, &event);
 }
 
+// Text that would act on a terminal rather than be seen. The emitter escapes controls by itself.
+static bool has_invisible(const char *text) {
+    size_t left = strlen(text);
+    for (size_t clean; (clean = text_visible(text, left)) < left; text += clean + 1, left -= clean + 1)
+        if ((unsigned char)text[clean] >= 0x80)
+            return true;
+    return false;
+}
+
+static bool shows_all(const cJSON *node) {
+    for (; node; node = node->next)
+        if ((node->string && has_invisible(node->string)) || (node->valuestring && has_invisible(node->valuestring)) ||
+            !shows_all(node->child))
+            return false;
+    return true;
+}
+
 bool yaml_print(const struct json *value, struct buffer *out) {
     yaml_emitter_t emitter;
     if (!value || !yaml_emitter_initialize(&emitter))
         return false;
     yaml_emitter_set_output(&emitter, write_output, out);
-    yaml_emitter_set_unicode(&emitter, 1);
+    yaml_emitter_set_unicode(&emitter, shows_all(node_of_const(value)));
     yaml_emitter_set_width(&emitter, -1);
     bool ok = emit_document(&emitter, node_of_const(value)) && yaml_emitter_flush(&emitter);
     yaml_emitter_delete(&emitter);

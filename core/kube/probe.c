@@ -9,7 +9,8 @@
 
 #define PATH "/api/v1/namespaces/kube-system"
 #define BODY_MAX ((size_t)1 << 20)
-#define LATE_NS (2 * CLOCK_SECOND) // a tick that comes so much too late: we did not run
+#define PROBE_ERROR_NS (5 * CLOCK_SECOND) // until the next question after a 5xx or a 429
+#define LATE_NS (2 * CLOCK_SECOND)        // a tick that comes so much too late: we did not run
 
 struct probe {
     struct transport *transport;
@@ -89,6 +90,17 @@ static void tell_identity(struct probe *probe) {
                             namespace_ ? NULL : unread);
 }
 
+// The uid, or a refusal that will be the same next time.
+static bool is_told(enum reason reason) {
+    return reason == REASON_OK || reason == REASON_FORBIDDEN || reason == REASON_UNAUTHORIZED ||
+           reason == REASON_NOT_FOUND || reason == REASON_KIND_NOT_FOUND || reason == REASON_NAMESPACE_NOT_FOUND;
+}
+
+static void ask_again(struct probe *probe) {
+    probe->wanted = true;
+    probe->asked_ns = probe->now_ns + PROBE_ERROR_NS - PROBE_AGAIN_NS;
+}
+
 // What the exchange that ended says. A server that answers with an error answers.
 static void read_end(struct probe *probe) {
     probe->ended = false;
@@ -107,7 +119,10 @@ static void read_end(struct probe *probe) {
         return;
     }
     probe->refreshed = false;
-    tell_identity(probe);
+    if (is_told(probe->answer.reason))
+        tell_identity(probe);
+    else // an answer of the moment: it says nothing about who this is
+        ask_again(probe);
 }
 
 static void set_contact(struct probe *probe, enum contact contact) {

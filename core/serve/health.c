@@ -26,6 +26,14 @@ static size_t explain_contact(const struct host_snapshot *snapshot, size_t clust
     return 1;
 }
 
+// A line where nothing is done because the cluster is not who it should be; returns how many.
+static size_t explain_refusal(const struct host_snapshot *snapshot, size_t cluster, struct buffer *out) {
+    const char *refused = snapshot->stats.clusters[cluster].refused;
+    if (*refused)
+        buffer_printf(out, "%s: refused, %s\n", snapshot->names[cluster], refused);
+    return *refused != '\0';
+}
+
 // Lines for the feeds of one cluster that somebody has to wait for; returns how many. A kind that a cluster does not
 // serve keeps nobody waiting.
 static size_t explain_feeds(const struct host_snapshot *snapshot, size_t cluster, struct buffer *out) {
@@ -70,7 +78,7 @@ bool health_ready(const struct host_snapshot *snapshot, bool *been_in_sync, stru
     if (snapshot->stalled_ns >= HEALTH_STALL_NS)
         return health_alive(snapshot->stalled_ns, out);
     size_t lines = explain_contact(snapshot, ENGINE_MANAGEMENT, out);
-    lines += explain_feeds(snapshot, ENGINE_MANAGEMENT, out);
+    lines += explain_feeds(snapshot, ENGINE_MANAGEMENT, out) + explain_refusal(snapshot, ENGINE_MANAGEMENT, out);
     if (snapshot->in_sync && lines == 0)
         *been_in_sync = true;
     if (!*been_in_sync) {
@@ -79,5 +87,7 @@ bool health_ready(const struct host_snapshot *snapshot, bool *been_in_sync, stru
     }
     if (lines == 0)
         buffer_text(out, "ok\n");
+    for (size_t c = 1; c < snapshot->stats.n_clusters; c++)
+        explain_refusal(snapshot, c, out); // which keeps nobody waiting
     return lines == 0;
 }

@@ -24,8 +24,10 @@ struct program {
 };
 
 static void print_problems(const struct problems *problems) {
-    for (size_t i = 0; i < problems->count; i++)
-        fprintf(stderr, "wharf: %s\n", problems->list[i]);
+    for (size_t i = 0; i < problems->count; i++) {
+        AUTO_TEXT line = text_format("wharf: %s", problems->list[i]);
+        text_print_line(stderr, line ? line : problems->list[i]);
+    }
     if (problems->lost)
         fprintf(stderr, "wharf: and %zu more problems, for which there was no memory\n", problems->lost);
 }

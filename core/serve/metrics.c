@@ -181,6 +181,13 @@ static void print_workers(const struct host_snapshot *s, struct buffer *out) {
         sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].mirrors);
 }
 
+static void print_refused(const struct host_snapshot *s, struct buffer *out) {
+    const char *name = "wharf_cluster_refused";
+    family(out, name, "gauge", "1 where nothing is done because a cluster is not the one that it should be, else 0.");
+    for (size_t c = 0; c < s->stats.n_clusters; c++)
+        sample(out, name, LABELS({"cluster", s->names[c]}), *s->stats.clusters[c].refused != '\0');
+}
+
 static void print_orphans(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_orphans_held";
     family(out, name, "gauge", "Mirrors without a workload that are held: not deleted before orphanGrace is over.");
@@ -242,6 +249,7 @@ struct error *metrics_print(const struct host_snapshot *snapshot, const struct m
     print_feeds(snapshot, out);
     print_workloads(snapshot, out);
     print_workers(snapshot, out);
+    print_refused(snapshot, out);
     print_orphans(snapshot, out);
     print_engine(snapshot, out);
     print_latency(snapshot, out);

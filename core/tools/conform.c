@@ -102,7 +102,8 @@ static struct error *check_file(struct kit *kit, bool *fine) {
             return error;
         struct error *other __attribute__((cleanup(error_cleanup))) = adapter_file_check(kit->copy, NULL, sha256);
         if (other == NULL) {
-            fprintf(kit->out, "warning: the host would not load it from there: %s\n", error_text(refusal));
+            fputs("warning: the host would not load it from there: ", kit->out);
+            text_print_line(kit->out, error_text(refusal));
             return NULL;
         }
         *fine = false;
@@ -118,8 +119,10 @@ static struct error *read_inputs(struct kit *kit) {
     struct error *error = NULL;
     if (options->objects != NULL)
         error = documents_read(options->objects, &problems, &kit->documents);
-    for (size_t i = 0; i < problems.count; i++)
-        fprintf(kit->out, "warning: left out: %s\n", problems.list[i]);
+    for (size_t i = 0; i < problems.count; i++) {
+        fputs("warning: left out: ", kit->out);
+        text_print_line(kit->out, problems.list[i]);
+    }
     problems_free(&problems);
     if (error == NULL && options->settings != NULL)
         error = document_read(options->settings, &kit->settings);

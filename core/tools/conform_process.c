@@ -99,7 +99,7 @@ static void take_line(struct crew *crew, const char *text, size_t len) {
     const char *tell = json_string(json_get(line, "tell"));
     struct json *inputs = json_detach(line, "inputs");
     if (tell != NULL) {
-        fprintf(crew->out, "%s\n", tell);
+        text_print_line(crew->out, tell);
     } else if (json_get(line, "rule") != NULL) {
         struct finding found = {.rule = (enum rule)json_int64(json_get(line, "rule"), 0),
                                 .function = (enum function)json_int64(json_get(line, "function"), 0),

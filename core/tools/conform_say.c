@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/text.h"
 #include "core/tools/conform_child.h"
 
 #include <stdio.h>
@@ -25,14 +26,11 @@ static void send_line(const struct run *run, const struct json *line) {
     free(text);
 }
 
-// What comes from an adapter may be anything.
+// What comes from an adapter may be anything, and will be shown.
 static struct json *safe_text(const char *text) {
     struct buffer clean __attribute__((cleanup(buffer_cleanup)));
     buffer_init(&clean, 65536);
-    struct json *value = NULL;
-    if (buffer_json_string(&clean, text, strlen(text)))
-        error_free(json_parse(clean.data, clean.len, &value));
-    return value;
+    return text_show(&clean, text) ? json_new_string(clean.data ? clean.data : "") : NULL;
 }
 
 static bool set_inputs(struct json *line, const struct json *workload, const struct json *mirror) {

@@ -7,32 +7,6 @@
 
 #define VALUE_MAX 160 // bytes of a value that a comment shows
 
-// Neither a printable character of YAML 1.1 (section 4.1) nor safe on a terminal, or a line break there: U+0080 to
-// U+009F, U+2028, U+2029, U+FEFF, U+FFFE, U+FFFF.
-static bool is_odd(const unsigned char *at, size_t len) {
-    if (len == 2)
-        return at[0] == 0xc2 && at[1] < 0xa0;
-    if (len != 3)
-        return false;
-    bool separator = at[0] == 0xe2 && at[1] == 0x80 && (at[2] == 0xa8 || at[2] == 0xa9);
-    bool mark = at[0] == 0xef && ((at[1] == 0xbb && at[2] == 0xbf) || (at[1] == 0xbf && at[2] >= 0xbe));
-    return separator || mark;
-}
-
-static void append_clean(struct buffer *out, const char *text) {
-    while (*text != '\0') {
-        size_t len = text_utf8_sequence(text, strnlen(text, 4));
-        const unsigned char *at = (const unsigned char *)text;
-        if (len == 0 || is_odd(at, len))
-            buffer_char(out, '?');
-        else if (len == 1 && (*at < 0x20 || *at == 0x7f))
-            buffer_char(out, ' ');
-        else
-            buffer_append(out, text, len);
-        text += len == 0 ? 1 : len;
-    }
-}
-
 void plan_say(struct buffer *out, const char *format, ...) {
     struct buffer text __attribute__((cleanup(buffer_cleanup)));
     buffer_init(&text, (size_t)1 << 20);
@@ -41,7 +15,7 @@ void plan_say(struct buffer *out, const char *format, ...) {
     bool written = buffer_vprintf(&text, format, args);
     va_end(args);
     buffer_text(out, "# ");
-    append_clean(out, written ? text.data : "(too long to be shown)");
+    text_show(out, written ? text.data : "(too long to be shown)");
     buffer_char(out, '\n');
 }
 

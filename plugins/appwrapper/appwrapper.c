@@ -130,11 +130,10 @@ static wharf_result pod_sets(const wharf_call *call, const wharf_value *workload
     return ok ? WHARF_OK : WHARF_RETRY;
 }
 
-// What Kueue of the management cluster chose for its own nodes; deletion; whom the worker's webhook names, who is the
-// host there (a label that may not be changed); and managers of what is wrapped, which would leave it to nobody: in
-// the kinds themselves, and in those that have another one's spec inside.
+// Deletion; whom the worker's webhook names, who is the host there (a label that may not be changed); and managers of
+// what is wrapped, which would leave it to nobody: in the kinds themselves, and in those that have another one's spec
+// inside.
 static const char *const removed[] = {
-    COMPONENTS "/*/podSetInfos",
     "/metadata/annotations/workload.codeflare.dev.appwrapper~1successTTLDuration",
     "/metadata/labels/workload.codeflare.dev~1user",
     "/metadata/labels/workload.codeflare.dev~1userid",
@@ -160,7 +159,10 @@ static const wharf_kind kind = {
     .managed_by = "/spec/managedBy",
     .managed_by_builtin = "workload.codeflare.dev/appwrapper-controller",
     .suspend = "/spec/suspend",
-    .carried = (const wharf_carried[]){{.pointer = "/spec/suspend"}, {.pointer = NULL}},
+    // podSetInfos: where Kueue's flavors send the pods.
+    .carried = (const wharf_carried[]){{.pointer = "/spec/suspend"},
+                                       {.pointer = COMPONENTS "/*/podSetInfos", .when = WHARF_CARRY_WHILE_SUSPENDED},
+                                       {.pointer = NULL}},
     .removed = removed,
     .phases = (const wharf_phase_rule[]){{PHASE, "Succeeded", NULL, WHARF_SUCCEEDED},
                                          {PHASE, "Failed", NULL, WHARF_FAILED},

@@ -22,6 +22,17 @@ extern const char *const ray_managers[];
         }                                                                                                              \
     }
 
+// What Kueue writes into a pod template on admission. Pods are made anew after a suspension.
+#define RAY_POD(template, key_)                                                                                        \
+    {.pointer = template "/metadata/labels", .when = WHARF_CARRY_WHILE_SUSPENDED, .key = (key_)},                      \
+        {.pointer = template "/metadata/annotations", .when = WHARF_CARRY_WHILE_SUSPENDED, .key = (key_)},             \
+        {.pointer = template "/spec/nodeSelector", .when = WHARF_CARRY_WHILE_SUSPENDED, .key = (key_)},                \
+        {.pointer = template "/spec/tolerations", .when = WHARF_CARRY_WHILE_SUSPENDED, .key = (key_)}, {               \
+        .pointer = template "/spec/schedulingGates", .when = WHARF_CARRY_WHILE_SUSPENDED, .key = (key_)                \
+    }
+#define RAY_GROUPS(spec)                                                                                               \
+    RAY_POD(spec "/headGroupSpec/template", NULL), RAY_POD(RAY_WORKERS(spec) "/template", "groupName")
+
 #define RAY_KIND                                                                                                       \
     .group = "ray.io", .versions = (const char *const[]){"v1", NULL}, /* v1alpha1 has no managedBy */                  \
         .managed_by = "/spec/managedBy", .managed_by_builtin = "ray.io/kuberay-operator",                              \

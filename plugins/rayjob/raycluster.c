@@ -75,6 +75,7 @@ static const wharf_carried carried[] = {
     {.pointer = GROUPS "/*/maxReplicas", .key = "groupName"},
     {.pointer = GROUPS "/*/suspend", .key = "groupName"},
     {.pointer = GROUPS "/*/scaleStrategy", .key = "groupName"},
+    RAY_GROUPS("/spec"),
     {.pointer = NULL},
 };
 

@@ -114,7 +114,8 @@ static wharf_result status(const wharf_call *call, const wharf_value *workload, 
     return ok ? WHARF_OK : WHARF_RETRY;
 }
 
-// What the operator looks at after the start. A new rayClusterSpec it disregards (getOrCreateRayClusterInstance).
+// What the operator looks at after the start. A new rayClusterSpec it disregards (getOrCreateRayClusterInstance), but
+// after a suspension, when its RayCluster is made anew.
 static const wharf_carried carried[] = {
     {.pointer = "/spec/suspend"},
     {.pointer = "/spec/jobId"}, // InteractiveMode waits for it
@@ -123,6 +124,8 @@ static const wharf_carried carried[] = {
     {.pointer = "/spec/shutdownAfterJobFinishes"},
     {.pointer = "/spec/ttlSecondsAfterFinished"}, // of the RayCluster
     {.pointer = "/spec/deletionStrategy"},
+    RAY_GROUPS("/spec/rayClusterSpec"),
+    RAY_POD("/spec/submitterPodTemplate", NULL),
     {.pointer = NULL},
 };
 

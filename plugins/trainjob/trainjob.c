@@ -8,7 +8,7 @@ static const wharf_host *host;
 
 #define PATCHES "/spec/runtimePatches"
 
-// The entry that the Kueue of a cluster keeps for itself: it says nothing to another cluster.
+// The entry that Kueue writes on admission: where its flavors send the pods.
 static int is_of_kueue(const wharf_value *patch) {
     const char *manager = host->string(host->find(patch, "/manager"));
     return manager && strcmp(manager, "kueue.x-k8s.io/manager") == 0;
@@ -18,15 +18,14 @@ static int is_suspended(const wharf_value *trainjob) {
     return host->boolean(host->find(trainjob, "/spec/suspend"), 0);
 }
 
-// Puts into `to` what `workload` asks for, and leaves what belongs to the mirror: the entry of its Kueue, and the
-// times, which its webhook sets.
+// Puts into `to` what `workload` asks for, and leaves what belongs to the mirror: the times, which its webhook sets,
+// and the entry of its Kueue where none comes from the workload's.
 static int set_patches(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                        wharf_value *to) {
     wharf_value *patches = host->new_array(call);
-    int ok = 1;
+    int ok = 1, has_kueue = 0;
     for (const wharf_value *p = host->first(host->find(workload, PATCHES)); p; p = host->next(p)) {
-        if (is_of_kueue(p))
-            continue;
+        has_kueue |= is_of_kueue(p);
         const char *manager = host->string(host->find(p, "/manager"));
         const wharf_value *there = manager ? host->find_where(mirror, PATCHES, "manager", manager) : NULL;
         const char *time = host->string(host->find(there, "/time"));
@@ -34,7 +33,7 @@ static int set_patches(const wharf_call *call, const wharf_value *workload, cons
         ok = (!time || host->set_string(patch, "/time", time)) && host->set(patches, "/-", patch) && ok;
     }
     for (const wharf_value *p = host->first(host->find(mirror, PATCHES)); p; p = host->next(p))
-        ok = (!is_of_kueue(p) || host->set(patches, "/-", p)) && ok;
+        ok = (!is_of_kueue(p) || has_kueue || host->set(patches, "/-", p)) && ok;
     host->remove(to, PATCHES);
     return (host->count(patches) == 0 || host->set(to, PATCHES, patches)) && patches && ok;
 }

@@ -106,7 +106,9 @@ static struct json *mirror_of(const struct json *workload) {
     struct adapter_call call;
     begin(&call, full, WHARF_MIRROR_NONE);
     struct json *mirror = NULL;
-    assert_int_equal(mirror_make(&(struct mirror_job){full, "here", &call, workload, NULL, 2, false}, &mirror), WHARF_OK);
+    assert_int_equal(
+        mirror_make(&(struct mirror_job){full, "here", &call, workload, NULL, 2, false, NULL, NULL, NULL}, &mirror),
+        WHARF_OK);
     adapter_call_end(&call);
     assert_true(pointer_set(mirror, "/metadata/uid", json_new_string("m-1")));
     assert_true(pointer_set(mirror, "/metadata/resourceVersion", json_new_string("70")));
@@ -165,7 +167,7 @@ static void a_refusal_has_its_reason(void **state) {
     struct adapter_call call;
     begin(&call, full, WHARF_MIRROR_NONE);
     AUTO_JSON mirror = NULL;
-    struct mirror_job job = {full, "here", &call, workload, NULL, 2, false};
+    struct mirror_job job = {full, "here", &call, workload, NULL, 2, false, NULL, NULL, NULL};
     assert_int_equal(mirror_make(&job, &mirror), WHARF_REFUSED);
     assert_string_equal(adapter_answer_reason(&call, "Other"), "Unwanted");
     assert_string_equal(adapter_answer_message(&call, "other"), "it is not wanted");
@@ -183,7 +185,7 @@ static void a_change_is_carried(void **state) {
     struct adapter_call call;
     begin(&call, full, WHARF_MIRROR_PRESENT);
     AUTO_JSON patch = NULL;
-    struct mirror_job job = {full, "here", &call, workload, mirror, 2, false};
+    struct mirror_job job = {full, "here", &call, workload, mirror, 2, false, NULL, NULL, NULL};
     assert_int_equal(mirror_patch(&job, &patch), WHARF_OK);
     adapter_call_end(&call);
     assert_json(pointer_find(patch, "/spec/size"), "4");
@@ -202,7 +204,7 @@ static void a_status_comes_back(void **state) {
     begin(&call, full, WHARF_MIRROR_PRESENT);
     AUTO_JSON patch = NULL;
     uint64_t hash = 0;
-    struct mirror_job job = {full, "here", &call, workload, mirror, 2, false};
+    struct mirror_job job = {full, "here", &call, workload, mirror, 2, false, NULL, NULL, NULL};
     assert_int_equal(mirror_status(&job, &patch, &hash), WHARF_OK);
     adapter_call_end(&call);
     assert_json(pointer_find(patch, "/status/conditions"),

@@ -149,7 +149,7 @@ static void make_subject(const struct kind *kind, const struct fixture *fixture,
     pad(s->workload);
     struct adapter_call call;
     adapter_call_begin(&call, &(struct call_context){.kind = &kind->abi, .given = kind->given, .attempt = 1});
-    struct mirror_job job = {kind, "bench", &call, s->workload, NULL, 1, false};
+    struct mirror_job job = {kind, "bench", &call, s->workload, NULL, 1, false, NULL, NULL, NULL};
     if (mirror_make(&job, &s->mirror) != WHARF_OK)
         give_up("a mirror is refused", NULL);
     if (status)

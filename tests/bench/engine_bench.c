@@ -186,6 +186,9 @@ static void serve(struct bench *b) {
 
 static void connect_all(struct bench *b) {
     for (size_t c = 0; c <= WORKERS; c++) {
+        char uid[16];
+        snprintf(uid, sizeof uid, "cluster-%zu", c);
+        step(b, &(struct engine_event){.type = EVENT_IDENTITY, .cluster = c, .uid = uid, .version = "1"});
         step(b, &(struct engine_event){.type = EVENT_LISTING, .cluster = c, .version = "v1"});
         step(b, &(struct engine_event){.type = EVENT_LISTED, .cluster = c, .version = "v1"});
         step(b, &(struct engine_event){.type = EVENT_STATE, .cluster = c, .state = REFLECTOR_CONNECTED});

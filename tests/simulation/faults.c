@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/simulation/faults.h"
 #include "core/json/pointer.h"
+#include "tests/simulation/queues.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/users.h"
 
@@ -93,6 +94,8 @@ static int admit(void *ctx, enum world_verb verb, const char *plural, struct jso
         snprintf(message, 256, "exceeded quota: all, requested: count/%s=1, used: 9, limited: 9", plural);
         return 403;
     }
+    if (strcmp(plural, "jobs") == 0)
+        queues_admit(side->trial, side->cluster, object);
     struct json *labels = json_path(object, "metadata", "labels", NULL);
     if (faults->inject && labels)
         json_set(labels, "example.com/injected", json_new_string("yes"));

@@ -3,6 +3,7 @@
 #include "core/host/mirror.h"
 #include "core/host/phase.h"
 #include "core/json/pointer.h"
+#include "tests/simulation/queues.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/users.h"
 
@@ -14,7 +15,7 @@ static const struct json *mirror_of(struct trial *trial, size_t kind, const stru
     for (size_t c = 1; c < trial->plan.n_clusters; c++) {
         const struct json *mirror = trial_object(trial, c, kind, rules_text(job, "metadata", NULL, "namespace"),
                                                  rules_text(job, "metadata", NULL, "name"));
-        if (mirror && mirror_is_ours(trial->engine_kinds[kind], TRIAL_ORIGIN, mirror) &&
+        if (mirror && rules_is_ours(trial, c, kind, mirror) &&
             strcmp(rules_text(job, "metadata", "annotations", MARK_CLUSTER), world_name(trial->worlds[c])) == 0)
             return mirror;
     }
@@ -110,7 +111,7 @@ static const char *not_carried(const struct json *job, const struct json *mirror
 }
 
 // A mirror that stays is like its workload.
-static char *mirror_missing(struct trial *trial, size_t kind, const struct json *mirror) {
+static char *mirror_missing(struct trial *trial, size_t cluster, size_t kind, const struct json *mirror) {
     const char *name = rules_text(mirror, "metadata", NULL, "name");
     const struct json *job =
         trial_object(trial, ENGINE_MANAGEMENT, kind, rules_text(mirror, "metadata", NULL, "namespace"), name);
@@ -121,7 +122,9 @@ static char *mirror_missing(struct trial *trial, size_t kind, const struct json 
     const wharf_kind *abi = &sim->kind->abi;
     if (is_late(sim, job))
         return NULL;
-    const char *field = kind == 0 ? not_carried(job, mirror) : NULL;
+    // What a queue in the worker wrote when it resumed the mirror stays.
+    bool queued = queues_has(trial, cluster) && kind == 0;
+    const char *field = kind == 0 && !queued ? not_carried(job, mirror) : NULL;
     if (phase_suspend_asked(abi, job) != phase_suspend_asked(abi, mirror))
         field = abi->suspend;
     if (field)
@@ -142,13 +145,13 @@ static char *kind_missing_in(struct trial *trial, size_t cluster, size_t kind) {
         char *missing = NULL;
         if (cluster == ENGINE_MANAGEMENT)
             missing = trial_is_ours(trial, kind, object) ? workload_missing(trial, kind, object) : NULL;
-        else if (!mirror_is_ours(trial->engine_kinds[kind], TRIAL_ORIGIN, object))
+        else if (!rules_is_ours(trial, cluster, kind, object))
             continue;
         else if (!may_stay(trial, cluster, kind, object))
             return text_format("a mirror %s is left over in %s", rules_text(object, "metadata", NULL, "name"),
                                world_name(world));
         else
-            missing = mirror_missing(trial, kind, object);
+            missing = mirror_missing(trial, cluster, kind, object);
         if (missing)
             return missing;
     }

@@ -57,6 +57,15 @@ bool rules_finished(const struct json *job) {
     return rules_condition(job, "Complete") || rules_condition(job, "Failed");
 }
 
+bool rules_is_ours(const struct trial *trial, size_t cluster, size_t kind, const struct json *object) {
+    const struct kind *k = trial->engine_kinds[kind];
+    enum seal_verdict seal =
+        seal_keys_any(trial->seals)
+            ? mirror_seal(k, trial->seals, cluster ? world_name(trial->worlds[cluster]) : "", object)
+            : SEAL_VALID;
+    return mirror_is_ours(k, TRIAL_ORIGIN, object) && seal == SEAL_VALID;
+}
+
 void rules_adopt(struct trial *trial, size_t cluster, size_t kind, const struct json *object) {
     struct rules *rules = trial->rules;
     if (rules->n_mirrors == RULES_MIRRORS) {
@@ -145,21 +154,20 @@ static bool is_listed(const struct trial *trial, size_t cluster, size_t kind) {
 // Rule 2: as long as an older mirror runs where it can be reached, there is no newer one.
 static void check_create(struct trial *trial, size_t cluster, const struct about *about, const struct json *body) {
     const char *uid = rules_text(body, "metadata", "labels", MARK_UID);
-    const struct tracked_workload *job = rules_workload(trial, uid);
-    const struct kind *kind = trial->engine_kinds[about->kind];
+    struct tracked_workload *job = rules_workload(trial, uid);
     const char *forbidden = rules_forbidden(trial, about->kind, body, true);
     if (forbidden)
         trial_fail(trial, "the mirror of %s would have %s", about->name, forbidden);
     if (!is_listed(trial, ENGINE_MANAGEMENT, about->kind) || !is_listed(trial, cluster, about->kind))
         trial_fail(trial, "rule 7: %s is created before the lists were complete", about->name);
-    for (size_t c = 1; c < trial->plan.n_clusters && job; c++) {
+    for (size_t c = 1; c < trial->plan.n_clusters && job && job->begun != mirror_attempt(body); c++) {
         const struct json *other = trial_object(trial, c, about->kind, about->namespace_, about->name);
         if (c == cluster || !other || strcmp(rules_text(other, "metadata", "labels", MARK_UID), uid) != 0)
             continue;
         // Where a user has written other numbers, only the order of those that the host knows of counts.
         const struct tracked_mirror *mirror = rules_mirror(trial, rules_text(other, "metadata", NULL, "uid"));
         if (!mirror ||
-            (job->tampered && (mirror->told != trial->host.number || !mirror_is_ours(kind, TRIAL_ORIGIN, other) ||
+            (job->tampered && (mirror->told != trial->host.number || !rules_is_ours(trial, c, about->kind, other) ||
                                mirror_attempt(other) >= mirror_attempt(body))))
             continue;
         bool given_up = (!trial->host.feeds[c][about->kind].connected || trial->host.silent[c]) &&
@@ -169,6 +177,8 @@ static void check_create(struct trial *trial, size_t cluster, const struct about
                        mirror_attempt(body), about->name, world_name(trial->worlds[cluster]), mirror_attempt(other),
                        world_name(trial->worlds[c]));
     }
+    if (job)
+        job->begun = mirror_attempt(body);
 }
 
 // The mirror that a workload has now stays until the workload is over, and for mirrorRetention after that.

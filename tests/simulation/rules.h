@@ -18,6 +18,7 @@ struct tracked_workload { // an object of the management cluster, by uid
     bool touched;  // a user changed it after it was made
     bool scaled;
     bool unsure, mirror_unsure; // an answer to a write of it, or of its mirror, was lost, or the host was started anew
+    uint32_t begun; // an attempt that was right to be made: a host that is started anew goes on with it
     unsigned placements, creates, statuses, deletes, changes, events;
 };
 
@@ -61,6 +62,8 @@ void rules_hook(void *ctx, const struct world_write *write);
 
 struct tracked_workload *rules_workload(struct trial *trial, const char *uid);
 struct tracked_mirror *rules_mirror(struct trial *trial, const char *uid);
+// What the host must take for a mirror of its own.
+bool rules_is_ours(const struct trial *trial, size_t cluster, size_t kind, const struct json *object);
 // From now on an object counts as a mirror that the host made.
 void rules_adopt(struct trial *trial, size_t cluster, size_t kind, const struct json *object);
 // A request, or (change) something that happened to an object.

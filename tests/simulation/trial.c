@@ -4,6 +4,8 @@
 #include "core/json/pointer.h"
 #include "tests/simulation/crds.h"
 #include "tests/simulation/faults.h"
+#include "tests/simulation/forgery.h"
+#include "tests/simulation/queues.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/users.h"
 
@@ -111,6 +113,7 @@ static void make_plan(struct trial *trial) {
     plan->create_namespaces = trial_chance(trial, 50);
     plan->back = plan->faults ? choose_back() : TRIAL_BACK_NONE;
     plan->stripping = plan->faults && trial_chance(trial, 10);
+    plan->queues = plan->faults && trial->seed % 6 == 3;
     plan->lost_timeout_ns = trial_between(trial, 15 * CLOCK_SECOND, 90 * CLOCK_SECOND);
     static const int64_t retentions[] = {0, 5 * CLOCK_SECOND, 60 * CLOCK_SECOND};
     plan->retention_ns = retentions[trial_below(trial, 3)];
@@ -161,6 +164,7 @@ struct trial *trial_new(uint64_t seed, bool tracing, bool telling) {
     trial->telling = telling;
     trial->lines = tracing ? calloc(TRIAL_LINES, sizeof *trial->lines) : NULL;
     trial->rules = rules_new(trial);
+    trial->seals = forgery_keys(seed);
     choose_kinds(trial);
     make_plan(trial);
     trial->net = sim_net_new(seed * 13 + 5, trial->now_ns);
@@ -169,9 +173,10 @@ struct trial *trial_new(uint64_t seed, bool tracing, bool telling) {
     make_worlds(trial);
     trial->crds = crds_new(trial);
     trial->users = users_new(trial);
+    trial->queues = queues_new(trial);
     trial->faults = faults_new(trial);
-    if (!trial->rules || !trial->crds || !trial->users || !trial->faults || (tracing && !trial->lines) ||
-        !instance_start(trial))
+    if (!trial->rules || !trial->crds || !trial->users || !trial->faults || !trial->queues ||
+        (tracing && !trial->lines) || !instance_start(trial))
         abort();
     return trial;
 }
@@ -181,8 +186,10 @@ void trial_free(struct trial *trial) {
     sim_net_free(trial->net);
     for (size_t c = 0; c < trial->plan.n_clusters; c++)
         world_free(trial->worlds[c]);
+    seal_keys_free(trial->seals);
     free(trial->crds);
     free(trial->users);
+    free(trial->queues);
     faults_free(trial->faults);
     free(trial->rules);
     free(trial->failure);
@@ -191,8 +198,8 @@ void trial_free(struct trial *trial) {
 }
 
 static int64_t next_time(const struct trial *trial) {
-    int64_t times[] = {sim_net_due(trial->net), instance_due(trial), users_due(trial), faults_due(trial),
-                       crds_due(trial)};
+    int64_t times[] = {sim_net_due(trial->net), instance_due(trial), users_due(trial),
+                       faults_due(trial),       crds_due(trial),     queues_due(trial)};
     int64_t next = CLOCK_NEVER;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         next = times[i] < next ? times[i] : next;
@@ -221,6 +228,7 @@ static bool step(struct trial *trial, int64_t until_ns) {
     crds_act(trial);
     faults_act(trial);
     users_act(trial);
+    queues_act(trial);
     sim_net_advance(trial->net, trial->now_ns);
     instance_run(trial);
     return true;
@@ -266,6 +274,7 @@ bool trial_run(struct trial *trial) {
     run_until(trial, trial->plan.trouble_end_ns);
     faults_end(trial);
     crds_end(trial);
+    queues_end(trial);
     if (trial->n_kinds > 1) // what runs on must have been heard of: a silent watch is noticed after three minutes
         run_until(trial, trial->now_ns + 5 * CLOCK_MINUTE);
     if (!trial->failure && settle(trial))

@@ -7,6 +7,7 @@
 
 #include "core/base/text.h"
 #include "core/host/link.h"
+#include "core/host/mirror.h"
 #include "tests/simulation/kinds.h"
 #include "tests/world/sim_transport.h"
 
@@ -27,6 +28,7 @@ struct trial_plan { // what the seed decides beforehand
     bool gentle_users; // users do nothing to what is the host's
     bool create_namespaces;
     enum trial_back back; // clusters are restored from copies, or wiped
+    bool queues;          // in some workers somebody else suspends and resumes Jobs
     bool stripping;       // a webhook in the workers takes a label off that is carried
     int64_t lost_timeout_ns, retention_ns, orphan_grace_ns;
     int64_t mass_max;
@@ -72,11 +74,13 @@ struct trial {
     struct world_cluster *worlds[TRIAL_CLUSTERS];
     struct side sides[TRIAL_CLUSTERS];
     struct sim_net *net;
+    struct seal_keys *seals; // of the host
     struct instance host;
     bool user_acts; // writes are a user's at present
     struct users *users;
     struct crds *crds;
     struct faults *faults;
+    struct queues *queues;
     struct rules *rules;
     uint64_t hash; // of all that the host asked for and all that was written
     char *failure; // the rule that was broken, and how; NULL: none

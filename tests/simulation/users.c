@@ -2,6 +2,7 @@
 #include "tests/simulation/users.h"
 #include "core/host/mirror.h"
 #include "tests/simulation/crds.h"
+#include "tests/simulation/forgery.h"
 #include "tests/simulation/plays.h"
 #include "tests/simulation/rules.h"
 
@@ -32,6 +33,7 @@ enum act {
     ACT_DELETE_MIRROR,
     ACT_STRIP,
     ACT_NONSENSE,
+    ACT_FORGE,
     ACTS
 };
 
@@ -237,6 +239,8 @@ static void add_stranger(struct trial *trial, unsigned job, enum stranger kind, 
                                  : shape_stranger(trial, kind, namespace_, name, uid, owner_uid, owner_name);
     if (trial_object(trial, cluster, index, namespace_, name))
         return;
+    if (kind == STRANGER_ORPHAN)
+        forgery_seal(trial, index, cluster, object);
     create_in(trial, cluster, job, object);
     const struct json *made = trial_object(trial, cluster, index, namespace_, name);
     if (made && kind == STRANGER_ORPHAN)
@@ -282,8 +286,22 @@ static void touch_mirror(struct trial *trial, enum act act, unsigned job) {
         "{\"metadata\":{\"labels\":{\"wharf.dev/origin\":null}}}",
         "{\"metadata\":{\"labels\":{\"wharf.dev/uid\":null,\"wharf.dev/kind\":null}}}",
         "{\"metadata\":{\"annotations\":{\"wharf.dev/attempt\":null}}}",
-        "{\"metadata\":{\"annotations\":{\"wharf.dev/carried\":\"\"}}}"};
-    patch(trial, cluster, job, patches[trial_below(trial, 4)]);
+        "{\"metadata\":{\"annotations\":{\"wharf.dev/carried\":\"\"}}}",
+        "{\"metadata\":{\"annotations\":{\"wharf.dev/seal\":null}}}",
+        "{\"metadata\":{\"annotations\":{\"wharf.dev/attempt\":\"2000\"}}}"};
+    patch(trial, cluster, job, patches[trial_below(trial, sizeof patches / sizeof *patches)]);
+}
+
+// Under its own name elsewhere, or under another one.
+static void forge(struct trial *trial, unsigned job) {
+    size_t from = worker_with_mirror(trial, job);
+    if (!from)
+        return;
+    char name[32];
+    snprintf(name, sizeof name, "copy-%u", job);
+    bool own = !seal_keys_any(trial->seals) || trial_chance(trial, 70);
+    forgery_make(trial, trial->users->jobs[job].kind, object_of(trial, from, job), some_worker(trial, job),
+                 own ? trial->users->jobs[job].name : name);
 }
 
 // A mirror without its marks is a stranger to a host that was started since, and in the way for ever.
@@ -291,9 +309,23 @@ static void clean_up(struct trial *trial, unsigned job) {
     for (size_t c = 1; c < trial->plan.n_clusters; c++) {
         const struct json *object = object_of(trial, c, job);
         if (object && rules_mirror(trial, uid_of(object)) &&
-            !mirror_is_ours(trial->engine_kinds[trial->users->jobs[job].kind], TRIAL_ORIGIN, object))
+            (forgery_is(object) || !rules_is_ours(trial, c, trial->users->jobs[job].kind, object)))
             delete_in(trial, c, job, "Background");
     }
+}
+
+// Without a key nothing but the annotations tells a host that was started since which mirror it is: somebody who wrote
+// nonsense there says it, as the Event asks for.
+static void name_mirror(struct trial *trial, unsigned job) {
+    size_t cluster = worker_with_mirror(trial, job);
+    const struct json *workload = workload_of(trial, job), *mirror = cluster ? object_of(trial, cluster, job) : NULL;
+    if (seal_keys_any(trial->seals) || !mirror || !workload || !tracked_of(trial, job)->tampered ||
+        strcmp(rules_text(mirror, "metadata", "labels", MARK_UID), uid_of(workload)) != 0)
+        return;
+    AUTO_TEXT text =
+        text_format("{\"metadata\":{\"annotations\":{\"" MARK_CLUSTER "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"}}}",
+                    world_name(trial->worlds[cluster]), mirror_attempt(mirror));
+    patch(trial, ENGINE_MANAGEMENT, job, text);
 }
 
 static void write_nonsense(struct trial *trial, unsigned job) {
@@ -357,10 +389,14 @@ static void act_on_job(struct trial *trial, enum act act, unsigned job) {
         break;
     case ACT_RELEASE:
         clean_up(trial, job);
+        name_mirror(trial, job);
         patch(trial, ENGINE_MANAGEMENT, job, "{\"metadata\":{\"finalizers\":null}}");
         break;
     case ACT_NONSENSE:
         write_nonsense(trial, job);
+        break;
+    case ACT_FORGE:
+        forge(trial, job);
         break;
     case ACT_DELETE_MIRROR:
     case ACT_STRIP:
@@ -390,7 +426,8 @@ static void act_once(struct trial *trial, enum act act, unsigned job) {
                                         "adds a child",
                                         "deletes mirror",
                                         "strips marks",
-                                        "writes nonsense"};
+                                        "writes nonsense",
+                                        "forges mirrors of"};
     trial_trace(trial, "user: %s %s", names[act], trial->users->jobs[job].name);
     bool strange = act == ACT_STRIP || act == ACT_NONSENSE || act == ACT_MANAGER;
     struct tracked_workload *tracked = tracked_of(trial, job);

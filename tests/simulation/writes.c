@@ -2,6 +2,8 @@
 // Writes as the API servers accept or refuse them.
 #include "core/host/mirror.h"
 #include "core/json/pointer.h"
+#include "tests/simulation/forgery.h"
+#include "tests/simulation/queues.h"
 #include "tests/simulation/rules.h"
 
 #include <string.h>
@@ -72,6 +74,8 @@ static void in_management(struct trial *trial, size_t kind, const struct world_w
         return;
     }
     struct tracked_workload *job = write->old ? rules_workload(trial, uid_of(write->old)) : NULL;
+    if (write->status < 300 && write->now)
+        forgery_check(trial, write->now);
     if (write->status < 300 && (!job || !job->ours))
         trial_fail(trial, "rule 1: %s was written, and is not ours", write->name);
     else if (is_status(trial, kind, write))
@@ -202,6 +206,7 @@ static void in_worker(struct trial *trial, size_t cluster, size_t kind, const st
                    world_name(trial->worlds[cluster]), write->message);
     if (write->status >= 300)
         return;
+    queues_written(trial, cluster, write);
     if (write->verb == WORLD_CREATE) {
         check_created(trial, cluster, kind, write);
         return;

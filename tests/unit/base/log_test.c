@@ -90,6 +90,21 @@ static void a_message_cannot_forge_a_second_line(void **state) {
     assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
 }
 
+static void what_acts_on_a_terminal_is_escaped(void **state) {
+    (void)state;
+    log_setup(LOG_TEXT, LOG_INFO);
+    log_fields(LOG_INFO,
+               "evil \xC2\x9B"
+               "2J",
+               {"name", "a\xE2\x80\xAE"
+                        "b"},
+               {"fine", "gr\xC3\xBC\xC3\x9F"});
+    assert_string_equal(logged() + 27, " INFO  \"evil \\u009b2J\" name=\"a\\u202eb\" fine=gr\xC3\xBC\xC3\x9F\n");
+    log_setup(LOG_JSON, LOG_INFO);
+    log_fields(LOG_INFO, "m", {"name", "\x7f\xD8\x9C\xE2\x81\xA6\xE2\x80\x8F"});
+    assert_non_null(strstr(logged(), "\"name\":\"\\u007f\\u061c\\u2066\\u200f\"}"));
+}
+
 static void long_values_are_cut_between_characters(void **state) {
     (void)state;
     static char value[20001];
@@ -149,6 +164,7 @@ int main(void) {
         cmocka_unit_test(a_json_line_is_one_document),
         cmocka_unit_test(lines_below_the_level_are_left_out),
         cmocka_unit_test(a_message_cannot_forge_a_second_line),
+        cmocka_unit_test(what_acts_on_a_terminal_is_escaped),
         cmocka_unit_test(long_values_are_cut_between_characters),
         cmocka_unit_test(logging_leaves_errno_alone),
         cmocka_unit_test(lines_of_several_threads_do_not_mix),

@@ -317,8 +317,35 @@ static void bounded_random_numbers_are_even(void **state) {
         assert_int_equal(random_below(&random, 1), 0);
 }
 
+static void what_acts_on_a_terminal_is_shown_escaped(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *shown;
+    } cases[] = {
+        {"", ""},
+        {"plain ~ text", "plain ~ text"},
+        {"gr\xC3\xBC\xC3\x9F \xE2\x82\xAC \xF0\x9F\x98\x80", "gr\xC3\xBC\xC3\x9F \xE2\x82\xAC \xF0\x9F\x98\x80"},
+        {"two\nlines\tand\r", "two lines and "},
+        {"\x1b[31mred\x7f", "\\u001b[31mred\\u007f"},
+        {"\xC2\x80 \xC2\x9F \xC2\xA0", "\\u0080 \\u009f \xC2\xA0"},
+        {"\xD8\x9C \xE2\x80\x8E \xE2\x80\x8F", "\\u061c \\u200e \\u200f"},
+        {"\xE2\x80\xAA \xE2\x80\xAE \xE2\x81\xA6 \xE2\x81\xA9", "\\u202a \\u202e \\u2066 \\u2069"},
+        {"\xE2\x80\xA8 \xE2\x80\xAF \xE2\x81\xA5 \xEF\xBB\xBF", "\\u2028 \xE2\x80\xAF \xE2\x81\xA5 \\ufeff"},
+        {"bad \xff\xC2", "bad \xEF\xBF\xBD\xEF\xBF\xBD"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct buffer out;
+        buffer_init(&out, 1000);
+        assert_true(text_show(&out, cases[i].text));
+        assert_string_equal(out.data ? out.data : "", cases[i].shown);
+        assert_int_equal(text_visible(out.data ? out.data : "", out.len), out.len);
+        buffer_free(&out);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_acts_on_a_terminal_is_shown_escaped),
         cmocka_unit_test(texts_are_formatted_and_compared),
         cmocka_unit_test(copies_are_cut_between_characters),
         cmocka_unit_test(only_whole_decimal_numbers_that_fit_are_read),

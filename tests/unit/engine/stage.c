@@ -170,8 +170,15 @@ static void tell(struct stage *stage, struct stage_news *n) {
     free(n);
 }
 
+void stage_identity(struct stage *stage, size_t cluster) {
+    const struct json *namespace_ = world_object(stage->clusters[cluster], "", "namespaces", "", "kube-system");
+    step(stage, &(struct engine_event){
+                    .type = EVENT_IDENTITY, .cluster = cluster, .uid = object_uid(namespace_), .version = "1"});
+}
+
 void stage_connect(struct stage *stage, size_t cluster) {
     stage->connected[cluster] = true;
+    stage_identity(stage, cluster);
     step(stage, &(struct engine_event){.type = EVENT_LISTING, .cluster = cluster, .version = "v1"});
     const void *cursor = NULL;
     for (const struct json *object; (object = world_next(stage->clusters[cluster], "batch", "jobs", &cursor));)

@@ -54,6 +54,7 @@ void stage_run(struct stage *stage, int64_t ns);
 // Until `done` says so, at most a (virtual) day; fails the test then.
 void stage_until(struct stage *stage, bool (*done)(struct stage *stage));
 void stage_connect(struct stage *stage, size_t cluster);
+void stage_identity(struct stage *stage, size_t cluster); // stage_connect does that first
 void stage_disconnect(struct stage *stage, size_t cluster);
 
 // Users and third parties. JSON with ' for ".

@@ -152,6 +152,8 @@ static void step(struct life *life, struct engine_event *event) {
 }
 
 static void tell_state(struct life *life, size_t cluster) {
+    struct engine_event identity = {.type = EVENT_IDENTITY, .cluster = cluster, .uid = cluster ? "k-1" : "k-0"};
+    step(life, &identity);
     struct engine_event listing = {.type = EVENT_LISTING, .cluster = cluster, .version = "v1"};
     step(life, &listing);
     if (life->objects[cluster]) {

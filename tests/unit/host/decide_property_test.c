@@ -50,6 +50,8 @@ static void make_workload(struct random *random, struct workload_facts *w) {
     w->gone_attempt = (uint32_t)random_below(random, 4);
     w->clean_attempt = (uint32_t)random_below(random, 4);
     w->last_word = one_in(random, 8);
+    w->misplaced = one_in(random, 10);
+    w->restore_at_ns = one_in(random, 2) ? some_time(random) : 0;
 }
 
 static void make_mirror(struct random *random, const struct workload_facts *w, struct mirror_facts *m) {
@@ -64,6 +66,7 @@ static void make_mirror(struct random *random, const struct workload_facts *w, s
     m->being_deleted = one_in(random, 4);
     m->update_due = one_in(random, 2);
     m->finished = one_in(random, 3);
+    m->proven = !one_in(random, 3);
     m->attempt = 1 + (uint32_t)random_below(random, 4);
 }
 
@@ -146,8 +149,10 @@ static const char *check_delete(const struct facts *f, const struct action *a) {
         return "something is deleted before both lists are known";
     if (!m || !m->present || m->busy || m->being_deleted || m->not_before_ns > NOW)
         return "a delete that is under way, or of nothing, or too early";
-    if (!w->exists || w->being_deleted || !is_current(f, m))
+    if (!w->exists || w->being_deleted)
         return NULL;
+    if (!is_current(f, m))
+        return m->of_workload && m->attempt > w->attempt && !m->proven ? "a mirror that is held is deleted" : NULL;
     return w->finished && w->retain_until_ns <= NOW ? NULL : "the mirror that is needed is deleted";
 }
 
@@ -156,8 +161,14 @@ static const char *check_place(const struct facts *f, const struct action *a) {
     const struct mirror_facts *m = mirror_in(f, a->cluster);
     if (!w->exists || w->being_deleted)
         return "a workload that goes is placed";
+    const struct mirror_facts *current = mirror_in(f, w->cluster);
+    bool runs = current && is_current(f, current) && f->workers[w->cluster].connected;
+    if (w->misplaced && a->cluster == w->cluster && a->attempt == w->attempt)
+        return w->restore_at_ns <= NOW ? NULL : "the annotations are put back too early";
+    if (m && m->present && m->of_workload && m->attempt == a->attempt && runs)
+        return "another mirror takes over from one that runs";
     if (m && m->present && m->of_workload && m->attempt == a->attempt)
-        return NULL; // the annotations are put right
+        return m->proven ? NULL : "a mirror that nothing proves is adopted";
     if (w->finished || w->suspended || !f->all.placing)
         return "a workload that must not be placed is placed";
     if (!f->workers[a->cluster].eligible || (m && m->excluded_until_ns > NOW))
@@ -168,8 +179,7 @@ static const char *check_place(const struct facts *f, const struct action *a) {
         return "what has finished is placed anew";
     if (w->attempt == 0 || w->cluster == DECIDE_UNKNOWN_CLUSTER)
         return NULL;
-    const struct mirror_facts *current = mirror_in(f, w->cluster);
-    if (current && is_current(f, current) && f->workers[w->cluster].connected)
+    if (runs)
         return "it is placed anew while its mirror runs";
     if (current && is_current(f, current) && current->finished)
         return "what has finished, and is out of reach, is placed anew";

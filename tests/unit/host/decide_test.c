@@ -85,7 +85,8 @@ static void check_rows(const struct row *rows, size_t count) {
 
 #define NEW .exists = true
 #define PLACED(c, n) .exists = true, .cluster = (c), .attempt = (n)
-#define MIRROR(c, n) .cluster = (c), .present = true, .of_workload = true, .attempt = (n)
+#define UNPROVEN(c, n) .cluster = (c), .present = true, .of_workload = true, .attempt = (n)
+#define MIRROR(c, n) UNPROVEN(c, n), .proven = true
 #define ABSENT(c) .cluster = (c)
 
 static void a_workload_is_placed_where_there_is_most_room(void **state) {
@@ -403,6 +404,39 @@ static void annotations_are_put_right_by_what_is_there(void **state) {
          .type = ACTION_PLACE,
          .cluster = 2,
          .attempt = 3},
+        {"a newer one beside the one that they name",
+         {PLACED(1, 1)},
+         {{MIRROR(1, 1)}, {MIRROR(2, 7)}},
+         .type = ACTION_DELETE,
+         .cluster = 2,
+         .attempt = 7},
+        {"a newer one, and the worker that they name is away",
+         {PLACED(1, 1)},
+         {{MIRROR(1, 1)}, {MIRROR(2, 7)}},
+         .workers = "lcc",
+         .type = ACTION_PLACE,
+         .cluster = 2,
+         .attempt = 7},
+        {"a newer one that nothing proves", {PLACED(1, 1)}, {{MIRROR(1, 1)}, {UNPROVEN(2, 7)}}, .type = ACTION_NONE},
+        {"nothing is made beside one that nothing proves", {PLACED(1, 1)}, {{UNPROVEN(2, 7)}}, .type = ACTION_NONE},
+        {"they were taken off, and nothing proves the mirror", {NEW}, {{UNPROVEN(2, 1)}}, .type = ACTION_NONE},
+        {"an older one that nothing proves",
+         {PLACED(1, 2)},
+         {{MIRROR(1, 2)}, {UNPROVEN(2, 1)}},
+         .type = ACTION_DELETE,
+         .cluster = 2,
+         .attempt = 1},
+        {"somebody changed them",
+         {PLACED(1, 1), .misplaced = true},
+         {{MIRROR(1, 1)}},
+         .type = ACTION_PLACE,
+         .cluster = 1,
+         .attempt = 1},
+        {"somebody changes them again and again",
+         {PLACED(1, 1), .misplaced = true, .restore_at_ns = LATER},
+         {{MIRROR(1, 1)}},
+         .type = ACTION_WAIT,
+         .at_ns = LATER},
         {"they cannot be written now", {PLACED(1, 1), .busy = true}, {{MIRROR(2, 3)}}, .type = ACTION_NONE},
         {"what is being deleted does not count",
          {PLACED(1, 1)},

@@ -115,6 +115,8 @@ static void begin(struct play *play) {
     *play = (struct play){.now = {.mono_ns = CLOCK_SECOND}, .versions = 100};
     assert_null(engine_new(&options, play->now, &play->engine));
     for (size_t cluster = 0; cluster < 2; cluster++) {
+        step(play, (struct engine_event){
+                       .type = EVENT_IDENTITY, .cluster = cluster, .uid = cluster ? "k-1" : "k-0", .version = "1"});
         step(play, (struct engine_event){.type = EVENT_LISTING, .cluster = cluster, .version = "v1"});
         step(play, (struct engine_event){.type = EVENT_LISTED, .cluster = cluster, .version = "v1"});
         step(play, (struct engine_event){.type = EVENT_STATE, .cluster = cluster, .state = REFLECTOR_CONNECTED});

@@ -395,6 +395,11 @@ static void values_are_printed_for_people(void **state) {
         {"{\"script\":\"one\\ntwo\\n\",\"on\":\"x\"}", "script: |\n  one\n  two\n\"on\": x\n"},
         {"{\"a\":\"x: y\",\"b\":\"# c\",\"c\":\"- d\"}", "a: 'x: y'\nb: '# c'\nc: '- d'\n"},
         {"{\"a\":\"\\u0000\\r\"}", "a: \"\\0\\r\"\n"},
+        // What acts on a terminal is escaped.
+        {"{\"a\":\"x\xE2\x80\xAEy\"}", "a: \"x\\u202Ey\"\n"},
+        {"{\"a\xE2\x81\xA6\":\"gr\xC3\xBCn\"}", "\"a\\u2066\": \"gr\\xFCn\"\n"},
+        {"[\"\\u001b[2J\",\"\xC2\x9B\"]", "- \"\\e[2J\"\n- \"\\x9B\"\n"},
+        {"[\"gr\xC3\xBCn\"]", "- gr\xC3\xBCn\n"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         AUTO_JSON value = NULL;

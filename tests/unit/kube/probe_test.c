@@ -106,10 +106,27 @@ static void a_server_that_does_not_let_us_read_it_answers(void **state) {
     answer(&b, 403, FORBIDDEN);
     expect(&b, "@;GOOD;");
     end(&b);
-    begin(&b);
-    answer(&b, 200, "<html>");
-    expect(&b, "@;GOOD;");
-    end(&b);
+}
+
+static void an_answer_of_the_moment_says_nothing_and_it_is_asked_again(void **state) {
+    (void)state;
+    static const struct {
+        int status;
+        const char *body;
+    } cases[] = {{500, ""}, {503, "no"}, {429, ""}, {200, "<html>"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bench b;
+        begin(&b);
+        answer(&b, cases[i].status, cases[i].body);
+        expect(&b, "GOOD;");
+        pass(&b, 4 * CLOCK_SECOND);
+        assert_int_equal(b.fake.count, 1);
+        pass(&b, 2 * CLOCK_SECOND);
+        assert_int_equal(b.fake.count, 2);
+        answer(&b, 200, KUBE_SYSTEM("uid-1", "5"));
+        expect(&b, "uid-1@5;");
+        end(&b);
+    }
 }
 
 static void credentials_are_read_again_once_after_a_401(void **state) {
@@ -259,6 +276,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cluster_is_asked_at_the_start),
         cmocka_unit_test(a_server_that_does_not_let_us_read_it_answers),
+        cmocka_unit_test(an_answer_of_the_moment_says_nothing_and_it_is_asked_again),
         cmocka_unit_test(credentials_are_read_again_once_after_a_401),
         cmocka_unit_test(it_asks_after_silence_and_not_while_bytes_come),
         cmocka_unit_test(a_lost_connection_is_asked_about_and_not_in_a_hot_loop),

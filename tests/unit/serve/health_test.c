@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/health.h"
 
+#include "core/base/text.h"
+
 #include "snapshot.h"
 
 #include <setjmp.h>
@@ -117,9 +119,28 @@ static void a_silent_management_cluster_is_a_reason_though_its_watches_are_open(
     check_contact(1, CONTACT_LOST, "ok\n");
 }
 
+static void check_refused(size_t cluster, const char *text, bool ready) {
+    struct fake fake;
+    fake_init(&fake);
+    text_copy(fake.clusters[cluster].refused, sizeof fake.clusters[cluster].refused, "it is somebody else");
+    bool been_in_sync = true;
+    struct buffer out;
+    buffer_init(&out, 4096);
+    assert_int_equal(health_ready(&fake.snapshot, &been_in_sync, &out), ready);
+    assert_string_equal(out.data, text);
+    buffer_free(&out);
+}
+
+static void a_refused_worker_is_told_and_a_refused_management_cluster_is_a_reason(void **state) {
+    (void)state;
+    check_refused(0, "management: refused, it is somebody else\n", false);
+    check_refused(2, "ok\nw2: refused, it is somebody else\n", true);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readiness_is_told_with_its_reasons),
+        cmocka_unit_test(a_refused_worker_is_told_and_a_refused_management_cluster_is_a_reason),
         cmocka_unit_test(a_silent_management_cluster_is_a_reason_though_its_watches_are_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Workers that mean harm, two at a time, beside one that is as it should be.
+
+    python3 -B tests/hostile run BUILD [NAME ...]    the host against each of them
+    python3 -B tests/hostile serve NAME              one of them, for use by hand: prints its kubeconfig
+    python3 -B tests/hostile list
+"""
+import sys
+import threading
+import time
+
+import api
+import scenarios
+import stage
+
+JOBS = 60           # for each pair of scenarios
+RATE = 20           # Jobs a second
+MEMORY_MIB = 128
+TERM_SECONDS = 10.5
+SLACK = 0.25        # of a second: what two cores that also run the attackers may add
+# What somebody has to be told, in the log, /readyz or /metrics; others are told by the cluster's state.
+TOLD = {"million-orphans": r"orphan|held|set aside", "vanishing": r"again and again|repeated|waits",
+        "wide-status": r"too large|larger than", "errors": r"failed calling webhook", "hung": r"x\d.*(suspect|answer|lost)"}
+
+
+def percentile(values, share):
+    assert values, "no Job was placed in w1 at once"
+    values = sorted(values)
+    return values[min(len(values) - 1, int(share * len(values)))]
+
+
+def serve_jobs(play):
+    """The seconds from creation to end of those Jobs that were placed in w1 at once. What was given to a hostile worker
+    first has no time to keep."""
+    made = {}
+    for number in range(JOBS):
+        name = f"job-{number}"
+        made[name] = play.submit(name)
+        time.sleep(1 / RATE)
+    stage.until(lambda: all(name in play.first for name in made), "all Jobs are placed", 40)
+    mine = [name for name in made if play.first[name] == "w1"]
+    stage.until(lambda: all(name in play.done for name in mine), "all Jobs of w1 are complete", 40)
+    return [play.done[name] - made[name] for name in mine]
+
+
+def told(play, name):
+    if name not in TOLD:
+        return True
+    texts = "\n".join((play.fetch("/readyz")[1], play.fetch("/metrics")[1]))
+    return play.logged(TOLD[name]) or stage.re.search(TOLD[name], texts, stage.re.IGNORECASE) is not None
+
+
+def run_pair(build, names, usual):
+    """Problems with one pair; `usual` is the p99 without attackers."""
+    play = stage.Stage(build, [scenarios.ALL.get(name) for name in names])
+    problems, p99, term = [], 0.0, 0.0
+    try:
+        play.start()
+        play.submit("first")  # a host that has just started waits a moment for workers that it has not heard of
+        stage.until(lambda: "first" in play.first, "the first Job is placed", 10)
+        p99 = percentile(serve_jobs(play), 0.99)
+        for name in names if usual is not None else ():
+            stage.until(lambda name=name: told(play, name), f"somebody is told of {name}", 60)
+        if play.fetch("/healthz")[0] != 200:
+            problems.append("/healthz is not 200")
+    except (AssertionError, OSError) as error:
+        problems.append(str(error))
+    finally:
+        term = play.terminate()
+    if usual is not None and p99 > 2 * usual + SLACK:
+        problems.append(f"p99 is {p99:.2f} s, usual {usual:.2f} s")
+    if play.peak > MEMORY_MIB:
+        problems.append(f"it took {play.peak} MiB")
+    if term > TERM_SECONDS or play.child.returncode < 0:
+        problems.append(f"SIGTERM took {term:.1f} s (exit code {play.child.returncode})")
+    print(f"        {', '.join(names)}: {len(play.done)} of {JOBS + 1} Jobs, in w1 p99 {p99:.2f} s, {play.peak} MiB, "
+          f"SIGTERM {term:.1f} s", flush=True)
+    if problems:
+        print(f"        log: {play.folder}/wharf.log")
+    play.close(keep=bool(problems))
+    return problems, p99
+
+
+def run(build, names):
+    names = names or list(scenarios.ALL)
+    problems, usual = run_pair(build, ["quiet", "quiet"], None)
+    passed = failed = 0
+    for first in range(0, len(names), 2):
+        pair = (names[first:first + 2] * 2)[:2]
+        found, _ = ([f"without attackers: {problem}" for problem in problems], 0) if problems else run_pair(
+            build, pair, usual)
+        for problem in found:
+            print(f"FAILED  {', '.join(pair)}: {problem}", flush=True)
+        passed, failed = passed + (not found), failed + bool(found)
+    print(f"{passed} passed, {failed} failed, 0 skipped")
+    return 1 if failed else 0
+
+
+def main():
+    command, *rest = sys.argv[1:] or ["help"]
+    unknown = [name for name in rest[1 if command == "run" else 0:] if name not in scenarios.ALL]
+    if command == "list":
+        for name, scenario in scenarios.ALL.items():
+            print(f"{name:16} {scenario.__doc__.splitlines()[0]}")
+    elif command == "serve" and len(rest) == 1 and not unknown:
+        print(api.Server(scenarios.ALL[rest[0]]).kubeconfig(rest[0]), flush=True)
+        threading.Event().wait()
+    elif command == "run" and rest and not unknown:
+        return run(rest[0], rest[1:])
+    else:
+        print(f"no such scenario: {unknown[0]}" if unknown else __doc__, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

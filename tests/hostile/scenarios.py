@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a hostile worker does, by name. A scenario answers a request (True) or leaves it to the server (api.py)."""
+import itertools
+import json
+import time
+import zlib
+
+import api
+
+LIST_HEAD = '{"kind":"JobList","apiVersion":"batch/v1","metadata":{"resourceVersion":"100"},"items":['
+NUMBERS = itertools.count(1)
+
+
+def _mirror(origin, number, **more):
+    """An object that says it is a mirror of ours."""
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {
+        "name": f"orphan-{number}", "namespace": "default", "uid": f"00000000-0000-4000-8000-{number:012}",
+        "resourceVersion": str(200 + number), "generation": 1, "labels": {
+            "wharf.dev/origin": origin, "wharf.dev/kind": "jobs.batch",
+            "wharf.dev/uid": f"00000000-0000-4000-9000-{number:012}"},
+        "annotations": {"wharf.dev/attempt": "1"}}, **more}
+
+
+def _accept_first(connection, request, count):
+    """Stores the first `count` mirrors that are created; the others are refused as ever."""
+    server = connection.server
+    if not request.creates or len(server.created) >= count:
+        return False
+    made = json.loads(request.body)
+    made["metadata"].update(uid=f"00000000-0000-4000-a000-{len(server.created):012}", generation=1,
+                            resourceVersion=str(next(NUMBERS) + 100), creationTimestamp="2026-01-02T03:04:05Z")
+    server.created.append(made)
+    connection.answer(made, 201)
+    return True
+
+
+def _follow(connection, request, speak):
+    """A watch in which `speak(mirror)` makes the events about what was created."""
+    connection.head(Transfer_Encoding="chunked")
+    if request.query.get("sendInitialEvents") == "true":
+        connection.chunk(api.event("BOOKMARK", {"kind": "Job", "apiVersion": "batch/v1", "metadata": {
+            "resourceVersion": "100", "annotations": {"k8s.io/initial-events-end": "true"}}}))
+    told = 0
+    while True:
+        while told < len(connection.server.created):
+            for each in speak(connection.server.created[told]):
+                connection.chunk(each)
+            told += 1
+        connection.wait(0.1)
+
+
+def _changed(mirror, **status):
+    metadata = {**mirror["metadata"], "resourceVersion": str(next(NUMBERS) + 100000)}
+    return {**mirror, "metadata": metadata, "status": status}
+
+
+def gzip_bomb(connection, request):
+    """A list of 70 million empty arrays in 204 KB of gzip."""
+    if not request.lists:
+        return False
+    if not hasattr(gzip_bomb, "body"):
+        squeeze = zlib.compressobj(9, zlib.DEFLATED, 31)
+        parts = [squeeze.compress((LIST_HEAD + "[]").encode())]
+        parts += [squeeze.compress(b",[]" * 1000000) for _ in range(70)]
+        gzip_bomb.body = b"".join(parts + [squeeze.compress(b"]}"), squeeze.flush()])
+    connection.head(Content_Encoding="gzip", Content_Length=len(gzip_bomb.body))
+    connection.send(gzip_bomb.body)
+    return True
+
+
+def nested_items(connection, request):
+    """The same without gzip: a list with one item of 30 million empty arrays."""
+    if not request.lists:
+        return False
+    connection.head(Transfer_Encoding="chunked")
+    connection.chunk(LIST_HEAD + '{"metadata":{"name":"a","uid":"b","resourceVersion":"1"},"spec":{"a":[[]')
+    for _ in range(300):
+        connection.chunk(b",[]" * 100000)
+    connection.chunk("]}}]}")
+    connection.send("0\r\n\r\n")
+    return True
+
+
+def endless_tokens(connection, request):
+    """A list without an end: every page has a new continue token."""
+    if not request.lists:
+        return False
+    connection.answer({"kind": "JobList", "apiVersion": "batch/v1", "items": [], "metadata": {
+        "resourceVersion": "100", "continue": f"token-{next(NUMBERS)}"}})
+    return True
+
+
+def endless_page(connection, request):
+    """A page without an end: ever more items."""
+    if not request.lists:
+        return False
+    connection.head(Transfer_Encoding="chunked")
+    connection.chunk(LIST_HEAD + json.dumps(_mirror(request.origin, 1)))
+    while True:
+        items = "".join("," + json.dumps(_mirror(request.origin, next(NUMBERS))) for _ in range(200))
+        connection.chunk(items)
+
+
+def trailers(connection, request):
+    """Trailers of a chunked answer without an end."""
+    if not request.lists:
+        return False
+    connection.head(Transfer_Encoding="chunked")
+    connection.chunk(LIST_HEAD + "]}")
+    connection.send("0\r\n")
+    block = "".join(f"X-Trailer-{i}: {'t' * 1000}\r\n" for i in range(100))
+    while True:
+        connection.send(block)
+
+
+def interim(connection, request):
+    """Interim answers without an end."""
+    if not request.lists:
+        return False
+    block = ("HTTP/1.1 103 Early Hints\r\n" + "X-Hint: " + "h" * 1000 + "\r\n\r\n") * 50
+    while True:
+        connection.send(block)
+
+
+def million_orphans(connection, request):
+    """A million mirrors of ours, none of which it lets go of."""
+    if request.deletes:
+        connection.wait(3600)
+        return True
+    if not request.lists:
+        return False
+    first = int(request.query.get("continue", "0"))
+    last = min(first + int(request.query.get("limit", "500")), 1000000)
+    token = str(last) if last < 1000000 else ""
+    items = ",".join(json.dumps(_mirror(request.origin, number)) for number in range(first, last))
+    head = LIST_HEAD.replace('"100"}', f'"100","continue":"{token}"}}')
+    connection.answer((head + items + "]}").encode())
+    return True
+
+
+def wide_status(connection, request):
+    """A status of 1.2 million keys in one event."""
+    if request.watches:
+        def speak(mirror):
+            yield api.event("ADDED", mirror)
+            for value in range(3):
+                wide = ",".join(f'"{key}":{value}' for key in range(1200000))
+                text = api.event("MODIFIED", _changed(mirror, active=1))
+                yield text.replace('"active":1', '"active":1,' + wide)
+        _follow(connection, request, speak)
+    return _accept_first(connection, request, 1)
+
+
+def event_flood(connection, request):
+    """Events of one mirror as fast as they can be written."""
+    if request.watches:
+        def speak(mirror):
+            while True:
+                yield "".join(api.event("MODIFIED", _changed(mirror, active=number % 7)) for number in range(200))
+        _follow(connection, request, speak)
+    return _accept_first(connection, request, 1)
+
+
+def object_flood(connection, request):
+    """Ever new mirrors in a watch."""
+    if not request.watches:
+        return False
+
+    def more():
+        while True:
+            yield "".join(api.event("ADDED", _mirror(request.origin, next(NUMBERS))) for _ in range(200))
+    connection.server.watch(connection, request, more())
+    return True
+
+
+def huge_frame(connection, request):
+    """One event of a gigabyte."""
+    if not request.watches:
+        return False
+    connection.head(Transfer_Encoding="chunked")
+    connection.chunk('{"type":"ADDED","object":{"metadata":{"annotations":{"a":"')
+    for _ in range(1024):
+        connection.chunk(b"x" * (1 << 20))
+    connection.chunk('"}}}}')
+    return True
+
+
+def hung(connection, request):
+    """Takes requests and answers none."""
+    connection.wait(3600)
+    return True
+
+
+def drip(connection, request):
+    """Lists come a byte a second."""
+    if not request.lists:
+        return False
+    connection.head(Transfer_Encoding="chunked")
+    for byte in itertools.cycle(LIST_HEAD + " "):
+        connection.chunk(byte)
+        connection.wait(1)
+
+
+def flap(connection, request):
+    """Every watch ends at once."""
+    if not request.watches:
+        return False
+    connection.head(Content_Length=0)
+    return True
+
+
+def errors(connection, request):
+    """Every create is answered with 500."""
+    if not request.creates:
+        return False
+    connection.refuse(500, "InternalError", "Internal error occurred: failed calling webhook")
+    return True
+
+
+def slow_writes(connection, request):
+    """A create takes half a minute."""
+    if not request.creates:
+        return False
+    connection.wait(30)
+    connection.refuse(500, "InternalError", "slow")
+    return True
+
+
+def vanishing(connection, request):
+    """Mirrors are deleted as soon as they are there."""
+    if request.watches:
+        def speak(mirror):
+            yield api.event("ADDED", mirror)
+            yield api.event("DELETED", _changed(mirror))
+        _follow(connection, request, speak)
+    if _accept_first(connection, request, 1000000):
+        time.sleep(0.01)
+        return True
+    return False
+
+
+ALL = {each.__name__.replace("_", "-"): each for each in (
+    gzip_bomb, nested_items, endless_tokens, endless_page, trailers, interim, million_orphans, wide_status, event_flood,
+    object_flood, huge_frame, hung, drip, flap, errors, slow_writes, vanishing)}

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The host with three workers: two hostile ones and w1, which is as it should be."""
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+import api
+
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+
+
+def until(check, what, seconds=20.0):
+    end = time.monotonic() + seconds
+    while not check():
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {seconds:.0f} s: {what}")
+        time.sleep(0.02)
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+class Stage:
+    def __init__(self, build, scenarios, settings=""):
+        self.build = os.path.abspath(build)
+        self.folder = tempfile.mkdtemp(prefix="wharf-hostile-")
+        self.world = subprocess.Popen([f"{self.build}/tests/world/world", "--clusters", "2", "--plain", "--dir",
+                                       self.folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.urls = {}
+        for line in self.world.stdout:
+            if line == "ready\n":
+                break
+            name, url = line.split()
+            self.urls[name] = url
+        self.hostile = [api.Server(scenario) for scenario in scenarios]
+        for number, server in enumerate(self.hostile):
+            with open(f"{self.folder}/x{number}.kubeconfig", "w", encoding="utf-8") as file:
+                file.write(server.kubeconfig(f"x{number}"))
+        self.port, self.peak, self.child, self.first, self.done = free_port(), 0, None, {}, {}
+        self._configure(settings)
+
+    def _configure(self, settings):
+        names = ["w1"] + [f"x{number}" for number in range(len(self.hostile))]
+        workers = "".join(f"- {{name: {name}, kubeconfig: {name}.kubeconfig}}\n" for name in names)
+        with open(f"{self.folder}/wharf.yaml", "w", encoding="utf-8") as file:
+            file.write("apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\norigin: hostile\n"
+                       "management: {kubeconfig: mgmt.kubeconfig}\nworkers:\n" + workers +
+                       f"adapters: {{directory: {self.build}/adapters, enabled: [{{name: job}}]}}\n"
+                       f"serve: {{address: '127.0.0.1:{self.port}'}}\nmirrorRetention: 0s\n" + settings)
+
+    def start(self):
+        self.log = open(f"{self.folder}/wharf.log", "w", encoding="utf-8")
+        self.child = subprocess.Popen([f"{self.build}/wharf", "run", "--config", f"{self.folder}/wharf.yaml"],
+                                      stderr=self.log, stdin=subprocess.DEVNULL)
+        threading.Thread(target=self._watch_memory, daemon=True).start()
+        threading.Thread(target=self._watch_jobs, daemon=True).start()
+        until(lambda: 'state="connected"} 1' in self._feed("w1") and 'state="connected"} 1' in self._feed("management"),
+              "w1 and management are connected")
+
+    def _feed(self, cluster):
+        text = self.fetch("/metrics")[1]
+        return "\n".join(line for line in text.splitlines()
+                         if line.startswith("wharf_feed_state{") and f'cluster="{cluster}"' in line
+                         and 'state="connected"' in line)
+
+    def _watch_memory(self):
+        path = f"/proc/{self.child.pid}/status"
+        while self.child.poll() is None:
+            try:
+                with open(path, encoding="utf-8") as file:
+                    found = re.search(r"VmHWM:\s+(\d+)", file.read())
+            except OSError:
+                return
+            self.peak = max(self.peak, int(found.group(1)) // 1024 if found else 0)
+            time.sleep(0.02)
+
+    def _watch_jobs(self):
+        """Where each Job was placed first, and when it was finished, as a user of the management cluster sees it."""
+        host, port = self.urls["mgmt"].rsplit("/", 1)[1].split(":")
+        connection = http.client.HTTPConnection(host, int(port))
+        connection.request("GET", JOBS + "?watch=true")
+        answer = connection.getresponse()
+        for line in answer:
+            now = time.monotonic()
+            found = json.loads(line)["object"]
+            status = found.get("status", {})
+            name, marks = found["metadata"]["name"], found["metadata"].get("annotations", {})
+            if "wharf.dev/cluster" in marks:
+                self.first.setdefault(name, marks["wharf.dev/cluster"])
+            done = any(c["type"] == "Complete" and c["status"] == "True" for c in status.get("conditions") or [])
+            if done:
+                self.done.setdefault(name, now)
+
+    def fetch(self, path):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        except OSError:
+            return 0, ""
+        finally:
+            connection.close()
+
+    def submit(self, name):
+        """Returns when."""
+        host, port = self.urls["mgmt"].rsplit("/", 1)[1].split(":")
+        connection = http.client.HTTPConnection(host, int(port), timeout=20)
+        body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {
+            "name": name, "annotations": {"world.test/duration": "20ms"}}, "spec": {
+                "managedBy": "wharf.dev/host", "template": {"spec": {
+                    "restartPolicy": "Never", "containers": [{"name": "main", "image": "example.invalid/none"}]}}}}
+        at = time.monotonic()
+        connection.request("POST", JOBS, json.dumps(body), {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        assert answer.status == 201, answer.read()
+        connection.close()
+        return at
+
+    def logged(self, pattern):
+        self.log.flush()
+        with open(f"{self.folder}/wharf.log", encoding="utf-8", errors="replace") as file:
+            return re.search(pattern, file.read(), re.IGNORECASE) is not None
+
+    def terminate(self):
+        """How long SIGTERM takes, in seconds."""
+        at = time.monotonic()
+        self.child.send_signal(signal.SIGTERM)
+        try:
+            self.child.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.child.kill()
+            self.child.wait()
+        return time.monotonic() - at
+
+    def close(self, keep=False):
+        if self.child and self.child.poll() is None:
+            self.child.kill()
+            self.child.wait()
+        for server in self.hostile:
+            server.stop()
+        self.world.stdin.close()
+        self.world.wait()
+        if self.child:
+            self.log.close()
+        if not keep:
+            shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/simulation/queues.h"
+#include "core/host/kueue.h"
+#include "core/json/pointer.h"
+#include "core/kube/object.h"
+#include "tests/simulation/rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TICK_NS (700 * CLOCK_MS)
+#define QUOTA 4 // pods, in each worker
+#define TICKETS 256
+
+struct ticket { // what the queue knows of a Job
+    char uid[40];
+    bool admitted, suspended; // by the queue, who is the last that did so
+    int64_t pods;             // that it asks for
+};
+
+struct queues {
+    bool in[TRIAL_CLUSTERS];
+    bool over;
+    int64_t next_ns;
+    struct ticket tickets[TICKETS];
+    size_t n;
+};
+
+struct queues *queues_new(struct trial *trial) {
+    struct queues *queues = calloc(1, sizeof *queues);
+    if (!queues)
+        return NULL;
+    queues->next_ns = trial->plan.queues ? trial->now_ns + TICK_NS : CLOCK_NEVER;
+    for (size_t c = 1; c < trial->plan.n_clusters && trial->plan.queues; c++)
+        queues->in[c] = trial_chance(trial, 70);
+    return queues;
+}
+
+bool queues_has(const struct trial *trial, size_t cluster) {
+    return trial->queues && trial->queues->in[cluster];
+}
+
+void queues_admit(const struct trial *trial, size_t cluster, struct json *job) {
+    if (!queues_has(trial, cluster))
+        return;
+    if (!pointer_set(job, "/spec/suspend", json_new_bool(true)) ||
+        !pointer_set(job, "/metadata/labels/kueue.x-k8s.io~1queue-name", json_new_string("default")))
+        abort();
+}
+
+static bool is_suspended(const struct json *job) {
+    return json_bool(json_path(job, "spec", "suspend", NULL), false);
+}
+
+static struct ticket *ticket_of(struct queues *queues, const struct json *job) {
+    for (size_t i = 0; i < queues->n; i++) {
+        if (strcmp(queues->tickets[i].uid, object_uid(job)) == 0)
+            return &queues->tickets[i];
+    }
+    if (queues->n == TICKETS)
+        return NULL;
+    struct ticket *ticket = &queues->tickets[queues->n++];
+    text_copy(ticket->uid, sizeof ticket->uid, object_uid(job));
+    ticket->pods = json_int64(json_path(job, "spec", "parallelism", NULL), 1);
+    ticket->suspended = is_suspended(job);
+    return ticket;
+}
+
+void queues_written(struct trial *trial, size_t cluster, const struct world_write *write) {
+    if (!queues_has(trial, cluster) || !write->now || strcmp(write->plural, "jobs") != 0)
+        return;
+    struct ticket *ticket = ticket_of(trial->queues, write->now);
+    bool before = is_suspended(write->old), after = is_suspended(write->now);
+    const struct tracked_workload *job = rules_workload(trial, object_label(write->now, "wharf.dev/uid"));
+    const char *record = object_annotation(write->now, "wharf.dev/carried");
+    // What both of them suspended, the host without having heard of the queue, either may resume.
+    if (ticket && after && record && text_has_prefix(record, "v2:s"))
+        ticket->suspended = false;
+    if (!ticket || !write->old || before == after)
+        return;
+    if (!after && ticket->suspended && !(job && job->tampered))
+        trial_fail(trial, "rule 10: %s in %s was resumed, and it was the queue that suspended it", write->name,
+                   world_name(trial->worlds[cluster]));
+    ticket->suspended = false;
+}
+
+static void patch(struct trial *trial, size_t cluster, const struct json *job, const char *text) {
+    AUTO_TEXT space = strdup(object_namespace(job));
+    AUTO_TEXT name = strdup(object_name(job));
+    trial->user_acts = true;
+    world_patch(trial->worlds[cluster], "batch", "jobs", space, name, NULL, text, trial->now_ns);
+    trial->user_acts = false;
+}
+
+static void stop(struct trial *trial, size_t cluster, const struct json *job, struct ticket *ticket) {
+    AUTO_TEXT text = text_format("{\"spec\":{\"suspend\":true,\"parallelism\":%lld}}", (long long)ticket->pods);
+    ticket->admitted = false;
+    ticket->suspended = true;
+    patch(trial, cluster, job, text);
+}
+
+static void admit(struct trial *trial, size_t cluster, const struct json *job, struct ticket *ticket, int64_t room) {
+    const char *mode = json_string_or(json_path(job, "spec", "completionMode", NULL), "");
+    bool partial = ticket->pods > room && strcmp(mode, "Indexed") != 0;
+    const struct json *status = json_get(job, "status");
+    // As the API server has it (shouldAllowMutablePodTemplate).
+    bool mutable = json_int64(json_get(status, "active"), 0) == 0 &&
+                   (!json_get(status, "startTime") || rules_condition(job, "Suspended"));
+    if (!mutable || room < 1)
+        return;
+    AUTO_TEXT text = text_format("{\"spec\":{\"suspend\":false,\"parallelism\":%lld,"
+                                 "\"template\":{\"spec\":{\"nodeSelector\":{\"flavor\":\"f%llu\"}}}}}",
+                                 (long long)(partial ? room : ticket->pods), (unsigned long long)trial_below(trial, 3));
+    ticket->admitted = true;
+    ticket->suspended = false;
+    patch(trial, cluster, job, text);
+}
+
+static bool is_over(const struct json *job) {
+    return rules_condition(job, "Complete") || rules_condition(job, "Failed") || object_is_being_deleted(job);
+}
+
+// A user's suspension is not undone, as where the Workload's spec.active is taken back too.
+static bool is_wanted(struct trial *trial, const struct json *job) {
+    const struct json *workload = trial_object(trial, ENGINE_MANAGEMENT, 0, object_namespace(job), object_name(job));
+    return !workload || !is_suspended(workload);
+}
+
+static int64_t look_at(struct trial *trial, size_t cluster, const struct json *job, int64_t room) {
+    struct ticket *ticket = ticket_of(trial->queues, job);
+    if (!ticket || is_over(job))
+        return room;
+    bool suspended = is_suspended(job);
+    if (ticket->admitted && suspended)
+        ticket->admitted = false; // somebody else did
+    else if (ticket->admitted && !trial->queues->over && trial_chance(trial, 5))
+        stop(trial, cluster, job, ticket);
+    else if (!ticket->admitted && !suspended)
+        stop(trial, cluster, job, ticket);
+    else if (!ticket->admitted && is_wanted(trial, job))
+        admit(trial, cluster, job, ticket, room);
+    return ticket->admitted ? room - ticket->pods : room;
+}
+
+static void look_in(struct trial *trial, size_t cluster) {
+    const struct json *jobs[TICKETS];
+    size_t n = 0;
+    const void *cursor = NULL;
+    for (const struct json *job; n < TICKETS && (job = world_next(trial->worlds[cluster], "batch", "jobs", &cursor));)
+        if (object_label(job, KUEUE_QUEUE_NAME) && !object_controller(job))
+            jobs[n++] = job;
+    AUTO_JSON copies = json_new_array();
+    for (size_t i = 0; i < n; i++)
+        if (!json_append(copies, json_copy(jobs[i])))
+            abort();
+    int64_t room = trial->queues->over ? INT32_MAX : QUOTA;
+    for (const struct json *job = json_first(copies); job; job = json_next(job))
+        room = look_at(trial, cluster, job, room);
+}
+
+int64_t queues_due(const struct trial *trial) {
+    return trial->queues->next_ns;
+}
+
+void queues_act(struct trial *trial) {
+    struct queues *queues = trial->queues;
+    if (queues->next_ns > trial->now_ns)
+        return;
+    queues->next_ns = trial->now_ns + TICK_NS;
+    for (size_t c = 1; c < trial->plan.n_clusters; c++)
+        if (queues->in[c])
+            look_in(trial, c);
+}
+
+void queues_end(struct trial *trial) {
+    trial->queues->over = true;
+}

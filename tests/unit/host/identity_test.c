@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which cluster is which: nothing is done in a worker before that is known, or where it is not what it should be.
+#include "event_play.h"
+
+static void connect(struct play *play, size_t cluster) {
+    play_listing(play, cluster);
+    play_listed(play, cluster);
+}
+
+// All clusters connected, with these uids; NULL: not read yet.
+static void open_play(struct play *play, const char *management, const char *w1, const char *w2) {
+    const char *const uids[PLAY_CLUSTERS] = {management, w1, w2};
+    play_init(play);
+    play_start(play);
+    for (size_t c = 0; c < PLAY_CLUSTERS; c++) {
+        connect(play, c);
+        if (uids[c])
+            play_identity(play, c, uids[c]);
+    }
+}
+
+static void submit(struct play *play, int count) {
+    for (int i = 0; i < count; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "j%d", i);
+        play_seen(play, 0, play_workload(name, "wharf.dev/host", ""));
+    }
+    play_wait(play, 2 * CLOCK_SECOND);
+}
+
+static size_t writes(const struct play *play, size_t cluster) {
+    return play_sent(play, cluster, VERB_CREATE) + play_sent(play, cluster, VERB_DELETE) +
+           play_sent(play, cluster, VERB_MERGE_PATCH);
+}
+
+// Where new workloads go: "12" to both workers.
+static const char *places(struct play *play) {
+    static char out[3];
+    size_t n = 0;
+    for (size_t c = 1; c < PLAY_CLUSTERS; c++)
+        if (engine_stats(play->engine)->clusters[c].active > 0)
+            out[n++] = (char)('0' + c);
+    out[n] = '\0';
+    return out;
+}
+
+static const char *refused(const struct play *play, size_t cluster) {
+    return engine_stats(play->engine)->clusters[cluster].refused;
+}
+
+static void workers_that_are_who_they_should_be_are_used(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play, "k0", "k1", "k2");
+    submit(&play, 4);
+    assert_string_equal(places(&play), "12");
+    assert_int_equal(play.remarks.len, 0);
+    play_end(&play);
+}
+
+static void nothing_is_placed_before_it_is_known_who_they_are(void **state) {
+    (void)state;
+    static const struct {
+        const char *uids[PLAY_CLUSTERS], *places;
+    } cases[] = {
+        {{"k0", NULL, NULL}, ""}, {{NULL, "k1", "k2"}, ""}, {{"k0", "k1", NULL}, "1"}, {{"k0", NULL, "k2"}, "2"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct play play;
+        open_play(&play, cases[i].uids[0], cases[i].uids[1], cases[i].uids[2]);
+        submit(&play, 4);
+        assert_string_equal(places(&play), cases[i].places);
+        for (size_t c = 0; c < PLAY_CLUSTERS; c++)
+            if (!cases[i].uids[c])
+                play_identity(&play, c, c == 0 ? "k0" : c == 1 ? "k1" : "k2");
+        play_wait(&play, CLOCK_SECOND);
+        assert_true(*places(&play));
+        play_end(&play);
+    }
+}
+
+static void the_later_one_of_two_names_for_one_cluster_is_refused(void **state) {
+    (void)state;
+    for (int turn = 0; turn < 2; turn++) {
+        struct play play;
+        open_play(&play, "k0", turn ? "k1" : NULL, turn ? NULL : "k1");
+        play_identity(&play, turn ? 2 : 1, "k1");
+        submit(&play, 4);
+        assert_string_equal(places(&play), "1");
+        assert_string_equal(refused(&play, 1), "");
+        assert_non_null(strstr(refused(&play, 2), "the same cluster as w1"));
+        assert_int_equal(play_times(&play.remarks, "2: the cluster is refused"), 1);
+        play_identity(&play, 2, "k1"); // again: told once
+        assert_int_equal(play_times(&play.remarks, "2: the cluster is refused"), 1);
+        play_end(&play);
+    }
+}
+
+static void the_management_cluster_is_no_worker(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play, "k0", "k0", "k2");
+    submit(&play, 4);
+    assert_string_equal(places(&play), "2");
+    assert_non_null(strstr(refused(&play, 1), "it is the management cluster"));
+    play_end(&play);
+}
+
+static void who_cannot_be_known_is_used_and_told_once(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play, "k0", "", "");
+    play_identity(&play, 1, "");
+    submit(&play, 4);
+    assert_string_equal(places(&play), "12");
+    assert_int_equal(play_times(&play.remarks, "cannot be told"), 2);
+    assert_int_equal(play_times(&play.remarks, "is forbidden"), 2);
+    play_end(&play);
+}
+
+// A mirror of "a", placed in w1, is seen through both names.
+static void open_twins(struct play *play, const char *placed_in) {
+    play_init(play);
+    play_start(play);
+    play_identity(play, 0, "k0");
+    play_listing(play, 0);
+    play_seen(play, 0, play_workload("a", "wharf.dev/host", placed_in));
+    play_listed(play, 0);
+    for (size_t c = 1; c < PLAY_CLUSTERS; c++) {
+        play_listing(play, c);
+        play_seen(play, c, play_mirror("a"));
+        play_listed(play, c);
+    }
+    play_identity(play, 1, "k1");
+    play_identity(play, 2, "k1");
+}
+
+static void one_mirror_under_two_names_is_left_alone(void **state) {
+    (void)state;
+    static const char *const workers[] = {"w1", "w2"};
+    for (size_t i = 0; i < 2; i++) {
+        struct play play;
+        open_twins(&play, workers[i]);
+        play_wait(&play, 60 * CLOCK_MINUTE);
+        assert_int_equal(writes(&play, 2), 0);
+        assert_int_equal(play_sent(&play, 1, VERB_DELETE) + play_sent(&play, 1, VERB_CREATE), 0);
+        assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), 0); // it is not moved
+        play_end(&play);
+    }
+}
+
+static void what_was_placed_in_a_refused_worker_waits_and_is_told(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play, "k0", "k1", "k1");
+    play_seen(&play, 0, play_workload("a", "wharf.dev/host", "w2"));
+    play_wait(&play, 60 * CLOCK_MINUTE);
+    assert_int_equal(writes(&play, 1) + writes(&play, 2), 0);
+    assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), 0);
+    assert_int_equal(play_times(&play.notes, "Waiting: "), 1);
+    assert_int_equal(play_times(&play.notes, "the same cluster as w1"), 1);
+    play_identity(&play, 2, "k2"); // the kubeconfig's cluster was put right
+    play_wait(&play, CLOCK_SECOND);
+    play_identity(&play, 2, "k1");
+    play_end(&play);
+}
+
+static void answer_statuses(struct play *play) {
+    for (size_t i = 0; i < play->n_commands; i++)
+        if (play->commands[i].verb == VERB_STATUS_PATCH)
+            play_answer(play, play->commands[i].id, REASON_OK, play_workload("a", "wharf.dev/host", "w1"));
+}
+
+static void another_cluster_behind_a_known_address_counts_as_a_lost_one(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play, "k0", "k1", "k2");
+    play_seen(&play, 1, play_mirror("a"));
+    play_seen(&play, 0, play_workload("a", "wharf.dev/host", "w1"));
+    size_t before = play_sent(&play, 1, VERB_GET) + writes(&play, 1);
+    play_state(&play, 1, REFLECTOR_LOST);
+    connect(&play, 1); // without the mirror, and who it is is not known yet
+    play_wait(&play, CLOCK_SECOND);
+    assert_int_equal(play_sent(&play, 1, VERB_GET) + writes(&play, 1), before);
+    play_identity(&play, 1, "other");
+    assert_non_null(strstr(refused(&play, 1), "another cluster answers for it: uid other"));
+    for (int minute = 0; minute < 14; minute++) {
+        answer_statuses(&play);
+        play_wait(&play, CLOCK_MINUTE);
+    }
+    assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), 0);
+    assert_int_equal(play_times(&play.notes, "another cluster answers for it"), 1);
+    play_wait(&play, 2 * CLOCK_MINUTE);
+    assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), 1); // workerLostTimeout is over
+    assert_string_equal(places(&play), "2");
+    assert_int_equal(play_sent(&play, 1, VERB_GET) + writes(&play, 1), before);
+    play_end(&play);
+}
+
+static void it_is_used_again_when_the_first_one_answers_again(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play, "k0", "k1", "k2");
+    play_identity(&play, 1, "other");
+    submit(&play, 2);
+    assert_string_equal(places(&play), "2");
+    play_identity(&play, 1, "k1");
+    assert_string_equal(refused(&play, 1), "");
+    assert_int_equal(play_times(&play.remarks, "not refused any more"), 1);
+    for (int i = 0; i < 2; i++)
+        play_seen(&play, 0, play_workload(i ? "x" : "y", "wharf.dev/host", ""));
+    play_wait(&play, CLOCK_SECOND);
+    assert_string_equal(places(&play), "12");
+    play_end(&play);
+}
+
+static void another_management_cluster_stops_everything(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play, "k0", "k1", "k2");
+    for (int i = 0; i < 5; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "j%d", i);
+        play_seen(&play, 0, play_workload(name, "wharf.dev/host", "w1"));
+        play_seen(&play, 1, play_mirror(name));
+    }
+    play_wait(&play, CLOCK_SECOND);
+    size_t before = play.n_commands;
+    play_state(&play, 0, REFLECTOR_LOST);
+    connect(&play, 0);
+    play_wait(&play, CLOCK_MINUTE);
+    play_identity(&play, 0, "other");
+    play_seen(&play, 0, play_workload("new", "wharf.dev/host", ""));
+    play_wait(&play, 3 * 60 * CLOCK_MINUTE);
+    assert_int_equal(play.n_commands, before);
+    assert_int_equal(play_times(&play.remarks, "0: the cluster is refused"), 1);
+    play_end(&play);
+}
+
+static void an_origin_that_was_derived_names_the_management_cluster(void **state) {
+    (void)state;
+    struct play play;
+    play_init(&play);
+    play.options.management_uid = "k0";
+    play_start(&play);
+    for (size_t c = 0; c < PLAY_CLUSTERS; c++) {
+        play_identity(&play, c, c == 0 ? "other" : c == 1 ? "k1" : "k2");
+        connect(&play, c);
+    }
+    submit(&play, 2);
+    assert_int_equal(play.n_commands, 0);
+    assert_true(*refused(&play, 0));
+    play_end(&play);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(workers_that_are_who_they_should_be_are_used),
+        cmocka_unit_test(nothing_is_placed_before_it_is_known_who_they_are),
+        cmocka_unit_test(the_later_one_of_two_names_for_one_cluster_is_refused),
+        cmocka_unit_test(the_management_cluster_is_no_worker),
+        cmocka_unit_test(who_cannot_be_known_is_used_and_told_once),
+        cmocka_unit_test(one_mirror_under_two_names_is_left_alone),
+        cmocka_unit_test(what_was_placed_in_a_refused_worker_waits_and_is_told),
+        cmocka_unit_test(another_cluster_behind_a_known_address_counts_as_a_lost_one),
+        cmocka_unit_test(it_is_used_again_when_the_first_one_answers_again),
+        cmocka_unit_test(another_management_cluster_stops_everything),
+        cmocka_unit_test(an_origin_that_was_derived_names_the_management_cluster),
+    };
+    return cmocka_run_group_tests(tests, play_load, play_unload);
+}
