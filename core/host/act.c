@@ -10,6 +10,7 @@
 #define REFUSED_BASE_NS (5 * CLOCK_SECOND) // of what the adapter or the host refuses
 #define REFUSED_MAX_NS (10 * CLOCK_MINUTE)
 #define FREE_REPAIRS 3           // of a record that somebody else writes too
+#define STATUS_REFUSALS 2        // from then on they hold nothing up
 #define LARGE ((size_t)64 << 10) // bytes of a workload that is looked at for its size
 
 void act_begin_call(const struct engine *engine, const struct entry *entry, wharf_mirror_state state,
@@ -145,6 +146,12 @@ static bool send_patch(struct engine *engine, struct entry *entry, struct mirror
     AUTO_TEXT body = json_text(patch, &len);
     if (!body)
         return false;
+    if (len > MIRROR_BODY_MAX && spec.type != PENDING_CREATE) {
+        command_note(engine, entry, true, "TooLarge", mirror ? "CarryChange" : "CopyStatus",
+                     "the change of its %s has %zu bytes, more than the %zu that an API server takes: it is not made",
+                     mirror ? "mirror" : "status", len, MIRROR_BODY_MAX);
+        return true;
+    }
     spec.body = body;
     spec.body_len = len;
     uint64_t id = command_send(engine, entry, &spec);
@@ -206,6 +213,10 @@ static bool do_status(struct engine *engine, struct entry *entry) {
         return true;
     entry->refusals = 0;
     uint64_t wish = patch ? wish_hash(patch) : 0;
+    if (patch && wish == entry->denied_status && entry->denied_until_ns > engine->now.mono_ns) {
+        entry->not_before_ns = entry->denied_until_ns;
+        return true;
+    }
     entry->status_due = false;
     // The same patch was accepted and left the status as it was: the server does not keep it.
     if (patch && wish == entry->refused_patch)
@@ -510,6 +521,7 @@ static struct action decide_entry(struct engine *engine, struct entry *entry) {
                                       .clean_attempt = entry->clean_attempt,
                                       .busy = entry->command != 0,
                                       .status_due = entry->status_due,
+                                      .status_refused = entry->status_refusals >= STATUS_REFUSALS,
                                       .last_word = last_word_counts(entry),
                                       .not_before_ns = entry->not_before_ns,
                                       .unknown_since_ns = entry->unknown_since_ns,

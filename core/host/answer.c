@@ -12,6 +12,7 @@
 #define CONFLICT_BASE_NS (10 * CLOCK_MS)
 #define PERMANENT_BASE_NS (5 * CLOCK_SECOND) // a server that has just come up forbids much for a moment
 #define FAILURES_TOLD 4                      // a create that fails so often in passing is told to people
+#define FREE_DENIALS 3                       // statuses that were refused before another one has to wait
 #define PERMANENT_MAX_NS (10 * CLOCK_MINUTE)
 
 int64_t answer_backoff_ns(struct engine *engine, unsigned failures, int64_t base_ns, int64_t max_ns) {
@@ -80,10 +81,23 @@ static void observe_answer(struct engine *engine, struct entry *entry, struct mi
     observe_mirror(engine, entry, mirror, object, standing == STANDING_NONE ? STANDING_KNOWN : standing);
 }
 
-static void workload_failed(struct engine *engine, struct entry *entry, const struct response *response,
-                            const char *action) {
+// Another status may be sent sooner than this one.
+static void status_denied(struct engine *engine, struct entry *entry, uint64_t patch_hash) {
+    entry->denied_status = patch_hash;
+    entry->denied_until_ns = entry->not_before_ns;
+    if (entry->status_refusals < UINT16_MAX)
+        entry->status_refusals++;
+    throttle_next(&entry->denials, engine->now.mono_ns, FREE_DENIALS);
+}
+
+static void workload_failed(struct engine *engine, struct entry *entry, const struct pending *pending,
+                            const struct response *response) {
+    bool status = pending->type == PENDING_STATUS;
+    const char *action = status ? "CopyStatus" : "Place";
     entry->not_before_ns = next_try_ns(engine, response, &entry->failures);
     entry->status_due = true;
+    if (status && (response->reason == REASON_INVALID || response->reason == REASON_BAD_REQUEST))
+        status_denied(engine, entry, pending->patch_hash);
     if (is_permanent(response->reason))
         command_note(engine, entry, true, reason_text(response->reason), action,
                      "the management cluster refused it: %s", response->message);
@@ -110,7 +124,7 @@ static void workload_answered(struct engine *engine, struct entry *entry, const 
     if (pending->type == PENDING_OWNER && kueue_answered(engine, entry, response))
         return;
     if (response->reason != REASON_OK || !response->object) {
-        workload_failed(engine, entry, response, pending->type == PENDING_STATUS ? "CopyStatus" : "Place");
+        workload_failed(engine, entry, pending, response);
         if (place) // what it was counted for did not happen, as far as is known
             engine_count_active(engine, entry,
                                 entry->cluster == ENTRY_UNKNOWN_CLUSTER || entry->finished ? 0 : entry->cluster);
@@ -129,8 +143,11 @@ static void workload_answered(struct engine *engine, struct entry *entry, const 
         entry->placed_attempt = entry->attempt;
     if (place && entry->attempt == pending->attempt && pending->was_clean)
         entry->clean_attempt = entry->attempt;
-    if (!place)
-        status_written(engine, entry, pending, &before);
+    if (place)
+        return;
+    status_written(engine, entry, pending, &before);
+    entry->status_refusals = 0;
+    entry->denied_status = 0;
 }
 
 static void exclude(struct engine *engine, struct entry *entry, struct mirror *mirror, const char *reason,

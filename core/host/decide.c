@@ -256,13 +256,17 @@ static struct action finished(const struct decide_facts *f) {
     if (!m)
         return none("finished");
     struct action copy = status(f, "finished");
-    if (copy.type != ACTION_NONE)
+    // What the management cluster refuses again and again does not keep a mirror for ever.
+    bool refused = copy.type == ACTION_WAIT && f->workload->status_refused;
+    if (copy.type != ACTION_NONE && !refused)
         return copy;
     if (m->busy || m->being_deleted)
         return none("its mirror is being deleted");
     int64_t at_ns = f->workload->retain_until_ns > m->not_before_ns ? f->workload->retain_until_ns : m->not_before_ns;
     if (at_ns > f->now_ns)
-        return (struct action){.type = ACTION_WAIT, .at_ns = at_ns, .why = "its mirror is retained"};
+        return (struct action){.type = ACTION_WAIT,
+                               .at_ns = refused ? earlier(at_ns, copy.at_ns) : at_ns,
+                               .why = "its mirror is retained"};
     if (!is_usable(f, m->cluster))
         return (struct action){.type = ACTION_NONE, .blocked = true, .why = "the worker cannot be used"};
     return on_mirror(ACTION_DELETE, m, "finished");

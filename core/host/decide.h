@@ -35,6 +35,7 @@ struct workload_facts {
     uint32_t clean_attempt;   // no mirror of this attempt can have been created yet; 0: none
     bool busy;                // a write to the workload is in flight
     bool status_due;          // the status may have to be written
+    bool status_refused;      // more than once, and for good as it seems
     bool last_word;           // the mirror of this attempt had finished, and what it said is not written yet
     int64_t not_before_ns;    // no write to the workload before that
     int64_t unknown_since_ns; // when DECIDE_UNKNOWN_CLUSTER was first seen

@@ -140,7 +140,8 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
     engine_count_active(engine, entry, 0);
     entry_set_phase(engine, entry, true, 0, false);
     entry->cluster = entry->attempt = entry->gone_attempt = entry->clean_attempt = 0;
-    entry->failures = entry->refusals = 0;
+    entry->failures = entry->refusals = entry->status_refusals = 0;
+    entry->denied_status = 0;
     entry->not_before_ns = 0;
     entry->carry_hash = entry->refused_patch = entry->refused_note = 0;
     entry->finished = entry->suspended = entry->being_deleted = entry->status_due = false;
@@ -265,6 +266,8 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     m->refusals = 0;
     m->seen_ns = engine->received_ns;
     entry->status_due = true;
+    if (entry->denied_status && entry->denials.last_ns < entry->not_before_ns)
+        entry->not_before_ns = entry->denials.last_ns; // its status may be another one
 }
 
 void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m, struct object *object,

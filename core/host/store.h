@@ -72,8 +72,12 @@ struct entry {
     uint32_t kind, cluster, attempt, gone_attempt, clean_attempt, epoch;
     uint32_t counted; // the worker whose active workloads this one counts among, 0: none
     uint16_t failures, name_at;
-    uint16_t refusals; // in a row, by its adapter or for its size
-    uint8_t phase;     // wharf_phase_kind
+    uint16_t refusals;        // in a row, by its adapter or for its size
+    uint16_t status_refusals; // in a row, by the management cluster
+    uint64_t denied_status;   // hash of the status patch that was refused last; 0: none
+    int64_t denied_until_ns;  // no such patch before that
+    struct throttle denials;  // of such patches, whatever is in them
+    uint8_t phase;            // wharf_phase_kind
     bool queued, blocked, suspended, finished, being_deleted, status_due;
     char *last_word; // text of a mirror that had finished when it went away, until its status was written; or NULL
     uint32_t last_word_len, last_word_attempt;

@@ -51,14 +51,17 @@ static wharf_result update(const wharf_call *call, const wharf_value *workload, 
     return WHARF_OK;
 }
 
-// A status with a start time is refused while the run is pending ("cannot be Pending after it is started"). Without a
-// mirror: what Tekton writes for a pending run. A TaskRun's status has podName, empty until there is one.
+// A status with a start time is refused while the run is pending ("cannot be Pending after it is started"), also once
+// it is over. Without a mirror: what Tekton writes for a pending run. A TaskRun's status has podName, empty until there
+// is one.
 static wharf_result status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *status) {
-    if (is_done(workload) || !is_pending(call, workload))
+    if (!is_pending(call, workload))
         return WHARF_OK;
-    host->remove(status, "/startTime");
-    if (mirror)
+    bool done = is_done(workload);
+    if (!done || !host->find(workload, "/status/startTime"))
+        host->remove(status, "/startTime");
+    if (mirror || done)
         return WHARF_OK;
     const char *name = host->string(host->find(workload, "/metadata/name"));
     const char *message = host->format(call, "%s \"%s\" is pending", call->kind->kind, name ? name : "");

@@ -126,6 +126,14 @@ void custom_check_update(const struct custom *custom, const struct json *value, 
                         "cannot be Pending after it is started");
 }
 
+// The webhook of pipelinerun_validation.go runs for the status too.
+void custom_check_status(const struct custom *custom, const struct json *value, struct problems *problems) {
+    const struct json *started = json_path(value, "status", "startTime", NULL);
+    if (custom->done_is_done && is_suspended(custom, value) && started)
+        problem_invalid(problems, "spec.status", pointer_find(value, custom->suspend),
+                        "cannot be Pending after it is started");
+}
+
 bool custom_delegated(const struct custom *custom, const struct json *value) {
     const char *manager = manager_of(custom, value);
     return manager && *manager && !text_equal(manager, custom->builtin);

@@ -42,6 +42,9 @@ void custom_check(const struct custom *custom, const struct json *value, struct 
 void custom_check_update(const struct custom *custom, const struct json *value, const struct json *old,
                          struct problems *problems);
 
+// A status from outside.
+void custom_check_status(const struct custom *custom, const struct json *value, struct problems *problems);
+
 // managedBy names somebody other than the kind's own controller.
 bool custom_delegated(const struct custom *custom, const struct json *value);
 

@@ -76,7 +76,7 @@ static struct wish first_wish(const struct custom *custom, const struct fixture 
 
 // "/spec/suspend" of a patch, or of a step's `mirror`, which is a patch of the spec.
 static const struct json *patched(const struct custom *custom, const struct step *step) {
-    if (step->type != STEP_PATCH)
+    if (step->type != STEP_PATCH || (step->event && !step->mirror)) // which does not come to a mirror
         return NULL;
     return step->mirror ? pointer_find(step->mirror, custom->suspend + strlen("/spec"))
                         : pointer_find(step->patch, custom->suspend);

@@ -3,6 +3,7 @@
 #include "core/json/patch.h"
 #include "tests/world/collector.h"
 #include "tests/world/commit.h"
+#include "tests/world/custom.h"
 #include "tests/world/meta.h"
 #include "tests/world/rules.h"
 #include "tests/world/server.h"
@@ -283,6 +284,8 @@ static void check_update(struct op *op, struct draft *draft, struct stored *obje
         rules_update_status(draft->value, old, op->kind->special, problems);
     else
         rules_update(op, draft->value, old, problems);
+    if (status && op->kind->custom)
+        custom_check_status(op->kind->custom, draft->value, problems);
     if (world_problems_any(problems))
         return;
     *same_spec = draft->borrowed || json_equal(json_get(draft->value, "spec"), json_get(old, "spec"));
