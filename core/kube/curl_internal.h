@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the parts of the curl transport share: curl_transport.c (submit, cancel, poll), curl_setup.c (making one),
 // curl_exchange.c (their memory, and adding them to multi handles), curl_events.c (sockets and epoll), curl_options.c
-// (how requests are made), curl_response.c (what comes back).
+// (how requests are made), curl_verify.c (what certificates must have), curl_response.c (what comes back).
 #ifndef WHARF_KUBE_CURL_INTERNAL_H
 #define WHARF_KUBE_CURL_INTERNAL_H
 
@@ -117,8 +117,10 @@ extern const struct transport_ops curl_transport_ops;
 void curl_transport_free(struct transport *base);
 
 // curl_options.c. False when out of memory or when this libcurl knows an option not.
-bool exchange_set_up(struct exchange *exchange);  // once for an easy handle
-bool exchange_prepare(struct exchange *exchange); // for the request at hand, with the credentials of now
+bool exchange_set_up(struct exchange *exchange);               // once for an easy handle
+bool exchange_set_verification(struct exchange *exchange);     // a part of that (curl_verify.c)
+const char *exchange_verdict(const struct exchange *exchange); // "", or what is to be added about a certificate
+bool exchange_prepare(struct exchange *exchange);              // for the request at hand, with the credentials of now
 bool pool_set_up(struct pool *pool);
 
 // curl_events.c

@@ -109,7 +109,7 @@ static bool set_callbacks(struct exchange *exchange) {
 bool exchange_set_up(struct exchange *exchange) {
     const struct curl_transport *transport = exchange->transport;
     return set_numbers(exchange->easy, transport->credentials.endpoint->insecure) &&
-           set_texts(exchange->easy, transport) && set_callbacks(exchange) &&
+           set_texts(exchange->easy, transport) && set_callbacks(exchange) && exchange_set_verification(exchange) &&
            (!transport->connect_to ||
             curl_easy_setopt(exchange->easy, CURLOPT_CONNECT_TO, transport->connect_to) == CURLE_OK);
 }

@@ -169,7 +169,7 @@ static char *describe(const struct exchange *exchange, CURLcode code) {
                          : code == CURLE_OK  ? "the connection was closed within the headers of the response"
                                              : curl_easy_strerror(code);
     if (!exchange->sent)
-        return text_format("cannot connect to %s: %s", server, detail);
+        return text_format("cannot connect to %s: %s%s", server, detail, exchange_verdict(exchange));
     return text_format("the exchange with %s broke off: %s", server, detail);
 }
 

@@ -45,6 +45,9 @@ static void a_certificate_for_another_name_or_time_is_refused(void **state) {
         {{.name = "a", .names = "IP:127.0.0.1"}, NULL, true},
         {{.name = "a", .names = "IP:127.0.0.2"}, NULL, false},
         {{.name = "127.0.0.1", .names = "DNS:localhost"}, NULL, false},
+        {{.name = "127.0.0.1"}, NULL, false},
+        {{.name = "api.example"}, "api.example", false},
+        {{.name = "api.example", .names = "email:a@b.example"}, "api.example", false},
         {{.name = "a", .names = "DNS:api.example"}, "api.example", true},
         {{.name = "a", .names = "IP:127.0.0.1"}, "api.example", false},
         {{.name = "a", .names = "IP:127.0.0.1", .begin_s = -7200, .end_s = -3600}, NULL, false},
@@ -63,6 +66,8 @@ static void a_certificate_for_another_name_or_time_is_refused(void **state) {
         ask(&answer, world, &(struct http_request){.path = "/echo"});
         if (answer.outcome != (cases[i].trusted ? HTTP_ANSWERED : HTTP_REFUSED))
             fail_msg("case %zu: outcome %d: %s", i, answer.outcome, answer.problem);
+        bool nameless = !request.names || text_has_prefix(request.names, "email:");
+        assert_true(nameless == (strstr(answer.problem, "has no subjectAltName") != NULL));
         AUTO_TEXT host = text_format("\r\nHost: 127.0.0.1:%u\r\n", server_port(server));
         if (cases[i].trusted && !strstr(text_of(&answer.body), host))
             fail_msg("case %zu: the server saw\n%s", i, text_of(&answer.body));
