@@ -345,6 +345,18 @@ static void a_status_comes_back_without_what_belongs_to_the_worker(void **state)
     assert_null(ask(STATUS, workload, mirror, 2));
 }
 
+static void a_null_in_a_status_counts_as_absent(void **state) {
+    (void)state;
+    AUTO_JSON workload = parsed(WORKLOAD);
+    AUTO_JSON mirror = mirror_of(workload);
+    set(workload, "/status", "{'ready':1}");
+    set(mirror, "/status", "{'ready':1,'none':null,'deep':{'none':null}}");
+    AUTO_JSON patch = ask(STATUS, workload, mirror, 2);
+    assert_true(patch_apply(&workload, patch));
+    assert_json(json_get(workload, "status"), "{'ready':1,'deep':{}}");
+    assert_null(ask(STATUS, workload, mirror, 2));
+}
+
 static void without_a_mirror_the_status_stays(void **state) {
     (void)state;
     AUTO_JSON workload = parsed(WORKLOAD);
@@ -429,6 +441,7 @@ int main(void) {
         cmocka_unit_test(what_is_taken_away_while_suspended_is_known_from_before),
         cmocka_unit_test(marks_that_were_taken_off_are_put_back),
         cmocka_unit_test(a_status_comes_back_without_what_belongs_to_the_worker),
+        cmocka_unit_test(a_null_in_a_status_counts_as_absent),
         cmocka_unit_test(without_a_mirror_the_status_stays),
         cmocka_unit_test(the_observed_generation_is_the_workloads_once_the_mirror_is_like_it),
         cmocka_unit_test(a_change_of_status_alone_leads_to_no_look_at_the_mirror),
