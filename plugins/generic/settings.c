@@ -155,11 +155,11 @@ void settings_fields(const struct place *at, const struct field *fields, void *t
         check_known(&(struct place){at->in, at, host->name(m), 0, m}, fields);
     for (const struct field *f = fields; f->name && !at->in->problem; f++) {
         struct place member = settings_member(at, f->name);
-        void *slot = (char *)target + f->offset;
         if (!member.value && (f->rules & REQUIRED))
             settings_tell(&member, "", "found nothing, expected a value: it is required");
         if (!member.value || (f->rules & OTHER))
             continue;
+        void *slot = (char *)target + f->offset; // there may be no target where all fields are others
         if (f->rules & LIST)
             *(const char ***)slot = settings_each(&member, sizeof(char *), read_text, f->rules);
         else

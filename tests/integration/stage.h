@@ -26,7 +26,12 @@ int64_t stage_deadline_ns(int64_t seconds);
 void stage_wait(struct scene *scene, int64_t until_ns, const char *condition, const char *file, int line);
 
 // With sanitizers everything takes a multiple of its time.
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__has_feature) // clang
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define STAGE_SANITIZED 1
+#endif
+#endif
+#if defined(STAGE_SANITIZED) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define STAGE_SLOW INT64_C(4)
 #else
 #define STAGE_SLOW INT64_C(1)

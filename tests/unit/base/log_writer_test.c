@@ -75,14 +75,20 @@ static void a_reader_who_stalls_costs_lines_that_are_counted_and_nobody_waits(vo
     for (int i = 0; i < 1000; i++) // a megabyte
         log_number(i);
     uint64_t lost = log_lost() - before;
-    assert_in_range(lost, 600, 950);
+    assert_in_range(lost, 500, 950);
     assert_false(log_flush(0));
-    int kept = 0;
-    const char *line = next_line();
-    for (; !strstr(line, "lines were lost"); line = next_line(), kept++)
-        assert_int_equal(strtol(line, NULL, 10), kept);
-    assert_int_equal(strtoull(line, NULL, 10), lost);
-    assert_int_equal((uint64_t)kept + lost, 1000);
+    uint64_t kept = 0, told = 0;
+    while (kept + told < 1000) {
+        const char *line = next_line();
+        uint64_t number = strtoull(line, NULL, 10);
+        if (strstr(line, "lines were lost")) {
+            told += number;
+        } else {
+            assert_int_equal(number, kept + told); // what is told stands where the lines would have stood
+            kept++;
+        }
+    }
+    assert_int_equal(told, lost);
     log_plain(LOG_INFO, "it goes on");
     assert_string_equal(next_line(), "it goes on");
 }

@@ -121,7 +121,7 @@ static inline struct object *play_object(struct play *play, struct json *value) 
     return object;
 }
 
-static inline struct json *play_json(const char *format, ...) {
+__attribute__((format(printf, 1, 2))) static inline struct json *play_json(const char *format, ...) {
     char *text = NULL;
     va_list args;
     va_start(args, format);
