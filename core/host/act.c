@@ -9,7 +9,6 @@
 
 #define REFUSED_BASE_NS (5 * CLOCK_SECOND) // of what the adapter or the host refuses
 #define REFUSED_MAX_NS (10 * CLOCK_MINUTE)
-#define FREE_REPAIRS 3           // of a record that somebody else writes too
 #define STATUS_REFUSALS 2        // from then on they hold nothing up
 #define LARGE ((size_t)64 << 10) // bytes of a workload that is looked at for its size
 
@@ -217,19 +216,23 @@ static bool do_status(struct engine *engine, struct entry *entry) {
         entry->not_before_ns = entry->denied_until_ns;
         return true;
     }
-    entry->status_due = false;
+    entry->status_due = entry->status_held = false;
     // The same patch was accepted and left the status as it was: the server does not keep it.
     if (patch && wish == entry->refused_patch)
         return true;
     entry->refused_patch = 0;
     if (!patch)
+        repeat_nothing_to_write(engine, entry, wanted);
+    uint32_t source = patch ? repeat_source(entry, job.mirror) : 0;
+    if (!patch || !repeat_may_write(engine, entry, source))
         return true;
     bool own = (engine->kinds[entry->kind]->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0;
     if (!send_patch(engine, entry, NULL, patch,
                     (struct command_spec){.type = PENDING_STATUS,
                                           .verb = own ? VERB_STATUS_PATCH : VERB_MERGE_PATCH,
                                           .patch_hash = wish,
-                                          .wanted = wanted})) {
+                                          .wanted = wanted,
+                                          .source = source})) {
         entry->status_due = true;
         retry_soon(engine, &entry->not_before_ns);
         return true;
@@ -240,15 +243,11 @@ static bool do_status(struct engine *engine, struct entry *entry) {
     return true;
 }
 
-// When a patch may be sent: what was refused waits, and so does a record that somebody else writes too.
-static int64_t patch_at_ns(struct engine *engine, struct mirror *mirror, uint64_t wish, bool record_alone) {
+// When a patch may be sent: what was refused waits, and so does what somebody else takes back.
+static int64_t patch_at_ns(struct engine *engine, struct entry *entry, struct mirror *mirror, uint64_t wish) {
     if (wish == mirror->denied_patch && mirror->denied_until_ns > engine->now.mono_ns)
         return mirror->denied_until_ns;
-    if (record_alone && mirror->repairs.last_ns > engine->now.mono_ns)
-        return mirror->repairs.last_ns;
-    if (record_alone)
-        throttle_next(&mirror->repairs, engine->now.mono_ns, FREE_REPAIRS);
-    return engine->now.mono_ns;
+    return repeat_update_at_ns(engine, entry, mirror);
 }
 
 static void send_update(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,
@@ -257,13 +256,14 @@ static void send_update(struct engine *engine, struct entry *entry, struct mirro
     if (wish == mirror->refused_patch)
         return;
     mirror->refused_patch = 0;
-    mirror->update_at_ns = patch_at_ns(engine, mirror, wish, record->alone);
+    mirror->update_at_ns = patch_at_ns(engine, entry, mirror, wish);
     mirror->update_due = mirror->update_at_ns > engine->now.mono_ns;
     if (mirror->update_due)
         return;
     struct command_spec spec = {.type = PENDING_UPDATE,
                                 .verb = VERB_MERGE_PATCH,
                                 .patch_hash = wish,
+                                .wanted = entry->carry_hash,
                                 .cluster = mirror->cluster,
                                 .attempt = entry->attempt,
                                 .record = &record->next,
@@ -367,8 +367,9 @@ static bool do_place(struct engine *engine, struct entry *entry, const struct ac
     entry->asked_attempt = action->attempt;
     if (action->attempt > 1 && entry->attempt && entry->attempt != action->attempt) {
         engine->stats.replacements++;
-        command_note(engine, entry, true, "PlacedAgain", "Place", "attempt %u goes to cluster %s: %s", action->attempt,
-                     engine->names[action->cluster], action->why);
+        if (!repeat_placed(engine, entry))
+            command_note(engine, entry, true, "PlacedAgain", "Place", "attempt %u goes to cluster %s: %s",
+                         action->attempt, engine->names[action->cluster], action->why);
     } else if (action->attempt != entry->attempt) {
         engine->stats.placements++;
     }
@@ -466,6 +467,11 @@ static int64_t later(int64_t a_ns, int64_t b_ns) {
     return a_ns > b_ns ? a_ns : b_ns;
 }
 
+// What was held back because it was repeated may be done again.
+static bool is_due(const struct engine *engine, bool held, const struct throttle *throttle) {
+    return held && throttle->last_ns <= engine->now.mono_ns;
+}
+
 static size_t mirror_list(const struct engine *engine, const struct entry *entry, struct mirror_facts *facts) {
     size_t n = 0;
     // Without a key the annotations are all the proof that there is.
@@ -510,24 +516,26 @@ static struct action decide_entry(struct engine *engine, struct entry *entry) {
     struct mirror_facts *mirrors = engine->mirror_facts; // there is at most one mirror a cluster
     const struct feed *management = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind);
     bool trusted = identity_is_read(engine, ENGINE_MANAGEMENT) && !identity_is_other(engine, ENGINE_MANAGEMENT);
-    struct workload_facts workload = {.exists = entry->workload.text != NULL,
-                                      .being_deleted = entry->being_deleted,
-                                      .finished = entry->finished,
-                                      .suspended = entry->suspended,
-                                      .attempt = entry->attempt,
-                                      .gone_attempt = entry->gone_attempt,
-                                      .cluster = entry->cluster == ENTRY_UNKNOWN_CLUSTER ? DECIDE_UNKNOWN_CLUSTER
-                                                                                         : entry->cluster,
-                                      .clean_attempt = entry->clean_attempt,
-                                      .busy = entry->command != 0,
-                                      .status_due = entry->status_due,
-                                      .status_refused = entry->status_refusals >= STATUS_REFUSALS,
-                                      .last_word = last_word_counts(entry),
-                                      .not_before_ns = entry->not_before_ns,
-                                      .unknown_since_ns = entry->unknown_since_ns,
-                                      .retain_until_ns = entry->retain_until_ns,
-                                      .misplaced = entry->misplaced,
-                                      .restore_at_ns = entry->restore_at_ns};
+    struct workload_facts workload = {
+        .exists = entry->workload.text != NULL,
+        .being_deleted = entry->being_deleted,
+        .finished = entry->finished,
+        .suspended = entry->suspended,
+        .attempt = entry->attempt,
+        .gone_attempt = entry->gone_attempt,
+        .cluster = entry->cluster == ENTRY_UNKNOWN_CLUSTER ? DECIDE_UNKNOWN_CLUSTER : entry->cluster,
+        .clean_attempt = entry->clean_attempt,
+        .busy = entry->command != 0,
+        .status_due = entry->status_due || is_due(engine, entry->status_held, &entry->statuses),
+        .status_held_ns = entry->status_held ? entry->statuses.last_ns : 0,
+        .place_after_ns = entry->places.last_ns,
+        .status_refused = entry->status_refusals >= STATUS_REFUSALS,
+        .last_word = last_word_counts(entry),
+        .not_before_ns = entry->not_before_ns,
+        .unknown_since_ns = entry->unknown_since_ns,
+        .retain_until_ns = entry->retain_until_ns,
+        .misplaced = entry->misplaced,
+        .restore_at_ns = entry->restore_at_ns};
     struct decide_facts facts = {.workload = &workload,
                                  .mirrors = mirrors,
                                  .n_mirrors = mirror_list(engine, entry, mirrors),
@@ -588,7 +596,7 @@ void act_on_entry(struct engine *engine, struct entry *entry) {
     } while (perform(engine, entry, &action));
     entry->blocked = action.blocked;
     waiting_look(engine, entry, &action);
-    if (action.type == ACTION_FORGET && entry->command == 0) {
+    if (action.type == ACTION_FORGET && entry->command == 0 && entry->asking == 0) {
         heap_remove(&engine->timers, &entry->timer);
         store_remove(&engine->store, entry);
         return;

@@ -111,6 +111,7 @@ static void status_written(struct engine *engine, struct entry *entry, const str
     bool same = workload && entry->generation == before->generation && entry->attempt == before->attempt &&
                 entry->cluster == before->cluster && json_hash(json_get(workload, "status")) == pending->wanted;
     entry->refused_patch = same ? 0 : pending->patch_hash;
+    entry->wrote_of = pending->source;
     if (same)
         entry->status_due = before->status_due; // the mirror may have changed meanwhile
 }
@@ -124,6 +125,9 @@ static void workload_answered(struct engine *engine, struct entry *entry, const 
     if (pending->type == PENDING_OWNER && kueue_answered(engine, entry, response))
         return;
     if (response->reason != REASON_OK || !response->object) {
+        if (response->reason == REASON_CONFLICT)
+            repeat_conflict(entry, pending);
+        entry->unsure |= !is_answered(response->reason);
         workload_failed(engine, entry, pending, response);
         if (place) // what it was counted for did not happen, as far as is known
             engine_count_active(engine, entry,
@@ -132,6 +136,7 @@ static void workload_answered(struct engine *engine, struct entry *entry, const 
     }
     entry->failures = 0;
     entry->not_before_ns = 0;
+    entry->unsure = false;
     struct object *object = take_object(response);
     if (strcmp(object_uid(object->value), entry->uid) != 0) {
         object_free(object);
@@ -190,6 +195,9 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
         mirror->noted_attempt = pending->attempt;
     } else if (response->reason == REASON_ALREADY_EXISTS) {
         mirror->unsure = !mirror->doc.text;
+        int64_t again_ns = next_try_ns(engine, response, &mirror->failures);
+        if (mirror->failures > 1) // it was asked for, and was not there
+            mirror->not_before_ns = again_ns;
     } else if (response->reason == REASON_NAMESPACE_NOT_FOUND && engine->create_namespaces) {
         create_namespace(engine, entry, mirror);
     } else if (is_permanent(response->reason)) {
@@ -280,6 +288,7 @@ static void updated(struct engine *engine, struct entry *entry, struct mirror *m
     if (response->reason == REASON_OK && response->object) {
         mirror->failures = 0;
         observe_answer(engine, entry, mirror, response);
+        repeat_updated(mirror, pending);
         mirror->update_due = true; // looked at once more: the server may have changed what it was sent
         mirror->refused_patch = pending->patch_hash;
         mirror->stop_only &= pending->stop_only;
@@ -397,13 +406,15 @@ void answer_handle(struct engine *engine, uint64_t id, struct response *response
     static const enum verb verbs[] = {
         [PENDING_PLACE] = VERB_MERGE_PATCH,   [PENDING_CREATE] = VERB_CREATE, [PENDING_UPDATE] = VERB_MERGE_PATCH,
         [PENDING_STATUS] = VERB_STATUS_PATCH, [PENDING_DELETE] = VERB_DELETE, [PENDING_VERIFY] = VERB_GET,
-        [PENDING_NAMESPACE] = VERB_CREATE,    [PENDING_OWNER] = VERB_RAW_GET};
+        [PENDING_NAMESPACE] = VERB_CREATE,    [PENDING_OWNER] = VERB_RAW_GET, [PENDING_WHO] = VERB_RAW_GET};
     if (response->object && response->object->too_large) { // a stub says nothing of what was written
         object_free(response->object);
         response->object = NULL;
     }
     engine->stats.clusters[pending.cluster].answers[verbs[pending.type]][response->reason]++;
-    if (pending.type == PENDING_PLACE || pending.type == PENDING_STATUS || pending.type == PENDING_OWNER)
+    if (pending.type == PENDING_WHO)
+        repeat_named(engine, entry, &pending, response);
+    else if (pending.type == PENDING_PLACE || pending.type == PENDING_STATUS || pending.type == PENDING_OWNER)
         workload_answered(engine, entry, &pending, response);
     else
         mirror_answered(engine, entry, &pending, response);

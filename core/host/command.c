@@ -129,6 +129,7 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
     pending->attempt = spec->attempt;
     pending->patch_hash = spec->patch_hash;
     pending->wanted = spec->wanted;
+    pending->source = spec->source;
     pending->was_clean = spec->was_clean;
     pending->stops = spec->stops;
     pending->stop_only = spec->stop_only;

@@ -21,6 +21,7 @@ static const struct {
     [WAITING_UNKNOWN_WORKER] = {"unknown-worker", "its worker is not in the configuration"},
     [WAITING_PREDECESSOR] = {"predecessor", "another object of the name has to go first"},
     [WAITING_EARLIER] = {"earlier-mirror", "an earlier mirror has to go first"},
+    [WAITING_REPEATED] = {"repeated", "it was done too often"},
     [WAITING_LAST_WORD] = {"final-status", "its mirror has finished, and its final status cannot be written"},
     [WAITING_PROOF] = {"proof", "a mirror that nothing proves to be its own has to go first"},
     [WAITING_GONE] = {"deletion", "its mirror is being deleted and is still there"},
@@ -199,6 +200,8 @@ static struct action place(const struct decide_facts *f, size_t cluster, uint32_
 }
 
 static struct action status(const struct decide_facts *f, const char *why) {
+    if (!f->workload->status_due && f->workload->status_held_ns > f->now_ns)
+        return wait_until(f->workload->status_held_ns, WAITING_REPEATED, 0);
     if (!f->workload->status_due)
         return none(why);
     struct action gate = management_gate(f);
@@ -224,6 +227,8 @@ static struct action move(const struct decide_facts *f, const char *why) {
         return blocked(WAITING_STOPPING, 0);
     if (!all_settled(f) && !f->settle_time_is_over)
         return blocked(WAITING_SETTLING, 0);
+    if (w->attempt && w->clean_attempt != w->attempt && w->place_after_ns > f->now_ns)
+        return wait_until(w->place_after_ns, WAITING_REPEATED, 0);
     int64_t next_ns = CLOCK_NEVER;
     size_t best = decide_worker(f, &next_ns);
     if (best == DECIDE_UNPLACED)
@@ -258,7 +263,7 @@ static struct action finished(const struct decide_facts *f) {
     struct action copy = status(f, "finished");
     // What the management cluster refuses again and again does not keep a mirror for ever.
     bool refused = copy.type == ACTION_WAIT && f->workload->status_refused;
-    if (copy.type != ACTION_NONE && !refused)
+    if (copy.type != ACTION_NONE && !refused && copy.waiting != WAITING_REPEATED)
         return copy;
     if (m->busy || m->being_deleted)
         return none("its mirror is being deleted");

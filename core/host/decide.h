@@ -38,6 +38,8 @@ struct workload_facts {
     bool status_refused;      // more than once, and for good as it seems
     bool last_word;           // the mirror of this attempt had finished, and what it said is not written yet
     int64_t not_before_ns;    // no write to the workload before that
+    int64_t place_after_ns;   // no further attempt before that: there were too many
+    int64_t status_held_ns;   // a status waits until then: it was written too often; 0: none does
     int64_t unknown_since_ns; // when DECIDE_UNKNOWN_CLUSTER was first seen
     int64_t retain_until_ns;  // finished: when its mirror may go
     bool misplaced;           // the annotations do not say `cluster` and `attempt`, where its mirror is: put them back
@@ -102,6 +104,7 @@ enum waiting {
     WAITING_PREDECESSOR,
     WAITING_EARLIER,
     WAITING_GONE,
+    WAITING_REPEATED,
     WAITING_LAST_WORD,
     WAITING_PROOF,
     WAITINGS

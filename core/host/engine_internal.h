@@ -57,7 +57,8 @@ enum pending_type {
     PENDING_DELETE,
     PENDING_VERIFY,
     PENDING_NAMESPACE,
-    PENDING_OWNER
+    PENDING_OWNER,
+    PENDING_WHO
 };
 
 struct pending {
@@ -71,6 +72,7 @@ struct pending {
     uint64_t patch_hash, wanted; // see command_spec
     char *record;                // the same; owned
     bool stops, stop_only;
+    uint32_t source;
 };
 
 struct stranger_log { // how often strangers with our marks are told of
@@ -111,6 +113,7 @@ struct engine {
     size_t n_pending, cap_pending, in_flight;
     uint32_t free_pending; // index + 1, 0: none
     struct entry *queue_first, *queue_last;
+    struct throttle twins; // writes that another host of our origin made
     struct stats stats;
     struct moment now;
     struct call_clock *clock; // of adapter calls
@@ -187,6 +190,18 @@ void last_word_drop(struct entry *entry);
 bool last_word_counts(const struct entry *entry);
 struct json *last_word_tree(const struct entry *entry); // owned by the caller; NULL when out of memory
 
+// repeat.c. Before something is sent again: when that may be, or whether it may be now.
+int64_t repeat_update_at_ns(struct engine *engine, struct entry *entry, struct mirror *mirror);
+bool repeat_may_write(struct engine *engine, struct entry *entry, uint32_t source);
+uint32_t repeat_source(const struct entry *entry, const struct json *mirror); // what a status is made of, hashed
+// A further attempt was sent. True: it is placed too often, which was told.
+bool repeat_placed(struct engine *engine, struct entry *entry);
+void repeat_updated(struct mirror *mirror, const struct pending *pending);
+void repeat_conflict(struct entry *entry, const struct pending *pending);
+void repeat_nothing_to_write(struct engine *engine, struct entry *entry, uint64_t wanted);
+void repeat_named(struct engine *engine, struct entry *entry, const struct pending *pending,
+                  const struct response *response);
+
 // waiting.c: after each decision
 void waiting_look(struct engine *engine, struct entry *entry, const struct action *action);
 void waiting_end(struct engine *engine, struct entry *entry);
@@ -200,7 +215,8 @@ struct command_spec {
     const char *body; // JSON, or NULL
     size_t body_len;
     uint64_t patch_hash; // of what a patch wants
-    uint64_t wanted;     // STATUS: json_hash of the status that it leads to; CREATE: carry_hash of the workload
+    uint64_t wanted;     // STATUS: json_hash of the status that it leads to; CREATE, UPDATE: carry_hash of the workload
+    uint32_t source;     // STATUS: see repeat_source
     bool was_clean;
     char **record;         // CREATE, UPDATE: the mirror's record once it is accepted; taken if it was sent
     bool stops, stop_only; // UPDATE: it suspends the mirror; and does nothing else

@@ -143,6 +143,9 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
     entry->failures = entry->refusals = entry->status_refusals = 0;
     entry->denied_status = 0;
     entry->not_before_ns = 0;
+    entry->places = entry->statuses = (struct throttle){0};
+    entry->wrote_of = entry->conflicted = 0;
+    entry->status_held = entry->unsure = false;
     entry->carry_hash = entry->refused_patch = entry->refused_note = 0;
     entry->finished = entry->suspended = entry->being_deleted = entry->status_due = false;
     entry->uid[0] = '\0';
@@ -280,6 +283,7 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
     if (!had)
         engine->stats.clusters[m->cluster].mirrors++;
     if (!same) {
+        m->sent_for = 0;
         m->refused_patch = 0;
         m->told_theirs = m->stop_only = false;
         m->update_at_ns = 0;

@@ -46,6 +46,7 @@ struct stats {
     uint64_t placements, replacements; // first attempts and further ones
     uint64_t conflicts;                // an object of the same name that is not ours
     uint64_t orphans;                  // mirrors deleted without a workload
+    uint64_t twin_writes;              // somebody else wrote what we were about to write
     uint64_t notes;
     uint64_t status_latency[STATS_BUCKETS]; // mirror seen to status patch issued
     uint64_t status_latency_count;

@@ -39,7 +39,8 @@ struct mirror {
     char *record;           // what the host knows of what was carried (record.h); NULL: nothing but the annotation
     uint64_t denied_patch;  // hash of the patch that was refused last; 0: none
     int64_t denied_until_ns, update_at_ns; // no such patch, no patch at all before that
-    struct throttle repairs;               // of the record alone
+    struct throttle updates;               // patches of it though the workload has not changed
+    uint32_t sent_for;                     // of what of the workload the last accepted patch was made
     uint32_t cluster, attempt;
     uint32_t epoch;         // of the list in which, or after which, a watch or list told of it
     uint32_t noted_attempt; // the last one of which people were told that it was created
@@ -79,6 +80,13 @@ struct entry {
     struct throttle denials;  // of such patches, whatever is in them
     uint8_t phase;            // wharf_phase_kind
     bool queued, blocked, suspended, finished, being_deleted, status_due;
+    struct throttle places;   // further attempts
+    struct throttle statuses; // written again though the mirror's has not changed
+    uint32_t wrote_of;        // of what the last accepted status patch was made
+    uint32_t conflicted;      // hash of a status that could not be written because somebody else had written
+    uint8_t asking;           // requests in flight that nothing waits for
+    bool status_held;         // a status waits because it was written too often
+    bool unsure;              // an earlier write was not answered
     char *last_word; // text of a mirror that had finished when it went away, until its status was written; or NULL
     uint32_t last_word_len, last_word_attempt;
     uint8_t waiting;       // enum waiting: for what

@@ -27,8 +27,8 @@ void waiting_end(struct engine *engine, struct entry *entry) {
 static void tell(struct engine *engine, struct entry *entry, const struct action *action) {
     entry->told_waiting |= bit_of(entry->waiting);
     count(engine, entry, true);
-    // Why something is tried again was told when it failed.
-    if (entry->waiting == WAITING_BACKOFF && entry->told)
+    // Why something is tried again, or waits, was told when that began.
+    if ((entry->waiting == WAITING_BACKOFF || entry->waiting == WAITING_REPEATED) && entry->told)
         return;
     bool somewhere = action->cluster != 0 && action->cluster < engine->n_clusters;
     const char *refused = somewhere ? engine->stats.clusters[action->cluster].refused : "";

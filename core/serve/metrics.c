@@ -203,6 +203,9 @@ static void print_engine(const struct host_snapshot *s, struct buffer *out) {
            "Mirrors that could not be created because an object of that name is not ours.", s->stats.conflicts);
     single(out, "wharf_orphans_deleted_total", "counter", "Mirrors deleted because their workload is gone.",
            s->stats.orphans);
+    single(out, "wharf_twin_writes_total", "counter",
+           "Statuses that somebody else wrote just as this host was about to: another host of the same origin.",
+           s->stats.twin_writes);
     single(out, "wharf_events_recorded_total", "counter", "Kubernetes Events recorded on workloads.", s->stats.notes);
     single(out, "wharf_queue_length", "gauge", "Workloads that wait to be looked at.", s->stats.queued);
     family(out, "wharf_engine_stalled_seconds", "gauge",

@@ -232,14 +232,28 @@ static const char job_fields[] =
     "{\"f:metadata\":{\"f:labels\":{\".\":{}}},\"f:spec\":{\"f:backoffLimit\":{},\"f:template\":{\"f:spec\":{"
     "\"f:containers\":{\"k:{\\\"name\\\":\\\"main\\\"}\":{\".\":{},\"f:image\":{}}}}}}}";
 
+// One entry for each manager and subresource.
+static struct json *without_manager(const struct json *entries, const char *manager, const char *subresource) {
+    struct json *list = json_new_array();
+    for (const struct json *e = json_first(entries); e && list; e = json_next(e)) {
+        bool same = strcmp(json_string_or(json_get(e, "manager"), ""), manager) == 0 &&
+                    strcmp(json_string_or(json_get(e, "subresource"), ""), subresource) == 0;
+        if (!same && !json_append(list, json_copy(e)))
+            world_oom();
+    }
+    return list;
+}
+
 void meta_managed_fields(const struct op *op, struct json *value) {
     if (!op->cluster->options.managed_fields)
         return;
-    struct json *metadata = json_get(value, "metadata"), *entry = json_new_object(), *list = json_new_array();
+    const char *manager = op->internal ? "kube-controller-manager" : op->manager ? op->manager : "client";
+    struct json *metadata = json_get(value, "metadata"), *entry = json_new_object();
+    struct json *list = without_manager(json_get(metadata, "managedFields"), manager, op->subresource);
     struct json *fields = NULL;
     if (!entry || !list || json_parse(job_fields, sizeof job_fields - 1, &fields))
         world_oom();
-    world_set_text(entry, "manager", op->internal ? "kube-controller-manager" : "client");
+    world_set_text(entry, "manager", manager);
     world_set_text(entry, "operation", "Update");
     AUTO_TEXT version = text_format("%s%s%s", op->kind->group, *op->kind->group ? "/" : "", op->version);
     world_set_text(entry, "apiVersion", version);

@@ -203,6 +203,7 @@ static bool read_dry_run(struct op *op, const struct world_request *request, con
 static void serve(struct op *op, const struct world_request *request, const struct route *route) {
     op->verb = write_verb(request, op);
     const char *validation = route_query(route, "fieldValidation");
+    op->manager = route_query(route, "fieldManager");
     op->strict = validation && strcmp(validation, "Strict") == 0;
     if (!method_allowed(op, request))
         answer_failure(op->response, 405, "MethodNotAllowed", NULL,

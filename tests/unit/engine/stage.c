@@ -99,8 +99,12 @@ static void serve(struct stage *stage, const struct command *command) {
     int meddled = stage->meddle ? stage->meddle(stage, command) : STAGE_PASS;
     if (meddled > 0) {
         AUTO_TEXT body = text_format("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"code\":%d,"
-                                     "\"message\":\"meddled\",\"reason\":\"%s\"}",
-                                     meddled, meddled == 500 ? "InternalError" : "");
+                                     "\"message\":\"meddled\",\"reason\":\"%s\",\"details\":{\"name\":\"a\"}}",
+                                     meddled,
+                                     meddled == 500   ? "InternalError"
+                                     : meddled == 409 ? "AlreadyExists"
+                                     : meddled == 404 ? "NotFound"
+                                                      : "");
         answered(stage, command, meddled, body, strlen(body));
         return;
     }

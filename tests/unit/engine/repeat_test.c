@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nothing is hot: what somebody takes back again and again is done again after longer and longer waits, and told once.
+#include "tests/unit/engine/stage.h"
+
+static void start_one(struct stage *stage) {
+    stage_init(stage);
+    stage_start(stage);
+    stage_submit(stage, "a", "");
+    stage_run(stage, 2 * CLOCK_SECOND);
+    assert_non_null(stage_job(stage, 1, "a"));
+}
+
+// For so long, somebody does this every 20 ms.
+static void every_20_ms(struct stage *stage, int64_t ns, void (*act)(struct stage *stage)) {
+    for (int64_t end_ns = stage->now.mono_ns + ns; stage->now.mono_ns < end_ns;) {
+        act(stage);
+        stage_run(stage, 20 * CLOCK_MS);
+    }
+}
+
+static unsigned creates(const struct stage *stage) {
+    return stage->sent[1][VERB_CREATE] + stage->sent[2][VERB_CREATE];
+}
+
+static void delete_mirrors(struct stage *stage) {
+    for (size_t c = 1; c < STAGE_CLUSTERS; c++)
+        if (stage_job(stage, c, "a"))
+            stage_delete(stage, c, "a");
+}
+
+static void a_mirror_that_is_deleted_again_and_again_is_made_again_slowly(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage);
+    every_20_ms(&stage, 5 * CLOCK_SECOND, delete_mirrors);
+    assert_in_range(creates(&stage), 4, 10);
+    every_20_ms(&stage, 10 * CLOCK_MINUTE, delete_mirrors);
+    assert_in_range(creates(&stage), 10, 18);
+    every_20_ms(&stage, 60 * CLOCK_MINUTE, delete_mirrors);
+    assert_in_range(creates(&stage), 18, 32);
+    assert_int_equal(stage_told(&stage, "PlacedTooOften"), 1);
+    // After ten minutes of rest it is done at once, and told anew.
+    stage_run(&stage, 20 * CLOCK_MINUTE);
+    unsigned before = creates(&stage);
+    delete_mirrors(&stage);
+    stage_run(&stage, CLOCK_SECOND / 2);
+    assert_int_equal(creates(&stage), before + 1);
+    every_20_ms(&stage, 5 * CLOCK_MINUTE, delete_mirrors);
+    assert_int_equal(stage_told(&stage, "PlacedTooOften"), 2);
+    stage_end(&stage);
+}
+
+static void change_mirror(struct stage *stage) {
+    stage_patch(stage, 1, "a", NULL, "{'spec':{'parallelism':7}}");
+}
+
+static void a_mirror_that_somebody_else_changes_is_put_right_slowly(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage);
+    every_20_ms(&stage, 5 * CLOCK_SECOND, change_mirror);
+    assert_in_range(stage.sent[1][VERB_MERGE_PATCH], 4, 10);
+    every_20_ms(&stage, 60 * CLOCK_MINUTE, change_mirror);
+    assert_in_range(stage.sent[1][VERB_MERGE_PATCH], 15, 30);
+    assert_int_equal(stage_told(&stage, "MirrorRewritten"), 1);
+    assert_int_equal(stage_told(&stage, "changes its mirror in cluster w1"), 1);
+    assert_int_equal(stage_told(&stage, "(client)"), 1);
+    stage_end(&stage);
+}
+
+static void what_a_user_changes_is_carried_at_once_all_the_same(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage);
+    every_20_ms(&stage, 60 * CLOCK_SECOND, change_mirror);
+    unsigned before = stage.sent[1][VERB_MERGE_PATCH];
+    stage_patch(&stage, 0, "a", NULL, "{'spec':{'parallelism':3}}");
+    stage_run(&stage, 10 * CLOCK_MS);
+    assert_int_equal(stage.sent[1][VERB_MERGE_PATCH], before + 1);
+    assert_int_equal(json_int64(pointer_find(stage_job(&stage, 1, "a"), "/spec/parallelism"), 0), 3);
+    stage_end(&stage);
+}
+
+static void scale(struct stage *stage) {
+    AUTO_TEXT patch = text_format("{'spec':{'parallelism':%d}}", (int)(stage->now.mono_ns / CLOCK_MS % 1000));
+    stage_patch(stage, 0, "a", NULL, patch);
+}
+
+static void a_user_who_scales_often_waits_for_nothing(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage);
+    every_20_ms(&stage, 5 * CLOCK_SECOND, scale);
+    assert_true(stage.sent[1][VERB_MERGE_PATCH] > 200);
+    assert_int_equal(stage_told(&stage, "Rewritten"), 0);
+    stage_end(&stage);
+}
+
+static void change_status(struct stage *stage) {
+    stage_patch(stage, 0, "a", "status", "{'status':{'active':5}}");
+}
+
+static void a_second_writer_of_the_status_is_told_and_not_fought(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage);
+    stage_runs(&stage, 1, "a");
+    every_20_ms(&stage, 5 * CLOCK_SECOND, change_status);
+    assert_in_range(stage.sent[0][VERB_STATUS_PATCH], 3, 9);
+    every_20_ms(&stage, 60 * CLOCK_MINUTE, change_status);
+    assert_in_range(stage.sent[0][VERB_STATUS_PATCH], 15, 30);
+    assert_int_equal(stage_told(&stage, "StatusRewritten"), 1);
+    assert_int_equal(stage_told(&stage, "(client)"), 1);
+    // What the mirror says anew is written at once.
+    unsigned before = stage.sent[0][VERB_STATUS_PATCH];
+    stage_completes(&stage, 1, "a");
+    stage_run(&stage, 100 * CLOCK_MS);
+    assert_true(stage_finished(&stage, "a"));
+    assert_int_equal(stage.sent[0][VERB_STATUS_PATCH], before + 1);
+    stage_end(&stage);
+}
+
+static void progress(struct stage *stage) {
+    AUTO_TEXT patch = text_format("{'status':{'active':1,'ready':%d,'startTime':'2026-03-01T12:00:01Z'}}",
+                                  (int)(stage->now.mono_ns / (20 * CLOCK_MS) % 2));
+    stage_patch(stage, 1, "a", "status", patch);
+}
+
+static void a_status_that_makes_progress_waits_for_nothing(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage);
+    every_20_ms(&stage, 5 * CLOCK_SECOND, progress);
+    assert_true(stage.sent[0][VERB_STATUS_PATCH] > 200);
+    assert_int_equal(stage_told(&stage, "Rewritten"), 0);
+    stage_end(&stage);
+}
+
+// Another host of our origin does what we do, a little earlier.
+static int a_twin_writes_first(struct stage *stage, const struct command *command) {
+    if (command->request.verb != VERB_STATUS_PATCH)
+        return STAGE_PASS;
+    AUTO_JSON patch = NULL;
+    assert_null(json_parse(command->request.body, command->request.body_len, &patch));
+    pointer_remove(patch, "/metadata");
+    AUTO_TEXT text = json_text(patch, NULL);
+    stage->user = true;
+    assert_int_equal(world_patch(stage->clusters[0], "batch", "jobs", "default", command->request.name, "status", text,
+                                 stage->now.wall_ns),
+                     200);
+    stage->user = false;
+    return STAGE_PASS;
+}
+
+static void another_host_of_the_same_origin_is_told(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage);
+    stage.meddle = a_twin_writes_first;
+    every_20_ms(&stage, 5 * CLOCK_SECOND, progress);
+    assert_int_equal(stage_told(&stage, "is another host running with origin here?"), 1);
+    assert_true(engine_stats(stage.engine)->twin_writes > 2);
+    stage_end(&stage);
+}
+
+static int it_is_there_and_is_not(struct stage *stage, const struct command *command) {
+    (void)stage;
+    enum verb verb = command->request.verb;
+    return command->cluster == ENGINE_MANAGEMENT ? STAGE_PASS : verb == VERB_CREATE ? 409 : verb == VERB_GET ? 404 : 0;
+}
+
+static void a_server_that_contradicts_itself_is_not_asked_often(void **state) {
+    (void)state;
+    struct stage stage;
+    stage_init(&stage);
+    stage.meddle = it_is_there_and_is_not;
+    stage_start(&stage);
+    stage_submit(&stage, "a", "");
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_in_range(creates(&stage), 4, 40);
+    assert_true(stage_told(&stage, "w1") > 0);
+    stage_end(&stage);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_mirror_that_is_deleted_again_and_again_is_made_again_slowly),
+        cmocka_unit_test(a_mirror_that_somebody_else_changes_is_put_right_slowly),
+        cmocka_unit_test(what_a_user_changes_is_carried_at_once_all_the_same),
+        cmocka_unit_test(a_user_who_scales_often_waits_for_nothing),
+        cmocka_unit_test(a_second_writer_of_the_status_is_told_and_not_fought),
+        cmocka_unit_test(a_status_that_makes_progress_waits_for_nothing),
+        cmocka_unit_test(another_host_of_the_same_origin_is_told),
+        cmocka_unit_test(a_server_that_contradicts_itself_is_not_asked_often),
+    };
+    return cmocka_run_group_tests(tests, stage_load, NULL);
+}
