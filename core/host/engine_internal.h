@@ -183,6 +183,9 @@ struct mirror *act_current_mirror(const struct engine *engine, const struct entr
 void act_begin_call(const struct engine *engine, const struct entry *entry, wharf_mirror_state state,
                     struct adapter_call *call);
 
+// facts.c: puts what is known before decide()
+struct action facts_decide(struct engine *engine, struct entry *entry);
+
 // last_word.c
 bool last_word_is_final(const struct engine *engine, const struct entry *entry, const struct json *mirror);
 void last_word_keep(struct engine *engine, struct entry *entry, struct mirror *mirror); // takes the mirror's text
