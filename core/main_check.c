@@ -6,6 +6,7 @@
 #include "core/host/adapters.h"
 #include "core/host/config.h"
 #include "core/host/online.h"
+#include "core/host/seal_source.h"
 #include "core/kube/curl_transport.h"
 #include "core/kube/kubeconfig.h"
 #include "core/main.h"
@@ -53,14 +54,48 @@ static struct error *ask_clusters(struct check *check) {
     return online_check(check->config, check->adapters, check->endpoints, &check->problems);
 }
 
+// A file that is not there is made at the first start.
+static void check_seal(struct check *check) {
+    struct seal_keys *keys = NULL;
+    struct error *error = NULL;
+    if (check->config->seal.file)
+        error = error_wrap(seal_file_load(check->config->seal.file, false, &keys), "%s:%zu: seal.file",
+                           check->config->path, check->config->seal.line);
+    seal_keys_free(keys);
+    if (error && error->code == ERROR_NOT_FOUND)
+        error_free(error);
+    else
+        problems_add_error(&check->problems, error);
+}
+
 // What the configuration names, and with `online` what is behind it.
 static struct error *check_files(struct check *check, bool online) {
     struct error *error = load_endpoints(check);
     if (error == NULL)
         error = adapters_load(check->config, &check->problems, &check->adapters);
+    check_seal(check);
     if (error == NULL && online)
         error = ask_clusters(check);
     return error;
+}
+
+// What is not wrong, and should be known.
+static void print_seal(const struct config *config) {
+    switch (seal_source_of(config)) {
+    case SEAL_FROM_NOTHING:
+        printf(
+            "%s: mirrors are not sealed: there is no key (seal.file or seal.secret); whoever may create objects in a "
+            "worker can make what passes for a mirror\n",
+            config->path);
+        break;
+    case SEAL_FROM_DEFAULT_SECRET:
+        printf("%s: mirrors are sealed with the key in Secret " SEAL_SECRET_NAME
+               " of the host's own namespace, if the host may read or make it\n",
+               config->path);
+        break;
+    default:
+        break;
+    }
 }
 
 static void print_good(const struct check *check, bool online) {
@@ -68,6 +103,7 @@ static void print_good(const struct check *check, bool online) {
            check->config->n_workers, check->config->n_workers == 1 ? "" : "s", check->adapters->count,
            check->adapters->count == 1 ? "" : "s", check->adapters->n_kinds, check->adapters->n_kinds == 1 ? "" : "s",
            online ? ", and all clusters answer and allow what is needed" : "");
+    print_seal(check->config);
 }
 
 int main_check(const struct arguments *arguments) {

@@ -30,6 +30,7 @@ void config_free(struct config *config) {
     if (config == NULL)
         return;
     config_cluster_clear(&config->management);
+    config_seal_clear(&config->seal);
     for (size_t i = 0; i < config->n_workers; i++)
         config_cluster_clear(&config->workers[i]);
     for (size_t i = 0; i < config->n_adapters; i++)
@@ -240,6 +241,7 @@ static bool read_document(struct config_reader *reader) {
         {"workers", config_read_workers, 0, true},
         {"adapters", config_read_adapters, 0, true},
         {"serve", read_serve, 0, false},
+        {"seal", config_read_seal, offsetof(struct config, seal), false},
         {"createNamespaces", config_read_bool, offsetof(struct config, create_namespaces), false},
         {"workerLostTimeout", config_read_positive, offsetof(struct config, worker_lost_timeout_ns), false},
         {"mirrorRetention", config_read_duration, offsetof(struct config, mirror_retention_ns), false},
@@ -254,6 +256,7 @@ static bool read_document(struct config_reader *reader) {
         return false;
     config_check_clusters(reader);
     config_check_adapters(reader);
+    config_check_seal(reader);
     return true;
 }
 

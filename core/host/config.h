@@ -36,6 +36,16 @@ struct config_adapter {
     size_t line;
 };
 
+struct config_seal {
+    char *file;             // absolute; or NULL
+    bool from_secret;       // a Secret of the management cluster is asked for
+    char *secret_namespace; // NULL: the pod's, else wharf-system
+    char *secret_name;      // NULL: wharf-seal
+    char *secret_key;       // the entry that signs; NULL: key
+    bool adopt_unsealed;    // default false
+    size_t line;
+};
+
 struct config {
     char *path;            // of the file
     char *controller_name; // default wharf.dev/host
@@ -46,7 +56,8 @@ struct config {
     char *adapter_directory; // absolute; default /usr/lib/wharf/adapters (or what the build's PREFIX says)
     struct config_adapter *adapters;
     size_t n_adapters;
-    char *serve_address; // "127.0.0.1:9440", "[::1]:9440"; NULL: do not serve
+    char *serve_address;     // "127.0.0.1:9440", "[::1]:9440"; NULL: do not serve
+    struct config_seal seal; // see seal_source.h
     bool create_namespaces;
     int64_t worker_lost_timeout_ns; // default 15 min
     int64_t mirror_retention_ns;    // default 10 min

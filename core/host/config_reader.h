@@ -73,13 +73,16 @@ config_read_fn config_read_management; // struct config_cluster
 config_read_fn config_read_workers;    // struct config
 config_read_fn config_read_adapters;   // struct config
 config_read_fn config_read_memory;     // struct config
+config_read_fn config_read_seal;       // struct config_seal
 void config_check_clusters(struct config_reader *reader);
 void config_check_adapters(struct config_reader *reader);
+void config_check_seal(struct config_reader *reader);
 
 // Makes room for one more element of `size` bytes, zeroed, at the end of a list; NULL after noting no_memory.
 void *config_grow(struct config_reader *reader, void **list, size_t count, size_t size);
 
 void config_cluster_clear(struct config_cluster *cluster);
 void config_adapter_clear(struct config_adapter *adapter);
+void config_seal_clear(struct config_seal *seal);
 
 #endif

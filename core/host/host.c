@@ -29,7 +29,8 @@ static void post_event(void *ctx, struct engine_event *event) {
 
 static int64_t tick_cluster(void *ctx, struct moment now) {
     struct host_cluster *cluster = ctx;
-    int64_t next_ns = host_origin_tick(cluster, now);
+    int64_t next_ns = host_origin_tick(cluster, now), seal_ns = host_seal_tick(cluster, now);
+    next_ns = seal_ns < next_ns ? seal_ns : next_ns;
     if (cluster->link) {
         int64_t at_ns = link_tick(cluster->link, now);
         next_ns = at_ns < next_ns ? at_ns : next_ns;
@@ -70,6 +71,7 @@ static void open_link(void *arg) {
 static void close_link(void *arg) {
     struct host_cluster *cluster = arg;
     host_origin_stop(cluster);
+    host_seal_stop(cluster);
     link_free(cluster->link);
     cluster->link = NULL;
 }
@@ -167,6 +169,8 @@ struct error *host_new(const struct config *config, const struct adapters *adapt
     if (!error && config->origin && !(host->origin = strdup(config->origin)))
         error = error_no_memory();
     if (!error)
+        error = host_seal_begin(host);
+    if (!error)
         error = open_cluster(&host->clusters[ENGINE_MANAGEMENT]);
     if (error) {
         host_free(host);
@@ -195,6 +199,7 @@ void host_free(struct host *host) {
     stats_free(&host->snapshot.stats);
     pthread_mutex_destroy(&host->snapshot_mutex);
     free(host->origin);
+    seal_keys_free(host->seals);
     free(host->clusters);
     free(host->names);
     free(host);
@@ -207,6 +212,8 @@ void host_stop(struct host *host) {
 
 static struct error *start_engine(struct host *host, struct moment now) {
     struct engine_options options = {.origin = host->origin,
+                                     .seals = host->seals,
+                                     .adopt_unsealed = host->config->seal.adopt_unsealed,
                                      .worker_names = host->names + 1,
                                      .n_workers = host->n_clusters - 1,
                                      .kinds = host->adapters->kinds,
@@ -351,7 +358,7 @@ static void stop_clusters(struct host *host) {
 
 struct error *host_run(struct host *host) {
     struct error *error = host_wait_for_origin(host);
-    if (!error && host->origin)
+    if (!error && host->origin && host_seal_is_settled(host))
         error = start_engine(host, clock_now());
     if (!error && host->engine) {
         while (!atomic_load(&host->stop))

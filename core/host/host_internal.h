@@ -30,6 +30,9 @@ struct host_cluster {
     struct client *origin_client;
     int64_t origin_at_ns;
     bool origin_asked;
+    struct client *seal_client;
+    int64_t seal_at_ns;
+    bool seal_asked;
     // Collected on the engine's thread for the next dispatch.
     struct command *outbox;
     size_t n_outbox, cap_outbox;
@@ -42,6 +45,8 @@ struct host {
     const struct config *config;
     const struct adapters *adapters;
     char *origin;
+    struct seal_keys *seals; // NULL: mirrors are not sealed
+    bool seals_settled;
     struct engine *engine;
     struct inbox *inbox;
     struct update update;
@@ -62,9 +67,15 @@ struct host {
 void host_dispatch(struct host *host);
 
 // The origin comes from the uid of the management cluster's namespace kube-system unless the config has one. Waits
-// until it is known or the host is to stop.
+// until it is known, and the keys of seals are, or the host is to stop.
 struct error *host_wait_for_origin(struct host *host);
 int64_t host_origin_tick(struct host_cluster *cluster, struct moment now); // on the cluster's thread
 void host_origin_stop(struct host_cluster *cluster);
+
+// host_seal.c: the keys of seals.
+struct error *host_seal_begin(struct host *host);
+bool host_seal_is_settled(struct host *host);
+int64_t host_seal_tick(struct host_cluster *cluster, struct moment now); // on the cluster's thread
+void host_seal_stop(struct host_cluster *cluster);
 
 #endif

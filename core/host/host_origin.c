@@ -66,7 +66,7 @@ void host_origin_stop(struct host_cluster *cluster) {
 }
 
 struct error *host_wait_for_origin(struct host *host) {
-    while (!has_origin(host) && !atomic_load(&host->stop)) {
+    while ((!has_origin(host) || !host_seal_is_settled(host)) && !atomic_load(&host->stop)) {
         struct inbox_item *items = inbox_take(host->inbox, CLOCK_NEVER);
         while (items) {
             struct inbox_item *next = items->next;

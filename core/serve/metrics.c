@@ -195,6 +195,17 @@ static void print_orphans(const struct host_snapshot *s, struct buffer *out) {
         sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].orphans_held);
 }
 
+static void print_doubts(const struct host_snapshot *s, struct buffer *out) {
+    const char *name = "wharf_mirrors_unproven";
+    family(out, name, "gauge", "Mirrors that are neither adopted nor deleted, for nothing proves that they are ours.");
+    for (size_t c = 1; c < s->stats.n_clusters; c++)
+        sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].doubted);
+    name = "wharf_strangers_total";
+    family(out, name, "counter", "Times that an object with our marks and without a valid seal was seen.");
+    for (size_t c = 1; c < s->stats.n_clusters; c++)
+        sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].strangers);
+}
+
 static void print_engine(const struct host_snapshot *s, struct buffer *out) {
     single(out, "wharf_placements_total", "counter", "Workloads that were placed for the first time.",
            s->stats.placements);
@@ -253,6 +264,7 @@ struct error *metrics_print(const struct host_snapshot *snapshot, const struct m
     print_workloads(snapshot, out);
     print_workers(snapshot, out);
     print_refused(snapshot, out);
+    print_doubts(snapshot, out);
     print_orphans(snapshot, out);
     print_engine(snapshot, out);
     print_latency(snapshot, out);

@@ -74,6 +74,7 @@ static void a_short_file_is_filled_with_defaults(void **state) {
     assert_non_null(config->adapters[0].settings);
     assert_null(config->adapters[0].managed_by);
     assert_null(config->serve_address);
+    assert_true(!config->seal.file && !config->seal.from_secret && !config->seal.adopt_unsealed);
     assert_false(config->create_namespaces);
     assert_true(config->worker_lost_timeout_ns == 15 * CLOCK_MINUTE);
     assert_true(config->mirror_retention_ns == 10 * CLOCK_MINUTE);
@@ -108,6 +109,7 @@ static void every_key_is_read(void **state) {
              "serve: {address: \"[::1]:9440\"}\ncreateNamespaces: true\nworkerLostTimeout: 90s\nmirrorRetention: 0\n"
              "memory: {perCluster: 1GiB, maxObjectSize: 512KiB, maxObjectNodes: 5000}\n"
              "massDeletion: {max: 7, percent: 100}\norphanGrace: 20m\n"
+             "seal: {secret: {namespace: ours, name: seal.keys, key: now_1}, adoptUnsealed: true}\n"
              "rateLimit: {qps: 2.5, burst: 7}\nlog: {format: json, level: debug}\n",
         &problems);
     assert_int_equal(problems.count, 0);
@@ -137,6 +139,10 @@ static void every_key_is_read(void **state) {
     assert_true(config->mirror_retention_ns == 0);
     assert_true(config->memory_per_cluster == (size_t)1 << 30 && config->max_object_size == (size_t)512 << 10);
     assert_int_equal(config->max_object_nodes, 5000);
+    assert_true(config->seal.from_secret && config->seal.adopt_unsealed);
+    assert_string_equal(config->seal.secret_namespace, "ours");
+    assert_string_equal(config->seal.secret_name, "seal.keys");
+    assert_string_equal(config->seal.secret_key, "now_1");
     assert_true(config->mass_deletion_max == 7 && config->mass_deletion_percent == 100);
     assert_true(config->orphan_grace_ns == 20 * CLOCK_MINUTE);
     assert_true(config->qps == 2.5 && config->burst == 7);
@@ -234,6 +240,15 @@ static const struct {
     {GOOD "massDeletion: {percent: 101}\n", 6, {"massDeletion.percent", "found 101", "0 to 100"}},
     {GOOD "massDeletion: {most: 1}\n", 6, {"massDeletion.most"}},
     {GOOD "massDeletion: 20\n", 6, {"massDeletion", "found 20"}},
+    {GOOD "seal: key\n", 6, {"seal", "\"key\"", "a mapping"}},
+    {GOOD "seal: {files: a}\n", 6, {"seal.files", "did you mean \"file\"?"}},
+    {GOOD "seal: {file: a, secret: {}}\n", 6, {"seal", "found file and secret"}},
+    {GOOD "seal: {secret: seals}\n", 6, {"seal.secret", "a mapping"}},
+    {GOOD "seal: {secret: {name: Seals}}\n", 6, {"seal.secret.name", "\"Seals\"", "Secret"}},
+    {GOOD "seal: {secret: {key: a/b}}\n", 6, {"seal.secret.key", "\"a/b\"", "entry"}},
+    {HEAD WORKERS ADAPTERS "management: {kubeconfig: m}\nseal: {adoptUnsealed: true}\n",
+     7,
+     {"seal.adoptUnsealed", "found no file and no secret"}},
     {GOOD "orphanGrace: soon\n", 6, {"orphanGrace", "\"soon\"", "duration"}},
     {GOOD "rateLimit: {qps: -1}\n", 6, {"rateLimit.qps", "found -1"}},
     {GOOD "rateLimit: {qps: fast}\n", 6, {"rateLimit.qps", "\"fast\"", "number"}},
