@@ -2,6 +2,7 @@
 """Real clusters on 127.0.0.1: etcd, kube-apiserver and kube-controller-manager, each with its own CA and data."""
 import json
 import os
+import shutil
 import time
 
 import kube
@@ -137,6 +138,25 @@ class Cluster:
     def bring_back(self):
         self.api.start()
         self.await_ready()
+
+    def copy_data(self):
+        """Keeps a copy of etcd's data as it is now."""
+        self._with_etcd_stopped(lambda: shutil.copytree(self.path("etcd"), self.path("copy"), dirs_exist_ok=True))
+
+    def go_back(self, wiped=False):
+        """At the same address, but as it was when the copy was made, or empty."""
+        def replace():
+            shutil.rmtree(self.path("etcd"))
+            if not wiped:
+                shutil.copytree(self.path("copy"), self.path("etcd"))
+        self._with_etcd_stopped(replace)
+
+    def _with_etcd_stopped(self, change):
+        self.lose()
+        self.etcd.kill()
+        change()
+        self.etcd.start()
+        self.bring_back()
 
     def await_ready(self):
         until(self.ready, f"{self.name} to be ready", timeout=120)

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Authors and workers that mean harm, or do harm without meaning it. Nobody else pays for it, and somebody is told."""
+import json
+import os
+import shutil
+import threading
+
+import kube
+from jobs import brief, job
+from skip import Skip, may_be_refused
+from wait import until
+
+_POLICIES = "mutatingadmissionpolicies"
+
+
+def jobs_with_ten_thousand_labels_hold_up_nobody(env):
+    env.host.use()
+    wide = {f"label-{number}": "" for number in range(10000)}
+    for number in range(10):
+        env.submit(job(f"wide-{number}", labels=wide))
+    for number in range(5):
+        env.submit(job(f"plain-{number}"))
+    for number in range(5):
+        env.until_finished(f"plain-{number}", timeout=15)
+    for number in range(10):
+        env.until_finished(f"wide-{number}", timeout=60)
+
+
+def _with_worker(env, name, like):
+    """The host with one worker more, by a copy of another cluster's kubeconfig."""
+    env.host.stop()
+    env.host.kubeconfigs[name] = shutil.copy(env.host.kubeconfigs[like], os.path.join(env.folder, name + ".kubeconfig"))
+    env.host.settings = None
+
+
+def _without_worker(env, name):
+    env.host.stop()
+    del env.host.kubeconfigs[name]
+    env.host.settings = None
+
+
+def _refused(env, name):
+    return env.host.metrics().get(("wharf_cluster_refused", (("cluster", name),))) == 1
+
+
+def one_cluster_under_two_names_runs_nothing_twice(env):
+    _with_worker(env, "twin", env.workers[0].name)
+    try:
+        env.host.use()
+        until(lambda: _refused(env, "twin"), "the second name to be refused")
+        names = [f"once-{number}" for number in range(6)]
+        for name in names:
+            env.submit(job(name, hold="all"))
+        for name in names:
+            env.placed(name)
+        env.release()
+        for name in names:
+            done = env.until_finished(name)
+            assert done["metadata"]["annotations"]["wharf.dev/attempt"] == "1", brief(done)
+            assert sum(env.pods_created(name).values()) == 1, env.pods_created(name)
+        code, text, errors = env.host.command("check", "--online")
+        assert code != 0 and "twin" in text + errors, (code, text, errors)
+    finally:
+        _without_worker(env, "twin")
+
+
+def the_management_cluster_is_refused_as_a_worker(env):
+    _with_worker(env, "other-name", "management")
+    try:
+        env.host.use()
+        until(lambda: _refused(env, "other-name"), "the management cluster to be refused as a worker")
+        env.submit(job("elsewhere"))
+        env.until_finished("elsewhere")
+    finally:
+        _without_worker(env, "other-name")
+
+
+def _held(env):
+    return sum(value for (name, _), value in env.host.metrics().items() if name == "wharf_orphans_held")
+
+
+def an_emptied_management_cluster_deletes_nothing_by_itself(env):
+    env.host.use()
+    names = [f"kept-{number}" for number in range(6)]
+    for name in names:
+        env.submit(job(name, hold="all"))
+    places = {name: env.placed(name) for name in names}
+    env.host.stop()
+    for name in names:
+        env.management.delete("jobs", env.namespace, name)
+    until(lambda: not env.management.list("jobs", env.namespace), "the Jobs to be gone")
+    env.host.start()
+    until(lambda: _held(env) == len(names), "all mirrors to be held")
+    assert all(env.mirror(places[name], name) for name in names), "a mirror was deleted"
+    for name in names:
+        env.worker(places[name]).admin.patch("jobs", env.namespace, name, {
+            "metadata": {"annotations": {"wharf.dev/release": "true"}}})
+    for name in names:
+        env.until_no_mirror(name)
+    until(lambda: _held(env) == 0, "nothing to be held any more")
+
+
+class _Somebody(threading.Thread):
+    """Does something to the objects again and again, as fast as it can, until it is stopped."""
+
+    def __init__(self, act):
+        super().__init__(daemon=True)
+        self.act, self.times, self.over = act, 0, threading.Event()
+
+    def run(self):
+        while not self.over.wait(0.01):
+            try:
+                self.times += bool(self.act())
+            except kube.ApiError:
+                continue
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.join()
+
+
+def a_mirror_that_is_deleted_again_and_again_is_made_again_ever_more_slowly(env):
+    env.host.use()
+    env.submit(job("hunted", hold="all"))
+    env.placed("hunted")
+
+    def delete():
+        for worker in env.workers:
+            if worker.admin.find("jobs", env.namespace, "hunted"):
+                worker.admin.delete("jobs", env.namespace, "hunted")
+                return True
+        return False
+    with _Somebody(delete):
+        env.until_event("hunted", "deleted|again")
+        threading.Event().wait(15)
+    attempt = int(env.job("hunted")["metadata"]["annotations"]["wharf.dev/attempt"])
+    assert attempt < 20, f"{attempt} attempts"
+
+
+def a_second_writer_of_a_status_is_not_fought(env):
+    env.host.use()
+    env.submit(job("contested", hold="all"))
+    env.placed("contested")
+    env.until_counts("contested", ready=1)
+    mark = env.audits["management"].mark()
+
+    def write():
+        env.management.patch_status("jobs", env.namespace, "contested", {"status": {"ready": 0}})
+        return True
+    with _Somebody(write) as somebody:
+        env.until_event("contested", "somebody|writer|writes")
+        until(lambda: somebody.times > 200, "the second writer to write", timeout=60)
+    written = env.audits["management"].host(env.namespace, mark, verb="patch", subresource="status")
+    assert len(written) < 30, f"{len(written)} rewrites of the status"
+    env.until_counts("contested", ready=1)
+    env.release()
+    env.until_finished("contested")
+
+
+@may_be_refused(("w1", "*", 403))
+def a_policy_that_takes_marks_off_is_a_refusal_of_that_worker(env):
+    first = env.workers[0]
+    start = "/apis/admissionregistration.k8s.io/v1"
+    try:
+        served = json.loads(first.admin.raw("GET", start))["resources"]
+    except kube.ApiError as error:
+        raise Skip(f"no {start}: {error}") from error
+    if not any(resource["name"] == _POLICIES for resource in served):
+        raise Skip(f"{start} has no {_POLICIES}")
+    kube.know(_POLICIES, "admissionregistration.k8s.io/v1", namespaced=False)
+    kube.know("mutatingadmissionpolicybindings", "admissionregistration.k8s.io/v1", namespaced=False)
+    env.host.use()
+    first.admin.create(_POLICIES, None, _stripping_policy(env.namespace))
+    first.admin.create("mutatingadmissionpolicybindings", None, {
+        "metadata": {"name": "strip"}, "spec": {"policyName": "strip"}})
+    try:
+        until(lambda: _strips(env, first), "the policy to be in force", timeout=60)
+        names = [f"stripped-{number}" for number in range(4)]
+        for name in names:
+            env.submit(job(name))
+        for name in names:
+            env.until_finished(name, timeout=90)
+        assert any("mark" in text.lower() for name in names for text in env.events(name)), "nobody was told"
+    finally:
+        first.admin.delete("mutatingadmissionpolicybindings", None, "strip")
+        first.admin.delete(_POLICIES, None, "strip")
+        until(lambda: not _strips(env, first), "the policy to be gone", timeout=60)
+    assert not first.admin.list("jobs", env.namespace), "a mirror without marks was left behind"
+
+
+def _stripping_policy(namespace):
+    return {"metadata": {"name": "strip"}, "spec": {
+        "failurePolicy": "Fail", "reinvocationPolicy": "Never",
+        "matchConstraints": {
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+            "resourceRules": [{"apiGroups": ["batch"], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"],
+                               "resources": ["jobs"]}]},
+        "matchConditions": [{"name": "marked", "expression":
+                             "has(object.metadata.labels) && 'wharf.dev/origin' in object.metadata.labels"}],
+        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression":
+                       "[JSONPatch{op: 'remove', path: '/metadata/labels/wharf.dev~1origin'}]"}}]}}
+
+
+def _strips(env, worker):
+    """Whether a Job that is only tried loses the label."""
+    body = job("probe", managed_by=None, labels={"wharf.dev/origin": "probe"})
+    made = json.loads(worker.admin.raw("POST", kube.path_of("jobs", env.namespace), json.dumps(
+        {"apiVersion": "batch/v1", "kind": "Job", **body}).encode(), query={"dryRun": "All"}))
+    return "wharf.dev/origin" not in made["metadata"].get("labels", {})
