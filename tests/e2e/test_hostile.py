@@ -62,6 +62,7 @@ def one_cluster_under_two_names_runs_nothing_twice(env):
         assert code != 0 and "twin" in text + errors, (code, text, errors)
     finally:
         _without_worker(env, "twin")
+        env.host.use()
 
 
 def the_management_cluster_is_refused_as_a_worker(env):
@@ -73,6 +74,7 @@ def the_management_cluster_is_refused_as_a_worker(env):
         env.until_finished("elsewhere")
     finally:
         _without_worker(env, "other-name")
+        env.host.use()
 
 
 def _held(env):

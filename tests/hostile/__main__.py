@@ -24,23 +24,26 @@ TOLD = {"million-orphans": r"orphan|held|set aside", "vanishing": r"again and ag
 
 
 def percentile(values, share):
-    assert values, "no Job was placed in w1 at once"
+    assert values, "the hostile workers took every Job"
     values = sorted(values)
     return values[min(len(values) - 1, int(share * len(values)))]
 
 
 def serve_jobs(play):
-    """The seconds from creation to end of those Jobs that were placed in w1 at once. What was given to a hostile worker
-    first has no time to keep."""
+    """The seconds from creation to end of those Jobs that no hostile worker has taken: w1 has them, at once or after
+    the others refused them."""
     made = {}
     for number in range(JOBS):
         name = f"job-{number}"
         made[name] = play.submit(name)
         time.sleep(1 / RATE)
-    stage.until(lambda: all(name in play.first for name in made), "all Jobs are placed", 40)
-    mine = [name for name in made if play.first[name] == "w1"]
-    stage.until(lambda: all(name in play.done for name in mine), "all Jobs of w1 are complete", 40)
-    return [play.done[name] - made[name] for name in mine]
+
+    def waiting():
+        taken = set().union(*(server.taken for server in play.hostile))
+        return [name for name in made if name not in taken and name not in play.done]
+    stage.until(lambda: not waiting(), "all Jobs that no hostile worker took are complete", 40)
+    taken = set().union(*(server.taken for server in play.hostile))
+    return [play.done[name] - at for name, at in made.items() if name not in taken]
 
 
 def told(play, name):
@@ -57,7 +60,7 @@ def run_pair(build, names, usual):
     try:
         play.start()
         play.submit("first")  # a host that has just started waits a moment for workers that it has not heard of
-        stage.until(lambda: "first" in play.first, "the first Job is placed", 10)
+        stage.until(lambda: "first" in play.placed, "the first Job is placed", 10)
         p99 = percentile(serve_jobs(play), 0.99)
         for name in names if usual is not None else ():
             stage.until(lambda name=name: told(play, name), f"somebody is told of {name}", 60)

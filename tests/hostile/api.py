@@ -116,6 +116,7 @@ class Server:
     def __init__(self, scenario=None):
         self.scenario, self.stopping = scenario, False
         self.uid, self.created, self.hits = str(uuid.uuid4()), [], 0
+        self.taken = set()   # Jobs whose creation was not plainly refused
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -145,9 +146,13 @@ class Server:
                 request = connection.request()
                 if request is None:
                     break
+                made = json.loads(request.body)["metadata"]["name"] if request.creates else None
+                self.taken.add(made)
                 if self.scenario and self.scenario(connection, request):
                     self.hits += 1
-                elif not self.answer(connection, request):
+                    continue
+                self.taken.discard(made)
+                if not self.answer(connection, request):
                     break
         except (Closed, ValueError):
             pass

@@ -46,7 +46,7 @@ class Stage:
         for number, server in enumerate(self.hostile):
             with open(f"{self.folder}/x{number}.kubeconfig", "w", encoding="utf-8") as file:
                 file.write(server.kubeconfig(f"x{number}"))
-        self.port, self.peak, self.child, self.first, self.done = free_port(), 0, None, {}, {}
+        self.port, self.peak, self.child, self.placed, self.done = free_port(), 0, None, set(), {}
         self._configure(settings)
 
     def _configure(self, settings):
@@ -85,7 +85,7 @@ class Stage:
             time.sleep(0.02)
 
     def _watch_jobs(self):
-        """Where each Job was placed first, and when it was finished, as a user of the management cluster sees it."""
+        """Which Jobs are placed, and when each was finished, as a user of the management cluster sees it."""
         host, port = self.urls["mgmt"].rsplit("/", 1)[1].split(":")
         connection = http.client.HTTPConnection(host, int(port))
         connection.request("GET", JOBS + "?watch=true")
@@ -96,7 +96,7 @@ class Stage:
             status = found.get("status", {})
             name, marks = found["metadata"]["name"], found["metadata"].get("annotations", {})
             if "wharf.dev/cluster" in marks:
-                self.first.setdefault(name, marks["wharf.dev/cluster"])
+                self.placed.add(name)
             done = any(c["type"] == "Complete" and c["status"] == "True" for c in status.get("conditions") or [])
             if done:
                 self.done.setdefault(name, now)
