@@ -197,6 +197,18 @@ void stage_disconnect(struct stage *stage, size_t cluster) {
     step(stage, &(struct engine_event){.type = EVENT_STATE, .cluster = cluster, .state = REFLECTOR_LOST});
 }
 
+void stage_back(struct stage *stage, size_t cluster, const struct world_copy *copy) {
+    stage_disconnect(stage, cluster);
+    stage->user = true;
+    if (copy)
+        world_restore(stage->clusters[cluster], copy, stage->now.wall_ns);
+    else
+        world_wipe(stage->clusters[cluster], stage->now.wall_ns);
+    stage->user = false;
+    step(stage, &(struct engine_event){.type = EVENT_REWOUND, .cluster = cluster, .problem = "its versions went back"});
+    stage_connect(stage, cluster);
+}
+
 void stage_start(struct stage *stage) {
     stage->options.kinds = &stage->kind;
     assert_null(engine_new(&stage->options, stage->now, &stage->engine));

@@ -55,6 +55,8 @@ void stage_run(struct stage *stage, int64_t ns);
 void stage_until(struct stage *stage, bool (*done)(struct stage *stage));
 void stage_connect(struct stage *stage, size_t cluster);
 void stage_identity(struct stage *stage, size_t cluster); // stage_connect does that first
+// Restored from the copy, or wiped (NULL), and connected again.
+void stage_back(struct stage *stage, size_t cluster, const struct world_copy *copy);
 void stage_disconnect(struct stage *stage, size_t cluster);
 
 // Users and third parties. JSON with ' for ".

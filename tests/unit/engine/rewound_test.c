@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cluster is restored from a copy of its etcd, or wiped: nothing is deleted or run again on old memory.
+#include "tests/unit/engine/stage.h"
+
+static void open_stage(struct stage *stage) {
+    stage_init(stage);
+    stage->options.worker_lost_timeout_ns = 15 * CLOCK_MINUTE;
+    stage->options.mirror_retention_ns = 10 * CLOCK_MINUTE;
+    stage->options.mass_deletion_max = 20;
+    stage->options.mass_deletion_percent = 30;
+    stage->options.orphan_grace_ns = 60 * CLOCK_MINUTE;
+    stage_start(stage);
+}
+
+static struct world_copy *copy_of(struct stage *stage, size_t cluster) {
+    struct world_copy *copy = world_copy(stage->clusters[cluster]);
+    assert_non_null(copy);
+    return copy;
+}
+
+static void start_one(struct stage *stage) {
+    stage_submit(stage, "a", "");
+    stage_run(stage, 2 * CLOCK_SECOND);
+    stage_runs(stage, 1, "a");
+    stage_run(stage, CLOCK_SECOND);
+    assert_non_null(stage_job(stage, 1, "a"));
+}
+
+static unsigned sent(const struct stage *stage, enum verb verb) {
+    return stage->sent[1][verb] + stage->sent[2][verb];
+}
+
+static void a_mirror_that_is_there_gives_its_final_status_again(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage);
+    start_one(&stage);
+    struct world_copy *copy = copy_of(&stage, 0);
+    stage_completes(&stage, 1, "a");
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_true(stage_finished(&stage, "a"));
+    stage_back(&stage, 0, copy);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_true(stage_finished(&stage, "a"));
+    assert_int_equal(sent(&stage, VERB_CREATE), 1);
+    assert_int_equal(sent(&stage, VERB_DELETE), 0);
+    world_copy_free(copy);
+    stage_end(&stage);
+}
+
+// `placed`: the copy has the annotations.
+static void check_remembered(bool placed) {
+    struct stage stage;
+    open_stage(&stage);
+    struct world_copy *copy = NULL;
+    if (!placed) {
+        stage.options.n_workers = 2;
+        stage_disconnect(&stage, 1);
+        stage_disconnect(&stage, 2);
+        stage_submit(&stage, "a", "");
+        stage_run(&stage, CLOCK_SECOND);
+        copy = copy_of(&stage, 0);
+        stage_connect(&stage, 1);
+        stage_run(&stage, CLOCK_SECOND);
+        stage_connect(&stage, 2);
+    } else {
+        stage_submit(&stage, "a", "");
+        stage_run(&stage, 2 * CLOCK_SECOND);
+        copy = copy_of(&stage, 0);
+    }
+    stage_runs(&stage, 1, "a");
+    stage_run(&stage, CLOCK_SECOND);
+    stage_completes(&stage, 1, "a");
+    stage_run(&stage, 11 * CLOCK_MINUTE);
+    assert_true(stage_finished(&stage, "a"));
+    assert_null(stage_job(&stage, 1, "a")); // its retention is over
+    stage_back(&stage, 0, copy);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_true(stage_finished(&stage, "a"));
+    assert_int_equal(sent(&stage, VERB_CREATE), 1);
+    assert_int_equal(stage_told(&stage, "HadFinished"), 1);
+    world_copy_free(copy);
+    stage_end(&stage);
+}
+
+static void what_had_finished_is_not_run_again_though_its_mirror_is_gone(void **state) {
+    (void)state;
+    check_remembered(true);
+}
+
+static void nor_if_it_is_not_even_known_where_it_ran(void **state) {
+    (void)state;
+    check_remembered(false);
+}
+
+static void a_workload_that_is_missing_does_not_cost_its_mirror(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage);
+    stage_submit(&stage, "older", "");
+    stage_run(&stage, 2 * CLOCK_SECOND);
+    struct world_copy *copy = copy_of(&stage, 0);
+    stage_submit(&stage, "a", "");
+    stage_run(&stage, 2 * CLOCK_SECOND);
+    stage_back(&stage, 0, copy);
+    assert_null(stage_job(&stage, 0, "a"));
+    stage_run(&stage, 50 * CLOCK_MINUTE);
+    assert_int_equal(sent(&stage, VERB_DELETE), 0);
+    assert_int_equal(sent(&stage, VERB_CREATE), 2);
+    stage_run(&stage, 20 * CLOCK_MINUTE); // orphanGrace is over
+    assert_int_equal(sent(&stage, VERB_DELETE), 1);
+    world_copy_free(copy);
+    stage_end(&stage);
+}
+
+static void a_wiped_management_cluster_costs_nothing(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage);
+    start_one(&stage);
+    stage_back(&stage, 0, NULL);
+    stage_submit(&stage, "new", "");
+    stage_run(&stage, 5 * 60 * CLOCK_MINUTE);
+    assert_int_equal(sent(&stage, VERB_DELETE), 0);
+    assert_int_equal(sent(&stage, VERB_CREATE), 1);
+    stage_end(&stage);
+}
+
+static void a_mirror_that_a_restored_worker_does_not_have_is_made_anew(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage);
+    struct world_copy *copy = copy_of(&stage, 1);
+    start_one(&stage);
+    stage_back(&stage, 1, copy);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_int_equal(stage_attempt(&stage, "a"), 2);
+    assert_int_equal(sent(&stage, VERB_CREATE), 2);
+    assert_int_equal(sent(&stage, VERB_GET), 1); // it was asked for first
+    world_copy_free(copy);
+    stage_end(&stage);
+}
+
+static void a_mirror_that_a_restored_worker_has_again_goes_again(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage);
+    start_one(&stage);
+    struct world_copy *copy = copy_of(&stage, 1);
+    stage_completes(&stage, 1, "a");
+    stage_run(&stage, 11 * CLOCK_MINUTE);
+    assert_null(stage_job(&stage, 1, "a"));
+    stage_back(&stage, 1, copy);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_null(stage_job(&stage, 1, "a"));
+    assert_true(stage_finished(&stage, "a"));
+    assert_int_equal(sent(&stage, VERB_CREATE), 1);
+    world_copy_free(copy);
+    stage_end(&stage);
+}
+
+static void what_ran_in_a_wiped_worker_goes_elsewhere_after_its_time(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage);
+    start_one(&stage);
+    stage_back(&stage, 1, NULL);
+    stage_run(&stage, 14 * CLOCK_MINUTE);
+    assert_int_equal(stage_attempt(&stage, "a"), 1);
+    assert_int_equal(stage_told(&stage, "another cluster answers for it"), 1);
+    stage_run(&stage, 2 * CLOCK_MINUTE);
+    assert_int_equal(stage_attempt(&stage, "a"), 2);
+    assert_non_null(stage_job(&stage, 2, "a"));
+    assert_int_equal(stage.sent[1][VERB_CREATE], 1);
+    stage_end(&stage);
+}
+
+static void a_restarted_host_takes_a_wiped_worker_as_it_is(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage);
+    start_one(&stage);
+    stage_disconnect(&stage, 2);
+    stage_back(&stage, 1, NULL);
+    stage_run(&stage, CLOCK_MINUTE);
+    stage_restart(&stage);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_non_null(stage_job(&stage, 1, "a"));
+    stage_end(&stage);
+}
+
+static void an_answer_from_before_is_not_believed(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage);
+    stage.latency_ns = CLOCK_SECOND;
+    struct world_copy *copy = copy_of(&stage, 1);
+    stage_submit(&stage, "a", "");
+    stage_run(&stage, 1500 * CLOCK_MS); // the create is on its way
+    assert_int_equal(sent(&stage, VERB_CREATE), 1);
+    stage_back(&stage, 1, copy);
+    stage_run(&stage, 5 * CLOCK_MINUTE);
+    assert_true(stage_where(&stage, "a") != 0);
+    assert_non_null(stage_job(&stage, stage_where(&stage, "a"), "a"));
+    world_copy_free(copy);
+    stage_end(&stage);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_mirror_that_is_there_gives_its_final_status_again),
+        cmocka_unit_test(what_had_finished_is_not_run_again_though_its_mirror_is_gone),
+        cmocka_unit_test(nor_if_it_is_not_even_known_where_it_ran),
+        cmocka_unit_test(a_workload_that_is_missing_does_not_cost_its_mirror),
+        cmocka_unit_test(a_wiped_management_cluster_costs_nothing),
+        cmocka_unit_test(a_mirror_that_a_restored_worker_does_not_have_is_made_anew),
+        cmocka_unit_test(a_mirror_that_a_restored_worker_has_again_goes_again),
+        cmocka_unit_test(what_ran_in_a_wiped_worker_goes_elsewhere_after_its_time),
+        cmocka_unit_test(a_restarted_host_takes_a_wiped_worker_as_it_is),
+        cmocka_unit_test(an_answer_from_before_is_not_believed),
+    };
+    return cmocka_run_group_tests(tests, stage_load, NULL);
+}
