@@ -14,6 +14,7 @@ struct watched { // one kind
     struct reflector *reflector;
     const char *kept[2]; // of objects that are too large
     int64_t next_ns;
+    bool rewound; // and not listed since
 };
 
 struct link {
@@ -59,6 +60,7 @@ static void on_gone(void *ctx, struct object *object) {
 
 static void on_listed(void *ctx, const char *version) {
     struct watched *w = ctx;
+    w->rewound = false;
     post(w->link, &(struct engine_event){.type = EVENT_LISTED, .kind = w->kind, .version = version});
 }
 
@@ -71,8 +73,17 @@ static void on_state(void *ctx, enum reflector_state state, const char *problem)
 
 static void on_rewound(void *ctx, const char *problem) {
     struct watched *w = ctx;
-    probe_disconnected(w->link->probe);
-    post(w->link, &(struct engine_event){.type = EVENT_REWOUND, .kind = w->kind, .problem = problem});
+    struct link *link = w->link;
+    bool known = w->rewound;
+    w->rewound = true;
+    probe_disconnected(link->probe);
+    post(link, &(struct engine_event){.type = EVENT_REWOUND, .kind = w->kind, .problem = problem});
+    // What one kind shows is so for all of them.
+    for (size_t k = 0; k < link->n_watched && !known; k++)
+        if (!link->watched[k].rewound) {
+            link->watched[k].rewound = true;
+            reflector_rewind(link->watched[k].reflector, problem);
+        }
 }
 
 // What a namespace kube-system that is another or an older one than before says; NULL: nothing.

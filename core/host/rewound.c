@@ -12,6 +12,16 @@ static void distrust(struct doc *doc) {
         memcpy(doc->version, STORE_VERSION_NONE, sizeof STORE_VERSION_NONE);
 }
 
+// What was carried to it is what it says itself.
+static void distrust_mirror(struct mirror *m) {
+    distrust(&m->doc);
+    free(m->record);
+    m->record = NULL;
+    m->record_unsure = m->told_theirs = m->stop_only = false;
+    m->refused_patch = 0;
+    m->update_due = true;
+}
+
 void rewound_take(struct engine *engine, size_t cluster, size_t kind) {
     struct feed *feed = engine_feed(engine, cluster, kind);
     if (feed->state == REFLECTOR_CONNECTED && feed->listed)
@@ -22,7 +32,7 @@ void rewound_take(struct engine *engine, size_t cluster, size_t kind) {
     for (struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
         struct mirror *m = cluster == ENGINE_MANAGEMENT ? NULL : entry_mirror(e, cluster);
         if (m)
-            distrust(&m->doc);
+            distrust_mirror(m);
         else if (cluster == ENGINE_MANAGEMENT)
             distrust(&e->workload);
     }

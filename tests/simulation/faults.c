@@ -47,6 +47,8 @@ struct faults {
     size_t n;
     bool full[TRIAL_CLUSTERS]; // quota exceeded
     bool inject;
+    bool wiped;                     // a cluster was, and the host goes on refusing it
+    bool unnoticed[TRIAL_CLUSTERS]; // it went back, and the host has not said so yet
 };
 
 static const struct sim_faults calm = {.latency_min_ns = 1 * CLOCK_MS, .latency_max_ns = 2 * CLOCK_MS};
@@ -210,6 +212,7 @@ static void deny(struct trial *trial, size_t cluster) {
 static void went_back(struct trial *trial, size_t cluster) {
     trial_trace(trial, "trouble: %s goes back from version %llu", world_name(trial->worlds[cluster]),
                 (unsigned long long)world_version(trial->worlds[cluster]));
+    trial->faults->unnoticed[cluster] = true;
     rules_went_back(trial, cluster);
 }
 
@@ -252,6 +255,7 @@ static void begin(struct trial *trial, struct episode *e) {
     case TROUBLE_WIPED:
         went_back(trial, e->cluster);
         world_wipe(cluster, trial->now_ns);
+        trial->faults->wiped = true;
         trial->user_acts = true;
         trial_add_namespace(trial, e->cluster); // somebody sets it up again
         trial->user_acts = false;
@@ -319,6 +323,10 @@ void faults_act(struct trial *trial) {
     }
 }
 
+void faults_noticed(struct trial *trial, size_t cluster) {
+    trial->faults->unnoticed[cluster] = false;
+}
+
 void faults_end(struct trial *trial) {
     trial_trace(trial, "trouble: all is over");
     trial->faults->n = 0;
@@ -331,4 +339,11 @@ void faults_end(struct trial *trial) {
         trial->faults->full[c] = false;
     }
     trial->host.asleep_until_ns = 0;
+    // People do as the log tells them. A cluster that had grown past its old versions by the time that the host heard
+    // of it again cannot be told from one that never went back (docs/reflector.md).
+    bool needed = trial->faults->wiped;
+    for (size_t c = 0; c < trial->plan.n_clusters; c++)
+        needed |= trial->faults->unnoticed[c];
+    if (needed)
+        restart(trial);
 }

@@ -9,6 +9,8 @@ struct faults *faults_new(struct trial *trial);
 int64_t faults_due(const struct trial *trial);
 void faults_act(struct trial *trial);
 void faults_free(struct faults *faults);
+// The host noticed that the cluster went back.
+void faults_noticed(struct trial *trial, size_t cluster);
 // No trouble any more.
 void faults_end(struct trial *trial);
 

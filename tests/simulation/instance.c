@@ -2,6 +2,7 @@
 // The host process of a trial: engine and links as core/host/host.c puts them together, with the virtual clock in the
 // place of threads. Events go to the engine in the order in which they were posted, never from within one another.
 #include "core/base/error.h"
+#include "tests/simulation/faults.h"
 #include "tests/simulation/rules.h"
 
 #include <stdio.h>
@@ -56,6 +57,8 @@ static void note_feed(struct trial *trial, const struct engine_event *event) {
     const char *name = world_name(trial->worlds[event->cluster]);
     if (event->type == EVENT_CONTACT)
         note_contact(trial, event);
+    if (event->type == EVENT_REWOUND)
+        faults_noticed(trial, event->cluster);
     const char *kind = trial->kinds[event->kind]->kind->abi.plural;
     if (event->type == EVENT_LISTED) {
         trial_trace(trial, "host: %s of %s listed", kind, name);

@@ -11,6 +11,7 @@
 
 #define REQUESTS_A_MINUTE 60 // of one object, while nothing happens to it
 #define REQUESTS_A_CHANGE 6
+#define BACK_NS (30 * CLOCK_SECOND) // for the host to notice that a cluster went back
 
 struct rules *rules_new(struct trial *trial) {
     (void)trial;
@@ -170,6 +171,9 @@ static void check_create(struct trial *trial, size_t cluster, const struct about
             (job->tampered && (mirror->told != trial->host.number || !rules_is_ours(trial, c, about->kind, other) ||
                                mirror_attempt(other) >= mirror_attempt(body))))
             continue;
+        // It was certainly gone, and came back with a copy of etcd.
+        if (trial->now_ns < trial->rules->back_ns[c] + BACK_NS)
+            continue;
         bool given_up = (!trial->host.feeds[c][about->kind].connected || trial->host.silent[c]) &&
                         trial->now_ns - trial->host.feeds[c][about->kind].lost_ns >= trial->plan.lost_timeout_ns;
         if (!given_up)
@@ -279,7 +283,7 @@ void rules_answered(struct trial *trial, size_t cluster, const char *object, con
 }
 
 void rules_went_back(struct trial *trial, size_t cluster) {
-    (void)cluster;
+    trial->rules->back_ns[cluster] = trial->now_ns;
     for (size_t i = 0; i < trial->rules->n_workloads; i++) {
         struct tracked_workload *job = &trial->rules->workloads[i];
         job->touched = job->tampered = job->unsure = job->mirror_unsure = true;

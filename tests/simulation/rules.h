@@ -18,7 +18,7 @@ struct tracked_workload { // an object of the management cluster, by uid
     bool touched;  // a user changed it after it was made
     bool scaled;
     bool unsure, mirror_unsure; // an answer to a write of it, or of its mirror, was lost, or the host was started anew
-    uint32_t begun; // an attempt that was right to be made: a host that is started anew goes on with it
+    uint32_t begun;             // an attempt that was right to be made: a host that is started anew goes on with it
     unsigned placements, creates, statuses, deletes, changes, events;
 };
 
@@ -41,6 +41,7 @@ struct rules {
     struct tracked_object objects[RULES_OBJECTS];
     size_t n_workloads, n_mirrors, n_objects;
     uint64_t requests;
+    int64_t back_ns[TRIAL_CLUSTERS]; // when it was last restored or wiped
 };
 
 struct rules *rules_new(struct trial *trial);
