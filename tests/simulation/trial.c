@@ -94,11 +94,11 @@ static void choose_kinds(struct trial *trial) {
         trial->engine_kinds[k] = trial->kinds[k]->kind;
 }
 
-// SIM_BACK=none, workers or all: in all trials with trouble.
-static enum trial_back choose_back(void) {
+// Of half of the trials with trouble. SIM_BACK=none, workers or all: of all of them.
+static enum trial_back choose_back(const struct trial *trial) {
     const char *wanted = getenv("SIM_BACK");
     if (!wanted)
-        return TRIAL_BACK_NONE;
+        return trial->seed % 4 == 1 ? TRIAL_BACK_WORKERS : trial->seed % 4 == 3 ? TRIAL_BACK_ALL : TRIAL_BACK_NONE;
     if (strcmp(wanted, "all") == 0)
         return TRIAL_BACK_ALL;
     return strcmp(wanted, "workers") == 0 ? TRIAL_BACK_WORKERS : TRIAL_BACK_NONE;
@@ -111,7 +111,7 @@ static void make_plan(struct trial *trial) {
     plan->plain = trial->seed % 20 == 0;
     plan->gentle_users = trial->seed % 10 == 5;
     plan->create_namespaces = trial_chance(trial, 50);
-    plan->back = plan->faults ? choose_back() : TRIAL_BACK_NONE;
+    plan->back = plan->faults ? choose_back(trial) : TRIAL_BACK_NONE;
     plan->stripping = plan->faults && trial_chance(trial, 10);
     plan->queues = plan->faults && trial->seed % 6 == 3;
     plan->lost_timeout_ns = trial_between(trial, 15 * CLOCK_SECOND, 90 * CLOCK_SECOND);

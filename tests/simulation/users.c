@@ -319,7 +319,8 @@ static void clean_up(struct trial *trial, unsigned job) {
 static void name_mirror(struct trial *trial, unsigned job) {
     size_t cluster = worker_with_mirror(trial, job);
     const struct json *workload = workload_of(trial, job), *mirror = cluster ? object_of(trial, cluster, job) : NULL;
-    if (seal_keys_any(trial->seals) || !mirror || !workload || !tracked_of(trial, job)->tampered ||
+    if (seal_keys_any(trial->seals) || !mirror || !workload ||
+        (!tracked_of(trial, job)->tampered && trial->plan.back == TRIAL_BACK_NONE) ||
         strcmp(rules_text(mirror, "metadata", "labels", MARK_UID), uid_of(workload)) != 0)
         return;
     AUTO_TEXT text =
