@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Looking up in containers (node.h). Most are small, and walked. A container in which searches went far a few times
 // gets an index, so that any number of look-ups in one document stays linear in its size: of an object's members by
-// key, of an array's items by position. It costs 32 to 64 bytes a member, or 8 to 16 an item, and goes with the
+// key, of an array's items by position. It costs 32 to 96 bytes a member, or 8 to 16 an item, and goes with the
 // container. Without memory for it everything works as before, only slower.
 #include "core/json/index.h"
 

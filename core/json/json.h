@@ -25,7 +25,7 @@ enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSO
 
 // What reading one document may cost. A value takes 64 bytes, its key and its text, each with a NUL, rounded up to 8
 // (`[],` is 64 bytes for 3 of text). Each duplicate of a key
-// counts. While an object of more than 64 members is read, 32 to 64 bytes a member come on top, which are not counted.
+// counts. While an object of more than 64 members is read, 32 to 96 bytes a member come on top, which are not counted.
 struct json_limits {
     size_t max_nodes;        // values; 0: JSON_MAX_NODES
     size_t max_bytes;        // of memory, as said above; 0: JSON_MAX_BYTES

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // core/json with each allocation failing.
 #include "core/base/text.h"
+#include "core/json/items.h"
 #include "core/json/patch.h"
 #include "core/json/pointer.h"
 #include "core/json/yaml.h"
@@ -8,6 +9,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,14 +153,76 @@ static struct error *print_yaml(void **out) {
     return given(out, taken);
 }
 
+#define WIDE 200
+
+// An index is a help, which may fail to be made or to grow: what is there is found all the same.
+static struct error *look_up_in_wide_ones(void **out) {
+    fault_pause();
+    struct json *root = json_new_object();
+    bool made = json_set(root, "object", json_new_object()) && json_set(root, "array", json_new_array());
+    char pointer[32];
+    for (int i = 0; made && i < WIDE; i++) {
+        struct json *item = json_new_object();
+        snprintf(pointer, sizeof pointer, "/object/k%d", i);
+        made = pointer_set(root, pointer, json_new_int64(i)) && json_set(item, "name", json_new_string(pointer)) &&
+               json_append(json_get(root, "array"), item);
+    }
+    struct json *copy = made ? json_copy(root) : NULL;
+    json_free(root);
+    fault_resume();
+    *out = copy;
+    struct json *object = json_get(copy, "object"), *array = json_get(copy, "array");
+    for (int i = 0; i < 2 * WIDE; i++) {
+        int at = WIDE - 1 - i % WIDE;
+        snprintf(pointer, sizeof pointer, "/object/k%d", at);
+        const struct json *item = json_find_item(array, "name", pointer);
+        made = made && json_int64(json_get(object, pointer + 8), -1) == at && item &&
+               item == json_at(array, (size_t)at) && !json_find_item(array, "name", "none");
+        snprintf(pointer, sizeof pointer, "more%d", i);
+        if (!made || !json_set(object, pointer, json_new_null()) || !json_append(array, json_new_null())) {
+            json_free(copy);
+            return made ? error_no_memory() : error_new(ERROR_INTERNAL, "something is not found");
+        }
+    }
+    return NULL;
+}
+
+static bool has_all(const void *value) {
+    return json_size(json_get(value, "object")) == (size_t)3 * WIDE &&
+           json_size(json_get(value, "array")) == (size_t)3 * WIDE;
+}
+
+static struct error *index_items(void **out) {
+    fault_pause();
+    struct json *array = NULL;
+    const char *text = "[{\"name\":\"a\"},{\"name\":\"b\"}]";
+    struct error *error = json_parse(text, strlen(text), &array);
+    fault_resume();
+    struct json_index index;
+    bool made = !error && json_index_init(&index, array, "name");
+    if (made)
+        json_index_free(&index);
+    *out = array;
+    if (made)
+        return NULL;
+    json_free(array);
+    return error ? error : error_no_memory();
+}
+
 static void an_allocation_that_fails_is_an_error_and_nothing_else(void **state) {
     (void)state;
     static const struct fault_case cases[] = {
-        {"json_parse", parse, is_from, drop_json}, {"json_copy", copy, is_from, drop_json},
-        {"json_text", print, is_from_text, free},  {"patch_diff", diff, leads_from_to, drop_json},
-        {"patch_apply", apply, is_to, drop_json},  {"pointer_set", set, is_set, drop_json},
-        {"pointer_each", each, is_two, NULL},      {"yaml_parse", read_yaml, is_yaml, drop_json},
+        {"json_parse", parse, is_from, drop_json},
+        {"json_copy", copy, is_from, drop_json},
+        {"json_text", print, is_from_text, free},
+        {"patch_diff", diff, leads_from_to, drop_json},
+        {"patch_apply", apply, is_to, drop_json},
+        {"pointer_set", set, is_set, drop_json},
+        {"pointer_each", each, is_two, NULL},
+        {"yaml_parse", read_yaml, is_yaml, drop_json},
         {"yaml_print", print_yaml, NULL, free},
+        {"json_get, json_at, json_find_item", look_up_in_wide_ones, has_all, drop_json},
+        {"json_index_init", index_items, NULL, drop_json},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         fault_try(&cases[i]);
