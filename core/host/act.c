@@ -34,7 +34,7 @@ struct mirror *act_placed_mirror(const struct entry *entry) {
     if (!entry->cluster || entry->cluster == ENTRY_UNKNOWN_CLUSTER)
         return NULL;
     struct mirror *m = entry_mirror(entry, entry->cluster);
-    return m && m->doc.text && m->of_workload && m->attempt == entry->attempt ? m : NULL;
+    return m && m->doc.text && m->of_workload && m->attempt == entry->attempt && !m->condemned ? m : NULL;
 }
 
 struct mirror *act_current_mirror(const struct engine *engine, const struct entry *entry) {
@@ -267,7 +267,8 @@ static void send_update(struct engine *engine, struct entry *entry, struct mirro
                                 .attempt = entry->attempt,
                                 .record = &record->next,
                                 .stops = record->stops,
-                                .stop_only = record->stops && record->stop_only};
+                                .stop_only = record->stops && record->stop_only,
+                                .marks = mirror->unmarked};
     if (!send_patch(engine, entry, mirror, patch, spec)) {
         mirror->update_due = true;
         retry_soon(engine, &mirror->not_before_ns);

@@ -11,8 +11,10 @@
 #define TRANSIENT_MAX_NS (30 * CLOCK_SECOND)
 #define CONFLICT_BASE_NS (10 * CLOCK_MS)
 #define PERMANENT_BASE_NS (5 * CLOCK_SECOND) // a server that has just come up forbids much for a moment
-#define FAILURES_TOLD 4                      // a create that fails so often in passing is told to people
-#define FREE_DENIALS 3                       // statuses that were refused before another one has to wait
+#define GONE_SOON_NS (200 * CLOCK_MS)        // after a deletion that no watch shows
+#define GONE_LATER_NS (10 * CLOCK_SECOND)
+#define FAILURES_TOLD 4 // a create that fails so often in passing is told to people
+#define FREE_DENIALS 3  // statuses that were refused before another one has to wait
 #define PERMANENT_MAX_NS (10 * CLOCK_MINUTE)
 
 int64_t answer_backoff_ns(struct engine *engine, unsigned failures, int64_t base_ns, int64_t max_ns) {
@@ -179,14 +181,35 @@ static void create_namespace(struct engine *engine, struct entry *entry, struct 
                                                           .body_len = (size_t)len});
 }
 
+// True: the mirror has not kept the marks that were sent. It is deleted, and its worker counts as one that refuses it.
+static bool refuse_marks(struct engine *engine, struct entry *entry, struct mirror *mirror,
+                         const struct pending *pending, uint16_t refusals) {
+    const char *lost = entry->workload.text && mirror->doc.text && entry->attempt == pending->attempt
+                           ? marks_lost(engine, entry, mirror, pending->attempt)
+                           : NULL;
+    if (!lost)
+        return false;
+    marks_adopt(entry, mirror, pending->attempt);
+    mirror->refusals = refusals;
+    AUTO_TEXT message =
+        text_format("a policy there takes away or changes %s, by which a mirror is known; what was made "
+                    "is deleted",
+                    lost);
+    exclude(engine, entry, mirror, "MarksTaken", message ? message : lost);
+    return true;
+}
+
 static void created(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct pending *pending,
                     struct response *response) {
     if (pending->was_clean && certainly_not_done(response->reason) && entry->attempt == pending->attempt)
         entry->clean_attempt = entry->attempt;
     if (response->reason == REASON_OK && response->object) {
+        uint16_t refusals = mirror->refusals;
         mirror->failures = 0;
         observe_answer(engine, entry, mirror, response);
         mirror->proven = true;
+        if (refuse_marks(engine, entry, mirror, pending, refusals))
+            return;
         if (pending->wanted == entry->carry_hash)
             mirror->update_due = false; // it was made of the workload as it still is
         if (mirror->noted_attempt != pending->attempt)
@@ -247,6 +270,14 @@ static void wait_for_seal(struct engine *engine, struct entry *entry, struct mir
         engine->names[mirror->cluster]);
 }
 
+// What has no marks is not shown by a watch: whether it is gone has to be asked for.
+static void ask_again(const struct engine *engine, struct mirror *mirror, int64_t after_ns) {
+    if (!mirror->unmarked || !mirror->being_deleted)
+        return;
+    mirror->unsure = true;
+    mirror->not_before_ns = engine->now.mono_ns + after_ns;
+}
+
 static void verified(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response) {
     if (response->reason == REASON_NOT_FOUND) {
         if (mirror->doc.text && !mirror->unsure)
@@ -268,6 +299,7 @@ static void verified(struct engine *engine, struct entry *entry, struct mirror *
     if (standing != STANDING_NONE) {
         observe_mirror(engine, entry, mirror, object, standing);
         mirror->unsure = false;
+        ask_again(engine, mirror, GONE_LATER_NS);
         return;
     }
     bool maybe = may_be_ours(engine, entry, mirror, object->value);
@@ -289,6 +321,8 @@ static void updated(struct engine *engine, struct entry *entry, struct mirror *m
         mirror->failures = 0;
         observe_answer(engine, entry, mirror, response);
         repeat_updated(mirror, pending);
+        if (pending->marks && !mirror->finished)
+            refuse_marks(engine, entry, mirror, pending, mirror->refusals);
         mirror->update_due = true; // looked at once more: the server may have changed what it was sent
         mirror->refused_patch = pending->patch_hash;
         mirror->stop_only &= pending->stop_only;
@@ -326,6 +360,7 @@ static void deleted(struct engine *engine, struct entry *entry, struct mirror *m
     case REASON_OK:
         mirror->failures = 0;
         mirror->being_deleted = true; // the watch tells when it is gone
+        ask_again(engine, mirror, GONE_SOON_NS);
         break;
     case REASON_NOT_FOUND:
         observe_mirror_gone(engine, entry, mirror, true);

@@ -130,6 +130,7 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
     pending->patch_hash = spec->patch_hash;
     pending->wanted = spec->wanted;
     pending->source = spec->source;
+    pending->marks = spec->marks;
     pending->was_clean = spec->was_clean;
     pending->stops = spec->stops;
     pending->stop_only = spec->stop_only;

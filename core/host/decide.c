@@ -82,7 +82,7 @@ static const struct mirror_facts *current_mirror(const struct decide_facts *f) {
     if (w->attempt == 0 || w->cluster == DECIDE_UNKNOWN_CLUSTER)
         return NULL;
     const struct mirror_facts *m = mirror_in(f, w->cluster);
-    return m && m->present && m->of_workload && m->attempt == w->attempt ? m : NULL;
+    return m && m->present && m->of_workload && !m->condemned && m->attempt == w->attempt ? m : NULL;
 }
 
 static bool is_there(const struct decide_facts *f, const struct mirror_facts *m) {
@@ -91,7 +91,7 @@ static bool is_there(const struct decide_facts *f, const struct mirror_facts *m)
 
 static bool is_unwanted(const struct decide_facts *f, const struct mirror_facts *m) {
     const struct workload_facts *w = f->workload;
-    if (!w->exists || w->being_deleted || !m->of_workload)
+    if (!w->exists || w->being_deleted || !m->of_workload || m->condemned)
         return true;
     if (m->attempt < w->attempt)
         return true;
@@ -141,12 +141,14 @@ static struct action remove_unwanted(const struct decide_facts *f, int64_t *wait
         // What is of another workload is in the way in its own cluster only.
         if (m->of_workload)
             *pending = m->cluster;
-        if (m->busy || m->being_deleted)
+        if (m->busy || (m->being_deleted && !m->unsure))
             continue;
         if (m->not_before_ns > f->now_ns) {
             *waiting_ns = earlier(*waiting_ns, m->not_before_ns);
             continue;
         }
+        if (m->being_deleted)
+            return on_mirror(ACTION_VERIFY, m, "no watch tells when it is gone");
         return on_mirror(ACTION_DELETE, m, f->workload->exists ? "stale mirror" : "orphan");
     }
     return none(NULL);
@@ -245,7 +247,7 @@ static const struct mirror_facts *adoptable(const struct decide_facts *f) {
         return NULL;
     for (size_t i = 0; i < f->n_mirrors; i++) {
         const struct mirror_facts *m = &f->mirrors[i];
-        if (!m->present || !m->of_workload || !m->proven || m->being_deleted || m->attempt == 0 ||
+        if (!m->present || !m->of_workload || !m->proven || m->being_deleted || m->condemned || m->attempt == 0 ||
             f->workers[m->cluster].frozen)
             continue;
         if (m->attempt > least || (m->attempt == least && !current && m->cluster != f->workload->cluster && !best)) {
@@ -334,6 +336,8 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
     const struct workload_facts *w = f->workload;
     if (m && m->busy)
         return in_flight("a request about its mirror is in flight");
+    if (m && m->present && m->condemned)
+        return blocked(WAITING_GONE, m->cluster);
     if (m && m->not_before_ns > f->now_ns)
         return wait_until(m->not_before_ns, WAITING_BACKOFF, m->cluster);
     if (m && m->unsure)

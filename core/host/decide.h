@@ -56,7 +56,8 @@ struct mirror_facts {
     bool unsure;     // must be asked for before anything is concluded from its absence
     bool update_due; // it may differ from the workload
     bool finished;
-    bool proven; // to be ours by more than marks that anybody may copy
+    bool condemned; // its cluster takes its marks away
+    bool proven;    // to be ours by more than marks that anybody may copy
     uint32_t attempt;
     int64_t not_before_ns;     // no request about it before that
     int64_t update_at_ns;      // no change is carried to it before that

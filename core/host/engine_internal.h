@@ -73,6 +73,7 @@ struct pending {
     char *record;                // the same; owned
     bool stops, stop_only;
     uint32_t source;
+    bool marks; // UPDATE: it puts marks back
 };
 
 struct stranger_log { // how often strangers with our marks are told of
@@ -186,6 +187,11 @@ void act_begin_call(const struct engine *engine, const struct entry *entry, whar
 // facts.c: puts what is known before decide()
 struct action facts_decide(struct engine *engine, struct entry *entry);
 
+// marks.c: the first mark that the mirror, as it was stored, has not kept; NULL: it has them all
+const char *marks_lost(struct engine *engine, const struct entry *entry, struct mirror *mirror, uint32_t attempt);
+// It is of this workload all the same, and is to be deleted.
+void marks_adopt(struct entry *entry, struct mirror *mirror, uint32_t attempt);
+
 // last_word.c
 bool last_word_is_final(const struct engine *engine, const struct entry *entry, const struct json *mirror);
 void last_word_keep(struct engine *engine, struct entry *entry, struct mirror *mirror); // takes the mirror's text
@@ -223,6 +229,7 @@ struct command_spec {
     bool was_clean;
     char **record;         // CREATE, UPDATE: the mirror's record once it is accepted; taken if it was sent
     bool stops, stop_only; // UPDATE: it suspends the mirror; and does nothing else
+    bool marks;            // UPDATE: it puts marks back
 };
 // 0 when out of memory.
 uint64_t command_send(struct engine *engine, struct entry *entry, const struct command_spec *spec);

@@ -28,6 +28,7 @@ static size_t mirror_list(const struct engine *engine, const struct entry *entry
                                            .unsure = m->unsure,
                                            .update_due = m->update_due,
                                            .finished = m->finished,
+                                           .condemned = m->condemned,
                                            .proven = m->proven,
                                            .attempt = m->attempt,
                                            .not_before_ns = later(m->not_before_ns, m->held_until_ns),

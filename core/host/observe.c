@@ -252,6 +252,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
             text_copy(m->workload_uid, sizeof m->workload_uid, entry->uid);
         m->update_due = true;
     }
+    m->unmarked = standing == STANDING_KNOWN;
     m->proven = (same && m->proven) || standing == STANDING_PROVEN;
     set_of_workload(entry, m);
     uint64_t hash = mirror_carry_hash(object, true);
@@ -265,8 +266,10 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     if (!m->finished && m->of_workload && m->attempt == entry->last_word_attempt)
         last_word_drop(entry);
     m->unsure = false;
-    m->excluded_until_ns = 0;
-    m->refusals = 0;
+    if (!m->condemned) {
+        m->excluded_until_ns = 0;
+        m->refusals = 0;
+    }
     m->seen_ns = engine->received_ns;
     entry->status_due = true;
     if (entry->denied_status && entry->denials.last_ns < entry->not_before_ns)
@@ -284,6 +287,7 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
         engine->stats.clusters[m->cluster].mirrors++;
     if (!same) {
         m->sent_for = 0;
+        m->condemned = false;
         m->refused_patch = 0;
         m->told_theirs = m->stop_only = false;
         m->update_at_ns = 0;

@@ -51,6 +51,8 @@ struct mirror {
     bool proven;                      // that it is ours: by its seal, its create's answer, or the annotations (no key)
     bool doubted;                     // see decide_is_held; told
     bool was_of_workload;             // of one that this process has seen
+    bool unmarked;                    // it is known by its uid: it has not all its marks, and watches may not show it
+    bool condemned;                   // it cannot keep its marks, and has to go
     bool outdated;                    // it went away while a request about it was in flight
     bool had_status;                  // this object had one, so that an empty one is an emptied one
     bool record_unsure;               // a patch was sent since, and nobody knows what became of it

@@ -67,6 +67,7 @@ static void make_mirror(struct random *random, const struct workload_facts *w, s
     m->update_due = one_in(random, 2);
     m->finished = one_in(random, 3);
     m->proven = !one_in(random, 3);
+    m->condemned = m->proven && one_in(random, 8); // only what we made
     m->attempt = 1 + (uint32_t)random_below(random, 4);
 }
 
@@ -112,7 +113,7 @@ static const struct mirror_facts *mirror_in(const struct facts *f, size_t cluste
 
 static bool is_current(const struct facts *f, const struct mirror_facts *m) {
     const struct workload_facts *w = &f->workload;
-    return m->present && m->of_workload && m->cluster == w->cluster && m->attempt == w->attempt;
+    return m->present && m->of_workload && !m->condemned && m->cluster == w->cluster && m->attempt == w->attempt;
 }
 
 static bool runs_somewhere(const struct facts *f) {

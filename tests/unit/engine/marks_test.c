@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies in a worker that take the marks off what is created, or change them.
+#include "tests/unit/engine/stage.h"
+
+static const char *taken; // what the policy in w1 sets: a pointer, and the value (NULL: it takes it off)
+static const char *value;
+static bool on_create, on_update;
+
+static int policy(void *ctx, enum world_verb verb, const char *plural, struct json *object, char message[256]) {
+    (void)ctx, (void)plural, (void)message;
+    if (verb == WORLD_CREATE ? !on_create : !on_update)
+        return 0;
+    pointer_remove(object, taken);
+    if (value)
+        assert_true(pointer_set(object, taken, json_new_string(value)));
+    return 0;
+}
+
+static void start_one(struct stage *stage, size_t cluster) {
+    stage_init(stage);
+    world_set_admission(stage->clusters[cluster], policy, NULL);
+    stage_start(stage);
+    stage_submit(stage, "a", "");
+}
+
+static const struct {
+    const char *taken, *value;
+} policies[] = {{"/metadata/labels/wharf.dev~1origin", NULL},       {"/metadata/labels/wharf.dev~1origin", "there"},
+                {"/metadata/labels/wharf.dev~1uid", NULL},          {"/metadata/labels/wharf.dev~1uid", "another"},
+                {"/metadata/labels/wharf.dev~1kind", NULL},         {"/metadata/annotations/wharf.dev~1attempt", NULL},
+                {"/metadata/annotations/wharf.dev~1attempt", "77"}, {"/metadata/labels", NULL}};
+#define POLICIES (sizeof policies / sizeof policies[0])
+
+static void a_worker_that_takes_the_marks_away_is_left(void **state) {
+    (void)state;
+    for (size_t i = 0; i < POLICIES; i++) {
+        struct stage stage;
+        taken = policies[i].taken;
+        value = policies[i].value;
+        on_create = on_update = true;
+        start_one(&stage, 1);
+        stage_run(&stage, 20 * CLOCK_SECOND);
+        if (stage_where(&stage, "a") != 2)
+            fail_msg("policy %zu: it is in %zu, attempt %u, and told: %s", i, stage_where(&stage, "a"),
+                     stage_attempt(&stage, "a"), stage.notes);
+        assert_non_null(stage_job(&stage, 2, "a"));
+        assert_null(stage_job(&stage, 1, "a"));
+        assert_int_equal(stage.sent[1][VERB_CREATE], 1);
+        assert_int_equal(stage.sent[1][VERB_DELETE], 1);
+        assert_int_equal(stage_told(&stage, "cluster w1 does not take it: a policy there"), 1);
+        stage_runs(&stage, 2, "a");
+        stage_completes(&stage, 2, "a");
+        stage_run(&stage, CLOCK_SECOND);
+        assert_true(stage_finished(&stage, "a"));
+        stage_end(&stage);
+    }
+}
+
+static void where_no_worker_keeps_the_marks_it_is_told_and_tried_slowly(void **state) {
+    (void)state;
+    struct stage stage;
+    taken = policies[0].taken;
+    value = policies[0].value;
+    on_create = on_update = true;
+    start_one(&stage, 1);
+    world_set_admission(stage.clusters[2], policy, NULL);
+    stage_run(&stage, 60 * CLOCK_MINUTE);
+    assert_in_range(stage.sent[1][VERB_CREATE] + stage.sent[2][VERB_CREATE], 5, 40);
+    assert_true(stage_told(&stage, "MarksTaken") >= 2);
+    on_create = on_update = false;
+    stage_run(&stage, 20 * CLOCK_MINUTE);
+    assert_non_null(stage_job(&stage, stage_where(&stage, "a"), "a"));
+    stage_end(&stage);
+}
+
+// The object may be held by a finalizer; nothing is made elsewhere before it is gone.
+static void nothing_is_made_elsewhere_before_it_is_gone(void **state) {
+    (void)state;
+    struct stage stage;
+    taken = "/metadata/labels";
+    value = NULL;
+    on_create = on_update = true;
+    start_one(&stage, 1);
+    while (!stage_job(&stage, 1, "a"))
+        stage_run(&stage, CLOCK_MS);
+    stage_patch(&stage, 1, "a", NULL, "{'metadata':{'finalizers':['example.com/stays']}}");
+    stage_run(&stage, 5 * CLOCK_MINUTE);
+    assert_null(stage_job(&stage, 2, "a"));
+    assert_int_equal(stage_told(&stage, "its mirror is being deleted and is still there (cluster w1)"), 1);
+    stage_patch(&stage, 1, "a", NULL, "{'metadata':{'finalizers':null}}");
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_non_null(stage_job(&stage, 2, "a"));
+    stage_end(&stage);
+}
+
+static void marks_that_somebody_takes_off_are_put_back(void **state) {
+    (void)state;
+    struct stage stage;
+    on_create = on_update = false;
+    start_one(&stage, 1);
+    stage_run(&stage, 2 * CLOCK_SECOND);
+    stage_patch(&stage, 1, "a", NULL, "{'metadata':{'labels':{'wharf.dev/origin':null}}}");
+    stage_run(&stage, 2 * CLOCK_SECOND);
+    assert_non_null(pointer_find(stage_job(&stage, 1, "a"), policies[0].taken));
+    assert_int_equal(stage_attempt(&stage, "a"), 1);
+    // Again and again: slowly.
+    for (int i = 0; i < 1000; i++) {
+        stage_patch(&stage, 1, "a", NULL, "{'metadata':{'labels':{'wharf.dev/origin':null}}}");
+        stage_run(&stage, 20 * CLOCK_MS);
+    }
+    assert_in_range(stage.sent[1][VERB_MERGE_PATCH], 5, 12);
+    assert_int_equal(stage_told(&stage, "MirrorRewritten"), 1);
+    stage_run(&stage, 10 * CLOCK_MINUTE);
+    assert_non_null(pointer_find(stage_job(&stage, 1, "a"), policies[0].taken));
+    assert_int_equal(stage_attempt(&stage, "a"), 1);
+    stage_end(&stage);
+}
+
+static void a_policy_that_comes_later_is_told(void **state) {
+    (void)state;
+    struct stage stage;
+    taken = policies[0].taken;
+    value = NULL;
+    on_create = on_update = false;
+    start_one(&stage, 1);
+    stage_run(&stage, 2 * CLOCK_SECOND);
+    on_update = true;
+    stage_patch(&stage, 1, "a", NULL, "{'metadata':{'labels':{'example.com/x':'y'}}}");
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_int_equal(stage_where(&stage, "a"), 2);
+    assert_null(stage_job(&stage, 1, "a"));
+    assert_int_equal(stage_told(&stage, "MarksTaken"), 1);
+    stage_end(&stage);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_worker_that_takes_the_marks_away_is_left),
+        cmocka_unit_test(where_no_worker_keeps_the_marks_it_is_told_and_tried_slowly),
+        cmocka_unit_test(nothing_is_made_elsewhere_before_it_is_gone),
+        cmocka_unit_test(marks_that_somebody_takes_off_are_put_back),
+        cmocka_unit_test(a_policy_that_comes_later_is_told),
+    };
+    return cmocka_run_group_tests(tests, stage_load, NULL);
+}
