@@ -221,11 +221,13 @@ static void on_state(struct engine *engine, const struct engine_event *event) {
     struct feed *feed = engine_feed(engine, event->cluster, event->kind);
     bool was_connected = feed->state == REFLECTOR_CONNECTED;
     feed->state = event->state;
+    struct stats_feed *stats = &engine->stats.clusters[event->cluster].feeds[event->kind];
+    text_copy(stats->problem, sizeof stats->problem, event->problem ? event->problem : "");
     feed->settled = feed->settled || event->state != REFLECTOR_STARTING;
     if (was_connected && event->state != REFLECTOR_CONNECTED) {
         if (engine->contacts[event->cluster] != CONTACT_LOST && !identity_is_other(engine, event->cluster))
             feed->lost_since_ns = event->now.mono_ns;
-        engine->stats.clusters[event->cluster].feeds[event->kind].losses++;
+        stats->losses++;
     }
     if (event->state == REFLECTOR_LOST)
         identity_forget(engine, event->cluster);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/health.h"
 
+#include "core/base/text.h"
+
 static const char *state_text(enum reflector_state state) {
     switch (state) {
     case REFLECTOR_CONNECTED:
@@ -39,11 +41,13 @@ static size_t explain_refusal(const struct host_snapshot *snapshot, size_t clust
 static size_t explain_feeds(const struct host_snapshot *snapshot, size_t cluster, struct buffer *out) {
     size_t lines = 0;
     for (size_t k = 0; k < snapshot->stats.n_kinds; k++) {
-        enum reflector_state state = snapshot->stats.clusters[cluster].feeds[k].state;
-        if (state == REFLECTOR_CONNECTED || state == REFLECTOR_ABSENT)
+        const struct stats_feed *feed = &snapshot->stats.clusters[cluster].feeds[k];
+        if (feed->state == REFLECTOR_CONNECTED || feed->state == REFLECTOR_ABSENT)
             continue;
-        buffer_printf(out, "%s/%s: %s\n", snapshot->names[cluster], snapshot->kinds[k]->plural_group,
-                      state_text(state));
+        buffer_printf(out, "%s/%s: %s%s", snapshot->names[cluster], snapshot->kinds[k]->plural_group,
+                      state_text(feed->state), *feed->problem ? ": " : "");
+        text_show(out, feed->problem); // may be a server's words
+        buffer_char(out, '\n');
         lines++;
     }
     return lines;
@@ -72,7 +76,8 @@ bool health_alive(int64_t stalled_ns, struct buffer *out) {
 
 bool health_ready(const struct host_snapshot *snapshot, bool *been_in_sync, struct buffer *out) {
     if (snapshot->stopping || !snapshot->running) {
-        buffer_text(out, snapshot->stopping ? "stopping\n" : "not running yet\n");
+        buffer_text(out,
+                    snapshot->stopping ? "stopping\n" : "not running yet: the management cluster has not answered\n");
         return false;
     }
     if (snapshot->stalled_ns >= HEALTH_STALL_NS)

@@ -28,7 +28,16 @@ struct ready_case {
 
 static const struct ready_case cases[] = {
     {"all is well", true, true, false, false, {UP, UP, UP}, 0, true, true, "ok\n"},
-    {"before it runs", false, false, false, false, {NEW, NEW, NEW}, 0, false, false, "not running yet\n"},
+    {"before it runs",
+     false,
+     false,
+     false,
+     false,
+     {NEW, NEW, NEW},
+     0,
+     false,
+     false,
+     "not running yet: the management cluster has not answered\n"},
     {"while it stops", true, true, true, true, {UP, UP, UP}, 0, false, true, "stopping\n"},
     {"at the start", true, false, false, false, {UP, UP, NEW}, 0, false, false, "w2/jobs.batch: not heard of yet\n"},
     {"before the management cluster answers",
@@ -75,6 +84,19 @@ static const struct ready_case cases[] = {
      "management/jobs.batch: not connected\n"},
     {"a kind that no cluster serves", true, true, false, false, {NONE, NONE, UP}, 0, true, true, "ok\n"},
 };
+
+static void the_cause_of_a_lost_feed_is_told_and_does_nothing_to_a_terminal(void **state) {
+    (void)state;
+    struct fake fake;
+    fake_init(&fake);
+    fake.feeds[0][0] = (struct stats_feed){.state = REFLECTOR_LOST, .problem = "403: may not\x1b[2J list\njobs"};
+    bool been_in_sync = true;
+    struct buffer out;
+    buffer_init(&out, 4096);
+    assert_false(health_ready(&fake.snapshot, &been_in_sync, &out));
+    assert_string_equal(out.data, "management/jobs.batch: not connected: 403: may not\\u001b[2J list jobs\n");
+    buffer_free(&out);
+}
 
 static void readiness_is_told_with_its_reasons(void **state) {
     (void)state;
@@ -140,6 +162,7 @@ static void a_refused_worker_is_told_and_a_refused_management_cluster_is_a_reaso
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readiness_is_told_with_its_reasons),
+        cmocka_unit_test(the_cause_of_a_lost_feed_is_told_and_does_nothing_to_a_terminal),
         cmocka_unit_test(a_refused_worker_is_told_and_a_refused_management_cluster_is_a_reason),
         cmocka_unit_test(a_silent_management_cluster_is_a_reason_though_its_watches_are_open),
     };
