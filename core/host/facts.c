@@ -47,10 +47,12 @@ static void tell_held(struct engine *engine, struct entry *entry, const struct d
         m->doubted = held;
         engine->stats.clusters[m->cluster].doubted += held ? 1 : UINT64_MAX;
         if (held)
-            command_note(engine, entry, true, "MirrorHeld", "Place",
-                         "cluster %s has a mirror of attempt %u that the annotations do not name, and nothing proves "
-                         "that it is ours: it is neither adopted nor deleted",
-                         engine->names[m->cluster], m->attempt);
+            command_note(
+                engine, entry, true, "MirrorHeld", "Place",
+                "cluster %s has a mirror of attempt %u that the annotations do not name, and nothing proves "
+                "that it is ours: it is neither adopted nor deleted. Delete it there, or name it in " MARK_CLUSTER
+                " and " MARK_ATTEMPT,
+                engine->names[m->cluster], m->attempt);
     }
 }
 

@@ -12,19 +12,12 @@
 #define RETRY_NS (2 * CLOCK_SECOND)
 #define RETRY_SLOW_NS (30 * CLOCK_SECOND) // where somebody has to do something first
 
-static const char *secret_name(const struct host *host) {
-    return host->config->seal.secret_name ? host->config->seal.secret_name : SEAL_SECRET_NAME;
-}
-
 static const char *secret_key(const struct host *host) {
     return host->config->seal.secret_key ? host->config->seal.secret_key : SEAL_SECRET_KEY;
 }
 
 static const char *secret_namespace(const struct host_cluster *cluster) {
-    if (cluster->host->config->seal.secret_namespace)
-        return cluster->host->config->seal.secret_namespace;
-    const char *own = cluster->endpoint->namespace_; // of the pod, or of the kubeconfig's context
-    return cluster->host->config->management.kubeconfig || !own || !*own ? SEAL_SECRET_NAMESPACE : own;
+    return seal_secret_namespace(cluster->host->config, cluster->endpoint->namespace_);
 }
 
 static void settle(struct host *host, struct seal_keys *keys) {
@@ -49,7 +42,7 @@ static void retry(struct host_cluster *cluster, int64_t after_ns) {
 
 static void tell(struct host_cluster *cluster, enum log_level level, const char *message, const char *error) {
     log_fields(level, message, {"cluster", cluster->name}, {"namespace", secret_namespace(cluster)},
-               {"name", secret_name(cluster->host)}, {"error", error});
+               {"name", seal_secret_name(cluster->host->config)}, {"error", error});
 }
 
 static void use(struct host_cluster *cluster, const struct json *secret) {
@@ -112,14 +105,15 @@ static struct error *submit(struct host_cluster *cluster, enum verb verb, const 
     struct request request = {.verb = verb,
                               .resource = {.group = "", .version = "v1", .plural = "secrets"},
                               .namespace_ = secret_namespace(cluster),
-                              .name = secret_name(cluster->host),
+                              .name = seal_secret_name(cluster->host->config),
                               .body = body,
                               .body_len = body ? strlen(body) : 0};
     return client_submit(cluster->seal_client, &request, handler, cluster, NULL);
 }
 
 static void make(struct host_cluster *cluster) {
-    AUTO_TEXT body = seal_secret_make(secret_namespace(cluster), secret_name(cluster->host), secret_key(cluster->host));
+    AUTO_TEXT body =
+        seal_secret_make(secret_namespace(cluster), seal_secret_name(cluster->host->config), secret_key(cluster->host));
     struct error *error = body ? submit(cluster, VERB_CREATE, body, on_made) : error_no_memory();
     if (error)
         retry(cluster, RETRY_NS);

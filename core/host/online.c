@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/online.h"
 #include "core/host/kueue.h"
+#include "core/host/seal_source.h"
 
 #include "core/base/text.h"
 #include "core/kube/ask.h"
@@ -122,7 +123,7 @@ static void check_served(struct visit *visit, const struct kind *kind) {
 }
 
 struct permission {
-    const char *group, *resource, *subresource, *verb, *name;
+    const char *group, *resource, *subresource, *verb, *name, *namespace_;
 };
 
 static char *review_text(const struct permission *permission) {
@@ -137,6 +138,8 @@ static char *review_text(const struct permission *permission) {
         made = made && json_set(attributes, "subresource", json_new_string(permission->subresource));
     if (permission->name != NULL)
         made = made && json_set(attributes, "name", json_new_string(permission->name));
+    if (permission->namespace_ != NULL)
+        made = made && json_set(attributes, "namespace", json_new_string(permission->namespace_));
     made = made && json_set(review, "apiVersion", json_new_string("authorization.k8s.io/v1"));
     made = made && json_set(review, "kind", json_new_string("SelfSubjectAccessReview"));
     if (!made) {
@@ -201,11 +204,11 @@ static bool check_all(struct visit *visit, const struct permission *list, size_t
 static bool may_manage(struct visit *visit, const struct kind *kind) {
     const char *group = kind->abi.group, *plural = kind->abi.plural;
     const struct permission needed[] = {
-        {group, plural, NULL, "get", NULL},       {group, plural, NULL, "list", NULL},
-        {group, plural, NULL, "watch", NULL},     {group, plural, NULL, "patch", NULL},
-        {group, plural, "status", "patch", NULL},
+        {group, plural, NULL, "get", NULL, NULL},       {group, plural, NULL, "list", NULL, NULL},
+        {group, plural, NULL, "watch", NULL, NULL},     {group, plural, NULL, "patch", NULL, NULL},
+        {group, plural, "status", "patch", NULL, NULL},
     };
-    static const struct permission kueue = {"kueue.x-k8s.io", "workloads", NULL, "list", NULL};
+    static const struct permission kueue = {"kueue.x-k8s.io", "workloads", NULL, "list", NULL, NULL};
     bool status = (kind->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0;
     bool shared = kueue_shares(kind->managed_by);
     return check_all(visit, needed, sizeof(needed) / sizeof(needed[0]) - (status ? 0 : 1)) &&
@@ -215,20 +218,31 @@ static bool may_manage(struct visit *visit, const struct kind *kind) {
 static bool may_mirror(struct visit *visit, const struct kind *kind) {
     const char *group = kind->abi.group, *plural = kind->abi.plural;
     const struct permission needed[] = {
-        {group, plural, NULL, "get", NULL},   {group, plural, NULL, "list", NULL},
-        {group, plural, NULL, "watch", NULL}, {group, plural, NULL, "create", NULL},
-        {group, plural, NULL, "patch", NULL}, {group, plural, NULL, "delete", NULL},
+        {group, plural, NULL, "get", NULL, NULL},   {group, plural, NULL, "list", NULL, NULL},
+        {group, plural, NULL, "watch", NULL, NULL}, {group, plural, NULL, "create", NULL, NULL},
+        {group, plural, NULL, "patch", NULL, NULL}, {group, plural, NULL, "delete", NULL, NULL},
     };
     return check_all(visit, needed, sizeof(needed) / sizeof(needed[0]));
 }
 
+// A Secret that the configuration names: nothing begins without it.
+static void may_read_seal(struct visit *visit) {
+    const struct permission secret = {.resource = "secrets",
+                                      .group = "",
+                                      .verb = "get",
+                                      .name = seal_secret_name(visit->config),
+                                      .namespace_ = seal_secret_namespace(visit->config, visit->endpoint->namespace_)};
+    if (seal_source_of(visit->config) == SEAL_FROM_SECRET)
+        check_permission(visit, &secret);
+}
+
 static void check_permissions(struct visit *visit) {
     static const struct permission events[] = {
-        {"events.k8s.io", "events", NULL, "create", NULL},
-        {"events.k8s.io", "events", NULL, "patch", NULL},
+        {"events.k8s.io", "events", NULL, "create", NULL, NULL},
+        {"events.k8s.io", "events", NULL, "patch", NULL, NULL},
     };
-    static const struct permission origin = {"", "namespaces", NULL, "get", "kube-system"};
-    static const struct permission namespaces = {"", "namespaces", NULL, "create", NULL};
+    static const struct permission origin = {"", "namespaces", NULL, "get", "kube-system", NULL};
+    static const struct permission namespaces = {"", "namespaces", NULL, "create", NULL, NULL};
     for (size_t i = 0; i < visit->adapters->n_kinds; i++) {
         const struct kind *kind = visit->adapters->kinds[i];
         if (!(visit->management ? may_manage(visit, kind) : may_mirror(visit, kind)))
@@ -236,6 +250,8 @@ static void check_permissions(struct visit *visit) {
     }
     if (visit->management && !check_all(visit, events, sizeof(events) / sizeof(events[0])))
         return;
+    if (visit->management)
+        may_read_seal(visit);
     if (visit->management && visit->config->origin == NULL)
         check_permission(visit, &origin);
     if (!visit->management && visit->config->create_namespaces)

@@ -26,6 +26,16 @@ enum seal_source seal_source_of(const struct config *config) {
     return config->management.kubeconfig ? SEAL_FROM_NOTHING : SEAL_FROM_DEFAULT_SECRET;
 }
 
+const char *seal_secret_namespace(const struct config *config, const char *own_namespace) {
+    if (config->seal.secret_namespace)
+        return config->seal.secret_namespace;
+    return config->management.kubeconfig || !own_namespace || !*own_namespace ? SEAL_SECRET_NAMESPACE : own_namespace;
+}
+
+const char *seal_secret_name(const struct config *config) {
+    return config->seal.secret_name ? config->seal.secret_name : SEAL_SECRET_NAME;
+}
+
 struct key_list {
     unsigned char bytes[SEAL_KEYS_MAX][SEAL_KEY_MAX];
     const void *keys[SEAL_KEYS_MAX];

@@ -20,6 +20,10 @@ enum seal_source {
 };
 enum seal_source seal_source_of(const struct config *config);
 
+// The Secret; `own_namespace`: of the pod that the host runs in, or NULL.
+const char *seal_secret_namespace(const struct config *config, const char *own_namespace);
+const char *seal_secret_name(const struct config *config);
+
 // Reads the file; with `make`, one that is not there is made. ERROR_NOT_FOUND otherwise. ERROR_REFUSED: others than its
 // owner (root, or the user of this process) and its group may read it, or others than its owner may write it.
 struct error *seal_file_load(const char *path, bool make, struct seal_keys **out);

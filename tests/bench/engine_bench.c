@@ -195,14 +195,8 @@ static void connect_all(struct bench *b) {
     }
 }
 
-int main(int argc, char **argv) {
-    struct bench b = {.n_lives = argc > 1 ? (size_t)strtoull(argv[1], NULL, 10) : 40000};
-    const char *problem = NULL;
-    AUTO_JSON settings = json_new_object();
-    const wharf_module *module = wharf_adapters_v1(services_table(), (const wharf_value *)settings, &problem);
-    check(module != NULL, "the Job adapter does not load");
-    struct kind *kind = NULL;
-    check(kind_check(module->kinds[0], NULL, "wharf.dev/host", &kind) == NULL, "the Job adapter is refused");
+static void run_lives(size_t n_lives, struct kind *kind, const struct seal_keys *seals) {
+    struct bench b = {.n_lives = n_lives};
     const char *names[WORKERS] = {"w1", "w2", "w3"};
     struct engine_options options = {.origin = "bench",
                                      .worker_names = names,
@@ -211,6 +205,7 @@ int main(int argc, char **argv) {
                                      .n_kinds = 1,
                                      .worker_lost_timeout_ns = 15 * CLOCK_MINUTE,
                                      .mirror_retention_ns = 0,
+                                     .seals = seals,
                                      .seed = 1};
     check(engine_new(&options, clock_now(), &b.engine) == NULL, "no engine");
     b.lives = calloc(b.n_lives, sizeof *b.lives);
@@ -230,13 +225,32 @@ int main(int argc, char **argv) {
            n = (double)b.n_lives;
     uint64_t writes =
         b.writes[VERB_MERGE_PATCH] + b.writes[VERB_CREATE] + b.writes[VERB_STATUS_PATCH] + b.writes[VERB_DELETE];
-    printf("engine: %zu lives, %.0f lives/s in the engine (%.1f us each), %.0f lives/s with making the objects, %.2f "
-           "writes a life (%zu status changes)\n",
-           b.n_lives, n / engine_s, engine_s / n * 1e6, n / total_s, (double)writes / n, STATUSES);
+    printf("engine: %zu lives, %s, %.0f lives/s in the engine (%.1f us each), %.0f lives/s with making the objects, "
+           "%.2f writes a life (%zu status changes)\n",
+           b.n_lives, seals ? "sealed" : "not sealed", n / engine_s, engine_s / n * 1e6, n / total_s,
+           (double)writes / n, STATUSES);
     free(b.lives);
     free(b.todo);
     update_free(&b.update);
     engine_free(b.engine);
+}
+
+int main(int argc, char **argv) {
+    static const char key[] = "the key of all lives in the bench";
+    const void *const keys[] = {key};
+    const size_t lens[] = {sizeof key - 1};
+    size_t n_lives = argc > 1 ? (size_t)strtoull(argv[1], NULL, 10) : 40000;
+    const char *problem = NULL;
+    AUTO_JSON settings = json_new_object();
+    const wharf_module *module = wharf_adapters_v1(services_table(), (const wharf_value *)settings, &problem);
+    check(module != NULL, "the Job adapter does not load");
+    struct kind *kind = NULL;
+    struct seal_keys *seals = NULL;
+    check(kind_check(module->kinds[0], NULL, "wharf.dev/host", &kind) == NULL, "the Job adapter is refused");
+    check(seal_keys_new(keys, lens, 1, &seals) == NULL, "no key");
+    run_lives(n_lives, kind, NULL);
+    run_lives(n_lives, kind, seals);
+    seal_keys_free(seals);
     kind_free(kind);
     return 0;
 }

@@ -45,6 +45,7 @@ struct life {
 };
 
 static struct kind *kind;
+static struct seal_keys *seals;
 static size_t relists; // of all lives
 
 static void tell(struct life *life, struct news news) {
@@ -248,6 +249,7 @@ static struct error *begin(struct life *life) {
                                      .n_kinds = 1,
                                      .worker_lost_timeout_ns = CLOCK_MINUTE,
                                      .mirror_retention_ns = CLOCK_SECOND,
+                                     .seals = seals,
                                      .seed = 1};
     life->now.mono_ns = CLOCK_SECOND;
     assert_true(clock_parse_rfc3339(HARNESS_NOW, &life->now.wall_ns));
@@ -306,11 +308,14 @@ static int setup(void **state) {
     struct error *error = kind_check(job_kind, NULL, "wharf.dev/host", &kind);
     if (error)
         fail_msg("%s", error_text(error));
+    static const char key[] = "the key of a life without memory";
+    assert_null(seal_keys_new((const void *const[]){key}, (const size_t[]){sizeof key - 1}, 1, &seals));
     return 0;
 }
 
 static int teardown(void **state) {
     (void)state;
+    seal_keys_free(seals);
     kind_free(kind);
     return 0;
 }
