@@ -36,12 +36,14 @@ static void seen_workload(struct engine *engine, size_t kind, struct object *stu
     command_note(engine, entry, true, "TooLarge", "Observe", "it is not handled: %s", why ? why : "it is too large");
 }
 
-static void tell_mirror(struct engine *engine, struct entry *entry, const struct mirror *m, const char *why) {
+static void tell_mirror(struct engine *engine, struct entry *entry, const struct mirror *m, bool known,
+                        const char *why) {
     if (m->of_workload)
         command_note(engine, entry, true, "TooLarge", "CopyStatus",
                      "its mirror in cluster %s is not looked at, and its status not copied: %s",
                      engine->names[m->cluster], why);
-    engine_remark(engine, true, m->cluster, entry->kind, "%s is not looked at: %s", entry->key, why);
+    if (!known)
+        engine_remark(engine, true, m->cluster, entry->kind, "%s is not looked at: %s", entry->key, why);
 }
 
 static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, struct object *stub) {
@@ -62,7 +64,7 @@ static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, stru
         object_free(stub);
         return;
     }
-    bool told = m->too_large;
+    bool known = m->too_large;
     if (is_same(m->uid, &m->doc, stub)) {
         m->too_large = true;
         m->being_deleted |= object_is_being_deleted(stub->value);
@@ -71,8 +73,7 @@ static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, stru
     } else {
         observe_mirror(engine, entry, m, stub, standing);
     }
-    if (!told)
-        tell_mirror(engine, entry, m, why ? why : "it is too large");
+    tell_mirror(engine, entry, m, known, why ? why : "it is too large");
 }
 
 void stubs_seen(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
