@@ -2,6 +2,7 @@
 """A check that finds nothing may be broken: each is tried on something that it must find, and on something that it
 must not."""
 import layers
+import named_tests
 import sizes
 import words
 
@@ -21,6 +22,8 @@ CASES = (
     (layers, "plugins/job/job.c", "#include <unistd.h>\n", 1),
     (layers, "plugins/job/job.c", '#include "core/base/text.h"\n', 1),
     (layers, "include/wharf/adapter.h", "#include <stdio.h>\n", 1),
+    (named_tests, "a.md", "`map_test` and `hostile: drip`\n", 0),
+    (named_tests, "a.md", "`no_such_test` `map_test: no_such_sentence` `hostile: nobody`\n", 3),
     (sizes, "core/a/b.c", LONG, 1),
     (sizes, "core/a/b.c", SHORT * 50, 0),
     (sizes, "core/a/b.c", "\n" * 601, 1),
