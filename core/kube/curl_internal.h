@@ -97,6 +97,7 @@ struct curl_transport {
     int epoll_fd, wake_fd;
     int64_t now_ns; // monotonic, of this poll
     bool called;    // a handler ran in this poll
+    bool no_files;  // the last socket could not be made: no file descriptors are left
 };
 
 // curl_exchange.c

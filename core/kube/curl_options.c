@@ -5,6 +5,7 @@
 #include "core/base/text.h"
 #include "core/kube/curl_internal.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -83,6 +84,13 @@ static int on_socket(void *transport, curl_socket_t fd, curlsocktype purpose) {
     return CURL_SOCKOPT_OK;
 }
 
+static curl_socket_t on_open(void *transport, curlsocktype purpose, struct curl_sockaddr *address) {
+    (void)purpose;
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    ((struct curl_transport *)transport)->no_files = fd < 0 && (errno == EMFILE || errno == ENFILE);
+    return fd;
+}
+
 static int on_request(void *exchange, char *server_ip, char *local_ip, int server_port, int local_port) {
     (void)server_ip, (void)local_ip, (void)server_port, (void)local_port;
     ((struct exchange *)exchange)->sent = true;
@@ -98,6 +106,8 @@ static bool set_callbacks(struct exchange *exchange) {
            set_pointer(easy, CURLOPT_HEADERDATA, exchange) &&
            curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_request) == CURLE_OK &&
            set_pointer(easy, CURLOPT_PREREQDATA, exchange) &&
+           curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open) == CURLE_OK &&
+           set_pointer(easy, CURLOPT_OPENSOCKETDATA, transport) &&
            curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket) == CURLE_OK &&
            set_pointer(easy, CURLOPT_SOCKOPTDATA, transport) &&
            curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, events_socket_close) == CURLE_OK &&

@@ -168,6 +168,10 @@ static char *describe(const struct exchange *exchange, CURLcode code) {
     const char *detail = exchange->detail[0] ? exchange->detail
                          : code == CURLE_OK  ? "the connection was closed within the headers of the response"
                                              : curl_easy_strerror(code);
+    if (!exchange->sent && exchange->transport->no_files)
+        return text_format("cannot connect to %s: no file descriptors are left; raise the limit of open files "
+                           "(ulimit -n, LimitNOFILE)",
+                           server);
     if (!exchange->sent)
         return text_format("cannot connect to %s: %s%s", server, detail, exchange_verdict(exchange));
     return text_format("the exchange with %s broke off: %s", server, detail);

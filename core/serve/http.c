@@ -2,6 +2,7 @@
 #include "core/serve/http.h"
 
 #include "core/base/clock.h"
+#include "core/serve/acceptor.h"
 #include "core/serve/guests.h"
 #include "core/serve/health.h"
 #include "core/serve/listen.h"
@@ -14,14 +15,15 @@
 #include <unistd.h>
 
 #define BODY_MAX ((size_t)16 * 1024 * 1024)
-#define CONNECTIONS_MAX ((unsigned)(2 * GUESTS_MAX)) // more than there are guests: room for those that go
-#define CONNECTION_MEMORY ((size_t)16 * 1024)        // for headers in both directions
+#define CONNECTIONS_MAX (2U * GUESTS_MAX)     // more than there are guests: room for those that go
+#define CONNECTION_MEMORY ((size_t)16 * 1024) // for headers in both directions
 #define CONNECTION_IDLE_S 10U
 #define THREAD_STACK ((size_t)256 * 1024)
 #define TEXT_TYPE "text/plain; charset=utf-8"
 
 struct http_server {
     struct MHD_Daemon *daemon;
+    struct acceptor *acceptor;
     struct http_source source;
     uint16_t port;
     // The server's thread only.
@@ -168,6 +170,11 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **re
     guests_served(&((struct http_server *)ctx)->guests, socket_of(connection), clock_now().mono_ns);
 }
 
+// libmicrohttpd closes what it does not take.
+static void take(void *ctx, int fd, const struct sockaddr *address, socklen_t len) {
+    (void)MHD_add_connection(ctx, fd, address, len);
+}
+
 struct error *http_server_start(const char *address, const struct http_source *source, struct http_server **out) {
     int fd = -1;
     struct http_server *server = calloc(1, sizeof *server);
@@ -180,7 +187,7 @@ struct error *http_server_start(const char *address, const struct http_source *s
         return error;
     }
     server->daemon = MHD_start_daemon(
-        MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, handle, server, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, handle, server,
         MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE_S,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_THREAD_STACK_SIZE, THREAD_STACK,
         MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
@@ -189,6 +196,11 @@ struct error *http_server_start(const char *address, const struct http_source *s
         close(fd);
         free(server);
         return error_new(ERROR_IO, "cannot start to serve on %s", address);
+    }
+    error = acceptor_start(fd, take, server->daemon, &server->acceptor);
+    if (error) {
+        http_server_stop(server);
+        return error;
     }
     *out = server;
     return NULL;
@@ -201,6 +213,7 @@ uint16_t http_server_port(const struct http_server *server) {
 void http_server_stop(struct http_server *server) {
     if (!server)
         return;
-    MHD_stop_daemon(server->daemon); // closes the socket too
+    acceptor_stop(server->acceptor); // first, since it adds connections
+    MHD_stop_daemon(server->daemon);
     free(server);
 }

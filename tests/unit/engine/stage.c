@@ -192,6 +192,15 @@ void stage_connect(struct stage *stage, size_t cluster) {
     step(stage, &(struct engine_event){.type = EVENT_STATE, .cluster = cluster, .state = REFLECTOR_CONNECTED});
 }
 
+void stage_contact_since(struct stage *stage, size_t cluster, enum contact contact, int64_t heard_ns) {
+    step(stage,
+         &(struct engine_event){.type = EVENT_CONTACT, .cluster = cluster, .contact = contact, .heard_ns = heard_ns});
+}
+
+void stage_contact(struct stage *stage, size_t cluster, enum contact contact) {
+    stage_contact_since(stage, cluster, contact, stage->now.mono_ns);
+}
+
 void stage_disconnect(struct stage *stage, size_t cluster) {
     stage->connected[cluster] = false;
     step(stage, &(struct engine_event){.type = EVENT_STATE, .cluster = cluster, .state = REFLECTOR_LOST});

@@ -57,6 +57,8 @@ void stage_connect(struct stage *stage, size_t cluster);
 void stage_identity(struct stage *stage, size_t cluster); // stage_connect does that first
 // Restored from the copy, or wiped (NULL), and connected again.
 void stage_back(struct stage *stage, size_t cluster, const struct world_copy *copy);
+void stage_contact(struct stage *stage, size_t cluster, enum contact contact); // heard of just now
+void stage_contact_since(struct stage *stage, size_t cluster, enum contact contact, int64_t heard_ns);
 void stage_disconnect(struct stage *stage, size_t cluster);
 
 // Users and third parties. JSON with ' for ".

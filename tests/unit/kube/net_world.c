@@ -22,6 +22,15 @@ static bool serve_gzip(struct peer *peer) {
     return true;
 }
 
+// 1 MB of headers. `each`: before each of them, which is a response of its own then.
+static bool serve_headers(struct peer *peer, const char *before, const char *each, const char *after) {
+    peer_send(peer, "%s", before);
+    for (int i = 0; i < 1000; i++)
+        peer_send(peer, "%sX-Filler-%d: %01000d\r\n%s", each, i, i, *each ? "\r\n" : "");
+    peer_send(peer, "%s", after);
+    return false;
+}
+
 static bool serve_echo(struct peer *peer, const char *request) {
     peer_send(peer, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nX-Name: %s\r\nContent-Length: %zu\r\n\r\n%s",
               peer_name(peer), strlen(request), request);
@@ -72,6 +81,12 @@ bool world_serve(void *ctx, struct peer *peer, const char *request) {
         return serve_chunks(world, peer);
     if (strncmp(path, "/gzip", len) == 0)
         return serve_gzip(peer);
+    if (strncmp(path, "/long-head", len) == 0)
+        return serve_headers(peer, "HTTP/1.1 200 OK\r\n", "", "Content-Length: 0\r\n\r\n");
+    if (strncmp(path, "/long-trailers", len) == 0)
+        return serve_headers(peer, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n", "", "\r\n");
+    if (strncmp(path, "/many-interim", len) == 0)
+        return serve_headers(peer, "", "HTTP/1.1 103 Early\r\n", "\r\n");
     if (strncmp(path, "/silent", len) == 0) {
         peer_send(peer, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n");
         peer_wait_closed(peer);

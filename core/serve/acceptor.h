@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thread that accepts connections and hands them on. Without file descriptors it says so and waits, where a server
+// that asks its listening socket again at once would keep a processor busy.
+#ifndef WHARF_SERVE_ACCEPTOR_H
+#define WHARF_SERVE_ACCEPTOR_H
+
+#include "core/base/error.h"
+
+#include <sys/socket.h>
+
+struct acceptor;
+// Takes `fd`, a listening socket that does not block, also on failure. `take` gets each connection (not blocking,
+// close-on-exec), on the acceptor's thread.
+struct error *acceptor_start(int fd, void (*take)(void *ctx, int fd, const struct sockaddr *address, socklen_t len),
+                             void *ctx, struct acceptor **out);
+void acceptor_stop(struct acceptor *acceptor); // NULL is fine
+
+#endif

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of workloads when a worker's API server is silent though its watches are open.
+#include "tests/unit/engine/stage.h"
+
+// As the probe tells it.
+static void answers_again(struct stage *stage, size_t cluster) {
+    stage_identity(stage, cluster);
+    stage_contact(stage, cluster, CONTACT_GOOD);
+}
+
+static void a_suspect_worker_gets_no_new_work_and_keeps_what_it_has(void **state) {
+    (void)state;
+    struct stage stage;
+    stage_init(&stage);
+    stage_start(&stage);
+    stage_submit(&stage, "a", "");
+    stage_run(&stage, CLOCK_SECOND);
+    assert_int_equal(stage_where(&stage, "a"), 1);
+    stage_contact(&stage, 1, CONTACT_SUSPECT);
+    stage_submit(&stage, "b", "");
+    stage_submit(&stage, "c", "");
+    stage_run(&stage, 60 * CLOCK_MINUTE);
+    assert_int_equal(stage_where(&stage, "a"), 1);
+    assert_int_equal(stage_where(&stage, "b"), 2);
+    assert_int_equal(stage_where(&stage, "c"), 2);
+    stage_runs(&stage, 1, "a");
+    stage_run(&stage, CLOCK_SECOND);
+    assert_true(json_int64(json_path(stage_job(&stage, 0, "a"), "status", "active", NULL), 0) > 0);
+    stage_contact(&stage, 1, CONTACT_GOOD);
+    stage_submit(&stage, "d", "");
+    stage_run(&stage, CLOCK_SECOND);
+    assert_int_equal(stage_where(&stage, "d"), 1);
+    stage_end(&stage);
+}
+
+static void a_silent_worker_is_lost_since_its_last_byte_and_comes_back(void **state) {
+    (void)state;
+    for (int back_in_time = 0; back_in_time < 2; back_in_time++) {
+        struct stage stage;
+        stage_init(&stage);
+        stage_start(&stage);
+        stage_submit(&stage, "a", "");
+        stage_run(&stage, CLOCK_SECOND);
+        assert_int_equal(stage_where(&stage, "a"), 1);
+        int64_t heard_ns = stage.now.mono_ns;
+        stage_run(&stage, 40 * CLOCK_SECOND);
+        stage_contact_since(&stage, 1, CONTACT_LOST, heard_ns);
+        stage_run(&stage, stage.options.worker_lost_timeout_ns - 42 * CLOCK_SECOND);
+        assert_int_equal(stage_where(&stage, "a"), 1);
+        if (back_in_time)
+            answers_again(&stage, 1);
+        stage_run(&stage, 10 * CLOCK_SECOND);
+        assert_int_equal(stage_where(&stage, "a"), back_in_time ? 1 : 2);
+        assert_int_equal(stage_attempt(&stage, "a"), back_in_time ? 1 : 2);
+        answers_again(&stage, 1);
+        stage_run(&stage, 10 * CLOCK_SECOND);
+        assert_true((stage_job(&stage, 1, "a") != NULL) == (back_in_time == 1)); // the stale one is deleted
+        stage_end(&stage);
+    }
+}
+
+static void a_watch_that_breaks_later_does_not_begin_the_loss_anew(void **state) {
+    (void)state;
+    struct stage stage;
+    stage_init(&stage);
+    stage_start(&stage);
+    stage_submit(&stage, "a", "");
+    stage_run(&stage, CLOCK_SECOND);
+    int64_t heard_ns = stage.now.mono_ns;
+    stage_contact_since(&stage, 1, CONTACT_LOST, heard_ns);
+    stage_run(&stage, stage.options.worker_lost_timeout_ns / 2);
+    stage_disconnect(&stage, 1);
+    stage_run(&stage, stage.options.worker_lost_timeout_ns / 2 + 5 * CLOCK_SECOND);
+    assert_int_equal(stage_where(&stage, "a"), 2);
+    stage_end(&stage);
+}
+
+static void nothing_is_written_to_a_management_cluster_that_is_silent(void **state) {
+    (void)state;
+    struct stage stage;
+    stage_init(&stage);
+    stage_start(&stage);
+    stage_contact(&stage, ENGINE_MANAGEMENT, CONTACT_LOST);
+    stage_submit(&stage, "a", "");
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_int_equal(stage_where(&stage, "a"), 0);
+    answers_again(&stage, ENGINE_MANAGEMENT);
+    stage_run(&stage, CLOCK_SECOND);
+    assert_int_equal(stage_where(&stage, "a"), 1);
+    stage_end(&stage);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_suspect_worker_gets_no_new_work_and_keeps_what_it_has),
+        cmocka_unit_test(a_silent_worker_is_lost_since_its_last_byte_and_comes_back),
+        cmocka_unit_test(a_watch_that_breaks_later_does_not_begin_the_loss_anew),
+        cmocka_unit_test(nothing_is_written_to_a_management_cluster_that_is_silent),
+    };
+    return cmocka_run_group_tests(tests, stage_load, NULL);
+}
