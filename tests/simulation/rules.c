@@ -64,7 +64,8 @@ bool rules_is_ours(const struct trial *trial, size_t cluster, size_t kind, const
         seal_keys_any(trial->seals)
             ? mirror_seal(k, trial->seals, cluster ? world_name(trial->worlds[cluster]) : "", object)
             : SEAL_VALID;
-    return mirror_is_ours(k, TRIAL_ORIGIN, object) && seal == SEAL_VALID;
+    return mirror_is_ours(k, TRIAL_ORIGIN, object) &&
+           (seal == SEAL_VALID || (seal == SEAL_MISSING && trial->plan.upgrade));
 }
 
 void rules_adopt(struct trial *trial, size_t cluster, size_t kind, const struct json *object) {

@@ -110,6 +110,7 @@ static void make_plan(struct trial *trial) {
     plan->faults = trial->seed % 5 != 0;
     plan->plain = trial->seed % 20 == 0;
     plan->gentle_users = trial->seed % 10 == 5;
+    plan->upgrade = trial->seed % 8 == 3;
     plan->create_namespaces = trial_chance(trial, 50);
     plan->back = plan->faults ? choose_back(trial) : TRIAL_BACK_NONE;
     plan->stripping = plan->faults && trial_chance(trial, 10);

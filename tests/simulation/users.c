@@ -295,7 +295,7 @@ static void touch_mirror(struct trial *trial, enum act act, unsigned job) {
 // Under its own name elsewhere, or under another one.
 static void forge(struct trial *trial, unsigned job) {
     size_t from = worker_with_mirror(trial, job);
-    if (!from)
+    if (!from || trial->plan.upgrade) // what has no seal may be a mirror then
         return;
     char name[32];
     snprintf(name, sizeof name, "copy-%u", job);
@@ -304,12 +304,18 @@ static void forge(struct trial *trial, unsigned job) {
                  own ? trial->users->jobs[job].name : name);
 }
 
+// Made by the process without a key, and not there yet when that with one made its first list.
+static bool came_too_late(const struct trial *trial, const struct json *object) {
+    return trial->plan.upgrade && trial->host.number > 1 && !*rules_text(object, "metadata", "annotations", MARK_SEAL);
+}
+
 // A mirror without its marks is a stranger to a host that was started since, and in the way for ever.
 static void clean_up(struct trial *trial, unsigned job) {
     for (size_t c = 1; c < trial->plan.n_clusters; c++) {
         const struct json *object = object_of(trial, c, job);
         if (object && rules_mirror(trial, uid_of(object)) &&
-            (forgery_is(object) || !rules_is_ours(trial, c, trial->users->jobs[job].kind, object)))
+            (forgery_is(object) || came_too_late(trial, object) ||
+             !rules_is_ours(trial, c, trial->users->jobs[job].kind, object)))
             delete_in(trial, c, job, "Background");
     }
 }
@@ -319,7 +325,7 @@ static void clean_up(struct trial *trial, unsigned job) {
 static void name_mirror(struct trial *trial, unsigned job) {
     size_t cluster = worker_with_mirror(trial, job);
     const struct json *workload = workload_of(trial, job), *mirror = cluster ? object_of(trial, cluster, job) : NULL;
-    if (seal_keys_any(trial->seals) || !mirror || !workload ||
+    if ((seal_keys_any(trial->seals) && !trial->plan.upgrade) || !mirror || !workload ||
         (!tracked_of(trial, job)->tampered && trial->plan.back == TRIAL_BACK_NONE) ||
         strcmp(rules_text(mirror, "metadata", "labels", MARK_UID), uid_of(workload)) != 0)
         return;
