@@ -378,11 +378,21 @@ static bool do_place(struct engine *engine, struct entry *entry, const struct ac
     return true;
 }
 
+// An earlier process placed it, and what it may have made has no seal that this one knows: a worker that refuses a
+// create would not tell that it is there.
+static bool has_to_be_asked_for(const struct engine *engine, const struct entry *entry, const struct mirror *mirror) {
+    return seal_keys_any(engine->seals) && entry->placed_attempt != entry->attempt && !mirror->asked_for;
+}
+
 static bool do_create(struct engine *engine, struct entry *entry, const struct action *action) {
     struct mirror *mirror = entry_make_mirror(entry, action->cluster);
     if (!mirror) {
         engine_wake(engine, entry, engine->now.mono_ns + CLOCK_SECOND);
         return false;
+    }
+    if (has_to_be_asked_for(engine, entry, mirror)) {
+        mirror->unsure = true;
+        return true;
     }
     struct adapter_call call;
     act_begin_call(engine, entry, WHARF_MIRROR_NONE, &call);

@@ -283,6 +283,7 @@ static void verified(struct engine *engine, struct entry *entry, struct mirror *
         if (mirror->doc.text && !mirror->unsure)
             return; // it has come since
         mirror->unsure = false;
+        mirror->asked_for = true;
         if (mirror->doc.text)
             observe_mirror_gone(engine, entry, mirror, true);
         else

@@ -50,6 +50,7 @@ struct mirror {
     bool released;                    // somebody wrote that it may be deleted
     bool proven;                      // that it is ours: by its seal, its create's answer, or the annotations (no key)
     bool doubted;                     // see decide_is_held; told
+    bool asked_for;                   // by name, and it was not there
     bool was_of_workload;             // of one that this process has seen
     bool unmarked;                    // it is known by its uid: it has not all its marks, and watches may not show it
     bool condemned;                   // it cannot keep its marks, and has to go

@@ -42,8 +42,8 @@ struct play {
     size_t n_news;
     struct moment now;
     int64_t version;
-    bool connected[PLAY_CLUSTERS];
-    char *notes[PLAY_NOTES]; // "<reason>: <text>" of Events, "log: cluster <number>: <text>"
+    bool connected[PLAY_CLUSTERS], full[PLAY_CLUSTERS]; // full: creates are refused before anything else
+    char *notes[PLAY_NOTES];                            // "<reason>: <text>" of Events, "log: cluster <number>: <text>"
     size_t n_notes;
     unsigned creates[PLAY_CLUSTERS], deletes[PLAY_CLUSTERS], patches[PLAY_CLUSTERS];
 };
@@ -133,6 +133,8 @@ static inline enum reason play_serve(struct play *play, const struct command *co
         assert_null(json_parse(request->body, request->body_len, &body));
     switch (request->verb) {
     case VERB_CREATE:
+        if (play->full[cluster])
+            return REASON_QUOTA;
         if (play_object(play, cluster, request->name))
             return REASON_ALREADY_EXISTS;
         play->creates[cluster]++;

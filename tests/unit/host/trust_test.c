@@ -225,6 +225,17 @@ static void what_may_be_its_mirror_is_not_run_a_second_time(void **state) {
     assert_int_equal(play->creates[W1], 2);
 }
 
+static void what_may_be_its_mirror_is_asked_for_before_the_worker_can_refuse_another_one(void **state) {
+    (void)state;
+    begin(key);
+    play->full[W1] = true;
+    play_start(play, other_key, false);
+    play_pass(play, 30 * CLOCK_MINUTE);
+    assert_placed("w1", "1");
+    assert_int_equal(play->creates[W1] + play->creates[W2], 1);
+    assert_int_equal(play_told(play, "NotSealed: cluster w1"), 1);
+}
+
 static void mirrors_from_before_seals_are_sealed_on_first_sight_if_that_is_wanted(void **state) {
     (void)state;
     begin(NULL);
@@ -371,6 +382,7 @@ int main(void) {
         TEST(marks_that_are_changed_on_a_mirror_are_put_back),
         TEST(a_restart_knows_its_mirrors_by_their_seals),
         TEST(what_may_be_its_mirror_is_not_run_a_second_time),
+        TEST(what_may_be_its_mirror_is_asked_for_before_the_worker_can_refuse_another_one),
         TEST(mirrors_from_before_seals_are_sealed_on_first_sight_if_that_is_wanted),
         TEST(what_has_no_seal_is_adopted_on_first_sight_only),
         TEST(annotations_that_an_author_writes_move_nothing_that_runs),
