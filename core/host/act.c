@@ -9,7 +9,6 @@
 
 #define REFUSED_BASE_NS (5 * CLOCK_SECOND) // of what the adapter or the host refuses
 #define REFUSED_MAX_NS (10 * CLOCK_MINUTE)
-#define LARGE ((size_t)64 << 10) // bytes of a workload that is looked at for its size
 
 void act_begin_call(const struct engine *engine, const struct entry *entry, wharf_mirror_state state,
                     struct adapter_call *call) {
@@ -60,8 +59,8 @@ static wharf_mirror_state mirror_state(const struct engine *engine, const struct
     return is_out_of_reach(engine, entry) ? WHARF_MIRROR_LOST : WHARF_MIRROR_NONE;
 }
 
-static struct mirror_job job_for(struct engine *engine, struct entry *entry, struct mirror *mirror,
-                                 struct adapter_call *call) {
+struct mirror_job act_job(struct engine *engine, struct entry *entry, struct mirror *mirror,
+                          struct adapter_call *call) {
     size_t where = mirror                                    ? mirror->cluster
                    : entry->cluster == ENTRY_UNKNOWN_CLUSTER ? ENGINE_MANAGEMENT
                                                              : entry->cluster;
@@ -76,23 +75,8 @@ static struct mirror_job job_for(struct engine *engine, struct entry *entry, str
                                .cluster = engine->names[where]};
 }
 
-static struct mirror_record record_for(const struct mirror *mirror) {
-    return (struct mirror_record){
-        .known = mirror->record, .unsure = mirror->record_unsure, .stop_only = mirror->stop_only};
-}
-
-// The mirror is as it is to be, as this record says.
-static void keep_record(struct mirror *mirror, struct mirror_record *record) {
-    free(mirror->record);
-    mirror->record = record->next;
-    mirror->record_unsure = false;
-    record->next = NULL;
-}
-
-// What the adapter (or memory) said instead of OK: when to try again, and what people should know. `refusals` counts
-// those in a row.
-static int64_t not_ok(struct engine *engine, struct entry *entry, wharf_result result, struct adapter_call *call,
-                      const char *action, uint16_t *refusals) {
+int64_t act_not_ok(struct engine *engine, struct entry *entry, wharf_result result, struct adapter_call *call,
+                   const char *action, uint16_t *refusals) {
     engine->stats.kinds[entry->kind].adapter_errors++;
     if (result == WHARF_REFUSED) {
         command_note(engine, entry, true, adapter_answer_reason(call, "Refused"), action, "%s",
@@ -106,40 +90,14 @@ static int64_t not_ok(struct engine *engine, struct entry *entry, wharf_result r
 }
 
 // An adapter that did what it was asked for may still have something to say about it.
-static void note_remark(struct engine *engine, struct entry *entry, struct adapter_call *call, const char *action) {
+void act_note_remark(struct engine *engine, struct entry *entry, struct adapter_call *call, const char *action) {
     if (call->answer.message)
         command_note(engine, entry, true, adapter_answer_reason(call, "Incomplete"), action, "%s",
                      adapter_answer_message(call, "the adapter's remark cannot be shown"));
 }
 
-static wharf_result check_body(struct adapter_call *call, const struct json *body) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
-    buffer_init(&text, MIRROR_BODY_MAX);
-    if (json_print(body, &text))
-        return WHARF_OK;
-    call->answer.reason = "TooLarge";
-    call->answer.message = services_table()->format(
-        &call->call, "its mirror would have more than %zu bytes, which no API server takes", MIRROR_BODY_MAX);
-    return WHARF_REFUSED;
-}
-
-// The host leaves it to them, and says so once.
-static void note_suspender(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    const struct json *object = doc_tree(&engine->store, &mirror->doc);
-    const char *queue = object_label(object, KUEUE_QUEUE_NAME), *cluster = engine->names[mirror->cluster];
-    if (mirror->told_theirs)
-        return;
-    mirror->told_theirs = true;
-    if (queue)
-        command_note(engine, entry, false, "SuspendedInWorker", "CarryChange",
-                     "in cluster %s it waits in the queue %s of the Kueue there, which resumes it", cluster, queue);
-    else
-        command_note(engine, entry, true, "SuspendedInWorker", "CarryChange",
-                     "somebody in cluster %s has suspended the mirror: it is left to them to resume it", cluster);
-}
-
-static bool send_patch(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,
-                       struct command_spec spec) {
+bool act_send_patch(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,
+                    struct command_spec spec) {
     size_t len = 0;
     AUTO_TEXT body = json_text(patch, &len);
     if (!body)
@@ -161,7 +119,7 @@ static bool send_patch(struct engine *engine, struct entry *entry, struct mirror
 }
 
 // What a patch wants, without the precondition that changes from try to try.
-static uint64_t wish_hash(const struct json *patch) {
+uint64_t act_wish_hash(const struct json *patch) {
     uint64_t hash = 0;
     for (const struct json *m = json_first(patch); m; m = json_next(m)) {
         if (strcmp(json_key(m), "metadata") != 0)
@@ -174,7 +132,7 @@ static uint64_t wish_hash(const struct json *patch) {
     return hash ? hash : 1;
 }
 
-static void retry_soon(struct engine *engine, int64_t *not_before_ns) {
+void act_retry_soon(struct engine *engine, int64_t *not_before_ns) {
     *not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
 }
 
@@ -193,11 +151,15 @@ static void note_latency(struct engine *engine, const struct mirror *mirror) {
 
 static bool do_status(struct engine *engine, struct entry *entry) {
     struct mirror *mirror = act_current_mirror(engine, entry);
+    if (mirror && mirror->too_large) { // which was told
+        entry->status_due = false;
+        return true;
+    }
     bool last = !mirror && last_word_counts(entry);
     AUTO_JSON said = last ? last_word_tree(entry) : NULL;
     struct adapter_call call;
     act_begin_call(engine, entry, last ? WHARF_MIRROR_PRESENT : mirror_state(engine, entry, mirror), &call);
-    struct mirror_job job = job_for(engine, entry, mirror, &call);
+    struct mirror_job job = act_job(engine, entry, mirror, &call);
     if (last)
         job.mirror = said;
     AUTO_JSON patch = NULL;
@@ -205,12 +167,12 @@ static bool do_status(struct engine *engine, struct entry *entry) {
     bool known = job.workload && (job.mirror || (!mirror && !last));
     wharf_result result = known ? mirror_status(&job, &patch, &wanted) : WHARF_RETRY;
     if (result != WHARF_OK)
-        entry->not_before_ns = not_ok(engine, entry, result, &call, "CopyStatus", &entry->refusals);
+        entry->not_before_ns = act_not_ok(engine, entry, result, &call, "CopyStatus", &entry->refusals);
     adapter_call_end(&call);
     if (result != WHARF_OK)
         return true;
     entry->refusals = 0;
-    uint64_t wish = patch ? wish_hash(patch) : 0;
+    uint64_t wish = patch ? act_wish_hash(patch) : 0;
     if (patch && wish == entry->denied_status && entry->denied_until_ns > engine->now.mono_ns) {
         entry->not_before_ns = entry->denied_until_ns;
         return true;
@@ -226,102 +188,20 @@ static bool do_status(struct engine *engine, struct entry *entry) {
     if (!patch || !repeat_may_write(engine, entry, source))
         return true;
     bool own = (engine->kinds[entry->kind]->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0;
-    if (!send_patch(engine, entry, NULL, patch,
-                    (struct command_spec){.type = PENDING_STATUS,
-                                          .verb = own ? VERB_STATUS_PATCH : VERB_MERGE_PATCH,
-                                          .patch_hash = wish,
-                                          .wanted = wanted,
-                                          .source = source})) {
+    if (!act_send_patch(engine, entry, NULL, patch,
+                        (struct command_spec){.type = PENDING_STATUS,
+                                              .verb = own ? VERB_STATUS_PATCH : VERB_MERGE_PATCH,
+                                              .patch_hash = wish,
+                                              .wanted = wanted,
+                                              .source = source})) {
         entry->status_due = true;
-        retry_soon(engine, &entry->not_before_ns);
+        act_retry_soon(engine, &entry->not_before_ns);
         return true;
     }
     note_latency(engine, mirror);
     if (mirror)
         mirror->seen_ns = 0;
     return true;
-}
-
-// When a patch may be sent: what was refused waits, and so does what somebody else takes back.
-static int64_t patch_at_ns(struct engine *engine, struct entry *entry, struct mirror *mirror, uint64_t wish) {
-    if (wish == mirror->denied_patch && mirror->denied_until_ns > engine->now.mono_ns)
-        return mirror->denied_until_ns;
-    return repeat_update_at_ns(engine, entry, mirror);
-}
-
-static void send_update(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,
-                        struct mirror_record *record) {
-    uint64_t wish = wish_hash(patch);
-    if (wish == mirror->refused_patch)
-        return;
-    mirror->refused_patch = 0;
-    mirror->update_at_ns = patch_at_ns(engine, entry, mirror, wish);
-    mirror->update_due = mirror->update_at_ns > engine->now.mono_ns;
-    if (mirror->update_due)
-        return;
-    struct command_spec spec = {.type = PENDING_UPDATE,
-                                .verb = VERB_MERGE_PATCH,
-                                .patch_hash = wish,
-                                .wanted = entry->carry_hash,
-                                .cluster = mirror->cluster,
-                                .attempt = entry->attempt,
-                                .record = &record->next,
-                                .stops = record->stops,
-                                .stop_only = record->stops && record->stop_only,
-                                .marks = mirror->unmarked};
-    if (!send_patch(engine, entry, mirror, patch, spec)) {
-        mirror->update_due = true;
-        retry_soon(engine, &mirror->not_before_ns);
-    }
-}
-
-static bool do_update(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    struct adapter_call call;
-    act_begin_call(engine, entry, WHARF_MIRROR_PRESENT, &call);
-    struct mirror_job job = job_for(engine, entry, mirror, &call);
-    struct mirror_record record = record_for(mirror);
-    AUTO_JSON patch = NULL;
-    job.record = &record;
-    wharf_result result = job.workload && job.mirror ? mirror_patch(&job, &patch) : WHARF_RETRY;
-    if (result != WHARF_OK)
-        mirror->update_at_ns = not_ok(engine, entry, result, &call, "CarryChange", &mirror->denials);
-    else
-        note_remark(engine, entry, &call, "CarryChange");
-    adapter_call_end(&call);
-    if (result == WHARF_RETRY)
-        return true;
-    mirror->update_due = false; // until the workload or the mirror changes
-    if (result == WHARF_REFUSED)
-        return true;
-    mirror->denials = 0;
-    if (record.theirs)
-        note_suspender(engine, entry, mirror);
-    if (patch)
-        send_update(engine, entry, mirror, patch, &record);
-    else
-        mirror->refused_patch = 0, keep_record(mirror, &record);
-    mirror_record_cleanup(&record);
-    return true;
-}
-
-// A workload that is refused as such, by its adapter or for its size, is told so before anything is written. False: it
-// is refused.
-static bool passes_trial(struct engine *engine, struct entry *entry) {
-    if ((engine->kinds[entry->kind]->abi.flags & WHARF_KIND_MAY_REFUSE) == 0 && entry->workload.len < LARGE)
-        return true;
-    struct adapter_call call;
-    act_begin_call(engine, entry, WHARF_MIRROR_NONE, &call);
-    struct mirror_job job = job_for(engine, entry, NULL, &call);
-    AUTO_JSON thrown_away = NULL;
-    wharf_result result = job.workload ? mirror_make(&job, &thrown_away) : WHARF_RETRY;
-    if (result == WHARF_OK)
-        result = check_body(&call, thrown_away);
-    if (result != WHARF_OK)
-        entry->not_before_ns = not_ok(engine, entry, result, &call, "Place", &entry->refusals);
-    else
-        entry->refusals = 0;
-    adapter_call_end(&call);
-    return result == WHARF_OK;
 }
 
 // The mirror that is to be written down was found: it is not placed, but remembered.
@@ -339,7 +219,7 @@ static bool do_place(struct engine *engine, struct entry *entry, const struct ac
         return true;
     }
     if (entry->attempt == 0 && !is_there(entry, action) &&
-        (!passes_trial(engine, entry) || !kueue_permits(engine, entry)))
+        (!act_passes_trial(engine, entry) || !kueue_permits(engine, entry)))
         return true;
     char body[512];
     int len = snprintf(body, sizeof body,
@@ -348,7 +228,7 @@ static bool do_place(struct engine *engine, struct entry *entry, const struct ac
                        entry->uid, doc_version(&engine->store, &entry->workload), engine->names[action->cluster],
                        action->attempt);
     if (len < 0 || (size_t)len >= sizeof body) {
-        retry_soon(engine, &entry->not_before_ns);
+        act_retry_soon(engine, &entry->not_before_ns);
         return true;
     }
     entry->command = command_send(engine, entry,
@@ -360,7 +240,7 @@ static bool do_place(struct engine *engine, struct entry *entry, const struct ac
                                                          .was_clean = !entry_mirror(entry, action->cluster) ||
                                                                       !entry_mirror(entry, action->cluster)->doc.text});
     if (!entry->command) {
-        retry_soon(engine, &entry->not_before_ns);
+        act_retry_soon(engine, &entry->not_before_ns);
         return true;
     }
     entry->asked_cluster = (uint32_t)action->cluster;
@@ -396,17 +276,17 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
     }
     struct adapter_call call;
     act_begin_call(engine, entry, WHARF_MIRROR_NONE, &call);
-    struct mirror_job job = job_for(engine, entry, NULL, &call);
+    struct mirror_job job = act_job(engine, entry, NULL, &call);
     struct mirror_record record = {0};
     AUTO_JSON body = NULL;
     job.record = &record;
     wharf_result result = job.workload ? mirror_make(&job, &body) : WHARF_RETRY;
-    if (result == WHARF_OK && entry->workload.len >= LARGE)
-        result = check_body(&call, body);
+    if (result == WHARF_OK && entry->workload.len >= ENGINE_LARGE)
+        result = act_check_body(&call, body);
     if (result != WHARF_OK)
-        mirror->not_before_ns = not_ok(engine, entry, result, &call, "CreateMirror", &mirror->denials);
+        mirror->not_before_ns = act_not_ok(engine, entry, result, &call, "CreateMirror", &mirror->denials);
     else
-        note_remark(engine, entry, &call, "CreateMirror");
+        act_note_remark(engine, entry, &call, "CreateMirror");
     adapter_call_end(&call);
     if (result != WHARF_OK) {
         mirror_record_cleanup(&record);
@@ -420,8 +300,8 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
                                 .wanted = entry->carry_hash,
                                 .record = &record.next,
                                 .was_clean = entry->clean_attempt == entry->attempt};
-    if (!send_patch(engine, entry, mirror, body, spec))
-        retry_soon(engine, &mirror->not_before_ns);
+    if (!act_send_patch(engine, entry, mirror, body, spec))
+        act_retry_soon(engine, &mirror->not_before_ns);
     else
         entry->clean_attempt = 0;
     if (spec.was_clean)
@@ -457,7 +337,7 @@ static bool do_delete(struct engine *engine, struct entry *entry, struct mirror 
                                                           .body = body,
                                                           .body_len = (size_t)len});
     if (!mirror->command)
-        retry_soon(engine, &mirror->not_before_ns);
+        act_retry_soon(engine, &mirror->not_before_ns);
     else if (strcmp(why, "orphan") == 0 && mirror->failures == 0)
         engine->stats.orphans++;
     if (mirror->command && mirror->failures == 0)
@@ -469,7 +349,7 @@ static bool do_verify(struct engine *engine, struct entry *entry, struct mirror 
     mirror->command = command_send(
         engine, entry, &(struct command_spec){.type = PENDING_VERIFY, .verb = VERB_GET, .cluster = mirror->cluster});
     if (!mirror->command)
-        retry_soon(engine, &mirror->not_before_ns);
+        act_retry_soon(engine, &mirror->not_before_ns);
     return true;
 }
 
@@ -493,7 +373,7 @@ static bool perform(struct engine *engine, struct entry *entry, const struct act
     case ACTION_CREATE:
         return do_create(engine, entry, action);
     case ACTION_UPDATE:
-        return do_update(engine, entry, mirror);
+        return act_update(engine, entry, mirror);
     case ACTION_STATUS:
         return do_status(engine, entry);
     case ACTION_DELETE:

@@ -24,6 +24,7 @@ static const struct {
     [WAITING_REPEATED] = {"repeated", "it was done too often"},
     [WAITING_LAST_WORD] = {"final-status", "its mirror has finished, and its final status cannot be written"},
     [WAITING_PROOF] = {"proof", "a mirror that nothing proves to be its own has to go first"},
+    [WAITING_SIZE] = {"size", "it is too large to be handled"},
     [WAITING_GONE] = {"deletion", "its mirror is being deleted and is still there"},
 };
 
@@ -398,6 +399,8 @@ static struct action for_workload(const struct decide_facts *f, size_t stale_pen
     const struct workload_facts *w = f->workload;
     if (w->being_deleted)
         return none("being deleted");
+    if (w->too_large)
+        return blocked(WAITING_SIZE, 0);
     const struct mirror_facts *other = adoptable(f);
     if (other)
         return place(f, other->cluster, other->attempt, "its mirror was found");

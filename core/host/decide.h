@@ -34,6 +34,7 @@ struct workload_facts {
     uint32_t gone_attempt;    // the mirror of this attempt existed and is known to be gone; 0: none
     uint32_t clean_attempt;   // no mirror of this attempt can have been created yet; 0: none
     bool busy;                // a write to the workload is in flight
+    bool too_large;           // to be handled
     bool status_due;          // the status may have to be written
     bool status_refused;      // more than once, and for good as it seems
     bool last_word;           // the mirror of this attempt had finished, and what it said is not written yet
@@ -108,6 +109,7 @@ enum waiting {
     WAITING_REPEATED,
     WAITING_LAST_WORD,
     WAITING_PROOF,
+    WAITING_SIZE,
     WAITINGS
 };
 

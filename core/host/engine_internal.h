@@ -13,6 +13,7 @@
 #define ENGINE_BATCH 256                    // entries looked at in one step
 #define ENGINE_TREES 512                    // parsed objects kept while there is much to do
 #define ENGINE_TREES_IDLE 64                // and after a while without an event
+#define ENGINE_LARGE ((size_t)64 << 10)     // bytes of a workload that is looked at for its size
 #define ENGINE_IDLE_NS (2 * CLOCK_SECOND)
 
 struct feed { // one kind in one cluster
@@ -175,6 +176,9 @@ void orphans_seen_deleted(struct engine *engine, struct entry *entry, const char
 // What the management cluster does not have any more is no sign of a deletion for the next orphanGrace.
 void orphans_suspect(struct engine *engine, size_t kind, bool rewound);
 
+// stubs.c: what of an object beyond maxObjectSize or maxObjectNodes is seen: that it is there
+void stubs_seen(struct engine *engine, size_t cluster, size_t kind, struct object *object);
+
 // act.c
 void act_on_entry(struct engine *engine, struct entry *entry);
 // The mirror that the entry's cluster and attempt speak of, or NULL.
@@ -214,6 +218,25 @@ void repeat_named(struct engine *engine, struct entry *entry, const struct pendi
 // waiting.c: after each decision
 void waiting_look(struct engine *engine, struct entry *entry, const struct action *action);
 void waiting_end(struct engine *engine, struct entry *entry);
+
+// act_update.c
+bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirror);
+// A workload that is refused as such, by its adapter or for its size, is told so before anything is written. False: it
+// is refused.
+bool act_passes_trial(struct engine *engine, struct entry *entry);
+wharf_result act_check_body(struct adapter_call *call, const struct json *body);
+
+// What they share: a job for the functions of mirror.h; when to try again and what people should know if the adapter
+// (or memory) said something else than OK, where `refusals` counts those in a row; and what patches have in common.
+struct command_spec;
+struct mirror_job act_job(struct engine *engine, struct entry *entry, struct mirror *mirror, struct adapter_call *call);
+int64_t act_not_ok(struct engine *engine, struct entry *entry, wharf_result result, struct adapter_call *call,
+                   const char *action, uint16_t *refusals);
+void act_note_remark(struct engine *engine, struct entry *entry, struct adapter_call *call, const char *action);
+bool act_send_patch(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,
+                    struct command_spec spec);
+uint64_t act_wish_hash(const struct json *patch);
+void act_retry_soon(struct engine *engine, int64_t *not_before_ns);
 
 // notes and commands (command.c)
 struct command_spec {

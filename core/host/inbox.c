@@ -7,29 +7,35 @@
 #include <time.h>
 
 #define LOOK_NS (10 * CLOCK_SECOND) // that a machine which slept is noticed
+// Of one cluster at a time, so that what the others post does not wait for a flood of it.
+#define TAKE_EVENTS 64
+#define TAKE_BYTES ((size_t)256 << 10)
+
+struct line { // what one cluster posted
+    struct inbox_item *first, *last;
+    size_t events, bytes;
+};
 
 struct inbox {
     pthread_mutex_t mutex;
     pthread_cond_t filled, emptied;
-    struct inbox_item *first, **last;
-    struct load {
-        size_t events, bytes;
-    } * loads; // what is in, by cluster
+    struct line *lines;
     size_t n_clusters, max_events, max_bytes;
-    int64_t filled_ns; // when `first` came
+    size_t events;     // in all lines
+    size_t next;       // the cluster that comes first the next time
+    int64_t filled_ns; // since when there is something that was not there at the last inbox_take
     bool poked, closed;
 };
 
 struct error *inbox_new(size_t n_clusters, size_t max_events, size_t max_bytes, struct inbox **out) {
     struct inbox *inbox = calloc(1, sizeof *inbox);
-    struct load *loads = calloc(n_clusters, sizeof *loads);
-    if (!inbox || !loads) {
+    struct line *lines = calloc(n_clusters, sizeof *lines);
+    if (!inbox || !lines) {
         free(inbox);
-        free(loads);
+        free(lines);
         return error_no_memory();
     }
-    *inbox = (struct inbox){.loads = loads, .n_clusters = n_clusters, .max_events = max_events, .max_bytes = max_bytes};
-    inbox->last = &inbox->first;
+    *inbox = (struct inbox){.lines = lines, .n_clusters = n_clusters, .max_events = max_events, .max_bytes = max_bytes};
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -53,20 +59,29 @@ void inbox_item_free(struct inbox_item *item) {
 void inbox_free(struct inbox *inbox) {
     if (!inbox)
         return;
-    while (inbox->first) {
-        struct inbox_item *item = inbox->first;
-        inbox->first = item->next;
-        inbox_item_free(item);
+    for (size_t c = 0; c < inbox->n_clusters; c++) {
+        for (struct inbox_item *item = inbox->lines[c].first, *next; item; item = next) {
+            next = item->next;
+            inbox_item_free(item);
+        }
     }
     pthread_mutex_destroy(&inbox->mutex);
     pthread_cond_destroy(&inbox->filled);
     pthread_cond_destroy(&inbox->emptied);
-    free(inbox->loads);
+    free(inbox->lines);
     free(inbox);
 }
 
 static char *copy_text(const char *text) {
     return text ? strdup(text) : NULL;
+}
+
+// About what the event takes while it waits.
+static size_t cost_of(const struct inbox_item *item) {
+    size_t bytes = sizeof *item;
+    if (item->event.object)
+        bytes += object_cost(item->event.object);
+    return bytes + (item->event.response ? item->response.cost : 0);
 }
 
 static struct inbox_item *make_item(const struct engine_event *event) {
@@ -86,38 +101,35 @@ static struct inbox_item *make_item(const struct engine_event *event) {
         memset(event->response, 0, sizeof *event->response);
         item->event.response = &item->response;
     }
+    item->bytes = cost_of(item);
     return item;
 }
 
-// About what the event takes while it waits.
-static size_t cost_of(const struct inbox_item *item) {
-    size_t bytes = sizeof *item;
-    if (item->event.object)
-        bytes += object_cost(item->event.object);
-    return bytes + (item->event.response ? item->response.cost : 0);
+static bool has_room(const struct inbox *inbox, const struct line *line, size_t bytes) {
+    bool fits = line->bytes == 0 || (line->bytes < inbox->max_bytes && bytes <= inbox->max_bytes - line->bytes);
+    return line->events < inbox->max_events && fits;
 }
 
-static bool has_room(const struct inbox *inbox, size_t cluster, size_t bytes) {
-    const struct load *load = &inbox->loads[cluster];
-    bool fits = load->bytes == 0 ||
-                bytes <= inbox->max_bytes - (load->bytes < inbox->max_bytes ? load->bytes : inbox->max_bytes);
-    return load->events < inbox->max_events && fits;
+static void append(struct line *line, struct inbox_item *item) {
+    if (line->last)
+        line->last->next = item;
+    else
+        line->first = item;
+    line->last = item;
+    line->events++;
+    line->bytes += item->bytes;
 }
 
 static void put(struct inbox *inbox, const struct engine_event *event, bool waits) {
     struct inbox_item *item = make_item(event);
-    size_t bytes = cost_of(item);
+    struct line *line = &inbox->lines[event->cluster];
     pthread_mutex_lock(&inbox->mutex);
-    while (waits && !inbox->closed && !has_room(inbox, event->cluster, bytes))
+    while (waits && !inbox->closed && !has_room(inbox, line, item->bytes))
         pthread_cond_wait(&inbox->emptied, &inbox->mutex);
     if (!inbox->closed) {
-        bool was_empty = inbox->first == NULL;
-        *inbox->last = item;
-        inbox->last = &item->next;
-        inbox->loads[event->cluster].events++;
-        inbox->loads[event->cluster].bytes += bytes;
+        append(line, item);
         item = NULL;
-        if (was_empty) {
+        if (inbox->events++ == 0) {
             inbox->filled_ns = clock_now().mono_ns;
             pthread_cond_signal(&inbox->filled);
         }
@@ -156,23 +168,41 @@ static void wait_filled(struct inbox *inbox, int64_t until_ns) {
     pthread_cond_timedwait(&inbox->filled, &inbox->mutex, &at);
 }
 
+// Moves some items of the line to the end of `taken`.
+static void take_some(struct inbox *inbox, struct line *line, struct line *taken) {
+    size_t bytes = 0;
+    for (size_t events = 0; line->first && events < TAKE_EVENTS && bytes < TAKE_BYTES; events++) {
+        struct inbox_item *item = line->first;
+        line->first = item->next;
+        if (!line->first)
+            line->last = NULL;
+        item->next = NULL;
+        bytes += item->bytes;
+        line->bytes -= item->bytes;
+        line->events--;
+        inbox->events--;
+        append(taken, item);
+    }
+}
+
 struct inbox_item *inbox_take(struct inbox *inbox, int64_t until_ns) {
+    struct line taken = {0};
     pthread_mutex_lock(&inbox->mutex);
-    while (!inbox->first && !inbox->poked && !inbox->closed)
+    while (inbox->events == 0 && !inbox->poked && !inbox->closed)
         wait_filled(inbox, until_ns);
     inbox->poked = false;
-    struct inbox_item *items = inbox->first;
-    inbox->first = NULL;
-    inbox->last = &inbox->first;
-    memset(inbox->loads, 0, inbox->n_clusters * sizeof *inbox->loads);
+    for (size_t i = 0; i < inbox->n_clusters; i++)
+        take_some(inbox, &inbox->lines[(inbox->next + i) % inbox->n_clusters], &taken);
+    inbox->next = (inbox->next + 1) % inbox->n_clusters;
+    inbox->filled_ns = clock_now().mono_ns;
     pthread_cond_broadcast(&inbox->emptied);
     pthread_mutex_unlock(&inbox->mutex);
-    return items;
+    return taken.first;
 }
 
 int64_t inbox_waiting_since(struct inbox *inbox) {
     pthread_mutex_lock(&inbox->mutex);
-    int64_t since_ns = inbox->first ? inbox->filled_ns : CLOCK_NEVER;
+    int64_t since_ns = inbox->events > 0 ? inbox->filled_ns : CLOCK_NEVER;
     pthread_mutex_unlock(&inbox->mutex);
     return since_ns;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the threads of the clusters hand to the engine's thread. Bounded for each cluster, in events and in bytes of
 // memory: a thread that runs ahead of the engine waits, so that a large list does not have to fit into memory as parsed
-// objects; the others go on.
+// objects; the others go on. What is taken out comes from all clusters in turn: a flood of one delays no other.
 #ifndef WHARF_HOST_INBOX_H
 #define WHARF_HOST_INBOX_H
 
@@ -12,10 +12,11 @@ struct inbox_item {
     struct engine_event event;
     struct response response;      // where event.response points
     char *version, *problem, *uid; // copies, where the event points
+    size_t bytes;                  // about what it takes
 };
 
 struct inbox;
-// `max_bytes` holds for what waits; as much again may be in the engine's hands.
+// `max_events` and `max_bytes` hold for each cluster.
 struct error *inbox_new(size_t n_clusters, size_t max_events, size_t max_bytes, struct inbox **out);
 void inbox_free(struct inbox *inbox);
 
@@ -25,12 +26,12 @@ void inbox_post(struct inbox *inbox, const struct engine_event *event);
 // The same without waiting: for the engine's own thread.
 void inbox_post_now(struct inbox *inbox, const struct engine_event *event);
 
-// All items in order of posting; waits for the first one until `until_ns` (CLOCK_BOOTTIME) or a call of inbox_poke.
-// NULL: none.
+// Some items of each cluster, in its order of posting; waits for the first one until `until_ns` (CLOCK_BOOTTIME) or a
+// call of inbox_poke. NULL: none.
 struct inbox_item *inbox_take(struct inbox *inbox, int64_t until_ns);
 void inbox_item_free(struct inbox_item *item); // what the engine did not take
 
-// Since when (CLOCK_BOOTTIME) there has been something in; CLOCK_NEVER: it is empty.
+// Since when (CLOCK_BOOTTIME) something in it has been waiting without an inbox_take; CLOCK_NEVER: it is empty.
 int64_t inbox_waiting_since(struct inbox *inbox);
 
 void inbox_poke(struct inbox *inbox);

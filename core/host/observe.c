@@ -142,6 +142,7 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
     entry->cluster = entry->attempt = entry->gone_attempt = entry->clean_attempt = 0;
     entry->failures = entry->refusals = entry->status_refusals = 0;
     entry->denied_status = 0;
+    entry->too_large = false;
     entry->not_before_ns = 0;
     entry->places = entry->statuses = (struct throttle){0};
     entry->wrote_of = entry->conflicted = 0;
@@ -184,6 +185,7 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
     bool had_finished = had && entry->finished && strcmp(entry->workload.version, STORE_VERSION_NONE) == 0;
     uint32_t len = 0;
     char *text = had_finished ? doc_take(&engine->store, &entry->workload, &len) : NULL;
+    entry->too_large = object->too_large;
     doc_set(&engine->store, &entry->workload, object);
     read_workload(engine, entry, doc_tree(&engine->store, &entry->workload), had);
     rewound_finished(engine, entry, text, len);
@@ -297,6 +299,7 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
     }
     if (had && !same)
         m->outdated = m->command != 0;
+    m->too_large = object->too_large;
     doc_set(&engine->store, &m->doc, object);
     read_mirror(engine, entry, m, doc_tree(&engine->store, &m->doc), standing, same);
     engine_queue(engine, entry);
@@ -375,20 +378,9 @@ static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, stru
     object_free(object);
 }
 
-// A stub: the object exists, and that is all that is known of it. What is kept of it stays as it is.
-static void seen_stub(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
-    struct entry *entry = store_get(&engine->store, kind, object_namespace(object->value), object_name(object->value));
-    struct mirror *m = entry && cluster != ENGINE_MANAGEMENT ? entry_mirror(entry, cluster) : NULL;
-    if (entry && cluster == ENGINE_MANAGEMENT)
-        entry->epoch = engine_feed(engine, cluster, kind)->epoch;
-    if (m)
-        m->epoch = engine_feed(engine, cluster, kind)->epoch;
-    object_free(object);
-}
-
 void observe_seen(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
     if (object->too_large)
-        seen_stub(engine, cluster, kind, object);
+        stubs_seen(engine, cluster, kind, object);
     else if (cluster == ENGINE_MANAGEMENT)
         seen_workload(engine, kind, object);
     else

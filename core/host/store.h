@@ -58,6 +58,7 @@ struct mirror {
     bool had_status;                  // this object had one, so that an empty one is an emptied one
     bool record_unsure;               // a patch was sent since, and nobody knows what became of it
     bool stop_only;                   // a patch that suspends was refused: that alone first
+    bool too_large;                   // a stub was seen last: what is kept is older, or the stub
     bool told_theirs;                 // people were told that somebody in the worker suspended it
     char uid[STORE_UID_MAX];          // of the object itself
     char workload_uid[STORE_UID_MAX]; // from its mark
@@ -92,9 +93,10 @@ struct entry {
     bool unsure;              // an earlier write was not answered
     char *last_word; // text of a mirror that had finished when it went away, until its status was written; or NULL
     uint32_t last_word_len, last_word_attempt;
+    bool too_large;        // as of a mirror
     uint8_t waiting;       // enum waiting: for what
     bool told;             // people were told something since it waits
-    uint16_t told_waiting; // for what of it they were told, a bit for each
+    uint32_t told_waiting; // for what of it they were told, a bit for each
     int64_t waiting_since_ns;
     uint8_t asked;                         // how often it was asked whether Kueue owns it, see kueue.h
     bool kueue_free;                       // the answer was no

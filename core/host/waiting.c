@@ -4,8 +4,8 @@
 
 #define WAITING_TOLD_NS (60 * CLOCK_SECOND)
 
-static uint16_t bit_of(uint8_t waiting) {
-    return (uint16_t)(1U << waiting);
+static uint32_t bit_of(uint8_t waiting) {
+    return UINT32_C(1) << waiting;
 }
 
 static void count(struct engine *engine, const struct entry *entry, bool more) {

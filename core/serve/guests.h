@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define GUESTS_MAX 32
+#define GUESTS_MAX ((size_t)32)
 #define GUEST_S 20 // for a request and its answer
 
 struct guest {

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #define BODY_MAX ((size_t)16 * 1024 * 1024)
-#define CONNECTIONS_MAX (2U * GUESTS_MAX)     // more than there are guests: room for those that go
-#define CONNECTION_MEMORY ((size_t)16 * 1024) // for headers in both directions
+#define CONNECTIONS_MAX ((unsigned)(2 * GUESTS_MAX)) // more than there are guests: room for those that go
+#define CONNECTION_MEMORY ((size_t)16 * 1024)        // for headers in both directions
 #define CONNECTION_IDLE_S 10U
 #define THREAD_STACK ((size_t)256 * 1024)
 #define TEXT_TYPE "text/plain; charset=utf-8"

@@ -18,6 +18,7 @@ struct play_command {
     uint64_t id;
     enum verb verb;
     char name[64];
+    char *body; // or NULL
 };
 
 struct play {
@@ -73,6 +74,8 @@ static inline void play_start(struct play *play) {
 static inline void play_end(struct play *play) {
     update_free(&play->update);
     engine_free(play->engine);
+    for (size_t i = 0; i < play->n_commands; i++)
+        free(play->commands[i].body);
     buffer_free(&play->notes);
     buffer_free(&play->remarks);
 }
@@ -84,6 +87,7 @@ static inline void play_take(struct play *play) {
         struct play_command *kept = &play->commands[play->n_commands++];
         *kept = (struct play_command){.cluster = command->cluster, .id = command->id, .verb = command->request.verb};
         text_copy(kept->name, sizeof kept->name, command->request.name);
+        kept->body = command->request.body ? strdup(command->request.body) : NULL;
     }
     for (size_t i = 0; i < play->update.n_notes; i++)
         buffer_printf(&play->notes, "%s: %s\n", play->update.notes[i].reason, play->update.notes[i].text);

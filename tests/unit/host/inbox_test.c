@@ -1,115 +1,156 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bounds of the inbox: a thread that posts too much waits, and nobody else does.
 #include "core/host/inbox.h"
 
-#include "core/base/text.h"
+// clang-format off
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+// clang-format on
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
+#define FOREVER CLOCK_NEVER
 
-struct poster {
-    struct inbox *inbox;
-    pthread_t thread;
-    size_t cluster, count, bytes; // events, and of what size
-    bool answers;
-    atomic_size_t posted;
-};
+static struct inbox *make(size_t clusters, size_t max_events, size_t max_bytes) {
+    struct inbox *inbox = NULL;
+    assert_null(inbox_new(clusters, max_events, max_bytes, &inbox));
+    return inbox;
+}
 
-static struct object *make_object(size_t bytes) {
-    struct buffer text;
-    buffer_init(&text, bytes + 4096);
-    buffer_text(&text, "{\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":\"1\"},\"x\":\"");
-    for (size_t i = 0; i < bytes; i++)
-        buffer_char(&text, 'x');
-    buffer_text(&text, "\"}");
+static struct object *object_numbered(unsigned number) {
+    char text[128];
+    int len =
+        snprintf(text, sizeof text,
+                 "{\"metadata\":{\"name\":\"o%u\",\"uid\":\"u\",\"resourceVersion\":\"1\"},\"kind\":\"Job\"}", number);
     struct object *object = NULL;
-    assert_null(object_parse(text.data, text.len, NULL, NULL, &object));
-    buffer_free(&text);
+    assert_null(object_parse(text, (size_t)len, "batch/v1", "Job", &object));
     return object;
 }
 
-static void *run(void *arg) {
-    struct poster *p = arg;
-    for (size_t i = 0; i < p->count; i++) {
-        struct response response = {.reason = REASON_OK, .retry_after_ns = -1, .cost = p->bytes};
-        struct engine_event event = {.type = p->answers ? EVENT_ANSWER : EVENT_SEEN, .cluster = p->cluster};
-        if (p->answers)
-            event.response = &response;
-        else
-            event.object = make_object(p->bytes);
-        inbox_post(p->inbox, &event);
-        atomic_fetch_add(&p->posted, 1);
+static void post(struct inbox *inbox, size_t cluster, unsigned number) {
+    inbox_post_now(inbox,
+                   &(struct engine_event){.type = EVENT_SEEN, .cluster = cluster, .object = object_numbered(number)});
+}
+
+static void free_all(struct inbox_item *items) {
+    for (struct inbox_item *next; items; items = next) {
+        next = items->next;
+        inbox_item_free(items);
+    }
+}
+
+static void a_flood_of_one_cluster_delays_no_other(void **state) {
+    (void)state;
+    struct inbox *inbox = make(3, 100000, SIZE_MAX);
+    for (unsigned i = 0; i < 5000; i++)
+        post(inbox, 1, i);
+    post(inbox, 0, 0);
+    post(inbox, 2, 0);
+    struct inbox_item *items = inbox_take(inbox, FOREVER);
+    size_t counts[3] = {0};
+    for (const struct inbox_item *item = items; item; item = item->next)
+        counts[item->event.cluster]++;
+    assert_int_equal(counts[0], 1);
+    assert_int_equal(counts[2], 1);
+    assert_in_range(counts[1], 1, 100);
+    free_all(items);
+    inbox_free(inbox);
+}
+
+static void what_one_cluster_posts_comes_out_in_its_order(void **state) {
+    (void)state;
+    struct inbox *inbox = make(2, 100000, SIZE_MAX);
+    for (unsigned i = 0; i < 300; i++) {
+        post(inbox, 0, i);
+        post(inbox, 1, i);
+    }
+    unsigned next[2] = {0};
+    while (next[0] + next[1] < 600) {
+        struct inbox_item *items = inbox_take(inbox, FOREVER);
+        assert_non_null(items);
+        for (const struct inbox_item *item = items; item; item = item->next) {
+            char name[16];
+            snprintf(name, sizeof name, "o%u", next[item->event.cluster]++);
+            assert_string_equal(object_name(item->event.object->value), name);
+        }
+        free_all(items);
+    }
+    assert_int_equal(inbox_waiting_since(inbox), CLOCK_NEVER);
+    inbox_free(inbox);
+}
+
+struct poster {
+    struct inbox *inbox;
+    atomic_uint posted;
+};
+
+static void *post_many(void *arg) {
+    struct poster *poster = arg;
+    for (unsigned i = 0; i < 50; i++) {
+        inbox_post(poster->inbox, &(struct engine_event){.type = EVENT_SEEN, .object = object_numbered(i)});
+        atomic_fetch_add(&poster->posted, 1);
     }
     return NULL;
 }
 
-static void start(struct poster *poster) {
-    assert_int_equal(pthread_create(&poster->thread, NULL, run, poster), 0);
-}
-
-static size_t take_all(struct inbox *inbox, size_t *largest) {
-    size_t count = 0, sums[2] = {0, 0};
-    for (struct inbox_item *item = inbox_take(inbox, CLOCK_NEVER), *next; item; item = next, count++) {
-        next = item->next;
-        size_t *sum = &sums[item->event.cluster];
-        *sum += item->event.object ? object_cost(item->event.object) : item->response.cost;
-        *largest = *sum > *largest ? *sum : *largest;
-        inbox_item_free(item);
+// Takes until all have come; no more than `room` may ever be in.
+static void take_from_a_poster(size_t max_events, size_t max_bytes, unsigned room) {
+    struct poster poster = {.inbox = make(1, max_events, max_bytes)};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, post_many, &poster), 0);
+    for (unsigned taken = 0; taken < 50;) {
+        struct inbox_item *items = inbox_take(poster.inbox, FOREVER);
+        unsigned count = 0;
+        for (const struct inbox_item *item = items; item; item = item->next)
+            count++;
+        assert_in_range(count, 1, room);
+        taken += count;
+        assert_true(atomic_load(&poster.posted) <= taken + room);
+        free_all(items);
     }
-    return count;
+    pthread_join(thread, NULL);
+    inbox_free(poster.inbox);
 }
 
-static void check(bool answers, size_t bytes, size_t max_events, size_t max_bytes, size_t most) {
-    struct inbox *inbox = NULL;
-    assert_null(inbox_new(2, max_events, max_bytes, &inbox));
-    struct poster flood = {.inbox = inbox, .cluster = 0, .count = 200, .bytes = bytes, .answers = answers};
-    struct poster other = {.inbox = inbox, .cluster = 1, .count = 1, .bytes = 10};
-    start(&flood);
-    while (atomic_load(&flood.posted) < (most < 200 ? most : 200))
-        usleep(100);
-    start(&other); // is let in while the first one waits
-    pthread_join(other.thread, NULL);
-    usleep(1000);
-    assert_true(atomic_load(&flood.posted) <= most);
-    size_t taken = 0, largest = 0;
-    while (taken < 201)
-        taken += take_all(inbox, &largest);
-    assert_true(largest <= max_bytes || most == 1);
-    pthread_join(flood.thread, NULL);
-    inbox_free(inbox);
-}
-
-static void it_is_bounded_in_events_and_in_bytes(void **state) {
+static void a_cluster_that_runs_ahead_waits_for_room(void **state) {
     (void)state;
-    check(false, 10, 50, 1 << 20, 50);
-    check(false, 10000, 1000, 100000, 4); // an object is there as text and as a tree
-    check(true, 10000, 1000, 100000, 9);
-    check(false, 200000, 1000, 100000, 1); // larger than all that may wait: alone
+    take_from_a_poster(5, SIZE_MAX, 5);
 }
 
-static void the_engines_own_thread_does_not_wait_and_closing_lets_everybody_go(void **state) {
+static void what_is_larger_than_the_room_is_let_in_alone(void **state) {
     (void)state;
-    struct inbox *inbox = NULL;
-    assert_null(inbox_new(1, 1, 1000, &inbox));
-    for (int i = 0; i < 10; i++)
-        inbox_post_now(inbox, &(struct engine_event){.type = EVENT_SEEN, .object = make_object(1000)});
-    struct poster flood = {.inbox = inbox, .count = 5, .bytes = 10};
-    start(&flood);
+    take_from_a_poster(1000, 1, 1);
+}
+
+static void strings_are_copied_and_a_closed_inbox_drops_what_comes(void **state) {
+    (void)state;
+    struct inbox *inbox = make(1, 10, SIZE_MAX);
+    char version[] = "v1", problem[] = "trouble", uid[] = "u";
+    inbox_post(inbox,
+               &(struct engine_event){.type = EVENT_IDENTITY, .version = version, .problem = problem, .uid = uid});
+    version[0] = problem[0] = uid[0] = '?';
+    struct inbox_item *items = inbox_take(inbox, FOREVER);
+    assert_string_equal(items->event.version, "v1");
+    assert_string_equal(items->event.problem, "trouble");
+    assert_string_equal(items->event.uid, "u");
+    free_all(items);
     inbox_close(inbox);
-    pthread_join(flood.thread, NULL);
+    post(inbox, 0, 1);
+    assert_null(inbox_take(inbox, FOREVER));
     inbox_free(inbox);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_bounded_in_events_and_in_bytes),
-        cmocka_unit_test(the_engines_own_thread_does_not_wait_and_closing_lets_everybody_go),
+        cmocka_unit_test(a_flood_of_one_cluster_delays_no_other),
+        cmocka_unit_test(what_one_cluster_posts_comes_out_in_its_order),
+        cmocka_unit_test(a_cluster_that_runs_ahead_waits_for_room),
+        cmocka_unit_test(what_is_larger_than_the_room_is_let_in_alone),
+        cmocka_unit_test(strings_are_copied_and_a_closed_inbox_drops_what_comes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

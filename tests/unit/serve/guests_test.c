@@ -21,9 +21,9 @@ static int come(struct guests *guests, int fd, const char *address, int64_t now_
 static void as_many_as_there_is_room_for_stay(void **state) {
     (void)state;
     struct guests guests = {.count = 0};
-    for (int fd = 0; fd < GUESTS_MAX; fd++)
+    for (int fd = 0; fd < (int)GUESTS_MAX; fd++)
         assert_int_equal(come(&guests, fd, "10.0.0.1", fd), -1);
-    for (int fd = 0; fd < GUESTS_MAX; fd++)
+    for (int fd = 0; fd < (int)GUESTS_MAX; fd++)
         guests_gone(&guests, fd);
     assert_int_equal(guests.count, 0);
 }
@@ -32,7 +32,7 @@ static void whoever_has_most_loses_the_oldest(void **state) {
     (void)state;
     struct guests guests = {.count = 0};
     come(&guests, 100, "10.0.0.9", 0);
-    for (int fd = 0; fd < GUESTS_MAX - 1; fd++)
+    for (int fd = 0; fd < (int)GUESTS_MAX - 1; fd++)
         come(&guests, fd, "10.0.0.1", fd + 1);
     guests_served(&guests, 0, 1000);
     assert_int_equal(come(&guests, 101, "10.0.0.8", 2000), 1);
@@ -43,12 +43,12 @@ static void whoever_has_most_loses_the_oldest(void **state) {
 static void those_that_leave_are_not_chosen_twice_and_take_no_others_place(void **state) {
     (void)state;
     struct guests guests = {.count = 0};
-    for (int fd = 0; fd < GUESTS_MAX; fd++)
+    for (int fd = 0; fd < (int)GUESTS_MAX; fd++)
         come(&guests, fd, "10.0.0.1", fd);
-    for (int fd = 0; fd < GUESTS_MAX; fd++)
+    for (int fd = 0; fd < (int)GUESTS_MAX; fd++)
         assert_int_equal(come(&guests, 100 + fd, "10.0.0.1", 100 + fd), fd);
     assert_int_equal(come(&guests, 200, "10.0.0.2", 200), 200); // nothing was closed meanwhile
-    for (int fd = 0; fd < GUESTS_MAX; fd++)
+    for (int fd = 0; fd < (int)GUESTS_MAX; fd++)
         guests_gone(&guests, fd);
     assert_int_equal(come(&guests, 200, "10.0.0.2", 200), 100);
 }
