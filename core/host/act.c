@@ -274,10 +274,14 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
         mirror->unsure = true;
         return true;
     }
+    if (!kueue_permits(engine, entry)) { // a host that was started since does not know
+        engine_wake(engine, entry, engine->now.mono_ns + CLOCK_SECOND);
+        return false;
+    }
     struct adapter_call call;
     act_begin_call(engine, entry, WHARF_MIRROR_NONE, &call);
     struct mirror_job job = act_job(engine, entry, NULL, &call);
-    struct mirror_record record = {0};
+    struct mirror_record record = {.bare = entry->kueue == KUEUE_ADMITTED && !engine->kueue_carried};
     AUTO_JSON body = NULL;
     job.record = &record;
     wharf_result result = job.workload ? mirror_make(&job, &body) : WHARF_RETRY;

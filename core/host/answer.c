@@ -124,7 +124,7 @@ static void workload_answered(struct engine *engine, struct entry *entry, const 
     bool place = pending->type == PENDING_PLACE;
     if (!entry->workload.text)
         return;
-    if (pending->type == PENDING_OWNER && kueue_answered(engine, entry, response))
+    if (pending->type == PENDING_OWNER && kueue_answered(engine, entry, pending, response))
         return;
     if (response->reason != REASON_OK || !response->object) {
         if (response->reason == REASON_CONFLICT)

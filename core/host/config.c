@@ -231,6 +231,12 @@ static void read_log(struct config_reader *reader, const struct config_place *pl
     config_mapping(reader, place, value, fields, COUNT(fields), target);
 }
 
+static void read_kueue(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                       void *target) {
+    static const char *const words[] = {"strip", "carry"};
+    *(bool *)target = read_word(reader, place, value, words, COUNT(words), "strip or carry") == 1;
+}
+
 static bool read_document(struct config_reader *reader) {
     static const struct config_field fields[] = {
         {"apiVersion", read_api_version, 0, true},
@@ -243,6 +249,7 @@ static bool read_document(struct config_reader *reader) {
         {"serve", read_serve, 0, false},
         {"seal", config_read_seal, offsetof(struct config, seal), false},
         {"createNamespaces", config_read_bool, offsetof(struct config, create_namespaces), false},
+        {"kueue", read_kueue, offsetof(struct config, kueue_carried), false},
         {"workerLostTimeout", config_read_positive, offsetof(struct config, worker_lost_timeout_ns), false},
         {"mirrorRetention", config_read_duration, offsetof(struct config, mirror_retention_ns), false},
         {"massDeletion", read_mass_deletion, 0, false},

@@ -59,6 +59,7 @@ struct config {
     char *serve_address;     // "127.0.0.1:9440", "[::1]:9440"; NULL: do not serve
     struct config_seal seal; // see seal_source.h
     bool create_namespaces;
+    bool kueue_carried;             // kueue: carry; default strip
     int64_t worker_lost_timeout_ns; // default 15 min
     int64_t mirror_retention_ns;    // default 10 min
     int64_t mass_deletion_max;      // massDeletion: {max, percent}: default 20 and 30

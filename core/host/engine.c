@@ -68,6 +68,7 @@ struct error *engine_new(const struct engine_options *options, struct moment now
     engine->seals = options->seals;
     engine->adopt_unsealed = options->adopt_unsealed;
     engine->create_namespaces = options->create_namespaces;
+    engine->kueue_carried = options->kueue_carried;
     engine->lost_timeout_ns = options->worker_lost_timeout_ns;
     engine->retention_ns = options->mirror_retention_ns;
     engine->mass_max = options->mass_deletion_max;

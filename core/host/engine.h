@@ -23,6 +23,7 @@ struct engine_options {
     struct kind *const *kinds; // not owned
     size_t n_kinds;
     bool create_namespaces;
+    bool kueue_carried; // labels of Kueue go to the mirrors of what Kueue of the management cluster admitted
     int64_t worker_lost_timeout_ns;
     int64_t mirror_retention_ns;
     const char *management_uid; // of its namespace kube-system, if that is known already; else NULL. Copied

@@ -99,6 +99,8 @@ struct engine {
     const struct seal_keys *seals;
     bool adopt_unsealed;
     struct stranger_log *strangers; // of clusters
+    bool kueue_carried;             // Kueue's labels go to mirrors too
+    int64_t no_kueue_until_ns;      // the management cluster was found without one; to be asked again then
     bool create_namespaces, placing, settle_over;
     int64_t lost_timeout_ns, retention_ns, started_ns;
     int64_t mass_max, mass_percent, orphan_grace_ns;
@@ -250,7 +252,8 @@ struct command_spec {
     uint64_t wanted;     // STATUS: json_hash of the status that it leads to; CREATE, UPDATE: carry_hash of the workload
     uint32_t source;     // STATUS: see repeat_source
     bool was_clean;
-    char **record;         // CREATE, UPDATE: the mirror's record once it is accepted; taken if it was sent
+    char **record;         // CREATE, UPDATE: the mirror's record once it is accepted; OWNER: the checks in question;
+                           // taken if it was sent
     bool stops, stop_only; // UPDATE: it suspends the mirror; and does nothing else
     bool marks;            // UPDATE: it puts marks back
 };

@@ -219,6 +219,7 @@ static struct error *start_engine(struct host *host, struct moment now) {
                                      .kinds = host->adapters->kinds,
                                      .n_kinds = host->adapters->n_kinds,
                                      .create_namespaces = host->config->create_namespaces,
+                                     .kueue_carried = host->config->kueue_carried,
                                      .worker_lost_timeout_ns = host->config->worker_lost_timeout_ns,
                                      .mirror_retention_ns = host->config->mirror_retention_ns,
                                      .management_uid = host->config->origin ? NULL : host->origin,

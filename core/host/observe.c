@@ -2,6 +2,7 @@
 // Objects come in: from watches and lists, and out of answers. What is kept of them is facts and text.
 #include "core/host/engine_internal.h"
 
+#include "core/host/kueue.h"
 #include "core/host/phase.h"
 #include "core/json/pointer.h"
 
@@ -97,7 +98,7 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
     const struct kind *kind = engine->kinds[entry->kind];
     text_copy(entry->uid, sizeof entry->uid, object_uid(object));
     if (entry->generation != object_generation(object))
-        entry->kueue_free = false;
+        entry->kueue = KUEUE_UNKNOWN;
     entry->generation = object_generation(object);
     entry->being_deleted = object_is_being_deleted(object);
     entry->suspended = phase_suspend_asked(&kind->abi, object);
@@ -150,7 +151,8 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
     entry->carry_hash = entry->refused_patch = entry->refused_note = 0;
     entry->finished = entry->suspended = entry->being_deleted = entry->status_due = false;
     entry->uid[0] = '\0';
-    entry->kueue_free = entry->misplaced = entry->stranger_told = false;
+    entry->kueue = KUEUE_UNKNOWN;
+    entry->misplaced = entry->stranger_told = false;
     entry->placed_attempt = entry->asked_attempt = entry->asked_cluster = 0;
     entry->restores = (struct throttle){0};
     entry->restore_at_ns = 0;

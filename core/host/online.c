@@ -208,11 +208,12 @@ static bool may_manage(struct visit *visit, const struct kind *kind) {
         {group, plural, NULL, "watch", NULL, NULL},     {group, plural, NULL, "patch", NULL, NULL},
         {group, plural, "status", "patch", NULL, NULL},
     };
-    static const struct permission kueue = {"kueue.x-k8s.io", "workloads", NULL, "list", NULL, NULL};
+    static const struct permission kueue[] = {{"kueue.x-k8s.io", "workloads", NULL, "list", NULL, NULL},
+                                              {"kueue.x-k8s.io", "admissionchecks", NULL, "list", NULL, NULL}};
     bool status = (kind->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0;
     bool shared = kueue_shares(kind->managed_by);
     return check_all(visit, needed, sizeof(needed) / sizeof(needed[0]) - (status ? 0 : 1)) &&
-           (!shared || check_all(visit, &kueue, 1));
+           (!shared || check_all(visit, kueue, sizeof(kueue) / sizeof(kueue[0])));
 }
 
 static bool may_mirror(struct visit *visit, const struct kind *kind) {

@@ -99,7 +99,7 @@ struct entry {
     uint32_t told_waiting; // for what of it they were told, a bit for each
     int64_t waiting_since_ns;
     uint8_t asked;                         // how often it was asked whether Kueue owns it, see kueue.h
-    bool kueue_free;                       // the answer was no
+    uint8_t kueue;                         // enum kueue
     bool deleted_surely;                   // and there is no reason to doubt it
     bool misplaced;                        // somebody changed the annotations while a mirror runs: they are put back
     bool stranger_told;                    // that an object with our marks and no seal was seen

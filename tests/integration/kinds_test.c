@@ -17,6 +17,12 @@ static const struct world_kind old_mpi_job = {.group = GROUP, .versions = {"v1"}
 static const struct world_kind kueue_workload = {
     .group = KUEUE, .versions = {"v1beta1"}, .plural = "workloads", .kind = "Workload"};
 
+static const struct world_kind admission_check = {.group = KUEUE,
+                                                  .versions = {"v1beta1"},
+                                                  .plural = "admissionchecks",
+                                                  .kind = "AdmissionCheck",
+                                                  .cluster_scoped = true};
+
 static void install(struct scene *scene, size_t cluster, const struct world_kind *kind) {
     front_lock(scene->clusters[cluster].front);
     bool done = world_register(scene->clusters[cluster].cluster, kind);
@@ -158,20 +164,42 @@ static void own(struct scene *scene, const char *name, const char *uid, const ch
 
 #define QUEUED "\"kueue.x-k8s.io/queue-name\":\"q\""
 
-static void what_kueue_owns_is_left_alone_and_nothing_else(void **state) {
+static void check_with(struct scene *scene, const char *check, const char *controller, const char *workload) {
+    AUTO_TEXT text = text_format("{\"apiVersion\":\"" KUEUE "/v1beta1\",\"kind\":\"AdmissionCheck\",\"metadata\":{"
+                                 "\"name\":\"%s\"},\"spec\":{\"controllerName\":\"%s\"}}",
+                                 check, controller);
+    assert_int_equal(apply(scene, SCENE_MANAGEMENT, KUEUE, "admissionchecks", text), 201);
+    AUTO_TEXT patch = text_format("{\"status\":{\"admissionChecks\":[{\"name\":\"%s\",\"state\":\"Ready\"}]}}", check);
+    front_lock(scene->clusters[0].front);
+    int status = world_patch(scene->clusters[0].cluster, KUEUE, "workloads", "default", workload, "status", patch,
+                             front_now_ns());
+    front_unlock(scene->clusters[0].front);
+    assert_int_equal(status, 200);
+}
+
+static void what_multikueue_owns_is_left_alone_and_nothing_else(void **state) {
     struct scene *scene = *state;
     for (size_t c = 0; c < 3; c++)
         install(scene, c, &mpi_job);
     install(scene, SCENE_MANAGEMENT, &kueue_workload);
+    install(scene, SCENE_MANAGEMENT, &admission_check);
     submit(scene, "owned", QUEUED);
+    submit(scene, "admitted", QUEUED);
+    submit(scene, "budgeted", QUEUED);
     submit(scene, "not-owned", QUEUED);
     submit(scene, "not-queued", "");
     AUTO_TEXT owned = uid_of(scene, "owned");
+    AUTO_TEXT admitted = uid_of(scene, "admitted");
+    AUTO_TEXT budgeted = uid_of(scene, "budgeted");
     AUTO_TEXT other = uid_of(scene, "not-owned");
     own(scene, "w-1", owned, owned);
+    own(scene, "w-3", admitted, admitted);
+    own(scene, "w-4", budgeted, budgeted);
+    check_with(scene, "multi", "kueue.x-k8s.io/multikueue", "w-1");
+    check_with(scene, "budget", "example.com/budget", "w-4");
     own(scene, "w-2", other, "another-uid"); // has the label, and stands for something else
     start(scene);
-    UNTIL(scene, 15, told(scene, "owned", "OwnedByKueue") && count(scene, 1) + count(scene, 2) == 2);
+    UNTIL(scene, 15, told(scene, "owned", "OwnedByKueue") && count(scene, 1) + count(scene, 2) == 4);
     front_lock(scene->clusters[0].front);
     const struct json *left = world_object(scene->clusters[0].cluster, GROUP, PLURAL, "default", "owned");
     bool untouched = !json_path(left, "metadata", "annotations", "wharf.dev/cluster", NULL);
@@ -211,7 +239,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_kind_is_used_where_it_is_served_and_as_soon_as_it_is, open_two, end),
         cmocka_unit_test_setup_teardown(a_worker_that_serves_another_version_is_not_used, open_two, end),
-        cmocka_unit_test_setup_teardown(what_kueue_owns_is_left_alone_and_nothing_else, open_two, end),
+        cmocka_unit_test_setup_teardown(what_multikueue_owns_is_left_alone_and_nothing_else, open_two, end),
         cmocka_unit_test_setup_teardown(where_kueue_cannot_be_asked_a_queued_object_waits_and_others_do_not, open_two,
                                         end),
         cmocka_unit_test_setup_teardown(a_cluster_without_kueue_has_nothing_of_it, open_two, end),

@@ -76,6 +76,7 @@ static void a_short_file_is_filled_with_defaults(void **state) {
     assert_null(config->serve_address);
     assert_true(!config->seal.file && !config->seal.from_secret && !config->seal.adopt_unsealed);
     assert_false(config->create_namespaces);
+    assert_false(config->kueue_carried);
     assert_true(config->worker_lost_timeout_ns == 15 * CLOCK_MINUTE);
     assert_true(config->mirror_retention_ns == 10 * CLOCK_MINUTE);
     assert_true(config->memory_per_cluster == (size_t)64 << 20 && config->max_object_size == (size_t)2 << 20);
@@ -106,7 +107,8 @@ static void every_key_is_read(void **state) {
              "  - {name: acme, file: /opt/acme/acme.so, managedBy: acme.example/x, settings: {depth: [1, two]},\n"
              "     sha256: \"ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef0123456789\"}\n"
              "  - {name: old, file: v1/old.so}\n"
-             "serve: {address: \"[::1]:9440\"}\ncreateNamespaces: true\nworkerLostTimeout: 90s\nmirrorRetention: 0\n"
+             "serve: {address: \"[::1]:9440\"}\ncreateNamespaces: true\nkueue: carry\nworkerLostTimeout: "
+             "90s\nmirrorRetention: 0\n"
              "memory: {perCluster: 1GiB, maxObjectSize: 512KiB, maxObjectNodes: 5000}\n"
              "massDeletion: {max: 7, percent: 100}\norphanGrace: 20m\n"
              "seal: {secret: {namespace: ours, name: seal.keys, key: now_1}, adoptUnsealed: true}\n"
@@ -135,6 +137,7 @@ static void every_key_is_read(void **state) {
     assert_false(config->adapters[2].file_given);
     assert_string_equal(config->serve_address, "[::1]:9440");
     assert_true(config->create_namespaces);
+    assert_true(config->kueue_carried);
     assert_true(config->worker_lost_timeout_ns == 90 * CLOCK_SECOND);
     assert_true(config->mirror_retention_ns == 0);
     assert_true(config->memory_per_cluster == (size_t)1 << 30 && config->max_object_size == (size_t)512 << 10);
@@ -186,6 +189,7 @@ static const struct {
     // Types
     {GOOD "controllerName: 5\n", 6, {"controllerName", "found 5", "quotes"}},
     {GOOD "createNamespaces: \"yes\"\n", 6, {"\"yes\"", "true or false"}},
+    {GOOD "kueue: keep\n", 6, {"\"keep\"", "strip or carry"}},
     {GOOD "serve: 127.0.0.1:9440\n", 6, {"serve", "a mapping"}},
     {GOOD "log: []\n", 6, {"log", "a list", "a mapping"}},
     {HEAD ADAPTERS "workers: [w1]\n", 4, {"workers[0]", "\"w1\"", "a mapping"}},
