@@ -193,7 +193,7 @@ struct inbox_item *inbox_take(struct inbox *inbox, int64_t until_ns) {
     inbox->poked = false;
     for (size_t i = 0; i < inbox->n_clusters; i++)
         take_some(inbox, &inbox->lines[(inbox->next + i) % inbox->n_clusters], &taken);
-    inbox->next = (inbox->next + 1) % inbox->n_clusters;
+    inbox->next = inbox->next + 1 < inbox->n_clusters ? inbox->next + 1 : 0;
     inbox->filled_ns = clock_now().mono_ns;
     pthread_cond_broadcast(&inbox->emptied);
     pthread_mutex_unlock(&inbox->mutex);
