@@ -18,6 +18,7 @@ struct visit {
     const struct config_cluster *cluster;
     const struct endpoint *endpoint;
     bool management;
+    char *uid; // of its namespace kube-system, or NULL
     struct client *client;
     struct problems problems;
     pthread_t thread;
@@ -259,9 +260,19 @@ static void check_permissions(struct visit *visit) {
         check_permission(visit, &namespaces);
 }
 
+// Which cluster it is; whoever may not see that gets no answer, and `run` can tell no more.
+static void read_uid(struct visit *visit) {
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
+    struct error *error = ask_raw(visit->client, "/api/v1/namespaces/kube-system", &response);
+    const char *uid = error == NULL && response.reason == REASON_OK ? object_uid(response.value) : "";
+    visit->uid = *uid != '\0' ? strdup(uid) : NULL;
+    error_free(error);
+}
+
 static void look_around(struct visit *visit) {
     if (!answers(visit))
         return;
+    read_uid(visit);
     for (size_t i = 0; i < visit->adapters->n_kinds; i++)
         check_served(visit, visit->adapters->kinds[i]);
     check_permissions(visit);
@@ -286,6 +297,18 @@ static void *run(void *arg) {
     return NULL;
 }
 
+// What `run` would refuse: the management cluster as a worker, and one cluster under two names.
+static void compare_uids(struct visit *visits, size_t count) {
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = 0; k < i; k++) {
+            if (visits[i].uid == NULL || !text_equal(visits[i].uid, visits[k].uid))
+                continue;
+            TELL(&visits[i], "found the same cluster as %s (uid %s of namespace kube-system), expected another one",
+                 visits[k].management ? "the management cluster" : visits[k].cluster->name, visits[i].uid);
+            break;
+        }
+}
+
 struct error *online_check(const struct config *config, const struct adapters *adapters,
                            struct endpoint *const *endpoints, struct problems *problems) {
     size_t count = config->n_workers + 1;
@@ -303,10 +326,13 @@ struct error *online_check(const struct config *config, const struct adapters *a
         if (endpoints[i] != NULL && !visit->started)
             tell(visit, "cannot be asked: no thread could be started");
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (visits[i].started)
             pthread_join(visits[i].thread, NULL);
+    compare_uids(visits, count);
+    for (size_t i = 0; i < count; i++) {
         problems_move(problems, &visits[i].problems);
+        free(visits[i].uid);
     }
     free(visits);
     return NULL;

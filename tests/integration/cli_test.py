@@ -34,12 +34,14 @@ def wharf(*arguments, timeout=60):
 class ApiServer:
     """Answers as an API server does, as far as `wharf check --online` asks."""
 
-    def __init__(self, resources=None, denied=(), version_status=200, garbage=False, reviews=True):
+    def __init__(self, resources=None, denied=(), version_status=200, garbage=False, reviews=True,
+                 uid=None):
         self.resources = resources if resources is not None else {"/apis/example.com/v1": ["things", "things/status"]}
         self.denied = denied
         self.version_status = version_status
         self.garbage = garbage
         self.reviews = reviews
+        self.uid = uid or str(id(self))
         self.asked = []
         outer = self
 
@@ -64,6 +66,9 @@ class ApiServer:
                     if outer.version_status != 200:
                         return self.answer(outer.version_status, status(outer.version_status, "no entry for you"))
                     return self.answer(200, {"major": "1", "minor": "36", "gitVersion": "v1.36.0"})
+                if self.path == "/api/v1/namespaces/kube-system":
+                    return self.answer(200, {"kind": "Namespace", "apiVersion": "v1", "metadata": {
+                        "name": "kube-system", "uid": outer.uid, "resourceVersion": "4"}})
                 names = outer.resources.get(self.path)
                 if names is None:
                     return self.answer(404, "404 page not found", "text/plain")
@@ -306,6 +311,16 @@ class Online(Case):
             "get things example.com", "list things example.com", "watch things example.com",
             "create things example.com", "patch things example.com", "delete things example.com",
             "create namespaces"])
+
+    def test_one_cluster_under_two_names_is_told(self):
+        self.serve("mgmt", uid="k0")
+        for name, uid in (("w1", "k1"), ("w2", "k0"), ("w3", "k1"), ("w4", "k4")):
+            self.serve(name, uid=uid)
+        self.write_config(workers=("w1", "w2", "w3", "w4"))
+        code, _, err = self.check()
+        self.assertEqual(code, 1)
+        self.assert_says(err, "w2 (http://127.0.0.1:", "the same cluster as the management cluster (uid k0",
+                         "w3 (http://127.0.0.1:", "the same cluster as w1 (uid k1", ": 2 problems")
 
     def test_only_what_the_configuration_needs_is_asked_for(self):
         management, worker = self.serve("mgmt"), self.serve("w1")
