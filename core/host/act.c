@@ -198,6 +198,7 @@ static bool do_status(struct engine *engine, struct entry *entry) {
         act_retry_soon(engine, &entry->not_before_ns);
         return true;
     }
+    aside_status_sent(engine, entry->kind);
     note_latency(engine, mirror);
     if (mirror)
         mirror->seen_ns = 0;

@@ -124,6 +124,8 @@ static void workload_answered(struct engine *engine, struct entry *entry, const 
     bool place = pending->type == PENDING_PLACE;
     if (!entry->workload.text)
         return;
+    if (pending->type == PENDING_STATUS)
+        aside_status_answered(engine, entry->kind, response->reason);
     if (pending->type == PENDING_OWNER && kueue_answered(engine, entry, pending, response))
         return;
     if (response->reason != REASON_OK || !response->object) {

@@ -18,6 +18,7 @@ static const struct {
     [WAITING_REFUSED] = {"refused", "no worker takes it"},
     [WAITING_WORKER] = {"worker", "its worker is lost"},
     [WAITING_IDENTITY] = {"identity", "its worker is refused, or which cluster it is is not known yet"},
+    [WAITING_STATUS] = {"status", "the management cluster has no status subresource of its kind"},
     [WAITING_UNKNOWN_WORKER] = {"unknown-worker", "its worker is not in the configuration"},
     [WAITING_PREDECESSOR] = {"predecessor", "another object of the name has to go first"},
     [WAITING_EARLIER] = {"earlier-mirror", "an earlier mirror has to go first"},
@@ -207,6 +208,8 @@ static struct action status(const struct decide_facts *f, const char *why) {
         return wait_until(f->workload->status_held_ns, WAITING_REPEATED, 0);
     if (!f->workload->status_due)
         return none(why);
+    if (f->workload->status_at_ns > f->now_ns)
+        return wait_until(f->workload->status_at_ns, WAITING_STATUS, 0);
     struct action gate = management_gate(f);
     if (gate.type != ACTION_PLACE)
         return gate;

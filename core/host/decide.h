@@ -35,6 +35,7 @@ struct workload_facts {
     uint32_t clean_attempt;   // no mirror of this attempt can have been created yet; 0: none
     bool busy;                // a write to the workload is in flight
     bool too_large;           // to be handled
+    int64_t status_at_ns;     // no status before that: the kind's cannot be written
     bool status_due;          // the status may have to be written
     bool status_refused;      // more than once, and for good as it seems
     bool last_word;           // the mirror of this attempt had finished, and what it said is not written yet
@@ -107,6 +108,7 @@ enum waiting {
     WAITING_EARLIER,
     WAITING_GONE,
     WAITING_REPEATED,
+    WAITING_STATUS,
     WAITING_LAST_WORD,
     WAITING_PROOF,
     WAITING_SIZE,

@@ -74,6 +74,7 @@ struct error *engine_new(const struct engine_options *options, struct moment now
     engine->mass_max = options->mass_deletion_max;
     engine->mass_percent = options->mass_deletion_percent;
     engine->orphan_grace_ns = options->orphan_grace_ns;
+    engine->max_orphans = options->max_orphans;
     engine->started_ns = now.mono_ns;
     engine->now = now;
     engine->placing = true;
@@ -187,7 +188,8 @@ void engine_feed_changed(struct engine *engine, size_t cluster, size_t kind) {
     facts->connected = engine_connected(engine, cluster, kind);
     facts->listed = feed->listed;
     facts->serves = facts->connected && text_equal(feed->version, wanted);
-    facts->eligible = facts->serves && !facts->frozen && engine->contacts[cluster] != CONTACT_SUSPECT;
+    facts->eligible = facts->serves && !facts->frozen && (feed->aside & ASIDE_FULL) == 0 &&
+                      engine->contacts[cluster] != CONTACT_SUSPECT;
     facts->lost_since_ns = feed->lost_since_ns;
     engine->stats.clusters[cluster].feeds[kind].state = feed->state;
 }
@@ -264,6 +266,7 @@ static void on_listed(struct engine *engine, const struct engine_event *event) {
     take_version(engine, event);
     feed->listing = false;
     feed->listed = true;
+    aside_listed(engine, event->cluster, event->kind);
     orphans_listed(engine, event->cluster, event->kind);
     engine->stats.clusters[event->cluster].feeds[event->kind].lists++;
     observe_listed(engine, event->cluster, event->kind);
@@ -276,6 +279,7 @@ static void take_event(struct engine *engine, struct engine_event *event) {
     case EVENT_LISTING:
         take_version(engine, event);
         engine_feed(engine, event->cluster, event->kind)->listing = true;
+        engine_feed(engine, event->cluster, event->kind)->overflowed = false;
         engine_feed(engine, event->cluster, event->kind)->epoch++;
         break;
     case EVENT_SEEN:

@@ -27,6 +27,7 @@ struct engine_options {
     int64_t worker_lost_timeout_ns;
     int64_t mirror_retention_ns;
     const char *management_uid; // of its namespace kube-system, if that is known already; else NULL. Copied
+    size_t max_orphans;         // mirrors without a workload that are kept of a cluster; 0: no limit
     int64_t mass_deletion_max, mass_deletion_percent, orphan_grace_ns; // see orphans.c
     const struct seal_keys *seals; // not owned; NULL, or none: mirrors are not sealed
     bool adopt_unsealed;           // what has our marks and no seal in a first list is a mirror, to be sealed

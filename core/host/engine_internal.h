@@ -22,10 +22,17 @@ struct feed { // one kind in one cluster
     uint32_t epoch; // of the list that is, or was last, under way
     int64_t lost_since_ns;
     const char *version;      // served, one of the kind's; NULL: not known
+    uint8_t aside;            // enum aside, bits
+    bool overflowed;          // ASIDE_FULL, in the list that is under way
+    uint32_t disowned;        // management: workloads that were ours, since one was last seen that is
+    uint32_t status_failures; // ASIDE_STATUS
+    int64_t status_at_ns;     // no status is written before that
     int64_t suspect_until_ns; // management: that a workload is not there means nothing
     uint32_t rewinds;         // how often its versions went back
     int64_t rewound_until_ns; // management: that it was seen being deleted means less
 };
+
+enum aside { ASIDE_FULL = 1, ASIDE_DISOWNED = 2, ASIDE_STATUS = 4 };
 
 enum refusal {
     REFUSAL_NONE,
@@ -45,9 +52,10 @@ struct identity { // of one cluster, see identity.c
 
 // Mirrors of one worker whose workload is not there, see orphans.c.
 struct orphan_count {
-    uint32_t waiting;  // not let go yet
-    uint32_t let_go;   // in the window
-    int64_t window_ns; // when it began
+    size_t names, bytes; // all of them, and of their text; also before the lists are complete
+    uint32_t waiting;    // not let go yet
+    uint32_t let_go;     // in the window
+    int64_t window_ns;   // when it began
 };
 
 enum pending_type {
@@ -104,6 +112,7 @@ struct engine {
     bool create_namespaces, placing, settle_over;
     int64_t lost_timeout_ns, retention_ns, started_ns;
     int64_t mass_max, mass_percent, orphan_grace_ns;
+    size_t max_orphans;           // of a cluster; 0: no limit
     struct orphan_count *orphans; // of clusters
     struct identity *identities;  // of clusters
     struct random random;
@@ -152,6 +161,16 @@ void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirr
 // The facts about a cluster changed, for all kinds.
 void engine_cluster_changed(struct engine *engine, size_t cluster);
 
+// aside.c
+// Whether one more mirror without a workload is kept of the cluster.
+bool aside_takes(struct engine *engine, size_t cluster, size_t kind);
+void aside_listed(struct engine *engine, size_t cluster, size_t kind);
+// A workload of ours is not ours any more (`manager` NULL: nobody's): told before it is forgotten.
+void aside_disowned(struct engine *engine, struct entry *entry, const char *manager);
+void aside_owned(struct engine *engine, size_t kind); // one was seen that is ours
+void aside_status_sent(struct engine *engine, size_t kind);
+void aside_status_answered(struct engine *engine, size_t kind, enum reason reason);
+
 // identity.c
 void identity_take(struct engine *engine, size_t cluster, const char *uid, const char *problem);
 // The connection was lost: who answers next may be another one.
@@ -173,6 +192,9 @@ void rewound_finished(struct engine *engine, struct entry *entry, char *text, ui
 void orphans_look(struct engine *engine, struct entry *entry);
 // A complete list of the management cluster, before it is acted on.
 void orphans_listed(struct engine *engine, size_t cluster, size_t kind);
+// The mirror without a workload as it is to be kept: by its name and marks, or as it is. `object` is taken.
+struct object *orphans_by_name(const struct engine *engine, size_t cluster, size_t kind, struct object *object,
+                               bool *by_name);
 // The workload with this uid was seen being deleted, or replaced by another one.
 void orphans_seen_deleted(struct engine *engine, struct entry *entry, const char *uid);
 // What the management cluster does not have any more is no sign of a deletion for the next orphanGrace.

@@ -60,6 +60,8 @@ struct action facts_decide(struct engine *engine, struct entry *entry) {
     struct mirror_facts *mirrors = engine->mirror_facts; // there is at most one mirror a cluster
     const struct feed *management = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind);
     bool trusted = identity_is_read(engine, ENGINE_MANAGEMENT) && !identity_is_other(engine, ENGINE_MANAGEMENT);
+    const struct mirror *current = act_current_mirror(engine, entry);
+    bool unread = current && current->by_name; // it is asked for first
     struct workload_facts workload = {
         .exists = entry->workload.text != NULL,
         .being_deleted = entry->being_deleted,
@@ -70,7 +72,8 @@ struct action facts_decide(struct engine *engine, struct entry *entry) {
         .cluster = entry->cluster == ENTRY_UNKNOWN_CLUSTER ? DECIDE_UNKNOWN_CLUSTER : entry->cluster,
         .clean_attempt = entry->clean_attempt,
         .busy = entry->command != 0,
-        .status_due = entry->status_due || is_due(engine, entry->status_held, &entry->statuses),
+        .status_due = !unread && (entry->status_due || is_due(engine, entry->status_held, &entry->statuses)),
+        .status_at_ns = management->status_at_ns,
         .status_held_ns = entry->status_held ? entry->statuses.last_ns : 0,
         .place_after_ns = entry->places.last_ns,
         .too_large = entry->too_large,

@@ -210,6 +210,8 @@ void host_stop(struct host *host) {
     inbox_poke(host->inbox);
 }
 
+#define ORPHAN_SHARE ((size_t)6 << 10) // of a cluster's memory, for each mirror without a workload
+
 static struct error *start_engine(struct host *host, struct moment now) {
     struct engine_options options = {.origin = host->origin,
                                      .seals = host->seals,
@@ -223,6 +225,7 @@ static struct error *start_engine(struct host *host, struct moment now) {
                                      .worker_lost_timeout_ns = host->config->worker_lost_timeout_ns,
                                      .mirror_retention_ns = host->config->mirror_retention_ns,
                                      .management_uid = host->config->origin ? NULL : host->origin,
+                                     .max_orphans = host->config->memory_per_cluster / ORPHAN_SHARE,
                                      .mass_deletion_max = host->config->mass_deletion_max,
                                      .mass_deletion_percent = host->config->mass_deletion_percent,
                                      .orphan_grace_ns = host->config->orphan_grace_ns,

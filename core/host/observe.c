@@ -170,6 +170,7 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
 static void set_of_workload(const struct entry *entry, struct mirror *m) {
     m->of_workload = entry->workload.text && strcmp(m->workload_uid, entry->uid) == 0;
     m->was_of_workload |= m->of_workload;
+    m->unsure |= m->of_workload && m->by_name;
 }
 
 void observe_workload(struct engine *engine, struct entry *entry, struct object *object) {
@@ -205,9 +206,12 @@ static void seen_workload(struct engine *engine, size_t kind, struct object *obj
         ours ? store_make(&engine->store, kind, space, name) : store_get(&engine->store, kind, space, name);
     if (ours && entry) {
         entry->epoch = engine_feed(engine, ENGINE_MANAGEMENT, kind)->epoch;
+        aside_owned(engine, kind);
         observe_workload(engine, entry, object);
         return;
     }
+    if (entry && entry->workload.text && strcmp(entry->uid, object_uid(object->value)) == 0)
+        aside_disowned(engine, entry, manager);
     if (entry)
         forget_workload(engine, entry);
     object_free(object);
@@ -302,6 +306,7 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
     if (had && !same)
         m->outdated = m->command != 0;
     m->too_large = object->too_large;
+    m->by_name = false;
     doc_set(&engine->store, &m->doc, object);
     read_mirror(engine, entry, m, doc_tree(&engine->store, &m->doc), standing, same);
     engine_queue(engine, entry);
@@ -363,6 +368,16 @@ static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, stru
     struct entry *entry = store_get(&engine->store, kind, space, name);
     struct mirror *m = entry ? entry_mirror(entry, cluster) : NULL;
     enum standing standing = observe_standing(engine, cluster, kind, m, value);
+    bool by_name = false, unknown = standing != STANDING_NONE && (!entry || !entry->workload.text);
+    if (unknown && !m && !aside_takes(engine, cluster, kind)) {
+        object_free(object);
+        return;
+    }
+    if (unknown)
+        object = orphans_by_name(engine, cluster, kind, object, &by_name);
+    value = object->value;
+    space = object_namespace(value);
+    name = object_name(value);
     if (standing != STANDING_NONE && !entry)
         entry = store_make(&engine->store, kind, space, name);
     if (standing != STANDING_NONE && !m && entry)
@@ -371,6 +386,7 @@ static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, stru
         // Only what watches and lists tell counts here: an answer may be newer than a list that is under way.
         m->epoch = engine_feed(engine, cluster, kind)->epoch;
         observe_mirror(engine, entry, m, object, standing);
+        m->by_name = by_name;
         return;
     }
     if (standing == STANDING_NONE && mirror_is_ours(engine->kinds[kind], engine->origin, value))

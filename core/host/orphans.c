@@ -4,11 +4,15 @@
 // not explained is looked at for a moment, until it is known how many there are; many at once, or any while the
 // management cluster is under suspicion, are held for orphanGrace.
 #include "core/host/engine_internal.h"
+#include "core/json/pointer.h"
+#include "core/kube/object_stub.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LOOK_NS (2 * CLOCK_SECOND)
+#define NAME_BYTES ((size_t)1024) // of one that is kept by name
 #define WINDOW_NS (10 * CLOCK_MINUTE)
 #define FEW 2 // so many are never too large a part of a cluster's mirrors
 
@@ -132,9 +136,41 @@ static int64_t look_at(struct engine *engine, const struct entry *entry, struct 
     }
 }
 
+// How many there are, and how much is kept of them.
+static void account(struct engine *engine, struct mirror *m) {
+    struct orphan_count *orphans = &engine->orphans[m->cluster];
+    uint32_t bytes = m->doc.text && !m->of_workload ? m->doc.len + 1 : 0;
+    orphans->bytes += (size_t)bytes - m->accounted;
+    orphans->names += (size_t)(bytes > 0) - (m->accounted > 0);
+    m->accounted = bytes;
+}
+
+struct object *orphans_by_name(const struct engine *engine, size_t cluster, size_t kind, struct object *object,
+                               bool *by_name) {
+    bool listed = engine_feed(engine, ENGINE_MANAGEMENT, kind)->listed;
+    *by_name = false;
+    if (engine->max_orphans == 0 || (!listed && engine->orphans[cluster].bytes < engine->max_orphans * NAME_BYTES))
+        return object; // its workload may be seen in a moment
+    struct object *stub = NULL;
+    struct error *error =
+        object_stub(object->text, object->len, json_string(json_get(object->value, "apiVersion")),
+                    json_string(json_get(object->value, "kind")), &(struct object_limits){0}, "", &stub);
+    if (!error && pointer_set(stub->value, "/metadata/resourceVersion", json_new_string(STORE_VERSION_NONE))) {
+        object_free(object);
+        free(stub->too_large); // it is not too large, but all that is wanted of it
+        stub->too_large = NULL;
+        *by_name = true;
+        return stub;
+    }
+    error_free(error);
+    object_free(stub);
+    return object;
+}
+
 void orphans_look(struct engine *engine, struct entry *entry) {
     bool listed = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->listed;
     for (struct mirror *m = entry->mirrors; m; m = m->next) {
+        account(engine, m);
         bool orphan = m->doc.text && !m->of_workload && !m->being_deleted;
         bool seen = orphan && entry->deleted_surely && entry->deleted_uid == uid_hash(m->workload_uid);
         m->held_until_ns = 0;

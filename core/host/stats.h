@@ -19,6 +19,7 @@ struct stats_feed { // one kind in one cluster
     enum reflector_state state;
     uint64_t seen, gone, lists, losses;
     char problem[128]; // why it is not connected, "": not known
+    bool aside;        // see aside.c
 };
 
 struct stats_cluster {

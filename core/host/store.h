@@ -32,6 +32,7 @@ struct mirror {
     uint64_t command; // in flight, 0: none
     int64_t not_before_ns, excluded_until_ns;
     int64_t unheard_ns; // when a create of this attempt was last not answered: it may take effect later; 0: never
+    uint32_t accounted; // bytes in orphan_count
     int64_t orphan_since_ns, held_until_ns;
     int64_t seen_ns;        // when the event that made the status due came
     uint64_t carry_hash;    // of what the host carries (labels, annotations, spec generation), to notice changes
@@ -47,6 +48,7 @@ struct mirror {
     uint16_t failures, refusals, denials;
     bool of_workload, being_deleted, unsure, update_due, finished;
     uint8_t orphan;                   // enum orphan_state, see orphans.c
+    bool by_name;                     // of the mirror only name and marks are kept
     bool released;                    // somebody wrote that it may be deleted
     bool proven;                      // that it is ours: by its seal, its create's answer, or the annotations (no key)
     bool doubted;                     // see decide_is_held; told

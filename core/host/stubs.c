@@ -51,6 +51,10 @@ static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, stru
     struct entry *entry = store_get(&engine->store, kind, space, name);
     struct mirror *m = entry ? entry_mirror(entry, cluster) : NULL;
     enum standing standing = observe_standing(engine, cluster, kind, m, stub->value);
+    if (standing != STANDING_NONE && !m && (!entry || !entry->workload.text) && !aside_takes(engine, cluster, kind)) {
+        object_free(stub);
+        return;
+    }
     AUTO_TEXT why = strdup(stub->too_large);
     if (standing != STANDING_NONE && !entry)
         entry = store_make(&engine->store, kind, space, name);

@@ -181,6 +181,15 @@ static void print_workers(const struct host_snapshot *s, struct buffer *out) {
         sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].mirrors);
 }
 
+static void print_aside(const struct host_snapshot *s, struct buffer *out) {
+    const char *name = "wharf_kind_set_aside";
+    family(out, name, "gauge", "1 where a kind is set aside in a cluster, see the log for why, else 0.");
+    for (size_t c = 0; c < s->stats.n_clusters; c++)
+        for (size_t k = 0; k < s->stats.n_kinds; k++)
+            sample(out, name, LABELS({"cluster", s->names[c]}, {"kind", s->kinds[k]->plural_group}),
+                   s->stats.clusters[c].feeds[k].aside);
+}
+
 static void print_refused(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_cluster_refused";
     family(out, name, "gauge", "1 where nothing is done because a cluster is not the one that it should be, else 0.");
@@ -263,6 +272,7 @@ struct error *metrics_print(const struct host_snapshot *snapshot, const struct m
     print_feeds(snapshot, out);
     print_workloads(snapshot, out);
     print_workers(snapshot, out);
+    print_aside(snapshot, out);
     print_refused(snapshot, out);
     print_doubts(snapshot, out);
     print_orphans(snapshot, out);

@@ -148,6 +148,7 @@ bool instance_start(struct trial *trial) {
                                      .create_namespaces = trial->plan.create_namespaces,
                                      .worker_lost_timeout_ns = trial->plan.lost_timeout_ns,
                                      .mirror_retention_ns = trial->plan.retention_ns,
+                                     .max_orphans = trial->seed % 7 == 0 ? 3 : 1000,
                                      .mass_deletion_max = trial->plan.mass_max,
                                      .mass_deletion_percent = 30,
                                      .orphan_grace_ns = trial->plan.orphan_grace_ns,
