@@ -153,7 +153,7 @@ bool instance_start(struct trial *trial) {
                                      .mass_deletion_percent = 30,
                                      .orphan_grace_ns = trial->plan.orphan_grace_ns,
                                      .seals = trial->plan.upgrade && host->number == 1 ? NULL : trial->seals,
-                                     .adopt_unsealed = trial->plan.upgrade && trial->seed % 16 == 3,
+                                     .adopt_unsealed = trial->plan.upgrade,
                                      .seed = trial->seed + host->number};
     must(engine_new(&options, now, &host->engine));
     host->wake_ns = trial->now_ns;

@@ -177,6 +177,8 @@ static void check_create(struct trial *trial, size_t cluster, const struct about
             continue;
         bool given_up = (!trial->host.feeds[c][about->kind].connected || trial->host.silent[c]) &&
                         trial->now_ns - trial->host.feeds[c][about->kind].lost_ns >= trial->plan.lost_timeout_ns;
+        // By an earlier process: this one has not heard of that worker.
+        given_up |= job->begun > mirror_attempt(other) && !trial->host.feeds[c][about->kind].listed;
         if (!given_up)
             trial_fail(trial, "rule 2: attempt %u of %s is created in %s while attempt %u is in %s",
                        mirror_attempt(body), about->name, world_name(trial->worlds[cluster]), mirror_attempt(other),

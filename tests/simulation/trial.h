@@ -27,7 +27,7 @@ struct trial_plan { // what the seed decides beforehand
     bool plain;        // users do nothing but create
     bool gentle_users; // users do nothing to what is the host's
     bool create_namespaces;
-    bool upgrade; // the first process of the host has no key yet; the later ones adopt what is not sealed, or do not
+    bool upgrade;         // the first process of the host has no key yet; the later ones adopt what is not sealed
     enum trial_back back; // clusters are restored from copies, or wiped
     bool queues;          // in some workers somebody else suspends and resumes Jobs
     bool stripping;       // a webhook in the workers takes a label off that is carried
