@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define POINTER_MAX ((size_t)1 << 20) // keys may be long
+#define NEAR 64                       // items looked at before an array is given an index
 
 struct json *carry_member(struct json *object, const char *key) {
     struct json *member = json_get(object, key);
@@ -92,26 +93,49 @@ bool carry_keys(struct carrying *carrying, const char *map) {
            take_keys_away(carrying, from, to, &pointer);
 }
 
+// An index of an array whose items are not where they are looked for; of the last few of them.
+static const struct json_place *look_up(struct carrying *carrying, const struct json *array, const char *name) {
+    struct carry_indexes *indexes = &carrying->indexes;
+    for (size_t i = 0; i < CARRY_INDEXES; i++) {
+        if (indexes->of[i] == array)
+            return json_index_find(&indexes->index[i], name);
+    }
+    size_t place = indexes->next++ % CARRY_INDEXES;
+    json_index_free(&indexes->index[place]);
+    indexes->index[place] = (struct json_index){0};
+    indexes->of[place] = json_index_init(&indexes->index[place], array, carrying->key) ? array : NULL;
+    return indexes->of[place] ? json_index_find(&indexes->index[place], name) : NULL;
+}
+
+static void forget_indexes(struct carrying *carrying) {
+    for (size_t i = 0; i < CARRY_INDEXES; i++)
+        json_index_free(&carrying->indexes.index[i]);
+    carrying->indexes = (struct carry_indexes){0};
+}
+
 // The item of `to` that is the counterpart of item `index` of `from`: by its member `key`, or in the same place if
 // items have none and there are as many. False if there is none.
-static bool counterpart(const struct json *from, const struct json *to, const char *key, size_t index, size_t *place) {
-    const char *name = json_string(json_get(json_at(from, index), key));
+static bool counterpart(struct carrying *carrying, const struct json *from, const struct json *to, size_t index,
+                        size_t *place) {
+    const char *key = carrying->key, *name = json_string(json_get(json_at(from, index), key));
     *place = index;
     if (!name)
         return json_size(from) == json_size(to);
     if (text_equal(json_string(json_get(json_at(to, index), key)), name))
         return true; // as a rule they are in the same order
     *place = 0;
-    for (const struct json *item = json_first(to); item; item = json_next(item), ++*place) {
+    for (const struct json *item = json_first(to); item && *place < NEAR; item = json_next(item), ++*place) {
         if (text_equal(json_string(json_get(item, key)), name))
             return true;
     }
-    return false;
+    const struct json_place *found = *place == NEAR ? look_up(carrying, to, name) : NULL;
+    *place = found ? found->at : 0;
+    return found != NULL;
 }
 
 // Where in `to` the value belongs that `pointer` points to in `from`: the same pointer, but for the places in arrays.
 // An empty buffer if it belongs nowhere. False when out of memory.
-static bool translate(const struct json *from, const struct json *to, const char *key, const char *pointer,
+static bool translate(struct carrying *carrying, const struct json *from, const struct json *to, const char *pointer,
                       struct buffer *out) {
     if (!strpbrk(pointer, "0123456789"))
         return buffer_text(out, pointer);
@@ -124,7 +148,7 @@ static bool translate(const struct json *from, const struct json *to, const char
         if (!json_is(from, JSON_ARRAY) && !json_is(to, JSON_ARRAY)) {
             buffer_text(out, segment);
             to = pointer_find(to, segment);
-        } else if (text_to_int64(segment + 1, &index) && counterpart(from, to, key, (size_t)index, &place)) {
+        } else if (text_to_int64(segment + 1, &index) && counterpart(carrying, from, to, (size_t)index, &place)) {
             buffer_printf(out, "/%zu", place);
             to = json_at(to, place);
         } else {
@@ -157,13 +181,21 @@ static bool blocked(const struct json *to, const char *pointer) {
     return false;
 }
 
+// An index goes by the items and their names: when one of those is replaced, it is made anew.
+static void forget_if_named(struct carrying *carrying, const char *pointer) {
+    const char *last = strrchr(pointer, '/') + 1;
+    if (strcmp(last, carrying->key) == 0 || strspn(last, "0123456789") == strlen(last))
+        forget_indexes(carrying);
+}
+
 static bool put(struct carrying *carrying, const char *pointer, struct json *value) {
     __attribute__((cleanup(buffer_cleanup))) struct buffer there;
     buffer_init(&there, POINTER_MAX);
-    if (!translate(carrying->from, carrying->to, carrying->key, pointer, &there))
+    if (!translate(carrying, carrying->from, carrying->to, pointer, &there))
         return false;
     if (there.len == 0 || json_equal(pointer_find(carrying->to, there.data), value))
         return true;
+    forget_if_named(carrying, pointer);
     // Where the mirror has something that cannot hold it, the adapter's update may know better.
     return pointer_set(carrying->to, there.data, json_copy(value)) || blocked(carrying->to, there.data);
 }
@@ -240,22 +272,24 @@ static bool take_away(void *ctx, const char *pointer, struct json *value) {
     __attribute__((cleanup(buffer_cleanup))) struct buffer here, there;
     buffer_init(&here, POINTER_MAX);
     buffer_init(&there, POINTER_MAX);
-    if (!translate(carrying->mirror, carrying->from, carrying->key, pointer, &here))
+    if (!translate(carrying, carrying->mirror, carrying->from, pointer, &here))
         return false;
     // Without a counterpart its item is gone from the workload, which is no matter of what is carried.
     if (here.len == 0 || pointer_find(carrying->from, here.data) ||
         !record_knows(carrying->before, record_pointer(here.data)))
         return true;
-    if (!translate(carrying->from, carrying->to, carrying->key, here.data, &there))
+    if (!translate(carrying, carrying->from, carrying->to, here.data, &there))
         return false;
+    forget_if_named(carrying, pointer);
     if (there.len > 0)
         pointer_remove(carrying->to, there.data);
     return true;
 }
 
-bool carry_spec(struct carrying *carrying) {
+static bool carry_patterns(struct carrying *carrying) {
     for (const wharf_carried *c = carrying->kind->carried; c && c->pointer; c++) {
         bool now = carried_now(carrying, c);
+        forget_indexes(carrying); // by another key, and of what may have been cleaned
         carrying->key = item_key(c);
         if (!pointer_each(carrying->from, c->pointer, now ? carry_value : keep_value, carrying))
             return false;
@@ -269,6 +303,12 @@ bool carry_spec(struct carrying *carrying) {
     return true;
 }
 
+bool carry_spec(struct carrying *carrying) {
+    bool ok = carry_patterns(carrying);
+    forget_indexes(carrying);
+    return ok;
+}
+
 static bool give_back(void *ctx, const char *pointer, struct json *value) {
     struct carrying *carrying = ctx;
     if (!is_left(carrying, pointer, value))
@@ -276,12 +316,13 @@ static bool give_back(void *ctx, const char *pointer, struct json *value) {
     __attribute__((cleanup(buffer_cleanup))) struct buffer there, back;
     buffer_init(&there, POINTER_MAX);
     buffer_init(&back, POINTER_MAX);
-    if (!translate(carrying->from, carrying->mirror, carrying->key, pointer, &there) ||
-        !translate(carrying->from, carrying->to, carrying->key, pointer, &back))
+    if (!translate(carrying, carrying->from, carrying->mirror, pointer, &there) ||
+        !translate(carrying, carrying->from, carrying->to, pointer, &back))
         return false;
     const struct json *theirs = there.len > 0 ? pointer_find(carrying->mirror, there.data) : NULL;
     if (back.len == 0)
         return true;
+    forget_if_named(carrying, pointer);
     if (!theirs)
         pointer_remove(carrying->to, back.data);
     else if (!json_equal(pointer_find(carrying->to, back.data), theirs))
@@ -293,7 +334,9 @@ bool carry_give_back(struct carrying *carrying) {
     const char *suspend = carrying->kind->suspend;
     for (const wharf_carried *c = carrying->kind->carried; carrying->before->shared && c && c->pointer; c++) {
         carrying->key = item_key(c);
-        if (carried_now(carrying, c) && !pointer_each(carrying->from, c->pointer, give_back, carrying))
+        bool ok = !carried_now(carrying, c) || pointer_each(carrying->from, c->pointer, give_back, carrying);
+        forget_indexes(carrying);
+        if (!ok)
             return false;
     }
     if (!carrying->held || !suspend)

@@ -6,9 +6,18 @@
 
 #include "core/base/buffer.h"
 #include "core/host/record.h"
+#include "core/json/items.h"
 #include "core/json/json.h"
 
 #include <wharf/adapter.h>
+
+#define CARRY_INDEXES 4
+
+struct carry_indexes { // internal: of arrays that were looked at last
+    const struct json *of[CARRY_INDEXES];
+    struct json_index index[CARRY_INDEXES];
+    size_t next;
+};
 
 // Writes what is carried into `to`, and puts it on record.
 struct carrying {
@@ -20,6 +29,7 @@ struct carrying {
     struct record *after;
     bool held;       // somebody in the worker suspended it: `suspend` stays as it is
     const char *key; // internal: what items of arrays are matched by
+    struct carry_indexes indexes;
 };
 
 bool carry_keys(struct carrying *carrying, const char *map); // "labels" or "annotations"

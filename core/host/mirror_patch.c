@@ -70,16 +70,20 @@ static enum record_word last_word(const struct mirror_job *job, const struct cha
 static wharf_result compare(const struct mirror_job *job, struct change *change) {
     const char *known = job->record ? job->record->known : NULL;
     const char *annotation = object_annotation(job->mirror, MARK_CARRIED);
-    bool unsure = annotation && job->record && job->record->unsure;
     change->desired = json_copy(job->mirror);
-    if (!change->desired || !record_read(&change->before, unsure ? annotation : known, unsure ? known : annotation))
+    if (!change->desired || !record_read(&change->before, known, annotation, job->record && job->record->unsure))
         return WHARF_RETRY;
     change->held = is_held(job, &change->before);
     change->before.shared |= change->held;
     change->after.shared = change->before.shared;
     change->after.bare = change->before.bare;
-    struct carrying carrying = {&job->kind->abi, job->workload,  job->mirror,  change->desired,
-                                &change->before, &change->after, change->held, NULL};
+    struct carrying carrying = {.kind = &job->kind->abi,
+                                .from = job->workload,
+                                .mirror = job->mirror,
+                                .to = change->desired,
+                                .before = &change->before,
+                                .after = &change->after,
+                                .held = change->held};
     if (!carry_spec(&carrying) || !carry_keys(&carrying, "labels") || !carry_keys(&carrying, "annotations"))
         return WHARF_RETRY;
     wharf_result result = adapter_update(job->call, job->workload, job->mirror, change->desired);
@@ -110,7 +114,7 @@ static bool is_covered(const struct mirror_job *job, const struct change *change
         *covered = !known; // it may never have had one
         return true;
     }
-    if (!record_read(&there, present, NULL))
+    if (!record_read(&there, present, NULL, false))
         return false;
     bool untouched = there.old && (!known || strcmp(known, present) == 0) && !change->held;
     *covered =

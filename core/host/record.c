@@ -111,14 +111,14 @@ static const char *next_part(const char *text) {
     return *text == ':' ? text + 1 : text;
 }
 
-static bool read_one(struct record *record, const char *text, bool all) {
+static bool read_one(struct record *record, const char *text, bool all, bool late) {
     if (!text_has_prefix(text, VERSION)) {
         record->old |= all;
         return read_pointers(record, text);
     }
     struct record other = {0};
     text = read_flags(text + strlen(VERSION), all ? record : &other);
-    if (other.word == RECORD_SUSPENDED)
+    if (late && other.word == RECORD_SUSPENDED)
         record->word = RECORD_SUSPENDED;
     text = read_hashes(next_part(text), &record->carried);
     text = text ? read_hashes(next_part(text), all ? &record->values : NULL) : NULL;
@@ -133,10 +133,11 @@ static bool read_one(struct record *record, const char *text, bool all) {
     return true;
 }
 
-bool record_read(struct record *record, const char *known, const char *annotation) {
+bool record_read(struct record *record, const char *known, const char *annotation, bool unsure) {
+    const char *first = unsure && annotation ? annotation : known, *second = first == known ? annotation : known;
     bool same = text_equal(known, annotation);
-    bool ok =
-        (!known || read_one(record, known, true)) && (same || !annotation || read_one(record, annotation, !known));
+    bool ok = (!first || read_one(record, first, true, false)) &&
+              (same || !second || read_one(record, second, !first, first == known));
     sort(&record->carried);
     sort(&record->values);
     return ok;

@@ -46,8 +46,9 @@ bool record_add(struct record_set *set, uint64_t hash);
 
 // Reads what the host knows (NULL: nothing) and what the annotation says (NULL: there is none): what was carried by
 // either of them, and that it was suspended; the rest from the first that there is. A patch of the host's that arrives
-// late brings a record with what it does. False when out of memory.
-bool record_read(struct record *record, const char *known, const char *annotation);
+// late brings a record with what it does. `unsure`: what became of the host's last patch is not known, and the
+// annotation tells. False when out of memory.
+bool record_read(struct record *record, const char *known, const char *annotation, bool unsure);
 
 // Whether it is carried, or was earlier. Of a record that was read.
 bool record_knows(const struct record *record, uint64_t pointer);

@@ -25,7 +25,7 @@ static void what_is_written_is_read_again(void **state) {
         assert_true(record_add(&record.values, record_value("/spec/x", value)));
         AUTO_TEXT text = text_of(&record, &none);
         AUTO_RECORD again = {0};
-        assert_true(record_read(&again, text, NULL));
+        assert_true(record_read(&again, text, NULL, false));
         assert_int_equal(again.word, record.word);
         assert_int_equal(again.shared, record.shared);
         assert_int_equal(again.bare, record.bare);
@@ -42,7 +42,7 @@ static void what_is_written_is_read_again(void **state) {
 static void a_list_of_pointers_is_read(void **state) {
     (void)state;
     AUTO_RECORD record = {0};
-    assert_true(record_read(&record, NULL, "/metadata/labels/team /metadata/annotations/a~1b  /spec/replicas"));
+    assert_true(record_read(&record, NULL, "/metadata/labels/team /metadata/annotations/a~1b  /spec/replicas", false));
     assert_true(record.old);
     assert_int_equal(record.word, RECORD_UNKNOWN);
     assert_true(record_knows(&record, record_pointer("/metadata/labels/team")));
@@ -59,9 +59,16 @@ static void what_the_host_knows_counts_beside_what_the_annotation_says(void **st
     AUTO_TEXT known = text_of(&one, &none);
     AUTO_TEXT annotation = text_of(&two, &none);
     AUTO_RECORD record = {0};
-    assert_true(record_read(&record, known, annotation));
+    assert_true(record_read(&record, known, annotation, false));
     assert_int_equal(record.word, RECORD_SUSPENDED);
     assert_true(record_knows(&record, record_pointer("/a")) && record_knows(&record, record_pointer("/b")));
+    AUTO_RECORD late = {0}; // a patch of the host's that arrived after others
+    assert_true(record_read(&late, annotation, known, false));
+    assert_int_equal(late.word, RECORD_SUSPENDED);
+    AUTO_RECORD unsure = {0}; // the last one was done, as the annotation says
+    assert_true(record_read(&unsure, known, annotation, true));
+    assert_int_equal(unsure.word, RECORD_RUNS);
+    assert_true(record_knows(&unsure, record_pointer("/a")) && record_knows(&unsure, record_pointer("/b")));
 }
 
 static void nonsense_is_read_as_little(void **state) {
@@ -78,7 +85,7 @@ static void nonsense_is_read_as_little(void **state) {
                                         "\xff"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         AUTO_RECORD record = {0};
-        assert_true(record_read(&record, texts[i], texts[(i + 1) % (sizeof texts / sizeof texts[0])]));
+        assert_true(record_read(&record, texts[i], texts[(i + 1) % (sizeof texts / sizeof texts[0])], false));
         assert_true(record.carried.count <= 2 && record.values.count <= 1 && record.gone.count <= 2);
     }
 }
@@ -91,14 +98,14 @@ static void of_what_was_taken_away_the_last_are_remembered(void **state) {
         char pointer[32];
         snprintf(pointer, sizeof pointer, "/metadata/labels/%d", i);
         AUTO_RECORD before = {0}, after = {.word = RECORD_RUNS};
-        assert_true(record_read(&before, text, NULL));
+        assert_true(record_read(&before, text, NULL, false));
         assert_true(record_add(&after.carried, record_pointer(pointer)));
         char *next = text_of(&after, &before);
         free(text);
         text = next;
     }
     AUTO_RECORD record = {0};
-    assert_true(record_read(&record, text, NULL));
+    assert_true(record_read(&record, text, NULL, false));
     assert_int_equal(record.gone.count, RECORD_GONE_MAX);
     assert_true(record_knows(&record, record_pointer("/metadata/labels/766")));
     assert_true(record_knows(&record, record_pointer("/metadata/labels/600")));
