@@ -113,11 +113,11 @@ static size_t step(struct one_transport *one, const uint8_t *data, size_t size) 
     const char *payload = (const char *)data + (size >= 2 ? 2 : size);
     unsigned what = data[0];
     if (what % 4 == 0 && one->stream) {
-        if (!one->handler.data(one->handler.ctx, payload, len)) {
+        if (one->handler.data && !one->handler.data(one->handler.ctx, payload, len)) {
             one_done(one, HTTP_BROKEN, 200, "", 0);
         }
     } else if (what % 4 == 1 && one->stream) {
-        if (!one->handler.opened(one->handler.ctx)) {
+        if (one->handler.opened && !one->handler.opened(one->handler.ctx)) {
             one_done(one, HTTP_BROKEN, 200, "", 0);
         }
     } else if (what % 4 == 2) {
