@@ -138,17 +138,26 @@ def million_orphans(connection, request):
     return True
 
 
-def wide_status(connection, request):
-    """A status of 1.2 million keys in one event."""
+def _widen(connection, request, keys):
     if request.watches:
         def speak(mirror):
             yield api.event("ADDED", mirror)
             for value in range(3):
-                wide = ",".join(f'"{key}":{value}' for key in range(1200000))
+                wide = ",".join(f'"{key}":{value}' for key in range(keys))
                 text = api.event("MODIFIED", _changed(mirror, active=1))
                 yield text.replace('"active":1', '"active":1,' + wide)
         _follow(connection, request, speak)
     return _accept_first(connection, request, 1)
+
+
+def wide_status(connection, request):
+    """A status of 1.2 million keys in one event."""
+    return _widen(connection, request, 1200000)
+
+
+def large_status(connection, request):
+    """A status of 300,000 keys, more than is copied."""
+    return _widen(connection, request, 300000)
 
 
 def event_flood(connection, request):
@@ -240,5 +249,5 @@ def vanishing(connection, request):
 
 
 ALL = {each.__name__.replace("_", "-"): each for each in (
-    gzip_bomb, nested_items, endless_tokens, endless_page, trailers, interim, million_orphans, wide_status, event_flood,
-    object_flood, huge_frame, hung, drip, flap, errors, slow_writes, vanishing)}
+    gzip_bomb, nested_items, endless_tokens, endless_page, trailers, interim, million_orphans, wide_status,
+    large_status, event_flood, object_flood, huge_frame, hung, drip, flap, errors, slow_writes, vanishing)}
