@@ -387,6 +387,8 @@ static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, stru
         m->epoch = engine_feed(engine, cluster, kind)->epoch;
         observe_mirror(engine, entry, m, object, standing);
         m->by_name = by_name;
+        if (by_name) // the whole is newer than its name
+            memcpy(m->doc.version, STORE_VERSION_NONE, sizeof STORE_VERSION_NONE);
         return;
     }
     if (standing == STANDING_NONE && mirror_is_ours(engine->kinds[kind], engine->origin, value))

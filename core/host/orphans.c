@@ -4,7 +4,6 @@
 // not explained is looked at for a moment, until it is known how many there are; many at once, or any while the
 // management cluster is under suspicion, are held for orphanGrace.
 #include "core/host/engine_internal.h"
-#include "core/json/pointer.h"
 #include "core/kube/object_stub.h"
 
 #include <inttypes.h>
@@ -155,7 +154,7 @@ struct object *orphans_by_name(const struct engine *engine, size_t cluster, size
     struct error *error =
         object_stub(object->text, object->len, json_string(json_get(object->value, "apiVersion")),
                     json_string(json_get(object->value, "kind")), &(struct object_limits){0}, "", &stub);
-    if (!error && pointer_set(stub->value, "/metadata/resourceVersion", json_new_string(STORE_VERSION_NONE))) {
+    if (!error) {
         object_free(object);
         free(stub->too_large); // it is not too large, but all that is wanted of it
         stub->too_large = NULL;
@@ -163,7 +162,6 @@ struct object *orphans_by_name(const struct engine *engine, size_t cluster, size
         return stub;
     }
     error_free(error);
-    object_free(stub);
     return object;
 }
 

@@ -32,6 +32,7 @@ static struct json *released_mirror(int i) {
 // All three clusters, with so many workloads in w1.
 static void open_play(struct play *play, int workloads, int mirrors) {
     play_init(play);
+    play->options.max_orphans = 10000; // and kept by name
     play_start(play);
     for (size_t c = 0; c < PLAY_CLUSTERS; c++)
         play_identity(play, c, c == 0 ? "k0" : c == 1 ? "k1" : "k2");
