@@ -71,6 +71,7 @@ struct mirror_job act_job(struct engine *engine, struct entry *entry, struct mir
                                .mirror = mirror ? doc_tree(&engine->store, &mirror->doc) : NULL,
                                .attempt = entry->attempt,
                                .had_status = mirror && mirror->had_status,
+                               .finalizer = engine->mirror_finalizer,
                                .seals = engine->seals,
                                .cluster = engine->names[where]};
 }
@@ -383,6 +384,9 @@ static bool perform(struct engine *engine, struct entry *entry, const struct act
         return do_status(engine, entry);
     case ACTION_DELETE:
         return do_delete(engine, entry, mirror, action->why);
+    case ACTION_RELEASE:
+        finalizer_take_off(engine, entry, mirror);
+        return true;
     case ACTION_VERIFY:
         return do_verify(engine, entry, mirror);
     default:
@@ -401,6 +405,7 @@ void act_on_entry(struct engine *engine, struct entry *entry) {
         action = facts_decide(engine, entry);
     } while (perform(engine, entry, &action));
     entry->blocked = action.blocked;
+    entry->why = action.why;
     waiting_look(engine, entry, &action);
     if (action.type == ACTION_FORGET && entry->command == 0 && entry->asking == 0) {
         heap_remove(&engine->timers, &entry->timer);

@@ -358,6 +358,22 @@ static void keep_record(struct mirror *mirror, struct pending *pending) {
     pending->record = NULL;
 }
 
+static void released(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response) {
+    if (response->reason == REASON_OK && response->object) {
+        mirror->failures = 0;
+        observe_answer(engine, entry, mirror, response);
+        mirror->finalizer = false;
+        ask_again(engine, mirror, GONE_SOON_NS);
+        return;
+    }
+    mirror->not_before_ns = next_try_ns(engine, response, &mirror->failures);
+    mirror->unsure |= response->reason == REASON_NOT_FOUND;
+    if (is_permanent(response->reason))
+        command_note(engine, entry, true, reason_text(response->reason), "DeleteMirror",
+                     "cluster %s does not let the finalizer " MARK_FINALIZER " be taken off: %s",
+                     engine->names[mirror->cluster], response->message);
+}
+
 static void deleted(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response) {
     switch (response->reason) {
     case REASON_OK:
@@ -378,7 +394,7 @@ static void deleted(struct engine *engine, struct entry *entry, struct mirror *m
 
 // The object that the request was about went away while it was in flight, and the answer is from before that.
 static bool is_older(const struct mirror *mirror, const struct pending *pending, const struct response *response) {
-    if (pending->type == PENDING_DELETE)
+    if (pending->type == PENDING_DELETE || pending->type == PENDING_RELEASE)
         return true;
     bool same = response->object && strcmp(mirror->uid, object_uid(response->object->value)) == 0;
     return response->object && same == (mirror->doc.text == NULL);
@@ -393,7 +409,7 @@ static void mirror_answered(struct engine *engine, struct entry *entry, struct p
     bool outdated = mirror->outdated;
     mirror->outdated = false;
     if (outdated && is_older(mirror, pending, response)) {
-        if (!mirror->doc.text && pending->type != PENDING_DELETE)
+        if (!mirror->doc.text && pending->type != PENDING_DELETE && pending->type != PENDING_RELEASE)
             mirror->unsure = true;
         return;
     }
@@ -407,6 +423,9 @@ static void mirror_answered(struct engine *engine, struct entry *entry, struct p
         break;
     case PENDING_UPDATE:
         updated(engine, entry, mirror, pending, response);
+        break;
+    case PENDING_RELEASE:
+        released(engine, entry, mirror, response);
         break;
     case PENDING_DELETE:
         deleted(engine, entry, mirror, response);
@@ -442,9 +461,10 @@ void answer_handle(struct engine *engine, uint64_t id, struct response *response
     struct entry *entry = pending.entry;
     rewound_answer(engine, &pending, response);
     static const enum verb verbs[] = {
-        [PENDING_PLACE] = VERB_MERGE_PATCH,   [PENDING_CREATE] = VERB_CREATE, [PENDING_UPDATE] = VERB_MERGE_PATCH,
-        [PENDING_STATUS] = VERB_STATUS_PATCH, [PENDING_DELETE] = VERB_DELETE, [PENDING_VERIFY] = VERB_GET,
-        [PENDING_NAMESPACE] = VERB_CREATE,    [PENDING_OWNER] = VERB_RAW_GET, [PENDING_WHO] = VERB_RAW_GET};
+        [PENDING_PLACE] = VERB_MERGE_PATCH,   [PENDING_CREATE] = VERB_CREATE,    [PENDING_UPDATE] = VERB_MERGE_PATCH,
+        [PENDING_STATUS] = VERB_STATUS_PATCH, [PENDING_DELETE] = VERB_DELETE,    [PENDING_RELEASE] = VERB_MERGE_PATCH,
+        [PENDING_VERIFY] = VERB_GET,          [PENDING_NAMESPACE] = VERB_CREATE, [PENDING_OWNER] = VERB_RAW_GET,
+        [PENDING_WHO] = VERB_RAW_GET};
     if (response->object && response->object->too_large) { // a stub says nothing of what was written
         object_free(response->object);
         response->object = NULL;

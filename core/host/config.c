@@ -250,6 +250,7 @@ static bool read_document(struct config_reader *reader) {
         {"seal", config_read_seal, offsetof(struct config, seal), false},
         {"createNamespaces", config_read_bool, offsetof(struct config, create_namespaces), false},
         {"kueue", read_kueue, offsetof(struct config, kueue_carried), false},
+        {"mirrorFinalizer", config_read_bool, offsetof(struct config, mirror_finalizer), false},
         {"workerLostTimeout", config_read_positive, offsetof(struct config, worker_lost_timeout_ns), false},
         {"mirrorRetention", config_read_duration, offsetof(struct config, mirror_retention_ns), false},
         {"massDeletion", read_mass_deletion, 0, false},

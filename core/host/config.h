@@ -60,6 +60,7 @@ struct config {
     struct config_seal seal; // see seal_source.h
     bool create_namespaces;
     bool kueue_carried;             // kueue: carry; default strip
+    bool mirror_finalizer;          // default false
     int64_t worker_lost_timeout_ns; // default 15 min
     int64_t mirror_retention_ns;    // default 10 min
     int64_t mass_deletion_max;      // massDeletion: {max, percent}: default 20 and 30

@@ -143,12 +143,14 @@ static struct action remove_unwanted(const struct decide_facts *f, int64_t *wait
         // What is of another workload is in the way in its own cluster only.
         if (m->of_workload)
             *pending = m->cluster;
-        if (m->busy || (m->being_deleted && !m->unsure))
+        if (m->busy || (m->being_deleted && !m->unsure && !m->finalizer))
             continue;
         if (m->not_before_ns > f->now_ns) {
             *waiting_ns = earlier(*waiting_ns, m->not_before_ns);
             continue;
         }
+        if (m->finalizer)
+            return on_mirror(ACTION_RELEASE, m, "its status is of no use any more");
         if (m->being_deleted)
             return on_mirror(ACTION_VERIFY, m, "no watch tells when it is gone");
         return on_mirror(ACTION_DELETE, m, f->workload->exists ? "stale mirror" : "orphan");
@@ -262,6 +264,10 @@ static const struct mirror_facts *adoptable(const struct decide_facts *f) {
     return best;
 }
 
+static bool may_release(const struct decide_facts *f, const struct mirror_facts *m) {
+    return m->finalizer && !m->busy && m->not_before_ns <= f->now_ns && is_usable(f, m->cluster);
+}
+
 static struct action finished(const struct decide_facts *f) {
     const struct mirror_facts *m = current_mirror(f);
     if (!m)
@@ -271,7 +277,9 @@ static struct action finished(const struct decide_facts *f) {
     bool refused = copy.type == ACTION_WAIT && f->workload->status_refused;
     if (copy.type != ACTION_NONE && !refused && copy.waiting != WAITING_REPEATED)
         return copy;
-    if (m->busy || m->being_deleted)
+    if (may_release(f, m))
+        return on_mirror(ACTION_RELEASE, m, "its status is written");
+    if (m->busy || (m->being_deleted && !m->finalizer))
         return none("its mirror is being deleted");
     int64_t at_ns = f->workload->retain_until_ns > m->not_before_ns ? f->workload->retain_until_ns : m->not_before_ns;
     if (at_ns > f->now_ns)
@@ -298,6 +306,12 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
         return wait_until(later_ns, WAITING_BACKOFF, m->cluster);
     if (copy.type == ACTION_WAIT)
         copy.at_ns = earlier(copy.at_ns, later_ns);
+    if (copy.type == ACTION_NONE && !copy.waiting && !f->workload->busy && m->being_deleted && !m->finished &&
+        may_release(f, m))
+        return on_mirror(ACTION_RELEASE, m, "somebody deletes it, and what it said is written");
+    if (copy.type == ACTION_NONE && copy.waiting == WAITING_NOT && m->being_deleted && m->finalizer)
+        return m->not_before_ns > f->now_ns ? wait_until(m->not_before_ns, WAITING_GONE, m->cluster)
+                                            : blocked(WAITING_GONE, m->cluster);
     if (copy.type == ACTION_NONE && copy.waiting == WAITING_NOT && m->being_deleted)
         return blocked(WAITING_GONE, m->cluster);
     return copy;
@@ -441,7 +455,9 @@ struct action decide(const struct decide_facts *f) {
         return result;
     if (f->workload->exists && f->management_listed)
         result = for_workload(f, pending);
-    else if (f->n_mirrors == 0 && !f->workload->exists)
+    else if (f->workload->exists)
+        result = blocked(WAITING_MANAGEMENT, 0);
+    else if (f->n_mirrors == 0)
         result = (struct action){.type = ACTION_FORGET};
     if (f->workload->misplaced && f->workload->restore_at_ns > f->now_ns)
         waiting_ns = earlier(waiting_ns, f->workload->restore_at_ns);

@@ -58,6 +58,7 @@ struct mirror_facts {
     bool unsure;     // must be asked for before anything is concluded from its absence
     bool update_due; // it may differ from the workload
     bool finished;
+    bool finalizer; // of ours
     bool condemned; // its cluster takes its marks away
     bool proven;    // to be ours by more than marks that anybody may copy
     uint32_t attempt;
@@ -80,15 +81,16 @@ struct decide_facts {
 };
 
 enum action_type {
-    ACTION_NONE,   // nothing to do until something changes
-    ACTION_WAIT,   // nothing to do before at_ns
-    ACTION_PLACE,  // write the annotations: cluster, attempt
-    ACTION_CREATE, // create the mirror: cluster, attempt
-    ACTION_UPDATE, // carry changes to the mirror in cluster
-    ACTION_STATUS, // bring the workload's status up to date
-    ACTION_DELETE, // delete the mirror in cluster
-    ACTION_VERIFY, // ask for the object in cluster
-    ACTION_FORGET  // nothing is left of it anywhere
+    ACTION_NONE,    // nothing to do until something changes
+    ACTION_WAIT,    // nothing to do before at_ns
+    ACTION_PLACE,   // write the annotations: cluster, attempt
+    ACTION_CREATE,  // create the mirror: cluster, attempt
+    ACTION_UPDATE,  // carry changes to the mirror in cluster
+    ACTION_STATUS,  // bring the workload's status up to date
+    ACTION_DELETE,  // delete the mirror in cluster
+    ACTION_RELEASE, // take our finalizer off the mirror in cluster
+    ACTION_VERIFY,  // ask for the object in cluster
+    ACTION_FORGET   // nothing is left of it anywhere
 };
 
 // What a workload waits for, other than answers and its mirror's end.

@@ -67,6 +67,7 @@ struct error *engine_new(const struct engine_options *options, struct moment now
     engine->n_kinds = options->n_kinds;
     engine->seals = options->seals;
     engine->adopt_unsealed = options->adopt_unsealed;
+    engine->mirror_finalizer = options->mirror_finalizer;
     engine->create_namespaces = options->create_namespaces;
     engine->kueue_carried = options->kueue_carried;
     engine->lost_timeout_ns = options->worker_lost_timeout_ns;
@@ -393,6 +394,19 @@ bool engine_in_sync(const struct engine *engine) {
     return true;
 }
 
+static void view_of_waiting(const struct engine *engine, const struct entry *e, struct engine_view *view) {
+    const struct mirror *current = act_current_mirror(engine, e);
+    view->mirror = current && !current->being_deleted && !current->unmarked ? current->uid : "";
+    view->being_deleted = e->being_deleted;
+    view->suspended = e->suspended;
+    view->told = e->told || e->told_waiting;
+    view->wake_ns = e->timer.place == HEAP_NOT_IN ? CLOCK_NEVER : e->timer.at_ns;
+    view->why = e->why;
+    view->in_flight = e->command != 0 || e->asking > 0;
+    for (const struct mirror *m = e->mirrors; m; m = m->next)
+        view->in_flight |= m->command != 0;
+}
+
 void engine_each(const struct engine *engine, void (*visit)(void *ctx, const struct engine_view *view), void *ctx) {
     for (size_t k = 0; k < engine->n_kinds; k++) {
         size_t cursor = 0;
@@ -409,6 +423,7 @@ void engine_each(const struct engine *engine, void (*visit)(void *ctx, const str
                 view.cluster = engine->names[e->cluster];
             for (const struct mirror *m = e->mirrors; m; m = m->next)
                 view.mirrors += m->doc.text != NULL;
+            view_of_waiting(engine, e, &view);
             if (e->workload.text)
                 visit(ctx, &view);
         }

@@ -23,7 +23,8 @@ struct engine_options {
     struct kind *const *kinds; // not owned
     size_t n_kinds;
     bool create_namespaces;
-    bool kueue_carried; // labels of Kueue go to the mirrors of what Kueue of the management cluster admitted
+    bool kueue_carried;    // labels of Kueue go to the mirrors of what Kueue of the management cluster admitted
+    bool mirror_finalizer; // mirrors are made with MARK_FINALIZER
     int64_t worker_lost_timeout_ns;
     int64_t mirror_retention_ns;
     const char *management_uid; // of its namespace kube-system, if that is known already; else NULL. Copied
@@ -125,7 +126,13 @@ struct engine_view {
     const char *namespace_, *name, *uid, *cluster; // cluster NULL: not placed
     uint32_t attempt;
     wharf_phase_kind phase;
-    size_t mirrors; // known at present
+    size_t mirrors;     // known at present
+    const char *mirror; // uid of the one that is followed; "": none
+    bool being_deleted, suspended;
+    bool in_flight;  // a request about it or its mirrors
+    bool told;       // people were told why it waits
+    int64_t wake_ns; // it is looked at again then (monotonic), CLOCK_NEVER: when something is heard of it
+    const char *why; // of the last decision; may be NULL
 };
 void engine_each(const struct engine *engine, void (*visit)(void *ctx, const struct engine_view *view), void *ctx);
 

@@ -67,7 +67,8 @@ enum pending_type {
     PENDING_VERIFY,
     PENDING_NAMESPACE,
     PENDING_OWNER,
-    PENDING_WHO
+    PENDING_WHO,
+    PENDING_RELEASE
 };
 
 struct pending {
@@ -105,7 +106,7 @@ struct engine {
     struct kind *const *kinds;
     size_t n_kinds;
     const struct seal_keys *seals;
-    bool adopt_unsealed;
+    bool adopt_unsealed, mirror_finalizer;
     struct stranger_log *strangers; // of clusters
     bool kueue_carried;             // Kueue's labels go to mirrors too
     int64_t no_kueue_until_ns;      // the management cluster was found without one; to be asked again then
@@ -219,6 +220,9 @@ struct action facts_decide(struct engine *engine, struct entry *entry);
 const char *marks_lost(struct engine *engine, const struct entry *entry, struct mirror *mirror, uint32_t attempt);
 // It is of this workload all the same, and is to be deleted.
 void marks_adopt(struct entry *entry, struct mirror *mirror, uint32_t attempt);
+
+// finalizer.c
+void finalizer_take_off(struct engine *engine, struct entry *entry, struct mirror *mirror);
 
 // last_word.c
 bool last_word_is_final(const struct engine *engine, const struct entry *entry, const struct json *mirror);

@@ -28,6 +28,7 @@ static size_t mirror_list(const struct engine *engine, const struct entry *entry
                                            .unsure = m->unsure,
                                            .update_due = m->update_due && !m->too_large,
                                            .finished = m->finished,
+                                           .finalizer = m->finalizer,
                                            .condemned = m->condemned,
                                            .proven = m->proven,
                                            .attempt = m->attempt,

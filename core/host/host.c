@@ -222,6 +222,7 @@ static struct error *start_engine(struct host *host, struct moment now) {
                                      .n_kinds = host->adapters->n_kinds,
                                      .create_namespaces = host->config->create_namespaces,
                                      .kueue_carried = host->config->kueue_carried,
+                                     .mirror_finalizer = host->config->mirror_finalizer,
                                      .worker_lost_timeout_ns = host->config->worker_lost_timeout_ns,
                                      .mirror_retention_ns = host->config->mirror_retention_ns,
                                      .management_uid = host->config->origin ? NULL : host->origin,

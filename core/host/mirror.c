@@ -3,6 +3,7 @@
 
 #include "core/base/text.h"
 #include "core/host/carry.h"
+#include "core/host/finalizer.h"
 #include "core/host/phase.h"
 #include "core/json/patch.h"
 #include "core/json/pointer.h"
@@ -191,7 +192,7 @@ wharf_result mirror_make(const struct mirror_job *job, struct json **out) {
         return result;
     struct json *metadata = carry_member(mirror, "metadata");
     if (!metadata || !set_text(metadata, "name", object_name(job->workload)) || !mirror_set_marks(job, metadata) ||
-        !set_records(job, mirror, &record))
+        !set_records(job, mirror, &record) || (job->finalizer && !finalizer_put(mirror)))
         return WHARF_RETRY;
     result = mirror_check_annotations(job, mirror);
     if (result != WHARF_OK) {

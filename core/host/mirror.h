@@ -17,7 +17,8 @@
 #define MARK_REST                                                                                                      \
     "wharf.dev/rest" // annotation of a mirror: hash of all that is not carried of the workload that it was made of
 
-#define MARK_RELEASE "wharf.dev/release" // annotation of a mirror, "true": written by a person, it is not held
+#define MARK_RELEASE "wharf.dev/release"  // annotation of a mirror, "true": written by a person, it is not held
+#define MARK_FINALIZER "wharf.dev/status" // finalizer of a mirror: its final status is not written yet
 #define MARK_SEAL "wharf.dev/seal" // annotation of a mirror: proves that a host with the key put the other marks on it
 #define MIRROR_ATTEMPT_MAX INT32_MAX
 
@@ -47,6 +48,7 @@ struct mirror_job {
     const struct json *workload;
     const struct json *mirror; // NULL where there is none
     uint32_t attempt;
+    bool finalizer;                // mirrors are made with ours
     bool had_status;               // the mirror: an empty status of it is one that was emptied
     struct mirror_record *record;  // NULL: nothing is known, and nothing asked for
     const struct seal_keys *seals; // NULL, or none: mirrors are not sealed

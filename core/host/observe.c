@@ -3,6 +3,7 @@
 #include "core/host/engine_internal.h"
 
 #include "core/host/kueue.h"
+#include "core/host/finalizer.h"
 #include "core/host/phase.h"
 #include "core/json/pointer.h"
 
@@ -269,6 +270,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
         m->carry_hash = hash;
         m->update_due = true;
     }
+    m->finalizer = finalizer_is_on(object);
     m->had_status = m->had_status || json_first(json_get(object, "status"));
     m->finished = last_word_is_final(engine, entry, object);
     if (!m->finished && m->of_workload && m->attempt == entry->last_word_attempt)

@@ -55,6 +55,7 @@ struct mirror {
     bool asked_for;                   // by name, and it was not there
     bool was_of_workload;             // of one that this process has seen
     bool unmarked;                    // it is known by its uid: it has not all its marks, and watches may not show it
+    bool finalizer;                   // it has ours
     bool condemned;                   // it cannot keep its marks, and has to go
     bool outdated;                    // it went away while a request about it was in flight
     bool had_status;                  // this object had one, so that an empty one is an emptied one
@@ -96,6 +97,7 @@ struct entry {
     char *last_word; // text of a mirror that had finished when it went away, until its status was written; or NULL
     uint32_t last_word_len, last_word_attempt;
     bool too_large;        // as of a mirror
+    const char *why;       // of the last decision; static
     uint8_t waiting;       // enum waiting: for what
     bool told;             // people were told something since it waits
     uint32_t told_waiting; // for what of it they were told, a bit for each

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/simulation/faults.h"
 #include "core/json/pointer.h"
+#include "tests/simulation/pests.h"
 #include "tests/simulation/queues.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/users.h"
@@ -101,6 +102,7 @@ static int admit(void *ctx, enum world_verb verb, const char *plural, struct jso
     struct json *labels = json_path(object, "metadata", "labels", NULL);
     if (faults->inject && labels)
         json_set(labels, "example.com/injected", json_new_string("yes"));
+    pests_admit(side->trial, side->cluster, object);
     return 0;
 }
 

@@ -146,6 +146,7 @@ bool instance_start(struct trial *trial) {
                                      .kinds = trial->engine_kinds,
                                      .n_kinds = trial->n_kinds,
                                      .create_namespaces = trial->plan.create_namespaces,
+                                     .mirror_finalizer = trial->plan.mirror_finalizer,
                                      .worker_lost_timeout_ns = trial->plan.lost_timeout_ns,
                                      .mirror_retention_ns = trial->plan.retention_ns,
                                      .max_orphans = trial->seed % 7 == 0 ? 3 : 1000,

@@ -178,7 +178,8 @@ void outcome_count(struct trial *trial) {
         bool over = sim_finished(trial->kinds[job->kind], now);
         // A suspended Job gets its condition; of other kinds some changes are of interest in the worker only.
         bool fits = job->kind == 0 ? job->statuses == (ran ? job->changes : 1) : job->statuses <= job->changes + !ran;
-        if (job->placements != ran || job->creates != ran || job->deletes != (ran && over) || !fits)
+        if (job->placements != ran || job->creates != ran || job->deletes != (ran && over) || !fits ||
+            job->releases != (ran && over && trial->plan.mirror_finalizer))
             trial_fail(trial,
                        "the life of %s cost %u placements, %u creates, %u statuses for %u changes, and %u deletes",
                        job->name, job->placements, job->creates, job->statuses, job->changes, job->deletes);

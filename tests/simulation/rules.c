@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the engine decides, as things are at that moment, and requests on their way, which may be a little later.
 #include "tests/simulation/rules.h"
+#include "tests/simulation/pests.h"
 
 #include "core/host/mirror.h"
 #include "core/host/phase.h"
@@ -82,8 +83,11 @@ void rules_adopt(struct trial *trial, size_t cluster, size_t kind, const struct 
 
 void rules_told(struct trial *trial, const struct json *object) {
     struct tracked_mirror *mirror = rules_mirror(trial, rules_text(object, "metadata", NULL, "uid"));
-    if (mirror)
-        mirror->told = trial->host.number;
+    if (!mirror)
+        return;
+    mirror->told = trial->host.number;
+    if (sim_finished(trial->kinds[mirror->kind], object))
+        mirror->final = trial->host.number;
 }
 
 void rules_crd_gone(struct trial *trial, size_t cluster, size_t kind) {
@@ -153,6 +157,17 @@ static bool is_listed(const struct trial *trial, size_t cluster, size_t kind) {
     return trial->host.feeds[cluster][kind].listed;
 }
 
+// What the host was shown to have finished is not run again.
+static void check_again(struct trial *trial, const struct about *about, const struct tracked_workload *job,
+                        uint32_t attempt) {
+    for (size_t i = 0; i < trial->rules->n_mirrors; i++) {
+        const struct tracked_mirror *m = &trial->rules->mirrors[i];
+        if (strcmp(m->workload, job->uid) == 0 && m->attempt + 1 == attempt && m->final == trial->host.number)
+            trial_fail(trial, "attempt %u of %s is created, and attempt %u had finished", attempt, about->name,
+                       attempt - 1);
+    }
+}
+
 // Rule 2: as long as an older mirror runs where it can be reached, there is no newer one.
 static void check_create(struct trial *trial, size_t cluster, const struct about *about, const struct json *body) {
     const char *uid = rules_text(body, "metadata", "labels", MARK_UID);
@@ -162,6 +177,8 @@ static void check_create(struct trial *trial, size_t cluster, const struct about
         trial_fail(trial, "the mirror of %s would have %s", about->name, forbidden);
     if (!is_listed(trial, ENGINE_MANAGEMENT, about->kind) || !is_listed(trial, cluster, about->kind))
         trial_fail(trial, "rule 7: %s is created before the lists were complete", about->name);
+    if (job && !job->tampered && about->kind == 0 && trial->plan.back == TRIAL_BACK_NONE)
+        check_again(trial, about, job, mirror_attempt(body));
     for (size_t c = 1; c < trial->plan.n_clusters && job && job->begun != mirror_attempt(body); c++) {
         const struct json *other = trial_object(trial, c, about->kind, about->namespace_, about->name);
         if (c == cluster || !other || strcmp(rules_text(other, "metadata", "labels", MARK_UID), uid) != 0)
@@ -171,6 +188,9 @@ static void check_create(struct trial *trial, size_t cluster, const struct about
         if (!mirror ||
             (job->tampered && (mirror->told != trial->host.number || !rules_is_ours(trial, c, about->kind, other) ||
                                mirror_attempt(other) >= mirror_attempt(body))))
+            continue;
+        // What a policy has taken the marks off, and of which the host got no answer, nobody can know.
+        if (pests_rule(trial, c))
             continue;
         // It was certainly gone, and came back with a copy of etcd.
         if (trial->now_ns < trial->rules->back_ns[c] + BACK_NS)
@@ -199,7 +219,7 @@ static void check_needed(struct trial *trial, size_t cluster, const struct about
         *rules_text(job, "metadata", NULL, "deletionTimestamp") || mirror_attempt(job) != mirror->attempt ||
         strcmp(rules_text(job, "metadata", "annotations", MARK_CLUSTER), world_name(trial->worlds[cluster])) != 0)
         return;
-    if (!trial_is_ours(trial, about->kind, job))
+    if (!trial_is_ours(trial, about->kind, job) || pests_rule(trial, cluster))
         return;
     if (!phase_is_final(sim_phase(trial->kinds[about->kind], job, &finished_ns)))
         trial_fail(trial, "rule 7: the mirror of %s in %s is deleted, and it is the one that is needed", about->name,
@@ -246,6 +266,8 @@ void rules_command(struct trial *trial, const struct command *command) {
     if (request->body)
         error_free(json_parse(request->body, request->body_len, &body));
     about.known = about.kind < trial->n_kinds;
+    if (about.known && about.kind == 0 && request->verb != VERB_GET && strcmp(about.namespace_, "default") == 0)
+        pests_count(trial, about.name);
     if (about.known && request->verb == VERB_CREATE)
         check_create(trial, command->cluster, &about, body);
     else if (about.known && request->verb == VERB_DELETE)

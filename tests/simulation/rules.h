@@ -19,14 +19,16 @@ struct tracked_workload { // an object of the management cluster, by uid
     bool scaled;
     bool unsure, mirror_unsure; // an answer to a write of it, or of its mirror, was lost, or the host was started anew
     uint32_t begun;             // an attempt that was right to be made: a host that is started anew goes on with it
-    unsigned placements, creates, statuses, deletes, changes, events;
+    int64_t blind_ns;           // since when the host follows a mirror that is not there; 0: it does not
+    unsigned placements, creates, statuses, deletes, releases, changes, events;
 };
 
 struct tracked_mirror { // what the host made, or what is as if it had
     char uid[40], workload[40];
     size_t cluster, kind;
     int64_t attempt;
-    unsigned told; // the process of the host that has heard of it
+    unsigned final; // the process of the host that was shown that it had finished
+    unsigned told;  // the process of the host that has heard of it
 };
 
 struct tracked_object { // requests about one object in one cluster
@@ -41,6 +43,7 @@ struct rules {
     struct tracked_object objects[RULES_OBJECTS];
     size_t n_workloads, n_mirrors, n_objects;
     uint64_t requests;
+    int64_t looked_ns;
     int64_t back_ns[TRIAL_CLUSTERS]; // when it was last restored or wiped
 };
 
@@ -72,6 +75,9 @@ void rules_count(struct trial *trial, size_t cluster, size_t kind, const char *n
                  bool change);
 // A worker loses the kind, and all its objects.
 void rules_crd_gone(struct trial *trial, size_t cluster, size_t kind);
+
+// silence.c
+void silence_check(struct trial *trial);
 
 // outcome.c: what is not yet as it will be, or NULL. The text is the caller's.
 char *outcome_missing(struct trial *trial);

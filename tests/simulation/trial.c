@@ -5,6 +5,7 @@
 #include "tests/simulation/crds.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/forgery.h"
+#include "tests/simulation/pests.h"
 #include "tests/simulation/queues.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/users.h"
@@ -111,6 +112,7 @@ static void make_plan(struct trial *trial) {
     plan->plain = trial->seed % 20 == 0;
     plan->gentle_users = trial->seed % 10 == 5;
     plan->upgrade = trial->seed % 8 == 3;
+    plan->mirror_finalizer = trial->seed % 8 == 0 || trial->seed % 8 == 6;
     plan->create_namespaces = trial_chance(trial, 50);
     plan->back = plan->faults ? choose_back(trial) : TRIAL_BACK_NONE;
     plan->stripping = plan->faults && trial_chance(trial, 10);
@@ -176,7 +178,8 @@ struct trial *trial_new(uint64_t seed, bool tracing, bool telling) {
     trial->users = users_new(trial);
     trial->queues = queues_new(trial);
     trial->faults = faults_new(trial);
-    if (!trial->rules || !trial->crds || !trial->users || !trial->faults || !trial->queues ||
+    trial->pests = pests_new(trial);
+    if (!trial->rules || !trial->crds || !trial->users || !trial->pests || !trial->faults || !trial->queues ||
         (tracing && !trial->lines) || !instance_start(trial))
         abort();
     return trial;
@@ -192,6 +195,7 @@ void trial_free(struct trial *trial) {
     free(trial->users);
     free(trial->queues);
     faults_free(trial->faults);
+    free(trial->pests);
     free(trial->rules);
     free(trial->failure);
     free(trial->lines);
@@ -199,8 +203,8 @@ void trial_free(struct trial *trial) {
 }
 
 static int64_t next_time(const struct trial *trial) {
-    int64_t times[] = {sim_net_due(trial->net), instance_due(trial), users_due(trial),
-                       faults_due(trial),       crds_due(trial),     queues_due(trial)};
+    int64_t times[] = {sim_net_due(trial->net), instance_due(trial), users_due(trial), faults_due(trial),
+                       crds_due(trial),         pests_due(trial),    queues_due(trial)};
     int64_t next = CLOCK_NEVER;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         next = times[i] < next ? times[i] : next;
@@ -229,9 +233,11 @@ static bool step(struct trial *trial, int64_t until_ns) {
     crds_act(trial);
     faults_act(trial);
     users_act(trial);
+    pests_act(trial);
     queues_act(trial);
     sim_net_advance(trial->net, trial->now_ns);
     instance_run(trial);
+    silence_check(trial);
     return true;
 }
 
@@ -274,6 +280,7 @@ bool trial_run(struct trial *trial) {
                 (double)trial->plan.lost_timeout_ns / 1e9, (double)trial->plan.retention_ns / 1e9);
     run_until(trial, trial->plan.trouble_end_ns);
     faults_end(trial);
+    pests_end(trial);
     crds_end(trial);
     queues_end(trial);
     if (trial->n_kinds > 1) // what runs on must have been heard of: a silent watch is noticed after three minutes

@@ -27,7 +27,8 @@ struct trial_plan { // what the seed decides beforehand
     bool plain;        // users do nothing but create
     bool gentle_users; // users do nothing to what is the host's
     bool create_namespaces;
-    bool upgrade;         // the first process of the host has no key yet; the later ones adopt what is not sealed
+    bool upgrade; // the first process of the host has no key yet; the later ones adopt what is not sealed
+    bool mirror_finalizer;
     enum trial_back back; // clusters are restored from copies, or wiped
     bool queues;          // in some workers somebody else suspends and resumes Jobs
     bool stripping;       // a webhook in the workers takes a label off that is carried
@@ -81,6 +82,7 @@ struct trial {
     struct users *users;
     struct crds *crds;
     struct faults *faults;
+    struct pests *pests;
     struct queues *queues;
     struct rules *rules;
     uint64_t hash; // of all that the host asked for and all that was written

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes as the API servers accept or refuse them.
+#include "core/host/finalizer.h"
 #include "core/host/mirror.h"
 #include "core/json/pointer.h"
 #include "tests/simulation/forgery.h"
+#include "tests/simulation/pests.h"
 #include "tests/simulation/queues.h"
 #include "tests/simulation/rules.h"
 
@@ -114,13 +116,16 @@ static const char *removed_of(const wharf_kind *abi, const struct json *mirror) 
 }
 
 const char *rules_forbidden(const struct trial *trial, size_t kind, const struct json *mirror, bool as_sent) {
-    static const char *const never[] = {"/metadata/ownerReferences", "/metadata/finalizers"};
+    static const char *const never[] = {"/metadata/ownerReferences"};
     static const char *const never_sent[] = {"/metadata/uid", "/metadata/resourceVersion", "/metadata/generation",
                                              "/metadata/managedFields", "/status"};
     const struct custom *custom = trial->kinds[kind]->custom;
     for (size_t i = 0; i < sizeof never / sizeof *never; i++)
         if (pointer_find(mirror, never[i]))
             return never[i];
+    for (const struct json *f = json_first(json_path(mirror, "metadata", "finalizers", NULL)); f; f = json_next(f))
+        if (!text_equal(json_string(f), MARK_FINALIZER) && as_sent)
+            return "a finalizer of somebody else";
     for (size_t i = 0; as_sent && i < sizeof never_sent / sizeof *never_sent; i++)
         if (pointer_find(mirror, never_sent[i]))
             return never_sent[i];
@@ -140,11 +145,28 @@ static void check_shape(struct trial *trial, size_t kind, const struct json *mir
         trial_fail(trial, "rule 8: the mirror %s has %s", rules_text(mirror, "metadata", NULL, "name"), forbidden);
 }
 
+static void adopt_unmarked(struct trial *trial, size_t cluster, size_t kind, const struct world_write *write) {
+    const struct json *workload = trial_object(trial, ENGINE_MANAGEMENT, kind, write->namespace_, write->name);
+    struct tracked_workload *job = workload ? rules_workload(trial, uid_of(workload)) : NULL;
+    rules_adopt(trial, cluster, kind, write->now);
+    if (!job || trial->failure)
+        return;
+    struct tracked_mirror *m = &trial->rules->mirrors[trial->rules->n_mirrors - 1];
+    text_copy(m->workload, sizeof m->workload, job->uid);
+    m->attempt = mirror_attempt(workload);
+    job->creates++;
+    job->touched = job->scaled = true;
+}
+
 static void check_created(struct trial *trial, size_t cluster, size_t kind, const struct world_write *write) {
     struct rules *rules = trial->rules;
     const char *uid = rules_text(write->now, "metadata", "labels", MARK_UID);
     struct tracked_workload *job = rules_workload(trial, uid);
     uint32_t attempt = mirror_attempt(write->now);
+    if (pests_rule(trial, cluster)) { // it may have lost its marks
+        adopt_unmarked(trial, cluster, kind, write);
+        return;
+    }
     check_shape(trial, kind, write->now);
     if (!job || !job->ours || attempt == 0) {
         trial_fail(trial, "rule 1: %s was created, of no workload of ours", write->name);
@@ -160,13 +182,15 @@ static void check_created(struct trial *trial, size_t cluster, size_t kind, cons
     rules_adopt(trial, cluster, kind, write->now);
 }
 
-static void check_carried(struct trial *trial, size_t kind, const struct world_write *write) {
+static void check_carried(struct trial *trial, size_t cluster, size_t kind, const struct world_write *write) {
     check_shape(trial, kind, write->now);
     static const char injected[] = "/metadata/labels/example.com~1injected";
     if (pointer_find(write->old, injected) && !pointer_find(write->now, injected))
         trial_fail(trial, "rule 3: a label that the worker put on %s was taken off", write->name);
-    const struct tracked_workload *job = rules_workload(trial, rules_text(write->now, "metadata", "labels", MARK_UID));
-    if (write->noop && job && !job->mirror_unsure && !trial->plan.stripping)
+    struct tracked_workload *job = rules_workload(trial, rules_text(write->now, "metadata", "labels", MARK_UID));
+    if (job && finalizer_is_on(write->old) && !finalizer_is_on(write->now))
+        job->releases++;
+    if (write->noop && job && !pests_rule(trial, cluster) && !job->mirror_unsure && !trial->plan.stripping)
         trial_fail(trial, "rule 8: a patch of the mirror %s changed nothing", write->name);
 }
 
@@ -215,7 +239,7 @@ static void in_worker(struct trial *trial, size_t cluster, size_t kind, const st
         trial_fail(trial, "rule 3: %s in %s was written, and is not ours", write->name,
                    world_name(trial->worlds[cluster]));
     else if (write->verb == WORLD_UPDATE)
-        check_carried(trial, kind, write);
+        check_carried(trial, cluster, kind, write);
     else if (write->verb == WORLD_DELETE)
         check_deleted(trial, kind, write);
 }

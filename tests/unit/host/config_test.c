@@ -77,6 +77,7 @@ static void a_short_file_is_filled_with_defaults(void **state) {
     assert_true(!config->seal.file && !config->seal.from_secret && !config->seal.adopt_unsealed);
     assert_false(config->create_namespaces);
     assert_false(config->kueue_carried);
+    assert_false(config->mirror_finalizer);
     assert_true(config->worker_lost_timeout_ns == 15 * CLOCK_MINUTE);
     assert_true(config->mirror_retention_ns == 10 * CLOCK_MINUTE);
     assert_true(config->memory_per_cluster == (size_t)64 << 20 && config->max_object_size == (size_t)2 << 20);
@@ -107,7 +108,8 @@ static void every_key_is_read(void **state) {
              "  - {name: acme, file: /opt/acme/acme.so, managedBy: acme.example/x, settings: {depth: [1, two]},\n"
              "     sha256: \"ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef0123456789\"}\n"
              "  - {name: old, file: v1/old.so}\n"
-             "serve: {address: \"[::1]:9440\"}\ncreateNamespaces: true\nkueue: carry\nworkerLostTimeout: "
+             "serve: {address: \"[::1]:9440\"}\ncreateNamespaces: true\nmirrorFinalizer: true\nkueue: "
+             "carry\nworkerLostTimeout: "
              "90s\nmirrorRetention: 0\n"
              "memory: {perCluster: 1GiB, maxObjectSize: 512KiB, maxObjectNodes: 5000}\n"
              "massDeletion: {max: 7, percent: 100}\norphanGrace: 20m\n"
@@ -138,6 +140,7 @@ static void every_key_is_read(void **state) {
     assert_string_equal(config->serve_address, "[::1]:9440");
     assert_true(config->create_namespaces);
     assert_true(config->kueue_carried);
+    assert_true(config->mirror_finalizer);
     assert_true(config->worker_lost_timeout_ns == 90 * CLOCK_SECOND);
     assert_true(config->mirror_retention_ns == 0);
     assert_true(config->memory_per_cluster == (size_t)1 << 30 && config->max_object_size == (size_t)512 << 10);

@@ -66,6 +66,7 @@ static void make_mirror(struct random *random, const struct workload_facts *w, s
     m->being_deleted = one_in(random, 4);
     m->update_due = one_in(random, 2);
     m->finished = one_in(random, 3);
+    m->finalizer = one_in(random, 3);
     m->proven = !one_in(random, 3);
     m->condemned = m->proven && one_in(random, 8); // only what we made
     m->attempt = 1 + (uint32_t)random_below(random, 4);
@@ -190,6 +191,17 @@ static const char *check_place(const struct facts *f, const struct action *a) {
     return NULL;
 }
 
+static const char *check_release(const struct facts *f, const struct mirror_facts *m) {
+    const struct workload_facts *w = &f->workload;
+    if (!m || !m->present || !m->finalizer || m->busy || m->not_before_ns > NOW)
+        return "a finalizer that is not there, or not to be taken off now";
+    if (!f->all.management_listed || !f->workers[m->cluster].connected)
+        return "a finalizer is taken off before both lists are known";
+    if (!w->exists || w->being_deleted || !is_current(f, m) || w->finished)
+        return NULL;
+    return m->being_deleted && !m->finished && !w->status_due && !w->busy ? NULL : "what is not written is let go";
+}
+
 static const char *check(const struct facts *f, const struct action *a) {
     const struct workload_facts *w = &f->workload;
     const struct mirror_facts *m = mirror_in(f, a->cluster);
@@ -209,6 +221,8 @@ static const char *check(const struct facts *f, const struct action *a) {
         if (!m || !is_current(f, m) || m->busy || !m->update_due || m->being_deleted || m->not_before_ns > NOW)
             return "an update that is not due";
         return f->workers[m->cluster].connected ? NULL : "an update of what is away";
+    case ACTION_RELEASE:
+        return check_release(f, m);
     case ACTION_VERIFY:
         return m && m->unsure && !m->busy && f->workers[m->cluster].connected ? NULL : "a question that is not open";
     case ACTION_WAIT:

@@ -66,8 +66,8 @@ static struct action decide_row(const struct row *row) {
 }
 
 static void check_rows(const struct row *rows, size_t count) {
-    static const char *const names[] = {"NONE",   "WAIT",   "PLACE",  "CREATE", "UPDATE",
-                                        "STATUS", "DELETE", "VERIFY", "FORGET"};
+    static const char *const names[] = {"NONE",   "WAIT",   "PLACE",   "CREATE", "UPDATE",
+                                        "STATUS", "DELETE", "RELEASE", "VERIFY", "FORGET"};
     for (size_t i = 0; i < count; i++) {
         const struct row *row = &rows[i];
         struct action action = decide_row(row);

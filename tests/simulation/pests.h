@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Third parties that do the same thing to the host's objects again and again: they delete mirrors, change them, take
+// their marks off, write the status of workloads, or hold mirrors by a finalizer. And a policy that takes marks off
+// what is stored.
+#ifndef WHARF_SIMULATION_PESTS_H
+#define WHARF_SIMULATION_PESTS_H
+
+#include "tests/simulation/trial.h"
+
+struct pests *pests_new(struct trial *trial);
+int64_t pests_due(const struct trial *trial);
+void pests_act(struct trial *trial);
+void pests_end(struct trial *trial);
+// The policy of a worker; `object` is about to be stored.
+void pests_admit(struct trial *trial, size_t cluster, struct json *object);
+// True where that policy is, or was.
+bool pests_rule(const struct trial *trial, size_t cluster);
+// The host is about to write about this object.
+void pests_count(struct trial *trial, const char *name);
+
+#endif

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nothing is stuck in silence: every workload that has not finished is followed, or something about it is in flight, or
+// there is a time at which it is looked at again, or people were told why it waits.
+#include "tests/simulation/rules.h"
+
+#define EVERY_NS (1 * CLOCK_SECOND)
+#define BLIND_NS (10 * CLOCK_MINUTE) // a silent watch is noticed after three minutes, marks are put back after five
+
+static bool is_shown(struct trial *trial, const struct engine_view *view) {
+    for (size_t c = 1; c < trial->plan.n_clusters; c++) {
+        if (!text_equal(world_name(trial->worlds[c]), view->cluster))
+            continue;
+        const struct json *mirror = trial_object(trial, c, view->kind, view->namespace_, view->name);
+        return mirror && text_equal(rules_text(mirror, "metadata", NULL, "uid"), view->mirror);
+    }
+    return false;
+}
+
+static void look_at(void *ctx, const struct engine_view *view) {
+    struct trial *trial = ctx;
+    struct tracked_workload *job = rules_workload(trial, view->uid);
+    if (view->phase == WHARF_SUCCEEDED || view->phase == WHARF_FAILED || view->being_deleted || view->suspended || !job)
+        return;
+    bool followed = *view->mirror != '\0';
+    if (!followed && !view->in_flight && !view->told && view->wake_ns == CLOCK_NEVER)
+        trial_fail(trial, "%s is stuck in silence (%s)", view->name, view->why ? view->why : "no decision");
+    if (!followed || view->told || is_shown(trial, view)) {
+        job->blind_ns = 0;
+        return;
+    }
+    if (job->blind_ns == 0)
+        job->blind_ns = trial->now_ns;
+    if (trial->now_ns - job->blind_ns > BLIND_NS)
+        trial_fail(trial, "a mirror of %s is followed that is not there", view->name);
+}
+
+void silence_check(struct trial *trial) {
+    struct instance *host = &trial->host;
+    if (trial->now_ns < trial->rules->looked_ns + EVERY_NS || host->first || host->wake_ns <= trial->now_ns)
+        return;
+    trial->rules->looked_ns = trial->now_ns;
+    engine_each(host->engine, look_at, trial);
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// mirrorFinalizer: a mirror stays until its final status was written, also over a restart of the host.
+#include "tests/unit/engine/stage.h"
+
+static void start_one(struct stage *stage, bool finalizer) {
+    stage_init(stage);
+    stage->options.mirror_finalizer = finalizer;
+    stage_start(stage);
+    stage_submit(stage, "a", "");
+    stage_run(stage, 2 * CLOCK_SECOND);
+    stage_runs(stage, 1, "a");
+    stage_run(stage, CLOCK_SECOND);
+}
+
+static bool has_finalizers(struct stage *stage) {
+    return pointer_find(stage_job(stage, 1, "a"), "/metadata/finalizers") != NULL;
+}
+
+static unsigned writes(const struct stage *stage) {
+    unsigned sum = 0;
+    for (size_t c = 0; c < STAGE_CLUSTERS; c++)
+        for (int verb = VERB_CREATE; verb <= VERB_DELETE; verb++)
+            sum += stage->sent[c][verb];
+    return sum;
+}
+
+static void a_life_costs_one_write_more(void **state) {
+    (void)state;
+    for (int finalizer = 0; finalizer < 2; finalizer++) {
+        struct stage stage;
+        start_one(&stage, finalizer);
+        assert_int_equal(has_finalizers(&stage), finalizer);
+        stage_completes(&stage, 1, "a");
+        stage_run(&stage, CLOCK_SECOND);
+        assert_true(stage_finished(&stage, "a"));
+        assert_false(has_finalizers(&stage)); // before its retention is over: others may delete it
+        stage_run(&stage, CLOCK_MINUTE);
+        assert_null(stage_job(&stage, 1, "a"));
+        unsigned statuses = stage.sent[0][VERB_STATUS_PATCH];
+        assert_int_equal(statuses, 2);
+        assert_int_equal(writes(&stage), 3 + statuses + (unsigned)finalizer);
+        stage_end(&stage);
+    }
+}
+
+static void a_mirror_that_goes_while_the_host_is_down_gives_its_status(void **state) {
+    (void)state;
+    for (int finalizer = 0; finalizer < 2; finalizer++) {
+        struct stage stage;
+        start_one(&stage, finalizer);
+        stage_completes(&stage, 1, "a");
+        stage_delete(&stage, 1, "a");
+        stage_restart(&stage);
+        stage_run(&stage, CLOCK_MINUTE);
+        assert_int_equal(stage_finished(&stage, "a"), finalizer);
+        assert_int_equal(stage.sent[1][VERB_CREATE], finalizer ? 1 : 2); // without it, nobody knows
+        assert_null(stage_job(&stage, 1, finalizer ? "a" : "none"));
+        stage_end(&stage);
+    }
+}
+
+static void a_mirror_that_somebody_deletes_is_let_go_and_made_again(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage, true);
+    stage_delete(&stage, 1, "a");
+    stage_run(&stage, 5 * CLOCK_SECOND);
+    assert_int_equal(stage_attempt(&stage, "a"), 2);
+    const struct json *mirror = stage_job(&stage, stage_where(&stage, "a"), "a");
+    assert_non_null(mirror);
+    assert_null(pointer_find(mirror, "/metadata/deletionTimestamp"));
+    stage_end(&stage);
+}
+
+static void a_mirror_goes_with_its_workload_whoever_else_holds_it(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage, true);
+    stage_patch(&stage, 1, "a", NULL, "{'metadata':{'finalizers':['wharf.dev/status','example.com/stays']}}");
+    stage_delete(&stage, 0, "a");
+    stage_run(&stage, 5 * CLOCK_SECOND);
+    const struct json *finalizers = pointer_find(stage_job(&stage, 1, "a"), "/metadata/finalizers");
+    assert_int_equal(json_size(finalizers), 1);
+    assert_string_equal(json_string(json_first(finalizers)), "example.com/stays");
+    stage_patch(&stage, 1, "a", NULL, "{'metadata':{'finalizers':null}}");
+    stage_run(&stage, 5 * CLOCK_SECOND);
+    assert_null(stage_job(&stage, 1, "a"));
+    stage_end(&stage);
+}
+
+static void one_that_was_made_with_it_is_let_go_by_a_host_without_it(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage, true);
+    stage.options.mirror_finalizer = false;
+    stage_restart(&stage);
+    stage_completes(&stage, 1, "a");
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_true(stage_finished(&stage, "a"));
+    assert_null(stage_job(&stage, 1, "a"));
+    stage_end(&stage);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_life_costs_one_write_more),
+        cmocka_unit_test(a_mirror_that_goes_while_the_host_is_down_gives_its_status),
+        cmocka_unit_test(a_mirror_that_somebody_deletes_is_let_go_and_made_again),
+        cmocka_unit_test(a_mirror_goes_with_its_workload_whoever_else_holds_it),
+        cmocka_unit_test(one_that_was_made_with_it_is_let_go_by_a_host_without_it),
+    };
+    return cmocka_run_group_tests(tests, stage_load, NULL);
+}
