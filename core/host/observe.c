@@ -375,7 +375,7 @@ static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, stru
         object_free(object);
         return;
     }
-    if (unknown)
+    if (unknown && !finalizer_is_on(value)) // whose finalizers have to be known
         object = orphans_by_name(engine, cluster, kind, object, &by_name);
     value = object->value;
     space = object_namespace(value);
