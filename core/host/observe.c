@@ -272,7 +272,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     }
     m->finalizer = finalizer_is_on(object);
     m->had_status = m->had_status || json_first(json_get(object, "status"));
-    m->finished = last_word_is_final(engine, entry, object);
+    m->finished = json_first(json_get(object, "status")) && last_word_is_final(engine, entry, object);
     if (!m->finished && m->of_workload && m->attempt == entry->last_word_attempt)
         last_word_drop(entry);
     m->unsure = false;
