@@ -105,14 +105,19 @@ static void workload_failed(struct engine *engine, struct entry *entry, const st
                      "the management cluster refused it: %s", response->message);
 }
 
+// Whether what was answered is how the object is now; else somebody has written since.
+static bool is_newest(struct engine *engine, struct doc *doc, uint64_t version) {
+    return text_hash(TEXT_HASH, doc_version(&engine->store, doc)) == version;
+}
+
 // After an accepted status patch. If the status is as it was to be, and nothing else about the workload changed, there
 // is no need to look at it again; otherwise the next look tells whether the server keeps what it is sent.
 static void status_written(struct engine *engine, struct entry *entry, const struct pending *pending,
-                           const struct entry *before) {
+                           const struct entry *before, uint64_t version) {
     const struct json *workload = doc_tree(&engine->store, &entry->workload);
     bool same = workload && entry->generation == before->generation && entry->attempt == before->attempt &&
                 entry->cluster == before->cluster && json_hash(json_get(workload, "status")) == pending->wanted;
-    entry->refused_patch = same ? 0 : pending->patch_hash;
+    entry->refused_patch = same || !is_newest(engine, &entry->workload, version) ? 0 : pending->patch_hash;
     entry->wrote_of = pending->source;
     if (same)
         entry->status_due = before->status_due; // the mirror may have changed meanwhile
@@ -147,6 +152,7 @@ static void workload_answered(struct engine *engine, struct entry *entry, const 
         return;
     }
     struct entry before = *entry;
+    uint64_t version = text_hash(TEXT_HASH, object_version(object->value));
     observe_workload(engine, entry, object);
     if (place && entry->attempt == pending->attempt)
         entry->placed_attempt = entry->attempt;
@@ -154,7 +160,7 @@ static void workload_answered(struct engine *engine, struct entry *entry, const 
         entry->clean_attempt = entry->attempt;
     if (place)
         return;
-    status_written(engine, entry, pending, &before);
+    status_written(engine, entry, pending, &before, version);
     entry->status_refusals = 0;
     entry->denied_status = 0;
 }
@@ -272,9 +278,9 @@ static void wait_for_seal(struct engine *engine, struct entry *entry, struct mir
         engine->names[mirror->cluster]);
 }
 
-// What has no marks is not shown by a watch: whether it is gone has to be asked for.
+// What has no marks is not shown by a watch: whether it is gone has to be asked for, once our finalizer is off.
 static void ask_again(const struct engine *engine, struct mirror *mirror, int64_t after_ns) {
-    if (!mirror->unmarked || !mirror->being_deleted)
+    if (!mirror->unmarked || !mirror->being_deleted || mirror->finalizer)
         return;
     mirror->unsure = true;
     mirror->not_before_ns = engine->now.mono_ns + after_ns;
@@ -322,12 +328,13 @@ static void updated(struct engine *engine, struct entry *entry, struct mirror *m
                     struct response *response) {
     if (response->reason == REASON_OK && response->object) {
         mirror->failures = 0;
+        uint64_t version = text_hash(TEXT_HASH, object_version(response->object->value));
         observe_answer(engine, entry, mirror, response);
         repeat_updated(mirror, pending);
         if (pending->marks && !mirror->finished)
             refuse_marks(engine, entry, mirror, pending, mirror->refusals);
         mirror->update_due = true; // looked at once more: the server may have changed what it was sent
-        mirror->refused_patch = pending->patch_hash;
+        mirror->refused_patch = is_newest(engine, &mirror->doc, version) ? pending->patch_hash : 0;
         mirror->stop_only &= pending->stop_only;
         return;
     }
@@ -367,7 +374,8 @@ static void released(struct engine *engine, struct entry *entry, struct mirror *
         return;
     }
     mirror->not_before_ns = next_try_ns(engine, response, &mirror->failures);
-    mirror->unsure |= response->reason == REASON_NOT_FOUND;
+    // The watch may be behind, and shows nothing more of a mirror that lost its marks.
+    mirror->unsure |= response->reason == REASON_NOT_FOUND || response->reason == REASON_CONFLICT;
     if (is_permanent(response->reason))
         command_note(engine, entry, true, reason_text(response->reason), "DeleteMirror",
                      "cluster %s does not let the finalizer " MARK_FINALIZER " be taken off: %s",

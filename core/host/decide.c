@@ -119,6 +119,17 @@ static bool is_waited_for(const struct decide_facts *f, const struct mirror_fact
     return true;
 }
 
+// Takes our finalizer off, under the version that is there.
+static struct action let_go(const struct mirror_facts *m, const char *why) {
+    return m->unsure ? on_mirror(ACTION_VERIFY, m, "its finalizers may be others") : on_mirror(ACTION_RELEASE, m, why);
+}
+
+// People were asked to delete it, and did.
+static bool is_let_go(const struct decide_facts *f, const struct mirror_facts *m) {
+    return decide_is_held(f, m) && m->being_deleted && m->finalizer && !m->busy && is_usable(f, m->cluster) &&
+           f->management_listed;
+}
+
 // Deletes what must not be there. Sets *waiting_ns when something has to be waited for, *pending to the cluster of a
 // mirror that is not the current one and may still run: unwanted, or newer and already being deleted, and not given up.
 static struct action remove_unwanted(const struct decide_facts *f, int64_t *waiting_ns, size_t *pending,
@@ -130,6 +141,10 @@ static struct action remove_unwanted(const struct decide_facts *f, int64_t *wait
         if (!is_unwanted(f, m)) {
             if (m != current_mirror(f) && f->workers[m->cluster].connected)
                 *pending = m->cluster;
+            if (is_let_go(f, m) && m->not_before_ns <= f->now_ns)
+                return let_go(m, "somebody deletes it, and nothing proves that it is its own");
+            if (is_let_go(f, m))
+                *waiting_ns = earlier(*waiting_ns, m->not_before_ns);
             continue;
         }
         // An orphan is one only once both lists have been complete.
@@ -150,7 +165,7 @@ static struct action remove_unwanted(const struct decide_facts *f, int64_t *wait
             continue;
         }
         if (m->finalizer)
-            return on_mirror(ACTION_RELEASE, m, "its status is of no use any more");
+            return let_go(m, "its status is of no use any more");
         if (m->being_deleted)
             return on_mirror(ACTION_VERIFY, m, "no watch tells when it is gone");
         return on_mirror(ACTION_DELETE, m, f->workload->exists ? "stale mirror" : "orphan");
@@ -278,7 +293,7 @@ static struct action finished(const struct decide_facts *f) {
     if (copy.type != ACTION_NONE && !refused && copy.waiting != WAITING_REPEATED)
         return copy;
     if (may_release(f, m))
-        return on_mirror(ACTION_RELEASE, m, "its status is written");
+        return let_go(m, "its status is written");
     if (m->busy || (m->being_deleted && !m->finalizer))
         return none("its mirror is being deleted");
     int64_t at_ns = f->workload->retain_until_ns > m->not_before_ns ? f->workload->retain_until_ns : m->not_before_ns;
@@ -308,7 +323,7 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
         copy.at_ns = earlier(copy.at_ns, later_ns);
     if (copy.type == ACTION_NONE && !copy.waiting && !f->workload->busy && m->being_deleted && !m->finished &&
         may_release(f, m))
-        return on_mirror(ACTION_RELEASE, m, "somebody deletes it, and what it said is written");
+        return let_go(m, "somebody deletes it, and what it said is written");
     if (copy.type == ACTION_NONE && copy.waiting == WAITING_NOT && m->being_deleted && m->finalizer)
         return m->not_before_ns > f->now_ns ? wait_until(m->not_before_ns, WAITING_GONE, m->cluster)
                                             : blocked(WAITING_GONE, m->cluster);

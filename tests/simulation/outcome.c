@@ -23,7 +23,7 @@ static const struct json *mirror_of(struct trial *trial, size_t kind, const stru
 }
 
 // A user made it pending when its mirror had begun: Tekton does not take that, and the two stay different.
-static bool is_late(const struct sim_kind *kind, const struct json *job) {
+static bool began_before(const struct sim_kind *kind, const struct json *job) {
     return kind->custom && kind->custom->done_is_done && phase_suspend_asked(&kind->kind->abi, job) &&
            mirror_attempt(job) > 0;
 }
@@ -110,6 +110,14 @@ static const char *not_carried(const struct json *job, const struct json *mirror
     return NULL;
 }
 
+// It has no seal, and its create arrived when a process with a key had begun: that one takes it for a stranger's, and
+// says so. Nobody else can know whose it is.
+static bool is_late(struct trial *trial, const struct json *object) {
+    const struct tracked_mirror *mirror = rules_mirror(trial, rules_text(object, "metadata", NULL, "uid"));
+    return trial->plan.upgrade && mirror && mirror->made > 1 &&
+           !*rules_text(object, "metadata", "annotations", MARK_SEAL);
+}
+
 // A mirror that stays is like its workload.
 static char *mirror_missing(struct trial *trial, size_t cluster, size_t kind, const struct json *mirror) {
     const char *name = rules_text(mirror, "metadata", NULL, "name");
@@ -120,7 +128,7 @@ static char *mirror_missing(struct trial *trial, size_t cluster, size_t kind, co
         return NULL;
     const struct sim_kind *sim = trial->kinds[kind];
     const wharf_kind *abi = &sim->kind->abi;
-    if (is_late(sim, job))
+    if (began_before(sim, job))
         return NULL;
     // What a queue in the worker wrote when it resumed the mirror stays.
     bool queued = queues_has(trial, cluster) && kind == 0;
@@ -146,6 +154,8 @@ static char *kind_missing_in(struct trial *trial, size_t cluster, size_t kind) {
         if (cluster == ENGINE_MANAGEMENT)
             missing = trial_is_ours(trial, kind, object) ? workload_missing(trial, kind, object) : NULL;
         else if (!rules_is_ours(trial, cluster, kind, object))
+            continue;
+        else if (is_late(trial, object))
             continue;
         else if (!may_stay(trial, cluster, kind, object))
             return text_format("a mirror %s is left over in %s", rules_text(object, "metadata", NULL, "name"),
@@ -196,7 +206,7 @@ void outcome_compare(struct trial *trial, const struct json *workload, const str
     if (!sim_finished(trial->kinds[job->kind], mirror) || job->creates > 1 || job->scaled)
         return; // it was not this mirror that finished it, or not as the workload is now
     if (job->kind > 0) {
-        if (is_late(trial->kinds[job->kind], workload))
+        if (began_before(trial->kinds[job->kind], workload))
             return;
         AUTO_TEXT due = sim_status_due(trial->kinds[job->kind], workload, mirror, trial->now_ns);
         if (due)

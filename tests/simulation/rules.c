@@ -76,7 +76,8 @@ void rules_adopt(struct trial *trial, size_t cluster, size_t kind, const struct 
         return;
     }
     struct tracked_mirror *m = &rules->mirrors[rules->n_mirrors++];
-    *m = (struct tracked_mirror){.cluster = cluster, .kind = kind, .attempt = mirror_attempt(object)};
+    *m = (struct tracked_mirror){
+        .cluster = cluster, .kind = kind, .attempt = mirror_attempt(object), .made = trial->host.number};
     text_copy(m->uid, sizeof m->uid, rules_text(object, "metadata", NULL, "uid"));
     text_copy(m->workload, sizeof m->workload, rules_text(object, "metadata", "labels", MARK_UID));
 }
@@ -157,15 +158,26 @@ static bool is_listed(const struct trial *trial, size_t cluster, size_t kind) {
     return trial->host.feeds[cluster][kind].listed;
 }
 
-// What the host was shown to have finished is not run again.
-static void check_again(struct trial *trial, const struct about *about, const struct tracked_workload *job,
-                        uint32_t attempt) {
+// What the host was shown to have finished is not placed again. One that is heard of only after it was given up, and
+// the next attempt was written down, stays given up.
+static void check_again(struct trial *trial, const struct about *about, const struct json *body) {
+    const struct tracked_workload *job = rules_workload(trial, rules_text(body, "metadata", NULL, "uid"));
+    uint32_t attempt = mirror_attempt(body);
+    if (!job || job->tampered || attempt < 2 || trial->plan.back != TRIAL_BACK_NONE)
+        return;
+    const struct tracked_mirror *finished = NULL;
     for (size_t i = 0; i < trial->rules->n_mirrors; i++) {
         const struct tracked_mirror *m = &trial->rules->mirrors[i];
-        if (strcmp(m->workload, job->uid) == 0 && m->attempt + 1 == attempt && m->final == trial->host.number)
-            trial_fail(trial, "attempt %u of %s is created, and attempt %u had finished", attempt, about->name,
-                       attempt - 1);
+        if (strcmp(m->workload, job->uid) != 0)
+            continue;
+        if (m->attempt == attempt)
+            return; // it was found, and is there already
+        // What a policy has taken the marks off is shown, and not known, if the answer to the create was lost.
+        if (m->attempt + 1 == attempt && m->final == trial->host.number && !pests_rule(trial, m->cluster))
+            finished = m;
     }
+    if (finished)
+        trial_fail(trial, "attempt %u of %s is placed, and attempt %u had finished", attempt, about->name, attempt - 1);
 }
 
 // Rule 2: as long as an older mirror runs where it can be reached, there is no newer one.
@@ -177,8 +189,6 @@ static void check_create(struct trial *trial, size_t cluster, const struct about
         trial_fail(trial, "the mirror of %s would have %s", about->name, forbidden);
     if (!is_listed(trial, ENGINE_MANAGEMENT, about->kind) || !is_listed(trial, cluster, about->kind))
         trial_fail(trial, "rule 7: %s is created before the lists were complete", about->name);
-    if (job && !job->tampered && about->kind == 0 && trial->plan.back == TRIAL_BACK_NONE)
-        check_again(trial, about, job, mirror_attempt(body));
     for (size_t c = 1; c < trial->plan.n_clusters && job && job->begun != mirror_attempt(body); c++) {
         const struct json *other = trial_object(trial, c, about->kind, about->namespace_, about->name);
         if (c == cluster || !other || strcmp(rules_text(other, "metadata", "labels", MARK_UID), uid) != 0)
@@ -268,6 +278,8 @@ void rules_command(struct trial *trial, const struct command *command) {
     about.known = about.kind < trial->n_kinds;
     if (about.known && about.kind == 0 && request->verb != VERB_GET && strcmp(about.namespace_, "default") == 0)
         pests_count(trial, about.name);
+    if (about.known && about.kind == 0 && command->cluster == ENGINE_MANAGEMENT && request->verb == VERB_MERGE_PATCH)
+        check_again(trial, &about, body);
     if (about.known && request->verb == VERB_CREATE)
         check_create(trial, command->cluster, &about, body);
     else if (about.known && request->verb == VERB_DELETE)

@@ -326,6 +326,7 @@ static void name_mirror(struct trial *trial, unsigned job) {
     size_t cluster = worker_with_mirror(trial, job);
     const struct json *workload = workload_of(trial, job), *mirror = cluster ? object_of(trial, cluster, job) : NULL;
     if ((seal_keys_any(trial->seals) && !trial->plan.upgrade) || !mirror || !workload ||
+        forgery_is(mirror) || // which clean_up has deleted, and a finalizer may still hold
         (!tracked_of(trial, job)->tampered && trial->plan.back == TRIAL_BACK_NONE) ||
         strcmp(rules_text(mirror, "metadata", "labels", MARK_UID), uid_of(workload)) != 0)
         return;

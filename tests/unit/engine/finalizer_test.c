@@ -101,6 +101,81 @@ static void one_that_was_made_with_it_is_let_go_by_a_host_without_it(void **stat
     stage_end(&stage);
 }
 
+static int strip(void *ctx, enum world_verb verb, const char *plural, struct json *object, char message[256]) {
+    (void)ctx, (void)verb, (void)plural, (void)message;
+    pointer_remove(object, "/metadata/labels/wharf.dev~1origin");
+    return 0;
+}
+
+// Its controller writes before our patch arrives, and no watch shows that.
+static int change_it_before_it_is_let_go(struct stage *stage, const struct command *command) {
+    if (command->cluster == 1 && command->request.verb == VERB_MERGE_PATCH && stage->sent[1][VERB_MERGE_PATCH] < 3)
+        stage_patch(stage, 1, "a", NULL,
+                    stage->sent[1][VERB_MERGE_PATCH] == 1 ? "{'spec':{'parallelism':7}}"
+                                                          : "{'spec':{'parallelism':8}}");
+    return STAGE_PASS;
+}
+
+static void one_that_lost_its_marks_and_changed_is_let_go(void **state) {
+    (void)state;
+    struct stage stage;
+    stage_init(&stage);
+    stage.options.mirror_finalizer = true;
+    stage.meddle = change_it_before_it_is_let_go;
+    world_set_admission(stage.clusters[1], strip, NULL);
+    stage_start(&stage);
+    stage_submit(&stage, "a", "");
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_int_equal(stage.sent[1][VERB_MERGE_PATCH], 3);
+    assert_null(stage_job(&stage, 1, "a"));
+    assert_non_null(stage_job(&stage, 2, "a"));
+    stage_end(&stage);
+}
+
+static int delete_it_in_silence(struct stage *stage, const struct command *command) {
+    if (command->cluster != 1 || command->request.verb != VERB_MERGE_PATCH || stage->sent[1][VERB_MERGE_PATCH] > 1)
+        return STAGE_PASS;
+    stage->connected[1] = false; // the watch tells nothing
+    stage_patch(stage, 1, "a", NULL, "{'metadata':{'annotations':{'wharf.dev/attempt':'2000'}}}");
+    stage_delete(stage, 1, "a");
+    return STAGE_PASS;
+}
+
+// Somebody changes its marks and deletes it just before it is let go.
+static void one_that_is_deleted_without_its_marks_is_let_go(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage, true);
+    stage.meddle = delete_it_in_silence;
+    stage_completes(&stage, 1, "a");
+    stage_run(&stage, 5 * CLOCK_SECOND);
+    assert_int_equal(stage.sent[1][VERB_MERGE_PATCH], 1);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_true(stage_finished(&stage, "a"));
+    assert_null(stage_job(&stage, 1, "a"));
+    stage_end(&stage);
+}
+
+// Without a key a host that was started since does not know it by its attempt, and asks people to delete it.
+static void one_that_people_were_asked_to_delete_is_let_go(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage, true);
+    stage_disconnect(&stage, 1);
+    stage_patch(&stage, 1, "a", NULL, "{'metadata':{'annotations':{'wharf.dev/attempt':'2000'}}}");
+    stage_restart(&stage);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_int_equal(stage_told(&stage, "MirrorHeld"), 1);
+    assert_true(has_finalizers(&stage));
+    stage_delete(&stage, 1, "a");
+    stage_run(&stage, CLOCK_MINUTE);
+    const struct json *mirror = stage_job(&stage, stage_where(&stage, "a"), "a");
+    assert_non_null(mirror);
+    assert_null(pointer_find(mirror, "/metadata/deletionTimestamp"));
+    assert_int_equal(mirror_attempt(mirror), stage_attempt(&stage, "a"));
+    stage_end(&stage);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_life_costs_one_write_more),
@@ -108,6 +183,9 @@ int main(void) {
         cmocka_unit_test(a_mirror_that_somebody_deletes_is_let_go_and_made_again),
         cmocka_unit_test(a_mirror_goes_with_its_workload_whoever_else_holds_it),
         cmocka_unit_test(one_that_was_made_with_it_is_let_go_by_a_host_without_it),
+        cmocka_unit_test(one_that_lost_its_marks_and_changed_is_let_go),
+        cmocka_unit_test(one_that_is_deleted_without_its_marks_is_let_go),
+        cmocka_unit_test(one_that_people_were_asked_to_delete_is_let_go),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }

@@ -68,6 +68,21 @@ static void a_mirror_that_somebody_else_changes_is_put_right_slowly(void **state
     stage_end(&stage);
 }
 
+// The watch is faster than the answer: what was answered is not what is there any more.
+static void what_somebody_changes_before_the_answer_is_put_right(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage);
+    stage.latency_ns = 50 * CLOCK_MS;
+    change_mirror(&stage);
+    stage_run(&stage, 10 * CLOCK_MS);
+    assert_int_equal(stage.sent[1][VERB_MERGE_PATCH], 1);
+    change_mirror(&stage);
+    stage_run(&stage, 10 * CLOCK_SECOND);
+    assert_int_equal(json_int64(pointer_find(stage_job(&stage, 1, "a"), "/spec/parallelism"), 0), 1);
+    stage_end(&stage);
+}
+
 static void what_a_user_changes_is_carried_at_once_all_the_same(void **state) {
     (void)state;
     struct stage stage;
@@ -117,6 +132,23 @@ static void a_second_writer_of_the_status_is_told_and_not_fought(void **state) {
     stage_run(&stage, 100 * CLOCK_MS);
     assert_true(stage_finished(&stage, "a"));
     assert_int_equal(stage.sent[0][VERB_STATUS_PATCH], before + 1);
+    stage_end(&stage);
+}
+
+static void a_status_that_somebody_changes_before_the_answer_is_put_right(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage);
+    stage_runs(&stage, 1, "a");
+    stage_run(&stage, CLOCK_SECOND);
+    unsigned before = stage.sent[0][VERB_STATUS_PATCH];
+    stage.latency_ns = 50 * CLOCK_MS;
+    change_status(&stage);
+    stage_run(&stage, 10 * CLOCK_MS);
+    assert_int_equal(stage.sent[0][VERB_STATUS_PATCH], before + 1);
+    change_status(&stage);
+    stage_run(&stage, 10 * CLOCK_SECOND);
+    assert_int_equal(json_int64(pointer_find(stage_job(&stage, 0, "a"), "/status/active"), 0), 1);
     stage_end(&stage);
 }
 
@@ -186,9 +218,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mirror_that_is_deleted_again_and_again_is_made_again_slowly),
         cmocka_unit_test(a_mirror_that_somebody_else_changes_is_put_right_slowly),
+        cmocka_unit_test(what_somebody_changes_before_the_answer_is_put_right),
         cmocka_unit_test(what_a_user_changes_is_carried_at_once_all_the_same),
         cmocka_unit_test(a_user_who_scales_often_waits_for_nothing),
         cmocka_unit_test(a_second_writer_of_the_status_is_told_and_not_fought),
+        cmocka_unit_test(a_status_that_somebody_changes_before_the_answer_is_put_right),
         cmocka_unit_test(a_status_that_makes_progress_waits_for_nothing),
         cmocka_unit_test(another_host_of_the_same_origin_is_told),
         cmocka_unit_test(a_server_that_contradicts_itself_is_not_asked_often),
