@@ -119,6 +119,11 @@ static bool is_waited_for(const struct decide_facts *f, const struct mirror_fact
     return true;
 }
 
+// In a cluster that cannot be reached: it may be its own, and has not been given up.
+static bool may_run(const struct decide_facts *f, const struct mirror_facts *m, int64_t *waiting_ns) {
+    return !is_there(f, m) && !current_mirror(f) && is_waited_for(f, m, waiting_ns);
+}
+
 // Takes our finalizer off, under the version that is there.
 static struct action let_go(const struct mirror_facts *m, const char *why) {
     return m->unsure ? on_mirror(ACTION_VERIFY, m, "its finalizers may be others") : on_mirror(ACTION_RELEASE, m, why);
@@ -139,7 +144,7 @@ static struct action remove_unwanted(const struct decide_facts *f, int64_t *wait
         if (!m->present)
             continue;
         if (!is_unwanted(f, m)) {
-            if (m != current_mirror(f) && f->workers[m->cluster].connected)
+            if (m != current_mirror(f) && (is_there(f, m) || may_run(f, m, waiting_ns)))
                 *pending = m->cluster;
             if (is_let_go(f, m) && m->not_before_ns <= f->now_ns)
                 return let_go(m, "somebody deletes it, and nothing proves that it is its own");
@@ -309,25 +314,29 @@ static struct action finished(const struct decide_facts *f) {
 // The mirror exists and its cluster can be reached (or will be waited for).
 static struct action with_mirror(const struct decide_facts *f, const struct mirror_facts *m) {
     int64_t later_ns = CLOCK_NEVER;
-    if (m->unsure && !m->busy && m->not_before_ns <= f->now_ns && is_usable(f, m->cluster))
-        return on_mirror(ACTION_VERIFY, m, "its mirror may be gone");
+    if (m->unsure && !m->busy && is_usable(f, m->cluster)) {
+        if (m->not_before_ns <= f->now_ns)
+            return on_mirror(ACTION_VERIFY, m, "its mirror may be gone");
+        later_ns = m->not_before_ns;
+    }
     if (m->update_due && !m->busy && !m->being_deleted && is_usable(f, m->cluster)) {
         later_ns = m->not_before_ns > m->update_at_ns ? m->not_before_ns : m->update_at_ns;
         if (later_ns <= f->now_ns)
             return on_mirror(ACTION_UPDATE, m, "the workload changed");
     }
     struct action copy = status(f, "follows its mirror");
+    bool going = m->being_deleted && copy.waiting == WAITING_NOT;
     if (copy.type == ACTION_NONE && later_ns != CLOCK_NEVER)
-        return wait_until(later_ns, WAITING_BACKOFF, m->cluster);
+        return wait_until(later_ns, going ? WAITING_GONE : WAITING_BACKOFF, m->cluster);
     if (copy.type == ACTION_WAIT)
         copy.at_ns = earlier(copy.at_ns, later_ns);
     if (copy.type == ACTION_NONE && !copy.waiting && !f->workload->busy && m->being_deleted && !m->finished &&
         may_release(f, m))
         return let_go(m, "somebody deletes it, and what it said is written");
-    if (copy.type == ACTION_NONE && copy.waiting == WAITING_NOT && m->being_deleted && m->finalizer)
+    if (copy.type == ACTION_NONE && going && m->finalizer)
         return m->not_before_ns > f->now_ns ? wait_until(m->not_before_ns, WAITING_GONE, m->cluster)
                                             : blocked(WAITING_GONE, m->cluster);
-    if (copy.type == ACTION_NONE && copy.waiting == WAITING_NOT && m->being_deleted)
+    if (copy.type == ACTION_NONE && going)
         return blocked(WAITING_GONE, m->cluster);
     return copy;
 }
@@ -421,9 +430,12 @@ static struct action placed(const struct decide_facts *f, size_t stale_pending) 
 static const struct mirror_facts *unproven(const struct decide_facts *f) {
     if (current_mirror(f))
         return NULL;
-    for (size_t i = 0; i < f->n_mirrors; i++)
-        if (decide_is_held(f, &f->mirrors[i]) && is_there(f, &f->mirrors[i]))
-            return &f->mirrors[i];
+    int64_t waiting_ns = CLOCK_NEVER;
+    for (size_t i = 0; i < f->n_mirrors; i++) {
+        const struct mirror_facts *m = &f->mirrors[i];
+        if (decide_is_held(f, m) && (is_there(f, m) || may_run(f, m, &waiting_ns)))
+            return m;
+    }
     return NULL;
 }
 

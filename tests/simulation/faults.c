@@ -329,6 +329,10 @@ void faults_noticed(struct trial *trial, size_t cluster) {
     trial->faults->unnoticed[cluster] = false;
 }
 
+bool faults_is_unnoticed(const struct trial *trial, size_t cluster) {
+    return trial->faults->unnoticed[cluster];
+}
+
 void faults_end(struct trial *trial) {
     trial_trace(trial, "trouble: all is over");
     trial->faults->n = 0;

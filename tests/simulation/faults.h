@@ -11,6 +11,8 @@ void faults_act(struct trial *trial);
 void faults_free(struct faults *faults);
 // The host noticed that the cluster went back.
 void faults_noticed(struct trial *trial, size_t cluster);
+// It went back, and the host did not notice yet.
+bool faults_is_unnoticed(const struct trial *trial, size_t cluster);
 // No trouble any more.
 void faults_end(struct trial *trial);
 

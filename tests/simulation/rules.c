@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the engine decides, as things are at that moment, and requests on their way, which may be a little later.
 #include "tests/simulation/rules.h"
+#include "tests/simulation/faults.h"
 #include "tests/simulation/pests.h"
 
 #include "core/host/mirror.h"
@@ -202,8 +203,8 @@ static void check_create(struct trial *trial, size_t cluster, const struct about
         // What a policy has taken the marks off, and of which the host got no answer, nobody can know.
         if (pests_rule(trial, c))
             continue;
-        // It was certainly gone, and came back with a copy of etcd.
-        if (trial->now_ns < trial->rules->back_ns[c] + BACK_NS)
+        // It was certainly gone, and came back with a copy of etcd, perhaps of a cluster that was not heard of since.
+        if (trial->now_ns < trial->rules->back_ns[c] + BACK_NS || (mirror->gone && faults_is_unnoticed(trial, c)))
             continue;
         bool given_up = (!trial->host.feeds[c][about->kind].connected || trial->host.silent[c]) &&
                         trial->now_ns - trial->host.feeds[c][about->kind].lost_ns >= trial->plan.lost_timeout_ns;
@@ -321,6 +322,14 @@ void rules_answered(struct trial *trial, size_t cluster, const char *object, con
 
 void rules_went_back(struct trial *trial, size_t cluster) {
     trial->rules->back_ns[cluster] = trial->now_ns;
+    for (size_t i = 0; i < trial->rules->n_mirrors; i++) {
+        struct tracked_mirror *m = &trial->rules->mirrors[i];
+        const struct tracked_workload *job = rules_workload(trial, m->workload);
+        const struct json *there =
+            m->cluster == cluster && job ? trial_object(trial, cluster, m->kind, job->namespace_, job->name) : NULL;
+        if (m->cluster == cluster && job)
+            m->gone = !there || strcmp(rules_text(there, "metadata", NULL, "uid"), m->uid) != 0;
+    }
     for (size_t i = 0; i < trial->rules->n_workloads; i++) {
         struct tracked_workload *job = &trial->rules->workloads[i];
         job->touched = job->tampered = job->unsure = job->mirror_unsure = true;

@@ -27,6 +27,7 @@ struct tracked_mirror { // what the host made, or what is as if it had
     char uid[40], workload[40];
     size_t cluster, kind;
     int64_t attempt;
+    bool gone;      // it was, when its cluster went back
     unsigned made;  // the process of the host that ran when it came to be
     unsigned final; // the process of the host that was shown that it had finished
     unsigned told;  // the process of the host that has heard of it

@@ -320,6 +320,21 @@ static void clean_up(struct trial *trial, unsigned job) {
     }
 }
 
+// A copy of the management cluster named an earlier mirror, which is there: the later one is held, and the Event asks
+// for its deletion.
+static void delete_others(struct trial *trial, const struct json *workload, unsigned job) {
+    const char *named = rules_text(workload, "metadata", "annotations", MARK_CLUSTER);
+    bool there = false;
+    for (size_t c = 1; c < trial->plan.n_clusters; c++)
+        there |= object_of(trial, c, job) && strcmp(world_name(trial->worlds[c]), named) == 0;
+    for (size_t c = 1; c < trial->plan.n_clusters && there; c++) {
+        const struct json *object = object_of(trial, c, job);
+        if (object && rules_mirror(trial, uid_of(object)) && strcmp(world_name(trial->worlds[c]), named) != 0 &&
+            mirror_attempt(object) > mirror_attempt(workload))
+            delete_in(trial, c, job, "Background");
+    }
+}
+
 // Without a key nothing but the annotations tells a host that was started since which mirror it is: somebody who wrote
 // nonsense there says it, as the Event asks for.
 static void name_mirror(struct trial *trial, unsigned job) {
@@ -330,6 +345,7 @@ static void name_mirror(struct trial *trial, unsigned job) {
         (!tracked_of(trial, job)->tampered && trial->plan.back == TRIAL_BACK_NONE) ||
         strcmp(rules_text(mirror, "metadata", "labels", MARK_UID), uid_of(workload)) != 0)
         return;
+    delete_others(trial, workload, job);
     AUTO_TEXT text =
         text_format("{\"metadata\":{\"annotations\":{\"" MARK_CLUSTER "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"}}}",
                     world_name(trial->worlds[cluster]), mirror_attempt(mirror));
