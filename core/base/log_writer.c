@@ -42,8 +42,7 @@ static const char *take(size_t *len) {
     writer.filling = 1 - writer.filling;
     writer.len = 0;
     if (writer.untold > 0) {
-        char line[LOG_LOST_LINE_MAX];
-        append(line, writer.output->lost_line(writer.untold, line));
+        writer.len = writer.output->lost_line(writer.untold, writer.halves[writer.filling]);
         writer.untold = 0;
     }
     return full;

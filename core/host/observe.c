@@ -2,8 +2,8 @@
 // Objects come in: from watches and lists, and out of answers. What is kept of them is facts and text.
 #include "core/host/engine_internal.h"
 
-#include "core/host/kueue.h"
 #include "core/host/finalizer.h"
+#include "core/host/kueue.h"
 #include "core/host/phase.h"
 #include "core/json/pointer.h"
 

@@ -18,13 +18,13 @@ static void seen_workload(struct engine *engine, size_t kind, struct object *stu
     const char *space = object_namespace(stub->value), *name = object_name(stub->value);
     struct entry *entry =
         ours ? store_make(&engine->store, kind, space, name) : store_get(&engine->store, kind, space, name);
-    AUTO_TEXT why = strdup(stub->too_large);
     if (entry)
         entry->epoch = engine_feed(engine, ENGINE_MANAGEMENT, kind)->epoch;
     if (!entry || !ours) {
         object_free(stub);
         return;
     }
+    AUTO_TEXT why = strdup(stub->too_large);
     if (is_same(entry->uid, &entry->workload, stub)) {
         entry->too_large = true;
         entry->being_deleted |= object_is_being_deleted(stub->value);
