@@ -301,7 +301,7 @@ static void *run(void *arg) {
 static void compare_uids(struct visit *visits, size_t count) {
     for (size_t i = 1; i < count; i++)
         for (size_t k = 0; k < i; k++) {
-            if (visits[i].uid == NULL || !text_equal(visits[i].uid, visits[k].uid))
+            if (visits[i].endpoint == NULL || visits[i].uid == NULL || !text_equal(visits[i].uid, visits[k].uid))
                 continue;
             TELL(&visits[i], "found the same cluster as %s (uid %s of namespace kube-system), expected another one",
                  visits[k].management ? "the management cluster" : visits[k].cluster->name, visits[i].uid);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HMAC_LEN 32
+#define HMAC_LEN ((size_t)32)
 #define ID_HEX 8
 #define PREFIX "v1:"
 #define SEAL_LEN (sizeof PREFIX - 1 + ID_HEX + 1 + 2 * HMAC_LEN)

@@ -136,9 +136,7 @@ static int64_t look_at(struct trial *trial, size_t cluster, const struct json *j
     bool suspended = is_suspended(job);
     if (ticket->admitted && suspended)
         ticket->admitted = false; // somebody else did
-    else if (ticket->admitted && !trial->queues->over && trial_chance(trial, 5))
-        stop(trial, cluster, job, ticket);
-    else if (!ticket->admitted && !suspended)
+    else if (ticket->admitted ? !trial->queues->over && trial_chance(trial, 5) : !suspended)
         stop(trial, cluster, job, ticket);
     else if (!ticket->admitted && is_wanted(trial, job))
         admit(trial, cluster, job, ticket, room);
