@@ -44,6 +44,15 @@ void aside_listed(struct engine *engine, size_t cluster, size_t kind) {
     feed->overflowed = false;
 }
 
+void aside_gone(struct engine *engine, size_t cluster) {
+    size_t names = engine->orphans[cluster].names;
+    if (names != engine->max_orphans / 2 && names != 0)
+        return;
+    for (size_t k = 0; k < engine->n_kinds; k++)
+        if (engine_feed(engine, cluster, k)->aside & ASIDE_FULL)
+            engine_relist(engine, cluster, k);
+}
+
 void aside_disowned(struct engine *engine, struct entry *entry, const char *manager) {
     const struct kind *kind = engine->kinds[entry->kind];
     struct feed *feed = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind);

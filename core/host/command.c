@@ -29,7 +29,7 @@ void update_clear(struct update *update) {
         note_free(&update->notes[i]);
     for (size_t i = 0; i < update->n_remarks; i++)
         remark_free(&update->remarks[i]);
-    update->n_commands = update->n_notes = update->n_remarks = 0;
+    update->n_commands = update->n_notes = update->n_remarks = update->n_relists = 0;
 }
 
 void update_free(struct update *update) {
@@ -37,6 +37,7 @@ void update_free(struct update *update) {
     free(update->commands);
     free(update->notes);
     free(update->remarks);
+    free(update->relists);
     *update = (struct update){0};
 }
 
@@ -202,4 +203,10 @@ void command_note(struct engine *engine, struct entry *entry, bool warning, cons
     note->uid = keep(&at, entry->uid, strlen(entry->uid));
     entry->refused_note = hash;
     engine->stats.notes++;
+}
+
+void engine_relist(struct engine *engine, size_t cluster, size_t kind) {
+    struct update *update = engine->update;
+    if (grow((void **)&update->relists, update->n_relists, &update->cap_relists, sizeof *update->relists))
+        update->relists[update->n_relists++] = (struct relist){cluster, kind};
 }

@@ -91,6 +91,11 @@ struct remark {
 };
 #define REMARK_NO_KIND SIZE_MAX
 
+// The objects of a kind are to be listed again: some were not kept, and now there is room.
+struct relist {
+    size_t cluster, kind;
+};
+
 // What a step asks for. Reused from step to step by its owner.
 struct update {
     struct command *commands;
@@ -99,6 +104,8 @@ struct update {
     size_t n_notes, cap_notes;
     struct remark *remarks;
     size_t n_remarks, cap_remarks;
+    struct relist *relists;
+    size_t n_relists, cap_relists;
     int64_t wake_ns; // EVENT_TIME is needed then (monotonic), CLOCK_NEVER: not until another event
 };
 

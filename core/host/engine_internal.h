@@ -166,6 +166,8 @@ void engine_cluster_changed(struct engine *engine, size_t cluster);
 // Whether one more mirror without a workload is kept of the cluster.
 bool aside_takes(struct engine *engine, size_t cluster, size_t kind);
 void aside_listed(struct engine *engine, size_t cluster, size_t kind);
+// One that was kept has gone: what was not looked at is listed once there is room for it.
+void aside_gone(struct engine *engine, size_t cluster);
 // A workload of ours is not ours any more (`manager` NULL: nobody's): told before it is forgotten.
 void aside_disowned(struct engine *engine, struct entry *entry, const char *manager);
 void aside_owned(struct engine *engine, size_t kind); // one was seen that is ours
@@ -287,6 +289,8 @@ struct command_spec {
 uint64_t command_send(struct engine *engine, struct entry *entry, const struct command_spec *spec);
 void command_note(struct engine *engine, struct entry *entry, bool warning, const char *reason, const char *action,
                   const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+void engine_relist(struct engine *engine, size_t cluster, size_t kind);
 
 // A line for the log; `kind` may be REMARK_NO_KIND.
 void engine_remark(struct engine *engine, bool warning, size_t cluster, size_t kind, const char *format, ...)

@@ -79,6 +79,32 @@ static void send_parcel(struct host_cluster *cluster, struct note *notes, size_t
     free(notes);
 }
 
+struct wish {
+    struct host_cluster *cluster;
+    size_t kind;
+};
+
+static void list_again(void *arg) {
+    struct wish *wish = arg;
+    if (wish->cluster->link)
+        link_relist(wish->cluster->link, wish->kind);
+    free(wish);
+}
+
+// One that is lost for lack of memory is asked for again when more has gone.
+static void send_relists(struct host *host) {
+    struct update *update = &host->update;
+    for (size_t i = 0; i < update->n_relists; i++) {
+        struct host_cluster *cluster = &host->clusters[update->relists[i].cluster];
+        struct wish *wish = malloc(sizeof *wish);
+        if (wish)
+            *wish = (struct wish){cluster, update->relists[i].kind};
+        if (!wish || !cluster->loop || !loop_post(cluster->loop, list_again, wish))
+            free(wish);
+    }
+    update->n_relists = 0;
+}
+
 static void log_remarks(struct host *host) {
     struct update *update = &host->update;
     for (size_t i = 0; i < update->n_remarks; i++) {
@@ -105,6 +131,7 @@ void host_dispatch(struct host *host) {
                    {"name", note->name}, {"uid", note->uid});
     }
     log_remarks(host);
+    send_relists(host);
     struct note *notes = update->notes; // handed over whole: they all go to the management cluster
     size_t n_notes = update->n_notes;
     if (n_notes > 0) {

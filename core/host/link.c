@@ -255,6 +255,11 @@ void link_command(struct link *link, struct command *command) {
     command_free(command);
 }
 
+void link_relist(struct link *link, size_t kind) {
+    if (kind < link->n_watched)
+        reflector_relist(link->watched[kind].reflector);
+}
+
 void link_note(struct link *link, struct moment now, struct note *note) {
     struct event event = {.api_version = note->api_version,
                           .kind = link->kinds[note->kind]->abi.kind,

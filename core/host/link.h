@@ -37,6 +37,9 @@ void link_command(struct link *link, struct command *command);
 // Takes the note.
 void link_note(struct link *link, struct moment now, struct note *note);
 
+// Lists the objects of a kind again.
+void link_relist(struct link *link, size_t kind);
+
 // Does what is due; the monotonic time of the next call that is needed.
 int64_t link_tick(struct link *link, struct moment now);
 

@@ -141,7 +141,10 @@ static void account(struct engine *engine, struct mirror *m) {
     uint32_t bytes = m->doc.text && !m->of_workload ? m->doc.len + 1 : 0;
     orphans->bytes += (size_t)bytes - m->accounted;
     orphans->names += (size_t)(bytes > 0) - (m->accounted > 0);
+    bool gone = m->accounted > 0 && bytes == 0;
     m->accounted = bytes;
+    if (gone)
+        aside_gone(engine, m->cluster);
 }
 
 struct object *orphans_by_name(const struct engine *engine, size_t cluster, size_t kind, struct object *object,

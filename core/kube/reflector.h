@@ -65,6 +65,9 @@ int64_t reflector_tick(struct reflector *reflector, struct moment now);
 // with `rewound`, and all is listed again. Not from a handler of the transport.
 void reflector_rewind(struct reflector *reflector, const char *problem);
 
+// Lists again what is watched; nothing if there was no list yet. Not from a handler of the transport.
+void reflector_relist(struct reflector *reflector);
+
 // Splits a stream of concatenated JSON documents into documents, by nesting, whatever the chunks (also used by tests).
 struct frame_scanner {
     size_t depth, scanned;

@@ -119,11 +119,7 @@ bool reflector_check_version(struct reflector *reflector, const char *version) {
     return false;
 }
 
-void reflector_rewind(struct reflector *reflector, const char *problem) {
-    if (reflector->version[0] == '\0') {
-        return;
-    }
-    tell_rewound(reflector, problem);
+static void list_anew(struct reflector *reflector) {
     if (reflector->phase == PHASE_DISCOVER) {
         return;
     }
@@ -134,4 +130,18 @@ void reflector_rewind(struct reflector *reflector, const char *problem) {
     reflector->ended = false;
     reflector_drop_tail(reflector);
     reflector_go(reflector, reflector_new_list(reflector));
+}
+
+void reflector_rewind(struct reflector *reflector, const char *problem) {
+    if (reflector->version[0] == '\0') {
+        return;
+    }
+    tell_rewound(reflector, problem);
+    list_anew(reflector);
+}
+
+void reflector_relist(struct reflector *reflector) {
+    if (reflector->version[0] != '\0') {
+        list_anew(reflector);
+    }
 }

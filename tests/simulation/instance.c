@@ -205,7 +205,12 @@ static void dispatch(struct trial *trial) {
                     host->update.remarks[i].text);
         remark_free(&host->update.remarks[i]);
     }
-    host->update.n_commands = host->update.n_notes = host->update.n_remarks = 0;
+    for (size_t i = 0; i < host->update.n_relists; i++) {
+        const struct relist *relist = &host->update.relists[i];
+        link_relist(host->links[relist->cluster], relist->kind);
+        host->dirty[relist->cluster] = true;
+    }
+    host->update.n_commands = host->update.n_notes = host->update.n_remarks = host->update.n_relists = 0;
 }
 
 static void step(struct trial *trial, struct engine_event *event) {

@@ -79,6 +79,35 @@ static void more_mirrors_without_a_workload_than_are_kept_set_the_kind_aside_the
     play_end(&play);
 }
 
+// A watch may go on for days without a list.
+static void when_half_of_them_are_gone_the_others_are_listed(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play);
+    list_workloads(&play, 0);
+    list_mirrors(&play, 1, 2 * MAX);
+    list_mirrors(&play, 2, 0);
+    play_wait(&play, 0);
+    for (int i = 0; i < MAX / 2 - 1; i++)
+        play_gone(&play, 1, mirror(i));
+    play_wait(&play, 0);
+    assert_int_equal(play.relists, 0);
+    play_gone(&play, 1, mirror(MAX / 2 - 1));
+    play_wait(&play, 0);
+    assert_int_equal(play.relists, 1);
+    for (int i = MAX / 2; i < MAX; i++) // it was lost for lack of memory
+        play_gone(&play, 1, mirror(i));
+    play_wait(&play, 0);
+    assert_int_equal(play.relists, 2);
+    list_mirrors(&play, 1, MAX);
+    assert_false(is_aside(&play, 1));
+    for (int i = 0; i < MAX; i++)
+        play_gone(&play, 1, mirror(i));
+    play_wait(&play, 0);
+    assert_int_equal(play.relists, 2);
+    play_end(&play);
+}
+
 static void before_the_management_cluster_is_listed_more_are_kept(void **state) {
     (void)state;
     struct play play;
@@ -201,6 +230,7 @@ static void a_kind_without_a_status_subresource_is_not_written_to_again_and_agai
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(more_mirrors_without_a_workload_than_are_kept_set_the_kind_aside_there),
+        cmocka_unit_test(when_half_of_them_are_gone_the_others_are_listed),
         cmocka_unit_test(before_the_management_cluster_is_listed_more_are_kept),
         cmocka_unit_test(a_mirror_that_was_kept_by_name_is_asked_for_when_its_workload_comes),
         cmocka_unit_test(a_kind_that_loses_its_field_is_set_aside_and_told),

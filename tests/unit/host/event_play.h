@@ -27,7 +27,7 @@ struct play {
     struct update update;
     struct moment now;
     struct play_command commands[PLAY_COMMANDS];
-    size_t n_commands;
+    size_t n_commands, relists;
     struct buffer notes, remarks; // "Reason: text\n", "cluster: text\n"
     int64_t version;
 };
@@ -93,6 +93,7 @@ static inline void play_take(struct play *play) {
         buffer_printf(&play->notes, "%s: %s\n", play->update.notes[i].reason, play->update.notes[i].text);
     for (size_t i = 0; i < play->update.n_remarks; i++)
         buffer_printf(&play->remarks, "%zu: %s\n", play->update.remarks[i].cluster, play->update.remarks[i].text);
+    play->relists += play->update.n_relists;
     update_clear(&play->update);
 }
 

@@ -202,6 +202,23 @@ static void whoever_knows_of_another_cluster_makes_it_list(void **state) {
     }
 }
 
+static void a_list_that_is_asked_for_is_made_and_nothing_is_doubted(void **state) {
+    (void)state;
+    struct harness h;
+    connect_here(&h);
+    buffer_free(&h.told);
+    reflector_relist(h.reflector);
+    expect(&h, "");
+    tick(&h);
+    assert_true(is_list(&h));
+    reflector_relist(h.reflector); // while it is made: it begins anew
+    tick(&h);
+    answer(&h, 200, LIST("7", "", ""));
+    expect(&h, "listing;listed v1;");
+    assert_true(is_watch_at(&h, "7"));
+    end(&h);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_version_is_proven_after_every_lost_connection),
@@ -213,6 +230,7 @@ int main(void) {
         cmocka_unit_test(an_answer_that_proves_nothing_is_told),
         cmocka_unit_test(of_a_long_proof_only_the_beginning_is_read),
         cmocka_unit_test(whoever_knows_of_another_cluster_makes_it_list),
+        cmocka_unit_test(a_list_that_is_asked_for_is_made_and_nothing_is_doubted),
     };
     log_setup(LOG_TEXT, LOG_ERROR);
     return cmocka_run_group_tests(tests, NULL, NULL);
