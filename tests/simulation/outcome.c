@@ -153,9 +153,7 @@ static char *kind_missing_in(struct trial *trial, size_t cluster, size_t kind) {
         char *missing = NULL;
         if (cluster == ENGINE_MANAGEMENT)
             missing = trial_is_ours(trial, kind, object) ? workload_missing(trial, kind, object) : NULL;
-        else if (!rules_is_ours(trial, cluster, kind, object))
-            continue;
-        else if (is_late(trial, object))
+        else if (!rules_is_ours(trial, cluster, kind, object) || is_late(trial, object))
             continue;
         else if (!may_stay(trial, cluster, kind, object))
             return text_format("a mirror %s is left over in %s", rules_text(object, "metadata", NULL, "name"),
