@@ -26,6 +26,29 @@ def jobs_with_ten_thousand_labels_hold_up_nobody(env):
         env.until_finished(f"wide-{number}", timeout=60)
 
 
+def a_forged_mirror_of_a_higher_attempt_takes_nothing_over(env):
+    env.host.use(seal="{file: seal.key}")
+    env.submit(job("genuine", hold="all"))
+    place = env.placed("genuine")
+    other = next(worker for worker in env.workers if worker.name != place)
+    env.until_counts("genuine", ready=1)
+    genuine = env.mirror(place, "genuine")["metadata"]
+    assert genuine["annotations"]["wharf.dev/seal"].startswith("v1:"), genuine
+    forged = job("genuine", managed_by=None, suspend=True, labels={
+        key: value for key, value in genuine["labels"].items() if key.startswith("wharf.dev/")})
+    forged["metadata"]["annotations"] = {**genuine["annotations"], "wharf.dev/attempt": "7"}
+    made = other.admin.create("jobs", env.namespace, forged)
+    env.until_event("genuine", "stranger.*valid seal")
+    env.release()
+    done = env.until_finished("genuine")
+    assert done["metadata"]["annotations"]["wharf.dev/attempt"] == "1", brief(done)
+    assert env.pods_created("genuine") == {place: 1}, env.pods_created("genuine")
+    kept = other.admin.get("jobs", env.namespace, "genuine")
+    assert kept["metadata"]["uid"] == made["metadata"]["uid"] and kept["spec"] == made["spec"], brief(kept)
+    assert kept["metadata"]["annotations"] == made["metadata"]["annotations"], "the forged mirror was changed"
+    other.admin.delete("jobs", env.namespace, "genuine")
+
+
 def _with_worker(env, name, like):
     """The host with one worker more, by a copy of another cluster's kubeconfig."""
     env.host.stop()
