@@ -61,7 +61,15 @@ static void build(cJSON *container) {
         index_drop(container);
 }
 
+static bool is_off; // see json_use_memory
+
+void index_switch(bool on) {
+    is_off = !on;
+}
+
 void index_note_far_search(const cJSON *container) {
+    if (is_off)
+        return;
     cJSON *searched = (cJSON *)container;
     unsigned type = (unsigned)searched->type;
     if ((type & SEARCHES_MASK) < INDEX_FAR_SEARCHES * SEARCHED) {

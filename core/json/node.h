@@ -45,7 +45,6 @@ static inline const char *node_text(const cJSON *node) {
 #define NODE_HOLDS_ARENA                                                                                               \
     (1 << 11) // its arena lives at least as long as it: the root, and what was taken out of the root
 
-#define NODE_MARKED (1 << 17) // for who walks over the members of an object, and takes it off again
 #define NODE_KEYED (1 << 16)  // an item that its array finds by a member (items.c): its changes are noted
 
 struct arena;
@@ -138,6 +137,8 @@ void index_added(cJSON *container, cJSON *child);
 void index_removed(cJSON *container, const cJSON *child);
 void index_replaced(cJSON *container, const cJSON *old, cJSON *child);
 void index_drop(cJSON *container);
+// Whether searches may give a container an index; they do unless somebody says otherwise.
+void index_switch(bool on);
 
 // Looks up many keys in one object; keys in the object's own order are found at once. What was found may be taken out
 // or replaced before the next look-up, and members may be added.

@@ -63,41 +63,49 @@ static bool diff_member(struct diff *diff, const cJSON *old, const cJSON *new, c
     return true;
 }
 
-// Marks the members of `from` that stay, as they are or changed.
-static bool add_changed(struct diff *diff, const cJSON *from, const cJSON *to, cJSON *patch, size_t depth) {
+// What is new or changed. *kept: how many members of `from` are in `to` too.
+static bool add_changed(struct diff *diff, const cJSON *from, const cJSON *to, cJSON *patch, size_t depth,
+                        size_t *kept) {
     struct finder old_members;
     finder_init(&old_members, from);
     for (const cJSON *member = to->child; member; member = member->next) {
-        cJSON *old = finder_get(&old_members, member->string);
+        const cJSON *old = finder_get(&old_members, member->string);
         if (node_type(member) == cJSON_NULL)
             continue;
-        if (old)
-            old->type |= NODE_MARKED;
+        *kept += old && node_type(old) != cJSON_NULL;
         if (!diff_member(diff, old, member, patch, depth))
             return false;
     }
     return true;
 }
 
-// Adds what is not marked, if the patch is `fine` so far, and takes the marks off again.
-static bool add_removed(struct diff *diff, const cJSON *from, cJSON *patch, bool fine) {
-    for (cJSON *member = from->child; member; member = member->next) {
-        bool stays = (member->type & NODE_MARKED) || node_type(member) == cJSON_NULL;
-        member->type &= ~NODE_MARKED;
-        if (stays || !fine)
+// What only `from` has; `kept` of its members are in `to` too.
+static bool add_removed(struct diff *diff, const cJSON *from, const cJSON *to, cJSON *patch, size_t kept) {
+    size_t left = 0;
+    for (const cJSON *member = from->child; member; member = member->next)
+        left += node_type(member) != cJSON_NULL;
+    left -= kept;
+    struct finder new_members;
+    finder_init(&new_members, to);
+    for (const cJSON *member = from->child; member && left > 0; member = member->next) {
+        if (node_type(member) == cJSON_NULL)
+            continue;
+        const cJSON *new = finder_get(&new_members, member->string);
+        if (new &&node_type(new) != cJSON_NULL)
             continue;
         diff->has_array = diff->has_array || node_type(member) == cJSON_Array;
         cJSON *removed = new_member(diff, cJSON_NULL, member->string);
-        fine = removed != NULL;
-        if (removed)
-            node_append(patch, removed);
+        if (!removed)
+            return false;
+        node_append(patch, removed);
+        left--;
     }
-    return fine;
+    return true;
 }
 
 static bool diff_objects(struct diff *diff, const cJSON *from, const cJSON *to, cJSON *patch, size_t depth) {
-    bool fine = add_changed(diff, from, to, patch, depth);
-    return add_removed(diff, from, patch, fine);
+    size_t kept = 0;
+    return add_changed(diff, from, to, patch, depth, &kept) && add_removed(diff, from, to, patch, kept);
 }
 
 struct json *patch_diff(const struct json *from, const struct json *to, bool *has_array) {

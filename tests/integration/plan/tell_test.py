@@ -61,7 +61,7 @@ class Telling(Case):
             "apiVersion": "example.com/v1", "kind": "Thing",
             "metadata": {"name": "a", "namespace": "ns", "labels": {
                 "app": "a", "wharf.dev/origin": "eu", "wharf.dev/uid": "u-1", "wharf.dev/kind": "things.example.com"},
-                "annotations": {"wharf.dev/attempt": "1", "wharf.dev/carried": "/metadata/labels/app"}},
+                "annotations": {"wharf.dev/attempt": "1", "wharf.dev/carried": "v2:r:ocMnZBX7::"}},
             "spec": {"added": [1, "two"], "addedByAdapter": [1, "two"], "remark": "half of it is missing", "parts": [
                 {"name": "p", "replicas": 2, "template": {"spec": {"containers": [
                     {"name": "c", "image": "i:1", "resources": {
