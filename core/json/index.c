@@ -61,14 +61,8 @@ static void build(cJSON *container) {
         index_drop(container);
 }
 
-static bool is_off; // see json_use_memory
-
-void index_switch(bool on) {
-    is_off = !on;
-}
-
 void index_note_far_search(const cJSON *container) {
-    if (is_off)
+    if (container->type & NODE_FIXED)
         return;
     cJSON *searched = (cJSON *)container;
     unsigned type = (unsigned)searched->type;
@@ -177,4 +171,14 @@ void index_replaced(cJSON *container, const cJSON *old, cJSON *child) {
     } else {
         index_drop(container);
     }
+}
+
+void json_fix(struct json *value) {
+    cJSON *node = node_of(value);
+    if (!node || !node_is_container(node))
+        return;
+    index_drop(node);
+    node->type |= NODE_FIXED;
+    for (cJSON *child = node->child; child; child = child->next)
+        json_fix(node_json(child));
 }

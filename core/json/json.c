@@ -130,5 +130,4 @@ struct json *json_path(const struct json *value, ...) {
 void json_use_memory(void *(*take)(size_t size), void (*give_back)(void *memory)) {
     cJSON_Hooks hooks = {.malloc_fn = take, .free_fn = give_back};
     cJSON_InitHooks(take != NULL ? &hooks : NULL);
-    index_switch(take == NULL);
 }

@@ -100,9 +100,12 @@ struct json *json_detach(struct json *object, const char *key);  // now owned by
 void json_detach_child(struct json *parent, struct json *child); // `child` is now owned by the caller
 
 // Where the memory of values comes from, from now on; NULL for both: malloc and free. What is there already is given
-// back to the new function. Such memory may become read-only: reading makes no indexes then. For programs with one
-// thread.
+// back to the new function. For programs with one thread.
 void json_use_memory(void *(*take)(size_t size), void (*give_back)(void *memory));
+
+// From now on reading writes nothing to the value, which may be in memory that becomes read-only: look-ups in wide
+// containers stay slow.
+void json_fix(struct json *value);
 
 // Same document: order of members does not matter, numbers by value (1 == 1.0; integers exactly, at any size).
 bool json_equal(const struct json *a, const struct json *b); // two NULLs are equal

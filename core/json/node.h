@@ -45,7 +45,8 @@ static inline const char *node_text(const cJSON *node) {
 #define NODE_HOLDS_ARENA                                                                                               \
     (1 << 11) // its arena lives at least as long as it: the root, and what was taken out of the root
 
-#define NODE_KEYED (1 << 16)  // an item that its array finds by a member (items.c): its changes are noted
+#define NODE_KEYED (1 << 16) // an item that its array finds by a member (items.c): its changes are noted
+#define NODE_FIXED (1 << 17) // a container that gets no index (json_fix)
 
 struct arena;
 // Room for about `size` bytes of nodes; it grows. Nobody holds it yet. NULL when out of memory.
@@ -137,8 +138,6 @@ void index_added(cJSON *container, cJSON *child);
 void index_removed(cJSON *container, const cJSON *child);
 void index_replaced(cJSON *container, const cJSON *old, cJSON *child);
 void index_drop(cJSON *container);
-// Whether searches may give a container an index; they do unless somebody says otherwise.
-void index_switch(bool on);
 
 // Looks up many keys in one object; keys in the object's own order are found at once. What was found may be taken out
 // or replaced before the next look-up, and members may be added.

@@ -49,6 +49,7 @@ struct json *input_copy(const struct json *value) {
         return NULL;
     region.open = true;
     struct json *copy = json_copy(value);
+    json_fix(copy);
     region.open = false;
     return mprotect(region.start, REGION_SIZE, PROT_READ) == 0 ? copy : NULL;
 }
