@@ -101,7 +101,9 @@ def a_workload_that_kueue_owns_is_left_alone(env):
     all_kinds = kinds.of(env)
     all_kinds.use()
     kube.know("workloads", "kueue.x-k8s.io/v1beta1")
-    crds.install([env.management], {os.path.join(crds.OWN, "other", "kueue.x-k8s.io_workloads.yaml"): "v1beta1"})
+    kube.know("admissionchecks", "kueue.x-k8s.io/v1beta1", namespaced=False)
+    crds.install([env.management], {os.path.join(crds.OWN, "other", f"kueue.x-k8s.io_{plural}.yaml"): "v1beta1"
+                                    for plural in ("workloads", "admissionchecks")})
     base = all_kinds.fixtures["rayjobs"].workload
     # Kueue's webhook suspends what is queued; it is resumed once its Workload is there.
     for name in ("owned", "free"):
@@ -118,15 +120,22 @@ def a_workload_that_kueue_owns_is_left_alone(env):
     notes = env.management.get("rayjobs", env.namespace, "owned")["metadata"].get("annotations", {})
     assert "wharf.dev/cluster" not in notes, notes
     env.management.delete("workloads", env.namespace, "rayjob-owned-1a2b3")
+    env.management.delete("admissionchecks", None, "elsewhere")
 
 
 def _create_kueue_workload(env, owner):
+    """A Workload whose admission is up to a MultiKueue."""
     meta = owner["metadata"]
+    env.management.create("admissionchecks", None, {
+        "apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "AdmissionCheck", "metadata": {"name": "elsewhere"},
+        "spec": {"controllerName": "kueue.x-k8s.io/multikueue"}})
     env.management.create("workloads", env.namespace, {
         "apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "Workload", "spec": {"queueName": "research"},
         "metadata": {"name": "rayjob-owned-1a2b3", "labels": {"kueue.x-k8s.io/job-uid": meta["uid"]},
                      "ownerReferences": [{"apiVersion": owner["apiVersion"], "kind": owner["kind"],
                                           "name": meta["name"], "uid": meta["uid"], "controller": True}]}})
+    env.management.patch_status("workloads", env.namespace, "rayjob-owned-1a2b3", {"status": {"admissionChecks": [
+        {"name": "elsewhere", "state": "Pending", "message": "", "lastTransitionTime": "2026-01-02T03:04:05Z"}]}})
 
 
 def a_kind_that_is_served_in_an_older_version_only_is_used_in_that_version(env):
