@@ -68,7 +68,7 @@ static void a_watch_from_the_future_is_open_and_silent_and_a_list_says_so(void *
     begin(&fixture, &(struct world_options){.no_controllers = true});
     struct world_copy *copy = world_copy(fixture.cluster);
     for (int i = 0; i < 5; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "j%d", i);
         make_job(&fixture, name, "", "");
     }
