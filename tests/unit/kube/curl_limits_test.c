@@ -28,6 +28,7 @@ static void all_bodies_share_the_budget_and_give_it_back(void **state) {
     poll_until(world, first.done);
     assert_string_equal(text_of(&first.body), "chunk1chunk2chunk3");
     poll_until(world, budget.buffered == budget.max_buffered - 25);
+    answer_free(&second);
     ask(&second, world, &(struct http_request){.path = "/large"});
     assert_int_equal(second.outcome, HTTP_ANSWERED);
     answer_free(&first);
