@@ -113,24 +113,32 @@ static void forget_indexes(struct carrying *carrying) {
     carrying->indexes = (struct carry_indexes){0};
 }
 
+// The place of the first item of this name. False if there is none.
+static bool find_named(struct carrying *carrying, const struct json *array, const char *name, size_t *place) {
+    *place = 0;
+    for (const struct json *item = json_first(array); item && *place < NEAR; item = json_next(item), ++*place) {
+        if (text_equal(json_string(json_get(item, carrying->key)), name))
+            return true;
+    }
+    const struct json_place *found = *place == NEAR ? look_up(carrying, array, name) : NULL;
+    *place = found ? found->at : 0;
+    return found != NULL;
+}
+
 // The item of `to` that is the counterpart of item `index` of `from`: by its member `key`, or in the same place if
-// items have none and there are as many. False if there is none.
+// items have none and there are as many. False if there is none. Of several items of one name the first one counts.
 static bool counterpart(struct carrying *carrying, const struct json *from, const struct json *to, size_t index,
                         size_t *place) {
     const char *key = carrying->key, *name = json_string(json_get(json_at(from, index), key));
     *place = index;
     if (!name)
         return json_size(from) == json_size(to);
+    size_t first = 0;
+    if (!find_named(carrying, from, name, &first) || first != index)
+        return false;
     if (text_equal(json_string(json_get(json_at(to, index), key)), name))
         return true; // as a rule they are in the same order
-    *place = 0;
-    for (const struct json *item = json_first(to); item && *place < NEAR; item = json_next(item), ++*place) {
-        if (text_equal(json_string(json_get(item, key)), name))
-            return true;
-    }
-    const struct json_place *found = *place == NEAR ? look_up(carrying, to, name) : NULL;
-    *place = found ? found->at : 0;
-    return found != NULL;
+    return find_named(carrying, to, name, place);
 }
 
 // Where in `to` the value belongs that `pointer` points to in `from`: the same pointer, but for the places in arrays.
