@@ -16,9 +16,10 @@ CFLAGS_ALL := -std=c11 $(OPT) $(HARDEN) $(WARN) -fPIE -fvisibility=hidden -pthre
 LDFLAGS_ALL := -pie -Wl,-z,relro,-z,now,-z,noexecstack -pthread $(SAN) $(LDFLAGS)
 LIBS := $(shell pkg-config --libs $(PKGS)) -ldl
 
-CORE_SRC := $(wildcard core/base/*.c core/json/*.c core/kube/*.c core/host/*.c core/serve/*.c core/tools/*.c)
+CORE_ROOMS := base json kube config adapter engine host serve
+CORE_SRC := $(wildcard $(CORE_ROOMS:%=core/%/*.c))
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/%.o)
-MAIN_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard core/main*.c))
+CMD_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard core/cmd/*.c core/conform/*.c))
 PLUGINS := $(patsubst plugins/%/,%,$(wildcard plugins/*/))
 ADAPTERS := $(PLUGINS:%=$(B)/adapters/%.so)
 
@@ -34,9 +35,15 @@ $(B)/core.a: $(CORE_OBJ)
 	@$(if $(V),,echo "AR $@")
 	$(Q)$(AR) rcs $@ $^
 
-$(B)/wharf: $(MAIN_OBJ) $(B)/core.a
+# The subcommands, for their tests.
+$(B)/cmd.a: $(filter-out $(B)/core/cmd/main.o,$(CMD_OBJ))
+	@rm -f $@
+	@$(if $(V),,echo "AR $@")
+	$(Q)$(AR) rcs $@ $^
+
+$(B)/wharf: $(B)/core/cmd/main.o $(B)/cmd.a $(B)/core.a
 	@$(if $(V),,echo "LD $@")
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(MAIN_OBJ) $(B)/core.a $(LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
@@ -45,8 +52,8 @@ $(B)/%.o: %.c
 
 # Where adapters are looked for unless the configuration says otherwise. `make install` with another PREFIX than `make`
 # builds anew what knows of it, and nothing else.
-$(B)/core/host/config.o: CPPFLAGS_ALL += -DWHARF_ADAPTER_DIRECTORY='"$(ADAPTER_DIR)"'
-$(B)/core/host/config.o: $(B)/adapter-dir
+$(B)/core/config/config.o: CPPFLAGS_ALL += -DWHARF_ADAPTER_DIRECTORY='"$(ADAPTER_DIR)"'
+$(B)/core/config/config.o: $(B)/adapter-dir
 $(B)/adapter-dir: FORCE
 	@mkdir -p $(@D)
 	@echo '$(ADAPTER_DIR)' | cmp -s - $@ || echo '$(ADAPTER_DIR)' > $@

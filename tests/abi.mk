@@ -4,7 +4,7 @@ TEST_TARGETS += abi
 ABI_FROZEN := tests/abi/wharf-1.0/adapter.h
 ABI_TESTS := $(B)/abi/load_test $(B)/abi/drive_test $(B)/abi/drive_test_grown
 ABI_ADAPTERS := $(foreach header,frozen grown,$(foreach name,full data,$(B)/abi/$(header)/$(name).so)) $(B)/abi/grown/minor.so
-ABI_HOST := $(patsubst %.c,$(B)/abi/grown/%.o,$(shell grep -lE '"core/host/|<wharf/' core/host/*.c))
+ABI_HOST := $(patsubst %.c,$(B)/abi/grown/%.o,$(shell grep -lE '"core/(adapter|engine|host)/|<wharf/' core/adapter/*.c core/engine/*.c core/host/*.c))
 
 $(B)/abi/load_test $(B)/abi/drive_test: $(B)/abi/%: tests/abi/%.c $(B)/core.a
 	@mkdir -p $(@D)
@@ -20,8 +20,8 @@ $(B)/abi/grown/wharf/adapter.h: include/wharf/adapter.h tests/abi/headers.py
 	@mkdir -p $(@D)
 	@python3 -B tests/abi/headers.py write grown $< $@
 
-# The newer host: what of core/host knows the header, and the test, built with it.
-$(B)/abi/grown/core/host/%.o: core/host/%.c $(B)/abi/grown/wharf/adapter.h
+# The newer host: what of the core knows the header, and the test, built with it.
+$(B)/abi/grown/core/%.o: core/%.c $(B)/abi/grown/wharf/adapter.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) -I$(B)/abi/grown $(CPPFLAGS_ALL) -DWHARF_ADAPTER_DIRECTORY='"/"' $(CFLAGS_ALL) -O0 -U_FORTIFY_SOURCE -MMD -MP -c -o $@ $<
 

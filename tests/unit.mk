@@ -10,8 +10,11 @@ TEST_TARGETS += unit
 $(B)/unit/%: tests/unit/%.c $(B)/core.a
 	@mkdir -p $(@D)
 	@$(if $(V),,echo "LD $@")
-	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -MF $@.d -o $@ $< $(filter %.o,$^) $(B)/core.a $(LDFLAGS_ALL) $(LIBS) -lcmocka
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -MF $@.d -o $@ $< $(filter %.o,$^) $(filter-out $(B)/core.a,$(filter %.a,$^)) $(B)/core.a $(LDFLAGS_ALL) $(LIBS) -lcmocka
 
 .PHONY: unit
 unit: $(UNIT_RUN) $(ADAPTERS)
 	@sh tests/cmocka.sh $(UNIT_RUN)
+
+UNIT_CMD := $(filter $(B)/unit/cmd/% $(B)/unit/conform/% $(B)/unit/fault/plan_test,$(UNIT_BIN))
+$(UNIT_CMD): $(B)/cmd.a

@@ -3,7 +3,7 @@
 #ifndef WHARF_HOST_ACCESS_H
 #define WHARF_HOST_ACCESS_H
 
-#include "core/host/config.h"
+#include "core/config/config.h"
 #include "core/kube/kubeconfig.h"
 
 // Reads it and checks the certificates at `wall_ns`. Errors do not name the cluster; *out is NULL then.

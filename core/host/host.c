@@ -5,7 +5,7 @@
 #include "core/base/text.h"
 #include "core/host/access.h"
 #include "core/host/host_internal.h"
-#include "core/host/pages.h"
+#include "core/host/memory_trim.h"
 #include "core/kube/curl_transport.h"
 
 #include <stdatomic.h>

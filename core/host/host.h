@@ -3,9 +3,9 @@
 #ifndef WHARF_HOST_HOST_H
 #define WHARF_HOST_HOST_H
 
-#include "core/host/adapters.h"
-#include "core/host/config.h"
-#include "core/host/engine.h"
+#include "core/adapter/adapters.h"
+#include "core/config/config.h"
+#include "core/engine/engine.h"
 
 struct host;
 

@@ -8,6 +8,7 @@
 #include "core/host/host.h"
 #include "core/host/inbox.h"
 #include "core/host/link.h"
+#include "core/kube/client.h"
 #include "core/kube/kubeconfig.h"
 #include "core/kube/loop.h"
 

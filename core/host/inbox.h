@@ -5,7 +5,7 @@
 #ifndef WHARF_HOST_INBOX_H
 #define WHARF_HOST_INBOX_H
 
-#include "core/host/engine.h"
+#include "core/engine/engine.h"
 
 struct inbox_item {
     struct inbox_item *next;

@@ -2,8 +2,11 @@
 #include "core/host/link.h"
 
 #include "core/base/text.h"
-#include "core/host/mirror.h"
+#include "core/engine/mirror.h"
+#include "core/kube/client.h"
 #include "core/kube/events.h"
+#include "core/kube/probe.h"
+#include "core/kube/reflector.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef WHARF_HOST_LINK_H
 #define WHARF_HOST_LINK_H
 
-#include "core/host/engine.h"
+#include "core/engine/engine.h"
 
 struct link_options {
     size_t cluster; // ENGINE_MANAGEMENT or a worker's number

@@ -4,8 +4,8 @@
 #ifndef WHARF_HOST_SEAL_SOURCE_H
 #define WHARF_HOST_SEAL_SOURCE_H
 
-#include "core/host/config.h"
-#include "core/host/seal.h"
+#include "core/config/config.h"
+#include "core/engine/seal.h"
 
 #define SEAL_KEYS_MAX 16
 #define SEAL_SECRET_NAME "wharf-seal"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Paths of the Kubernetes API: /api/v1/... for core, /apis/<group>/<version>/... for the rest.
 #include "core/base/text.h"
-#include "core/kube/client.h"
+#include "core/kube/types.h"
 
 #include <string.h>
 

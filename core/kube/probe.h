@@ -9,13 +9,7 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/kube/transport.h"
-
-enum contact {
-    CONTACT_UNKNOWN, // no answer yet
-    CONTACT_GOOD,
-    CONTACT_SUSPECT, // silent, or the last probe ran out of time: no new work for it
-    CONTACT_LOST     // silent for longer: as good as disconnected
-};
+#include "core/kube/types.h"
 
 // Silence is time without a byte from the server. Time in which nobody called probe_tick (a process that was stopped, a
 // machine that slept) is none.

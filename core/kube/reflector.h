@@ -8,13 +8,6 @@
 #include "core/base/clock.h"
 #include "core/kube/client.h"
 
-enum reflector_state {
-    REFLECTOR_STARTING,  // nothing known yet
-    REFLECTOR_CONNECTED, // the list is complete and the watch is open
-    REFLECTOR_LOST,      // the server cannot be reached or answers with errors; what was told may be out of date
-    REFLECTOR_ABSENT     // the server does not serve the kind
-};
-
 // Called on the reflector's thread.
 struct reflector_handler {
     // A list begins: all that exists will be told with `seen` until `listed`. A list that breaks off is begun again.

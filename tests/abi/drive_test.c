@@ -2,9 +2,9 @@
 // drive_test FULL.so DATA.so NEWER.so: adapters built against some header (full.c, data.c), loaded and driven through
 // the whole life of a workload by the host that this program was built with. With GROWN, that is a host whose structs
 // are larger than those of ABI 1.0; NEWER.so says that it needs such a host.
+#include "core/adapter/pods.h"
 #include "core/base/text.h"
-#include "core/host/mirror.h"
-#include "core/host/pods.h"
+#include "core/engine/mirror.h"
 #include "core/json/pointer.h"
 
 #include <limits.h>

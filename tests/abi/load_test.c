@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adapters built by C++ compilers, given as arguments, in the host's loader.
+#include "core/adapter/adapters.h"
+#include "core/adapter/services.h"
 #include "core/base/text.h"
-#include "core/host/adapters.h"
-#include "core/host/services.h"
 
 #include <limits.h>
 #include <setjmp.h>

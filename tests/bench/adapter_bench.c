@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a call into each adapter costs: the functions of each kind with the fixtures' objects, padded to 10 KB. Prints a
 // row a kind with the median of its costliest function; nothing here fails on a time.
+#include "core/adapter/adapters.h"
 #include "core/base/clock.h"
 #include "core/base/text.h"
-#include "core/host/adapters.h"
-#include "core/host/mirror.h"
+#include "core/engine/mirror.h"
 #include "core/json/pointer.h"
 #include "core/json/yaml.h"
 #include "tests/support/fixture.h"

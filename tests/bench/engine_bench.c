@@ -2,8 +2,8 @@
 // How many whole lives of a Job the engine decides in a second, alone on one core: no HTTP, no threads, no world. The
 // program plays both API servers in the simplest way that is still true (every answer carries the object as it is after
 // the write), and counts only the time spent in engine_step; the time for making the objects is told apart.
-#include "core/host/engine.h"
-#include "core/host/mirror.h"
+#include "core/engine/engine.h"
+#include "core/engine/mirror.h"
 #include "core/json/patch.h"
 #include "core/json/pointer.h"
 

@@ -2,7 +2,7 @@
 // Configuration files: each gives a configuration, or problems that are told.
 #include "tests/fuzz/fuzz.h"
 
-#include "core/host/config.h"
+#include "core/config/config.h"
 
 void fuzz_one(const uint8_t *data, size_t size) {
     struct problems problems = {0};

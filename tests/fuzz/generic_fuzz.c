@@ -3,11 +3,11 @@
 // a sentence, and that work on an object.
 #include "tests/fuzz/fuzz.h"
 
+#include "core/adapter/adapters.h"
+#include "core/adapter/services.h"
+#include "core/adapter/services_memory.h"
 #include "core/base/text.h"
-#include "core/host/adapters.h"
-#include "core/host/mirror.h"
-#include "core/host/services.h"
-#include "core/host/services_memory.h"
+#include "core/engine/mirror.h"
 #include "core/json/yaml.h"
 
 #include <string.h>

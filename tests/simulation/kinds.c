@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/simulation/kinds.h"
+#include "core/adapter/phase.h"
 #include "core/base/error.h"
-#include "core/host/mirror.h"
-#include "core/host/phase.h"
+#include "core/engine/mirror.h"
 #include "core/json/pointer.h"
 #include "core/json/yaml.h"
 #include "tests/simulation/trial.h"

@@ -4,7 +4,7 @@
 #ifndef WHARF_SIMULATION_KINDS_H
 #define WHARF_SIMULATION_KINDS_H
 
-#include "core/host/adapters.h"
+#include "core/adapter/adapters.h"
 #include "core/json/json.h"
 #include "tests/support/fixture.h"
 #include "tests/world/custom.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What must be true once trouble is over, and what a life without trouble costs.
-#include "core/host/mirror.h"
-#include "core/host/phase.h"
+#include "core/adapter/phase.h"
+#include "core/engine/mirror.h"
 #include "core/json/pointer.h"
 #include "tests/simulation/queues.h"
 #include "tests/simulation/rules.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/simulation/queues.h"
-#include "core/host/kueue.h"
+#include "core/engine/kueue.h"
 #include "core/json/pointer.h"
 #include "core/kube/object.h"
 #include "tests/simulation/rules.h"

@@ -4,8 +4,8 @@
 #include "tests/simulation/faults.h"
 #include "tests/simulation/pests.h"
 
-#include "core/host/mirror.h"
-#include "core/host/phase.h"
+#include "core/adapter/phase.h"
+#include "core/engine/mirror.h"
 
 #include <stdio.h>
 #include <stdlib.h>

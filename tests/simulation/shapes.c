@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/simulation/shapes.h"
-#include "core/host/mirror.h"
+#include "core/engine/mirror.h"
 #include "tests/simulation/users.h"
 
 #include <stdio.h>

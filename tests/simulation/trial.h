@@ -6,8 +6,8 @@
 #define WHARF_SIMULATION_TRIAL_H
 
 #include "core/base/text.h"
+#include "core/engine/mirror.h"
 #include "core/host/link.h"
-#include "core/host/mirror.h"
 #include "tests/simulation/kinds.h"
 #include "tests/world/sim_transport.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes as the API servers accept or refuse them.
-#include "core/host/finalizer.h"
-#include "core/host/mirror.h"
+#include "core/engine/finalizer.h"
+#include "core/engine/mirror.h"
 #include "core/json/pointer.h"
 #include "tests/simulation/forgery.h"
 #include "tests/simulation/pests.h"

@@ -2,6 +2,7 @@
 #include "tests/unit/engine/stage.h"
 
 #include "core/base/buffer.h"
+#include "core/kube/client.h"
 
 #include <stdio.h>
 

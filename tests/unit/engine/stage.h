@@ -4,8 +4,8 @@
 #ifndef WHARF_TESTS_STAGE_H
 #define WHARF_TESTS_STAGE_H
 
-#include "core/host/engine.h"
-#include "core/host/mirror.h"
+#include "core/engine/engine.h"
+#include "core/engine/mirror.h"
 #include "core/json/pointer.h"
 #include "tests/unit/plugins/job_harness.h"
 #include "tests/world/world.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole life of one Job in the engine, with each allocation of the engine failing: placed, mirrored, its status
 // copied, finished, the mirror deleted, the workload gone. The two clusters are played here, and have memory enough.
-#include "core/host/engine.h"
+#include "core/engine/engine.h"
 #include "tests/unit/fault/fault.h"
 #include "tests/unit/plugins/job_harness.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Configuration and kubeconfig files with each allocation failing.
 #include "core/base/text.h"
-#include "core/host/config.h"
+#include "core/config/config.h"
 #include "core/kube/kubeconfig.h"
 #include "tests/unit/fault/fault.h"
 #include "tests/unit/kube/pki.h"

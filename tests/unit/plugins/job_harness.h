@@ -3,8 +3,8 @@
 #ifndef WHARF_TESTS_JOB_HARNESS_H
 #define WHARF_TESTS_JOB_HARNESS_H
 
+#include "core/adapter/services.h"
 #include "core/base/text.h"
-#include "core/host/services.h"
 #include "core/json/patch.h"
 #include "core/json/pointer.h"
 

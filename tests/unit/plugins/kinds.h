@@ -4,8 +4,8 @@
 #ifndef WHARF_TESTS_KINDS_H
 #define WHARF_TESTS_KINDS_H
 
-#include "core/host/adapters.h"
-#include "core/host/mirror.h"
+#include "core/adapter/adapters.h"
+#include "core/engine/mirror.h"
 #include "tests/support/fixture.h"
 
 #include <setjmp.h>

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who could put another file in the place of an adapter: whoever may write to a folder above it, or to a folder that
+// holds a symlink on the way. The path is walked as the kernel walks it, one name at a time.
+#include "core/adapter/adapter_file.h"
+#include "core/base/text.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_LINKS 40 // as the kernel's (path_resolution(7))
+
+// A group that nobody but the present user is in: that of root, or one of his own name without further members (user
+// private groups, with which a umask of 002 is usual).
+static bool is_own_group(gid_t gid) {
+    if (gid == 0)
+        return true;
+    const struct passwd *user = getpwuid(geteuid());
+    if (user == NULL || user->pw_gid != gid)
+        return false;
+    const struct group *group = getgrgid(gid);
+    if (group == NULL || strcmp(group->gr_name, user->pw_name) != 0)
+        return false;
+    for (char **member = group->gr_mem; *member != NULL; member++)
+        if (strcmp(*member, user->pw_name) != 0)
+            return false;
+    return true;
+}
+
+struct error *adapter_owner_check(const char *path, const char *what, const struct stat *info) {
+    if (info->st_uid != 0 && info->st_uid != geteuid())
+        return error_new(ERROR_REFUSED, "%s: the %s belongs to uid %lu, expected root or uid %lu", path, what,
+                         (unsigned long)info->st_uid, (unsigned long)geteuid());
+    if (S_ISLNK(info->st_mode))
+        return NULL;
+    unsigned mode = (unsigned)info->st_mode & 07777;
+    if ((mode & S_IWOTH) != 0)
+        return error_new(ERROR_REFUSED,
+                         "%s: the %s is writable by everyone (mode %04o), expected one that only root "
+                         "or uid %lu may write",
+                         path, what, mode, (unsigned long)geteuid());
+    if ((mode & S_IWGRP) != 0 && !is_own_group(info->st_gid))
+        return error_new(ERROR_REFUSED,
+                         "%s: the %s is writable by group %lu (mode %04o), expected one that only root "
+                         "or uid %lu may write",
+                         path, what, (unsigned long)info->st_gid, mode, (unsigned long)geteuid());
+    return NULL;
+}
+
+// The walk: `done` is where it is, without symlinks; `rest` what is still to come.
+struct walk {
+    char done[PATH_MAX];
+    char rest[PATH_MAX];
+    int links;
+};
+
+// Takes the next name off the rest; false at the end.
+static bool next_name(struct walk *walk, char name[NAME_MAX + 1]) {
+    const char *from = walk->rest + strspn(walk->rest, "/");
+    size_t len = strcspn(from, "/");
+    if (len == 0 || len > NAME_MAX)
+        return false;
+    memcpy(name, from, len);
+    name[len] = '\0';
+    memmove(walk->rest, from + len, strlen(from + len) + 1);
+    return true;
+}
+
+// Puts what a symlink points to before the rest.
+static struct error *follow(struct walk *walk, const char *link) {
+    char target[PATH_MAX];
+    ssize_t len = readlink(link, target, sizeof(target) - 1);
+    if (len <= 0)
+        return error_new(ERROR_IO, "%s: cannot read the symlink: %s", link, strerror(errno));
+    target[len] = '\0';
+    AUTO_TEXT rest = text_format("%s/%s", target, walk->rest);
+    if (rest == NULL)
+        return error_no_memory();
+    if (strlen(rest) >= sizeof(walk->rest) || ++walk->links > MAX_LINKS)
+        return error_new(ERROR_REFUSED, "%s: too many symlinks, or too long a path", link);
+    text_copy(walk->rest, sizeof(walk->rest), rest);
+    if (target[0] == '/')
+        walk->done[0] = '\0';
+    return NULL;
+}
+
+// Whether another folder comes before the file.
+static bool goes_on(const struct walk *walk) {
+    const char *next = walk->rest + strspn(walk->rest, "/");
+    const char *slash = strchr(next, '/');
+    return slash != NULL && slash[strspn(slash, "/")] != '\0';
+}
+
+static struct error *step(struct walk *walk, const char *name) {
+    if (strcmp(name, ".") == 0)
+        return NULL;
+    if (strcmp(name, "..") == 0) {
+        char *slash = strrchr(walk->done, '/');
+        if (slash != NULL)
+            *slash = '\0';
+        return NULL;
+    }
+    AUTO_TEXT path = text_format("%s/%s", walk->done, name);
+    if (path == NULL)
+        return error_no_memory();
+    struct stat info;
+    if (lstat(path, &info) != 0)
+        return error_new(errno == ENOENT || errno == ENOTDIR ? ERROR_NOT_FOUND : ERROR_IO, "%s: %s", path,
+                         strerror(errno));
+    if (S_ISLNK(info.st_mode)) {
+        struct error *error = adapter_owner_check(path, "symlink", &info);
+        return error != NULL ? error : follow(walk, path);
+    }
+    if (strlen(path) >= sizeof(walk->done))
+        return error_new(ERROR_REFUSED, "%s: too long a path", path);
+    text_copy(walk->done, sizeof(walk->done), path);
+    if (!S_ISDIR(info.st_mode))
+        return NULL;
+    // In a sticky folder like /tmp nobody but its owner can take the place of what is in it (inode(7), S_ISVTX), and
+    // what comes next on the way must be root's or ours.
+    if ((info.st_mode & S_ISVTX) != 0 && goes_on(walk))
+        info.st_mode &= ~(mode_t)(S_IWOTH | S_IWGRP);
+    return adapter_owner_check(path, "folder", &info);
+}
+
+struct error *adapter_folders_check(const char *path, char **resolved) {
+    struct walk walk = {.links = 0};
+    char name[NAME_MAX + 1];
+    struct stat root;
+    if (strlen(path) >= sizeof(walk.rest))
+        return error_new(ERROR_REFUSED, "%s: too long a path", path);
+    text_copy(walk.rest, sizeof(walk.rest), path);
+    if (stat("/", &root) != 0)
+        return error_new(ERROR_IO, "/: %s", strerror(errno));
+    struct error *error = adapter_owner_check("/", "folder", &root);
+    while (error == NULL && next_name(&walk, name))
+        error = step(&walk, name);
+    if (error != NULL)
+        return error;
+    *resolved = strdup(walk.done[0] == '\0' ? "/" : walk.done);
+    return *resolved == NULL ? error_no_memory() : NULL;
+}

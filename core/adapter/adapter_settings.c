@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/adapter/adapter_settings.h"
+
+#include "core/base/suggest.h"
+#include "core/base/text.h"
+#include "core/json/pointer.h"
+#include "core/json/yaml.h"
+
+#include <string.h>
+
+#define NAME_MAX_BYTES 65536
+#define KNOWN_MAX 64
+
+// Where the pointer ends that a sentence begins with: before the first ": " after which it is well-formed. 0: it begins
+// with none.
+static size_t pointer_length(const char *sentence) {
+    if (sentence[0] != '/')
+        return 0;
+    const char *end = strstr(sentence, ": ");
+    return end == NULL ? 0 : (size_t)(end - sentence);
+}
+
+// Appends one segment as people write it, of what `value` is: ".plural", or "[0]" of a list.
+static bool append_segment(struct buffer *out, const struct json *value, const char *segment, size_t len) {
+    if (json_is(value, JSON_ARRAY))
+        return buffer_printf(out, "[%.*s]", (int)len, segment);
+    bool ok = buffer_char(out, '.');
+    for (size_t i = 0; i < len; i++) {
+        bool escape = segment[i] == '~' && i + 1 < len && (segment[i + 1] == '0' || segment[i + 1] == '1');
+        ok = buffer_char(out, !escape ? segment[i] : segment[i + 1] == '0' ? '~' : '/') && ok;
+        i += escape ? 1 : 0;
+    }
+    return ok;
+}
+
+// Appends the name of the setting, and finds the last value on the way to it.
+static bool append_name(struct buffer *out, const struct json *settings, const char *pointer, const char **nearest) {
+    const struct json *value = settings;
+    bool ok = buffer_text(out, "settings");
+    for (const char *at = pointer; *at == '/' && ok;) {
+        size_t len = strcspn(at + 1, "/");
+        ok = append_segment(out, value, at + 1, len);
+        AUTO_TEXT segment = strndup(at, len + 1);
+        if (segment == NULL)
+            return false;
+        value = value == NULL ? NULL : pointer_find(value, segment);
+        at += len + 1;
+        if (value != NULL)
+            *nearest = at;
+    }
+    return ok;
+}
+
+struct error *adapter_settings_wrong(const struct json *settings, const char *sentence, size_t *line) {
+    size_t len = pointer_length(sentence);
+    if (len == 0)
+        return NULL;
+    AUTO_TEXT pointer = strndup(sentence, len);
+    struct buffer name __attribute__((cleanup(buffer_cleanup)));
+    buffer_init(&name, NAME_MAX_BYTES);
+    const char *nearest = pointer;
+    if (pointer == NULL || !append_name(&name, settings, pointer, &nearest))
+        return error_no_memory();
+    pointer[nearest - pointer] = '\0';
+    size_t found = yaml_line(&(struct yaml){.value = (struct json *)settings}, pointer);
+    if (found > 0)
+        *line = found;
+    return error_new(ERROR_INVALID, "%s%s", name.data, sentence + len);
+}
+
+static struct error *unknown(const wharf_module *module, size_t count, const struct json *setting, size_t *line) {
+    struct buffer known __attribute__((cleanup(buffer_cleanup)));
+    buffer_init(&known, NAME_MAX_BYTES);
+    buffer_text(&known, count == 0 ? "none" : "one of ");
+    for (size_t i = 0; i < count; i++)
+        buffer_printf(&known, "%s%s", i == 0 ? "" : ", ", module->settings[i]);
+    size_t found = yaml_line(&(struct yaml){.value = (struct json *)setting}, "");
+    if (found > 0)
+        *line = found;
+    const char *meant = suggest(json_key(setting), module->settings, count);
+    if (meant != NULL)
+        return error_new(ERROR_INVALID, "settings.%s: unknown setting, did you mean \"%s\"?", json_key(setting), meant);
+    return error_new(ERROR_INVALID, "settings.%s: unknown setting, expected %s", json_key(setting),
+                     known.failed ? "another one" : known.data);
+}
+
+struct error *adapter_settings_check(const wharf_module *module, const struct json *settings, size_t *line) {
+    size_t count = 0;
+    while (module->settings != NULL && module->settings[count] != NULL)
+        if (++count > KNOWN_MAX)
+            return error_new(ERROR_INVALID, "settings: found more than %d names, expected a list that ends with NULL",
+                             KNOWN_MAX);
+    for (const struct json *setting = json_first(settings); setting != NULL; setting = json_next(setting)) {
+        bool known = false;
+        for (size_t i = 0; i < count && !known; i++)
+            known = strcmp(module->settings[i], json_key(setting)) == 0;
+        if (!known)
+            return unknown(module, count, setting, line);
+    }
+    return NULL;
+}

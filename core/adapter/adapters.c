@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/adapter/adapters.h"
+
+#include "core/adapter/adapter_file.h"
+#include "core/adapter/adapter_settings.h"
+#include "core/adapter/services.h"
+#include "core/base/text.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SYMBOL "wharf_adapters_v1"
+#define NEWEST_MAJOR_SOUGHT 9
+#define KINDS_MAX 4096 // a list longer than this has lost its end
+#define MODULE_SIZE_1_0 (offsetof(wharf_module, settings) + sizeof(((wharf_module *)NULL)->settings))
+
+static void adapter_free(struct adapter *adapter) {
+    if (adapter == NULL)
+        return;
+    for (size_t i = 0; i < adapter->n_kinds; i++)
+        kind_free((struct kind *)adapter->kinds[i]);
+    free(adapter->kinds);
+    free(adapter->name);
+    free(adapter->file);
+    free(adapter->version);
+    free(adapter);
+}
+
+static void adapter_cleanup(struct adapter **adapter) {
+    adapter_free(*adapter);
+}
+
+void adapters_free(struct adapters *adapters) {
+    if (adapters == NULL)
+        return;
+    for (size_t i = 0; i < adapters->count; i++)
+        adapter_free(adapters->list[i]);
+    free(adapters->list);
+    free(adapters->kinds);
+    free(adapters);
+}
+
+// A path that the configuration leaves to the directory must end up in it, wherever folders' symlinks lead.
+static struct error *inside_directory(const struct config *config, const struct config_adapter *wanted,
+                                      const char *resolved) {
+    if (wanted->file_given)
+        return NULL;
+    AUTO_TEXT directory = NULL;
+    struct error *error = adapter_folders_check(config->adapter_directory, &directory);
+    if (error != NULL)
+        return error;
+    size_t len = strlen(directory);
+    if (strncmp(resolved, directory, len) == 0 && resolved[len] == '/')
+        return NULL;
+    return error_new(ERROR_REFUSED,
+                     "%s: not in adapters.directory (%s), expected it there or named by an absolute path", resolved,
+                     directory);
+}
+
+// One adapter on its way in.
+struct loading {
+    const struct config *config;
+    const struct config_adapter *wanted;
+    size_t line;   // in the configuration file: of the adapter, or of the setting that is wrong
+    bool settings; // what is wrong is a setting, and not the file
+};
+
+// What else the file may be, when it lacks our symbol.
+static struct error *no_symbol(void *handle) {
+    for (int major = 2; major <= NEWEST_MAJOR_SOUGHT; major++) {
+        char name[sizeof(SYMBOL) + 8];
+        AUTO_TEXT text = text_format("wharf_adapters_v%d", major);
+        if (text == NULL)
+            return error_no_memory();
+        text_copy(name, sizeof(name), text);
+        if (dlsym(handle, name) != NULL)
+            return error_new(ERROR_REFUSED,
+                             "symbol " SYMBOL ": found %s instead: built for ABI major %d, expected major "
+                             "%d",
+                             name, major, WHARF_ABI_MAJOR);
+    }
+    return error_new(ERROR_REFUSED,
+                     "symbol " SYMBOL ": found none, expected it to be exported: this is not an adapter");
+}
+
+// The descriptor stays open for good once the object is loaded: the dynamic linker knows objects by the name that they
+// were opened under, and a second /proc/self/fd/5 would give it the first one again.
+static struct error *open_object(struct adapter_file *file, void **handle) {
+    AUTO_TEXT name = text_format("/proc/self/fd/%d", file->fd);
+    if (name == NULL)
+        return error_no_memory();
+    *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (*handle == NULL) {
+        const char *problem = dlerror();
+        problem = problem == NULL ? "no reason given" : problem;
+        if (text_has_prefix(problem, name) && text_has_prefix(problem + strlen(name), ": "))
+            problem += strlen(name) + 2;
+        return error_new(ERROR_REFUSED, "cannot be loaded: %s", problem);
+    }
+    file->fd = -1;
+    return NULL;
+}
+
+// Calls into the shared object for the first time. NULL with an error.
+static const wharf_module *ask_module(void *handle, struct loading *loading, struct error **error) {
+    const struct config_adapter *wanted = loading->wanted;
+    wharf_adapters_v1_fn entry;
+    void *symbol = dlsym(handle, SYMBOL);
+    if (symbol == NULL) {
+        *error = no_symbol(handle);
+        return NULL;
+    }
+    memcpy(&entry, &symbol, sizeof(entry)); // C11 has no cast from object to function pointers; POSIX dlsym needs it
+    struct json *settings = json_copy(wanted->settings);
+    if (settings == NULL || !services_keep(settings)) {
+        *error = error_no_memory();
+        return NULL;
+    }
+    const char *problem = NULL;
+    services_loading(wanted->name);
+    const wharf_module *module = entry(services_table(), (const wharf_value *)settings, &problem);
+    services_loading(NULL);
+    if (module != NULL)
+        return module;
+    bool readable = problem != NULL && text_utf8_valid(problem, strlen(problem)) == strlen(problem);
+    *error = readable ? adapter_settings_wrong(wanted->settings, problem, &loading->line) : NULL;
+    loading->settings = *error != NULL;
+    if (*error == NULL)
+        *error = error_new(ERROR_REFUSED, "refused to be loaded: %s", readable ? problem : "it gave no reason");
+    return NULL;
+}
+
+static struct error *check_module(const wharf_module *module) {
+    if (module->size < MODULE_SIZE_1_0)
+        return error_new(ERROR_REFUSED, "struct wharf_module: found size %zu, expected at least %zu (ABI 1.0)",
+                         module->size, MODULE_SIZE_1_0);
+    if (module->abi_major != WHARF_ABI_MAJOR)
+        return error_new(ERROR_REFUSED, "abi_major: found %u, expected %d", module->abi_major, WHARF_ABI_MAJOR);
+    if (module->abi_minor > WHARF_ABI_MINOR)
+        return error_new(ERROR_REFUSED, "abi_minor: found %u, expected at most %d: it needs a newer host",
+                         module->abi_minor, WHARF_ABI_MINOR);
+    if (module->name == NULL || !text_is_dns_label(module->name))
+        return error_new(ERROR_INVALID, "name: found \"%s\", expected an RFC 1123 label",
+                         module->name == NULL ? "" : module->name);
+    if (module->version == NULL || module->version[0] == '\0')
+        return error_new(ERROR_INVALID, "version: found nothing, expected a value: it is required");
+    if (module->kinds == NULL || module->kinds[0] == NULL)
+        return error_new(ERROR_INVALID, "kinds: found none, expected at least one");
+    return NULL;
+}
+
+static struct error *take_kinds(const struct config *config, const struct config_adapter *wanted,
+                                const wharf_module *module, struct adapter *adapter) {
+    size_t count = 0;
+    while (module->kinds[count] != NULL)
+        if (++count > KINDS_MAX)
+            return error_new(ERROR_INVALID, "kinds: found more than %d, expected a list that ends with NULL",
+                             KINDS_MAX);
+    adapter->kinds = calloc(count + 1, sizeof(struct kind *));
+    if (adapter->kinds == NULL)
+        return error_no_memory();
+    for (size_t i = 0; i < count; i++) {
+        struct kind *kind = NULL;
+        struct error *error = kind_check(module->kinds[i], wanted->managed_by, config->controller_name, &kind);
+        if (error != NULL)
+            return error_wrap(error, "kind %zu", i + 1);
+        kind->adapter = adapter;
+        adapter->kinds[adapter->n_kinds++] = kind;
+    }
+    return NULL;
+}
+
+static struct error *describe(const wharf_module *module, const struct adapter_file *file, struct adapter *adapter) {
+    adapter->name = strdup(module->name);
+    adapter->version = strdup(module->version);
+    adapter->file = strdup(file->path);
+    adapter->abi_major = module->abi_major;
+    adapter->abi_minor = module->abi_minor;
+    memcpy(adapter->sha256, file->sha256, sizeof(adapter->sha256));
+    return adapter->name != NULL && adapter->version != NULL && adapter->file != NULL ? NULL : error_no_memory();
+}
+
+static struct error *load_file(struct loading *loading, struct adapter_file *file, struct adapter *adapter) {
+    struct error *error = open_object(file, &adapter->handle);
+    if (error != NULL)
+        return error;
+    const wharf_module *module = ask_module(adapter->handle, loading, &error);
+    if (module == NULL)
+        return error;
+    error = check_module(module);
+    if (error == NULL) {
+        error = adapter_settings_check(module, loading->wanted->settings, &loading->line);
+        loading->settings = error != NULL;
+    }
+    if (error == NULL)
+        error = take_kinds(loading->config, loading->wanted, module, adapter);
+    return error != NULL ? error : describe(module, file, adapter);
+}
+
+static void file_cleanup(struct adapter_file *file) {
+    adapter_file_close(file);
+}
+
+// NULL with an error.
+static struct adapter *load_one(struct loading *loading, struct error **error) {
+    const struct config_adapter *wanted = loading->wanted;
+    __attribute__((cleanup(file_cleanup))) struct adapter_file file = {.fd = -1};
+    *error = adapter_file_open(wanted->file, wanted->sha256, &file);
+    if (*error != NULL)
+        return NULL;
+    struct adapter *adapter = calloc(1, sizeof(*adapter));
+    if (adapter == NULL) {
+        *error = error_no_memory();
+        return NULL;
+    }
+    *error = inside_directory(loading->config, wanted, file.path);
+    if (*error == NULL) {
+        *error = load_file(loading, &file, adapter);
+        if (!loading->settings)
+            *error = error_wrap(*error, "%s", file.path);
+    }
+    if (*error == NULL)
+        return adapter;
+    adapter_free(adapter);
+    return NULL;
+}
+
+static bool same_kind(const struct kind *a, const struct kind *b) {
+    return strcmp(a->abi.group, b->abi.group) == 0 &&
+           (strcmp(a->abi.plural, b->abi.plural) == 0 || strcmp(a->abi.kind, b->abi.kind) == 0);
+}
+
+// Two adapters for one kind would both answer for its objects.
+static struct error *check_distinct(const struct adapters *adapters, const struct adapter *adapter) {
+    for (size_t i = 0; i < adapter->n_kinds; i++) {
+        const struct kind *kind = adapter->kinds[i];
+        for (size_t j = 0; j < i; j++)
+            if (same_kind(kind, adapter->kinds[j]))
+                return error_new(ERROR_REFUSED, "%s: kind %s: found it twice in one adapter, expected it once",
+                                 adapter->file, kind->plural_group);
+        for (size_t j = 0; j < adapters->n_kinds; j++)
+            if (same_kind(kind, adapters->kinds[j]))
+                return error_new(ERROR_REFUSED,
+                                 "%s: kind %s: found a second adapter for it, expected one: adapter %s "
+                                 "(%s) has it already",
+                                 adapter->file, kind->plural_group, adapters->kinds[j]->adapter->name,
+                                 adapters->kinds[j]->adapter->file);
+    }
+    return NULL;
+}
+
+// Takes the adapter on success.
+static struct error *add(struct adapters *adapters, struct adapter *adapter) {
+    struct adapter **list = realloc(adapters->list, (adapters->count + 1) * sizeof(*list));
+    if (list == NULL)
+        return error_no_memory();
+    adapters->list = list;
+    struct kind **kinds = realloc(adapters->kinds, (adapters->n_kinds + adapter->n_kinds + 1) * sizeof(*kinds));
+    if (kinds == NULL)
+        return error_no_memory();
+    adapters->kinds = kinds;
+    for (size_t i = 0; i < adapter->n_kinds; i++)
+        kinds[adapters->n_kinds++] = (struct kind *)adapter->kinds[i];
+    list[adapters->count++] = adapter;
+    return NULL;
+}
+
+static struct error *load_and_add(struct loading *loading, struct adapters *adapters) {
+    struct error *error = NULL;
+    __attribute__((cleanup(adapter_cleanup))) struct adapter *adapter = load_one(loading, &error);
+    if (adapter == NULL)
+        return error;
+    error = check_distinct(adapters, adapter);
+    if (error == NULL)
+        error = add(adapters, adapter);
+    if (error == NULL)
+        adapter = NULL;
+    return error;
+}
+
+struct error *adapters_load(const struct config *config, struct problems *problems, struct adapters **out) {
+    *out = NULL;
+    struct adapters *adapters = calloc(1, sizeof(*adapters));
+    if (adapters == NULL)
+        return error_no_memory();
+    for (size_t i = 0; i < config->n_adapters; i++) {
+        const struct config_adapter *wanted = &config->adapters[i];
+        struct loading loading = {.config = config, .wanted = wanted, .line = wanted->line};
+        struct error *error = load_and_add(&loading, adapters);
+        if (error != NULL && error->code == ERROR_NO_MEMORY) {
+            adapters_free(adapters);
+            return error;
+        }
+        error = error_wrap(error, "adapter %s", wanted->name);
+        if (loading.line > 0)
+            error = error_wrap(error, "%s:%zu", config->path, loading.line);
+        problems_add_error(problems, error);
+    }
+    *out = adapters;
+    return NULL;
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the data of a kind says about an object, without a call into its adapter: the phase by its rules, and the pods
+// by its patterns. Adapter thread only.
+#ifndef WHARF_ADAPTER_PHASE_H
+#define WHARF_ADAPTER_PHASE_H
+
+#include "core/json/json.h"
+
+#include <wharf/adapter.h>
+
+// Fills `out` by phases, finished_at and suspend. Strings live as long as the object.
+void phase_by_rules(const wharf_kind *kind, const struct json *object, wharf_phase *out);
+
+// The condition of this type in the array `conditions`, with this status (NULL: any), or NULL.
+const struct json *phase_condition(const struct json *conditions, const char *type, const char *status);
+
+// True if the object's suspend field says so.
+bool phase_suspend_asked(const wharf_kind *kind, const struct json *object);
+
+bool phase_is_final(wharf_phase_kind phase);
+
+#endif

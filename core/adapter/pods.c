@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/adapter/pods.h"
+
+#include "core/json/pointer.h"
+
+#include <string.h>
+
+struct listing {
+    const wharf_pods *pods;
+    const struct json *workload;
+    struct json *sets;
+};
+
+// `multiplier` with its stars replaced by what stands in their places in `found`, a pointer that matched a pattern
+// which is the same up to the last star.
+static bool concrete(const char *multiplier, const char *found, struct buffer *out) {
+    size_t taken = 0; // bytes of `found` that are in step with `multiplier`
+    while (*multiplier) {
+        size_t len = 1 + strcspn(multiplier + 1, "/");
+        size_t here = found[taken] ? 1 + strcspn(found + taken + 1, "/") : 0;
+        bool star = len == 2 && multiplier[1] == '*';
+        if (!buffer_append(out, star ? found + taken : multiplier, star ? here : len))
+            return false;
+        multiplier += len;
+        taken += here;
+    }
+    return true;
+}
+
+static bool count_of(const struct listing *listing, const char *found, int64_t *count) {
+    *count = 1;
+    for (size_t i = 0; i < sizeof listing->pods->multiplier / sizeof listing->pods->multiplier[0]; i++) {
+        if (!listing->pods->multiplier[i])
+            continue;
+        __attribute__((cleanup(buffer_cleanup))) struct buffer pointer;
+        buffer_init(&pointer, 65536);
+        if (!concrete(listing->pods->multiplier[i], found, &pointer))
+            return false;
+        int64_t factor = json_int64(pointer.data ? pointer_find(listing->workload, pointer.data) : NULL, 1);
+        if (factor < 0)
+            factor = 0;
+        *count = factor && *count > INT64_MAX / factor ? INT64_MAX : *count * factor;
+    }
+    return true;
+}
+
+static bool add_set(void *ctx, const char *pointer, struct json *template) {
+    struct listing *listing = ctx;
+    int64_t count = 0;
+    if (!json_is(template, JSON_OBJECT))
+        return true;
+    AUTO_JSON set = json_new_object();
+    if (!set || !count_of(listing, pointer, &count) || !json_set(set, "template", json_copy(template)) ||
+        !json_set(set, "count", json_new_int64(count)))
+        return false;
+    struct json *taken = set;
+    set = NULL;
+    return json_append(listing->sets, taken);
+}
+
+static void drop_what_is_none(struct json *sets) {
+    for (struct json *set = json_first(sets), *next = NULL; set; set = next) {
+        next = json_next(set);
+        if (!json_is(json_get(set, "template"), JSON_OBJECT) || json_int64(json_get(set, "count"), -1) < 0)
+            json_remove_child(sets, set);
+    }
+}
+
+wharf_result pods_of(struct adapter_call *call, const struct json *workload, struct json **sets) {
+    *sets = NULL;
+    AUTO_JSON list = json_new_array();
+    if (!list)
+        return WHARF_RETRY;
+    for (const wharf_pods *pods = call->kind->pods; pods && pods->templates; pods++) {
+        struct listing listing = {pods, workload, list};
+        if (!pointer_each(workload, pods->templates, add_set, &listing))
+            return WHARF_RETRY;
+    }
+    wharf_result result = adapter_pod_sets(call, workload, list);
+    if (result != WHARF_OK)
+        return result;
+    drop_what_is_none(list);
+    *sets = list;
+    list = NULL;
+    return WHARF_OK;
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/adapter/services.h"
+
+#include "core/adapter/phase.h"
+#include "core/adapter/services_memory.h"
+#include "core/base/log.h"
+#include "core/base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define REASON_MAX 128
+#define NOTE_MAX 1024
+
+// What is made with a NULL call is reachable from here until the process ends.
+static struct {
+    struct adapter_call call;
+    bool closed;
+} load;
+
+void services_loading(const char *adapter) {
+    load.closed = adapter == NULL;
+    load.call.adapter = adapter;
+}
+
+bool services_keep(struct json *value) {
+    return services_keep_value(&load.call, value) != NULL;
+}
+
+struct adapter_call *services_call(const wharf_call *call) {
+    if (call != NULL)
+        return call->host_data;
+    return load.closed ? NULL : &load.call;
+}
+
+// Makes room for one more pointer in a list.
+static bool grow(void **list, size_t count, size_t *capacity) {
+    if (count < *capacity)
+        return true;
+    size_t wanted = *capacity == 0 ? 8 : *capacity * 2;
+    if (wanted > SIZE_MAX / sizeof(void *))
+        return false;
+    void *grown = realloc(*list, wanted * sizeof(void *));
+    if (grown == NULL)
+        return false;
+    *list = grown;
+    *capacity = wanted;
+    return true;
+}
+
+struct json *services_keep_value(struct adapter_call *call, struct json *value) {
+    if (value == NULL)
+        return NULL;
+    void *list = call->values;
+    if (!grow(&list, call->n_values, &call->cap_values)) {
+        json_free(value);
+        return NULL;
+    }
+    call->values = list;
+    call->values[call->n_values++] = value;
+    return value;
+}
+
+const char *services_keep_text(struct adapter_call *call, char *text) {
+    if (text == NULL)
+        return NULL;
+    void *list = call->texts;
+    if (!grow(&list, call->n_texts, &call->cap_texts)) {
+        free(text);
+        return NULL;
+    }
+    call->texts = list;
+    call->texts[call->n_texts++] = text;
+    return text;
+}
+
+static enum log_level host_level(wharf_log_level level) {
+    switch (level) {
+    case WHARF_LOG_ERROR:
+        return LOG_ERROR;
+    case WHARF_LOG_WARN:
+        return LOG_WARN;
+    case WHARF_LOG_DEBUG:
+        return LOG_DEBUG;
+    case WHARF_LOG_INFO:
+        break;
+    }
+    return LOG_INFO;
+}
+
+void services_log(const wharf_call *call, wharf_log_level level, const char *message) {
+    enum log_level as = host_level(level);
+    if (message == NULL || !log_enabled(as))
+        return;
+    const struct adapter_call *made = call != NULL ? call->host_data : &load.call;
+    log_fields(as, message, {"adapter", made->adapter}, {"kind", made->kind != NULL ? made->kind->kind : NULL},
+               {"cluster", made->call.cluster}, {"object", made->object});
+}
+
+static void write_now(const struct call_context *context, char out[CLOCK_RFC3339_MAX]) {
+    struct call_clock *clock = context->clock;
+    int64_t second = context->now.wall_ns / CLOCK_SECOND;
+    if (clock == NULL) {
+        clock_rfc3339(context->now.wall_ns, out);
+        return;
+    }
+    if (clock->second != second || clock->text[0] == '\0') {
+        clock->second = second;
+        clock_rfc3339(context->now.wall_ns, clock->text);
+    }
+    memcpy(out, clock->text, CLOCK_RFC3339_MAX);
+}
+
+void adapter_call_begin(struct adapter_call *call, const struct call_context *context) {
+    *call = (struct adapter_call){
+        .kind = context->kind,
+        .adapter = context->adapter,
+        .object = context->object,
+        .answer = {.size = sizeof(wharf_answer)},
+    };
+    write_now(context, call->now);
+    call->call = (wharf_call){
+        .size = sizeof(wharf_call),
+        .kind = context->given != NULL ? context->given : context->kind,
+        .now = call->now,
+        .now_ns = context->now.wall_ns,
+        .cluster = context->cluster,
+        .attempt = context->attempt,
+        .version = context->version,
+        .answer = &call->answer,
+        .host_data = call,
+        .mirror_state = context->mirror_state,
+    };
+}
+
+void adapter_call_end(struct adapter_call *call) {
+    for (size_t i = 0; i < call->n_values; i++)
+        json_free(call->values[i]);
+    for (size_t i = 0; i < call->n_texts; i++)
+        free(call->texts[i]);
+    free(call->values);
+    free(call->texts);
+    *call = (struct adapter_call){.kind = NULL};
+}
+
+static void clear_answer(struct adapter_call *call) {
+    call->answer = (wharf_answer){.size = sizeof(wharf_answer)};
+}
+
+static wharf_result known_result(wharf_result result) {
+    return result == WHARF_OK || result == WHARF_REFUSED ? result : WHARF_RETRY;
+}
+
+static bool is_known_phase(wharf_phase_kind phase) {
+    return phase == WHARF_PENDING || phase == WHARF_SUSPENDED || phase == WHARF_ACTIVE || phase_is_final(phase);
+}
+
+wharf_result adapter_phase(struct adapter_call *call, const struct json *object, wharf_phase *out) {
+    clear_answer(call);
+    phase_by_rules(call->kind, object, out);
+    wharf_result result = WHARF_OK;
+    if (call->kind->phase != NULL)
+        result = known_result(call->kind->phase(&call->call, (const wharf_value *)object, out));
+    if (result != WHARF_OK)
+        *out = (wharf_phase){.phase = WHARF_ACTIVE};
+    bool endless = (call->kind->flags & WHARF_KIND_NEVER_FINISHES) != 0;
+    if (!is_known_phase(out->phase) || (endless && phase_is_final(out->phase)))
+        out->phase = WHARF_ACTIVE;
+    if (!phase_is_final(out->phase))
+        out->since_ns = 0;
+    out->size = sizeof(wharf_phase);
+    return result;
+}
+
+wharf_result adapter_mirror(struct adapter_call *call, const struct json *workload, struct json *mirror) {
+    clear_answer(call);
+    if (call->kind->mirror == NULL)
+        return WHARF_OK;
+    return known_result(call->kind->mirror(&call->call, (const wharf_value *)workload, (wharf_value *)mirror));
+}
+
+wharf_result adapter_update(struct adapter_call *call, const struct json *workload, const struct json *mirror,
+                            struct json *desired) {
+    clear_answer(call);
+    if (call->kind->update == NULL)
+        return WHARF_OK;
+    return known_result(call->kind->update(&call->call, (const wharf_value *)workload, (const wharf_value *)mirror,
+                                           (wharf_value *)desired));
+}
+
+wharf_result adapter_status(struct adapter_call *call, const struct json *workload, const struct json *mirror,
+                            struct json *status) {
+    clear_answer(call);
+    if (call->kind->status == NULL)
+        return WHARF_OK;
+    return known_result(call->kind->status(&call->call, (const wharf_value *)workload, (const wharf_value *)mirror,
+                                           (wharf_value *)status));
+}
+
+wharf_result adapter_pod_sets(struct adapter_call *call, const struct json *workload, struct json *sets) {
+    clear_answer(call);
+    if (call->kind->pod_sets == NULL)
+        return WHARF_OK;
+    return known_result(call->kind->pod_sets(&call->call, (const wharf_value *)workload, (wharf_value *)sets));
+}
+
+static bool is_upper(char c) {
+    return c >= 'A' && c <= 'Z';
+}
+
+static bool is_camel_case(const char *text) {
+    if (!is_upper(text[0]))
+        return false;
+    size_t len = 1;
+    while ((text[len] >= 'a' && text[len] <= 'z') || is_upper(text[len]) || (text[len] >= '0' && text[len] <= '9'))
+        len++;
+    return len <= REASON_MAX && text[len] == '\0';
+}
+
+const char *adapter_answer_reason(const struct adapter_call *call, const char *fallback) {
+    const char *reason = call->answer.reason;
+    return reason != NULL && is_camel_case(reason) ? reason : fallback;
+}
+
+const char *adapter_answer_message(struct adapter_call *call, const char *fallback) {
+    const char *message = call->answer.message;
+    if (message == NULL || message[0] == '\0')
+        return fallback;
+    size_t len = strlen(message);
+    if (text_utf8_valid(message, len) != len)
+        return fallback;
+    if (len <= NOTE_MAX)
+        return message;
+    char *cut = malloc(NOTE_MAX + 1);
+    if (cut == NULL)
+        return fallback;
+    text_copy(cut, NOTE_MAX + 1, message);
+    message = services_keep_text(call, cut);
+    return message != NULL ? message : fallback;
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cmd/host_main.h"
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/text.h"
+#include "core/cmd/signals.h"
+#include "core/host/host.h"
+#include "core/kube/curl_transport.h"
+#include "core/serve/http.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LAST_LINES_NS CLOCK_SECOND // to write what was logged, at the end
+
+struct program {
+    struct config *config;
+    struct adapters *adapters;
+    struct host *host;
+    struct http_server *server;
+    struct signals *signals;
+};
+
+static void print_problems(const struct problems *problems) {
+    for (size_t i = 0; i < problems->count; i++) {
+        AUTO_TEXT line = text_format("wharf: %s", problems->list[i]);
+        text_print_line(stderr, line ? line : problems->list[i]);
+    }
+    if (problems->lost)
+        fprintf(stderr, "wharf: and %zu more problems, for which there was no memory\n", problems->lost);
+}
+
+static struct error *load_config(struct program *program, const char *path) {
+    struct problems problems = {0};
+    struct error *error = config_load(path, &problems, &program->config);
+    print_problems(&problems);
+    if (!error && (problems.count || problems.lost || !program->config))
+        error = error_new(ERROR_INVALID, "%s cannot be used", path);
+    problems_free(&problems);
+    return error;
+}
+
+static struct error *load_adapters(struct program *program) {
+    struct problems problems = {0};
+    struct error *error = adapters_load(program->config, &problems, &program->adapters);
+    for (size_t i = 0; i < problems.count; i++)
+        log_fields(LOG_WARN, "an adapter is not used", {"problem", problems.list[i]});
+    problems_free(&problems);
+    if (!error && program->adapters->n_kinds == 0)
+        error = error_new(ERROR_INVALID, "no adapter brings a kind: there is nothing to do");
+    return error;
+}
+
+static struct error *take_snapshot(void *ctx, struct host_snapshot *out) {
+    return host_snapshot(ctx, out);
+}
+
+static int64_t stalled_ns(void *host) {
+    return host_stalled_ns(host);
+}
+
+static struct error *start_serving(struct program *program) {
+    const char *address = program->config->serve_address;
+    if (!address)
+        return NULL;
+    struct http_source source = {
+        .snapshot = take_snapshot, .free_snapshot = host_snapshot_free, .stalled_ns = stalled_ns, .ctx = program->host};
+    return error_wrap(http_server_start(address, &source, &program->server), "serve.address");
+}
+
+static void stop_host(void *host) {
+    host_stop(host);
+}
+
+static struct error *prepare(struct program *program, const char *config_path) {
+#ifdef M_ARENA_MAX
+    // More arenas than threads that allocate much only hold memory back.
+    mallopt(M_ARENA_MAX, 2);
+#endif
+    // Before the rest: what an adapter does when it is started cannot put off the end either.
+    struct error *error = signals_start(&program->signals);
+    if (!error)
+        error = load_config(program, config_path);
+    if (error)
+        return error;
+    log_setup(program->config->log_format, program->config->log_level);
+    if (!log_start())
+        return error_new(ERROR_IO, "the thread that writes the log cannot be started");
+    error = load_adapters(program);
+    if (!error)
+        error = curl_transport_setup();
+    if (!error)
+        error = host_new(program->config, program->adapters, &program->host);
+    if (!error)
+        error = start_serving(program);
+    return error;
+}
+
+static void tell_start(const struct program *program) {
+    AUTO_TEXT workers = text_format("%zu", program->config->n_workers);
+    AUTO_TEXT kinds = text_format("%zu", program->adapters->n_kinds);
+    log_fields(LOG_INFO, "wharf starts", {"version", WHARF_VERSION}, {"config", program->config->path},
+               {"workers", workers}, {"kinds", kinds},
+               {"serving", program->server ? program->config->serve_address : NULL});
+}
+
+static struct error *run(struct program *program) {
+    tell_start(program);
+    signals_on_stop(program->signals, stop_host, program->host);
+    struct error *error = host_run(program->host);
+    signals_forget(program->signals);
+    return error;
+}
+
+int host_main(const char *config_path) {
+    struct program program = {.config = NULL};
+    struct error *error = prepare(&program, config_path);
+    if (!error)
+        error = run(&program);
+    http_server_stop(program.server);
+    host_free(program.host);
+    adapters_free(program.adapters);
+    config_free(program.config);
+    if (error)
+        log_fields(LOG_ERROR, "wharf ends", {"error", error_text(error)});
+    else
+        log_plain(LOG_INFO, "wharf ends");
+    int code = error ? EXIT_FAILURE : EXIT_SUCCESS;
+    error_free(error);
+    signals_end(program.signals);
+    (void)log_stop(LAST_LINES_NS);
+    return code;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// `wharf adapters`: a table of what was loaded, a line for each kind.
+#include "core/adapter/adapters.h"
+#include "core/base/text.h"
+#include "core/cmd/main.h"
+#include "core/config/config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMNS 8
+#define GAP 3
+
+struct row {
+    char *cells[COLUMNS];
+};
+
+static void rows_free(struct row *rows, size_t count) {
+    for (size_t i = 0; rows != NULL && i < count; i++)
+        for (size_t column = 0; column < COLUMNS; column++)
+            free(rows[i].cells[column]);
+    free(rows);
+}
+
+// "jobs.batch/v1"; further versions after commas. NULL when out of memory.
+static char *kind_text(const struct kind *kind) {
+    struct buffer text __attribute__((cleanup(buffer_cleanup)));
+    buffer_init(&text, 65536);
+    buffer_printf(&text, "%s/", kind->plural_group);
+    for (size_t i = 0; kind->abi.versions[i] != NULL; i++)
+        buffer_printf(&text, "%s%s", i == 0 ? "" : ",", kind->abi.versions[i]);
+    return buffer_take(&text, NULL);
+}
+
+static bool fill_header(struct row *row) {
+    static const char *const names[COLUMNS] = {"NAME", "VERSION", "ABI", "KIND", "FIELD", "VALUE", "FILE", "SHA256"};
+    for (size_t i = 0; i < COLUMNS; i++)
+        row->cells[i] = strdup(names[i]);
+    return row->cells[COLUMNS - 1] != NULL;
+}
+
+static bool fill_row(struct row *row, const struct kind *kind) {
+    const struct adapter *adapter = kind->adapter;
+    *row = (struct row){.cells = {
+                            strdup(adapter->name),
+                            strdup(adapter->version),
+                            text_format("%u.%u", adapter->abi_major, adapter->abi_minor),
+                            kind_text(kind),
+                            strdup(kind->abi.managed_by),
+                            strdup(kind->managed_by),
+                            strdup(adapter->file),
+                            strdup(adapter->sha256),
+                        }};
+    for (size_t i = 0; i < COLUMNS; i++)
+        if (row->cells[i] == NULL)
+            return false;
+    return true;
+}
+
+static void print_rows(const struct row *rows, size_t count) {
+    int widths[COLUMNS] = {0};
+    for (size_t i = 0; i < count; i++)
+        for (size_t column = 0; column < COLUMNS; column++) {
+            int len = (int)strlen(rows[i].cells[column]);
+            widths[column] = len > widths[column] ? len : widths[column];
+        }
+    for (size_t i = 0; i < count; i++) {
+        struct buffer line __attribute__((cleanup(buffer_cleanup)));
+        buffer_init(&line, (size_t)1 << 20);
+        for (size_t column = 0; column + 1 < COLUMNS; column++)
+            buffer_printf(&line, "%-*s", widths[column] + GAP, rows[i].cells[column]);
+        buffer_text(&line, rows[i].cells[COLUMNS - 1]);
+        text_print_line(stdout, line.failed ? "(too long to be shown)" : line.data);
+    }
+}
+
+static struct error *print_table(const struct adapters *adapters) {
+    size_t count = adapters->n_kinds + 1;
+    struct row *rows = calloc(count, sizeof(*rows));
+    bool filled = rows != NULL && fill_header(&rows[0]);
+    for (size_t i = 0; filled && i < adapters->n_kinds; i++)
+        filled = fill_row(&rows[i + 1], adapters->kinds[i]);
+    if (filled)
+        print_rows(rows, count);
+    rows_free(rows, count);
+    return filled ? NULL : error_no_memory();
+}
+
+int main_adapters(const struct arguments *arguments) {
+    struct problems problems = {.count = 0};
+    struct config *config = NULL;
+    struct adapters *adapters = NULL;
+    struct error *error = config_load(arguments->config, &problems, &config);
+    if (error == NULL && config != NULL)
+        error = adapters_load(config, &problems, &adapters);
+    if (error == NULL && adapters != NULL)
+        error = print_table(adapters);
+    fflush(stdout);
+    size_t count = main_print_problems(&problems);
+    problems_free(&problems);
+    adapters_free(adapters);
+    config_free(config);
+    if (error != NULL)
+        return main_fail(error);
+    return count > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

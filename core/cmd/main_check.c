@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// `wharf check`: everything that `wharf run` would stumble over, and all of it at once.
+#include "core/adapter/adapters.h"
+#include "core/base/clock.h"
+#include "core/base/text.h"
+#include "core/cmd/main.h"
+#include "core/config/config.h"
+#include "core/host/access.h"
+#include "core/host/preflight.h"
+#include "core/host/seal_source.h"
+#include "core/kube/curl_transport.h"
+#include "core/kube/kubeconfig.h"
+
+#include <stdlib.h>
+
+struct check {
+    struct config *config;
+    struct adapters *adapters;
+    struct endpoint **endpoints; // management first; NULL where a kubeconfig is not usable
+    struct problems problems;
+};
+
+static void check_cleanup(struct check *check) {
+    size_t count = check->endpoints == NULL ? 0 : check->config->n_workers + 1;
+    for (size_t i = 0; i < count; i++)
+        endpoint_free(check->endpoints[i]);
+    free(check->endpoints);
+    adapters_free(check->adapters);
+    config_free(check->config);
+    problems_free(&check->problems);
+}
+
+static struct error *load_endpoints(struct check *check) {
+    const struct config *config = check->config;
+    check->endpoints = calloc(config->n_workers + 1, sizeof(struct endpoint *));
+    if (check->endpoints == NULL)
+        return error_no_memory();
+    for (size_t i = 0; i <= config->n_workers; i++) {
+        const struct config_cluster *cluster = i == 0 ? &config->management : &config->workers[i - 1];
+        struct error *error = access_load(cluster, clock_now().wall_ns, &check->endpoints[i]);
+        if (cluster->line > 0)
+            error = error_wrap(error, "%s:%zu: %s", config->path, cluster->line, cluster->name);
+        else
+            error = error_wrap(error, "%s: %s", config->path, cluster->name);
+        problems_add_error(&check->problems, error);
+    }
+    return NULL;
+}
+
+static struct error *ask_clusters(struct check *check) {
+    struct error *error = curl_transport_setup();
+    if (error != NULL)
+        return error;
+    return online_check(check->config, check->adapters, check->endpoints, &check->problems);
+}
+
+// A file that is not there is made at the first start.
+static void check_seal(struct check *check) {
+    struct seal_keys *keys = NULL;
+    struct error *error = NULL;
+    if (check->config->seal.file)
+        error = error_wrap(seal_file_load(check->config->seal.file, false, &keys), "%s:%zu: seal.file",
+                           check->config->path, check->config->seal.line);
+    seal_keys_free(keys);
+    if (error && error->code == ERROR_NOT_FOUND)
+        error_free(error);
+    else
+        problems_add_error(&check->problems, error);
+}
+
+// What the configuration names, and with `online` what is behind it.
+static struct error *check_files(struct check *check, bool online) {
+    struct error *error = load_endpoints(check);
+    if (error == NULL)
+        error = adapters_load(check->config, &check->problems, &check->adapters);
+    check_seal(check);
+    if (error == NULL && online)
+        error = ask_clusters(check);
+    return error;
+}
+
+// What is not wrong, and should be known.
+static void print_seal(const struct config *config) {
+    switch (seal_source_of(config)) {
+    case SEAL_FROM_NOTHING:
+        printf(
+            "%s: mirrors are not sealed: there is no key (seal.file or seal.secret); whoever may create objects in a "
+            "worker can make what passes for a mirror\n",
+            config->path);
+        break;
+    case SEAL_FROM_DEFAULT_SECRET:
+        printf("%s: mirrors are sealed with the key in Secret " SEAL_SECRET_NAME
+               " of the host's own namespace, if the host may read or make it\n",
+               config->path);
+        break;
+    default:
+        break;
+    }
+}
+
+static void print_good(const struct check *check, bool online) {
+    printf("%s: no problems: %zu worker%s, %zu adapter%s, %zu kind%s%s\n", check->config->path,
+           check->config->n_workers, check->config->n_workers == 1 ? "" : "s", check->adapters->count,
+           check->adapters->count == 1 ? "" : "s", check->adapters->n_kinds, check->adapters->n_kinds == 1 ? "" : "s",
+           online ? ", and all clusters answer and allow what is needed" : "");
+    print_seal(check->config);
+}
+
+int main_check(const struct arguments *arguments) {
+    __attribute__((cleanup(check_cleanup))) struct check check = {.config = NULL};
+    struct error *error = config_load(arguments->config, &check.problems, &check.config);
+    if (error == NULL && check.config != NULL)
+        error = check_files(&check, arguments->online);
+    size_t count = main_print_problems(&check.problems);
+    if (error != NULL)
+        return main_fail(error);
+    if (count > 0 || check.config == NULL) {
+        fprintf(stderr, "%s: %zu problem%s\n", arguments->config, count, count == 1 ? "" : "s");
+        return EXIT_FAILURE;
+    }
+    print_good(&check, arguments->online);
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cmd/main.h"
+
+#include "core/base/text.h"
+
+#include <stdlib.h>
+
+size_t main_print_problems(const struct problems *problems) {
+    for (size_t i = 0; i < problems->count; i++)
+        text_print_line(stderr, problems->list[i]);
+    if (problems->lost > 0)
+        fprintf(stderr, "%zu more, for which there was no memory\n", problems->lost);
+    return problems->count + problems->lost;
+}
+
+int main_fail(struct error *error) {
+    fputs("error: ", stderr);
+    text_print_line(stderr, error_text(error));
+    error_free(error);
+    return EXIT_FAILURE;
+}

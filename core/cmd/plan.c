@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cmd/plan.h"
+
+#include "core/cmd/plan_internal.h"
+#include "core/json/yaml.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LINES_MAX ((size_t)16 << 20)
+#define MORE_MAX ((size_t)256 << 20)
+
+static void object_cleanup(struct plan_object *object) {
+    json_free(object->workload);
+    json_free(object->mirror);
+    free(object->name);
+    buffer_free(&object->lines);
+    buffer_free(&object->more);
+}
+
+static const char *verdict_text(const struct plan_object *object) {
+    switch (object->verdict) {
+    case PLAN_DELEGATED:
+        return object->suspended ? "would be delegated once it is resumed" : "would be delegated";
+    case PLAN_NOT_DELEGATED:
+        return "would not be delegated";
+    case PLAN_WRONG:
+    default:
+        return object->trouble;
+    }
+}
+
+void plan_wrong(struct plan_object *object, const char *trouble) {
+    object->verdict = PLAN_WRONG;
+    if (object->trouble == NULL)
+        object->trouble = trouble;
+}
+
+// One section of the output: what is said, the mirror, and what follows it.
+static struct error *write_object(const struct plan_object *object, struct buffer *out) {
+    buffer_text(out, "---\n");
+    const char *name = object->name != NULL ? object->name : object_name(object->item->value);
+    plan_say(out, "%s %s (%s): %s", json_string_or(json_get(object->item->value, "kind"), "?"),
+             name[0] != '\0' ? name : "without a name", object->item->where, verdict_text(object));
+    bool ok = !object->lines.failed && !object->more.failed &&
+              buffer_append(out, object->lines.data, object->lines.len) &&
+              (object->mirror == NULL || yaml_print(object->mirror, out));
+    if (ok && object->more.len > 0)
+        ok = buffer_text(out, "---\n") && buffer_append(out, object->more.data, object->more.len);
+    return ok && !out->failed ? NULL : error_no_memory();
+}
+
+// What an earlier placement left on it; a new object has none.
+static void tell_placement(struct plan_object *object) {
+    const char *cluster = object_annotation(object->workload, MARK_CLUSTER);
+    uint32_t attempt = mirror_attempt(object->workload);
+    object->attempt = cluster != NULL && attempt > 0 ? attempt : 1;
+    if (cluster != NULL && attempt > 0)
+        plan_say(&object->lines, "placed: its annotations say in %s, attempt %u", cluster, attempt);
+}
+
+static bool has_name(struct plan_object *object) {
+    const struct json *metadata = json_get(object->item->value, "metadata");
+    const char *prefix = json_string_or(json_get(metadata, "generateName"), "");
+    if (object_name(object->item->value)[0] != '\0' || prefix[0] != '\0')
+        return true;
+    plan_say(&object->lines, "name: metadata.name is absent, and metadata.generateName too");
+    plan_wrong(object, PLAN_REFUSED);
+    return false;
+}
+
+static struct error *look_at(struct plan_object *object) {
+    object->kind =
+        plan_find_kind(object->plan->request->adapters, object->item->value, &object->version, &object->lines);
+    object->verdict = PLAN_NOT_DELEGATED;
+    if (object->kind == NULL || !plan_understands(object->kind, object->version))
+        return NULL;
+    object->verdict = PLAN_DELEGATED;
+    plan_judge_manager(object);
+    if (object->left_alone || !has_name(object))
+        return NULL;
+    struct error *error = plan_prepare(object);
+    if (error != NULL)
+        return error;
+    plan_tell_phase(object);
+    if (object->left_alone)
+        return NULL;
+    tell_placement(object);
+    plan_tell_pods(object);
+    error = plan_make_mirror(object);
+    if (error == NULL)
+        error = plan_tell_status(object);
+    return error != NULL ? error : plan_try_mirror(object);
+}
+
+// What the whole comes to: the worst of what counts. An object that no adapter is for does not count beside others.
+struct tally {
+    bool wrong, delegated, left;
+};
+
+static struct error *plan_one(const struct plan *plan, const struct plan_item *item, struct buffer *out,
+                              struct tally *tally) {
+    __attribute__((cleanup(object_cleanup))) struct plan_object object = {.plan = plan, .item = item};
+    buffer_init(&object.lines, LINES_MAX);
+    buffer_init(&object.more, MORE_MAX);
+    struct error *error = look_at(&object);
+    if (error == NULL)
+        error = write_object(&object, out);
+    tally->wrong |= object.verdict == PLAN_WRONG;
+    tally->delegated |= object.verdict == PLAN_DELEGATED;
+    tally->left |= object.verdict == PLAN_NOT_DELEGATED && object.kind != NULL;
+    return error_wrap(error, "%s", item->where);
+}
+
+// A status is for one object.
+static struct error *read_status(struct plan *plan, const struct plan_input *input) {
+    if (plan->request->status == NULL)
+        return NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < input->count; i++) {
+        const char *version = NULL;
+        count += plan_find_kind(plan->request->adapters, input->items[i].value, &version, NULL) != NULL;
+    }
+    if (count > 1)
+        return error_new(ERROR_INVALID, "--status: found %zu objects in %s that adapters are for, expected one", count,
+                         plan->request->file);
+    return plan_input_status(plan->request->status, &plan->status);
+}
+
+static struct error *plan_all(struct plan *plan, const struct plan_input *input, struct buffer *out,
+                              struct tally *tally) {
+    struct error *error = read_status(plan, input);
+    for (size_t i = 0; error == NULL && i < input->count; i++)
+        error = plan_one(plan, &input->items[i], out, tally);
+    return error;
+}
+
+struct error *plan_run(const struct plan_request *request, struct buffer *out, struct problems *problems,
+                       enum plan_verdict *verdict) {
+    struct plan plan = {.request = request};
+    struct plan_input input = {.count = 0};
+    struct tally tally = {.wrong = false};
+    size_t before = problems->count + problems->lost;
+    struct error *error = request->cluster != NULL ? plan_worker_open(request, &plan.worker) : NULL;
+    if (error == NULL)
+        error = plan_input_read(request->file, problems, &input);
+    if (error == NULL)
+        error = plan_all(&plan, &input, out, &tally);
+    *verdict = tally.delegated && !tally.left ? PLAN_DELEGATED : PLAN_NOT_DELEGATED;
+    if (error != NULL || tally.wrong || problems->count + problems->lost > before)
+        *verdict = PLAN_WRONG;
+    plan_input_free(&input);
+    plan_worker_close(&plan.worker);
+    json_free(plan.status);
+    return error;
+}

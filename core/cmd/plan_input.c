@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading the objects of a plan: files of YAML or JSON documents, standard input, and lists.
+#include "core/cmd/plan_internal.h"
+
+#include "core/json/yaml.h"
+#include "core/kube/object.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILE_MAX ((size_t)64 << 20)
+#define POINTER_MAX ((size_t)1 << 16)
+
+struct reader {
+    const char *name; // of the file, for messages
+    struct yaml yaml;
+    struct problems *problems;
+    struct plan_input *out;
+};
+
+static struct error *read_standard_input(struct buffer *out) {
+    char chunk[16 * 1024];
+    size_t got;
+    while ((got = fread(chunk, 1, sizeof(chunk), stdin)) > 0) {
+        if (got > FILE_MAX - out->len)
+            return error_new(ERROR_LIMIT, "standard input is larger than %zu bytes", FILE_MAX);
+        if (!buffer_append(out, chunk, got))
+            return error_no_memory();
+    }
+    if (ferror(stdin))
+        return error_new(ERROR_IO, "cannot read standard input: %s", strerror(errno));
+    return buffer_append(out, "", 0) ? NULL : error_no_memory();
+}
+
+static bool begins_as_json(const char *text) {
+    text += strspn(text, " \t\r\n");
+    return *text == '{' || *text == '[';
+}
+
+// A JSON text becomes the one document of an array. JSON that YAML does not understand (surrogate pairs) is read too,
+// but its lines are not known then.
+static struct error *read_documents(const char *name, const struct buffer *text, struct yaml *out) {
+    struct error *error = yaml_parse_all(name, text->data, text->len, out);
+    if (error == NULL || error->code == ERROR_NO_MEMORY || !begins_as_json(text->data))
+        return error;
+    struct json *value = NULL;
+    struct error *second = json_parse(text->data, text->len, &value);
+    if (second != NULL && second->code != ERROR_NO_MEMORY) {
+        error_free(second);
+        return error;
+    }
+    error_free(error);
+    if (second != NULL)
+        return second;
+    out->value = json_new_array();
+    if (out->value != NULL && json_append(out->value, value))
+        return NULL;
+    if (out->value == NULL)
+        json_free(value);
+    yaml_cleanup(out);
+    return error_no_memory();
+}
+
+static struct error *read_file(const char *path, const char **name, struct yaml *out) {
+    struct buffer text __attribute__((cleanup(buffer_cleanup)));
+    buffer_init(&text, FILE_MAX);
+    bool standard = strcmp(path, "-") == 0;
+    *name = standard ? "standard input" : path;
+    struct error *error = standard ? read_standard_input(&text) : text_read_file(path, FILE_MAX, &text);
+    return error != NULL ? error : read_documents(*name, &text, out);
+}
+
+// "job.yaml:3"; NULL when out of memory.
+static char *where(const struct reader *reader, const char *pointer) {
+    size_t line = yaml_line(&reader->yaml, pointer);
+    return line > 0 ? text_format("%s:%zu", reader->name, line) : strdup(reader->name);
+}
+
+static struct error *add_item(struct reader *reader, struct json *value, const char *pointer) {
+    struct plan_input *out = reader->out;
+    struct plan_item *items = realloc(out->items, (out->count + 1) * sizeof(*items));
+    if (items == NULL)
+        return error_no_memory();
+    out->items = items;
+    items[out->count] = (struct plan_item){.value = json_copy(value), .where = where(reader, pointer)};
+    out->count++;
+    return items[out->count - 1].value == NULL || items[out->count - 1].where == NULL ? error_no_memory() : NULL;
+}
+
+static void add_problem(struct reader *reader, const char *pointer, const char *field, const char *found) {
+    AUTO_TEXT place = where(reader, pointer);
+    problems_add(reader->problems, "%s: %sfound %s", place != NULL ? place : reader->name, field, found);
+}
+
+// Whether a value can be an object of Kubernetes at all; what is wrong goes to the problems.
+static bool check_object(struct reader *reader, const struct json *value, const char *pointer) {
+    static const char *const required[] = {"apiVersion: ", "kind: "};
+    if (!json_is(value, JSON_OBJECT)) {
+        add_problem(reader, pointer, "", "no object, expected one with apiVersion, kind and metadata");
+        return false;
+    }
+    const struct json *members[] = {json_get(value, "apiVersion"), json_get(value, "kind")};
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        if (json_string_or(members[i], "")[0] != '\0')
+            continue;
+        const char *found = members[i] == NULL ? "nothing, expected a string" : "something else than a name";
+        add_problem(reader, pointer, required[i], found);
+        return false;
+    }
+    return true;
+}
+
+static struct error *add_value(struct reader *reader, struct json *value, struct buffer *pointer, size_t depth);
+
+// Items of a JobList have neither apiVersion nor kind.
+static bool inherit(const struct json *list, struct json *item) {
+    const char *kind = json_string_or(json_get(list, "kind"), "");
+    size_t len = strlen(kind) - strlen("List");
+    if (!json_is(item, JSON_OBJECT) || len == 0)
+        return true;
+    bool ok = true;
+    if (json_get(item, "kind") == NULL)
+        ok = json_set(item, "kind", json_new_string_len(kind, len));
+    if (ok && json_get(item, "apiVersion") == NULL && json_get(list, "apiVersion") != NULL)
+        ok = json_set(item, "apiVersion", json_copy(json_get(list, "apiVersion")));
+    return ok;
+}
+
+static struct error *add_list(struct reader *reader, struct json *list, struct buffer *pointer, size_t depth) {
+    struct error *error = NULL;
+    size_t len = pointer->len, index = 0;
+    for (struct json *item = json_first(json_get(list, "items")); error == NULL && item != NULL;
+         item = json_next(item), index++) {
+        if (!buffer_printf(pointer, "/items/%zu", index) || !inherit(list, item))
+            return error_no_memory();
+        error = add_value(reader, item, pointer, depth + 1);
+        buffer_truncate(pointer, len);
+    }
+    return error;
+}
+
+static struct error *add_value(struct reader *reader, struct json *value, struct buffer *pointer, size_t depth) {
+    if (object_is_list(value) && depth < JSON_MAX_DEPTH)
+        return add_list(reader, value, pointer, depth);
+    return check_object(reader, value, pointer->data) ? add_item(reader, value, pointer->data) : NULL;
+}
+
+static struct error *add_documents(struct reader *reader) {
+    struct buffer pointer __attribute__((cleanup(buffer_cleanup)));
+    buffer_init(&pointer, POINTER_MAX);
+    struct error *error = NULL;
+    size_t index = 0, problems = reader->problems->count;
+    for (struct json *document = json_first(reader->yaml.value); error == NULL && document != NULL;
+         document = json_next(document), index++) {
+        buffer_reset(&pointer);
+        if (json_is(document, JSON_NULL)) // as kubectl
+            continue;
+        error = buffer_printf(&pointer, "/%zu", index) ? add_value(reader, document, &pointer, 0) : error_no_memory();
+    }
+    if (error == NULL && reader->out->count == 0 && reader->problems->count == problems)
+        problems_add(reader->problems, "%s: found no object, expected at least one", reader->name);
+    return error;
+}
+
+struct error *plan_input_read(const char *path, struct problems *problems, struct plan_input *out) {
+    struct reader reader = {.problems = problems, .out = out};
+    *out = (struct plan_input){.count = 0};
+    struct error *error = read_file(path, &reader.name, &reader.yaml);
+    if (error == NULL)
+        error = add_documents(&reader);
+    yaml_cleanup(&reader.yaml);
+    return error;
+}
+
+void plan_input_free(struct plan_input *input) {
+    for (size_t i = 0; i < input->count; i++) {
+        json_free(input->items[i].value);
+        free(input->items[i].where);
+    }
+    free(input->items);
+    *input = (struct plan_input){.count = 0};
+}
+
+struct error *plan_input_status(const char *path, struct json **out) {
+    __attribute__((cleanup(yaml_cleanup))) struct yaml yaml = {.value = NULL};
+    const char *name = path;
+    struct error *error = read_file(path, &name, &yaml);
+    if (error != NULL)
+        return error;
+    struct json *document = json_first(yaml.value);
+    if (json_size(yaml.value) != 1 || !json_is(document, JSON_OBJECT))
+        return error_new(ERROR_INVALID, "%s: found %zu documents%s, expected one object with the status of a mirror",
+                         name, json_size(yaml.value), json_size(yaml.value) == 1 ? " that is no object" : "");
+    const struct json *status = json_get(document, "status");
+    if (status == NULL && json_get(document, "apiVersion") != NULL && json_get(document, "kind") != NULL)
+        return error_new(ERROR_INVALID, "%s: found an object without a status, expected a status", name);
+    if (status != NULL && !json_is(status, JSON_OBJECT))
+        return error_new(ERROR_INVALID, "%s:%zu: status: expected an object", name, yaml_line(&yaml, "/0/status"));
+    *out = json_copy(status != NULL ? status : document);
+    return *out != NULL ? NULL : error_no_memory();
+}

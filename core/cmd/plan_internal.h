@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of `wharf plan` share: plan.c (one object after another), plan_input.c (reading them), plan_kind.c
+// (which adapter, and whose), plan_mirror.c, plan_pods.c, plan_status.c, plan_worker.c (the dry run), plan_diff.c and
+// plan_text.c (writing).
+#ifndef WHARF_CMD_PLAN_INTERNAL_H
+#define WHARF_CMD_PLAN_INTERNAL_H
+
+#include "core/base/text.h"
+#include "core/cmd/plan.h"
+#include "core/engine/mirror.h"
+#include "core/kube/types.h"
+
+// Stand for what only the clusters know. They are valid as values of labels.
+#define PLAN_NO_UID "UID-OF-THE-WORKLOAD"
+#define PLAN_NO_ORIGIN "UID-OF-KUBE-SYSTEM"
+
+#define PLAN_REFUSED "would be refused by the API server"
+
+// One object of the input.
+struct plan_item {
+    struct json *value;
+    char *where; // "job.yaml:3"
+};
+
+struct plan_input {
+    struct plan_item *items;
+    size_t count;
+};
+
+// The worker of --cluster.
+struct plan_worker {
+    const struct config_cluster *cluster;
+    struct endpoint *endpoint;
+    struct transport *transport;
+    struct client *client;
+};
+
+struct plan {
+    const struct plan_request *request;
+    struct json *status;       // of the mirror (--status), or NULL
+    struct plan_worker worker; // client NULL: none
+};
+
+// One object on its way through the plan.
+struct plan_object {
+    const struct plan *plan;
+    const struct plan_item *item;
+    const struct kind *kind;
+    const char *version;
+    struct json *workload; // the object with what the API server would give it
+    struct json *mirror;   // that would be created
+    char *name;            // "default/pi"
+    uint32_t attempt;
+    bool suspended, left_alone;
+    enum plan_verdict verdict;
+    const char *trouble; // of PLAN_WRONG, in a few words
+    struct buffer lines; // what is said of it
+    struct buffer more;  // documents after the mirror
+};
+
+// plan.c
+void plan_wrong(struct plan_object *object, const char *trouble);
+
+// plan_input.c
+// All objects of a file; those of a list one by one. What is no object goes to `problems`.
+struct error *plan_input_read(const char *path, struct problems *problems, struct plan_input *out);
+void plan_input_free(struct plan_input *input);
+// The status in a file: of its member "status", or the whole document.
+struct error *plan_input_status(const char *path, struct json **out);
+
+// plan_kind.c
+// NULL: no adapter takes it. `lines`, if not NULL, is told which does, or why none.
+const struct kind *plan_find_kind(const struct adapters *adapters, const struct json *value, const char **version,
+                                  struct buffer *lines);
+bool plan_understands(const struct kind *kind, const char *version);
+// Whether it is delegated to this host; tells why, or why not.
+void plan_judge_manager(struct plan_object *object);
+
+// plan_mirror.c
+// Fills in what the API server would.
+struct error *plan_prepare(struct plan_object *object);
+void plan_tell_phase(struct plan_object *object);
+struct error *plan_make_mirror(struct plan_object *object);
+const char *plan_origin(const struct plan *plan);
+// Around a call into the adapter.
+void plan_begin_call(const struct plan_object *object, uint32_t attempt, wharf_mirror_state state,
+                     struct adapter_call *call);
+// Tells what the adapter answered instead of OK.
+void plan_tell_refusal(struct plan_object *object, wharf_result result, struct adapter_call *call, const char *what);
+// The phase of the workload as `value` has it.
+wharf_phase_kind plan_say_phase(const struct plan_object *object, const struct json *value, struct buffer *out);
+
+// plan_pods.c
+void plan_tell_pods(struct plan_object *object);
+
+// plan_status.c
+// With a status of the mirror, or for a workload without one: what is written on the workload.
+struct error *plan_tell_status(struct plan_object *object);
+
+// plan_worker.c
+struct error *plan_worker_open(const struct plan_request *request, struct plan_worker *out);
+void plan_worker_close(struct plan_worker *worker);
+struct error *plan_try_mirror(struct plan_object *object);
+
+// plan_diff.c
+struct plan_change {
+    const char *pointer;
+    const struct json *from, *to; // NULL: not there
+};
+// `on_change` is called for each difference, with pointers that begin with `prefix`; false stops. Items of arrays are
+// matched by name or type, or by what they are; null counts as absent. False if stopped or out of memory.
+bool plan_diff(const struct json *from, const struct json *to, const char *prefix,
+               bool (*on_change)(void *ctx, const struct plan_change *change), void *ctx);
+
+// plan_text.c
+// A comment of one line. Whatever could end the line or is no character of YAML is shown as a space or '?'.
+void plan_say(struct buffer *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// "/spec/x: 1 -> 2" and, in parentheses, why (NULL: nothing), after `label`.
+void plan_say_change(struct buffer *out, const char *label, const struct plan_change *change, const char *why);
+// Puts the members of an object in the order that people are used to. False when out of memory.
+bool plan_order(struct json **value);
+
+#endif

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mirror that would be created, and how it differs from its workload.
+#include "core/cmd/plan_internal.h"
+
+#include "core/adapter/phase.h"
+#include "core/json/pointer.h"
+
+#include <string.h>
+
+static bool set_text(struct json *object, const char *key, const char *text) {
+    return json_set(object, key, json_new_string(text));
+}
+
+// Something that the API server gives an object when it is created.
+static bool given(struct json *metadata, const char *key, struct json *value) {
+    if (json_get(metadata, key) == NULL)
+        return json_set(metadata, key, value);
+    json_free(value);
+    return true;
+}
+
+static bool name_it(struct plan_object *object, struct json *metadata) {
+    const char *prefix = json_string_or(json_get(metadata, "generateName"), "");
+    if (object_name(object->workload)[0] == '\0' && prefix[0] != '\0') {
+        AUTO_TEXT name = text_format("%sxxxxx", prefix);
+        if (name == NULL || !set_text(metadata, "name", name))
+            return false;
+        plan_say(&object->lines, "name: %s stands for what the API server makes of generateName", name);
+    }
+    if (object_namespace(object->workload)[0] == '\0') {
+        plan_say(&object->lines, "namespace: none is given, \"default\" is assumed");
+        if (!set_text(metadata, "namespace", "default"))
+            return false;
+    }
+    object->name = text_format("%s/%s", object_namespace(object->workload), object_name(object->workload));
+    return object->name != NULL;
+}
+
+struct error *plan_prepare(struct plan_object *object) {
+    object->workload = json_copy(object->item->value);
+    struct json *metadata = json_get(object->workload, "metadata");
+    if (object->workload == NULL)
+        return error_no_memory();
+    if (!json_is(metadata, JSON_OBJECT)) {
+        json_set(object->workload, "metadata", json_new_object());
+        metadata = json_get(object->workload, "metadata");
+    }
+    bool ok = metadata != NULL && name_it(object, metadata) && given(metadata, "uid", json_new_string(PLAN_NO_UID)) &&
+              given(metadata, "generation", json_new_int64(1));
+    json_remove(metadata, "managedFields");
+    return ok ? NULL : error_no_memory();
+}
+
+const char *plan_origin(const struct plan *plan) {
+    return plan->request->config->origin != NULL ? plan->request->config->origin : PLAN_NO_ORIGIN;
+}
+
+// The worker that is asked, or else the first one stands for all.
+static const char *cluster_name(const struct plan *plan) {
+    const struct config *config = plan->request->config;
+    if (plan->request->cluster != NULL)
+        return plan->request->cluster;
+    return config->n_workers > 0 ? config->workers[0].name : NULL;
+}
+
+void plan_begin_call(const struct plan_object *object, uint32_t attempt, wharf_mirror_state state,
+                     struct adapter_call *call) {
+    adapter_call_begin(call, &(struct call_context){.kind = &object->kind->abi,
+                                                    .given = object->kind->given,
+                                                    .adapter = object->kind->adapter->name,
+                                                    .now = object->plan->request->now,
+                                                    .cluster = attempt > 0 ? cluster_name(object->plan) : NULL,
+                                                    .attempt = attempt,
+                                                    .version = object->version,
+                                                    .object = object->name,
+                                                    .mirror_state = state});
+}
+
+void plan_tell_refusal(struct plan_object *object, wharf_result result, struct adapter_call *call, const char *what) {
+    if (result == WHARF_REFUSED)
+        plan_say(&object->lines, "refused: the adapter makes no %s: %s (%s)", what,
+                 adapter_answer_message(call, "it gives no reason"), adapter_answer_reason(call, "Refused"));
+    else
+        plan_say(&object->lines, "no %s: the adapter wants to be asked again later: %s", what,
+                 adapter_answer_message(call, "it gives no reason"));
+    plan_wrong(object, result == WHARF_REFUSED ? "would be refused by its adapter" : "would have to wait");
+}
+
+static const char *phase_text(wharf_phase_kind phase) {
+    switch (phase) {
+    case WHARF_PENDING:
+        return "Pending";
+    case WHARF_SUSPENDED:
+        return "Suspended";
+    case WHARF_SUCCEEDED:
+        return "Succeeded";
+    case WHARF_FAILED:
+        return "Failed";
+    case WHARF_ACTIVE:
+    default:
+        return "Active";
+    }
+}
+
+wharf_phase_kind plan_say_phase(const struct plan_object *object, const struct json *value, struct buffer *out) {
+    struct adapter_call call;
+    wharf_phase phase;
+    plan_begin_call(object, object->attempt, WHARF_MIRROR_NONE, &call);
+    wharf_result result = adapter_phase(&call, value, &phase);
+    wharf_phase_kind known = phase.phase;
+    if (result == WHARF_OK)
+        plan_say(out, "phase: %s%s%s%s%s", phase_text(phase.phase), phase.reason != NULL ? ", " : "",
+                 phase.reason != NULL ? phase.reason : "", phase.message != NULL ? ": " : "",
+                 phase.message != NULL ? phase.message : "");
+    else
+        plan_say(out, "phase: Active, since the adapter does not say");
+    adapter_call_end(&call);
+    return known;
+}
+
+void plan_tell_phase(struct plan_object *object) {
+    wharf_phase_kind phase = plan_say_phase(object, object->workload, &object->lines);
+    if (phase_is_final(phase)) {
+        plan_say(&object->lines, "finished: no mirror is made of what has finished");
+        object->left_alone = true;
+    } else if (object_is_being_deleted(object->workload)) {
+        plan_say(&object->lines, "deleted: no mirror is made of what is being deleted");
+        object->left_alone = true;
+    } else if (phase_suspend_asked(&object->kind->abi, object->workload)) {
+        plan_say(&object->lines, "suspended: %s says so; not placed before it is resumed", object->kind->abi.suspend);
+        object->suspended = true;
+    }
+    if (object->left_alone)
+        object->verdict = PLAN_NOT_DELEGATED;
+}
+
+// Why the mirror lacks a field of its workload.
+static const char *why_removed(const struct kind *kind, const struct plan_change *change) {
+    static const struct {
+        const char *pointer, *why;
+    } known[] = {
+        {"/metadata/ownerReferences",
+         "its owner is not in the worker, whose garbage collector would delete the mirror"},
+        {"/metadata/finalizers", "nobody in the worker would take them away"},
+        {"/metadata/generateName", "the mirror has the workload's name"},
+        {"/metadata", "the worker's API server gives the mirror its own"},
+        {"/status", "the worker's controller writes its own"},
+    };
+    if (strcmp(change->pointer, kind->abi.managed_by) == 0)
+        return "in the worker the kind's own controller runs it";
+    for (const char *const *p = kind->abi.removed; p != NULL && *p != NULL; p++)
+        if (pointer_matches(*p, change->pointer))
+            return "the adapter leaves it out of every mirror";
+    if (text_has_prefix(change->pointer, "/metadata/labels/") ||
+        text_has_prefix(change->pointer, "/metadata/annotations/"))
+        return mirror_key_is_private(json_key(change->from)) ? "it is about the workload only"
+                                                             : "the adapter removes it";
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (text_has_prefix(change->pointer, known[i].pointer))
+            return known[i].why;
+    return "the adapter removes it from this mirror";
+}
+
+// What the host adds itself needs no line.
+static bool is_mark(const struct plan_change *change) {
+    const char *key = json_key(change->to != NULL ? change->to : change->from);
+    return key != NULL && text_has_prefix(change->pointer, "/metadata/") && text_has_prefix(key, "wharf.dev/");
+}
+
+static bool tell_difference(void *ctx, const struct plan_change *change) {
+    struct plan_object *object = ctx;
+    struct buffer *lines = &object->lines;
+    if (change->to == NULL) {
+        if (pointer_find(object->item->value, change->pointer) != NULL)
+            plan_say(lines, "not in the mirror: %s (%s)", change->pointer, why_removed(object->kind, change));
+    } else if (!is_mark(change)) {
+        plan_say_change(lines, change->from == NULL ? "added in the mirror:" : "changed in the mirror:", change,
+                        "by the adapter");
+    }
+    return !lines->failed;
+}
+
+// Both have labels and annotations, so that these are compared one by one.
+static bool tell_differences(struct plan_object *object) {
+    AUTO_JSON from = json_copy(object->workload);
+    struct json *metadata = json_get(from, "metadata");
+    static const char *const maps[] = {"labels", "annotations"};
+    for (size_t i = 0; i < 2; i++)
+        if (!json_is(json_get(metadata, maps[i]), JSON_OBJECT) && !json_set(metadata, maps[i], json_new_object()))
+            return false;
+    return plan_diff(from, object->mirror, "", tell_difference, object);
+}
+
+static wharf_result call_mirror(struct plan_object *object, uint32_t attempt, struct adapter_call *call,
+                                struct json **out) {
+    plan_begin_call(object, attempt, WHARF_MIRROR_NONE, call);
+    struct mirror_job job = {.kind = object->kind,
+                             .origin = plan_origin(object->plan),
+                             .call = call,
+                             .workload = object->workload,
+                             .finalizer = object->plan->request->config->mirror_finalizer,
+                             .attempt = attempt};
+    return mirror_make(&job, out);
+}
+
+// As the engine does before it places a workload (WHARF_KIND_MAY_REFUSE).
+static wharf_result try_mirror(struct plan_object *object, struct adapter_call *call) {
+    AUTO_JSON thrown_away = NULL;
+    return call_mirror(object, 0, call, &thrown_away);
+}
+
+static void tell_placeholders(struct plan_object *object) {
+    if (object->plan->request->config->origin == NULL)
+        plan_say(&object->lines,
+                 "placeholder: " PLAN_NO_ORIGIN " for the origin, which the configuration leaves to the "
+                 "management cluster");
+    if (object_uid(object->item->value)[0] == '\0')
+        plan_say(&object->lines, "placeholder: " PLAN_NO_UID " for the uid, which the object does not have yet");
+}
+
+struct error *plan_make_mirror(struct plan_object *object) {
+    struct adapter_call call;
+    if ((object->kind->abi.flags & WHARF_KIND_MAY_REFUSE) != 0) {
+        wharf_result result = try_mirror(object, &call);
+        if (result != WHARF_OK)
+            plan_tell_refusal(object, result, &call, "mirror");
+        adapter_call_end(&call);
+        if (result != WHARF_OK)
+            return NULL;
+    }
+    wharf_result result = call_mirror(object, object->attempt, &call, &object->mirror);
+    if (result != WHARF_OK)
+        plan_tell_refusal(object, result, &call, "mirror");
+    else if (call.answer.message != NULL)
+        plan_say(&object->lines, "remark: %s (%s)",
+                 adapter_answer_message(&call, "the adapter's remark cannot be shown"),
+                 adapter_answer_reason(&call, "Incomplete"));
+    adapter_call_end(&call);
+    if (object->mirror == NULL)
+        return NULL;
+    tell_placeholders(object);
+    return plan_order(&object->mirror) && tell_differences(object) ? NULL : error_no_memory();
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The status that is written on the workload: of a given status of the mirror, or while there is no mirror.
+#include "core/cmd/plan_internal.h"
+
+#include "core/adapter/phase.h"
+#include "core/json/patch.h"
+#include "core/json/pointer.h"
+#include "core/json/yaml.h"
+
+static bool is_worker_only(const struct kind *kind, const char *pointer) {
+    for (const char *const *p = kind->abi.status_removed; p != NULL && *p != NULL; p++)
+        if (pointer_matches(*p, pointer))
+            return true;
+    return false;
+}
+
+static bool tell_difference(void *ctx, const struct plan_change *change) {
+    struct plan_object *object = ctx;
+    struct buffer *more = &object->more;
+    const char *observed = object->kind->abi.observed_generation;
+    if (change->to == NULL)
+        plan_say(more, "not copied: %s (%s)", change->pointer,
+                 is_worker_only(object->kind, change->pointer) ? "it makes sense in the worker only"
+                                                               : "the adapter removes it");
+    else if (text_equal(observed, change->pointer))
+        plan_say_change(more, "rewritten:", change, "the generation of the workload");
+    else
+        plan_say_change(more, change->from == NULL ? "added:" : "changed:", change, "by the adapter");
+    return !more->failed;
+}
+
+// The workload as it is after the write; NULL when out of memory.
+static struct json *written(const struct plan_object *object, const struct json *patch) {
+    struct json *after = json_copy(object->workload);
+    AUTO_JSON body = json_new_object();
+    const struct json *status = json_get(patch, "status");
+    bool ok = after != NULL && body != NULL &&
+              (status == NULL || (json_set(body, "status", json_copy(status)) && patch_apply(&after, body)));
+    if (ok)
+        return after;
+    json_free(after);
+    return NULL;
+}
+
+// What of the workload is shown: its name and its status. NULL when out of memory.
+static struct json *excerpt(const struct json *after) {
+    AUTO_JSON shown = json_new_object();
+    static const char *const members[] = {"apiVersion", "kind", "status"};
+    bool ok = json_set(shown, "metadata", json_new_object());
+    struct json *metadata = json_get(shown, "metadata");
+    ok = ok && json_set(metadata, "name", json_new_string(object_name(after))) &&
+         json_set(metadata, "namespace", json_new_string(object_namespace(after)));
+    for (size_t i = 0; ok && i < sizeof(members) / sizeof(members[0]); i++)
+        if (json_get(after, members[i]) != NULL)
+            ok = json_set(shown, members[i], json_copy(json_get(after, members[i])));
+    if (!ok || !plan_order(&shown))
+        return NULL;
+    struct json *result = shown;
+    shown = NULL;
+    return result;
+}
+
+static void tell_phase(struct plan_object *object, const struct json *after) {
+    wharf_phase_kind phase = plan_say_phase(object, after, &object->more);
+    if (phase_is_final(phase) && object->mirror != NULL)
+        plan_say(&object->more, "finished: the mirror stays for mirrorRetention, then it is deleted");
+}
+
+static bool tell_written(struct plan_object *object, const struct json *mirror, const struct json *patch) {
+    AUTO_JSON after = written(object, patch);
+    AUTO_JSON shown = after == NULL ? NULL : excerpt(after);
+    if (shown == NULL)
+        return false;
+    plan_say(&object->more,
+             mirror != NULL ? "the status of %s %s that is written for this status of the mirror"
+                            : "the status of %s %s that is written while it has no mirror",
+             object->kind->abi.kind, object->name);
+    if (patch == NULL)
+        plan_say(&object->more, "nothing is written: it is so already");
+    tell_phase(object, after);
+    if (mirror != NULL &&
+        !plan_diff(json_get(mirror, "status"), json_get(after, "status"), "/status", tell_difference, object))
+        return false;
+    return yaml_print(shown, &object->more);
+}
+
+// The mirror as its worker would have it, with the status that was given.
+static struct json *running_mirror(const struct plan_object *object) {
+    struct json *mirror = json_copy(object->mirror);
+    struct json *metadata = json_get(mirror, "metadata");
+    if (json_set(mirror, "status", json_copy(object->plan->status)) &&
+        json_set(metadata, "uid", json_new_string("UID-OF-THE-MIRROR")) &&
+        json_set(metadata, "resourceVersion", json_new_string("1")) &&
+        json_set(metadata, "generation", json_new_int64(1)))
+        return mirror;
+    json_free(mirror);
+    return NULL;
+}
+
+struct error *plan_tell_status(struct plan_object *object) {
+    bool given = object->plan->status != NULL;
+    if (object->mirror == NULL || (!given && !object->suspended))
+        return NULL;
+    AUTO_JSON mirror = given ? running_mirror(object) : NULL;
+    if (given && mirror == NULL)
+        return error_no_memory();
+    struct adapter_call call;
+    AUTO_JSON patch = NULL;
+    uint64_t wanted = 0;
+    // 0: not placed, suspended before it was
+    uint32_t attempt = !given && mirror_attempt(object->workload) == 0 ? 0 : object->attempt;
+    plan_begin_call(object, attempt, given ? WHARF_MIRROR_PRESENT : WHARF_MIRROR_NONE, &call);
+    struct mirror_job job = {.kind = object->kind,
+                             .origin = plan_origin(object->plan),
+                             .call = &call,
+                             .workload = object->workload,
+                             .mirror = mirror,
+                             .attempt = attempt};
+    wharf_result result = mirror_status(&job, &patch, &wanted);
+    if (result != WHARF_OK)
+        plan_tell_refusal(object, result, &call, "status");
+    adapter_call_end(&call);
+    if (result != WHARF_OK || (patch == NULL && !given))
+        return NULL;
+    return tell_written(object, mirror, patch) ? NULL : error_no_memory();
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a plan is written: comments and YAML documents.
+#include "core/cmd/plan_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define VALUE_MAX 160 // bytes of a value that a comment shows
+
+void plan_say(struct buffer *out, const char *format, ...) {
+    struct buffer text __attribute__((cleanup(buffer_cleanup)));
+    buffer_init(&text, (size_t)1 << 20);
+    va_list args;
+    va_start(args, format);
+    bool written = buffer_vprintf(&text, format, args);
+    va_end(args);
+    buffer_text(out, "# ");
+    text_show(out, written ? text.data : "(too long to be shown)");
+    buffer_char(out, '\n');
+}
+
+// The value as JSON, cut where it is long.
+static void show(const struct json *value, char out[VALUE_MAX + 4]) {
+    AUTO_TEXT text = json_text(value, NULL);
+    text_copy(out, VALUE_MAX, text == NULL ? "?" : text);
+    if (text != NULL && strlen(text) >= VALUE_MAX)
+        memcpy(out + strlen(out), "...", sizeof("..."));
+}
+
+void plan_say_change(struct buffer *out, const char *label, const struct plan_change *change, const char *why) {
+    char from[VALUE_MAX + 4] = "", to[VALUE_MAX + 4] = "";
+    if (change->from != NULL)
+        show(change->from, from);
+    if (change->to != NULL)
+        show(change->to, to);
+    const char *arrow = change->from != NULL && change->to != NULL ? " -> " : "";
+    plan_say(out, "%s %s: %s%s%s%s%s%s", label, change->pointer, from, arrow, to, why != NULL ? " (" : "",
+             why != NULL ? why : "", why != NULL ? ")" : "");
+}
+
+static bool put(struct json *to, const struct json *from, const char *key) {
+    const struct json *member = json_get(from, key);
+    return member == NULL || json_set(to, key, json_copy(member));
+}
+
+bool plan_order(struct json **value) {
+    static const char *const first[] = {"apiVersion", "kind", "metadata"};
+    AUTO_JSON ordered = json_new_object();
+    bool ok = ordered != NULL;
+    for (size_t i = 0; ok && i < sizeof(first) / sizeof(first[0]); i++)
+        ok = put(ordered, *value, first[i]);
+    for (const struct json *member = json_first(*value); ok && member != NULL; member = json_next(member))
+        ok = json_get(ordered, json_key(member)) != NULL || json_set(ordered, json_key(member), json_copy(member));
+    if (!ok)
+        return false;
+    json_free(*value);
+    *value = ordered;
+    ordered = NULL;
+    return true;
+}

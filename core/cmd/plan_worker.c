@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mirror is tried in a worker: a server-side dry run, which passes through its admission and stores nothing.
+#include "core/cmd/plan_internal.h"
+
+#include "core/base/suggest.h"
+#include "core/host/access.h"
+#include "core/kube/ask.h"
+#include "core/kube/curl_transport.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NOT_TAKEN "would be delegated, but not taken by the worker"
+
+static const struct config_cluster *find_worker(const struct config *config, const char *name) {
+    for (size_t i = 0; i < config->n_workers; i++)
+        if (strcmp(config->workers[i].name, name) == 0)
+            return &config->workers[i];
+    return NULL;
+}
+
+static struct error *unknown_worker(const struct config *config, const char *name) {
+    struct buffer list __attribute__((cleanup(buffer_cleanup)));
+    buffer_init(&list, (size_t)1 << 20);
+    const char **names = calloc(config->n_workers + 1, sizeof(*names));
+    for (size_t i = 0; names != NULL && i < config->n_workers; i++) {
+        names[i] = config->workers[i].name;
+        buffer_printf(&list, "%s%s", i == 0 ? "" : ", ", names[i]);
+    }
+    const char *meant = names == NULL ? NULL : suggest(name, names, config->n_workers);
+    free(names);
+    return error_new(ERROR_NOT_FOUND, "--cluster: found \"%s\", expected a worker of %s (%s)%s%s%s", name, config->path,
+                     list.data != NULL ? list.data : "there is none", meant != NULL ? "; did you mean \"" : "",
+                     meant != NULL ? meant : "", meant != NULL ? "\"?" : "");
+}
+
+struct error *plan_worker_open(const struct plan_request *request, struct plan_worker *out) {
+    *out = (struct plan_worker){.cluster = find_worker(request->config, request->cluster)};
+    if (out->cluster == NULL)
+        return unknown_worker(request->config, request->cluster);
+    struct error *error = access_load(out->cluster, request->now.wall_ns, &out->endpoint);
+    if (error == NULL)
+        error = curl_transport_new(out->endpoint, "wharf/" WHARF_VERSION, &out->transport);
+    if (error == NULL)
+        error = client_new(&(struct client_options){.cluster = out->cluster->name, .transport = out->transport},
+                           request->now, &out->client);
+    return error_wrap(error, "%s", out->cluster->name);
+}
+
+void plan_worker_close(struct plan_worker *worker) {
+    client_free(worker->client);
+    if (worker->transport != NULL)
+        worker->transport->ops->free(worker->transport);
+    endpoint_free(worker->endpoint);
+    *worker = (struct plan_worker){.client = NULL};
+}
+
+// One dry run: what was sent, and what came back.
+struct trial {
+    struct plan_object *object;
+    const char *name; // of the worker
+    struct response response;
+};
+
+// What every API server gives an object, and the worker's controller.
+static bool is_given(const char *pointer) {
+    static const char *const given[] = {
+        "/metadata/uid",
+        "/metadata/resourceVersion",
+        "/metadata/creationTimestamp",
+        "/metadata/managedFields",
+        "/metadata/selfLink",
+        "/metadata/generation",
+        "/status",
+    };
+    for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
+        size_t len = strlen(given[i]);
+        if (strncmp(pointer, given[i], len) == 0 && (pointer[len] == '\0' || pointer[len] == '/'))
+            return true;
+    }
+    return false;
+}
+
+enum pass { PASS_CHANGED, PASS_ADDED };
+
+struct telling {
+    const struct trial *trial;
+    enum pass pass;
+    size_t count;
+};
+
+static bool tell_change(void *ctx, const struct plan_change *change) {
+    struct telling *telling = ctx;
+    enum pass pass = change->from == NULL ? PASS_ADDED : PASS_CHANGED;
+    if (is_given(change->pointer) || pass != telling->pass)
+        return true;
+    AUTO_TEXT label = text_format("%s %s:", telling->trial->name,
+                                  pass == PASS_ADDED   ? "adds"
+                                  : change->to == NULL ? "removes"
+                                                       : "changes");
+    telling->count++;
+    plan_say_change(&telling->trial->object->lines, label == NULL ? "?" : label, change, NULL);
+    return !telling->trial->object->lines.failed;
+}
+
+// What is changed or taken away comes first; what is added is mostly defaults.
+static bool tell_changes(const struct trial *trial, const struct json *sent) {
+    size_t count = 0;
+    for (int pass = PASS_CHANGED; pass <= PASS_ADDED; pass++) {
+        struct telling telling = {.trial = trial, .pass = (enum pass)pass};
+        if (!plan_diff(sent, trial->response.value, "", tell_change, &telling))
+            return false;
+        count += telling.count;
+    }
+    if (count == 0)
+        plan_say(&trial->object->lines, "%s: nothing would be changed", trial->name);
+    return true;
+}
+
+static void tell_warning(const struct trial *trial) {
+    if (trial->response.warning != NULL)
+        plan_say(&trial->object->lines, "%s warns: %s", trial->name, trial->response.warning);
+}
+
+static struct error *send(struct trial *trial, enum verb verb, const struct json *body, enum dry_run dry_run) {
+    const struct plan_object *object = trial->object;
+    size_t len = 0;
+    AUTO_TEXT text = body == NULL ? NULL : json_text(body, &len);
+    struct request request = {
+        .verb = verb,
+        .resource = {.group = object->kind->abi.group, .version = object->version, .plural = object->kind->abi.plural},
+        .namespace_ = object_namespace(object->workload),
+        .name = verb == VERB_CREATE ? NULL : object_name(object->workload),
+        .body = text,
+        .body_len = len,
+        .exempt = true,
+        .dry_run = dry_run};
+    ask_cleanup(&trial->response);
+    return body != NULL && text == NULL ? error_no_memory()
+                                        : ask(object->plan->worker.client, &request, &trial->response);
+}
+
+static void tell_refused(const struct trial *trial, const char *what) {
+    const struct response *response = &trial->response;
+    plan_say(&trial->object->lines, "%s %s: %s (%s)", trial->name, what, response->message,
+             reason_text(response->reason));
+    plan_wrong(trial->object, NOT_TAKEN);
+}
+
+static struct error *patch_existing(struct trial *trial, const struct json *existing) {
+    struct plan_object *object = trial->object;
+    struct adapter_call call;
+    AUTO_JSON patch = NULL;
+    plan_begin_call(object, object->attempt, WHARF_MIRROR_PRESENT, &call);
+    struct mirror_job job = {.kind = object->kind,
+                             .origin = object_label(existing, MARK_ORIGIN),
+                             .call = &call,
+                             .workload = object->workload,
+                             .mirror = existing,
+                             .attempt = mirror_attempt(existing)};
+    wharf_result result = mirror_patch(&job, &patch);
+    if (result != WHARF_OK)
+        plan_tell_refusal(object, result, &call, "change of the mirror");
+    else if (call.answer.message != NULL)
+        plan_say(&object->lines, "remark: %s", adapter_answer_message(&call, "the adapter's remark cannot be shown"));
+    adapter_call_end(&call);
+    if (patch == NULL) {
+        if (result == WHARF_OK)
+            plan_say(&object->lines, "%s: that mirror would not be changed", trial->name);
+        return NULL;
+    }
+    struct error *error = send(trial, VERB_MERGE_PATCH, patch, DRY_RUN);
+    if (error != NULL)
+        return error;
+    tell_warning(trial);
+    if (trial->response.reason != REASON_OK)
+        tell_refused(trial, "would refuse to have that mirror changed");
+    else if (!tell_changes(trial, existing))
+        return error_no_memory();
+    return NULL;
+}
+
+// There is an object of this name already.
+static struct error *look_at_existing(struct trial *trial) {
+    struct plan_object *object = trial->object;
+    struct error *error = send(trial, VERB_GET, NULL, DRY_RUN_NO);
+    if (error != NULL)
+        return error;
+    if (trial->response.reason != REASON_OK) {
+        tell_refused(trial, "has an object of this name, which cannot be looked at");
+        return NULL;
+    }
+    AUTO_JSON existing = json_copy(trial->response.object->value);
+    if (existing == NULL)
+        return error_no_memory();
+    const char *configured = object->plan->request->config->origin;
+    const char *origin = configured != NULL ? configured : object_label(existing, MARK_ORIGIN);
+    const char *uid = object_label(existing, MARK_UID), *own = object_uid(object->item->value);
+    if (origin == NULL || !mirror_is_ours(object->kind, origin, existing) ||
+        (own[0] != '\0' && strcmp(uid, own) != 0)) {
+        plan_say(&object->lines,
+                 "%s has an object of this name that is no mirror of this workload: it stays as it is, and another "
+                 "worker is tried",
+                 trial->name);
+        plan_wrong(object, NOT_TAKEN);
+        return NULL;
+    }
+    plan_say(&object->lines, "%s has a mirror of this name already: of the workload with the uid %s, attempt %u",
+             trial->name, uid, mirror_attempt(existing));
+    if (own[0] == '\0' && !json_set(json_get(object->workload, "metadata"), "uid", json_new_string(uid)))
+        return error_no_memory();
+    return patch_existing(trial, existing);
+}
+
+static struct error *tell_answer(struct trial *trial) {
+    struct plan_object *object = trial->object;
+    struct buffer *lines = &trial->object->lines;
+    switch (trial->response.reason) {
+    case REASON_OK:
+        plan_say(lines, "%s would take the mirror (dry run)", trial->name);
+        return tell_changes(trial, object->mirror) ? NULL : error_no_memory();
+    case REASON_ALREADY_EXISTS:
+        return look_at_existing(trial);
+    case REASON_NAMESPACE_NOT_FOUND:
+        if (object->plan->request->config->create_namespaces) {
+            plan_say(lines, "%s has no namespace %s: it would be created first, so that nothing more can be tried",
+                     trial->name, object_namespace(object->workload));
+            return NULL;
+        }
+        plan_say(lines, "%s has no namespace %s: another worker is tried", trial->name,
+                 object_namespace(object->workload));
+        break;
+    case REASON_KIND_NOT_FOUND:
+        plan_say(lines, "%s does not serve %s/%s: another worker is tried", trial->name, object->kind->plural_group,
+                 object->version);
+        break;
+    case REASON_NOT_SENT:
+    case REASON_UNKNOWN_OUTCOME:
+    case REASON_GARBAGE:
+        tell_refused(trial, "could not be asked");
+        break;
+    default:
+        tell_refused(trial, "would refuse the mirror");
+        break;
+    }
+    plan_wrong(object, NOT_TAKEN);
+    return NULL;
+}
+
+// "strict decoding error: unknown field ..." (apiserver handlers/create.go): told, and tried again as the host does it.
+static bool is_strictness(const struct response *response) {
+    return response->reason == REASON_BAD_REQUEST && strstr(response->message, "strict decoding error") != NULL;
+}
+
+struct error *plan_try_mirror(struct plan_object *object) {
+    if (object->plan->worker.client == NULL || object->mirror == NULL)
+        return NULL;
+    struct trial trial = {.object = object, .name = object->plan->worker.cluster->name};
+    struct error *error = send(&trial, VERB_CREATE, object->mirror, DRY_RUN_STRICT);
+    if (error == NULL && is_strictness(&trial.response)) {
+        plan_say(&object->lines, "%s does not know all of it, and leaves out what it does not know: %s", trial.name,
+                 trial.response.message);
+        error = send(&trial, VERB_CREATE, object->mirror, DRY_RUN);
+    } else if (error == NULL) {
+        tell_warning(&trial);
+    }
+    if (error == NULL)
+        error = tell_answer(&trial);
+    ask_cleanup(&trial.response);
+    return error_wrap(error, "%s", trial.name);
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cmd/signals.h"
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define LAST_LINES_NS (500 * CLOCK_MS) // to write what was logged, at an end without mercy
+#define CRASH_LINES_NS CLOCK_SECOND
+
+struct signals {
+    int fd, over_fd;
+    pthread_t thread;
+    int64_t asked_ns; // when it was first asked to stop, 0: not yet; the thread's own
+    pthread_mutex_t mutex;
+    void (*stop)(void *ctx); // under `mutex`, like those below
+    void *ctx;
+    bool asked;
+};
+
+static const int watched[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+#define WATCHED (sizeof watched / sizeof watched[0])
+
+static const char *name_of(uint32_t number) {
+    static const char *const names[WATCHED] = {"SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2"};
+    for (size_t i = 0; i < WATCHED; i++)
+        if ((uint32_t)watched[i] == number)
+            return names[i];
+    return "?";
+}
+
+static _Noreturn void end_now(void) {
+    (void)log_stop(LAST_LINES_NS);
+    _exit(EXIT_FAILURE);
+}
+
+static void ask_to_stop(struct signals *signals, uint32_t number) {
+    if (signals->asked_ns)
+        end_now();
+    signals->asked_ns = clock_now().mono_ns;
+    log_fields(LOG_INFO, "stopping", {"signal", name_of(number)});
+    pthread_mutex_lock(&signals->mutex);
+    signals->asked = true;
+    if (signals->stop)
+        signals->stop(signals->ctx);
+    pthread_mutex_unlock(&signals->mutex);
+}
+
+static void take_signal(struct signals *signals) {
+    struct signalfd_siginfo info;
+    if (read(signals->fd, &info, sizeof info) != (ssize_t)sizeof info)
+        return;
+    if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
+        ask_to_stop(signals, info.ssi_signo);
+    else
+        log_fields(LOG_WARN, "signal ignored", {"signal", name_of(info.ssi_signo)});
+}
+
+// Milliseconds that stopping may still take; -1: nobody asked for it.
+static int time_left(const struct signals *signals) {
+    if (!signals->asked_ns)
+        return -1;
+    int64_t left_ns = signals->asked_ns + SIGNALS_STOP_NS - clock_now().mono_ns;
+    return left_ns > 0 ? (int)(left_ns / CLOCK_MS) + 1 : 0;
+}
+
+static void *signals_main(void *arg) {
+    struct signals *signals = arg;
+    (void)pthread_setname_np(pthread_self(), "signals");
+    struct pollfd wait[] = {{.fd = signals->fd, .events = POLLIN}, {.fd = signals->over_fd, .events = POLLIN}};
+    for (;;) {
+        int left_ms = time_left(signals);
+        if (left_ms == 0) {
+            log_plain(LOG_ERROR, "not stopped in time: the process ends with work unfinished");
+            end_now();
+        }
+        if (poll(wait, 2, left_ms) <= 0)
+            continue;
+        if (wait[1].revents)
+            return NULL;
+        take_signal(signals);
+    }
+}
+
+// What was logged just before may say why.
+static void on_crash(int number) {
+    (void)log_flush(CRASH_LINES_NS);
+    (void)raise(number); // the default action now, as soon as this returns
+}
+
+// Only where nobody else (a sanitizer) watches for them.
+static void watch_crashes(void) {
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        struct sigaction now, ours = {.sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND};
+        if (sigaction(faults[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+            (void)sigaction(faults[i], &ours, NULL);
+    }
+}
+
+static struct error *open_signals(struct signals *signals) {
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < WATCHED; i++)
+        sigaddset(&set, watched[i]);
+    signals->fd = signalfd(-1, &set, SFD_CLOEXEC);
+    signals->over_fd = eventfd(0, EFD_CLOEXEC);
+    if (signals->fd < 0 || signals->over_fd < 0)
+        return error_new(ERROR_IO, "signals cannot be watched: %s", strerror(errno));
+    sigaddset(&set, SIGPIPE); // a peer that closes is an EPIPE, not the end
+    if (pthread_sigmask(SIG_BLOCK, &set, NULL) != 0)
+        return error_new(ERROR_INTERNAL, "signals cannot be blocked");
+    if (pthread_create(&signals->thread, NULL, signals_main, signals) != 0)
+        return error_new(ERROR_IO, "the thread for signals cannot be started");
+    return NULL;
+}
+
+static void free_signals(struct signals *signals) {
+    if (signals->fd >= 0)
+        close(signals->fd);
+    if (signals->over_fd >= 0)
+        close(signals->over_fd);
+    pthread_mutex_destroy(&signals->mutex);
+    free(signals);
+}
+
+struct error *signals_start(struct signals **out) {
+    struct signals *signals = calloc(1, sizeof *signals);
+    if (!signals)
+        return error_no_memory();
+    signals->fd = signals->over_fd = -1;
+    pthread_mutex_init(&signals->mutex, NULL);
+    struct error *error = open_signals(signals);
+    if (error) {
+        free_signals(signals);
+        return error;
+    }
+    watch_crashes();
+    *out = signals;
+    return NULL;
+}
+
+void signals_on_stop(struct signals *signals, void (*stop)(void *ctx), void *ctx) {
+    pthread_mutex_lock(&signals->mutex);
+    signals->stop = stop;
+    signals->ctx = ctx;
+    if (signals->asked && stop)
+        stop(ctx);
+    pthread_mutex_unlock(&signals->mutex);
+}
+
+void signals_forget(struct signals *signals) {
+    signals_on_stop(signals, NULL, NULL);
+}
+
+void signals_end(struct signals *signals) {
+    if (!signals)
+        return;
+    (void)eventfd_write(signals->over_fd, 1);
+    pthread_join(signals->thread, NULL);
+    free_signals(signals);
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/config.h"
+
+#include "core/base/clock.h"
+#include "core/base/suggest.h"
+#include "core/base/text.h"
+#include "core/config/config_reader.h"
+#include "core/kube/budget.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef WHARF_ADAPTER_DIRECTORY
+#define WHARF_ADAPTER_DIRECTORY "/usr/lib/wharf/adapters"
+#endif
+#define API_VERSION "wharf.dev/v1alpha1"
+#define KIND "HostConfiguration"
+#define FILE_MAX ((size_t)1 << 20)
+#define CONTROLLER_NAME_MAX 63 // batch/v1 JobSpec.managedBy
+#define PORT_MAX 65535
+#define MASS_MAX 1000000
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+void config_free(struct config *config) {
+    if (config == NULL)
+        return;
+    config_cluster_clear(&config->management);
+    config_seal_clear(&config->seal);
+    for (size_t i = 0; i < config->n_workers; i++)
+        config_cluster_clear(&config->workers[i]);
+    for (size_t i = 0; i < config->n_adapters; i++)
+        config_adapter_clear(&config->adapters[i]);
+    free(config->workers);
+    free(config->adapters);
+    free(config->path);
+    free(config->controller_name);
+    free(config->origin);
+    free(config->adapter_directory);
+    free(config->serve_address);
+    free(config);
+}
+
+static struct config *with_defaults(const char *path) {
+    struct config *config = calloc(1, sizeof(*config));
+    if (config == NULL)
+        return NULL;
+    config->path = strdup(path);
+    config->controller_name = strdup("wharf.dev/host");
+    config->management.name = strdup("management");
+    config->management.context = strdup("");
+    config->adapter_directory = strdup(WHARF_ADAPTER_DIRECTORY);
+    config->worker_lost_timeout_ns = 15 * CLOCK_MINUTE;
+    config->mirror_retention_ns = 10 * CLOCK_MINUTE;
+    config->mass_deletion_max = 20;
+    config->mass_deletion_percent = 30;
+    config->orphan_grace_ns = 60 * CLOCK_MINUTE;
+    config->memory_per_cluster = BUDGET_DEFAULT;
+    config->max_object_size = BUDGET_OBJECT_SIZE;
+    config->max_object_nodes = BUDGET_OBJECT_NODES;
+    config->qps = 500;
+    config->burst = 1000;
+    config->log_format = LOG_TEXT;
+    config->log_level = LOG_INFO;
+    if (config->path != NULL && config->controller_name != NULL && config->management.name != NULL &&
+        config->management.context != NULL && config->adapter_directory != NULL)
+        return config;
+    config_free(config);
+    return NULL;
+}
+
+static void read_constant(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                          const char *expected) {
+    if (!text_equal(json_string(value), expected))
+        config_wrong(reader, place, value, expected);
+}
+
+static void read_api_version(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                             void *target) {
+    (void)target;
+    read_constant(reader, place, value, API_VERSION);
+}
+
+static void read_kind(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                      void *target) {
+    (void)target;
+    read_constant(reader, place, value, KIND);
+}
+
+static void read_controller_name(struct config_reader *reader, const struct config_place *place,
+                                 const struct json *value, void *target) {
+    static const char expected[] = "a domain-prefixed path of at most 63 characters, like wharf.dev/host";
+    const char *text = config_text(reader, place, value, expected);
+    if (text != NULL && (strlen(text) > CONTROLLER_NAME_MAX || !text_is_domain_prefixed_path(text)))
+        config_wrong(reader, place, value, expected);
+    else if (text != NULL)
+        config_keep(reader, target, text);
+}
+
+// "127.0.0.1:9440" or "[::1]:9440".
+static bool is_address(const char *text) {
+    const char *colon = strrchr(text, ':');
+    char host[INET6_ADDRSTRLEN + 2];
+    unsigned char parsed[sizeof(struct in6_addr)];
+    int64_t port = 0;
+    if (colon == NULL || !text_to_int64(colon + 1, &port) || port > PORT_MAX)
+        return false;
+    size_t len = (size_t)(colon - text);
+    if (len >= sizeof(host))
+        return false;
+    memcpy(host, text, len);
+    host[len] = '\0';
+    if (host[0] != '[')
+        return inet_pton(AF_INET, host, parsed) == 1;
+    if (host[len - 1] != ']')
+        return false;
+    host[len - 1] = '\0';
+    return inet_pton(AF_INET6, host + 1, parsed) == 1;
+}
+
+static void read_address(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                         void *target) {
+    static const char expected[] = "an IP address and a port, like 127.0.0.1:9440 or [::1]:9440";
+    const char *text = config_text(reader, place, value, expected);
+    if (text != NULL && !is_address(text))
+        config_wrong(reader, place, value, expected);
+    else if (text != NULL)
+        config_keep(reader, target, text);
+}
+
+static void read_serve(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                       void *target) {
+    static const struct config_field fields[] = {
+        {"address", read_address, offsetof(struct config, serve_address), true},
+    };
+    config_mapping(reader, place, value, fields, COUNT(fields), target);
+}
+
+static void read_burst(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                       void *target) {
+    config_read_rate(reader, place, value, target);
+    reader->burst_given = true;
+}
+
+static void read_rate_limit(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                            void *target) {
+    static const struct config_field fields[] = {
+        {"qps", config_read_rate, offsetof(struct config, qps), false},
+        {"burst", read_burst, offsetof(struct config, burst), false},
+    };
+    struct config *config = target;
+    if (!config_mapping(reader, place, value, fields, COUNT(fields), config))
+        return;
+    if (!reader->burst_given)
+        config->burst = config->qps < 1 ? 1 : 2 * config->qps;
+    else if (config->qps > 0 && config->burst < 1)
+        config_problem(reader, place, "burst: found less than 1, expected at least 1, or no request could be sent");
+}
+
+static void read_whole(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                       int64_t max, const char *expected, int64_t *target) {
+    double found = json_double(value, -1);
+    if (found >= 0 && found <= (double)max && found == (double)(int64_t)found)
+        *target = (int64_t)found;
+    else
+        config_wrong(reader, place, value, expected);
+}
+
+static void read_mass_max(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                          void *target) {
+    read_whole(reader, place, value, MASS_MAX, "a whole number from 0 to 1000000", target);
+}
+
+static void read_percent(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                         void *target) {
+    read_whole(reader, place, value, 100, "a whole number from 0 to 100", target);
+}
+
+static void read_mass_deletion(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                               void *target) {
+    static const struct config_field fields[] = {
+        {"max", read_mass_max, offsetof(struct config, mass_deletion_max), false},
+        {"percent", read_percent, offsetof(struct config, mass_deletion_percent), false},
+    };
+    config_mapping(reader, place, value, fields, COUNT(fields), target);
+}
+
+// The index of the word in the list, or -1 after telling the problem.
+static int read_word(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                     const char *const *words, size_t count, const char *expected) {
+    const char *text = json_string(value);
+    for (size_t i = 0; text != NULL && i < count; i++)
+        if (strcmp(text, words[i]) == 0)
+            return (int)i;
+    const char *meant = text == NULL ? NULL : suggest(text, words, count);
+    if (meant != NULL)
+        config_problem(reader, place, "found \"%s\", expected %s (did you mean \"%s\"?)", text, expected, meant);
+    else
+        config_wrong(reader, place, value, expected);
+    return -1;
+}
+
+static void read_log_format(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                            void *target) {
+    static const char *const words[] = {"text", "json"};
+    static const enum log_format formats[] = {LOG_TEXT, LOG_JSON};
+    int index = read_word(reader, place, value, words, COUNT(words), "text or json");
+    if (index >= 0)
+        *(enum log_format *)target = formats[index];
+}
+
+static void read_log_level(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                           void *target) {
+    static const char *const words[] = {"error", "warn", "info", "debug"};
+    static const enum log_level levels[] = {LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG};
+    int index = read_word(reader, place, value, words, COUNT(words), "error, warn, info or debug");
+    if (index >= 0)
+        *(enum log_level *)target = levels[index];
+}
+
+static void read_log(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                     void *target) {
+    static const struct config_field fields[] = {
+        {"format", read_log_format, offsetof(struct config, log_format), false},
+        {"level", read_log_level, offsetof(struct config, log_level), false},
+    };
+    config_mapping(reader, place, value, fields, COUNT(fields), target);
+}
+
+static void read_kueue(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                       void *target) {
+    static const char *const words[] = {"strip", "carry"};
+    *(bool *)target = read_word(reader, place, value, words, COUNT(words), "strip or carry") == 1;
+}
+
+static bool read_document(struct config_reader *reader) {
+    static const struct config_field fields[] = {
+        {"apiVersion", read_api_version, 0, true},
+        {"kind", read_kind, 0, true},
+        {"controllerName", read_controller_name, offsetof(struct config, controller_name), false},
+        {"origin", config_read_label, offsetof(struct config, origin), false},
+        {"management", config_read_management, offsetof(struct config, management), false},
+        {"workers", config_read_workers, 0, true},
+        {"adapters", config_read_adapters, 0, true},
+        {"serve", read_serve, 0, false},
+        {"seal", config_read_seal, offsetof(struct config, seal), false},
+        {"createNamespaces", config_read_bool, offsetof(struct config, create_namespaces), false},
+        {"kueue", read_kueue, offsetof(struct config, kueue_carried), false},
+        {"mirrorFinalizer", config_read_bool, offsetof(struct config, mirror_finalizer), false},
+        {"workerLostTimeout", config_read_positive, offsetof(struct config, worker_lost_timeout_ns), false},
+        {"mirrorRetention", config_read_duration, offsetof(struct config, mirror_retention_ns), false},
+        {"massDeletion", read_mass_deletion, 0, false},
+        {"orphanGrace", config_read_duration, offsetof(struct config, orphan_grace_ns), false},
+        {"memory", config_read_memory, 0, false},
+        {"rateLimit", read_rate_limit, 0, false},
+        {"log", read_log, 0, false},
+    };
+    struct config_place root = {.up = NULL};
+    if (!config_mapping(reader, &root, reader->yaml.value, fields, COUNT(fields), reader->config))
+        return false;
+    config_check_clusters(reader);
+    config_check_adapters(reader);
+    config_check_seal(reader);
+    return true;
+}
+
+// The folder that paths in the file are relative to. Symlinks stay: a file that is mounted as one (as from a ConfigMap)
+// has its neighbours beside the link.
+static struct error *absolute_directory(const char *path, char **out) {
+    AUTO_TEXT directory = text_directory(path);
+    if (directory == NULL)
+        return error_no_memory();
+    char here[PATH_MAX];
+    if (directory[0] != '/' && getcwd(here, sizeof(here)) == NULL)
+        return error_new(ERROR_IO, "the present folder: %s", strerror(errno));
+    if (directory[0] == '/' || strcmp(directory, ".") == 0)
+        *out = strdup(directory[0] == '/' ? directory : here);
+    else
+        *out = text_resolve_path(here, directory);
+    return *out == NULL ? error_no_memory() : NULL;
+}
+
+static struct error *read_yaml(const char *path, struct config_reader *reader) {
+    struct buffer text __attribute__((cleanup(buffer_cleanup)));
+    buffer_init(&text, FILE_MAX);
+    struct error *error = text_read_file(path, FILE_MAX, &text);
+    if (error == NULL)
+        error = yaml_parse(path, text.data == NULL ? "" : text.data, text.len, &reader->yaml);
+    if (error == NULL)
+        error = absolute_directory(path, &reader->directory);
+    return error;
+}
+
+struct error *config_load(const char *path, struct problems *problems, struct config **out) {
+    *out = NULL;
+    struct config_reader reader = {.file = path, .problems = problems};
+    struct error *error = read_yaml(path, &reader);
+    bool usable = false;
+    if (error == NULL) {
+        reader.config = with_defaults(path);
+        if (reader.config == NULL)
+            error = error_no_memory();
+        else
+            usable = read_document(&reader);
+    }
+    if (reader.no_memory)
+        error = error_no_memory();
+    yaml_cleanup(&reader.yaml);
+    free(reader.directory);
+    if (usable && error == NULL) {
+        *out = reader.config;
+        return NULL;
+    }
+    config_free(reader.config);
+    if (error != NULL && error->code != ERROR_NO_MEMORY) {
+        problems_add_error(problems, error);
+        return NULL;
+    }
+    return error;
+}

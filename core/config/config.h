@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configuration file (apiVersion wharf.dev/v1alpha1, kind HostConfiguration), read, checked and resolved.
+// etc/wharf.yaml shows every key.
+#ifndef WHARF_CONFIG_CONFIG_H
+#define WHARF_CONFIG_CONFIG_H
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/base/problems.h"
+#include "core/json/json.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct config_label {
+    char *key, *value;
+};
+
+struct config_cluster {
+    char *name;       // "management", or the worker's
+    char *kubeconfig; // absolute, or several with ":" between them; NULL: in-cluster (management only)
+    char *context;    // "" for current-context
+    struct config_label *labels;
+    size_t n_labels;
+    size_t line; // where it stands in the file, for messages
+};
+
+struct config_adapter {
+    char *name;            // RFC 1123 label
+    char *file;            // absolute; <directory>/<name>.so unless the config says otherwise
+    bool file_given;       // named by the config itself rather than found in the directory
+    char *sha256;          // 64 lower-case hex digits, or NULL
+    char *managed_by;      // or NULL: the adapter's default
+    struct json *settings; // an object, never NULL
+    size_t line;
+};
+
+struct config_seal {
+    char *file;             // absolute; or NULL
+    bool from_secret;       // a Secret of the management cluster is asked for
+    char *secret_namespace; // NULL: the pod's, else wharf-system
+    char *secret_name;      // NULL: wharf-seal
+    char *secret_key;       // the entry that signs; NULL: key
+    bool adopt_unsealed;    // default false
+    size_t line;
+};
+
+struct config {
+    char *path;            // of the file
+    char *controller_name; // default wharf.dev/host
+    char *origin;          // RFC 1123 label; NULL: derived from the management cluster's kube-system uid
+    struct config_cluster management;
+    struct config_cluster *workers;
+    size_t n_workers;
+    char *adapter_directory; // absolute; default /usr/lib/wharf/adapters (or what the build's PREFIX says)
+    struct config_adapter *adapters;
+    size_t n_adapters;
+    char *serve_address;     // "127.0.0.1:9440", "[::1]:9440"; NULL: do not serve
+    struct config_seal seal; // see seal_source.h
+    bool create_namespaces;
+    bool kueue_carried;             // kueue: carry; default strip
+    bool mirror_finalizer;          // default false
+    int64_t worker_lost_timeout_ns; // default 15 min
+    int64_t mirror_retention_ns;    // default 10 min
+    int64_t mass_deletion_max;      // massDeletion: {max, percent}: default 20 and 30
+    int64_t mass_deletion_percent;  // of a cluster's mirrors
+    int64_t orphan_grace_ns;        // default 1 h; 0: orphans are never held
+    size_t memory_per_cluster;      // memory: {perCluster, maxObjectSize, maxObjectNodes}: default 64 MiB,
+    size_t max_object_size;         // 2 MiB
+    size_t max_object_nodes;        // and 100,000; see core/kube/budget.h
+    double qps, burst;              // rateLimit: {qps, burst} for each cluster; qps 0: no limit; default 500 and 1000
+    enum log_format log_format;
+    enum log_level log_level;
+};
+
+// Reads the file. Every problem goes to `problems` ("<file>:<line>: <key>: found ..., expected ..."); *out is NULL if
+// there was one that leaves nothing to work with. An error is returned only for out of memory.
+struct error *config_load(const char *path, struct problems *problems, struct config **out);
+void config_free(struct config *config);
+
+#endif

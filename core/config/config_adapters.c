@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// The adapters that the configuration enables. Whether their files are what they should be is adapters.c's business.
+#include "core/base/text.h"
+#include "core/config/config_reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SHA256_HEX 64
+
+void config_adapter_clear(struct config_adapter *adapter) {
+    free(adapter->name);
+    free(adapter->file);
+    free(adapter->sha256);
+    free(adapter->managed_by);
+    json_free(adapter->settings);
+    *adapter = (struct config_adapter){.name = NULL};
+}
+
+static bool has_parent_segment(const char *path) {
+    for (const char *at = strstr(path, ".."); at != NULL; at = strstr(at + 1, ".."))
+        if ((at == path || at[-1] == '/') && (at[2] == '\0' || at[2] == '/'))
+            return true;
+    return false;
+}
+
+// Kept as written; config_check_adapters makes it absolute once the directory is known.
+static void read_file(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                      void *target) {
+    const char *text = config_text(reader, place, value, "the path of a shared object");
+    if (text == NULL)
+        return;
+    if (text[0] != '/' && has_parent_segment(text))
+        config_wrong(reader, place, value, "a path within adapters.directory, or an absolute one");
+    else
+        config_keep(reader, target, text);
+}
+
+static void read_sha256(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                        void *target) {
+    static const char expected[] = "64 hexadecimal digits, as sha256sum prints them";
+    const char *text = config_text(reader, place, value, expected);
+    if (text == NULL)
+        return;
+    if (strlen(text) != SHA256_HEX || strspn(text, "0123456789abcdefABCDEF") != SHA256_HEX) {
+        config_wrong(reader, place, value, expected);
+        return;
+    }
+    char lower[SHA256_HEX + 1];
+    for (size_t i = 0; i <= SHA256_HEX; i++)
+        lower[i] = text[i] >= 'A' && text[i] <= 'F' ? (char)(text[i] - 'A' + 'a') : text[i];
+    config_keep(reader, target, lower);
+}
+
+static void read_settings(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                          void *target) {
+    if (!json_is(value, JSON_OBJECT)) {
+        config_wrong(reader, place, value, "a mapping");
+        return;
+    }
+    struct json **settings = target;
+    *settings = json_copy(value);
+    reader->no_memory |= *settings == NULL;
+}
+
+static void read_adapter(struct config_reader *reader, const struct config_place *place, const struct json *value) {
+    static const struct config_field fields[] = {
+        {"name", config_read_label, offsetof(struct config_adapter, name), true},
+        {"file", read_file, offsetof(struct config_adapter, file), false},
+        {"sha256", read_sha256, offsetof(struct config_adapter, sha256), false},
+        {"managedBy", config_read_text, offsetof(struct config_adapter, managed_by), false},
+        {"settings", read_settings, offsetof(struct config_adapter, settings), false},
+    };
+    struct config *config = reader->config;
+    void *list = config->adapters;
+    struct config_adapter *adapter = config_grow(reader, &list, config->n_adapters, sizeof(*adapter));
+    config->adapters = list;
+    if (adapter == NULL)
+        return;
+    adapter->line = config_line(reader, place);
+    bool usable = config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), adapter);
+    if (adapter->settings == NULL) {
+        adapter->settings = json_new_object();
+        reader->no_memory |= adapter->settings == NULL;
+    }
+    if (usable && adapter->name != NULL && adapter->settings != NULL)
+        config->n_adapters++;
+    else
+        config_adapter_clear(adapter);
+}
+
+static void read_enabled(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                         void *target) {
+    (void)target;
+    if (!json_is(value, JSON_ARRAY)) {
+        config_wrong(reader, place, value, "a list of adapters");
+        return;
+    }
+    if (json_size(value) == 0)
+        config_problem(reader, place, "found an empty list, expected at least one adapter");
+    struct config_place at = {.up = place};
+    for (const struct json *item = json_first(value); item != NULL; item = json_next(item)) {
+        read_adapter(reader, &at, item);
+        at.index++;
+    }
+}
+
+void config_read_adapters(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                          void *target) {
+    static const struct config_field fields[] = {
+        {"directory", config_read_path, offsetof(struct config, adapter_directory), false},
+        {"enabled", read_enabled, 0, true},
+    };
+    config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), target);
+}
+
+// Fills in <directory>/<name>.so, and puts other relative paths into the directory.
+static void resolve_file(struct config_reader *reader, struct config_adapter *adapter) {
+    adapter->file_given = adapter->file != NULL && adapter->file[0] == '/';
+    AUTO_TEXT own = adapter->file == NULL ? text_format("%s.so", adapter->name) : NULL;
+    const char *path = adapter->file != NULL ? adapter->file : own;
+    char *file = path == NULL ? NULL : config_absolute(reader, reader->config->adapter_directory, path);
+    if (file == NULL) {
+        reader->no_memory = true;
+        return;
+    }
+    free(adapter->file);
+    adapter->file = file;
+}
+
+static void check_distinct(struct config_reader *reader, size_t index) {
+    const struct config_adapter *adapter = &reader->config->adapters[index];
+    for (size_t i = 0; i < index; i++) {
+        const struct config_adapter *other = &reader->config->adapters[i];
+        if (strcmp(adapter->name, other->name) == 0)
+            problems_add(reader->problems,
+                         "%s:%zu: adapter %s: found a second adapter of this name, expected another "
+                         "one: line %zu has it already",
+                         reader->file, adapter->line, adapter->name, other->line);
+        else if (text_equal(adapter->file, other->file))
+            problems_add(reader->problems,
+                         "%s:%zu: adapter %s: found the file of adapter %s (line %zu), expected "
+                         "another one: %s",
+                         reader->file, adapter->line, adapter->name, other->name, other->line, adapter->file);
+    }
+}
+
+void config_check_adapters(struct config_reader *reader) {
+    for (size_t i = 0; i < reader->config->n_adapters; i++) {
+        resolve_file(reader, &reader->config->adapters[i]);
+        check_distinct(reader, i);
+    }
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// The management cluster and the workers.
+#include "core/base/text.h"
+#include "core/config/config_reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MANAGEMENT "management"
+#define LABEL_MAX 63 // apimachinery validation.LabelValueMaxLength, and of a key's name part
+
+void config_cluster_clear(struct config_cluster *cluster) {
+    free(cluster->name);
+    free(cluster->kubeconfig);
+    free(cluster->context);
+    for (size_t i = 0; i < cluster->n_labels; i++) {
+        free(cluster->labels[i].key);
+        free(cluster->labels[i].value);
+    }
+    free(cluster->labels);
+    *cluster = (struct config_cluster){.name = NULL};
+}
+
+static bool is_alphanumeric(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+// apimachinery validation.IsQualifiedName, the part after the slash; label values have the same form, or are empty.
+static bool is_label_word(const char *text) {
+    size_t len = strlen(text);
+    if (len == 0 || len > LABEL_MAX || !is_alphanumeric(text[0]) || !is_alphanumeric(text[len - 1]))
+        return false;
+    for (; *text != '\0'; text++)
+        if (!is_alphanumeric(*text) && strchr("-_.", *text) == NULL)
+            return false;
+    return true;
+}
+
+// False also when out of memory.
+static bool is_label_key(const char *key) {
+    const char *slash = strchr(key, '/');
+    if (slash == NULL)
+        return is_label_word(key);
+    AUTO_TEXT prefix = strndup(key, (size_t)(slash - key));
+    return prefix != NULL && text_is_dns_subdomain(prefix) && is_label_word(slash + 1);
+}
+
+static void read_label(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                       struct config_cluster *cluster) {
+    const char *text = json_string(value);
+    if (!is_label_key(place->key)) {
+        config_problem(reader, place, "found this key, expected one that a Kubernetes label may have");
+        return;
+    }
+    if (text == NULL || (text[0] != '\0' && !is_label_word(text))) {
+        config_wrong(reader, place, value,
+                     "what a Kubernetes label may have: a text of at most 63 letters, digits, "
+                     "'-', '_' and '.' (in quotes if it looks like a number)");
+        return;
+    }
+    void *list = cluster->labels;
+    struct config_label *label = config_grow(reader, &list, cluster->n_labels, sizeof(*label));
+    cluster->labels = list;
+    if (label == NULL)
+        return;
+    cluster->n_labels++;
+    config_keep(reader, &label->key, place->key);
+    config_keep(reader, &label->value, text);
+}
+
+static void read_labels(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                        void *target) {
+    if (!json_is(value, JSON_OBJECT)) {
+        config_wrong(reader, place, value, "a mapping of labels");
+        return;
+    }
+    for (const struct json *member = json_first(value); member != NULL; member = json_next(member)) {
+        struct config_place at = {.up = place, .key = json_key(member)};
+        read_label(reader, &at, member, target);
+    }
+}
+
+static void read_worker_name(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                             void *target) {
+    static const char expected[] = "a name of at most 63 lower-case letters, digits and '-' (RFC 1123 label)";
+    const char *text = config_text(reader, place, value, expected);
+    if (text == NULL)
+        return;
+    if (!text_is_dns_label(text))
+        config_wrong(reader, place, value, expected);
+    else if (strcmp(text, MANAGEMENT) == 0)
+        config_wrong(reader, place, value, "another name: this one is the management cluster's");
+    config_keep(reader, target, text);
+}
+
+// "" stands for current-context.
+static void read_context(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                         void *target) {
+    const char *text = json_string(value);
+    if (text == NULL)
+        config_wrong(reader, place, value, "the name of a context, or \"\" for the current one");
+    else
+        config_keep(reader, target, text);
+}
+
+void config_read_management(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                            void *target) {
+    static const struct config_field fields[] = {
+        {"kubeconfig", config_read_paths, offsetof(struct config_cluster, kubeconfig), false},
+        {"context", read_context, offsetof(struct config_cluster, context), false},
+    };
+    struct config_cluster *cluster = target;
+    cluster->line = config_line(reader, place);
+    config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), cluster);
+    if (cluster->kubeconfig == NULL && cluster->context[0] != '\0')
+        config_problem(reader, place, "found a context without a kubeconfig, expected both or neither");
+}
+
+// Reads one worker. What is not fit for anything (no mapping, no kubeconfig) is not kept.
+static void read_worker(struct config_reader *reader, const struct config_place *place, const struct json *value) {
+    static const struct config_field fields[] = {
+        {"name", read_worker_name, offsetof(struct config_cluster, name), true},
+        {"kubeconfig", config_read_paths, offsetof(struct config_cluster, kubeconfig), true},
+        {"context", read_context, offsetof(struct config_cluster, context), false},
+        {"labels", read_labels, 0, false},
+    };
+    struct config *config = reader->config;
+    void *list = config->workers;
+    struct config_cluster *worker = config_grow(reader, &list, config->n_workers, sizeof(*worker));
+    config->workers = list;
+    if (worker == NULL)
+        return;
+    worker->line = config_line(reader, place);
+    config_keep(reader, &worker->context, "");
+    config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), worker);
+    if (worker->name == NULL) {
+        worker->name = text_format("workers[%zu]", place->index);
+        reader->no_memory |= worker->name == NULL;
+    }
+    if (worker->kubeconfig == NULL || worker->name == NULL || worker->context == NULL)
+        config_cluster_clear(worker);
+    else
+        config->n_workers++;
+}
+
+void config_read_workers(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                         void *target) {
+    (void)target;
+    if (!json_is(value, JSON_ARRAY)) {
+        config_wrong(reader, place, value, "a list of workers");
+        return;
+    }
+    if (json_size(value) == 0)
+        config_problem(reader, place, "found an empty list, expected at least one worker");
+    struct config_place at = {.up = place};
+    for (const struct json *item = json_first(value); item != NULL; item = json_next(item)) {
+        read_worker(reader, &at, item);
+        at.index++;
+    }
+}
+
+static bool same_cluster(const struct config_cluster *a, const struct config_cluster *b) {
+    return a->kubeconfig != NULL && b->kubeconfig != NULL && strcmp(a->kubeconfig, b->kubeconfig) == 0 &&
+           strcmp(a->context, b->context) == 0;
+}
+
+static void check_worker(struct config_reader *reader, size_t index) {
+    const struct config *config = reader->config;
+    const struct config_cluster *worker = &config->workers[index];
+    if (same_cluster(&config->management, worker))
+        problems_add(reader->problems,
+                     "%s:%zu: worker %s: found the kubeconfig and context of the management cluster, "
+                     "expected another cluster: mirrors would take the place of their workloads",
+                     reader->file, worker->line, worker->name);
+    for (size_t i = 0; i < index; i++) {
+        const struct config_cluster *other = &config->workers[i];
+        if (strcmp(worker->name, other->name) == 0)
+            problems_add(reader->problems,
+                         "%s:%zu: worker %s: found a second worker of this name, expected another "
+                         "one: line %zu has it already",
+                         reader->file, worker->line, worker->name, other->line);
+        if (same_cluster(worker, other))
+            problems_add(reader->problems,
+                         "%s:%zu: worker %s: found the kubeconfig and context of worker %s (line "
+                         "%zu), expected another cluster",
+                         reader->file, worker->line, worker->name, other->name, other->line);
+    }
+}
+
+void config_check_clusters(struct config_reader *reader) {
+    for (size_t i = 0; i < reader->config->n_workers; i++)
+        check_worker(reader, i);
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/config_reader.h"
+
+#include "core/base/clock.h"
+#include "core/base/suggest.h"
+#include "core/base/text.h"
+#include "core/json/pointer.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POINTER_MAX (1 << 20)
+#define FOUND_MAX 100
+#define KEYS_MAX 16
+#define RATE_MAX 1e6
+
+// Appends the JSON pointer to a place, root first.
+static void place_pointer(const struct config_place *place, struct buffer *out) {
+    if (place == NULL || place->up == NULL)
+        return;
+    place_pointer(place->up, out);
+    if (place->key != NULL)
+        pointer_append(out, place->key);
+    else
+        buffer_printf(out, "/%zu", place->index);
+}
+
+// Appends the place as people write it: workers[0].labels.region
+static void place_name(const struct config_place *place, struct buffer *out) {
+    if (place == NULL || place->up == NULL)
+        return;
+    place_name(place->up, out);
+    if (place->key != NULL)
+        buffer_printf(out, "%s%s", out->len > 0 ? "." : "", place->key);
+    else
+        buffer_printf(out, "[%zu]", place->index);
+}
+
+size_t config_line(struct config_reader *reader, const struct config_place *place) {
+    struct buffer pointer __attribute__((cleanup(buffer_cleanup)));
+    buffer_init(&pointer, POINTER_MAX);
+    place_pointer(place, &pointer);
+    if (pointer.failed)
+        reader->no_memory = true;
+    return yaml_line(&reader->yaml, pointer.data == NULL ? "" : pointer.data);
+}
+
+void config_problem(struct config_reader *reader, const struct config_place *place, const char *format, ...) {
+    struct buffer text __attribute__((cleanup(buffer_cleanup)));
+    buffer_init(&text, POINTER_MAX);
+    size_t line = place == NULL ? 0 : config_line(reader, place);
+    place_name(place, &text);
+    if (text.len > 0)
+        buffer_text(&text, ": ");
+    va_list args;
+    va_start(args, format);
+    buffer_vprintf(&text, format, args);
+    va_end(args);
+    if (text.failed) {
+        reader->no_memory = true;
+        return;
+    }
+    if (line > 0)
+        problems_add(reader->problems, "%s:%zu: %s", reader->file, line, text.data);
+    else
+        problems_add(reader->problems, "%s: %s", reader->file, text.data);
+}
+
+// What a value is, for people; long texts are cut.
+static void describe(const struct json *value, char out[FOUND_MAX]) {
+    char text[FOUND_MAX / 2];
+    switch (json_type(value)) {
+    case JSON_NULL:
+        text_copy(out, FOUND_MAX, "nothing");
+        return;
+    case JSON_BOOL:
+        text_copy(out, FOUND_MAX, json_bool(value, false) ? "true" : "false");
+        return;
+    case JSON_NUMBER:
+        text_copy(out, FOUND_MAX / 2, json_number_text(value));
+        return;
+    case JSON_STRING:
+        text_copy(text, sizeof(text), json_string_or(value, "text with a NUL character"));
+        snprintf(out, FOUND_MAX, "\"%s\"", text);
+        return;
+    case JSON_ARRAY:
+        text_copy(out, FOUND_MAX, "a list");
+        return;
+    case JSON_OBJECT:
+        text_copy(out, FOUND_MAX, "a mapping");
+        return;
+    }
+}
+
+void config_wrong(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                  const char *expected) {
+    char found[FOUND_MAX] = "";
+    describe(value, found);
+    config_problem(reader, place, "found %s, expected %s", found, expected);
+}
+
+static void unknown_key(struct config_reader *reader, const struct config_place *place,
+                        const struct config_field *fields, size_t count) {
+    const char *known[KEYS_MAX];
+    struct buffer list __attribute__((cleanup(buffer_cleanup)));
+    buffer_init(&list, POINTER_MAX);
+    for (size_t i = 0; i < count && i < KEYS_MAX; i++) {
+        known[i] = fields[i].key;
+        buffer_printf(&list, "%s%s", i == 0 ? "" : ", ", fields[i].key);
+    }
+    const char *meant = suggest(place->key, known, count < KEYS_MAX ? count : KEYS_MAX);
+    if (meant != NULL)
+        config_problem(reader, place, "unknown key, did you mean \"%s\"?", meant);
+    else
+        config_problem(reader, place, "unknown key, expected one of %s", list.data == NULL ? "" : list.data);
+}
+
+static const struct config_field *find_field(const struct config_field *fields, size_t count, const char *key) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(fields[i].key, key) == 0)
+            return &fields[i];
+    return NULL;
+}
+
+bool config_mapping(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                    const struct config_field *fields, size_t count, void *target) {
+    if (!json_is(value, JSON_OBJECT)) {
+        config_wrong(reader, place, value, "a mapping");
+        return false;
+    }
+    for (const struct json *member = json_first(value); member != NULL; member = json_next(member)) {
+        struct config_place at = {.up = place, .key = json_key(member)};
+        const struct config_field *field = find_field(fields, count, at.key);
+        if (field == NULL)
+            unknown_key(reader, &at, fields, count);
+        else if (!json_is(member, JSON_NULL))
+            field->read(reader, &at, member, (char *)target + field->offset);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct json *member = json_get(value, fields[i].key);
+        if (fields[i].required && (member == NULL || json_is(member, JSON_NULL)))
+            config_problem(reader, place, "%s: found nothing, expected a value: it is required", fields[i].key);
+    }
+    return true;
+}
+
+const char *config_text(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                        const char *expected) {
+    const char *text = json_string(value);
+    if (text != NULL && text[0] != '\0')
+        return text;
+    bool scalar = json_is(value, JSON_NUMBER) || json_is(value, JSON_BOOL);
+    AUTO_TEXT quoted = scalar ? text_format("%s; put it in quotes if it is one", expected) : NULL;
+    config_wrong(reader, place, value, quoted != NULL ? quoted : expected);
+    return NULL;
+}
+
+void config_keep(struct config_reader *reader, char **slot, const char *text) {
+    char *copy = strdup(text);
+    if (copy == NULL) {
+        reader->no_memory = true;
+        return;
+    }
+    free(*slot);
+    *slot = copy;
+}
+
+void *config_grow(struct config_reader *reader, void **list, size_t count, size_t size) {
+    void *grown = realloc(*list, (count + 1) * size);
+    if (grown == NULL) {
+        reader->no_memory = true;
+        return NULL;
+    }
+    *list = grown;
+    void *element = (char *)grown + count * size;
+    memset(element, 0, size);
+    return element;
+}
+
+void config_read_text(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                      void *target) {
+    const char *text = config_text(reader, place, value, "a text");
+    if (text != NULL)
+        config_keep(reader, target, text);
+}
+
+// Takes "." and empty segments out of an absolute path, so that one file has one name. ".." stays: what it means
+// depends on symlinks.
+static void tidy(char *path) {
+    char *to = path;
+    for (const char *from = path; *from != '\0';) {
+        size_t len = strcspn(from + 1, "/");
+        if (len > 0 && !(len == 1 && from[1] == '.')) {
+            memmove(to, from, len + 1);
+            to += len + 1;
+        }
+        from += len + 1;
+    }
+    if (to == path)
+        *to++ = '/';
+    *to = '\0';
+}
+
+char *config_absolute(struct config_reader *reader, const char *directory, const char *path) {
+    char *absolute = text_resolve_path(directory, path);
+    if (absolute == NULL)
+        reader->no_memory = true;
+    else if (absolute[0] == '/')
+        tidy(absolute);
+    return absolute;
+}
+
+void config_read_path(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                      void *target) {
+    const char *text = config_text(reader, place, value, "a path");
+    if (text == NULL)
+        return;
+    AUTO_TEXT path = config_absolute(reader, reader->directory, text);
+    if (path != NULL)
+        config_keep(reader, target, path);
+}
+
+void config_read_paths(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                       void *target) {
+    const char *text = config_text(reader, place, value, "a path, or several with ':' between them");
+    if (text == NULL)
+        return;
+    __attribute__((cleanup(buffer_cleanup))) struct buffer paths;
+    buffer_init(&paths, (size_t)64 * 1024);
+    for (const char *at = text; *at != '\0';) {
+        size_t len = strcspn(at, ":");
+        AUTO_TEXT part = strndup(at, len);
+        AUTO_TEXT path = part != NULL && len > 0 ? config_absolute(reader, reader->directory, part) : NULL;
+        bool kept = path != NULL && buffer_printf(&paths, "%s%s", paths.len > 0 ? ":" : "", path);
+        reader->no_memory |= len > 0 && !kept;
+        at += len + (at[len] == ':');
+    }
+    if (reader->no_memory)
+        return;
+    if (paths.data == NULL)
+        config_wrong(reader, place, value, "a path, or several with ':' between them");
+    else
+        config_keep(reader, target, paths.data);
+}
+
+void config_read_label(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                       void *target) {
+    static const char expected[] = "a name of at most 63 lower-case letters, digits and '-' (RFC 1123 label)";
+    const char *text = config_text(reader, place, value, expected);
+    if (text != NULL && !text_is_dns_label(text))
+        config_wrong(reader, place, value, expected);
+    else if (text != NULL)
+        config_keep(reader, target, text);
+}
+
+void config_read_bool(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                      void *target) {
+    if (json_is(value, JSON_BOOL))
+        *(bool *)target = json_bool(value, false);
+    else
+        config_wrong(reader, place, value, "true or false");
+}
+
+// A Go duration. 0 may stand without unit, and YAML then takes it for a number.
+static bool read_duration(const struct json *value, int64_t *out) {
+    const char *text = json_is(value, JSON_NUMBER) ? json_number_text(value) : json_string(value);
+    return text != NULL && clock_parse_duration(text, out);
+}
+
+void config_read_duration(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                          void *target) {
+    if (!read_duration(value, target))
+        config_wrong(reader, place, value, "a duration like 15m, 1h30m or 0");
+}
+
+void config_read_positive(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                          void *target) {
+    int64_t found = 0;
+    if (read_duration(value, &found) && found > 0)
+        *(int64_t *)target = found;
+    else
+        config_wrong(reader, place, value, "a duration like 15m or 1h30m, more than 0");
+}
+
+void config_read_rate(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                      void *target) {
+    double found = json_double(value, -1);
+    if (found >= 0 && found <= RATE_MAX)
+        *(double *)target = found;
+    else
+        config_wrong(reader, place, value, "a number from 0 to 1000000");
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading of a configuration's values, with problems that say where in the file they are. Internal to config.
+#ifndef WHARF_CONFIG_CONFIG_READER_H
+#define WHARF_CONFIG_CONFIG_READER_H
+
+#include "core/config/config.h"
+#include "core/json/yaml.h"
+
+struct config_reader {
+    const char *file; // for messages
+    char *directory;  // of the file, absolute; paths are relative to it
+    struct yaml yaml;
+    struct problems *problems;
+    struct config *config;
+    bool burst_given;
+    bool no_memory; // reading goes on, and the whole fails at the end
+};
+
+// Where a value is: a chain from the value to the root, on the stack. `key` NULL: item `index` of a list.
+struct config_place {
+    const struct config_place *up; // NULL: this is the root
+    const char *key;
+    size_t index;
+};
+
+typedef void config_read_fn(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                            void *target);
+
+// A key of a mapping; `read` is given the address of the struct plus `offset`.
+struct config_field {
+    const char *key;
+    config_read_fn *read;
+    size_t offset;
+    bool required;
+};
+
+// "<file>:<line>: <key>: ...". `place` NULL: the file as a whole.
+void config_problem(struct config_reader *reader, const struct config_place *place, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+// "<file>:<line>: <key>: found ..., expected ...".
+void config_wrong(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                  const char *expected);
+
+size_t config_line(struct config_reader *reader, const struct config_place *place);
+
+// Reads a mapping by its table of keys. Null values count as absent. False if it is no mapping.
+bool config_mapping(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                    const struct config_field *fields, size_t count, void *target);
+
+// The text of a string that is not empty; NULL after telling the problem.
+const char *config_text(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                        const char *expected);
+
+// Replaces the text in *slot by a copy.
+void config_keep(struct config_reader *reader, char **slot, const char *text);
+
+// `path` below `directory` (absolute), or itself if absolute, without "." segments; free(). NULL: no memory, noted.
+char *config_absolute(struct config_reader *reader, const char *directory, const char *path);
+
+// Readers for fields; `target` is what the comment says.
+config_read_fn config_read_text;     // char *
+config_read_fn config_read_path;     // char *, made absolute
+config_read_fn config_read_label;    // char *, an RFC 1123 label
+config_read_fn config_read_paths;    // char *, one or several as in KUBECONFIG, each made absolute
+config_read_fn config_read_bool;     // bool
+config_read_fn config_read_duration; // int64_t, 0 allowed
+config_read_fn config_read_positive; // int64_t, a duration that is not 0
+config_read_fn config_read_rate;     // double, not negative
+
+// The sections, each with its own cross-checks.
+config_read_fn config_read_management; // struct config_cluster
+config_read_fn config_read_workers;    // struct config
+config_read_fn config_read_adapters;   // struct config
+config_read_fn config_read_memory;     // struct config
+config_read_fn config_read_seal;       // struct config_seal
+void config_check_clusters(struct config_reader *reader);
+void config_check_adapters(struct config_reader *reader);
+void config_check_seal(struct config_reader *reader);
+
+// Makes room for one more element of `size` bytes, zeroed, at the end of a list; NULL after noting no_memory.
+void *config_grow(struct config_reader *reader, void **list, size_t count, size_t size);
+
+void config_cluster_clear(struct config_cluster *cluster);
+void config_adapter_clear(struct config_adapter *adapter);
+void config_seal_clear(struct config_seal *seal);
+
+#endif

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The section `seal`.
+#include "core/base/text.h"
+#include "core/config/config_reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ENTRY_MAX 253 // of the name of an entry of a Secret (apimachinery validation.IsConfigMapKey)
+
+void config_seal_clear(struct config_seal *seal) {
+    free(seal->file);
+    free(seal->secret_namespace);
+    free(seal->secret_name);
+    free(seal->secret_key);
+    *seal = (struct config_seal){.file = NULL};
+}
+
+static void read_secret_name(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                             void *target) {
+    static const char expected[] = "the name of a Secret (RFC 1123 subdomain)";
+    const char *text = config_text(reader, place, value, expected);
+    if (text != NULL && !text_is_dns_subdomain(text))
+        config_wrong(reader, place, value, expected);
+    else if (text != NULL)
+        config_keep(reader, target, text);
+}
+
+static void read_secret_key(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                            void *target) {
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+    static const char expected[] = "the name of an entry of a Secret (letters, digits, '-', '_' and '.')";
+    const char *text = config_text(reader, place, value, expected);
+    if (text != NULL && (strlen(text) > ENTRY_MAX || text[strspn(text, allowed)] != '\0'))
+        config_wrong(reader, place, value, expected);
+    else if (text != NULL)
+        config_keep(reader, target, text);
+}
+
+static void read_secret(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                        void *target) {
+    static const struct config_field fields[] = {
+        {"namespace", config_read_label, offsetof(struct config_seal, secret_namespace), false},
+        {"name", read_secret_name, offsetof(struct config_seal, secret_name), false},
+        {"key", read_secret_key, offsetof(struct config_seal, secret_key), false},
+    };
+    struct config_seal *seal = target;
+    seal->from_secret = config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), seal);
+}
+
+void config_read_seal(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                      void *target) {
+    static const struct config_field fields[] = {
+        {"file", config_read_path, offsetof(struct config_seal, file), false},
+        {"secret", read_secret, 0, false},
+        {"adoptUnsealed", config_read_bool, offsetof(struct config_seal, adopt_unsealed), false},
+    };
+    struct config_seal *seal = target;
+    if (!config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), seal))
+        return;
+    seal->line = config_line(reader, place);
+    if (seal->file != NULL && seal->from_secret)
+        config_problem(reader, place, "found file and secret, expected one of them");
+}
+
+void config_check_seal(struct config_reader *reader) {
+    const struct config *config = reader->config;
+    if (config->seal.adopt_unsealed && config->seal.file == NULL && !config->seal.from_secret &&
+        config->management.kubeconfig != NULL)
+        problems_add(reader->problems,
+                     "%s:%zu: seal.adoptUnsealed: found no file and no secret, expected one of them: "
+                     "without a key nothing is sealed",
+                     reader->file, config->seal.line);
+}

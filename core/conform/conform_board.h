@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kit and its child share (one mapping): where the child stands, so that the kit can tell what it did last
+// when it dies or hangs, and what it is to leave out because an earlier child died of it.
+#ifndef WHARF_CONFORM_CONFORM_BOARD_H
+#define WHARF_CONFORM_CONFORM_BOARD_H
+
+#include "core/conform/conform_rules.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define BOARD_KINDS 256
+#define BOARD_SKIPS 64
+#define BOARD_TRIALS 400000
+#define BOARD_TIMES 4096
+
+enum stage { STAGE_HOST, STAGE_CALL, STAGE_DONE };
+
+struct board_skip {
+    size_t trial;
+    uint32_t ordinal;
+};
+
+// The time that calls took, of one function, on objects that are not broken.
+struct board_times {
+    uint32_t count; // goes on after the list is full
+    uint32_t ns[BOARD_TIMES];
+};
+
+struct board {
+    // Written by the child.
+    volatile uint64_t calls, objects;
+    volatile size_t trial, n_trials;
+    volatile uint32_t ordinal; // of the call within the trial
+    volatile enum stage stage;
+    volatile enum function function;
+    volatile size_t kind_index;
+    volatile bool wrote_input; // it died of a write to what it may only read
+    char kind[128];
+    char object[1024];             // what the call is about, for people
+    uint64_t hashes[BOARD_TRIALS]; // of all outputs of a trial, 0: not run yet
+    struct board_times times[N_FUNCTIONS];
+    // Written by the kit while there is no child.
+    bool given_up[BOARD_KINDS][N_FUNCTIONS];
+    struct board_skip skips[BOARD_SKIPS];
+    size_t n_skips;
+};
+
+#endif

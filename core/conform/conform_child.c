@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/conform/conform_child.h"
+
+#include "core/adapter/services.h"
+#include "core/base/log.h"
+#include "core/base/text.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define AGAIN_STEP 8 // of the trials, this part is made again in the second pass, and all whole objects
+#define FIRST_SIGNAL 1
+#define N_SIGNALS 32
+
+// For the handler, which has no other way to it.
+static struct board *handler_board;
+
+static void note_fault(int number, siginfo_t *info, void *context) {
+    (void)context;
+    if (handler_board->stage == STAGE_CALL && input_contains(info->si_addr))
+        handler_board->wrote_input = true;
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+    sigaction(number, &plain, NULL);
+    raise(number);
+}
+
+// On a stack of its own: the fault may be that there is no stack left.
+static bool watch_faults(struct board *board) {
+    handler_board = board;
+    stack_t stack = {.ss_size = 65536, .ss_sp = malloc(65536)};
+    struct sigaction action = {.sa_sigaction = note_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    return stack.ss_sp != NULL && sigaltstack(&stack, NULL) == 0 && sigaction(SIGSEGV, &action, NULL) == 0 &&
+           sigaction(SIGBUS, &action, NULL) == 0;
+}
+
+// What a process has that its adapters leave alone.
+struct surroundings {
+    size_t threads, descriptors;
+    struct sigaction actions[N_SIGNALS];
+};
+
+static size_t entries_of(const char *folder) {
+    DIR *listing = opendir(folder);
+    size_t count = 0;
+    while (listing != NULL && readdir(listing) != NULL)
+        count++;
+    if (listing != NULL)
+        closedir(listing);
+    return count;
+}
+
+static void look_around(struct surroundings *out) {
+    memset(out, 0, sizeof(*out));
+    out->threads = entries_of("/proc/self/task");
+    out->descriptors = entries_of("/proc/self/fd");
+    for (int i = FIRST_SIGNAL; i < N_SIGNALS; i++)
+        sigaction(i, NULL, &out->actions[i]);
+}
+
+static void compare_surroundings(struct run *run, const struct surroundings *before, size_t opened,
+                                 enum function function) {
+    struct surroundings now;
+    look_around(&now);
+    if (now.threads > before->threads)
+        run_say(run, RULE_THREADS, function, "thread", "%zu threads were started", now.threads - before->threads);
+    if (now.descriptors > before->descriptors + opened)
+        run_say(run, RULE_IO, function, "descriptor", "%zu files or sockets were opened and are open still",
+                now.descriptors - before->descriptors - opened);
+    for (int i = FIRST_SIGNAL; i < N_SIGNALS; i++)
+        if (now.actions[i].sa_handler != before->actions[i].sa_handler)
+            run_say(run, RULE_THREADS, function, "signal", "a handler for signal %d (%s) was installed", i,
+                    strsignal(i));
+}
+
+static void setup(const struct child_task *task) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere >= 0)
+        log_to(nowhere);
+    (void)task;
+}
+
+static struct error *load(const struct child_task *task, struct run *run) {
+    char name[256];
+    const char *slash = strrchr(task->file, '/');
+    text_copy(name, sizeof(name), slash != NULL ? slash + 1 : task->file);
+    struct config_adapter wanted = {
+        .name = name, .file = (char *)task->file, .file_given = true, .settings = (struct json *)task->settings};
+    struct config config = {
+        .path = (char *)"", .controller_name = (char *)task->controller_name, .adapters = &wanted, .n_adapters = 1};
+    struct problems problems = {.count = 0};
+    run->board->stage = STAGE_CALL;
+    run->board->function = CALL_LOAD;
+    run->board->calls++;
+    struct error *error = adapters_load(&config, &problems, &run->adapters);
+    run->board->stage = STAGE_HOST;
+    for (size_t i = 0; i < problems.count; i++)
+        run_say(run, RULE_LOAD, CALL_LOAD, problems.list[i], "%s", problems.list[i]);
+    problems_free(&problems);
+    return error;
+}
+
+static struct error *make_tested(const struct child_task *task, struct run *run) {
+    run->n_tested = run->adapters->n_kinds;
+    run->tested = calloc(run->n_tested + 1, sizeof(run->tested[0]));
+    if (run->tested == NULL)
+        return error_no_memory();
+    struct error *error = NULL;
+    for (size_t i = 0; i < run->n_tested && error == NULL; i++) {
+        struct tested *tested = &run->tested[i];
+        tested->real = run->adapters->kinds[i];
+        tested->kind = *tested->real;
+        tested->index = i;
+        probe_kind(tested);
+        error = subjects_make(tested, task->documents);
+    }
+    return error != NULL ? error : trials_list(run);
+}
+
+static const char *functions_text(const wharf_kind *kind, char *out, size_t size) {
+    snprintf(out, size, "%s%s%s%s%s", kind->phase != NULL ? " phase" : "", kind->mirror != NULL ? " mirror" : "",
+             kind->update != NULL ? " update" : "", kind->status != NULL ? " status" : "",
+             kind->pod_sets != NULL ? " pod_sets" : "");
+    return out[0] != '\0' ? out : " none, its data says it all";
+}
+
+static void tell_adapter(struct run *run) {
+    for (size_t i = 0; i < run->adapters->count; i++) {
+        const struct adapter *adapter = run->adapters->list[i];
+        run_tell(run, "%s %s, ABI %u.%u, sha256 %s", adapter->name, adapter->version, adapter->abi_major,
+                 adapter->abi_minor, adapter->sha256);
+    }
+    for (size_t i = 0; i < run->n_tested; i++) {
+        const struct tested *tested = &run->tested[i];
+        size_t trials = 0, states = 0;
+        for (size_t t = 0; t < run->trials.count; t++)
+            trials += run->trials.list[t].tested == i;
+        for (size_t s = 0; s < tested->n_subjects; s++)
+            states += tested->subjects[s].n_states;
+        char functions[128];
+        run_tell(run, "%s: %zu given and 2 generated objects with %zu statuses, %zu objects made of them; functions:%s",
+                 tested->kind.plural_group, tested->n_subjects - 2, states, trials,
+                 functions_text(&tested->real->abi, functions, sizeof(functions)));
+    }
+}
+
+static void run_one(struct run *run, size_t index, bool again) {
+    struct board *board = run->board;
+    const struct trial *trial = &run->trials.list[index];
+    if (again && (trial->type == TRIAL_HEAVY || board->hashes[index] == 0 ||
+                  (trial->type == TRIAL_BROKEN && index % AGAIN_STEP != 0)))
+        return;
+    board->trial = index;
+    run_trial(run, trial);
+    bool complete = true; // nothing is left out that was called at the first time
+    for (enum function function = CALL_LOAD; function < N_FUNCTIONS; function++)
+        complete &= !board->given_up[run->now->index % BOARD_KINDS][function];
+    if (again && complete && board->hashes[index] != run->hash)
+        run_say(run, RULE_RESTART, CALL_LOAD, board->kind,
+                "the outputs of its functions are others after other calls and in another process");
+    board->hashes[index] = run->hash;
+}
+
+static void run_trials(struct run *run, const struct child_task *task) {
+    size_t count = run->trials.count;
+    for (size_t i = task->from; i < count; i++)
+        run_one(run, task->again ? count - 1 - i : i, task->again);
+}
+
+// The structs of the kinds, as they were after the load.
+static wharf_kind *keep_kinds(const struct run *run) {
+    wharf_kind *kept = calloc(run->n_tested + 1, sizeof(*kept));
+    for (size_t i = 0; kept != NULL && i < run->n_tested; i++)
+        kept[i] = run->tested[i].real->abi;
+    return kept;
+}
+
+static void check_kinds(struct run *run, const wharf_kind *kept) {
+    for (size_t i = 0; kept != NULL && i < run->n_tested; i++) {
+        const wharf_kind *given = run->tested[i].real->given;
+        size_t size = given->size < sizeof(kept[i]) ? given->size : sizeof(kept[i]);
+        snprintf(run->board->kind, sizeof(run->board->kind), "%s", run->tested[i].kind.plural_group);
+        if (memcmp(&kept[i], given, size) != 0)
+            run_say(run, RULE_DATA, CALL_LOAD, "", "the struct wharf_kind was changed by a later call");
+    }
+}
+
+int child_main(const struct child_task *task) {
+    struct run run = {.board = task->board, .out = task->out};
+    struct surroundings before;
+    setup(task);
+    if (!watch_faults(task->board) || !input_setup())
+        return EXIT_FAILURE;
+    watch_services(&run);
+    look_around(&before);
+    snprintf(run.board->object, sizeof(run.board->object), "the load");
+    run.board->kind[0] = '\0';
+    struct error *error = load(task, &run);
+    if (error == NULL && run.adapters == NULL)
+        error = error_no_memory();
+    if (error == NULL)
+        error = make_tested(task, &run);
+    if (error != NULL) {
+        run_tell(&run, "error: %s", error_text(error));
+        return EXIT_FAILURE;
+    }
+    run.board->n_trials = run.trials.count;
+    if (task->from == 0 && !task->again)
+        tell_adapter(&run);
+    compare_surroundings(&run, &before, 1, CALL_LOAD);
+    look_around(&before);
+    wharf_kind *kept = keep_kinds(&run);
+    run_trials(&run, task);
+    run.workload = run.mirror = NULL;
+    snprintf(run.board->object, sizeof(run.board->object), "the whole run");
+    run.board->kind[0] = '\0';
+    compare_surroundings(&run, &before, 0, CALL_LOAD);
+    char used[1024];
+    if (task->from == 0 && !task->again && run.n_tested > 0)
+        run_tell(&run, "of the host (ABI %u.%u) it uses: %s", services_table()->abi_major, services_table()->abi_minor,
+                 watch_used(used, sizeof(used)));
+    check_kinds(&run, kept);
+    run.board->stage = STAGE_DONE;
+    return EXIT_SUCCESS;
+}

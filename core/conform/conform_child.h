@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside of the conformance kit: the child process that loads the adapter and calls it.
+//
+// A trial is one object of a kind, as given or broken in one way, and all that is asked about it. Trials are numbered,
+// and so are the calls within one: the same in every child, so that the next child can go on where one died.
+#ifndef WHARF_CONFORM_CONFORM_CHILD_H
+#define WHARF_CONFORM_CONFORM_CHILD_H
+
+#include "core/adapter/adapters.h"
+#include "core/conform/conform_board.h"
+#include "core/engine/mirror.h"
+#include "core/kube/objects.h"
+
+// An object to try a kind with.
+struct subject {
+    char *source;         // for people
+    struct json *object;  // without status
+    struct json **states; // statuses that it may have
+    char **state_sources; // for people
+    bool *given;          // the status was given, and so is one that the kind's controller writes
+    size_t n_states;
+    struct json **changes; // merge patches that users may send
+    size_t n_changes;
+};
+
+struct tested {
+    struct kind kind;        // whose functions are those of conform_probe.c
+    const struct kind *real; // whose functions are the adapter's
+    size_t index;
+    struct subject *subjects;
+    size_t n_subjects;
+};
+
+enum trial_type { TRIAL_WHOLE, TRIAL_BROKEN, TRIAL_HEAVY };
+
+#define NO_STATE ((size_t)-1)
+
+struct trial {
+    enum trial_type type;
+    uint32_t tested, subject;
+    size_t state; // NO_STATE: without a status
+    size_t how;   // number of the mutation
+    char *pointer;
+};
+
+struct trials {
+    struct trial *list;
+    size_t count, capacity;
+};
+
+struct run {
+    struct board *board;
+    int out; // where findings go, a line each
+    struct adapters *adapters;
+    struct tested *tested;
+    size_t n_tested;
+    struct trials trials;
+    const struct tested *now;    // of the trial under way
+    const struct json *workload; // of the call under way, for findings
+    const struct json *mirror;
+    uint32_t ordinal;
+    uint64_t hash;
+    bool ordinary;          // of a size that objects have: times count
+    wharf_result answered;  // by the last step_status
+    enum function measured; // with `quiet`: the only function that is called
+    bool quiet;             // a call that is made again only to look at the memory that it takes
+    int64_t later_ns;
+    int must_stay; // the final phase that `status` may not end; -1: none
+    size_t said[N_RULES];
+    size_t slow[N_FUNCTIONS]; // how often a function was too slow
+};
+
+// -- conform_input.c: memory for the objects that are given to adapters, which is read-only during calls --
+bool input_setup(void);
+// Copies that live until input_reset; a write to them is a crash that input_contains knows.
+struct json *input_copy(const struct json *value);
+// Takes `value`, NULL too.
+struct json *input_take(struct json *value);
+void input_reset(void);
+bool input_contains(const void *address);
+
+// -- conform_subjects.c --
+struct error *subjects_make(struct tested *tested, const struct documents *documents);
+// `status` NULL: without one. NULL when out of memory; owned by the caller.
+struct json *subject_with(const struct subject *subject, size_t state);
+
+// -- conform_generate.c --
+// Objects made from what the kind says of itself. Appends to the subjects of the kind.
+struct error *subjects_generate(struct tested *tested);
+struct subject *subject_add(struct tested *tested, const char *source, struct json *object); // takes the object
+bool subject_add_state(struct subject *subject, const char *source, const struct json *status, bool given);
+bool subject_prepare(const struct kind *kind, struct json *object);
+bool states_generate(const struct kind *kind, struct subject *subject);
+
+// -- conform_mutate.c --
+struct error *trials_list(struct run *run);
+// The object of a trial, and what it is in words. Owned by the caller; NULL when out of memory.
+struct json *trial_object(const struct run *run, const struct trial *trial, struct buffer *words);
+
+// -- conform_probe.c: what stands between the host and the functions of the adapter --
+struct probe {
+    struct adapter_call call; // the first member: wharf_call.host_data points to it
+    struct run *run;
+};
+void probe_kind(struct tested *tested);
+void probe_begin(struct probe *probe, struct run *run, const struct json *workload, const struct json *mirror,
+                 wharf_mirror_state state);
+void probe_end(struct probe *probe);
+
+// -- conform_answer.c: what is looked at after each call --
+void answer_check(struct probe *probe, enum function function, int result, const wharf_phase *phase,
+                  const struct json *output);
+// That `status` does not end a final phase which its draft would have kept.
+void answer_check_finished(struct probe *probe, const struct json *draft, const struct json *output);
+
+// -- conform_say.c: lines for the kit --
+// `cause` tells findings of one rule and function apart; findings with the same are one to people.
+void run_say(struct run *run, enum rule rule, enum function function, const char *cause, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+// What was given to a call that is left out because a child died of it.
+void run_say_inputs(struct run *run, const struct json *workload, const struct json *mirror);
+// A line of the report's head.
+void run_tell(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// -- conform_watch.c: what the adapter asks the host for --
+void watch_services(struct run *run);
+// The functions of struct wharf_host that it called, "find, string".
+const char *watch_used(char *out, size_t size);
+
+// -- conform_steps.c: what the host does with a workload, a step each, with the rules for the result --
+// The phase, or -1 if there is no answer.
+int step_phase(struct run *run, const struct json *object);
+void step_pods(struct run *run, const struct json *object);
+// The mirror as its cluster would have it, with `status` (or NULL): input memory. NULL if the adapter does not make it.
+const struct json *step_mirror(struct run *run, const struct json *workload, const struct json *status);
+// The mirror after the workload's changes were carried. `fresh`: it was just made, nothing may be left to carry.
+const struct json *step_update(struct run *run, const struct json *workload, const struct json *mirror, bool fresh);
+// The workload after the status was copied. `state` says what is known of the mirror.
+const struct json *step_status(struct run *run, const struct json *workload, const struct json *mirror,
+                               wharf_mirror_state state);
+// Whether memory stays when each of these is called many times.
+void step_memory(struct run *run, const struct json *workload, const struct json *mirror);
+
+// -- conform_scenario.c --
+void run_trial(struct run *run, const struct trial *trial);
+
+// -- conform_child.c --
+struct child_task {
+    const char *file; // absolute
+    const char *controller_name;
+    const struct json *settings;
+    const struct documents *documents;
+    struct board *board;
+    int out;
+    size_t from;
+    bool again; // the second pass: trials from the last to the first, not all, and the same outputs are expected
+};
+// The whole life of the child; the exit code.
+int child_main(const struct child_task *task);
+
+#endif

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects that are broken in one way each: every field gone, or of every other type, or with a value that is at a
+// limit.
+#include "core/conform/conform_child.h"
+
+#include "core/base/text.h"
+#include "core/json/pointer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALIKE 1        // fields of one pattern ("/spec/items/*/name") and type that are broken
+#define ALIKE_STATUS 2 // the same in statuses, of which several say different things with the same fields
+#define HUGE_TEXT ((size_t)10 << 20)
+#define HUGE_COUNT 100000
+#define LONG_NAME 300
+
+enum applies { TO_ALL = 0, TO_STRINGS = 1, TO_NUMBERS = 2, TO_ARRAYS = 4, TO_OBJECTS = 8 };
+
+struct mutation {
+    const char *text; // JSON; NULL: the field is removed
+    const char *words;
+    unsigned applies;
+};
+
+static const struct mutation mutations[] = {
+    {NULL, "is missing", TO_ALL},
+    {"null", "is null", TO_ALL},
+    {"true", "is a boolean", TO_ALL},
+    {"7", "is a number", TO_ALL},
+    {"123456789012345678901234567890", "is a huge number", TO_ALL},
+    {"\"x\"", "is a string", TO_ALL},
+    {"\"\"", "is an empty string", TO_ALL},
+    {"[]", "is an empty array", TO_ALL},
+    {"{}", "is an empty object", TO_ALL},
+    {"\"a\\u0000b\"", "has U+0000 in it", TO_STRINGS},
+    {"\"a\\u0001\\n\\u001f\\u007f\\u0085\"", "has control characters in it", TO_STRINGS},
+    {"\"\\ud83d\\ude00 \\u00e9 \\u202e\"", "has an astral character in it", TO_STRINGS},
+    {"\"\\ud800 \\udc00x\"", "has lone surrogates in it", TO_STRINGS},
+    {"\"%s%n%d\"", "has formats of printf in it", TO_STRINGS},
+    {"\"0001-01-01T00:00:00Z\"", "is the first time there is", TO_STRINGS},
+    {"\"9999-12-31T23:59:59Z\"", "is the last time there is", TO_STRINGS},
+    {"-1", "is -1", TO_NUMBERS},
+    {"0", "is 0", TO_NUMBERS},
+    {"2147483648", "is 2^31", TO_NUMBERS},
+    {"9223372036854775807", "is the largest 64-bit integer", TO_NUMBERS},
+    {"-9223372036854775808", "is the smallest 64-bit integer", TO_NUMBERS},
+    {"9223372036854775808", "is no 64-bit integer any more", TO_NUMBERS},
+    {"1e400", "is no finite double", TO_NUMBERS},
+    {"0.5", "is a fraction", TO_NUMBERS},
+    {"[null]", "has null as an item", TO_ARRAYS},
+    {"[[],\"x\",7,true]", "has items of wrong types", TO_ARRAYS},
+    {"[{}]", "has an empty object as its item", TO_ARRAYS},
+    {"{\"\":null,\"~/\":{}}", "has members with odd names", TO_OBJECTS},
+};
+
+#define N_MUTATIONS (sizeof(mutations) / sizeof(mutations[0]))
+
+enum heavy { HEAVY_TEXT, HEAVY_NAME, HEAVY_ITEMS, HEAVY_MEMBERS, HEAVY_DEEP_ARRAY, HEAVY_DEEP_OBJECT, N_HEAVY };
+
+static const char *const heavy_words[N_HEAVY] = {
+    "is a string of 10 MB", "has a name of 300 characters",   "has 100,000 items",
+    "has 100,000 members",  "is an array as deep as it gets", "is an object as deep as it gets",
+};
+
+// What was listed already, by pattern and type.
+struct seen {
+    uint64_t *hashes;
+    uint8_t *counts;
+    size_t count, capacity;
+};
+
+// How often it was seen before; (size_t)-1 when out of memory.
+static size_t see(struct seen *seen, const char *pattern, enum json_type type, uint64_t salt) {
+    uint64_t hash = text_hash(TEXT_HASH ^ ((uint64_t)type << 32) ^ salt, pattern);
+    for (size_t i = 0; i < seen->count; i++)
+        if (seen->hashes[i] == hash)
+            return seen->counts[i] < UINT8_MAX ? seen->counts[i]++ : seen->counts[i];
+    if (seen->count == seen->capacity) {
+        size_t capacity = seen->capacity == 0 ? 256 : seen->capacity * 2;
+        void *hashes = realloc(seen->hashes, capacity * sizeof(seen->hashes[0]));
+        seen->hashes = hashes != NULL ? hashes : seen->hashes;
+        void *counts = realloc(seen->counts, capacity);
+        seen->counts = counts != NULL ? counts : seen->counts;
+        if (hashes == NULL || counts == NULL)
+            return (size_t)-1;
+        seen->capacity = capacity;
+    }
+    seen->hashes[seen->count] = hash;
+    seen->counts[seen->count++] = 1;
+    return 0;
+}
+
+struct listing {
+    struct run *run;
+    struct trial like; // of the trials that are added
+    struct seen seen;
+    bool failed;
+};
+
+static void add(struct listing *listing, enum trial_type type, size_t how, const char *pointer) {
+    struct trials *trials = &listing->run->trials;
+    if (trials->count == trials->capacity) {
+        size_t capacity = trials->capacity == 0 ? 1024 : trials->capacity * 2;
+        void *grown = realloc(trials->list, capacity * sizeof(trials->list[0]));
+        listing->failed |= grown == NULL;
+        if (grown == NULL)
+            return;
+        trials->list = grown;
+        trials->capacity = capacity;
+    }
+    struct trial *trial = &trials->list[trials->count];
+    *trial = listing->like;
+    trial->type = type;
+    trial->how = how;
+    trial->pointer = pointer != NULL ? strdup(pointer) : NULL;
+    listing->failed |= pointer != NULL && trial->pointer == NULL;
+    trials->count++;
+}
+
+static unsigned traits(const struct json *value) {
+    switch (json_type(value)) {
+    case JSON_STRING:
+        return TO_STRINGS;
+    case JSON_NUMBER:
+        return TO_NUMBERS;
+    case JSON_ARRAY:
+        return TO_ARRAYS;
+    case JSON_OBJECT:
+        return TO_OBJECTS;
+    case JSON_NULL:
+    case JSON_BOOL:
+        break;
+    }
+    return 0;
+}
+
+// "/spec/items/*/name" of "/spec/items/3/name".
+static void pattern_of(const char *pointer, char *out, size_t size) {
+    size_t len = 0;
+    while (*pointer != '\0' && len + 2 < size) {
+        size_t segment = 1 + strcspn(pointer + 1, "/");
+        bool number = segment > 1 && strspn(pointer + 1, "0123456789") == segment - 1;
+        for (size_t i = 0; i < segment && !number && len + 2 < size; i++)
+            out[len++] = pointer[i];
+        if (number) {
+            out[len++] = '/';
+            out[len++] = '*';
+        }
+        pointer += segment;
+    }
+    out[len] = '\0';
+}
+
+static void list_value(struct listing *listing, struct buffer *at, const struct json *value) {
+    if (at->len > 0) {
+        char pattern[512];
+        pattern_of(at->data, pattern, sizeof(pattern));
+        size_t before = see(&listing->seen, pattern, json_type(value), 0);
+        size_t alike = text_has_prefix(pattern, "/status") ? ALIKE_STATUS : ALIKE;
+        listing->failed |= before == (size_t)-1;
+        for (size_t i = 0; i < N_MUTATIONS && before < alike; i++)
+            if (mutations[i].applies == TO_ALL || (mutations[i].applies & traits(value)) != 0)
+                add(listing, TRIAL_BROKEN, i, at->data);
+    }
+    if (!json_is(value, JSON_ARRAY) && !json_is(value, JSON_OBJECT))
+        return;
+    size_t len = at->len, index = 0;
+    for (const struct json *child = json_first(value); child != NULL; child = json_next(child), index++) {
+        bool done = json_key(child) != NULL ? pointer_append(at, json_key(child)) : buffer_printf(at, "/%zu", index);
+        listing->failed |= !done;
+        if (done)
+            list_value(listing, at, child);
+        buffer_truncate(at, len);
+    }
+}
+
+#define DEEP (1u << HEAVY_NAME | 1u << HEAVY_DEEP_ARRAY | 1u << HEAVY_DEEP_OBJECT)
+#define WIDE (1u << HEAVY_TEXT | 1u << HEAVY_ITEMS | 1u << HEAVY_MEMBERS)
+
+// `which`: bits of enum heavy.
+static void list_heavy(struct listing *listing, const char *pointer, unsigned which) {
+    if (pointer == NULL || strstr(pointer, "/*") != NULL)
+        return;
+    size_t before = see(&listing->seen, pointer, JSON_NULL, 1);
+    listing->failed |= before == (size_t)-1;
+    for (size_t i = 0; i < N_HEAVY && before == 0; i++)
+        if ((which & (1u << i)) != 0)
+            add(listing, TRIAL_HEAVY, i, pointer);
+}
+
+// Fields that the adapter looks at, by what it says of itself. (Labels and annotations are maps of strings: every API
+// server checks that.)
+static void list_heavies(struct listing *listing, const wharf_kind *kind) {
+    bool rules = kind->phases != NULL && kind->phases[0].pointer != NULL;
+    const wharf_carried *carried = kind->carried;
+    list_heavy(listing, rules ? kind->phases[0].pointer : "/status/conditions", DEEP | WIDE);
+    while (carried != NULL && carried->pointer != NULL && strstr(carried->pointer, "/*") != NULL)
+        carried++;
+    list_heavy(listing, carried != NULL ? carried->pointer : NULL, DEEP | 1u << HEAVY_ITEMS);
+    list_heavy(listing, "/metadata/labels", 1u << HEAVY_NAME);
+    list_heavy(listing, "/metadata/annotations", 1u << HEAVY_NAME);
+    list_heavy(listing, "/spec", DEEP);
+    list_heavy(listing, "/status", DEEP);
+    list_heavy(listing, kind->suspend, DEEP);
+}
+
+static void list_subject(struct listing *listing, const struct tested *tested, const struct subject *subject) {
+    for (size_t i = 0; i <= subject->n_states; i++) {
+        listing->like.state = i == 0 ? NO_STATE : i - 1;
+        add(listing, TRIAL_WHOLE, 0, NULL);
+    }
+    for (size_t i = 0; i <= subject->n_states; i++) {
+        // The last state first: it has most in it.
+        listing->like.state = i == subject->n_states ? NO_STATE : subject->n_states - 1 - i;
+        AUTO_JSON object = subject_with(subject, listing->like.state);
+        struct buffer at __attribute__((cleanup(buffer_cleanup)));
+        buffer_init(&at, 4096);
+        listing->failed |= object == NULL;
+        if (object == NULL)
+            return;
+        list_value(listing, &at, object);
+        if (i == 0)
+            list_heavies(listing, &tested->kind.abi);
+    }
+}
+
+struct error *trials_list(struct run *run) {
+    bool failed = false;
+    for (size_t t = 0; t < run->n_tested; t++) {
+        struct listing listing = {.run = run, .like = {.tested = (uint32_t)t}};
+        for (size_t s = 0; s < run->tested[t].n_subjects; s++) {
+            listing.like.subject = (uint32_t)s;
+            list_subject(&listing, &run->tested[t], &run->tested[t].subjects[s]);
+        }
+        failed |= listing.failed;
+        free(listing.seen.hashes);
+        free(listing.seen.counts);
+    }
+    if (run->trials.count > BOARD_TRIALS)
+        run->trials.count = BOARD_TRIALS;
+    return failed ? error_no_memory() : NULL;
+}
+
+static struct json *many(bool members) {
+    struct buffer text __attribute__((cleanup(buffer_cleanup)));
+    buffer_init(&text, (size_t)64 << 20);
+    buffer_char(&text, members ? '{' : '[');
+    for (size_t i = 0; i < HUGE_COUNT; i++) {
+        const char *comma = i > 0 ? "," : "";
+        if (members)
+            buffer_printf(&text, "%s\"k%zu\":\"v\"", comma, i);
+        else
+            buffer_printf(&text, "%s{\"type\":\"T%zu\",\"status\":\"True\"}", comma, i);
+    }
+    buffer_char(&text, members ? '}' : ']');
+    struct json *value = NULL;
+    if (!text.failed)
+        error_free(json_parse(text.data, text.len, &value));
+    return value;
+}
+
+// As deep as the document may still get at the pointer.
+static struct json *deep(const char *pointer, bool objects) {
+    size_t depth = JSON_MAX_DEPTH - 1;
+    for (const char *at = pointer; *at != '\0'; at++)
+        depth -= *at == '/' && depth > 1;
+    struct buffer text __attribute__((cleanup(buffer_cleanup)));
+    buffer_init(&text, 65536);
+    for (size_t i = 0; i + 1 < depth; i++)
+        buffer_text(&text, objects ? "{\"a\":" : "[");
+    buffer_text(&text, "1");
+    for (size_t i = 0; i + 1 < depth; i++)
+        buffer_char(&text, objects ? '}' : ']');
+    struct json *value = NULL;
+    if (!text.failed)
+        error_free(json_parse(text.data, text.len, &value));
+    return value;
+}
+
+static struct json *filled_text(size_t len) {
+    char *text = malloc(len);
+    if (text == NULL)
+        return NULL;
+    memset(text, 'x', len);
+    struct json *value = json_new_string_len(text, len);
+    free(text);
+    return value;
+}
+
+static struct json *heavy_value(enum heavy how, const char *pointer) {
+    switch (how) {
+    case HEAVY_TEXT:
+        return filled_text(HUGE_TEXT);
+    case HEAVY_NAME: {
+        struct json *object = json_new_object();
+        AUTO_JSON name = filled_text(LONG_NAME);
+        if (name != NULL && json_set(object, json_string(name), json_new_string("x")))
+            return object;
+        json_free(object);
+        return NULL;
+    }
+    case HEAVY_ITEMS:
+    case HEAVY_MEMBERS:
+        return many(how == HEAVY_MEMBERS);
+    case HEAVY_DEEP_ARRAY:
+    case HEAVY_DEEP_OBJECT:
+        return deep(pointer, how == HEAVY_DEEP_OBJECT);
+    case N_HEAVY:
+        break;
+    }
+    return NULL;
+}
+
+struct json *trial_object(const struct run *run, const struct trial *trial, struct buffer *words) {
+    const struct subject *subject = &run->tested[trial->tested].subjects[trial->subject];
+    struct json *object = subject_with(subject, trial->state);
+    buffer_text(words, subject->source);
+    if (trial->state != NO_STATE && strcmp(subject->state_sources[trial->state], subject->source) != 0)
+        buffer_printf(words, " with the status of %s", subject->state_sources[trial->state]);
+    if (trial->type == TRIAL_WHOLE || object == NULL)
+        return object;
+    const char *what = trial->type == TRIAL_HEAVY ? heavy_words[trial->how] : mutations[trial->how].words;
+    buffer_printf(words, ": %s %s", trial->pointer, what);
+    if (trial->type == TRIAL_HEAVY) {
+        pointer_set(object, trial->pointer, heavy_value((enum heavy)trial->how, trial->pointer));
+        return object;
+    }
+    const struct mutation *mutation = &mutations[trial->how];
+    if (mutation->text == NULL) {
+        pointer_remove(object, trial->pointer);
+        return object;
+    }
+    struct json *value = NULL;
+    error_free(json_parse(mutation->text, strlen(mutation->text), &value));
+    pointer_set(object, trial->pointer, value);
+    return object;
+}

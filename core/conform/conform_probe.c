@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/conform/conform_child.h"
+
+#include "core/base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NOW_NS (INT64_C(1767322445) * CLOCK_SECOND) // 2026-01-02T02:54:05Z; the same in every child
+#define REPEATS 5
+#define SLOW_MAX 10 // then the function is not called any more
+#if defined(__SANITIZE_ADDRESS__)
+#define LIMIT_NS (20 * CLOCK_MS) // instrumented code is that much slower
+#else
+#define LIMIT_NS CLOCK_MS
+#endif
+
+// One call. `out` is what may be changed.
+struct invocation {
+    enum function function;
+    const wharf_call *call;
+    const wharf_value *workload, *mirror;
+    struct json *out;
+    wharf_phase *phase;
+};
+
+static struct probe *probe_of(const wharf_call *call) {
+    return (struct probe *)call->host_data;
+}
+
+static int invoke(const struct invocation *in, struct json *out, wharf_phase *phase) {
+    const wharf_kind *kind = &probe_of(in->call)->run->now->real->abi;
+    wharf_value *value = (wharf_value *)out;
+    switch (in->function) {
+    case CALL_PHASE:
+        return (int)kind->phase(in->call, in->workload, phase);
+    case CALL_MIRROR:
+        return (int)kind->mirror(in->call, in->workload, value);
+    case CALL_UPDATE:
+        return (int)kind->update(in->call, in->workload, in->mirror, value);
+    case CALL_STATUS:
+        return (int)kind->status(in->call, in->workload, in->mirror, value);
+    case CALL_POD_SETS:
+        return (int)kind->pod_sets(in->call, in->workload, value);
+    case CALL_LOAD:
+    case N_FUNCTIONS:
+        break;
+    }
+    return WHARF_OK;
+}
+
+static int64_t cpu_ns(void) {
+    struct timespec at;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
+    return (int64_t)at.tv_sec * CLOCK_SECOND + at.tv_nsec;
+}
+
+// False if the call is to be left out.
+static bool enter(struct run *run, enum function function) {
+    struct board *board = run->board;
+    if (board->given_up[run->now->index % BOARD_KINDS][function] || (run->quiet && run->measured != function))
+        return false;
+    if (!run->quiet)
+        board->ordinal = run->ordinal++;
+    for (size_t i = 0; i < board->n_skips; i++)
+        if (board->skips[i].trial == board->trial && board->skips[i].ordinal == board->ordinal) {
+            if (!run->quiet)
+                run_say_inputs(run, run->workload, run->mirror);
+            return false;
+        }
+    board->function = function;
+    board->calls++;
+    board->stage = STAGE_CALL;
+    return true;
+}
+
+static void note_time(struct run *run, enum function function, int64_t took_ns) {
+    struct board_times *times = &run->board->times[function];
+    if (times->count < BOARD_TIMES)
+        times->ns[times->count] = took_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)took_ns;
+    times->count++;
+}
+
+static int compare_times(const void *a, const void *b) {
+    const int64_t *left = a, *right = b;
+    return *left < *right ? -1 : *left > *right;
+}
+
+// A call took too long: whether it does so again.
+static void check_time(const struct invocation *in, const struct json *before, const wharf_phase *phase_before,
+                       int64_t first_ns) {
+    struct run *run = probe_of(in->call)->run;
+    int64_t took[REPEATS] = {first_ns};
+    for (size_t i = 1; i < REPEATS; i++) {
+        AUTO_JSON out = json_copy(before);
+        wharf_phase phase = *phase_before;
+        int64_t start = cpu_ns();
+        invoke(in, out, &phase);
+        took[i] = cpu_ns() - start;
+        run->board->calls++;
+    }
+    qsort(took, REPEATS, sizeof(took[0]), compare_times);
+    int64_t median = took[REPEATS / 2];
+    if (median <= LIMIT_NS)
+        return;
+    run->board->given_up[run->now->index % BOARD_KINDS][in->function] = ++run->slow[in->function] >= SLOW_MAX;
+    run_say(run, RULE_TIME, in->function, "", "it took %.2f ms of processor time, at worst %.2f ms, in %d calls",
+            (double)median / (double)CLOCK_MS, (double)took[REPEATS - 1] / (double)CLOCK_MS, REPEATS);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value) {
+    return (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15) + (hash >> 29);
+}
+
+static uint64_t hash_text(const char *text) {
+    uint64_t hash = text == NULL ? 1 : 2;
+    for (; text != NULL && *text != '\0'; text++)
+        hash = mix(hash, (unsigned char)*text);
+    return hash;
+}
+
+static uint64_t output_hash(const struct probe *probe, int result, const struct json *out, const wharf_phase *phase) {
+    const wharf_answer *answer = &probe->call.answer;
+    uint64_t hash = mix(mix(mix(7, (uint64_t)result), hash_text(answer->reason)), hash_text(answer->message));
+    hash = mix(hash, answer->retry_after_ms);
+    if (result == WHARF_OK && phase != NULL)
+        hash = mix(mix(mix(mix(hash, (uint64_t)phase->phase), hash_text(phase->reason)), hash_text(phase->message)),
+                   (uint64_t)phase->since_ns);
+    return result == WHARF_OK && probe->run->ordinary ? mix(hash, json_hash(out)) : hash;
+}
+
+// The same call once more, with outputs of its own.
+static void check_repeat(const struct invocation *in, struct json *before, const wharf_phase *phase_before,
+                         uint64_t expected) {
+    struct probe *probe = probe_of(in->call);
+    wharf_answer first = probe->call.answer;
+    wharf_phase phase = *phase_before;
+    probe->call.answer = (wharf_answer){.size = sizeof(wharf_answer)};
+    probe->run->board->calls++;
+    int result = invoke(in, before, &phase);
+    if (output_hash(probe, result, before, in->phase != NULL ? &phase : NULL) != expected)
+        run_say(probe->run, RULE_REPEAT, in->function, "", "the second of two equal calls has another output");
+    probe->call.answer = first;
+}
+
+static wharf_result probe_call(const struct invocation *in) {
+    struct probe *probe = probe_of(in->call);
+    struct run *run = probe->run;
+    if (!enter(run, in->function))
+        return WHARF_OK;
+    if (run->quiet) {
+        int again = invoke(in, in->out, in->phase);
+        run->board->stage = STAGE_HOST;
+        return (wharf_result)again;
+    }
+    AUTO_JSON before = in->out != NULL ? json_copy(in->out) : NULL;
+    wharf_phase none = {.size = 0}, phase_before = in->phase != NULL ? *in->phase : none;
+    int64_t start = cpu_ns();
+    int result = invoke(in, in->out, in->phase);
+    int64_t took = cpu_ns() - start;
+    uint64_t hash = output_hash(probe, result, in->out, in->phase);
+    run->hash = mix(run->hash, hash);
+    answer_check(probe, in->function, result, in->phase, in->out);
+    if (in->function == CALL_STATUS && run->must_stay >= 0 && result == WHARF_OK && before != NULL)
+        answer_check_finished(probe, before, in->out);
+    if (run->ordinary) {
+        note_time(run, in->function, took);
+        AUTO_JSON copy = took > LIMIT_NS && before != NULL ? json_copy(before) : NULL;
+        if (took > LIMIT_NS)
+            check_time(in, copy, &phase_before, took);
+        check_repeat(in, before, &phase_before, hash);
+    }
+    run->board->stage = STAGE_HOST;
+    return (wharf_result)result;
+}
+
+static wharf_result probe_phase(const wharf_call *call, const wharf_value *object, wharf_phase *out) {
+    return probe_call(&(struct invocation){CALL_PHASE, call, object, NULL, NULL, out});
+}
+
+static wharf_result probe_mirror(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) {
+    return probe_call(&(struct invocation){CALL_MIRROR, call, workload, NULL, (struct json *)mirror, NULL});
+}
+
+static wharf_result probe_update(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
+                                 wharf_value *desired) {
+    return probe_call(&(struct invocation){CALL_UPDATE, call, workload, mirror, (struct json *)desired, NULL});
+}
+
+static wharf_result probe_status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
+                                 wharf_value *status) {
+    return probe_call(&(struct invocation){CALL_STATUS, call, workload, mirror, (struct json *)status, NULL});
+}
+
+static wharf_result probe_pod_sets(const wharf_call *call, const wharf_value *workload, wharf_value *sets) {
+    return probe_call(&(struct invocation){CALL_POD_SETS, call, workload, NULL, (struct json *)sets, NULL});
+}
+
+void probe_kind(struct tested *tested) {
+    wharf_kind *kind = &tested->kind.abi;
+    kind->phase = kind->phase != NULL ? probe_phase : NULL;
+    kind->mirror = kind->mirror != NULL ? probe_mirror : NULL;
+    kind->update = kind->update != NULL ? probe_update : NULL;
+    kind->status = kind->status != NULL ? probe_status : NULL;
+    kind->pod_sets = kind->pod_sets != NULL ? probe_pod_sets : NULL;
+}
+
+// The version of the object if the kind has it, else the kind's first.
+static const char *version_of(const wharf_kind *kind, const struct json *object) {
+    const char *api_version = json_string_or(json_get(object, "apiVersion"), "");
+    const char *slash = strchr(api_version, '/');
+    const char *version = slash != NULL ? slash + 1 : api_version;
+    for (size_t i = 0; kind->versions[i] != NULL; i++)
+        if (strcmp(kind->versions[i], version) == 0)
+            return kind->versions[i];
+    return kind->versions[0];
+}
+
+void probe_begin(struct probe *probe, struct run *run, const struct json *workload, const struct json *mirror,
+                 wharf_mirror_state state) {
+    const struct kind *kind = &run->now->kind;
+    run->workload = workload;
+    run->mirror = mirror;
+    struct call_context context = {
+        .kind = &kind->abi,
+        .given = kind->given,
+        .adapter = kind->adapter->name,
+        .now = {.mono_ns = NOW_NS + run->later_ns, .wall_ns = NOW_NS + run->later_ns},
+        .cluster = "worker-1",
+        .attempt = 1,
+        .version = version_of(&kind->abi, workload),
+        .object = "default/object",
+        .mirror_state = state,
+    };
+    probe->run = run;
+    adapter_call_begin(&probe->call, &context);
+}
+
+void probe_end(struct probe *probe) {
+    adapter_call_end(&probe->call);
+}

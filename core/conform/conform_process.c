@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/conform/conform_process.h"
+
+#include "core/base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK_MS 50
+#define HANG_CPU_NS (3 * CLOCK_SECOND)   // of one call
+#define HANG_WALL_NS (20 * CLOCK_SECOND) // of one call that waits for something
+#define CRASHES_MAX 12                   // of one function of a kind: then it is not called any more
+#define HANGS_MAX 2
+#define LINE_MAX ((size_t)2 << 20)
+#define LAST_WORDS 200
+
+struct child {
+    pid_t pid;
+    int lines; // what it tells
+    int words; // what it wrote to stdout and stderr
+    struct buffer text;
+    uint64_t call; // number of the call that was under way when it was looked at, and since when
+    int64_t cpu_ns, wall_ns;
+    bool hung;
+    int status; // of waitpid
+};
+
+struct crew {
+    struct child_task task;
+    struct board *board;
+    struct report *report;
+    FILE *out;
+    size_t ended[BOARD_KINDS][N_FUNCTIONS]; // how often a child died in it
+    size_t hung[BOARD_KINDS][N_FUNCTIONS];
+    size_t pending; // the finding that has no inputs yet, or SIZE_MAX
+    bool wrote;     // a finding about output was made
+};
+
+static int64_t now_ns(clockid_t clock) {
+    struct timespec at = {.tv_sec = 0};
+    clock_gettime(clock, &at);
+    return (int64_t)at.tv_sec * CLOCK_SECOND + at.tv_nsec;
+}
+
+static int64_t cpu_of(pid_t pid) {
+    clockid_t clock;
+    return clock_getcpuclockid(pid, &clock) == 0 ? now_ns(clock) : 0;
+}
+
+static struct error *start(const struct crew *crew, struct child *child) {
+    int ends[2];
+    *child = (struct child){.lines = -1, .words = memfd_create("words", MFD_CLOEXEC)};
+    buffer_init(&child->text, LINE_MAX);
+    if (child->words < 0 || pipe2(ends, O_CLOEXEC) != 0)
+        return error_new(ERROR_IO, "no child can be made: %s", strerror(errno));
+    fflush(NULL);
+    child->pid = fork();
+    if (child->pid == 0) {
+        struct child_task task = crew->task;
+        task.out = ends[1];
+        task.board = crew->board;
+        close(ends[0]);
+        dup2(child->words, STDOUT_FILENO);
+        dup2(child->words, STDERR_FILENO);
+        int code = child_main(&task);
+        fflush(NULL); // what the adapter may have left in stdio's buffers
+        _exit(code);
+    }
+    close(ends[1]);
+    child->lines = ends[0];
+    if (child->pid < 0)
+        return error_new(ERROR_IO, "no child can be made: %s", strerror(errno));
+    return NULL;
+}
+
+static void child_end(struct child *child) {
+    if (child->lines >= 0)
+        close(child->lines);
+    if (child->words >= 0)
+        close(child->words);
+    buffer_free(&child->text);
+}
+
+static void take_line(struct crew *crew, const char *text, size_t len) {
+    AUTO_JSON line = NULL;
+    struct error *error = json_parse(text, len, &line);
+    if (error != NULL) {
+        error_free(error);
+        return;
+    }
+    const char *tell = json_string(json_get(line, "tell"));
+    struct json *inputs = json_detach(line, "inputs");
+    if (tell != NULL) {
+        text_print_line(crew->out, tell);
+    } else if (json_get(line, "rule") != NULL) {
+        struct finding found = {.rule = (enum rule)json_int64(json_get(line, "rule"), 0),
+                                .function = (enum function)json_int64(json_get(line, "function"), 0),
+                                .kind = (char *)json_string_or(json_get(line, "kind"), ""),
+                                .cause = (char *)json_string_or(json_get(line, "cause"), ""),
+                                .object = (char *)json_string_or(json_get(line, "object"), ""),
+                                .found = (char *)json_string_or(json_get(line, "found"), ""),
+                                .inputs = inputs};
+        report_add(crew->report, &found, NULL);
+        inputs = NULL;
+    } else if (crew->pending < crew->report->count) {
+        report_inputs(&crew->report->list[crew->pending], inputs);
+        crew->pending = SIZE_MAX;
+        inputs = NULL;
+    }
+    json_free(inputs);
+}
+
+// False at the end.
+static bool read_lines(struct crew *crew, struct child *child) {
+    char chunk[65536];
+    ssize_t len = read(child->lines, chunk, sizeof(chunk));
+    if (len < 0)
+        return errno == EINTR || errno == EAGAIN;
+    if (len == 0)
+        return false;
+    if (!buffer_append(&child->text, chunk, (size_t)len))
+        buffer_reset(&child->text);
+    size_t start = 0;
+    const char *end;
+    while (start < child->text.len && (end = memchr(child->text.data + start, '\n', child->text.len - start)) != NULL) {
+        take_line(crew, child->text.data + start, (size_t)(end - child->text.data) - start);
+        start = (size_t)(end - child->text.data) + 1;
+    }
+    buffer_consume(&child->text, start);
+    return true;
+}
+
+// Ends a child whose call does not return.
+static void look_at_call(const struct crew *crew, struct child *child) {
+    int64_t cpu = cpu_of(child->pid), wall = now_ns(CLOCK_MONOTONIC);
+    if (child->call != crew->board->calls || crew->board->stage != STAGE_CALL) {
+        child->call = crew->board->calls;
+        child->cpu_ns = cpu;
+        child->wall_ns = wall;
+    } else if (cpu - child->cpu_ns > HANG_CPU_NS || wall - child->wall_ns > HANG_WALL_NS) {
+        child->hung = true;
+        kill(child->pid, SIGKILL);
+    }
+}
+
+static void attend(struct crew *crew, struct child *child) {
+    struct pollfd wait = {.fd = child->lines, .events = POLLIN};
+    for (bool open = true; open;) {
+        int ready = poll(&wait, 1, LOOK_MS);
+        if (ready > 0)
+            open = read_lines(crew, child);
+        if (!child->hung)
+            look_at_call(crew, child);
+        // A process that the adapter made may keep the pipe open.
+        if (ready == 0 && waitpid(child->pid, &child->status, WNOHANG) == child->pid)
+            return;
+    }
+    while (waitpid(child->pid, &child->status, 0) < 0 && errno == EINTR)
+        continue;
+}
+
+// The last that it wrote to stdout and stderr, on one line.
+static void last_words(const struct child *child, char out[LAST_WORDS + 1]) {
+    off_t size = lseek(child->words, 0, SEEK_END);
+    off_t from = size > LAST_WORDS ? size - LAST_WORDS : 0;
+    ssize_t len = size > 0 ? pread(child->words, out, LAST_WORDS, from) : 0;
+    out[len > 0 ? len : 0] = '\0';
+    for (char *c = out; *c != '\0'; c++)
+        if ((unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f)
+            *c = ' ';
+}
+
+static void say(struct crew *crew, enum rule rule, enum function function, const char *found, bool of_call) {
+    struct board *board = crew->board;
+    struct finding finding = {.rule = rule,
+                              .function = function,
+                              .kind = of_call ? board->kind : (char *)"",
+                              .cause = (char *)"",
+                              .object = of_call ? board->object : (char *)"the whole run",
+                              .found = (char *)found};
+    size_t index = SIZE_MAX;
+    report_add(crew->report, &finding, &index);
+    crew->pending = of_call && function != CALL_LOAD ? index : SIZE_MAX;
+}
+
+static void say_words(struct crew *crew, const struct child *child) {
+    char words[LAST_WORDS + 1];
+    last_words(child, words);
+    if (words[0] == '\0' || crew->wrote)
+        return;
+    crew->wrote = true;
+    AUTO_TEXT found = text_format("it wrote to standard output or error: \"%s\"", words);
+    if (found != NULL)
+        say(crew, RULE_IO, CALL_LOAD, found, false);
+}
+
+// What a death in a call was.
+static void say_death(struct crew *crew, const struct child *child) {
+    char words[LAST_WORDS + 1];
+    last_words(child, words);
+    const char *name = function_name(crew->board->function);
+    AUTO_TEXT found = NULL;
+    enum rule rule = RULE_CRASH;
+    if (child->hung) {
+        rule = RULE_HANG;
+        found = text_format("%s did not return in %d seconds", name, (int)(HANG_CPU_NS / CLOCK_SECOND));
+    } else if (WIFEXITED(child->status)) {
+        rule = RULE_EXIT;
+        found = text_format("%s ended the process with exit code %d%s%s", name, WEXITSTATUS(child->status),
+                            words[0] != '\0' ? "; its last words: " : "", words);
+    } else if (crew->board->wrote_input) {
+        rule = RULE_INPUT;
+        found =
+            text_format("%s wrote to an object that it may only read (each is in memory that cannot be written)", name);
+    } else {
+        int number = WTERMSIG(child->status);
+        found = text_format("%s died of signal %d (%s)%s%s", name, number, strsignal(number),
+                            words[0] != '\0' ? "; its last words: " : "", words);
+    }
+    if (found != NULL)
+        say(crew, rule, crew->board->function, found, true);
+}
+
+// Leaves the call out in the next child, or the function when it happened often.
+static bool leave_out(struct crew *crew, bool hung) {
+    struct board *board = crew->board;
+    size_t kind = board->kind_index % BOARD_KINDS;
+    enum function function = board->function;
+    if (function == CALL_LOAD)
+        return false;
+    crew->hung[kind][function] += hung;
+    if (++crew->ended[kind][function] >= CRASHES_MAX || crew->hung[kind][function] >= HANGS_MAX) {
+        board->given_up[kind][function] = true;
+        fprintf(crew->out, "%s of %s is not called any more: it did not return %zu times\n", function_name(function),
+                board->kind, crew->ended[kind][function]);
+    }
+    // Skips of trials that are done are of no use any more.
+    board->skips[board->n_skips % BOARD_SKIPS] = (struct board_skip){board->trial, board->ordinal};
+    if (board->n_skips < BOARD_SKIPS)
+        board->n_skips++;
+    return true;
+}
+
+struct error *process_trials(const struct child_task *task, struct board *board, struct report *report, FILE *out) {
+    struct crew crew = {.task = *task, .board = board, .report = report, .out = out, .pending = SIZE_MAX};
+    for (bool more = true; more;) {
+        struct child child;
+        board->stage = STAGE_HOST;
+        board->wrote_input = false;
+        struct error *error = start(&crew, &child);
+        if (error == NULL)
+            attend(&crew, &child);
+        if (error != NULL) {
+            child_end(&child);
+            return error;
+        }
+        more = false;
+        bool fine = WIFEXITED(child.status) && WEXITSTATUS(child.status) == 0 && board->stage == STAGE_DONE;
+        if (fine) {
+            say_words(&crew, &child);
+        } else if (board->stage == STAGE_CALL) {
+            say_death(&crew, &child);
+            more = leave_out(&crew, child.hung);
+            crew.task.from = task->again ? board->n_trials - 1 - board->trial : board->trial;
+        } else {
+            char words[LAST_WORDS + 1];
+            last_words(&child, words);
+            error = error_new(ERROR_INTERNAL, "the kit's own process ended with status 0x%x at %s of %s: %s",
+                              (unsigned)child.status, board->object, board->kind, words);
+        }
+        child_end(&child);
+        if (error != NULL)
+            return error;
+    }
+    return NULL;
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/conform/conform_report.h"
+
+#include "core/base/text.h"
+#include "core/json/yaml.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool same_cause(const struct finding *a, const struct finding *b) {
+    return a->rule == b->rule && a->function == b->function && strcmp(a->kind, b->kind) == 0 &&
+           strcmp(a->cause, b->cause) == 0;
+}
+
+static size_t size_of(const struct json *inputs) {
+    size_t len = 0;
+    free(inputs != NULL ? json_text(inputs, &len) : NULL);
+    return inputs != NULL ? len : SIZE_MAX;
+}
+
+static void replace_text(char **to, const char *from) {
+    char *copy = strdup(from);
+    if (copy == NULL)
+        return;
+    free(*to);
+    *to = copy;
+}
+
+// Another object with the same cause.
+static void add_more(struct finding *finding, const struct finding *found) {
+    finding->more++;
+    size_t size = size_of(found->inputs);
+    if (size >= finding->size) {
+        json_free(found->inputs);
+        return;
+    }
+    json_free(finding->inputs);
+    finding->inputs = found->inputs;
+    finding->size = size;
+    replace_text(&finding->object, found->object);
+    replace_text(&finding->found, found->found);
+}
+
+bool report_add(struct report *report, const struct finding *found, size_t *index) {
+    for (size_t i = 0; i < report->count; i++)
+        if (same_cause(&report->list[i], found)) {
+            add_more(&report->list[i], found);
+            if (index != NULL)
+                *index = i;
+            return true;
+        }
+    struct finding *grown = realloc(report->list, (report->count + 1) * sizeof(*grown));
+    if (grown != NULL)
+        report->list = grown;
+    if (grown == NULL) {
+        json_free(found->inputs);
+        return false;
+    }
+    struct finding *finding = &report->list[report->count];
+    *finding = (struct finding){.rule = found->rule,
+                                .function = found->function,
+                                .kind = strdup(found->kind),
+                                .cause = strdup(found->cause),
+                                .object = strdup(found->object),
+                                .found = strdup(found->found),
+                                .inputs = found->inputs,
+                                .size = size_of(found->inputs)};
+    report->count++; // incomplete ones are freed with the others
+    if (index != NULL)
+        *index = report->count - 1;
+    return finding->kind != NULL && finding->cause != NULL && finding->object != NULL && finding->found != NULL;
+}
+
+void report_inputs(struct finding *finding, struct json *inputs) {
+    if (finding->inputs != NULL) {
+        json_free(inputs);
+        return;
+    }
+    finding->inputs = inputs;
+    finding->size = size_of(inputs);
+}
+
+static void print_finding(const struct finding *finding, size_t number, FILE *out) {
+    const struct rule_text *rule = rule_text(finding->rule);
+    fprintf(out, "\n%zu. %s", number, rule->name);
+    if (finding->kind[0] != '\0')
+        fprintf(out, ": kind %s", finding->kind);
+    fprintf(out, ", function %s\n", function_name(finding->function));
+    fprintf(out, "   found:    %s\n", finding->found);
+    fprintf(out, "   expected: %s\n", rule->expected);
+    fprintf(out, "   rule:     <wharf/adapter.h>, %s\n", rule->where);
+    fprintf(out, "   object:   %s\n", finding->object);
+    if (finding->more > 0)
+        fprintf(out, "   %zu more like it\n", finding->more);
+}
+
+void report_print(const struct report *report, FILE *out) {
+    for (size_t i = 0; i < report->count; i++)
+        print_finding(&report->list[i], i + 1, out);
+}
+
+static struct error *save_one(const struct finding *finding, const char *path) {
+    struct buffer text __attribute__((cleanup(buffer_cleanup)));
+    buffer_init(&text, (size_t)16 << 20);
+    buffer_printf(&text, "# %s: %s\n# %s\n", rule_text(finding->rule)->name, function_name(finding->function),
+                  finding->object);
+    for (const struct json *input = json_first(finding->inputs); input != NULL; input = json_next(input))
+        if (!buffer_text(&text, "---\n") || !yaml_print(input, &text))
+            return error_no_memory();
+    FILE *file = fopen(path, "we");
+    bool done = file != NULL && fwrite(text.data, 1, text.len, file) == text.len;
+    if (file != NULL && fclose(file) != 0)
+        done = false;
+    return done ? NULL : error_new(ERROR_IO, "%s: %s", path, strerror(errno));
+}
+
+struct error *report_save(const struct report *report, const char *folder, FILE *out) {
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return error_new(ERROR_IO, "%s: %s", folder, strerror(errno));
+    for (size_t i = 0; i < report->count; i++) {
+        const struct finding *finding = &report->list[i];
+        if (finding->inputs == NULL)
+            continue;
+        AUTO_TEXT path = text_format("%s/%zu-%s.yaml", folder, i + 1, rule_text(finding->rule)->name);
+        struct error *error = path != NULL ? save_one(finding, path) : error_no_memory();
+        if (error != NULL)
+            return error;
+        fprintf(out, "\nsaved the object of %zu. in %s\n", i + 1, path);
+    }
+    return NULL;
+}
+
+void report_free(struct report *report) {
+    for (size_t i = 0; i < report->count; i++) {
+        struct finding *finding = &report->list[i];
+        free(finding->kind);
+        free(finding->cause);
+        free(finding->object);
+        free(finding->found);
+        json_free(finding->inputs);
+    }
+    free(report->list);
+    *report = (struct report){.list = NULL};
+}

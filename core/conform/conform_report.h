@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The findings of the conformance kit: grouped by cause, a paragraph each.
+#ifndef WHARF_CONFORM_CONFORM_REPORT_H
+#define WHARF_CONFORM_CONFORM_REPORT_H
+
+#include "core/conform/conform_rules.h"
+#include "core/json/json.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+// One cause, and the object that shows it best: a smaller one is better.
+struct finding {
+    enum rule rule;
+    enum function function;
+    char *kind, *cause, *object, *found;
+    struct json *inputs; // the workload and, if there is one, its mirror; or NULL
+    size_t size;         // of the inputs as text
+    size_t more;         // found again on other objects
+};
+
+struct report {
+    struct finding *list;
+    size_t count;
+};
+
+// Takes `inputs`. False when out of memory. *index, if not NULL, is the finding that it became or was added to.
+bool report_add(struct report *report, const struct finding *found, size_t *index);
+// A better example for a finding that is there. Takes the inputs.
+void report_inputs(struct finding *finding, struct json *inputs);
+void report_print(const struct report *report, FILE *out);
+// A YAML file a finding that has inputs. Its path is told in `out`.
+struct error *report_save(const struct report *report, const char *folder, FILE *out);
+void report_free(struct report *report);
+
+#endif

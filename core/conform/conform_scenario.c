@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/conform/conform_child.h"
+
+#include "core/adapter/phase.h"
+#include "core/base/text.h"
+#include "core/json/patch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CHANGED_PHASE "phase was WHARF_%s, and is WHARF_%s once a user has changed the workload in what the API allows"
+
+static bool is_final(int phase) {
+    return phase >= 0 && phase_is_final((wharf_phase_kind)phase);
+}
+
+// What the following calls are about, besides the object of the trial.
+static void about(struct run *run, size_t base_len, const char *what, const char *more) {
+    snprintf(run->board->object + base_len, sizeof(run->board->object) - base_len, "%s%s", what, more);
+}
+
+// `finished` is a workload with a phase that is final; it must keep it whatever is known of a mirror.
+static void check_finished(struct run *run, const struct json *finished, int phase, const struct json *mirror,
+                           wharf_mirror_state state) {
+    run->must_stay = phase;
+    const struct json *after = step_status(run, finished, mirror, state);
+    run->must_stay = -1;
+    int then = step_phase(run, after);
+    if (then >= 0 && then != phase)
+        run_say(run, RULE_FINISHED, CALL_STATUS, "",
+                "phase was WHARF_%s, and is WHARF_%s once the status that `status` gives has been written",
+                phase_name(phase), phase_name(then));
+}
+
+static const struct json *input_with_status(const struct json *object, const struct json *status) {
+    struct json *copy = json_copy(object);
+    bool done = copy != NULL && json_set(copy, "status", json_copy(status));
+    const struct json *result = done ? input_copy(copy) : NULL;
+    json_free(copy);
+    return result;
+}
+
+// Every other state that the mirror may be found in when the workload stands at `workload`.
+static void try_other_mirrors(struct run *run, const struct subject *subject, const struct json *workload,
+                              const struct json *mirror, size_t base_len) {
+    int phase = step_phase(run, workload);
+    for (size_t i = 0; i < subject->n_states; i++) {
+        about(run, base_len, "; then its mirror has the status of ", subject->state_sources[i]);
+        const struct json *other = input_with_status(mirror, subject->states[i]);
+        if (other == NULL)
+            return;
+        if (is_final(phase))
+            check_finished(run, workload, phase, other, WHARF_MIRROR_PRESENT);
+        else
+            step_status(run, workload, other, WHARF_MIRROR_PRESENT);
+    }
+    static const wharf_mirror_state states[] = {WHARF_MIRROR_NONE, WHARF_MIRROR_LOST};
+    for (size_t i = 0; i < 2; i++) {
+        about(run, base_len, "; then ", states[i] == WHARF_MIRROR_LOST ? "its worker is lost" : "it has no mirror");
+        if (is_final(phase))
+            check_finished(run, workload, phase, NULL, states[i]);
+        else
+            step_status(run, workload, NULL, states[i]);
+    }
+    about(run, base_len, "", "");
+}
+
+static void try_changes(struct run *run, const struct subject *subject, const struct json *workload,
+                        const struct json *mirror, size_t base_len) {
+    about(run, base_len, "; then a user changes it", "");
+    for (size_t i = 0; i < subject->n_changes; i++) {
+        AUTO_JSON changed = json_copy(workload);
+        if (changed == NULL || !patch_apply(&changed, subject->changes[i]))
+            return;
+        const struct json *input = input_copy(changed);
+        if (input == NULL)
+            return;
+        int phase = step_phase(run, workload), then = step_phase(run, input);
+        if (is_final(phase) && then >= 0 && then != phase)
+            run_say(run, RULE_FINISHED, CALL_PHASE, "", CHANGED_PHASE, phase_name(phase), phase_name(then));
+        const struct json *after = step_update(run, input, mirror, false);
+        step_update(run, workload, after, false);
+        step_mirror(run, input, NULL);
+        step_pods(run, input);
+    }
+    about(run, base_len, "", "");
+}
+
+// The life of an object that is as it should be: a mirror is made, it gets a status, the status is copied, and whatever
+// else may happen to the mirror then.
+static void whole_trial(struct run *run, const struct trial *trial, const struct json *object, size_t base_len) {
+    const struct subject *subject = &run->now->subjects[trial->subject];
+    const struct json *fresh = input_copy(subject->object);
+    const struct json *status = trial->state == NO_STATE ? NULL : subject->states[trial->state];
+    if (fresh == NULL)
+        return;
+    step_pods(run, fresh);
+    step_phase(run, fresh);
+    int phase = step_phase(run, object);
+    step_status(run, object, NULL, WHARF_MIRROR_NONE);
+    step_mirror(run, object, NULL);
+    const struct json *made = step_mirror(run, fresh, NULL);
+    const struct json *mirror = made == NULL || status == NULL ? made : input_with_status(made, status);
+    step_memory(run, object, mirror);
+    if (mirror == NULL)
+        return;
+    step_update(run, fresh, made, true);
+    step_update(run, fresh, mirror, false);
+    step_phase(run, mirror);
+    const struct json *after = step_status(run, fresh, mirror, WHARF_MIRROR_PRESENT);
+    bool is_copied = run->answered == WHARF_OK;
+    int copied = step_phase(run, after);
+    if (is_copied && trial->state != NO_STATE && subject->given[trial->state] && copied >= 0 && is_final(phase) &&
+        copied != phase)
+        run_say(run, RULE_STATUS_PHASE, CALL_STATUS, "",
+                "the mirror is WHARF_%s, and the workload that its status is copied to is WHARF_%s", phase_name(phase),
+                phase_name(copied));
+    step_update(run, after, mirror, false);
+    try_other_mirrors(run, subject, after, mirror, base_len);
+    try_changes(run, subject, after, mirror, base_len);
+}
+
+// An object that is broken: as a workload, as a mirror, and as both.
+static void broken_trial(struct run *run, const struct trial *trial, const struct json *object) {
+    const struct subject *subject = &run->now->subjects[trial->subject];
+    const struct json *fresh = input_copy(subject->object);
+    step_phase(run, object);
+    step_pods(run, object);
+    step_status(run, object, NULL, WHARF_MIRROR_NONE);
+    const struct json *own = step_mirror(run, object, NULL);
+    if (own != NULL) {
+        step_update(run, object, own, true);
+        const struct json *status = json_get(object, "status");
+        const struct json *seen = status != NULL ? input_with_status(own, status) : own;
+        step_status(run, object, seen != NULL ? seen : own, WHARF_MIRROR_PRESENT);
+    }
+    if (trial->type == TRIAL_HEAVY || fresh == NULL)
+        return;
+    const struct json *whole = step_mirror(run, fresh, trial->state == NO_STATE ? NULL : subject->states[trial->state]);
+    if (whole == NULL)
+        return;
+    step_update(run, object, whole, false);
+    step_status(run, object, whole, WHARF_MIRROR_PRESENT);
+    if (!text_has_prefix(trial->pointer, "/status"))
+        return;
+    const struct json *after = step_status(run, fresh, whole, WHARF_MIRROR_PRESENT);
+    const struct json *broken = input_with_status(whole, json_get(object, "status"));
+    int phase = step_phase(run, after);
+    if (broken != NULL && is_final(phase))
+        check_finished(run, after, phase, broken, WHARF_MIRROR_PRESENT);
+    else if (broken != NULL)
+        step_status(run, after, broken, WHARF_MIRROR_PRESENT);
+}
+
+void run_trial(struct run *run, const struct trial *trial) {
+    struct board *board = run->board;
+    run->now = &run->tested[trial->tested];
+    run->ordinal = 0;
+    run->must_stay = -1;
+    run->hash = 1;
+    run->ordinary = trial->type != TRIAL_HEAVY;
+    board->kind_index = run->now->index;
+    text_copy(board->kind, sizeof(board->kind), run->now->kind.plural_group);
+    struct buffer words __attribute__((cleanup(buffer_cleanup)));
+    buffer_init(&words, 4096);
+    const struct json *object = input_take(trial_object(run, trial, &words));
+    text_copy(board->object, sizeof(board->object), words.data != NULL ? words.data : "");
+    if (object != NULL && trial->type == TRIAL_WHOLE)
+        whole_trial(run, trial, object, strlen(board->object));
+    else if (object != NULL)
+        broken_trial(run, trial, object);
+    board->objects++;
+    input_reset();
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/conform/conform_child.h"
+
+#include "core/adapter/pods.h"
+#include "core/base/text.h"
+#include "core/json/patch.h"
+#include "core/json/pointer.h"
+#include "core/kube/object.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ORIGIN "conformance"
+#define LATER_NS CLOCK_MINUTE // between two calls that must have the same result
+#define SHOWN 300             // bytes of a patch that a finding shows
+
+int step_phase(struct run *run, const struct json *object) {
+    struct probe probe;
+    wharf_phase phase;
+    probe_begin(&probe, run, object, NULL, WHARF_MIRROR_NONE);
+    wharf_result result = adapter_phase(&probe.call, object, &phase);
+    probe_end(&probe);
+    return result == WHARF_OK ? (int)phase.phase : -1;
+}
+
+void step_pods(struct run *run, const struct json *object) {
+    struct probe probe;
+    AUTO_JSON sets = NULL;
+    probe_begin(&probe, run, object, NULL, WHARF_MIRROR_NONE);
+    pods_of(&probe.call, object, &sets);
+    probe_end(&probe);
+}
+
+static struct mirror_job make_job(struct probe *probe, const struct json *workload, const struct json *mirror) {
+    return (struct mirror_job){.kind = &probe->run->now->kind,
+                               .origin = ORIGIN,
+                               .call = &probe->call,
+                               .workload = workload,
+                               .mirror = mirror,
+                               .attempt = 1};
+}
+
+// What of it may not be in a mirror.
+struct leftover {
+    struct run *run;
+    enum rule rule;
+    enum function function;
+    const char *pattern;
+    const struct json *before; // what was there already is no new finding; or NULL
+};
+
+static bool say_leftover(void *ctx, const char *pointer, struct json *value) {
+    (void)value;
+    const struct leftover *leftover = ctx;
+    if (pointer_find(leftover->before, pointer) == NULL)
+        run_say(leftover->run, leftover->rule, leftover->function, leftover->pattern,
+                "%s is in the mirror (%s of the kind)", pointer, leftover->pattern);
+    return true;
+}
+
+// managedBy and what the kind removes.
+static void check_removed(struct run *run, enum rule rule, const struct json *before, const struct json *mirror) {
+    const wharf_kind *kind = &run->now->kind.abi;
+    struct leftover leftover = {run, rule, rule == RULE_MIRROR ? CALL_MIRROR : CALL_UPDATE, "managed_by", before};
+    if (pointer_find(mirror, kind->managed_by) != NULL)
+        say_leftover(&leftover, kind->managed_by, NULL);
+    for (const char *const *p = kind->removed; p != NULL && *p != NULL; p++) {
+        leftover.pattern = *p;
+        pointer_each(mirror, *p, say_leftover, &leftover);
+    }
+}
+
+static void check_mirror(struct run *run, const struct json *workload, const struct json *mirror) {
+    static const char *const own[] = {"name", "namespace", "labels", "annotations"};
+    check_removed(run, RULE_MIRROR, NULL, mirror);
+    if (json_get(mirror, "status") != NULL)
+        run_say(run, RULE_MIRROR, CALL_MIRROR, "/status", "/status is in the mirror");
+    for (const struct json *m = json_first(json_get(mirror, "metadata")); m != NULL; m = json_next(m)) {
+        bool known = false;
+        for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+            known |= strcmp(own[i], json_key(m)) == 0;
+        if (!known)
+            run_say(run, RULE_MIRROR, CALL_MIRROR, json_key(m), "/metadata/%s is in the mirror", json_key(m));
+    }
+    static const char *const types[] = {"apiVersion", "kind"};
+    for (size_t i = 0; i < 2; i++)
+        if (!json_equal(json_get(workload, types[i]), json_get(mirror, types[i])))
+            run_say(run, RULE_MIRROR, CALL_MIRROR, types[i], "/%s of the mirror is not that of the workload", types[i]);
+    if (object_uid(workload)[0] != '\0' && !mirror_is_ours(&run->now->kind, ORIGIN, mirror))
+        run_say(run, RULE_MARKS, CALL_MIRROR, "ours", "the host would not know the mirror as its own any more");
+}
+
+// As the worker cluster stores it. Takes `mirror`.
+static const struct json *stored(struct json *mirror, const struct json *status) {
+    struct json *metadata = json_get(mirror, "metadata");
+    bool done = json_set(metadata, "uid", json_new_string("11111111-2222-4333-8444-555555555555")) &&
+                json_set(metadata, "resourceVersion", json_new_string("20")) &&
+                json_set(metadata, "generation", json_new_int64(1)) &&
+                json_set(metadata, "creationTimestamp", json_new_string("2026-01-02T03:04:05Z")) &&
+                (status == NULL || json_set(mirror, "status", json_copy(status)));
+    const struct json *copy = done ? input_copy(mirror) : NULL;
+    json_free(mirror);
+    return copy;
+}
+
+const struct json *step_mirror(struct run *run, const struct json *workload, const struct json *status) {
+    struct probe probe;
+    struct json *mirror = NULL;
+    probe_begin(&probe, run, workload, NULL, WHARF_MIRROR_NONE);
+    struct mirror_job job = make_job(&probe, workload, NULL);
+    wharf_result result = mirror_make(&job, &mirror);
+    probe_end(&probe);
+    if (result != WHARF_OK || mirror == NULL)
+        return NULL;
+    check_mirror(run, workload, mirror);
+    return stored(mirror, status);
+}
+
+// The object with a merge patch of the host applied: input memory. Takes the patch.
+static const struct json *patched(const struct json *object, struct json *patch) {
+    struct json *metadata = json_get(patch, "metadata");
+    json_remove(metadata, "uid");
+    json_remove(metadata, "resourceVersion");
+    struct json *result = json_copy(object);
+    bool done = result != NULL && patch_apply(&result, patch);
+    json_free(patch);
+    const struct json *copy = done ? input_copy(result) : NULL;
+    json_free(result);
+    return copy != NULL ? copy : object;
+}
+
+static void shown(const struct json *patch, char out[SHOWN + 4]) {
+    char *text = json_text(patch, NULL);
+    text_copy(out, SHOWN, text != NULL ? text : "");
+    if (text != NULL && strlen(text) > strlen(out))
+        memcpy(out + strlen(out), "...", sizeof("..."));
+    free(text);
+}
+
+// The patch that the host would send, or NULL.
+static struct json *ask_update(struct run *run, const struct json *workload, const struct json *mirror,
+                               wharf_result *result) {
+    struct probe probe;
+    struct json *patch = NULL;
+    probe_begin(&probe, run, workload, mirror, WHARF_MIRROR_PRESENT);
+    struct mirror_job job = make_job(&probe, workload, mirror);
+    *result = mirror_patch(&job, &patch);
+    probe_end(&probe);
+    return patch;
+}
+
+static void say_patch(struct run *run, enum rule rule, enum function function, const struct json *patch) {
+    char text[SHOWN + 4];
+    shown(patch, text);
+    run_say(run, rule, function, "", "a second call would write %s", text);
+}
+
+const struct json *step_update(struct run *run, const struct json *workload, const struct json *mirror, bool fresh) {
+    wharf_result result;
+    struct json *patch = ask_update(run, workload, mirror, &result);
+    if (patch == NULL)
+        return mirror;
+    if (fresh) {
+        char text[SHOWN + 4];
+        shown(patch, text);
+        run_say(run, RULE_MIRROR_STABLE, CALL_UPDATE, "", "it would write %s", text);
+    }
+    const struct json *after = patched(mirror, patch);
+    check_removed(run, RULE_UPDATE_CLEAN, mirror, after);
+    run->later_ns = LATER_NS;
+    AUTO_JSON again = ask_update(run, workload, after, &result);
+    run->later_ns = 0;
+    if (again != NULL)
+        say_patch(run, RULE_UPDATE_STABLE, CALL_UPDATE, again);
+    return after;
+}
+
+static struct json *ask_status(struct run *run, const struct json *workload, const struct json *mirror,
+                               wharf_mirror_state state, wharf_result *result) {
+    struct probe probe;
+    struct json *patch = NULL;
+    uint64_t wanted = 0;
+    probe_begin(&probe, run, workload, mirror, state);
+    struct mirror_job job = make_job(&probe, workload, mirror);
+    *result = mirror_status(&job, &patch, &wanted);
+    probe_end(&probe);
+    return patch;
+}
+
+const struct json *step_status(struct run *run, const struct json *workload, const struct json *mirror,
+                               wharf_mirror_state state) {
+    wharf_result result;
+    struct json *patch = ask_status(run, workload, mirror, state, &run->answered);
+    if (patch == NULL)
+        return workload;
+    const struct json *after = patched(workload, patch);
+    run->later_ns = LATER_NS;
+    AUTO_JSON again = ask_status(run, after, mirror, state, &result);
+    run->later_ns = 0;
+    if (again != NULL)
+        say_patch(run, RULE_STATUS_STABLE, CALL_STATUS, again);
+    return after;
+}
+
+#define WARM_UP 2
+#define MEASURED 8
+#define ROUNDS 12
+#define GROWTH ((size_t)8) // bytes a call
+
+#if defined(__SANITIZE_ADDRESS__)
+size_t __sanitizer_get_current_allocated_bytes(void); // mallinfo2 knows nothing of that allocator
+
+static size_t memory_in_use(void) {
+    return __sanitizer_get_current_allocated_bytes();
+}
+#else
+static size_t memory_in_use(void) {
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+#endif
+
+static void call_once(struct run *run, enum function function, const struct json *workload, const struct json *mirror) {
+    wharf_result result;
+    if (function == CALL_PHASE) {
+        step_phase(run, workload);
+    } else if (function == CALL_POD_SETS) {
+        step_pods(run, workload);
+    } else if (function == CALL_UPDATE) {
+        json_free(mirror != NULL ? ask_update(run, workload, mirror, &result) : NULL);
+    } else if (function == CALL_STATUS) {
+        json_free(
+            ask_status(run, workload, mirror, mirror != NULL ? WHARF_MIRROR_PRESENT : WHARF_MIRROR_NONE, &result));
+    } else if (function == CALL_MIRROR) {
+        struct probe probe;
+        AUTO_JSON made = NULL;
+        probe_begin(&probe, run, workload, NULL, WHARF_MIRROR_NONE);
+        struct mirror_job job = make_job(&probe, workload, NULL);
+        mirror_make(&job, &made);
+        probe_end(&probe);
+    }
+}
+
+// Bytes a call, the least of several rounds: the allocator keeps a little for itself now and then.
+static size_t growth(struct run *run, enum function function, const struct json *workload, const struct json *mirror) {
+    size_t least = SIZE_MAX;
+    for (size_t round = 0; round < ROUNDS && least >= GROWTH; round++) {
+        size_t before = memory_in_use();
+        for (size_t i = 0; i < MEASURED; i++)
+            call_once(run, function, workload, mirror);
+        size_t after = memory_in_use();
+        size_t grown = after > before ? (after - before) / MEASURED : 0;
+        least = grown < least ? grown : least;
+    }
+    return least;
+}
+
+static bool has_function(const wharf_kind *kind, enum function function) {
+    const bool has[N_FUNCTIONS] = {
+        [CALL_PHASE] = kind->phase != NULL,       [CALL_MIRROR] = kind->mirror != NULL,
+        [CALL_UPDATE] = kind->update != NULL,     [CALL_STATUS] = kind->status != NULL,
+        [CALL_POD_SETS] = kind->pod_sets != NULL,
+    };
+    return has[function];
+}
+
+void step_memory(struct run *run, const struct json *workload, const struct json *mirror) {
+    run->quiet = true;
+    for (enum function function = CALL_PHASE; function < N_FUNCTIONS; function++) {
+        if (!has_function(&run->now->kind.abi, function))
+            continue;
+        run->measured = function;
+        for (size_t i = 0; i < WARM_UP; i++)
+            call_once(run, function, workload, mirror);
+        size_t grown = growth(run, function, workload, mirror);
+        if (grown >= GROWTH)
+            run_say(run, RULE_MEMORY, function, "", "%zu bytes more are in use after each call", grown);
+    }
+    run->quiet = false;
+}

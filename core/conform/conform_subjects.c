@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/conform/conform_child.h"
+
+#include "core/base/text.h"
+#include "core/json/pointer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define STATES_MAX 48 // of one object; each is tried with each
+#define CHANGES_MAX 16
+
+struct subject *subject_add(struct tested *tested, const char *source, struct json *object) {
+    void *grown = realloc(tested->subjects, (tested->n_subjects + 1) * sizeof(tested->subjects[0]));
+    char *name = strdup(source);
+    if (grown != NULL)
+        tested->subjects = grown;
+    if (grown == NULL || name == NULL) {
+        json_free(object);
+        free(name);
+        return NULL;
+    }
+    struct subject *subject = &tested->subjects[tested->n_subjects++];
+    *subject = (struct subject){.source = name, .object = object};
+    return subject;
+}
+
+static bool has_state(const struct subject *subject, const struct json *status) {
+    for (size_t i = 0; i < subject->n_states; i++)
+        if (json_equal(subject->states[i], status))
+            return true;
+    return false;
+}
+
+// Room for one more in lists that are as long as they may get.
+static bool state_room(struct subject *subject) {
+    if (subject->states == NULL)
+        subject->states = calloc(STATES_MAX, sizeof(struct json *));
+    if (subject->state_sources == NULL)
+        subject->state_sources = calloc(STATES_MAX, sizeof(char *));
+    if (subject->given == NULL)
+        subject->given = calloc(STATES_MAX, sizeof(bool));
+    return subject->states != NULL && subject->state_sources != NULL && subject->given != NULL;
+}
+
+bool subject_add_state(struct subject *subject, const char *source, const struct json *status, bool given) {
+    if (!json_is(status, JSON_OBJECT) || subject->n_states >= STATES_MAX || has_state(subject, status))
+        return true;
+    if (!state_room(subject))
+        return false;
+    size_t at = subject->n_states;
+    subject->states[at] = json_copy(status);
+    subject->state_sources[at] = strdup(source);
+    subject->given[at] = given;
+    subject->n_states++;
+    return subject->states[at] != NULL && subject->state_sources[at] != NULL;
+}
+
+static bool add_change(struct subject *subject, const struct json *patch) {
+    if (!json_is(patch, JSON_OBJECT) || subject->n_changes >= CHANGES_MAX)
+        return true;
+    if (subject->changes == NULL)
+        subject->changes = calloc(CHANGES_MAX, sizeof(struct json *));
+    if (subject->changes == NULL)
+        return false;
+    subject->changes[subject->n_changes++] = json_copy(patch);
+    return subject->changes[subject->n_changes - 1] != NULL;
+}
+
+static bool set_default(struct json *object, const char *pointer, const char *text) {
+    const char *found = json_string(pointer_find(object, pointer));
+    return (found != NULL && found[0] != '\0') || pointer_set(object, pointer, json_new_string(text));
+}
+
+// What the server would have added, and what makes it ours.
+bool subject_prepare(const struct kind *kind, struct json *object) {
+    return set_default(object, "/metadata/name", "object") && set_default(object, "/metadata/namespace", "default") &&
+           set_default(object, "/metadata/uid", "01234567-89ab-4cde-8f01-23456789abcd") &&
+           set_default(object, "/metadata/resourceVersion", "10") &&
+           set_default(object, "/metadata/creationTimestamp", "2026-01-02T03:04:05Z") &&
+           (json_is(json_path(object, "metadata", "generation", NULL), JSON_NUMBER) ||
+            pointer_set(object, "/metadata/generation", json_new_int64(2))) &&
+           pointer_set(object, kind->abi.managed_by, json_new_string(kind->managed_by));
+}
+
+static bool is_of_kind(const wharf_kind *kind, const struct json *value) {
+    const char *api_version = json_string(json_get(value, "apiVersion"));
+    const char *name = json_string(json_get(value, "kind"));
+    if (api_version == NULL || name == NULL || strcmp(name, kind->kind) != 0)
+        return false;
+    size_t len = strlen(kind->group);
+    if (len == 0)
+        return strchr(api_version, '/') == NULL;
+    return strncmp(api_version, kind->group, len) == 0 && api_version[len] == '/';
+}
+
+// Documents beside the object that are no objects: the statuses of its mirror and the changes of its users, as stories
+// have them.
+static bool add_steps(struct subject *subject, const struct document *object, const struct documents *documents) {
+    for (size_t i = 0; i < documents->count; i++) {
+        const struct document *step = &documents->list[i];
+        if (strcmp(step->folder, object->folder) != 0 || json_get(step->value, "kind") != NULL)
+            continue;
+        if (!subject_add_state(subject, step->source, json_get(step->value, "status"), true) ||
+            !add_change(subject, json_get(step->value, "patch")))
+            return false;
+    }
+    return true;
+}
+
+static struct error *make_one(struct tested *tested, const struct document *document,
+                              const struct documents *documents) {
+    struct json *object = json_copy(document->value);
+    AUTO_JSON status = json_detach(object, "status");
+    if (object == NULL || !subject_prepare(&tested->kind, object)) {
+        json_free(object);
+        return error_new(ERROR_INVALID, "%s: the object cannot be given metadata or %s", document->source,
+                         tested->kind.abi.managed_by);
+    }
+    struct subject *subject = subject_add(tested, document->source, object);
+    if (subject == NULL || !subject_add_state(subject, document->source, status, true) ||
+        !add_steps(subject, document, documents))
+        return error_no_memory();
+    if (subject->n_states == 0 && !states_generate(&tested->kind, subject))
+        return error_no_memory();
+    return NULL;
+}
+
+static bool has_name(const struct document *document) {
+    return json_string(json_path(document->value, "metadata", "name", NULL)) != NULL;
+}
+
+// An object without a name beside one that has one is no workload (a template, or what a mirror should be).
+static bool is_workload(const wharf_kind *kind, const struct documents *documents, size_t index) {
+    const struct document *document = &documents->list[index];
+    if (!is_of_kind(kind, document->value))
+        return false;
+    for (size_t i = 0; i < documents->count && !has_name(document); i++)
+        if (strcmp(documents->list[i].folder, document->folder) == 0 && is_of_kind(kind, documents->list[i].value) &&
+            has_name(&documents->list[i]))
+            return false;
+    return true;
+}
+
+struct error *subjects_make(struct tested *tested, const struct documents *documents) {
+    for (size_t i = 0; i < documents->count; i++) {
+        if (!is_workload(&tested->kind.abi, documents, i))
+            continue;
+        struct error *error = make_one(tested, &documents->list[i], documents);
+        if (error != NULL)
+            return error;
+    }
+    return subjects_generate(tested);
+}
+
+struct json *subject_with(const struct subject *subject, size_t state) {
+    struct json *object = json_copy(subject->object);
+    if (object == NULL || state == NO_STATE || json_set(object, "status", json_copy(subject->states[state])))
+        return object;
+    json_free(object);
+    return NULL;
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of struct wharf_host as the kit gives them to the adapter: each notes that it was asked for, looks at
+// its pointer, and calls on to the host's own.
+#include "core/conform/conform_child.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Static, since not every function of the table has a call to find it by.
+static struct {
+    const wharf_host *real;
+    struct run *run;
+    bool used[sizeof(wharf_host) / sizeof(void *)]; // by the place in the struct
+} watch;
+
+#define PLACE(field) (offsetof(wharf_host, field) / sizeof(void *))
+
+// The host calls its own functions too, between calls.
+static void note(size_t place) {
+    if (watch.run->board->stage == STAGE_CALL)
+        watch.used[place] = true;
+}
+
+static void check_pointer(const char *function, const char *pointer) {
+    struct run *run = watch.run;
+    if (pointer == NULL || run->now == NULL || run->board->stage != STAGE_CALL)
+        return;
+    bool good = pointer[0] == '\0' || pointer[0] == '/';
+    for (const char *tilde = strchr(pointer, '~'); good && tilde != NULL; tilde = strchr(tilde + 1, '~'))
+        good = tilde[1] == '0' || tilde[1] == '1';
+    if (!good)
+        run_say(run, RULE_POINTER, run->board->function, pointer, "wharf_host.%s was given \"%.200s\"", function,
+                pointer);
+}
+
+#define WATCHED(type, field, parameters, arguments)                                                                    \
+    static type watch_##field parameters {                                                                             \
+        note(PLACE(field));                                                                                            \
+        return watch.real->field arguments;                                                                            \
+    }
+#define WATCHED_POINTER(type, field, parameters, arguments)                                                            \
+    static type watch_##field parameters {                                                                             \
+        note(PLACE(field));                                                                                            \
+        check_pointer(#field, pointer);                                                                                \
+        return watch.real->field arguments;                                                                            \
+    }
+
+WATCHED(wharf_type, type, (const wharf_value *value), (value))
+WATCHED_POINTER(const wharf_value *, find, (const wharf_value *value, const char *pointer), (value, pointer))
+WATCHED_POINTER(const wharf_value *, find_where,
+                (const wharf_value *value, const char *pointer, const char *key, const char *text),
+                (value, pointer, key, text))
+WATCHED(const char *, string, (const wharf_value *value), (value))
+WATCHED(int, boolean, (const wharf_value *value, int fallback), (value, fallback))
+WATCHED(int64_t, integer, (const wharf_value *value, int64_t fallback), (value, fallback))
+WATCHED(double, number, (const wharf_value *value, double fallback), (value, fallback))
+WATCHED(size_t, count, (const wharf_value *value), (value))
+WATCHED(const wharf_value *, first, (const wharf_value *value), (value))
+WATCHED(const wharf_value *, next, (const wharf_value *item), (item))
+WATCHED(const char *, name, (const wharf_value *member), (member))
+WATCHED(int, equal, (const wharf_value *a, const wharf_value *b), (a, b))
+WATCHED(wharf_value *, new_null, (const wharf_call *call), (call))
+WATCHED(wharf_value *, new_boolean, (const wharf_call *call, int value), (call, value))
+WATCHED(wharf_value *, new_integer, (const wharf_call *call, int64_t value), (call, value))
+WATCHED(wharf_value *, new_string, (const wharf_call *call, const char *text), (call, text))
+WATCHED(wharf_value *, new_array, (const wharf_call *call), (call))
+WATCHED(wharf_value *, new_object, (const wharf_call *call), (call))
+WATCHED(wharf_value *, copy, (const wharf_call *call, const wharf_value *value), (call, value))
+WATCHED(wharf_value *, parse, (const wharf_call *call, const char *text, size_t len), (call, text, len))
+WATCHED(const char *, print, (const wharf_call *call, const wharf_value *value, size_t *len), (call, value, len))
+WATCHED_POINTER(int, set, (wharf_value * root, const char *pointer, const wharf_value *value), (root, pointer, value))
+WATCHED_POINTER(int, remove, (wharf_value * root, const char *pointer), (root, pointer))
+WATCHED_POINTER(int, set_string, (wharf_value * root, const char *pointer, const char *text), (root, pointer, text))
+WATCHED_POINTER(int, set_integer, (wharf_value * root, const char *pointer, int64_t value), (root, pointer, value))
+WATCHED_POINTER(int, set_boolean, (wharf_value * root, const char *pointer, int value), (root, pointer, value))
+WATCHED(int, parse_time, (const char *text, int64_t *ns), (text, ns))
+WATCHED(const char *, format_time, (const wharf_call *call, int64_t ns), (call, ns))
+WATCHED(const wharf_value *, condition, (const wharf_value *object, const char *type, const char *status),
+        (object, type, status))
+WATCHED(int, set_condition,
+        (const wharf_call *call, wharf_value *status_value, const char *type, const char *status, const char *reason,
+         const char *message),
+        (call, status_value, type, status, reason, message))
+
+static const char *watch_format(const wharf_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static const char *watch_format(const wharf_call *call, const char *format, ...) {
+    char *text = NULL;
+    va_list args;
+    note(PLACE(format));
+    va_start(args, format);
+    int len = vasprintf(&text, format, args);
+    va_end(args);
+    const char *kept = len < 0 ? NULL : watch.real->format(call, "%s", text);
+    free(len < 0 ? NULL : text);
+    return kept;
+}
+
+static void watch_log(const wharf_call *call, wharf_log_level level, const char *message) {
+    note(PLACE(log));
+    watch.real->log(call, level, message);
+}
+
+static const struct {
+    size_t place;
+    const char *name;
+} names[] = {
+    {PLACE(type), "type"},
+    {PLACE(find), "find"},
+    {PLACE(find_where), "find_where"},
+    {PLACE(string), "string"},
+    {PLACE(boolean), "boolean"},
+    {PLACE(integer), "integer"},
+    {PLACE(number), "number"},
+    {PLACE(count), "count"},
+    {PLACE(first), "first"},
+    {PLACE(next), "next"},
+    {PLACE(name), "name"},
+    {PLACE(equal), "equal"},
+    {PLACE(new_null), "new_null"},
+    {PLACE(new_boolean), "new_boolean"},
+    {PLACE(new_integer), "new_integer"},
+    {PLACE(new_string), "new_string"},
+    {PLACE(new_array), "new_array"},
+    {PLACE(new_object), "new_object"},
+    {PLACE(copy), "copy"},
+    {PLACE(parse), "parse"},
+    {PLACE(print), "print"},
+    {PLACE(set), "set"},
+    {PLACE(remove), "remove"},
+    {PLACE(set_string), "set_string"},
+    {PLACE(set_integer), "set_integer"},
+    {PLACE(set_boolean), "set_boolean"},
+    {PLACE(parse_time), "parse_time"},
+    {PLACE(format_time), "format_time"},
+    {PLACE(condition), "condition"},
+    {PLACE(set_condition), "set_condition"},
+    {PLACE(format), "format"},
+    {PLACE(log), "log"},
+};
+
+void watch_services(struct run *run) {
+    static wharf_host table;
+    watch.real = services_table();
+    watch.run = run;
+    table = *watch.real;
+    table.type = watch_type;
+    table.find = watch_find;
+    table.find_where = watch_find_where;
+    table.string = watch_string;
+    table.boolean = watch_boolean;
+    table.integer = watch_integer;
+    table.number = watch_number;
+    table.count = watch_count;
+    table.first = watch_first;
+    table.next = watch_next;
+    table.name = watch_name;
+    table.equal = watch_equal;
+    table.new_null = watch_new_null;
+    table.new_boolean = watch_new_boolean;
+    table.new_integer = watch_new_integer;
+    table.new_string = watch_new_string;
+    table.new_array = watch_new_array;
+    table.new_object = watch_new_object;
+    table.copy = watch_copy;
+    table.parse = watch_parse;
+    table.print = watch_print;
+    table.set = watch_set;
+    table.remove = watch_remove;
+    table.set_string = watch_set_string;
+    table.set_integer = watch_set_integer;
+    table.set_boolean = watch_set_boolean;
+    table.parse_time = watch_parse_time;
+    table.format_time = watch_format_time;
+    table.condition = watch_condition;
+    table.set_condition = watch_set_condition;
+    table.format = watch_format;
+    table.log = watch_log;
+    services_replace(&table);
+}
+
+const char *watch_used(char *out, size_t size) {
+    size_t len = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (watch.used[names[i].place] && len < size)
+            len += (size_t)snprintf(out + len, size - len, "%s%s", len > 0 ? ", " : "", names[i].name);
+    return len > 0 ? out : "none";
+}

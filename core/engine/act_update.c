@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of a mirror that is there: changes are carried to it, what somebody in the worker did is left to them;
+// and whether a workload can have a mirror at all.
+#include "core/engine/engine_internal.h"
+#include "core/engine/kueue.h"
+
+#include <stdlib.h>
+
+static struct mirror_record record_for(const struct mirror *mirror) {
+    return (struct mirror_record){
+        .known = mirror->record, .unsure = mirror->record_unsure, .stop_only = mirror->stop_only};
+}
+
+// The mirror is as it is to be, as this record says.
+static void keep_record(struct mirror *mirror, struct mirror_record *record) {
+    free(mirror->record);
+    mirror->record = record->next;
+    mirror->record_unsure = false;
+    record->next = NULL;
+}
+
+// The host leaves it to them, and says so once.
+static void note_suspender(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    const struct json *object = doc_tree(&engine->store, &mirror->doc);
+    const char *queue = object_label(object, KUEUE_QUEUE_NAME), *cluster = engine->names[mirror->cluster];
+    if (mirror->told_theirs)
+        return;
+    mirror->told_theirs = true;
+    if (queue)
+        command_note(engine, entry, false, "SuspendedInWorker", "CarryChange",
+                     "in cluster %s it waits in the queue %s of the Kueue there, which resumes it", cluster, queue);
+    else
+        command_note(engine, entry, true, "SuspendedInWorker", "CarryChange",
+                     "somebody in cluster %s has suspended the mirror: it is left to them to resume it", cluster);
+}
+
+// When a patch may be sent: what was refused waits, and so does what somebody else takes back.
+static int64_t patch_at_ns(struct engine *engine, struct entry *entry, struct mirror *mirror, uint64_t wish) {
+    if (wish == mirror->denied_patch && mirror->denied_until_ns > engine->now.mono_ns)
+        return mirror->denied_until_ns;
+    return repeat_update_at_ns(engine, entry, mirror);
+}
+
+static void send_update(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,
+                        struct mirror_record *record) {
+    uint64_t wish = act_wish_hash(patch);
+    if (wish == mirror->refused_patch)
+        return;
+    mirror->refused_patch = 0;
+    mirror->update_at_ns = patch_at_ns(engine, entry, mirror, wish);
+    mirror->update_due = mirror->update_at_ns > engine->now.mono_ns;
+    if (mirror->update_due)
+        return;
+    struct command_spec spec = {.type = PENDING_UPDATE,
+                                .verb = VERB_MERGE_PATCH,
+                                .patch_hash = wish,
+                                .wanted = entry->carry_hash,
+                                .cluster = mirror->cluster,
+                                .attempt = entry->attempt,
+                                .record = &record->next,
+                                .stops = record->stops,
+                                .stop_only = record->stops && record->stop_only,
+                                .marks = mirror->unmarked};
+    if (!act_send_patch(engine, entry, mirror, patch, spec)) {
+        mirror->update_due = true;
+        act_retry_soon(engine, &mirror->not_before_ns);
+    }
+}
+
+bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    struct adapter_call call;
+    act_begin_call(engine, entry, WHARF_MIRROR_PRESENT, &call);
+    struct mirror_job job = act_job(engine, entry, mirror, &call);
+    struct mirror_record record = record_for(mirror);
+    AUTO_JSON patch = NULL;
+    job.record = &record;
+    wharf_result result = job.workload && job.mirror ? mirror_patch(&job, &patch) : WHARF_RETRY;
+    if (result != WHARF_OK)
+        mirror->update_at_ns = act_not_ok(engine, entry, result, &call, "CarryChange", &mirror->denials);
+    else
+        act_note_remark(engine, entry, &call, "CarryChange");
+    adapter_call_end(&call);
+    if (result == WHARF_RETRY)
+        return true;
+    mirror->update_due = false; // until the workload or the mirror changes
+    if (result == WHARF_REFUSED)
+        return true;
+    mirror->denials = 0;
+    if (record.theirs)
+        note_suspender(engine, entry, mirror);
+    if (patch)
+        send_update(engine, entry, mirror, patch, &record);
+    else
+        mirror->refused_patch = 0, keep_record(mirror, &record);
+    mirror_record_cleanup(&record);
+    return true;
+}
+
+wharf_result act_check_body(struct adapter_call *call, const struct json *body) {
+    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
+    buffer_init(&text, MIRROR_BODY_MAX);
+    if (json_print(body, &text))
+        return WHARF_OK;
+    call->answer.reason = "TooLarge";
+    call->answer.message = services_table()->format(
+        &call->call, "its mirror would have more than %zu bytes, which no API server takes", MIRROR_BODY_MAX);
+    return WHARF_REFUSED;
+}
+
+bool act_passes_trial(struct engine *engine, struct entry *entry) {
+    if ((engine->kinds[entry->kind]->abi.flags & WHARF_KIND_MAY_REFUSE) == 0 && entry->workload.len < ENGINE_LARGE)
+        return true;
+    struct adapter_call call;
+    act_begin_call(engine, entry, WHARF_MIRROR_NONE, &call);
+    struct mirror_job job = act_job(engine, entry, NULL, &call);
+    AUTO_JSON thrown_away = NULL;
+    wharf_result result = job.workload ? mirror_make(&job, &thrown_away) : WHARF_RETRY;
+    if (result == WHARF_OK)
+        result = act_check_body(&call, thrown_away);
+    if (result != WHARF_OK)
+        entry->not_before_ns = act_not_ok(engine, entry, result, &call, "Place", &entry->refusals);
+    else
+        entry->refusals = 0;
+    adapter_call_end(&call);
+    return result == WHARF_OK;
+}

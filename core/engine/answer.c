@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers to commands: what they say about the objects, when to try again, and what people are told.
+#include "core/engine/engine_internal.h"
+#include "core/engine/kueue.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRANSIENT_BASE_NS (100 * CLOCK_MS)
+#define TRANSIENT_MAX_NS (30 * CLOCK_SECOND)
+#define CONFLICT_BASE_NS (10 * CLOCK_MS)
+#define PERMANENT_BASE_NS (5 * CLOCK_SECOND) // a server that has just come up forbids much for a moment
+#define GONE_SOON_NS (200 * CLOCK_MS)        // after a deletion that no watch shows
+#define GONE_LATER_NS (10 * CLOCK_SECOND)
+#define FAILURES_TOLD 4 // a create that fails so often in passing is told to people
+#define FREE_DENIALS 3  // statuses that were refused before another one has to wait
+#define PERMANENT_MAX_NS (10 * CLOCK_MINUTE)
+
+int64_t answer_backoff_ns(struct engine *engine, unsigned failures, int64_t base_ns, int64_t max_ns) {
+    int64_t delay_ns = base_ns;
+    for (unsigned i = 1; i < failures && delay_ns < max_ns; i++)
+        delay_ns *= 2;
+    if (delay_ns > max_ns)
+        delay_ns = max_ns;
+    return delay_ns + (int64_t)random_below(&engine->random, (uint64_t)delay_ns / 2 + 1);
+}
+
+// Cannot succeed as things stand; told to people and tried again slowly.
+static bool is_permanent(enum reason reason) {
+    switch (reason) {
+    case REASON_BAD_REQUEST:
+    case REASON_UNAUTHORIZED:
+    case REASON_FORBIDDEN:
+    case REASON_QUOTA:
+    case REASON_NAMESPACE_TERMINATING:
+    case REASON_NAMESPACE_NOT_FOUND:
+    case REASON_KIND_NOT_FOUND:
+    case REASON_INVALID:
+        return true;
+    default:
+        return false;
+    }
+}
+
+// Whether the server certainly did not do it.
+static bool certainly_not_done(enum reason reason) {
+    return is_permanent(reason) || reason == REASON_NOT_SENT || reason == REASON_TOO_MANY ||
+           reason == REASON_CONFLICT || reason == REASON_NOT_FOUND;
+}
+
+// Whether the server said what became of it: what was sent may reach it later still if it did not.
+static bool is_answered(enum reason reason) {
+    return reason != REASON_UNKNOWN_OUTCOME && reason != REASON_GARBAGE;
+}
+
+static int64_t next_try_ns(struct engine *engine, const struct response *response, uint16_t *failures) {
+    if (*failures < UINT16_MAX)
+        (*failures)++;
+    int64_t delay_ns;
+    if (is_permanent(response->reason))
+        delay_ns = answer_backoff_ns(engine, *failures, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
+    else if (response->reason == REASON_CONFLICT)
+        delay_ns = answer_backoff_ns(engine, *failures, CONFLICT_BASE_NS, TRANSIENT_MAX_NS);
+    else
+        delay_ns = answer_backoff_ns(engine, *failures, TRANSIENT_BASE_NS, TRANSIENT_MAX_NS);
+    if (response->retry_after_ns > delay_ns)
+        delay_ns = response->retry_after_ns + (int64_t)random_below(&engine->random, (uint64_t)CLOCK_SECOND / 4);
+    return engine->now.mono_ns + delay_ns;
+}
+
+static struct object *take_object(struct response *response) {
+    struct object *object = response->object;
+    response->object = NULL;
+    return object;
+}
+
+// The mirror as the server stored it. A webhook may have taken the marks off again: it is known by its uid then.
+static void observe_answer(struct engine *engine, struct entry *entry, struct mirror *mirror,
+                           struct response *response) {
+    struct object *object = take_object(response);
+    enum standing standing = observe_standing(engine, mirror->cluster, entry->kind, mirror, object->value);
+    observe_mirror(engine, entry, mirror, object, standing == STANDING_NONE ? STANDING_KNOWN : standing);
+}
+
+// Another status may be sent sooner than this one.
+static void status_denied(struct engine *engine, struct entry *entry, uint64_t patch_hash) {
+    entry->denied_status = patch_hash;
+    entry->denied_until_ns = entry->not_before_ns;
+    if (entry->status_refusals < UINT16_MAX)
+        entry->status_refusals++;
+    throttle_next(&entry->denials, engine->now.mono_ns, FREE_DENIALS);
+}
+
+static void workload_failed(struct engine *engine, struct entry *entry, const struct pending *pending,
+                            const struct response *response) {
+    bool status = pending->type == PENDING_STATUS;
+    const char *action = status ? "CopyStatus" : "Place";
+    entry->not_before_ns = next_try_ns(engine, response, &entry->failures);
+    entry->status_due = true;
+    if (status && (response->reason == REASON_INVALID || response->reason == REASON_BAD_REQUEST))
+        status_denied(engine, entry, pending->patch_hash);
+    if (is_permanent(response->reason))
+        command_note(engine, entry, true, reason_text(response->reason), action,
+                     "the management cluster refused it: %s", response->message);
+}
+
+// Whether what was answered is how the object is now; else somebody has written since.
+static bool is_newest(struct engine *engine, struct doc *doc, uint64_t version) {
+    return text_hash(TEXT_HASH, doc_version(&engine->store, doc)) == version;
+}
+
+// After an accepted status patch. If the status is as it was to be, and nothing else about the workload changed, there
+// is no need to look at it again; otherwise the next look tells whether the server keeps what it is sent.
+static void status_written(struct engine *engine, struct entry *entry, const struct pending *pending,
+                           const struct entry *before, uint64_t version) {
+    const struct json *workload = doc_tree(&engine->store, &entry->workload);
+    bool same = workload && entry->generation == before->generation && entry->attempt == before->attempt &&
+                entry->cluster == before->cluster && json_hash(json_get(workload, "status")) == pending->wanted;
+    entry->refused_patch = same || !is_newest(engine, &entry->workload, version) ? 0 : pending->patch_hash;
+    entry->wrote_of = pending->source;
+    if (same)
+        entry->status_due = before->status_due; // the mirror may have changed meanwhile
+}
+
+static void workload_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
+                              struct response *response) {
+    entry->command = 0;
+    bool place = pending->type == PENDING_PLACE;
+    if (!entry->workload.text)
+        return;
+    if (pending->type == PENDING_STATUS)
+        aside_status_answered(engine, entry->kind, response->reason);
+    if (pending->type == PENDING_OWNER && kueue_answered(engine, entry, pending, response))
+        return;
+    if (response->reason != REASON_OK || !response->object) {
+        if (response->reason == REASON_CONFLICT)
+            repeat_conflict(entry, pending);
+        entry->unsure |= !is_answered(response->reason);
+        workload_failed(engine, entry, pending, response);
+        if (place) // what it was counted for did not happen, as far as is known
+            engine_count_active(engine, entry,
+                                entry->cluster == ENTRY_UNKNOWN_CLUSTER || entry->finished ? 0 : entry->cluster);
+        return;
+    }
+    entry->failures = 0;
+    entry->not_before_ns = 0;
+    entry->unsure = false;
+    struct object *object = take_object(response);
+    if (strcmp(object_uid(object->value), entry->uid) != 0) {
+        object_free(object);
+        return;
+    }
+    struct entry before = *entry;
+    uint64_t version = text_hash(TEXT_HASH, object_version(object->value));
+    observe_workload(engine, entry, object);
+    if (place && entry->attempt == pending->attempt)
+        entry->placed_attempt = entry->attempt;
+    if (place && entry->attempt == pending->attempt && pending->was_clean)
+        entry->clean_attempt = entry->attempt;
+    if (place)
+        return;
+    status_written(engine, entry, pending, &before, version);
+    entry->status_refusals = 0;
+    entry->denied_status = 0;
+}
+
+static void exclude(struct engine *engine, struct entry *entry, struct mirror *mirror, const char *reason,
+                    const char *message) {
+    if (mirror->refusals < UINT16_MAX)
+        mirror->refusals++;
+    mirror->excluded_until_ns =
+        engine->now.mono_ns + answer_backoff_ns(engine, mirror->refusals, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
+    command_note(engine, entry, true, reason, "CreateMirror", "cluster %s does not take it: %s",
+                 engine->names[mirror->cluster], message);
+}
+
+static void create_namespace(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    char space[254], body[512];
+    entry_namespace(entry, space);
+    int len = snprintf(body, sizeof body,
+                       "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}", space);
+    mirror->command = command_send(engine, entry,
+                                   &(struct command_spec){.type = PENDING_NAMESPACE,
+                                                          .verb = VERB_CREATE,
+                                                          .cluster = mirror->cluster,
+                                                          .attempt = entry->attempt,
+                                                          .body = body,
+                                                          .body_len = (size_t)len});
+}
+
+// True: the mirror has not kept the marks that were sent. It is deleted, and its worker counts as one that refuses it.
+static bool refuse_marks(struct engine *engine, struct entry *entry, struct mirror *mirror,
+                         const struct pending *pending, uint16_t refusals) {
+    const char *lost = entry->workload.text && mirror->doc.text && entry->attempt == pending->attempt
+                           ? marks_lost(engine, entry, mirror, pending->attempt)
+                           : NULL;
+    if (!lost)
+        return false;
+    marks_adopt(entry, mirror, pending->attempt);
+    mirror->refusals = refusals;
+    AUTO_TEXT message =
+        text_format("a policy there takes away or changes %s, by which a mirror is known; what was made "
+                    "is deleted",
+                    lost);
+    exclude(engine, entry, mirror, "MarksTaken", message ? message : lost);
+    return true;
+}
+
+static void created(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct pending *pending,
+                    struct response *response) {
+    if (pending->was_clean && certainly_not_done(response->reason) && entry->attempt == pending->attempt)
+        entry->clean_attempt = entry->attempt;
+    if (response->reason == REASON_OK && response->object) {
+        uint16_t refusals = mirror->refusals;
+        mirror->failures = 0;
+        observe_answer(engine, entry, mirror, response);
+        mirror->proven = true;
+        if (refuse_marks(engine, entry, mirror, pending, refusals))
+            return;
+        if (pending->wanted == entry->carry_hash)
+            mirror->update_due = false; // it was made of the workload as it still is
+        if (mirror->noted_attempt != pending->attempt)
+            command_note(engine, entry, false, "Dispatched", "CreateMirror", "created in cluster %s (attempt %u)",
+                         engine->names[mirror->cluster], pending->attempt);
+        mirror->noted_attempt = pending->attempt;
+    } else if (response->reason == REASON_ALREADY_EXISTS) {
+        mirror->unsure = !mirror->doc.text;
+        int64_t again_ns = next_try_ns(engine, response, &mirror->failures);
+        if (mirror->failures > 1) // it was asked for, and was not there
+            mirror->not_before_ns = again_ns;
+    } else if (response->reason == REASON_NAMESPACE_NOT_FOUND && engine->create_namespaces) {
+        create_namespace(engine, entry, mirror);
+    } else if (is_permanent(response->reason)) {
+        exclude(engine, entry, mirror, reason_text(response->reason), response->message);
+    } else {
+        mirror->not_before_ns = next_try_ns(engine, response, &mirror->failures);
+        if (!is_answered(response->reason))
+            mirror->unheard_ns = engine->now.mono_ns;
+        // Asked for by name; if it is not there, and no create can still be on its way, it may go elsewhere.
+        mirror->unsure |= mirror->failures >= FAILURES_TOLD;
+        if (mirror->failures >= FAILURES_TOLD)
+            command_note(engine, entry, true, reason_text(response->reason), "CreateMirror",
+                         "cluster %s does not get it done: %s", engine->names[mirror->cluster], response->message);
+    }
+}
+
+// Asked for by name, and not there.
+static void known_absent(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    bool heard = mirror->unheard_ns == 0 || engine->now.mono_ns - mirror->unheard_ns >= engine->lost_timeout_ns;
+    bool existed = *mirror->uid != '\0' && mirror->of_workload && mirror->attempt == entry->attempt;
+    if (existed && mirror->cluster == entry->cluster)
+        entry->gone_attempt = entry->attempt;
+    else if (!existed && mirror->failures >= FAILURES_TOLD && heard)
+        exclude(engine, entry, mirror, "CreateFailed",
+                "creates fail there, and the object was asked for and is absent");
+}
+
+// It has the marks of just this attempt, which an earlier process may have made before there were seals, or with
+// another key: then a second one would run beside it.
+static bool may_be_ours(const struct engine *engine, const struct entry *entry, const struct mirror *mirror,
+                        const struct json *object) {
+    return mirror_is_ours(engine->kinds[entry->kind], engine->origin, object) && mirror->cluster == entry->cluster &&
+           mirror_attempt(object) == entry->attempt && entry->placed_attempt != entry->attempt &&
+           text_equal(object_label(object, MARK_UID), entry->uid);
+}
+
+static void wait_for_seal(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    if (mirror->refusals < UINT16_MAX)
+        mirror->refusals++;
+    mirror->unsure = true;
+    mirror->not_before_ns =
+        engine->now.mono_ns + answer_backoff_ns(engine, mirror->refusals, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
+    command_note(
+        engine, entry, true, "NotSealed", "CreateMirror",
+        "cluster %s has an object with the marks of its mirror and without a valid seal: nothing is made before "
+        "that is gone or sealed",
+        engine->names[mirror->cluster]);
+}
+
+// What has no marks is not shown by a watch: whether it is gone has to be asked for, once our finalizer is off.
+static void ask_again(const struct engine *engine, struct mirror *mirror, int64_t after_ns) {
+    if (!mirror->unmarked || !mirror->being_deleted || mirror->finalizer)
+        return;
+    mirror->unsure = true;
+    mirror->not_before_ns = engine->now.mono_ns + after_ns;
+}
+
+static void verified(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response) {
+    if (response->reason == REASON_NOT_FOUND) {
+        if (mirror->doc.text && !mirror->unsure)
+            return; // it has come since
+        mirror->unsure = false;
+        mirror->asked_for = true;
+        if (mirror->doc.text)
+            observe_mirror_gone(engine, entry, mirror, true);
+        else
+            known_absent(engine, entry, mirror);
+        return;
+    }
+    if (response->reason != REASON_OK || !response->object) {
+        mirror->not_before_ns = next_try_ns(engine, response, &mirror->failures);
+        return;
+    }
+    mirror->failures = 0;
+    struct object *object = take_object(response);
+    enum standing standing = observe_standing(engine, mirror->cluster, entry->kind, mirror, object->value);
+    if (standing != STANDING_NONE) {
+        observe_mirror(engine, entry, mirror, object, standing);
+        mirror->unsure = false;
+        ask_again(engine, mirror, GONE_LATER_NS);
+        return;
+    }
+    bool maybe = may_be_ours(engine, entry, mirror, object->value);
+    object_free(object);
+    mirror->unsure = false;
+    if (maybe && !*mirror->uid) {
+        wait_for_seal(engine, entry, mirror);
+        return;
+    }
+    if (*mirror->uid && mirror->of_workload && mirror->attempt == entry->attempt)
+        entry->gone_attempt = entry->attempt; // deleted, and somebody took the name
+    engine->stats.conflicts++;
+    exclude(engine, entry, mirror, "Conflict", "an object of the same name that is not ours is there");
+}
+
+static void updated(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct pending *pending,
+                    struct response *response) {
+    if (response->reason == REASON_OK && response->object) {
+        mirror->failures = 0;
+        uint64_t version = text_hash(TEXT_HASH, object_version(response->object->value));
+        observe_answer(engine, entry, mirror, response);
+        repeat_updated(mirror, pending);
+        if (pending->marks && !mirror->finished)
+            refuse_marks(engine, entry, mirror, pending, mirror->refusals);
+        mirror->update_due = true; // looked at once more: the server may have changed what it was sent
+        mirror->refused_patch = is_newest(engine, &mirror->doc, version) ? pending->patch_hash : 0;
+        mirror->stop_only &= pending->stop_only;
+        return;
+    }
+    mirror->update_due = true;
+    int64_t next_ns = next_try_ns(engine, response, &mirror->failures);
+    if (response->reason == REASON_NOT_FOUND)
+        mirror->unsure = true;
+    if (!is_permanent(response->reason)) {
+        mirror->not_before_ns = next_ns;
+        return;
+    }
+    // It need not wait to be deleted, nor to be suspended without the rest, nor for another change.
+    mirror->denied_patch = pending->patch_hash;
+    mirror->denied_until_ns = next_ns;
+    mirror->update_at_ns = pending->stops && !pending->stop_only ? 0 : next_ns;
+    mirror->stop_only |= pending->stops;
+    command_note(engine, entry, true, reason_text(response->reason), "CarryChange", "cluster %s refused a change: %s",
+                 engine->names[mirror->cluster], response->message);
+}
+
+// What was sent is how it is now.
+static void keep_record(struct mirror *mirror, struct pending *pending) {
+    if (!pending->record)
+        return;
+    free(mirror->record);
+    mirror->record = pending->record;
+    mirror->record_unsure = false;
+    pending->record = NULL;
+}
+
+static void released(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response) {
+    if (response->reason == REASON_OK && response->object) {
+        mirror->failures = 0;
+        observe_answer(engine, entry, mirror, response);
+        mirror->finalizer = false;
+        ask_again(engine, mirror, GONE_SOON_NS);
+        return;
+    }
+    mirror->not_before_ns = next_try_ns(engine, response, &mirror->failures);
+    // The watch may be behind, and shows nothing more of a mirror that lost its marks.
+    mirror->unsure |= response->reason == REASON_NOT_FOUND || response->reason == REASON_CONFLICT;
+    if (is_permanent(response->reason))
+        command_note(engine, entry, true, reason_text(response->reason), "DeleteMirror",
+                     "cluster %s does not let the finalizer " MARK_FINALIZER " be taken off: %s",
+                     engine->names[mirror->cluster], response->message);
+}
+
+static void deleted(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response) {
+    switch (response->reason) {
+    case REASON_OK:
+        mirror->failures = 0;
+        mirror->being_deleted = true; // the watch tells when it is gone
+        ask_again(engine, mirror, GONE_SOON_NS);
+        break;
+    case REASON_NOT_FOUND:
+        observe_mirror_gone(engine, entry, mirror, true);
+        break;
+    default:
+        mirror->not_before_ns = next_try_ns(engine, response, &mirror->failures);
+        if (is_permanent(response->reason))
+            command_note(engine, entry, true, reason_text(response->reason), "DeleteMirror",
+                         "cluster %s refused a deletion: %s", engine->names[mirror->cluster], response->message);
+    }
+}
+
+// The object that the request was about went away while it was in flight, and the answer is from before that.
+static bool is_older(const struct mirror *mirror, const struct pending *pending, const struct response *response) {
+    if (pending->type == PENDING_DELETE || pending->type == PENDING_RELEASE)
+        return true;
+    bool same = response->object && strcmp(mirror->uid, object_uid(response->object->value)) == 0;
+    return response->object && same == (mirror->doc.text == NULL);
+}
+
+static void mirror_answered(struct engine *engine, struct entry *entry, struct pending *pending,
+                            struct response *response) {
+    struct mirror *mirror = entry_mirror(entry, pending->cluster);
+    if (!mirror)
+        return;
+    mirror->command = 0;
+    bool outdated = mirror->outdated;
+    mirror->outdated = false;
+    if (outdated && is_older(mirror, pending, response)) {
+        if (!mirror->doc.text && pending->type != PENDING_DELETE && pending->type != PENDING_RELEASE)
+            mirror->unsure = true;
+        return;
+    }
+    bool done = response->reason == REASON_OK && response->object;
+    switch (pending->type) {
+    case PENDING_CREATE:
+        created(engine, entry, mirror, pending, response);
+        break;
+    case PENDING_VERIFY:
+        verified(engine, entry, mirror, response);
+        break;
+    case PENDING_UPDATE:
+        updated(engine, entry, mirror, pending, response);
+        break;
+    case PENDING_RELEASE:
+        released(engine, entry, mirror, response);
+        break;
+    case PENDING_DELETE:
+        deleted(engine, entry, mirror, response);
+        break;
+    case PENDING_NAMESPACE:
+        if (is_permanent(response->reason))
+            exclude(engine, entry, mirror, reason_text(response->reason), response->message);
+        else if (response->reason != REASON_OK && response->reason != REASON_ALREADY_EXISTS)
+            mirror->not_before_ns = next_try_ns(engine, response, &mirror->failures);
+        break;
+    default:
+        break;
+    }
+    if (done)
+        keep_record(mirror, pending);
+    else if (pending->record && !certainly_not_done(response->reason))
+        mirror->record_unsure = true;
+}
+
+void answer_handle(struct engine *engine, uint64_t id, struct response *response) {
+    uint64_t place = id & UINT32_MAX;
+    if (place == 0 || place > engine->n_pending)
+        return;
+    struct pending *slot = &engine->pending[place - 1];
+    if (!slot->used || slot->generation != (uint32_t)(id >> 32))
+        return;
+    struct pending pending = *slot;
+    slot->used = false;
+    slot->record = NULL;
+    slot->next_free = engine->free_pending;
+    engine->free_pending = (uint32_t)place;
+    engine->in_flight--;
+    struct entry *entry = pending.entry;
+    rewound_answer(engine, &pending, response);
+    static const enum verb verbs[] = {
+        [PENDING_PLACE] = VERB_MERGE_PATCH,   [PENDING_CREATE] = VERB_CREATE,    [PENDING_UPDATE] = VERB_MERGE_PATCH,
+        [PENDING_STATUS] = VERB_STATUS_PATCH, [PENDING_DELETE] = VERB_DELETE,    [PENDING_RELEASE] = VERB_MERGE_PATCH,
+        [PENDING_VERIFY] = VERB_GET,          [PENDING_NAMESPACE] = VERB_CREATE, [PENDING_OWNER] = VERB_RAW_GET,
+        [PENDING_WHO] = VERB_RAW_GET};
+    if (response->object && response->object->too_large) { // a stub says nothing of what was written
+        object_free(response->object);
+        response->object = NULL;
+    }
+    engine->stats.clusters[pending.cluster].answers[verbs[pending.type]][response->reason]++;
+    if (pending.type == PENDING_WHO)
+        repeat_named(engine, entry, &pending, response);
+    else if (pending.type == PENDING_PLACE || pending.type == PENDING_STATUS || pending.type == PENDING_OWNER)
+        workload_answered(engine, entry, &pending, response);
+    else
+        mirror_answered(engine, entry, &pending, response);
+    free(pending.record);
+    engine_queue(engine, entry);
+}

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/carry.h"
+
+#include "core/adapter/phase.h"
+#include "core/base/text.h"
+#include "core/engine/kueue.h"
+#include "core/engine/mirror.h"
+#include "core/json/pointer.h"
+#include "core/kube/object.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define POINTER_MAX ((size_t)1 << 20) // keys may be long
+#define NEAR 64                       // items looked at before an array is given an index
+
+struct json *carry_member(struct json *object, const char *key) {
+    struct json *member = json_get(object, key);
+    if (json_is(member, JSON_OBJECT))
+        return member;
+    return json_set(object, key, json_new_object()) ? json_get(object, key) : NULL;
+}
+
+// What is taken out of every mirror is not carried either.
+static bool is_removed(const wharf_kind *kind, const char *pointer) {
+    if (strcmp(kind->managed_by, pointer) == 0)
+        return true;
+    for (const char *const *p = kind->removed; p && *p; p++) {
+        if (pointer_matches(*p, pointer))
+            return true;
+    }
+    return false;
+}
+
+// What Kueue of the management cluster is told by; in a worker another Kueue would take it for itself.
+static bool is_of_kueue(const char *key) {
+    return strcmp(key, KUEUE_QUEUE_NAME) == 0 || strcmp(key, KUEUE_PRIORITY_CLASS) == 0 ||
+           strcmp(key, KUEUE_STOPPING) == 0;
+}
+
+static bool is_carried(const struct carrying *carrying, const char *key, const char *pointer) {
+    return !mirror_key_is_private(key) && !(carrying->after->bare && is_of_kueue(key)) &&
+           !is_removed(carrying->kind, pointer);
+}
+
+// The pointer of a label or annotation, in a buffer that has "/metadata/<map>" in its first `len` bytes.
+static const char *key_pointer(struct buffer *pointer, size_t len, const char *key) {
+    buffer_truncate(pointer, len);
+    return pointer_append(pointer, key) ? pointer->data : NULL;
+}
+
+static bool set_keys(struct carrying *carrying, const struct json *from, struct json *to, struct buffer *pointer) {
+    size_t len = pointer->len;
+    for (const struct json *m = json_is(from, JSON_OBJECT) ? json_first(from) : NULL; m; m = json_next(m)) {
+        const char *key = json_key(m), *at = key_pointer(pointer, len, key);
+        if (!at)
+            return false;
+        if (!is_carried(carrying, key, at))
+            continue;
+        if (!record_add(&carrying->after->carried, record_pointer(at)) ||
+            (!json_equal(json_get(to, key), m) && !json_set(to, key, json_copy(m))))
+            return false;
+    }
+    buffer_truncate(pointer, len);
+    return true;
+}
+
+// What was carried earlier and the workload has no more.
+static bool take_keys_away(struct carrying *carrying, const struct json *from, struct json *to,
+                           struct buffer *pointer) {
+    size_t len = pointer->len;
+    for (struct json *m = json_first(to), *next; m; m = next) {
+        next = json_next(m);
+        const char *key = json_key(m);
+        if (json_get(from, key) || mirror_key_is_private(key))
+            continue;
+        const char *at = key_pointer(pointer, len, key);
+        if (!at)
+            return false;
+        if (record_knows(carrying->before, record_pointer(at)))
+            json_remove_child(to, m);
+    }
+    return true;
+}
+
+bool carry_keys(struct carrying *carrying, const char *map) {
+    const struct json *from = json_path(carrying->from, "metadata", map, NULL);
+    struct json *metadata = carry_member(carrying->to, "metadata");
+    struct json *to = metadata ? carry_member(metadata, map) : NULL;
+    __attribute__((cleanup(buffer_cleanup))) struct buffer pointer;
+    buffer_init(&pointer, POINTER_MAX);
+    return to && buffer_printf(&pointer, "/metadata/%s", map) && set_keys(carrying, from, to, &pointer) &&
+           take_keys_away(carrying, from, to, &pointer);
+}
+
+// An index of an array whose items are not where they are looked for; of the last few of them.
+static const struct json_place *look_up(struct carrying *carrying, const struct json *array, const char *name) {
+    struct carry_indexes *indexes = &carrying->indexes;
+    for (size_t i = 0; i < CARRY_INDEXES; i++) {
+        if (indexes->of[i] == array)
+            return json_index_find(&indexes->index[i], name);
+    }
+    size_t place = indexes->next++ % CARRY_INDEXES;
+    json_index_free(&indexes->index[place]);
+    indexes->index[place] = (struct json_index){0};
+    indexes->of[place] = json_index_init(&indexes->index[place], array, carrying->key) ? array : NULL;
+    return indexes->of[place] ? json_index_find(&indexes->index[place], name) : NULL;
+}
+
+static void forget_indexes(struct carrying *carrying) {
+    for (size_t i = 0; i < CARRY_INDEXES; i++)
+        json_index_free(&carrying->indexes.index[i]);
+    carrying->indexes = (struct carry_indexes){0};
+}
+
+// The place of the first item of this name. False if there is none.
+static bool find_named(struct carrying *carrying, const struct json *array, const char *name, size_t *place) {
+    *place = 0;
+    for (const struct json *item = json_first(array); item && *place < NEAR; item = json_next(item), ++*place) {
+        if (text_equal(json_string(json_get(item, carrying->key)), name))
+            return true;
+    }
+    const struct json_place *found = *place == NEAR ? look_up(carrying, array, name) : NULL;
+    *place = found ? found->at : 0;
+    return found != NULL;
+}
+
+// The item of `to` that is the counterpart of item `index` of `from`: by its member `key`, or in the same place if
+// items have none and there are as many. False if there is none. Of several items of one name the first one counts.
+static bool counterpart(struct carrying *carrying, const struct json *from, const struct json *to, size_t index,
+                        size_t *place) {
+    const char *key = carrying->key, *name = json_string(json_get(json_at(from, index), key));
+    *place = index;
+    if (!name)
+        return json_size(from) == json_size(to);
+    size_t first = 0;
+    if (!find_named(carrying, from, name, &first) || first != index)
+        return false;
+    if (text_equal(json_string(json_get(json_at(to, index), key)), name))
+        return true; // as a rule they are in the same order
+    return find_named(carrying, to, name, place);
+}
+
+// Where in `to` the value belongs that `pointer` points to in `from`: the same pointer, but for the places in arrays.
+// An empty buffer if it belongs nowhere. False when out of memory.
+static bool translate(struct carrying *carrying, const struct json *from, const struct json *to, const char *pointer,
+                      struct buffer *out) {
+    if (!strpbrk(pointer, "0123456789"))
+        return buffer_text(out, pointer);
+    while (*pointer) {
+        size_t len = 1 + strcspn(pointer + 1, "/"), place = 0;
+        AUTO_TEXT segment = strndup(pointer, len);
+        int64_t index = 0;
+        if (!segment)
+            return false;
+        if (!json_is(from, JSON_ARRAY) && !json_is(to, JSON_ARRAY)) {
+            buffer_text(out, segment);
+            to = pointer_find(to, segment);
+        } else if (text_to_int64(segment + 1, &index) && counterpart(carrying, from, to, (size_t)index, &place)) {
+            buffer_printf(out, "/%zu", place);
+            to = json_at(to, place);
+        } else {
+            buffer_reset(out);
+            return true;
+        }
+        from = pointer_find(from, segment);
+        pointer += len;
+    }
+    return !out->failed;
+}
+
+// Something on the way to `pointer` is neither an object nor an array that has the item.
+static bool blocked(const struct json *to, const char *pointer) {
+    AUTO_TEXT way = strdup(pointer);
+    for (char *end = way ? strchr(way, '/') : NULL; end; end = strchr(end + 1, '/')) {
+        *end = '\0';
+        const struct json *on_the_way = pointer_find(to, way);
+        *end = '/';
+        if (!on_the_way)
+            return false; // made, or there is no such item: then its array was looked at before
+        size_t len = strcspn(end + 1, "/");
+        char after = end[1 + len];
+        end[1 + len] = '\0';
+        bool item = json_is(on_the_way, JSON_ARRAY) && !pointer_find(to, way);
+        end[1 + len] = after;
+        if (item || (!json_is(on_the_way, JSON_OBJECT) && !json_is(on_the_way, JSON_ARRAY)))
+            return true;
+    }
+    return false;
+}
+
+// An index goes by the items and their names: when one of those is replaced, it is made anew.
+static void forget_if_named(struct carrying *carrying, const char *pointer) {
+    const char *last = strrchr(pointer, '/') + 1;
+    if (strcmp(last, carrying->key) == 0 || strspn(last, "0123456789") == strlen(last))
+        forget_indexes(carrying);
+}
+
+static bool put(struct carrying *carrying, const char *pointer, struct json *value) {
+    __attribute__((cleanup(buffer_cleanup))) struct buffer there;
+    buffer_init(&there, POINTER_MAX);
+    if (!translate(carrying, carrying->from, carrying->to, pointer, &there))
+        return false;
+    if (there.len == 0 || json_equal(pointer_find(carrying->to, there.data), value))
+        return true;
+    forget_if_named(carrying, pointer);
+    // Where the mirror has something that cannot hold it, the adapter's update may know better.
+    return pointer_set(carrying->to, there.data, json_copy(value)) || blocked(carrying->to, there.data);
+}
+
+static bool is_suspend(const wharf_kind *kind, const char *pointer) {
+    return kind->suspend && strcmp(kind->suspend, pointer) == 0;
+}
+
+static bool add(struct carrying *carrying, const char *pointer, const struct json *value) {
+    return record_add(&carrying->after->carried, record_pointer(pointer)) &&
+           (is_suspend(carrying->kind, pointer) || record_add(&carrying->after->values, record_value(pointer, value)));
+}
+
+// The host wrote this value, and the worker may have replaced it since.
+static bool is_left(const struct carrying *carrying, const char *pointer, const struct json *value) {
+    return is_suspend(carrying->kind, pointer)
+               ? carrying->held
+               : carrying->before->shared && record_has_value(carrying->before, record_value(pointer, value));
+}
+
+static bool carry_value(void *ctx, const char *pointer, struct json *value) {
+    struct carrying *carrying = ctx;
+    return add(carrying, pointer, value) && (is_left(carrying, pointer, value) || put(carrying, pointer, value));
+}
+
+// A new mirror is a copy: what is carried is there already.
+static bool record_value_of(void *ctx, const char *pointer, struct json *value) {
+    return add(ctx, pointer, value);
+}
+
+// What is not carried at present stays on record, for when it is.
+static bool keep_value(void *ctx, const char *pointer, struct json *value) {
+    struct carrying *carrying = ctx;
+    uint64_t where = record_pointer(pointer), what = record_value(pointer, value);
+    return (!record_knows(carrying->before, where) || record_add(&carrying->after->carried, where)) &&
+           (!record_has_value(carrying->before, what) || record_add(&carrying->after->values, what));
+}
+
+bool carry_record(struct carrying *carrying) {
+    for (const wharf_carried *c = carrying->kind->carried; c && c->pointer; c++) {
+        if (!pointer_each(carrying->from, c->pointer, record_value_of, carrying))
+            return false;
+    }
+    return true;
+}
+
+static const char *item_key(const wharf_carried *carried) {
+    return carried && carried->key ? carried->key : "name";
+}
+
+static bool is_below(const char *pattern, const char *carried) {
+    size_t len = strlen(carried);
+    return strncmp(pattern, carried, len) == 0 && pattern[len] == '/';
+}
+
+// A field that is carried whole may have something in it that a mirror must not have.
+static void clean(const wharf_kind *kind, const char *carried, struct json *to) {
+    if (is_below(kind->managed_by, carried))
+        pointer_remove(to, kind->managed_by);
+    for (const char *const *p = kind->removed; p && *p; p++) {
+        if (is_below(*p, carried))
+            pointer_remove_all(to, *p);
+    }
+}
+
+static bool carried_now(const struct carrying *carrying, const wharf_carried *carried) {
+    return carried->when == WHARF_CARRY_ALWAYS || phase_suspend_asked(carrying->kind, carrying->mirror);
+}
+
+// What was carried earlier and the workload has no more is taken away, as seen from the mirror.
+static bool take_away(void *ctx, const char *pointer, struct json *value) {
+    struct carrying *carrying = ctx;
+    (void)value;
+    __attribute__((cleanup(buffer_cleanup))) struct buffer here, there;
+    buffer_init(&here, POINTER_MAX);
+    buffer_init(&there, POINTER_MAX);
+    if (!translate(carrying, carrying->mirror, carrying->from, pointer, &here))
+        return false;
+    // Without a counterpart its item is gone from the workload, which is no matter of what is carried.
+    if (here.len == 0 || pointer_find(carrying->from, here.data) ||
+        !record_knows(carrying->before, record_pointer(here.data)))
+        return true;
+    if (!translate(carrying, carrying->from, carrying->to, here.data, &there))
+        return false;
+    forget_if_named(carrying, pointer);
+    if (there.len > 0)
+        pointer_remove(carrying->to, there.data);
+    return true;
+}
+
+static bool carry_patterns(struct carrying *carrying) {
+    for (const wharf_carried *c = carrying->kind->carried; c && c->pointer; c++) {
+        bool now = carried_now(carrying, c);
+        forget_indexes(carrying); // by another key, and of what may have been cleaned
+        carrying->key = item_key(c);
+        if (!pointer_each(carrying->from, c->pointer, now ? carry_value : keep_value, carrying))
+            return false;
+        if (!now)
+            continue;
+        if (!(carrying->held && is_suspend(carrying->kind, c->pointer)) &&
+            !pointer_each(carrying->mirror, c->pointer, take_away, carrying))
+            return false;
+        clean(carrying->kind, c->pointer, carrying->to);
+    }
+    return true;
+}
+
+bool carry_spec(struct carrying *carrying) {
+    bool ok = carry_patterns(carrying);
+    forget_indexes(carrying);
+    return ok;
+}
+
+static bool give_back(void *ctx, const char *pointer, struct json *value) {
+    struct carrying *carrying = ctx;
+    if (!is_left(carrying, pointer, value))
+        return true;
+    __attribute__((cleanup(buffer_cleanup))) struct buffer there, back;
+    buffer_init(&there, POINTER_MAX);
+    buffer_init(&back, POINTER_MAX);
+    if (!translate(carrying, carrying->from, carrying->mirror, pointer, &there) ||
+        !translate(carrying, carrying->from, carrying->to, pointer, &back))
+        return false;
+    const struct json *theirs = there.len > 0 ? pointer_find(carrying->mirror, there.data) : NULL;
+    if (back.len == 0)
+        return true;
+    forget_if_named(carrying, pointer);
+    if (!theirs)
+        pointer_remove(carrying->to, back.data);
+    else if (!json_equal(pointer_find(carrying->to, back.data), theirs))
+        return pointer_set(carrying->to, back.data, json_copy(theirs)) || blocked(carrying->to, back.data);
+    return true;
+}
+
+bool carry_give_back(struct carrying *carrying) {
+    const char *suspend = carrying->kind->suspend;
+    for (const wharf_carried *c = carrying->kind->carried; carrying->before->shared && c && c->pointer; c++) {
+        carrying->key = item_key(c);
+        bool ok = !carried_now(carrying, c) || pointer_each(carrying->from, c->pointer, give_back, carrying);
+        forget_indexes(carrying);
+        if (!ok)
+            return false;
+    }
+    if (!carrying->held || !suspend)
+        return true;
+    const struct json *theirs = pointer_find(carrying->mirror, suspend);
+    return !theirs || pointer_set(carrying->to, suspend, json_copy(theirs));
+}

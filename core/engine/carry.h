@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Carrying what may change after creation from a workload to its mirror: labels, annotations, and the spec fields that
+// the kind names. False from a function: out of memory. Adapter thread only.
+#ifndef WHARF_ENGINE_CARRY_H
+#define WHARF_ENGINE_CARRY_H
+
+#include "core/base/buffer.h"
+#include "core/engine/record.h"
+#include "core/json/items.h"
+#include "core/json/json.h"
+
+#include <wharf/adapter.h>
+
+#define CARRY_INDEXES 4
+
+struct carry_indexes { // internal: of arrays that were looked at last
+    const struct json *of[CARRY_INDEXES];
+    struct json_index index[CARRY_INDEXES];
+    size_t next;
+};
+
+// Writes what is carried into `to`, and puts it on record.
+struct carrying {
+    const wharf_kind *kind;
+    const struct json *from;     // the workload
+    const struct json *mirror;   // as it is; NULL while it is being made
+    struct json *to;             // the mirror as it will be
+    const struct record *before; // what is known of the mirror
+    struct record *after;
+    bool held;       // somebody in the worker suspended it: `suspend` stays as it is
+    const char *key; // internal: what items of arrays are matched by
+    struct carry_indexes indexes;
+};
+
+bool carry_keys(struct carrying *carrying, const char *map); // "labels" or "annotations"
+bool carry_spec(struct carrying *carrying);
+// Records what carry_spec carries, where `to` is a copy and has it already.
+bool carry_record(struct carrying *carrying);
+// Gives back what belongs to the worker, where the adapter's update took it.
+bool carry_give_back(struct carrying *carrying);
+
+// Member `key` of `object`, made if it is missing or no object.
+struct json *carry_member(struct json *object, const char *key);
+
+// What of the workload is neither carried nor removed: a change there cannot reach an existing mirror. A hash of it,
+// which its mirror is given as an annotation; 0 when out of memory.
+uint64_t carry_rest_hash(const wharf_kind *kind, const struct json *workload);
+// Where the workload and the mirror differ in that: pointers with ", " between, at most a few.
+bool carry_rest_differs(const wharf_kind *kind, const struct json *workload, const struct json *mirror,
+                        struct buffer *out);
+
+#endif

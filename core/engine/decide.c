@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/decide.h"
+
+#include "core/base/clock.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name, *text;
+} waitings[WAITINGS] = {
+    [WAITING_NOT] = {"nothing", "nothing"},
+    [WAITING_ANSWER] = {"answer", "a request is in flight"},
+    [WAITING_MANAGEMENT] = {"management", "the management cluster is not connected"},
+    [WAITING_BACKOFF] = {"backoff", "backing off"},
+    [WAITING_SETTLING] = {"settling", "workers are still connecting"},
+    [WAITING_STOPPING] = {"stopping", "no new placements"},
+    [WAITING_NO_WORKER] = {"no-worker", "no worker can take it"},
+    [WAITING_REFUSED] = {"refused", "no worker takes it"},
+    [WAITING_WORKER] = {"worker", "its worker is lost"},
+    [WAITING_IDENTITY] = {"identity", "its worker is refused, or which cluster it is is not known yet"},
+    [WAITING_STATUS] = {"status", "the management cluster has no status subresource of its kind"},
+    [WAITING_UNKNOWN_WORKER] = {"unknown-worker", "its worker is not in the configuration"},
+    [WAITING_PREDECESSOR] = {"predecessor", "another object of the name has to go first"},
+    [WAITING_EARLIER] = {"earlier-mirror", "an earlier mirror has to go first"},
+    [WAITING_REPEATED] = {"repeated", "it was done too often"},
+    [WAITING_LAST_WORD] = {"final-status", "its mirror has finished, and its final status cannot be written"},
+    [WAITING_PROOF] = {"proof", "a mirror that nothing proves to be its own has to go first"},
+    [WAITING_SIZE] = {"size", "it is too large to be handled"},
+    [WAITING_GONE] = {"deletion", "its mirror is being deleted and is still there"},
+};
+
+const char *waiting_name(enum waiting waiting) {
+    return waitings[waiting].name;
+}
+
+const char *waiting_text(enum waiting waiting) {
+    return waitings[waiting].text;
+}
+
+static struct action none(const char *why) {
+    return (struct action){.type = ACTION_NONE, .why = why};
+}
+
+static struct action in_flight(const char *why) {
+    return (struct action){.type = ACTION_NONE, .waiting = WAITING_ANSWER, .why = why};
+}
+
+static struct action blocked(enum waiting waiting, size_t cluster) {
+    return (struct action){
+        .type = ACTION_NONE, .cluster = cluster, .blocked = true, .waiting = waiting, .why = waiting_text(waiting)};
+}
+
+static struct action wait_until(int64_t at_ns, enum waiting waiting, size_t cluster) {
+    struct action action = blocked(waiting, cluster);
+    action.type = ACTION_WAIT;
+    action.at_ns = at_ns;
+    return action;
+}
+
+static struct action on_mirror(enum action_type type, const struct mirror_facts *mirror, const char *why) {
+    return (struct action){.type = type, .cluster = mirror->cluster, .attempt = mirror->attempt, .why = why};
+}
+
+static int64_t earlier(int64_t a_ns, int64_t b_ns) {
+    return a_ns < b_ns ? a_ns : b_ns;
+}
+
+// Something may be changed there.
+static bool is_usable(const struct decide_facts *f, size_t cluster) {
+    return f->workers[cluster].connected && !f->workers[cluster].frozen;
+}
+
+static const struct mirror_facts *mirror_in(const struct decide_facts *f, size_t cluster) {
+    for (size_t i = 0; i < f->n_mirrors; i++) {
+        if (f->mirrors[i].cluster == cluster)
+            return &f->mirrors[i];
+    }
+    return NULL;
+}
+
+// The mirror that the annotations speak of, present or not.
+static const struct mirror_facts *current_mirror(const struct decide_facts *f) {
+    const struct workload_facts *w = f->workload;
+    if (w->attempt == 0 || w->cluster == DECIDE_UNKNOWN_CLUSTER)
+        return NULL;
+    const struct mirror_facts *m = mirror_in(f, w->cluster);
+    return m && m->present && m->of_workload && !m->condemned && m->attempt == w->attempt ? m : NULL;
+}
+
+static bool is_there(const struct decide_facts *f, const struct mirror_facts *m) {
+    return m && f->workers[m->cluster].connected;
+}
+
+static bool is_unwanted(const struct decide_facts *f, const struct mirror_facts *m) {
+    const struct workload_facts *w = f->workload;
+    if (!w->exists || w->being_deleted || !m->of_workload || m->condemned)
+        return true;
+    if (m->attempt < w->attempt)
+        return true;
+    const struct mirror_facts *current = current_mirror(f);
+    if (!current || current == m || f->workers[w->cluster].frozen)
+        return false;
+    // One is enough: the annotated one stays, whatever number the other one has.
+    return m->attempt == w->attempt || (m->proven && is_there(f, current) && !current->being_deleted);
+}
+
+bool decide_is_held(const struct decide_facts *f, const struct mirror_facts *m) {
+    return f->workload->exists && m->present && m->of_workload && !m->proven && m != current_mirror(f) &&
+           !is_unwanted(f, m);
+}
+
+// Sets *waiting_ns if a mirror in a cluster that cannot be reached has not been given up yet. True: it has not.
+static bool is_waited_for(const struct decide_facts *f, const struct mirror_facts *m, int64_t *waiting_ns) {
+    int64_t since_ns = f->workers[m->cluster].lost_since_ns;
+    if (!f->workload->exists || !m->of_workload || since_ns > CLOCK_NEVER - f->lost_timeout_ns ||
+        since_ns + f->lost_timeout_ns <= f->now_ns)
+        return false;
+    *waiting_ns = earlier(*waiting_ns, since_ns + f->lost_timeout_ns);
+    return true;
+}
+
+// In a cluster that cannot be reached: it may be its own, and has not been given up.
+static bool may_run(const struct decide_facts *f, const struct mirror_facts *m, int64_t *waiting_ns) {
+    return !is_there(f, m) && !current_mirror(f) && is_waited_for(f, m, waiting_ns);
+}
+
+// Takes our finalizer off, under the version that is there.
+static struct action let_go(const struct mirror_facts *m, const char *why) {
+    return m->unsure ? on_mirror(ACTION_VERIFY, m, "its finalizers may be others") : on_mirror(ACTION_RELEASE, m, why);
+}
+
+// People were asked to delete it, and did.
+static bool is_let_go(const struct decide_facts *f, const struct mirror_facts *m) {
+    return decide_is_held(f, m) && m->being_deleted && m->finalizer && !m->busy && is_usable(f, m->cluster) &&
+           f->management_listed;
+}
+
+// Deletes what must not be there. Sets *waiting_ns when something has to be waited for, *pending to the cluster of a
+// mirror that is not the current one and may still run: unwanted, or newer and already being deleted, and not given up.
+static struct action remove_unwanted(const struct decide_facts *f, int64_t *waiting_ns, size_t *pending,
+                                     bool *is_blocked) {
+    for (size_t i = 0; i < f->n_mirrors; i++) {
+        const struct mirror_facts *m = &f->mirrors[i];
+        if (!m->present)
+            continue;
+        if (!is_unwanted(f, m)) {
+            if (m != current_mirror(f) && (is_there(f, m) || may_run(f, m, waiting_ns)))
+                *pending = m->cluster;
+            if (is_let_go(f, m) && m->not_before_ns <= f->now_ns)
+                return let_go(m, "somebody deletes it, and nothing proves that it is its own");
+            if (is_let_go(f, m))
+                *waiting_ns = earlier(*waiting_ns, m->not_before_ns);
+            continue;
+        }
+        // An orphan is one only once both lists have been complete.
+        if (!is_usable(f, m->cluster) || !f->management_listed) {
+            *is_blocked = true;
+            bool away = !f->workers[m->cluster].connected, frozen = !away && f->workers[m->cluster].frozen;
+            if ((away && is_waited_for(f, m, waiting_ns)) || (frozen && m->of_workload))
+                *pending = m->cluster;
+            continue;
+        }
+        // What is of another workload is in the way in its own cluster only.
+        if (m->of_workload)
+            *pending = m->cluster;
+        if (m->busy || (m->being_deleted && !m->unsure && !m->finalizer))
+            continue;
+        if (m->not_before_ns > f->now_ns) {
+            *waiting_ns = earlier(*waiting_ns, m->not_before_ns);
+            continue;
+        }
+        if (m->finalizer)
+            return let_go(m, "its status is of no use any more");
+        if (m->being_deleted)
+            return on_mirror(ACTION_VERIFY, m, "no watch tells when it is gone");
+        return on_mirror(ACTION_DELETE, m, f->workload->exists ? "stale mirror" : "orphan");
+    }
+    return none(NULL);
+}
+
+size_t decide_worker(const struct decide_facts *f, int64_t *next_ns) {
+    size_t best = DECIDE_UNPLACED;
+    for (size_t c = 1; c < f->n_clusters; c++) {
+        const struct worker_facts *w = &f->workers[c];
+        if (!w->eligible)
+            continue;
+        const struct mirror_facts *m = mirror_in(f, c);
+        if (m && m->excluded_until_ns > f->now_ns) {
+            *next_ns = earlier(*next_ns, m->excluded_until_ns);
+            continue;
+        }
+        // What is there already, and is not wanted, has to go first.
+        if (m && m->present)
+            continue;
+        if (best == DECIDE_UNPLACED || w->active < f->workers[best].active ||
+            (w->active == f->workers[best].active && strcmp(w->name, f->workers[best].name) < 0))
+            best = c;
+    }
+    return best;
+}
+
+static bool all_settled(const struct decide_facts *f) {
+    for (size_t c = 1; c < f->n_clusters; c++) {
+        if (!f->workers[c].settled)
+            return false;
+    }
+    return true;
+}
+
+// Why the workload itself cannot be written to now; ACTION_PLACE stands for "it can".
+static struct action management_gate(const struct decide_facts *f) {
+    if (f->workload->busy)
+        return in_flight("a write to the workload is in flight");
+    if (!f->management_connected)
+        return blocked(WAITING_MANAGEMENT, 0);
+    if (f->workload->not_before_ns > f->now_ns)
+        return wait_until(f->workload->not_before_ns, WAITING_BACKOFF, 0);
+    return (struct action){.type = ACTION_PLACE};
+}
+
+static struct action place(const struct decide_facts *f, size_t cluster, uint32_t attempt, const char *why) {
+    struct action gate = management_gate(f);
+    if (gate.type != ACTION_PLACE)
+        return gate;
+    return (struct action){.type = ACTION_PLACE, .cluster = cluster, .attempt = attempt, .why = why};
+}
+
+static struct action status(const struct decide_facts *f, const char *why) {
+    if (!f->workload->status_due && f->workload->status_held_ns > f->now_ns)
+        return wait_until(f->workload->status_held_ns, WAITING_REPEATED, 0);
+    if (!f->workload->status_due)
+        return none(why);
+    if (f->workload->status_at_ns > f->now_ns)
+        return wait_until(f->workload->status_at_ns, WAITING_STATUS, 0);
+    struct action gate = management_gate(f);
+    if (gate.type != ACTION_PLACE)
+        return gate;
+    return (struct action){.type = ACTION_STATUS, .why = why};
+}
+
+// There is no worker for it now, and why.
+static struct action nowhere(const struct decide_facts *f, int64_t next_ns) {
+    if (next_ns != CLOCK_NEVER)
+        return wait_until(next_ns, WAITING_REFUSED, 0);
+    for (size_t i = 0; i < f->n_mirrors; i++)
+        if (f->mirrors[i].present && f->workers[f->mirrors[i].cluster].connected)
+            return blocked(WAITING_PREDECESSOR, f->mirrors[i].cluster);
+    return blocked(WAITING_NO_WORKER, 0);
+}
+
+// A new attempt in the best worker; the old one's mirror is known to be gone or given up.
+static struct action move(const struct decide_facts *f, const char *why) {
+    const struct workload_facts *w = f->workload;
+    if (!f->placing)
+        return blocked(WAITING_STOPPING, 0);
+    if (!all_settled(f) && !f->settle_time_is_over)
+        return blocked(WAITING_SETTLING, 0);
+    if (w->attempt && w->clean_attempt != w->attempt && w->place_after_ns > f->now_ns)
+        return wait_until(w->place_after_ns, WAITING_REPEATED, 0);
+    int64_t next_ns = CLOCK_NEVER;
+    size_t best = decide_worker(f, &next_ns);
+    if (best == DECIDE_UNPLACED)
+        return nowhere(f, next_ns);
+    return place(f, best, w->attempt + 1, why);
+}
+
+// A mirror that is newer than what the annotations say, or the only one there is: they are put right. Never in the
+// place of one that they name and that can be reached.
+static const struct mirror_facts *adoptable(const struct decide_facts *f) {
+    const struct mirror_facts *best = NULL, *current = current_mirror(f);
+    uint32_t least = f->workload->attempt;
+    if (is_there(f, current))
+        return NULL;
+    for (size_t i = 0; i < f->n_mirrors; i++) {
+        const struct mirror_facts *m = &f->mirrors[i];
+        if (!m->present || !m->of_workload || !m->proven || m->being_deleted || m->condemned || m->attempt == 0 ||
+            f->workers[m->cluster].frozen)
+            continue;
+        if (m->attempt > least || (m->attempt == least && !current && m->cluster != f->workload->cluster && !best)) {
+            best = m;
+            least = m->attempt;
+        }
+    }
+    return best;
+}
+
+static bool may_release(const struct decide_facts *f, const struct mirror_facts *m) {
+    return m->finalizer && !m->busy && m->not_before_ns <= f->now_ns && is_usable(f, m->cluster);
+}
+
+static struct action finished(const struct decide_facts *f) {
+    const struct mirror_facts *m = current_mirror(f);
+    if (!m)
+        return none("finished");
+    struct action copy = status(f, "finished");
+    // What the management cluster refuses again and again does not keep a mirror for ever.
+    bool refused = copy.type == ACTION_WAIT && f->workload->status_refused;
+    if (copy.type != ACTION_NONE && !refused && copy.waiting != WAITING_REPEATED)
+        return copy;
+    if (may_release(f, m))
+        return let_go(m, "its status is written");
+    if (m->busy || (m->being_deleted && !m->finalizer))
+        return none("its mirror is being deleted");
+    int64_t at_ns = f->workload->retain_until_ns > m->not_before_ns ? f->workload->retain_until_ns : m->not_before_ns;
+    if (at_ns > f->now_ns)
+        return (struct action){.type = ACTION_WAIT,
+                               .at_ns = refused ? earlier(at_ns, copy.at_ns) : at_ns,
+                               .why = "its mirror is retained"};
+    if (!is_usable(f, m->cluster))
+        return (struct action){.type = ACTION_NONE, .blocked = true, .why = "the worker cannot be used"};
+    return on_mirror(ACTION_DELETE, m, "finished");
+}
+
+// The mirror exists and its cluster can be reached (or will be waited for).
+static struct action with_mirror(const struct decide_facts *f, const struct mirror_facts *m) {
+    int64_t later_ns = CLOCK_NEVER;
+    if (m->unsure && !m->busy && is_usable(f, m->cluster)) {
+        if (m->not_before_ns <= f->now_ns)
+            return on_mirror(ACTION_VERIFY, m, "its mirror may be gone");
+        later_ns = m->not_before_ns;
+    }
+    if (m->update_due && !m->busy && !m->being_deleted && is_usable(f, m->cluster)) {
+        later_ns = m->not_before_ns > m->update_at_ns ? m->not_before_ns : m->update_at_ns;
+        if (later_ns <= f->now_ns)
+            return on_mirror(ACTION_UPDATE, m, "the workload changed");
+    }
+    struct action copy = status(f, "follows its mirror");
+    bool going = m->being_deleted && copy.waiting == WAITING_NOT;
+    if (copy.type == ACTION_NONE && later_ns != CLOCK_NEVER)
+        return wait_until(later_ns, going ? WAITING_GONE : WAITING_BACKOFF, m->cluster);
+    if (copy.type == ACTION_WAIT)
+        copy.at_ns = earlier(copy.at_ns, later_ns);
+    if (copy.type == ACTION_NONE && !copy.waiting && !f->workload->busy && m->being_deleted && !m->finished &&
+        may_release(f, m))
+        return let_go(m, "somebody deletes it, and what it said is written");
+    if (copy.type == ACTION_NONE && going && m->finalizer)
+        return m->not_before_ns > f->now_ns ? wait_until(m->not_before_ns, WAITING_GONE, m->cluster)
+                                            : blocked(WAITING_GONE, m->cluster);
+    if (copy.type == ACTION_NONE && going)
+        return blocked(WAITING_GONE, m->cluster);
+    return copy;
+}
+
+// What has finished is not run again: its status is written, whatever becomes of the mirror.
+static struct action last_word(const struct decide_facts *f) {
+    if (f->workload->busy)
+        return in_flight("a write to the workload is in flight");
+    struct action copy = status(f, "its mirror has finished");
+    return copy.type == ACTION_NONE && !copy.waiting ? blocked(WAITING_LAST_WORD, 0) : copy;
+}
+
+// Its worker cannot be reached: it is waited for until the timeout, then the workload goes elsewhere.
+static struct action unreachable(const struct decide_facts *f, const struct mirror_facts *m, int64_t since_ns,
+                                 enum waiting waiting) {
+    const struct workload_facts *w = f->workload;
+    const char *why = waiting_text(waiting);
+    if (w->last_word || (m && m->finished))
+        return last_word(f);
+    bool clean = w->clean_attempt == w->attempt && !m;
+    int64_t until_ns = clean || since_ns > CLOCK_NEVER - f->lost_timeout_ns ? since_ns : since_ns + f->lost_timeout_ns;
+    if (!clean && until_ns > f->now_ns) {
+        struct action copy = status(f, why);
+        if (copy.type == ACTION_NONE && !copy.blocked)
+            return wait_until(until_ns, waiting, w->cluster == DECIDE_UNKNOWN_CLUSTER ? 0 : w->cluster);
+        if (copy.type == ACTION_WAIT)
+            copy.at_ns = earlier(copy.at_ns, until_ns);
+        return copy;
+    }
+    // What was sent just before it was known that the worker is lost may still take effect.
+    const struct mirror_facts *there = mirror_in(f, w->cluster);
+    if (!w->suspended && there && there->busy)
+        return in_flight("a request about its mirror is in flight");
+    return w->suspended ? status(f, "suspended") : move(f, why);
+}
+
+// Its worker can be reached and the mirror is not there.
+static struct action without_mirror(const struct decide_facts *f, const struct mirror_facts *m, size_t stale_pending) {
+    const struct workload_facts *w = f->workload;
+    if (m && m->busy)
+        return in_flight("a request about its mirror is in flight");
+    if (m && m->present && m->condemned)
+        return blocked(WAITING_GONE, m->cluster);
+    if (m && m->not_before_ns > f->now_ns)
+        return wait_until(m->not_before_ns, WAITING_BACKOFF, m->cluster);
+    if (m && m->unsure)
+        return on_mirror(ACTION_VERIFY, m, "its mirror may be gone");
+    if (w->suspended)
+        return status(f, "suspended");
+    if (w->gone_attempt == w->attempt)
+        return move(f, "its mirror was deleted");
+    if (m && m->excluded_until_ns > f->now_ns)
+        return move(f, "the worker does not take it");
+    if (m && m->present)
+        return blocked(WAITING_PREDECESSOR, m->cluster);
+    if (stale_pending)
+        return blocked(WAITING_EARLIER, stale_pending);
+    if (w->busy)
+        return in_flight("a write to the workload is in flight");
+    if (!f->placing && w->clean_attempt == w->attempt)
+        return blocked(WAITING_STOPPING, 0);
+    return (struct action){.type = ACTION_CREATE, .cluster = w->cluster, .attempt = w->attempt, .why = "placed"};
+}
+
+// Its worker may not be touched: what is known of the mirror is told, and nothing else happens.
+static struct action frozen(const struct decide_facts *f, const struct mirror_facts *current) {
+    struct action copy = current ? status(f, "follows its mirror") : none(NULL);
+    return copy.type == ACTION_NONE && !copy.waiting ? blocked(WAITING_IDENTITY, f->workload->cluster) : copy;
+}
+
+static struct action placed(const struct decide_facts *f, size_t stale_pending) {
+    const struct workload_facts *w = f->workload;
+    if (w->cluster == DECIDE_UNKNOWN_CLUSTER && w->last_word)
+        return last_word(f);
+    if (w->cluster == DECIDE_UNKNOWN_CLUSTER)
+        return unreachable(f, NULL, w->unknown_since_ns, WAITING_UNKNOWN_WORKER);
+    const struct worker_facts *worker = &f->workers[w->cluster];
+    const struct mirror_facts *current = current_mirror(f);
+    if (w->last_word && !current)
+        return last_word(f);
+    if (!worker->connected)
+        return unreachable(f, current, worker->lost_since_ns, worker->frozen ? WAITING_IDENTITY : WAITING_WORKER);
+    if (worker->frozen)
+        return frozen(f, current);
+    if (current)
+        return with_mirror(f, current);
+    return without_mirror(f, mirror_in(f, w->cluster), stale_pending);
+}
+
+// A mirror that may be its own, of which it has to be seen first what becomes of it; or NULL.
+static const struct mirror_facts *unproven(const struct decide_facts *f) {
+    if (current_mirror(f))
+        return NULL;
+    int64_t waiting_ns = CLOCK_NEVER;
+    for (size_t i = 0; i < f->n_mirrors; i++) {
+        const struct mirror_facts *m = &f->mirrors[i];
+        if (decide_is_held(f, m) && (is_there(f, m) || may_run(f, m, &waiting_ns)))
+            return m;
+    }
+    return NULL;
+}
+
+static struct action for_workload(const struct decide_facts *f, size_t stale_pending) {
+    const struct workload_facts *w = f->workload;
+    if (w->being_deleted)
+        return none("being deleted");
+    if (w->too_large)
+        return blocked(WAITING_SIZE, 0);
+    const struct mirror_facts *other = adoptable(f);
+    if (other)
+        return place(f, other->cluster, other->attempt, "its mirror was found");
+    if (w->finished)
+        return finished(f);
+    if (w->misplaced && w->restore_at_ns <= f->now_ns)
+        return place(f, w->cluster, w->attempt, "the annotations were changed by hand");
+    const struct mirror_facts *held = unproven(f);
+    if (held) {
+        struct action copy = status(f, waiting_text(WAITING_PROOF));
+        return copy.type == ACTION_NONE && !copy.waiting ? blocked(WAITING_PROOF, held->cluster) : copy;
+    }
+    if (w->attempt != 0)
+        return placed(f, stale_pending);
+    if (w->last_word)
+        return last_word(f);
+    if (w->suspended)
+        return status(f, "suspended");
+    struct action result = move(f, "new");
+    // A workload that cannot be placed yet may still owe a status.
+    if (result.type != ACTION_PLACE && w->status_due) {
+        struct action copy = status(f, result.why);
+        if (copy.type == ACTION_STATUS)
+            return copy;
+    }
+    return result;
+}
+
+struct action decide(const struct decide_facts *f) {
+    int64_t waiting_ns = CLOCK_NEVER;
+    size_t pending = 0;
+    bool is_blocked = false;
+    struct action result = remove_unwanted(f, &waiting_ns, &pending, &is_blocked);
+    if (result.type != ACTION_NONE)
+        return result;
+    if (f->workload->exists && f->management_listed)
+        result = for_workload(f, pending);
+    else if (f->workload->exists)
+        result = blocked(WAITING_MANAGEMENT, 0);
+    else if (f->n_mirrors == 0)
+        result = (struct action){.type = ACTION_FORGET};
+    if (f->workload->misplaced && f->workload->restore_at_ns > f->now_ns)
+        waiting_ns = earlier(waiting_ns, f->workload->restore_at_ns);
+    if (waiting_ns != CLOCK_NEVER && result.type == ACTION_NONE)
+        result = wait_until(waiting_ns, result.waiting ? result.waiting : WAITING_BACKOFF, result.cluster);
+    else if (result.type == ACTION_WAIT)
+        result.at_ns = earlier(result.at_ns, waiting_ns);
+    result.blocked |= is_blocked;
+    return result;
+}

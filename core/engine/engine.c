@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/engine_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct feed *engine_feed(const struct engine *engine, size_t cluster, size_t kind) {
+    return &engine->feeds[cluster * engine->n_kinds + kind];
+}
+
+static struct error *make_tables(struct engine *engine) {
+    size_t clusters = engine->n_clusters, kinds = engine->n_kinds;
+    engine->feeds = calloc(clusters * kinds + 1, sizeof *engine->feeds);
+    engine->workers = calloc(kinds + 1, sizeof *engine->workers);
+    engine->contacts = calloc(clusters, sizeof *engine->contacts);
+    engine->orphans = calloc(clusters, sizeof *engine->orphans);
+    engine->identities = calloc(clusters, sizeof *engine->identities);
+    engine->clock = calloc(1, sizeof *engine->clock);
+    engine->mirror_facts = calloc(clusters, sizeof *engine->mirror_facts);
+    engine->strangers = calloc(clusters, sizeof *engine->strangers);
+    engine->stats.clusters = calloc(clusters, sizeof *engine->stats.clusters);
+    engine->stats.kinds = calloc(kinds + 1, sizeof *engine->stats.kinds);
+    if (!engine->contacts || !engine->orphans || !engine->identities || !engine->feeds || !engine->workers ||
+        !engine->mirror_facts || !engine->strangers || !engine->clock || !engine->stats.clusters ||
+        !engine->stats.kinds)
+        return error_no_memory();
+    engine->stats.n_clusters = clusters;
+    engine->stats.n_kinds = kinds;
+    for (size_t k = 0; k < kinds; k++) {
+        engine->workers[k] = calloc(clusters, sizeof **engine->workers);
+        if (!engine->workers[k])
+            return error_no_memory();
+    }
+    for (size_t c = 0; c < clusters; c++) {
+        engine->stats.clusters[c].feeds = calloc(kinds + 1, sizeof *engine->stats.clusters[c].feeds);
+        if (!engine->stats.clusters[c].feeds)
+            return error_no_memory();
+        for (size_t k = 0; k < kinds; k++) {
+            engine_feed(engine, c, k)->lost_since_ns = engine->started_ns;
+            engine->workers[k][c].name = engine->names[c];
+            engine_feed_changed(engine, c, k);
+        }
+    }
+    return NULL;
+}
+
+static struct error *copy_names(struct engine *engine, const struct engine_options *options) {
+    engine->n_clusters = options->n_workers + 1;
+    engine->names = calloc(engine->n_clusters, sizeof *engine->names);
+    engine->origin = strdup(options->origin);
+    if (!engine->names || !engine->origin)
+        return error_no_memory();
+    for (size_t c = 0; c < engine->n_clusters; c++) {
+        engine->names[c] = strdup(c == ENGINE_MANAGEMENT ? "management" : options->worker_names[c - 1]);
+        if (!engine->names[c])
+            return error_no_memory();
+    }
+    return NULL;
+}
+
+struct error *engine_new(const struct engine_options *options, struct moment now, struct engine **out) {
+    *out = NULL;
+    struct engine *engine = calloc(1, sizeof *engine);
+    if (!engine)
+        return error_no_memory();
+    engine->kinds = options->kinds;
+    engine->n_kinds = options->n_kinds;
+    engine->seals = options->seals;
+    engine->adopt_unsealed = options->adopt_unsealed;
+    engine->mirror_finalizer = options->mirror_finalizer;
+    engine->create_namespaces = options->create_namespaces;
+    engine->kueue_carried = options->kueue_carried;
+    engine->lost_timeout_ns = options->worker_lost_timeout_ns;
+    engine->retention_ns = options->mirror_retention_ns;
+    engine->mass_max = options->mass_deletion_max;
+    engine->mass_percent = options->mass_deletion_percent;
+    engine->orphan_grace_ns = options->orphan_grace_ns;
+    engine->max_orphans = options->max_orphans;
+    engine->started_ns = now.mono_ns;
+    engine->now = now;
+    engine->placing = true;
+    engine->random.state = options->seed;
+    heap_init(&engine->timers);
+    struct error *error = copy_names(engine, options);
+    if (!error)
+        error = store_init(&engine->store, engine->n_kinds, ENGINE_TREES, options->seed);
+    if (!error)
+        error = make_tables(engine);
+    if (error) {
+        engine_free(engine);
+        return error;
+    }
+    if (options->management_uid)
+        text_copy(engine->identities[ENGINE_MANAGEMENT].first, STORE_UID_MAX, options->management_uid);
+    *out = engine;
+    return NULL;
+}
+
+void engine_free(struct engine *engine) {
+    if (!engine)
+        return;
+    heap_free(&engine->timers); // before the store: timers live in entries
+    store_free(&engine->store);
+    for (size_t c = 0; c < engine->n_clusters; c++) {
+        if (engine->names)
+            free(engine->names[c]);
+        if (engine->stats.clusters)
+            free(engine->stats.clusters[c].feeds);
+    }
+    for (size_t k = 0; engine->workers && k < engine->n_kinds; k++)
+        free(engine->workers[k]);
+    free(engine->workers);
+    free(engine->mirror_facts);
+    free(engine->orphans);
+    free(engine->strangers);
+    free(engine->identities);
+    free(engine->clock);
+    free(engine->feeds);
+    free(engine->contacts);
+    free(engine->names);
+    free(engine->origin);
+    for (size_t i = 0; i < engine->n_pending; i++)
+        free(engine->pending[i].record);
+    free(engine->pending);
+    free(engine->stats.clusters);
+    free(engine->stats.kinds);
+    free(engine);
+}
+
+void engine_queue(struct engine *engine, struct entry *entry) {
+    if (entry->queued)
+        return;
+    entry->queued = true;
+    entry->next_queued = NULL;
+    if (engine->queue_last)
+        engine->queue_last->next_queued = entry;
+    else
+        engine->queue_first = entry;
+    engine->queue_last = entry;
+    engine->stats.queued++;
+}
+
+void engine_wake(struct engine *engine, struct entry *entry, int64_t at_ns) {
+    if (entry->timer.place != HEAP_NOT_IN && entry->timer.at_ns <= at_ns && entry->timer.at_ns > engine->now.mono_ns)
+        return;
+    // Without memory for a timer the entry is looked at again in the next step: slower, but never forgotten.
+    if (!heap_set(&engine->timers, &entry->timer, at_ns))
+        engine_queue(engine, entry);
+}
+
+void engine_count_active(struct engine *engine, struct entry *entry, uint32_t cluster) {
+    if (entry->counted == cluster)
+        return;
+    for (size_t k = 0; k < engine->n_kinds; k++) {
+        if (entry->counted)
+            engine->workers[k][entry->counted].active--;
+        if (cluster)
+            engine->workers[k][cluster].active++;
+    }
+    if (entry->counted)
+        engine->stats.clusters[entry->counted].active--;
+    if (cluster)
+        engine->stats.clusters[cluster].active++;
+    entry->counted = cluster;
+}
+
+void entry_set_phase(struct engine *engine, struct entry *entry, bool had, uint8_t phase, bool has) {
+    struct stats_kind *kind = &engine->stats.kinds[entry->kind];
+    if (had)
+        kind->phases[entry->phase]--;
+    if (has)
+        kind->phases[phase]++;
+    entry->phase = phase;
+}
+
+bool engine_connected(const struct engine *engine, size_t cluster, size_t kind) {
+    const struct feed *feed = engine_feed(engine, cluster, kind);
+    return feed->state == REFLECTOR_CONNECTED && feed->listed && engine->contacts[cluster] != CONTACT_LOST &&
+           !identity_is_other(engine, cluster);
+}
+
+// Keeps what decide() sees of a worker in step with its feed.
+void engine_feed_changed(struct engine *engine, size_t cluster, size_t kind) {
+    struct feed *feed = engine_feed(engine, cluster, kind);
+    const char *wanted = engine_feed(engine, ENGINE_MANAGEMENT, kind)->version;
+    struct worker_facts *facts = &engine->workers[kind][cluster];
+    facts->settled = feed->settled && (identity_is_read(engine, cluster) || feed->state != REFLECTOR_CONNECTED);
+    facts->frozen = identity_forbids(engine, cluster);
+    facts->connected = engine_connected(engine, cluster, kind);
+    facts->listed = feed->listed;
+    facts->serves = facts->connected && text_equal(feed->version, wanted);
+    facts->eligible = facts->serves && !facts->frozen && (feed->aside & ASIDE_FULL) == 0 &&
+                      engine->contacts[cluster] != CONTACT_SUSPECT;
+    facts->lost_since_ns = feed->lost_since_ns;
+    engine->stats.clusters[cluster].feeds[kind].state = feed->state;
+}
+
+static void queue_blocked(struct engine *engine, size_t kind, size_t cluster) {
+    size_t cursor = 0;
+    for (struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
+        if (e->cluster == cluster) // while a worker was given up, the status was told without the mirror
+            e->status_due = e->workload.text && !e->finished;
+        if (e->blocked || e->cluster == cluster)
+            engine_queue(engine, e);
+    }
+}
+
+static void feed_changed(struct engine *engine, size_t cluster, size_t kind) {
+    size_t end = cluster == ENGINE_MANAGEMENT ? engine->n_clusters : cluster + 1;
+    for (size_t c = cluster; c < end; c++)
+        engine_feed_changed(engine, c, kind);
+    queue_blocked(engine, kind, cluster);
+}
+
+void engine_cluster_changed(struct engine *engine, size_t cluster) {
+    for (size_t k = 0; k < engine->n_kinds; k++) {
+        feed_changed(engine, cluster, k);
+        size_t cursor = 0;
+        for (struct entry *e; cluster == ENGINE_MANAGEMENT && (e = map_next(&engine->store.maps[k], &cursor));)
+            engine_queue(engine, e);
+    }
+}
+
+static void on_state(struct engine *engine, const struct engine_event *event) {
+    struct feed *feed = engine_feed(engine, event->cluster, event->kind);
+    bool was_connected = feed->state == REFLECTOR_CONNECTED;
+    feed->state = event->state;
+    struct stats_feed *stats = &engine->stats.clusters[event->cluster].feeds[event->kind];
+    text_copy(stats->problem, sizeof stats->problem, event->problem ? event->problem : "");
+    feed->settled = feed->settled || event->state != REFLECTOR_STARTING;
+    if (was_connected && event->state != REFLECTOR_CONNECTED) {
+        if (engine->contacts[event->cluster] != CONTACT_LOST && !identity_is_other(engine, event->cluster))
+            feed->lost_since_ns = event->now.mono_ns;
+        stats->losses++;
+    }
+    if (event->state == REFLECTOR_LOST)
+        identity_forget(engine, event->cluster);
+    feed_changed(engine, event->cluster, event->kind);
+}
+
+// A cluster that is silent counts as lost from the last byte that came from it, though its watches stay open.
+static void on_contact(struct engine *engine, const struct engine_event *event) {
+    size_t cluster = event->cluster;
+    bool is_lost = event->contact == CONTACT_LOST && engine->contacts[cluster] != CONTACT_LOST;
+    for (size_t k = 0; k < engine->n_kinds; k++) {
+        struct feed *feed = engine_feed(engine, cluster, k);
+        if (is_lost && feed->state == REFLECTOR_CONNECTED)
+            feed->lost_since_ns = event->heard_ns;
+    }
+    engine->contacts[cluster] = engine->stats.clusters[cluster].contact = event->contact;
+    if (is_lost)
+        identity_forget(engine, cluster);
+    for (size_t k = 0; k < engine->n_kinds; k++)
+        feed_changed(engine, cluster, k);
+}
+
+// Known from the beginning of a list on: adapters are told in which version the objects are.
+static void take_version(struct engine *engine, const struct engine_event *event) {
+    struct feed *feed = engine_feed(engine, event->cluster, event->kind);
+    for (const char *const *v = engine->kinds[event->kind]->abi.versions; event->version && *v; v++)
+        if (strcmp(*v, event->version) == 0)
+            feed->version = *v;
+}
+
+static void on_listed(struct engine *engine, const struct engine_event *event) {
+    struct feed *feed = engine_feed(engine, event->cluster, event->kind);
+    take_version(engine, event);
+    feed->listing = false;
+    feed->listed = true;
+    aside_listed(engine, event->cluster, event->kind);
+    orphans_listed(engine, event->cluster, event->kind);
+    engine->stats.clusters[event->cluster].feeds[event->kind].lists++;
+    observe_listed(engine, event->cluster, event->kind);
+    for (size_t c = 0; c < engine->n_clusters; c++)
+        engine_feed_changed(engine, c, event->kind);
+}
+
+static void take_event(struct engine *engine, struct engine_event *event) {
+    switch (event->type) {
+    case EVENT_LISTING:
+        take_version(engine, event);
+        engine_feed(engine, event->cluster, event->kind)->listing = true;
+        engine_feed(engine, event->cluster, event->kind)->overflowed = false;
+        engine_feed(engine, event->cluster, event->kind)->epoch++;
+        break;
+    case EVENT_SEEN:
+        engine->stats.clusters[event->cluster].feeds[event->kind].seen++;
+        observe_seen(engine, event->cluster, event->kind, event->object);
+        event->object = NULL;
+        break;
+    case EVENT_GONE:
+        engine->stats.clusters[event->cluster].feeds[event->kind].gone++;
+        observe_gone(engine, event->cluster, event->kind, event->object);
+        event->object = NULL;
+        break;
+    case EVENT_LISTED:
+        on_listed(engine, event);
+        break;
+    case EVENT_STATE:
+        on_state(engine, event);
+        break;
+    case EVENT_ANSWER:
+        answer_handle(engine, event->command, event->response);
+        break;
+    case EVENT_CONTACT:
+        on_contact(engine, event);
+        break;
+    case EVENT_IDENTITY:
+        identity_take(engine, event->cluster, event->uid, event->problem);
+        break;
+    case EVENT_REWOUND:
+        rewound_take(engine, event->cluster, event->kind);
+        break;
+    case EVENT_TIME:
+        break;
+    }
+}
+
+static void end_settling(struct engine *engine) {
+    if (engine->settle_over || engine->now.mono_ns < engine->started_ns + ENGINE_SETTLE_NS)
+        return;
+    engine->settle_over = true;
+    for (size_t k = 0; k < engine->n_kinds; k++)
+        queue_blocked(engine, k, SIZE_MAX);
+}
+
+// Parsed objects are worth their memory only while they are looked at again soon. Returns when to look next.
+static int64_t forget_when_idle(struct engine *engine, bool busy) {
+    int64_t now_ns = engine->now.mono_ns;
+    if (busy)
+        engine->busy_ns = now_ns;
+    if (engine->store.trees <= ENGINE_TREES_IDLE)
+        return CLOCK_NEVER;
+    if (now_ns < engine->busy_ns + ENGINE_IDLE_NS)
+        return engine->busy_ns + ENGINE_IDLE_NS;
+    store_forget_trees(&engine->store, ENGINE_TREES_IDLE);
+    return CLOCK_NEVER;
+}
+
+void engine_step(struct engine *engine, struct engine_event *event, struct update *update) {
+    engine->now = event->now;
+    engine->update = update;
+    bool busy = event->type != EVENT_TIME || engine->queue_first;
+    engine->received_ns = event->received_ns ? event->received_ns : event->now.mono_ns;
+    take_event(engine, event);
+    end_settling(engine);
+    for (struct timer *t; (t = heap_first(&engine->timers)) && t->at_ns <= engine->now.mono_ns;) {
+        struct entry *entry = (struct entry *)(void *)t;
+        heap_remove(&engine->timers, t);
+        engine_queue(engine, entry);
+    }
+    for (int i = 0; i < ENGINE_BATCH && engine->queue_first; i++) {
+        struct entry *entry = engine->queue_first;
+        engine->queue_first = entry->next_queued;
+        if (!engine->queue_first)
+            engine->queue_last = NULL;
+        entry->queued = false;
+        engine->stats.queued--;
+        act_on_entry(engine, entry);
+    }
+    const struct timer *first = heap_first(&engine->timers);
+    update->wake_ns = engine->queue_first ? engine->now.mono_ns : first ? first->at_ns : CLOCK_NEVER;
+    int64_t settle_ns = engine->started_ns + ENGINE_SETTLE_NS;
+    if (!engine->settle_over && settle_ns < update->wake_ns)
+        update->wake_ns = settle_ns;
+    int64_t idle_ns = forget_when_idle(engine, busy);
+    if (idle_ns < update->wake_ns)
+        update->wake_ns = idle_ns;
+    engine->update = NULL;
+}
+
+void engine_drain(struct engine *engine) {
+    engine->placing = false;
+}
+
+size_t engine_pending(const struct engine *engine) {
+    return engine->in_flight;
+}
+
+const struct stats *engine_stats(const struct engine *engine) {
+    return &engine->stats;
+}
+
+bool engine_in_sync(const struct engine *engine) {
+    if (engine->queue_first)
+        return false;
+    for (size_t k = 0; k < engine->n_kinds; k++) {
+        for (size_t c = 0; c < engine->n_clusters; c++) {
+            const struct feed *feed = engine_feed(engine, c, k);
+            if (!feed->settled || (c == ENGINE_MANAGEMENT && !feed->listed && feed->state != REFLECTOR_ABSENT))
+                return false;
+        }
+    }
+    return true;
+}
+
+static void view_of_waiting(const struct engine *engine, const struct entry *e, struct engine_view *view) {
+    const struct mirror *current = act_current_mirror(engine, e);
+    view->mirror = current && !current->being_deleted && !current->unmarked ? current->uid : "";
+    view->being_deleted = e->being_deleted;
+    view->suspended = e->suspended;
+    view->told = e->told || e->told_waiting;
+    view->wake_ns = e->timer.place == HEAP_NOT_IN ? CLOCK_NEVER : e->timer.at_ns;
+    view->why = e->why;
+    view->in_flight = e->command != 0 || e->asking > 0;
+    for (const struct mirror *m = e->mirrors; m; m = m->next)
+        view->in_flight |= m->command != 0;
+}
+
+void engine_each(const struct engine *engine, void (*visit)(void *ctx, const struct engine_view *view), void *ctx) {
+    for (size_t k = 0; k < engine->n_kinds; k++) {
+        size_t cursor = 0;
+        for (const struct entry *e; (e = map_next(&engine->store.maps[k], &cursor));) {
+            char space[254];
+            entry_namespace(e, space);
+            struct engine_view view = {.kind = k,
+                                       .namespace_ = space,
+                                       .name = entry_name(e),
+                                       .uid = e->uid,
+                                       .attempt = e->attempt,
+                                       .phase = (wharf_phase_kind)e->phase};
+            if (e->cluster && e->cluster != ENTRY_UNKNOWN_CLUSTER)
+                view.cluster = engine->names[e->cluster];
+            for (const struct mirror *m = e->mirrors; m; m = m->next)
+                view.mirrors += m->doc.text != NULL;
+            view_of_waiting(engine, e, &view);
+            if (e->workload.text)
+                visit(ctx, &view);
+        }
+    }
+}

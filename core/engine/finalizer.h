@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The finalizer of ours on mirrors, MARK_FINALIZER.
+#ifndef WHARF_ENGINE_FINALIZER_H
+#define WHARF_ENGINE_FINALIZER_H
+
+#include "core/json/json.h"
+
+#include <stdbool.h>
+
+bool finalizer_is_on(const struct json *mirror);
+bool finalizer_put(struct json *mirror); // false: no memory
+
+#endif

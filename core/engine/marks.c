@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// A mirror that does not keep its marks: a policy in the worker takes them off or changes them as it is stored. Watches
+// do not show it, and another process of the host would not know it. The worker does not take it, then: what was made
+// is deleted by its uid, once, and the workload goes elsewhere.
+#include "core/engine/engine_internal.h"
+
+#include <string.h>
+
+// The first mark that is not what it should be, or NULL.
+static const char *lost_mark(const struct engine *engine, const struct entry *entry, const struct mirror *mirror,
+                             uint32_t attempt, const struct json *object) {
+    const struct kind *kind = engine->kinds[entry->kind];
+    if (!text_equal(object_label(object, MARK_ORIGIN), engine->origin))
+        return MARK_ORIGIN;
+    if (!text_equal(object_label(object, MARK_UID), entry->uid))
+        return MARK_UID;
+    if (!text_equal(object_label(object, MARK_KIND), kind->plural_group))
+        return MARK_KIND;
+    if (mirror_attempt(object) != attempt)
+        return MARK_ATTEMPT;
+    if (!seal_keys_any(engine->seals))
+        return NULL;
+    enum seal_verdict verdict = mirror_seal(kind, engine->seals, engine->names[mirror->cluster], object);
+    return verdict == SEAL_VALID || verdict == SEAL_OLD_KEY ? NULL : MARK_SEAL;
+}
+
+const char *marks_lost(struct engine *engine, const struct entry *entry, struct mirror *mirror, uint32_t attempt) {
+    const struct json *object = doc_tree(&engine->store, &mirror->doc);
+    return object ? lost_mark(engine, entry, mirror, attempt, object) : NULL;
+}
+
+void marks_adopt(struct entry *entry, struct mirror *mirror, uint32_t attempt) {
+    text_copy(mirror->workload_uid, sizeof mirror->workload_uid, entry->uid);
+    mirror->attempt = attempt;
+    mirror->of_workload = mirror->was_of_workload = mirror->proven = mirror->unmarked = mirror->condemned = true;
+}

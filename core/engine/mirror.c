@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/mirror.h"
+
+#include "core/adapter/phase.h"
+#include "core/base/text.h"
+#include "core/engine/carry.h"
+#include "core/engine/finalizer.h"
+#include "core/json/patch.h"
+#include "core/json/pointer.h"
+#include "core/kube/object.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool mirror_key_is_private(const char *key) {
+    const char *slash = strchr(key, '/');
+    if (!slash)
+        return false;
+    size_t len = (size_t)(slash - key);
+    static const char own[] = "wharf.dev";
+    size_t own_len = sizeof own - 1;
+    if (len >= own_len && memcmp(slash - own_len, own, own_len) == 0 &&
+        (len == own_len || slash[-(long)own_len - 1] == '.'))
+        return true;
+    return strcmp(key, "kubectl.kubernetes.io/last-applied-configuration") == 0;
+}
+
+bool mirror_is_ours(const struct kind *kind, const char *origin, const struct json *object) {
+    const char *uid = object_label(object, MARK_UID);
+    return uid && *uid && text_equal(object_label(object, MARK_ORIGIN), origin) &&
+           text_equal(object_label(object, MARK_KIND), kind->plural_group) && mirror_attempt(object) > 0 &&
+           !object_controller(object);
+}
+
+uint32_t mirror_attempt(const struct json *object) {
+    const char *text = object_annotation(object, MARK_ATTEMPT);
+    int64_t value = 0;
+    if (!text || !text_to_int64(text, &value) || value < 1 || value > MIRROR_ATTEMPT_MAX)
+        return 0;
+    return (uint32_t)value;
+}
+
+// With a byte behind it that no text has, so that neighbours cannot be told differently.
+static uint64_t hash_text(uint64_t hash, const char *text) {
+    return text_hash(text_hash(hash, text), "\xff");
+}
+
+uint64_t mirror_carry_hash(const struct json *object, bool is_mirror) {
+    uint64_t hash = TEXT_HASH ^ (uint64_t)object_generation(object);
+    static const char *const maps[] = {"labels", "annotations"};
+    const struct json *metadata = json_get(object, "metadata");
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t sum = 0; // order does not matter
+        const struct json *map = json_get(metadata, maps[i]);
+        for (const struct json *m = json_is(map, JSON_OBJECT) ? json_first(map) : NULL; m; m = json_next(m)) {
+            if (is_mirror || !mirror_key_is_private(json_key(m)))
+                sum += hash_text(hash_text(i, json_key(m)), json_string_or(m, ""));
+        }
+        hash = (hash ^ sum) * UINT64_C(1099511628211);
+    }
+    return hash;
+}
+
+static bool set_text(struct json *object, const char *key, const char *text) {
+    return json_set(object, key, json_new_string(text));
+}
+
+enum seal_verdict mirror_seal(const struct kind *kind, const struct seal_keys *seals, const char *cluster,
+                              const struct json *object) {
+    const char *origin = object_label(object, MARK_ORIGIN), *uid = object_label(object, MARK_UID);
+    struct seal_subject subject = {.origin = origin ? origin : "",
+                                   .kind = kind->plural_group,
+                                   .namespace_ = object_namespace(object),
+                                   .name = object_name(object),
+                                   .uid = uid ? uid : "",
+                                   .cluster = cluster,
+                                   .attempt = mirror_attempt(object)};
+    return seal_check(seals, &subject, object_annotation(object, MARK_SEAL));
+}
+
+static bool set_seal(const struct mirror_job *job, struct json *annotations) {
+    if (!seal_keys_any(job->seals))
+        return true;
+    struct seal_subject subject = {.origin = job->origin,
+                                   .kind = job->kind->plural_group,
+                                   .namespace_ = object_namespace(job->workload),
+                                   .name = object_name(job->workload),
+                                   .uid = object_uid(job->workload),
+                                   .cluster = job->cluster,
+                                   .attempt = job->attempt};
+    char seal[SEAL_TEXT_MAX];
+    return seal_make(job->seals, &subject, seal) && set_text(annotations, MARK_SEAL, seal);
+}
+
+bool mirror_set_marks(const struct mirror_job *job, struct json *metadata) {
+    struct json *labels = carry_member(metadata, "labels"), *annotations = carry_member(metadata, "annotations");
+    char attempt[16];
+    snprintf(attempt, sizeof attempt, "%u", job->attempt);
+    return labels && annotations && set_text(labels, MARK_ORIGIN, job->origin) &&
+           set_text(labels, MARK_UID, object_uid(job->workload)) &&
+           set_text(labels, MARK_KIND, job->kind->plural_group) && set_text(annotations, MARK_ATTEMPT, attempt) &&
+           set_seal(job, annotations);
+}
+
+static struct json *copy_members(const struct json *workload) {
+    AUTO_JSON mirror = json_new_object();
+    bool ok = mirror != NULL;
+    for (const struct json *m = json_first(workload); m && ok; m = json_next(m)) {
+        if (strcmp(json_key(m), "metadata") != 0 && strcmp(json_key(m), "status") != 0)
+            ok = json_set(mirror, json_key(m), json_copy(m));
+    }
+    struct json *metadata = ok ? carry_member(mirror, "metadata") : NULL;
+    ok = metadata && set_text(metadata, "name", object_name(workload));
+    if (ok && *object_namespace(workload))
+        ok = set_text(metadata, "namespace", object_namespace(workload));
+    if (!ok)
+        return NULL;
+    struct json *result = mirror;
+    mirror = NULL;
+    return result;
+}
+
+// What the data says that a mirror must not have, and what the adapter adds.
+static wharf_result finish(const struct mirror_job *job, struct json *mirror) {
+    pointer_remove(mirror, job->kind->abi.managed_by);
+    for (const char *const *p = job->kind->abi.removed; p && *p; p++)
+        pointer_remove_all(mirror, *p);
+    return adapter_mirror(job->call, job->workload, mirror);
+}
+
+static size_t annotations_size(const struct json *object) {
+    const struct json *annotations = json_path(object, "metadata", "annotations", NULL);
+    size_t size = 0;
+    for (const struct json *m = json_is(annotations, JSON_OBJECT) ? json_first(annotations) : NULL; m; m = json_next(m))
+        size += strlen(json_key(m)) + strlen(json_string_or(m, ""));
+    return size;
+}
+
+wharf_result mirror_check_annotations(const struct mirror_job *job, const struct json *object) {
+    size_t size = annotations_size(object), theirs = annotations_size(job->workload);
+    if (size <= MIRROR_ANNOTATIONS_MAX)
+        return WHARF_OK;
+    const char *record = object_annotation(object, MARK_CARRIED);
+    job->call->answer.reason = "AnnotationsTooLarge";
+    job->call->answer.message = services_table()->format(
+        &job->call->call,
+        "annotations of its mirror would have %zu bytes, of at most %zu that an API server takes: the workload's are "
+        "%zu, and the record of %zu labels, annotations and fields that are carried is %zu",
+        size, MIRROR_ANNOTATIONS_MAX, theirs, record ? strlen(record) / 8 : 0, record ? strlen(record) : 0);
+    return WHARF_REFUSED;
+}
+
+// What is not carried is known again by its hash.
+static bool set_records(const struct mirror_job *job, struct json *mirror, struct record *record) {
+    struct json *metadata = carry_member(mirror, "metadata");
+    struct json *annotations = metadata ? carry_member(metadata, "annotations") : NULL;
+    uint64_t rest = carry_rest_hash(&job->kind->abi, job->workload);
+    char hash[24];
+    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)rest);
+    record->word = phase_suspend_asked(&job->kind->abi, mirror) ? RECORD_SUSPENDED : RECORD_RUNS;
+    const struct record none = {0};
+    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
+    buffer_init(&text, SIZE_MAX / 4);
+    if (!annotations || !rest || !record_print(record, &none, &text) ||
+        !set_text(annotations, MARK_CARRIED, text.data) || !set_text(annotations, MARK_REST, hash))
+        return false;
+    if (job->record)
+        job->record->next = buffer_take(&text, NULL);
+    return !job->record || job->record->next;
+}
+
+void mirror_record_cleanup(struct mirror_record *record) {
+    if (!record)
+        return;
+    free(record->next);
+    record->next = NULL;
+}
+
+wharf_result mirror_make(const struct mirror_job *job, struct json **out) {
+    *out = NULL;
+    AUTO_JSON mirror = copy_members(job->workload);
+    const struct record none = {0};
+    AUTO_RECORD record = {.bare = job->record && job->record->bare};
+    struct carrying carrying = {
+        .kind = &job->kind->abi, .from = job->workload, .to = mirror, .before = &none, .after = &record};
+    if (!mirror || !carry_keys(&carrying, "labels") || !carry_keys(&carrying, "annotations") ||
+        !carry_record(&carrying))
+        return WHARF_RETRY;
+    wharf_result result = finish(job, mirror);
+    if (result != WHARF_OK)
+        return result;
+    struct json *metadata = carry_member(mirror, "metadata");
+    if (!metadata || !set_text(metadata, "name", object_name(job->workload)) || !mirror_set_marks(job, metadata) ||
+        !set_records(job, mirror, &record) || (job->finalizer && !finalizer_put(mirror)))
+        return WHARF_RETRY;
+    result = mirror_check_annotations(job, mirror);
+    if (result != WHARF_OK) {
+        mirror_record_cleanup(job->record);
+        return result;
+    }
+    *out = mirror;
+    mirror = NULL;
+    return WHARF_OK;
+}
+
+// The status to begin with: the mirror's without what belongs to the worker, if it has one, or the workload's own.
+static struct json *status_draft(const struct mirror_job *job) {
+    // A mirror that has no status yet has nothing to say: the workload keeps what it has.
+    const struct json *reported = json_get(job->mirror, "status");
+    bool has = job->had_status || (json_is(reported, JSON_OBJECT) && json_size(reported) > 0);
+    const struct json *source = has ? reported : json_get(job->workload, "status");
+    AUTO_JSON wrapper = json_new_object();
+    if (!wrapper || !json_set(wrapper, "status", json_is(source, JSON_OBJECT) ? json_copy(source) : json_new_object()))
+        return NULL;
+    if (has) {
+        for (const char *const *p = job->kind->abi.status_removed; p && *p; p++)
+            pointer_remove_all(wrapper, *p);
+        const char *observed = job->kind->abi.observed_generation;
+        if (observed && pointer_find(wrapper, observed)) {
+            // The present generation once the mirror is like the workload and its controller has seen that; until then
+            // what was there.
+            int64_t generation = object_generation(job->workload);
+            if (json_int64(pointer_find(wrapper, observed), 0) < object_generation(job->mirror) ||
+                !mirror_rest_is_same(job) || !mirror_is_like(job))
+                generation = json_int64(pointer_find(job->workload, observed), 0);
+            if (!pointer_set(wrapper, observed, json_new_int64(generation)))
+                return NULL;
+        }
+    }
+    return json_detach(wrapper, "status");
+}
+
+// Finished stays finished, whatever becomes of the mirror: then the workload keeps the status that it has.
+static bool stays_finished(const struct mirror_job *job, struct json **status) {
+    wharf_phase phase;
+    if (adapter_phase(job->call, job->workload, &phase) != WHARF_OK || !phase_is_final(phase.phase))
+        return true;
+    wharf_phase_kind end = phase.phase;
+    AUTO_JSON workload = json_copy(job->workload);
+    if (!workload || !json_set(workload, "status", json_copy(*status)))
+        return false;
+    if (adapter_phase(job->call, workload, &phase) == WHARF_OK && phase.phase == end)
+        return true;
+    struct json *kept = json_copy(json_get(job->workload, "status"));
+    if (!kept)
+        return false;
+    json_free(*status);
+    *status = kept;
+    return true;
+}
+
+wharf_result mirror_status(const struct mirror_job *job, struct json **patch, uint64_t *wanted) {
+    *patch = NULL;
+    AUTO_JSON status = status_draft(job);
+    if (!status)
+        return WHARF_RETRY;
+    wharf_result result = adapter_status(job->call, job->workload, job->mirror, status);
+    if (result != WHARF_OK)
+        return result;
+    if (!stays_finished(job, &status))
+        return WHARF_RETRY;
+    *wanted = json_hash(status);
+    AUTO_JSON empty = json_new_object();
+    const struct json *present = json_get(job->workload, "status");
+    AUTO_JSON diff = empty ? patch_diff(json_is(present, JSON_OBJECT) ? present : empty, status, NULL) : NULL;
+    if (!diff)
+        return WHARF_RETRY;
+    if (json_size(diff) == 0)
+        return WHARF_OK;
+    AUTO_JSON body = json_new_object();
+    struct json *metadata = body ? carry_member(body, "metadata") : NULL;
+    if (!metadata || !set_text(metadata, "uid", object_uid(job->workload)) ||
+        !set_text(metadata, "resourceVersion", object_version(job->workload)))
+        return WHARF_RETRY;
+    struct json *taken = diff;
+    diff = NULL;
+    if (!json_set(body, "status", taken))
+        return WHARF_RETRY;
+    *patch = body;
+    body = NULL;
+    return WHARF_OK;
+}

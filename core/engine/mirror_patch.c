@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// The patch that keeps a mirror like its workload: what is carried, what the adapter adds, what is left to the worker,
+// and the record of it.
+#include "core/adapter/phase.h"
+#include "core/engine/carry.h"
+#include "core/engine/kueue.h"
+#include "core/engine/mirror.h"
+#include "core/json/patch.h"
+#include "core/json/pointer.h"
+#include "core/kube/object.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Only what the host may change is compared: labels, annotations and spec (or whatever else is not metadata or status).
+static struct json *comparable(const struct json *object) {
+    AUTO_JSON result = json_new_object();
+    struct json *metadata = result ? carry_member(result, "metadata") : NULL;
+    if (!metadata)
+        return NULL;
+    static const char *const maps[] = {"labels", "annotations"};
+    for (size_t i = 0; i < 2; i++) {
+        const struct json *map = json_path(object, "metadata", maps[i], NULL);
+        if (map && !json_set(metadata, maps[i], json_copy(map)))
+            return NULL;
+    }
+    for (const struct json *m = json_first(object); m; m = json_next(m)) {
+        if (strcmp(json_key(m), "metadata") != 0 && strcmp(json_key(m), "status") != 0 &&
+            !json_set(result, json_key(m), json_copy(m)))
+            return NULL;
+    }
+    struct json *taken = result;
+    result = NULL;
+    return taken;
+}
+
+// What is to be, and the difference to what is.
+struct change {
+    struct json *desired, *diff;
+    struct record before, after;
+    bool has_array, held;
+};
+
+static void change_cleanup(struct change *change) {
+    json_free(change->desired);
+    json_free(change->diff);
+    record_cleanup(&change->before);
+    record_cleanup(&change->after);
+}
+
+#define AUTO_CHANGE __attribute__((cleanup(change_cleanup))) struct change
+
+// Somebody in the worker suspended the mirror, or had done so and has not resumed it: the host's last word was another
+// one. It is theirs to resume. A workload that is suspended itself takes it over, but not from a queue: whoever
+// suspends there resumes too.
+static bool is_held(const struct mirror_job *job, const struct record *before) {
+    const wharf_kind *kind = &job->kind->abi;
+    return phase_suspend_asked(kind, job->mirror) && (before->word == RECORD_RUNS || before->word == RECORD_WORKER) &&
+           (!phase_suspend_asked(kind, job->workload) || object_label(job->mirror, KUEUE_QUEUE_NAME));
+}
+
+static enum record_word last_word(const struct mirror_job *job, const struct change *change) {
+    if (change->held)
+        return RECORD_WORKER;
+    if (phase_suspend_asked(&job->kind->abi, change->desired))
+        return RECORD_SUSPENDED;
+    return change->before.word == RECORD_WORKER ? RECORD_WORKER : RECORD_RUNS;
+}
+
+static wharf_result compare(const struct mirror_job *job, struct change *change) {
+    const char *known = job->record ? job->record->known : NULL;
+    const char *annotation = object_annotation(job->mirror, MARK_CARRIED);
+    change->desired = json_copy(job->mirror);
+    if (!change->desired || !record_read(&change->before, known, annotation, job->record && job->record->unsure))
+        return WHARF_RETRY;
+    change->held = is_held(job, &change->before);
+    change->before.shared |= change->held;
+    change->after.shared = change->before.shared;
+    change->after.bare = change->before.bare;
+    struct carrying carrying = {.kind = &job->kind->abi,
+                                .from = job->workload,
+                                .mirror = job->mirror,
+                                .to = change->desired,
+                                .before = &change->before,
+                                .after = &change->after,
+                                .held = change->held};
+    if (!carry_spec(&carrying) || !carry_keys(&carrying, "labels") || !carry_keys(&carrying, "annotations"))
+        return WHARF_RETRY;
+    wharf_result result = adapter_update(job->call, job->workload, job->mirror, change->desired);
+    if (result != WHARF_OK)
+        return result;
+    struct json *metadata = carry_member(change->desired, "metadata");
+    if (!metadata || !mirror_set_marks(job, metadata) || !carry_give_back(&carrying))
+        return WHARF_RETRY;
+    change->after.word = last_word(job, change);
+    AUTO_JSON from = comparable(job->mirror);
+    AUTO_JSON to = comparable(change->desired);
+    change->diff = from && to ? patch_diff(from, to, &change->has_array) : NULL;
+    return change->diff ? WHARF_OK : WHARF_RETRY;
+}
+
+bool mirror_is_like(const struct mirror_job *job) {
+    AUTO_CHANGE change = {0};
+    return compare(job, &change) == WHARF_OK && json_size(change.diff) == 0;
+}
+
+// Whether the record that the mirror has need not be written anew for its own sake. One in the form of an earlier
+// version that nobody changed waits for the next change.
+static bool is_covered(const struct mirror_job *job, const struct change *change, const char *present, bool *covered) {
+    const char *known = job->record ? job->record->known : NULL;
+    AUTO_RECORD there = {0};
+    *covered = false;
+    if (!present) {
+        *covered = !known; // it may never have had one
+        return true;
+    }
+    if (!record_read(&there, present, NULL, false))
+        return false;
+    bool untouched = there.old && (!known || strcmp(known, present) == 0) && !change->held;
+    *covered =
+        untouched ? record_has_all(&there.carried, &change->after.carried) : record_covers(&there, &change->after);
+    return true;
+}
+
+static bool set_record(struct json *object, const char *text) {
+    struct json *metadata = carry_member(object, "metadata");
+    struct json *annotations = metadata ? carry_member(metadata, "annotations") : NULL;
+    return annotations && json_set(annotations, MARK_CARRIED, json_new_string(text));
+}
+
+// Puts the record into the patch if it differs from what the mirror has; `text` is then what the mirror will have.
+static wharf_result add_record(const struct mirror_job *job, struct change *change, struct buffer *text) {
+    const char *present = object_annotation(job->mirror, MARK_CARRIED);
+    bool same = present && strcmp(present, text->data) == 0;
+    if (job->record)
+        job->record->alone = json_size(change->diff) == 0;
+    if (json_size(change->diff) == 0) {
+        bool covered = same;
+        if (!same && !is_covered(job, change, present, &covered))
+            return WHARF_RETRY;
+        if (covered) {
+            buffer_reset(text);
+            return !present || buffer_text(text, present) ? WHARF_OK : WHARF_RETRY;
+        }
+    }
+    if (!same && !set_record(change->desired, text->data))
+        return WHARF_RETRY;
+    wharf_result result = mirror_check_annotations(job, change->desired);
+    if (result != WHARF_OK || same)
+        return result;
+    return set_record(change->diff, text->data) ? WHARF_OK : WHARF_RETRY;
+}
+
+// A merge patch replaces arrays whole, only what the host suspended is resumed, and some fields may change only while
+// the mirror is suspended: it must still be as it was when the patch was made.
+static bool add_preconditions(const struct mirror_job *job, const struct change *change) {
+    struct json *metadata = carry_member(change->diff, "metadata");
+    bool as_seen =
+        change->has_array || (phase_suspend_asked(&job->kind->abi, job->mirror) && json_size(change->diff) > 1);
+    return metadata && json_set(metadata, "uid", json_new_string(object_uid(job->mirror))) &&
+           (!as_seen || json_set(metadata, "resourceVersion", json_new_string(object_version(job->mirror))));
+}
+
+// What stops work, and nothing that could be refused with it.
+static wharf_result keep_stop_only(const struct mirror_job *job, struct change *change) {
+    const char *suspend = job->kind->abi.suspend;
+    AUTO_JSON patch = json_new_object();
+    if (!patch || !pointer_set(patch, suspend, json_copy(pointer_find(change->desired, suspend))))
+        return WHARF_RETRY;
+    json_free(change->diff);
+    change->diff = patch;
+    patch = NULL;
+    change->has_array = false;
+    return WHARF_OK;
+}
+
+static bool stops(const struct mirror_job *job, const struct change *change) {
+    return !phase_suspend_asked(&job->kind->abi, job->mirror) && phase_suspend_asked(&job->kind->abi, change->desired);
+}
+
+static wharf_result finish(const struct mirror_job *job, struct change *change, struct json **patch) {
+    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
+    buffer_init(&text, SIZE_MAX / 4);
+    struct mirror_record *record = job->record;
+    bool stop = stops(job, change);
+    if (!record_print(&change->after, &change->before, &text))
+        return WHARF_RETRY;
+    wharf_result result = stop && record && record->stop_only ? WHARF_REFUSED : add_record(job, change, &text);
+    if (stop && result == WHARF_REFUSED)
+        result = keep_stop_only(job, change);
+    if (result != WHARF_OK)
+        return result;
+    if (record) {
+        record->stops = stop;
+        record->theirs = change->held;
+        bool known = text.len > 0;
+        record->next = known ? buffer_take(&text, NULL) : NULL;
+        if (known && !record->next)
+            return WHARF_RETRY;
+    }
+    if (json_size(change->diff) == 0)
+        return WHARF_OK;
+    if (!add_preconditions(job, change))
+        return WHARF_RETRY;
+    *patch = change->diff;
+    change->diff = NULL;
+    return WHARF_OK;
+}
+
+bool mirror_rest_is_same(const struct mirror_job *job) {
+    const char *made_of = object_annotation(job->mirror, MARK_REST);
+    return !made_of || strtoull(made_of, NULL, 16) == carry_rest_hash(&job->kind->abi, job->workload);
+}
+
+// Fields that changed after the mirror was made, and cannot be changed in it.
+static wharf_result remark_rest(const struct mirror_job *job) {
+    if (job->call->answer.message || mirror_rest_is_same(job))
+        return WHARF_OK;
+    __attribute__((cleanup(buffer_cleanup))) struct buffer fields;
+    buffer_init(&fields, 4096);
+    if (!carry_rest_differs(&job->kind->abi, job->workload, job->mirror, &fields))
+        return WHARF_RETRY;
+    job->call->answer.reason = "NotCarried";
+    job->call->answer.message = services_table()->format(
+        &job->call->call,
+        "%s changed after the mirror was made, and cannot be carried to it: only a new mirror will have it",
+        fields.len ? fields.data : "a field of the spec");
+    return WHARF_OK;
+}
+
+wharf_result mirror_patch(const struct mirror_job *job, struct json **patch) {
+    *patch = NULL;
+    AUTO_CHANGE change = {0};
+    wharf_result result = compare(job, &change);
+    if (result == WHARF_OK)
+        result = finish(job, &change, patch);
+    if (result == WHARF_OK)
+        result = remark_rest(job);
+    if (result == WHARF_OK)
+        return result;
+    json_free(*patch);
+    *patch = NULL;
+    mirror_record_cleanup(job->record);
+    return result;
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mirrors whose workload is not there. One that was seen being deleted explains them; that it is merely absent (from a
+// list, after a restart) may as well mean that the management cluster was emptied, restored or exchanged. So what is
+// not explained is looked at for a moment, until it is known how many there are; many at once, or any while the
+// management cluster is under suspicion, are held for orphanGrace.
+#include "core/engine/engine_internal.h"
+#include "core/kube/object_stub.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOK_NS (2 * CLOCK_SECOND)
+#define NAME_BYTES ((size_t)1024) // of one that is kept by name
+#define WINDOW_NS (10 * CLOCK_MINUTE)
+#define FEW 2 // so many are never too large a part of a cluster's mirrors
+
+enum orphan_state {
+    ORPHAN_NOT,
+    ORPHAN_NEW, // looked at
+    ORPHAN_HELD,
+    ORPHAN_LET_GO
+};
+
+static uint64_t uid_hash(const char *uid) {
+    uint64_t hash = text_hash(TEXT_HASH, uid);
+    return hash ? hash : 1;
+}
+
+void orphans_seen_deleted(struct engine *engine, struct entry *entry, const char *uid) {
+    entry->deleted_uid = uid_hash(uid);
+    entry->deleted_surely =
+        engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->rewound_until_ns <= engine->now.mono_ns;
+    engine_queue(engine, entry);
+}
+
+void orphans_suspect(struct engine *engine, size_t kind, bool rewound) {
+    struct feed *feed = engine_feed(engine, ENGINE_MANAGEMENT, kind);
+    feed->suspect_until_ns = engine->now.mono_ns + engine->orphan_grace_ns;
+    if (rewound)
+        feed->rewound_until_ns = feed->suspect_until_ns;
+}
+
+void orphans_listed(struct engine *engine, size_t cluster, size_t kind) {
+    if (cluster != ENGINE_MANAGEMENT)
+        return;
+    uint32_t epoch = engine_feed(engine, cluster, kind)->epoch;
+    size_t cursor = 0;
+    for (const struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
+        if (e->workload.text && e->epoch == epoch)
+            return;
+    }
+    orphans_suspect(engine, kind, false); // there is not one of ours
+}
+
+// It is none any more, or is on its way out.
+static void leave(struct engine *engine, struct mirror *m) {
+    if (m->orphan == ORPHAN_NEW || m->orphan == ORPHAN_HELD)
+        engine->orphans[m->cluster].waiting--;
+    struct stats_cluster *stats = &engine->stats.clusters[m->cluster];
+    if (m->orphan == ORPHAN_HELD && --stats->orphans_held == 0)
+        engine_remark(engine, false, m->cluster, REMARK_NO_KIND, "no mirror without a workload is held any more");
+    m->orphan = ORPHAN_NOT;
+}
+
+static bool is_doubtful(const struct engine *engine, const struct entry *entry, const struct mirror *m) {
+    bool seen = entry->deleted_uid == uid_hash(m->workload_uid);
+    return !seen && engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->suspect_until_ns > m->orphan_since_ns;
+}
+
+static bool are_too_many(const struct engine *engine, size_t cluster, uint32_t *count) {
+    const struct orphan_count *orphans = &engine->orphans[cluster];
+    int64_t n = (int64_t)orphans->waiting + orphans->let_go;
+    int64_t all = (int64_t)engine->stats.clusters[cluster].mirrors + orphans->let_go;
+    *count = (uint32_t)n;
+    return n > engine->mass_max || (n > FEW && n * 100 > engine->mass_percent * all);
+}
+
+static void tell_held(struct engine *engine, const struct entry *entry, const struct mirror *m, bool doubtful,
+                      uint32_t count) {
+    const char *kind = engine->kinds[entry->kind]->plural_group;
+    engine_remark(engine, true, m->cluster, entry->kind,
+                  "mirrors without a workload are held for %" PRId64 " s and not deleted: %s (%u at present, the first "
+                  "is %s). To let one go: kubectl annotate %s NAME " MARK_RELEASE "=true in that cluster",
+                  engine->orphan_grace_ns / CLOCK_SECOND,
+                  doubtful ? "the management cluster has none of this kind, or went back in time"
+                           : "there are more than massDeletion allows",
+                  count, entry->key, kind);
+}
+
+static void let_go(struct engine *engine, struct mirror *m) {
+    struct orphan_count *orphans = &engine->orphans[m->cluster];
+    bool held = m->orphan == ORPHAN_HELD;
+    leave(engine, m);
+    m->orphan = ORPHAN_LET_GO;
+    if (held)
+        return;
+    if (engine->now.mono_ns - orphans->window_ns >= WINDOW_NS) {
+        orphans->window_ns = engine->now.mono_ns;
+        orphans->let_go = 0;
+    }
+    orphans->let_go++;
+}
+
+// Until when it is not to be deleted.
+static int64_t judge(struct engine *engine, const struct entry *entry, struct mirror *m) {
+    uint32_t count = 0;
+    bool doubtful = is_doubtful(engine, entry, m);
+    if (!are_too_many(engine, m->cluster, &count) && !doubtful) {
+        let_go(engine, m);
+        return 0;
+    }
+    m->orphan = ORPHAN_HELD;
+    if (engine->stats.clusters[m->cluster].orphans_held++ == 0)
+        tell_held(engine, entry, m, doubtful, count);
+    return m->orphan_since_ns + engine->orphan_grace_ns;
+}
+
+static int64_t look_at(struct engine *engine, const struct entry *entry, struct mirror *m) {
+    int64_t now_ns = engine->now.mono_ns;
+    switch (m->orphan) {
+    case ORPHAN_NOT:
+        m->orphan = ORPHAN_NEW;
+        m->orphan_since_ns = now_ns;
+        engine->orphans[m->cluster].waiting++;
+        return now_ns + LOOK_NS;
+    case ORPHAN_NEW:
+        return now_ns < m->orphan_since_ns + LOOK_NS ? m->orphan_since_ns + LOOK_NS : judge(engine, entry, m);
+    case ORPHAN_HELD:
+        if (now_ns >= m->orphan_since_ns + engine->orphan_grace_ns)
+            let_go(engine, m);
+        return m->orphan == ORPHAN_HELD ? m->orphan_since_ns + engine->orphan_grace_ns : 0;
+    default:
+        return 0;
+    }
+}
+
+// How many there are, and how much is kept of them.
+static void account(struct engine *engine, struct mirror *m) {
+    struct orphan_count *orphans = &engine->orphans[m->cluster];
+    uint32_t bytes = m->doc.text && !m->of_workload ? m->doc.len + 1 : 0;
+    orphans->bytes += (size_t)bytes - m->accounted;
+    orphans->names += (size_t)(bytes > 0) - (m->accounted > 0);
+    bool gone = m->accounted > 0 && bytes == 0;
+    m->accounted = bytes;
+    if (gone)
+        aside_gone(engine, m->cluster);
+}
+
+struct object *orphans_by_name(const struct engine *engine, size_t cluster, size_t kind, struct object *object,
+                               bool *by_name) {
+    bool listed = engine_feed(engine, ENGINE_MANAGEMENT, kind)->listed;
+    *by_name = false;
+    if (engine->max_orphans == 0 || (!listed && engine->orphans[cluster].bytes < engine->max_orphans * NAME_BYTES))
+        return object; // its workload may be seen in a moment
+    struct object *stub = NULL;
+    struct error *error =
+        object_stub(object->text, object->len, json_string(json_get(object->value, "apiVersion")),
+                    json_string(json_get(object->value, "kind")), &(struct object_limits){0}, "", &stub);
+    if (!error) {
+        object_free(object);
+        free(stub->too_large); // it is not too large, but all that is wanted of it
+        stub->too_large = NULL;
+        *by_name = true;
+        return stub;
+    }
+    error_free(error);
+    return object;
+}
+
+void orphans_look(struct engine *engine, struct entry *entry) {
+    bool listed = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->listed;
+    for (struct mirror *m = entry->mirrors; m; m = m->next) {
+        account(engine, m);
+        bool orphan = m->doc.text && !m->of_workload && !m->being_deleted;
+        bool seen = orphan && entry->deleted_surely && entry->deleted_uid == uid_hash(m->workload_uid);
+        m->held_until_ns = 0;
+        if (!orphan || seen || m->released || engine->orphan_grace_ns == 0)
+            leave(engine, m);
+        else if (listed && engine->workers[entry->kind][m->cluster].connected) // only then it is one
+            m->held_until_ns = look_at(engine, entry, m);
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The record of a mirror: what was carried to it, and whose word on `suspend` counts. It is kept in the annotation
+// wharf.dev/carried and in the host's memory, as hashes of pointers (48 bits each, 8 characters), since an object may
+// have tens of thousands of labels:
+//
+//   v2:<flags>:<carried now>:<values of spec fields, as carried last>:<carried earlier and taken away since>
+//
+// Flags: r or s, the host's last word was to run or to be suspended; w, somebody in the worker suspended it; h, that
+// happened before; k, it was made without Kueue's labels. Records of version 0.1 are a list of pointers, and still
+// read. docs/lifecycle.md tells what follows from it.
+#ifndef WHARF_ENGINE_RECORD_H
+#define WHARF_ENGINE_RECORD_H
+
+#include "core/base/buffer.h"
+#include "core/json/json.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RECORD_GONE_MAX 256 // of what was taken away, this many of the last are remembered
+
+enum record_word { RECORD_UNKNOWN, RECORD_RUNS, RECORD_SUSPENDED, RECORD_WORKER };
+
+struct record_set {
+    uint64_t *items;
+    size_t count, capacity;
+};
+
+struct record {
+    enum record_word word; // the last word on whether the mirror is suspended
+    bool shared;           // RECORD_WORKER once: fields are left to the worker until the workload's own value changes
+    bool bare;             // made without Kueue's labels
+    bool old;              // read from a list of pointers
+    struct record_set carried, values, gone;
+};
+
+void record_cleanup(struct record *record);
+#define AUTO_RECORD __attribute__((cleanup(record_cleanup))) struct record
+
+uint64_t record_pointer(const char *pointer);
+uint64_t record_value(const char *pointer, const struct json *value);
+
+// False when out of memory.
+bool record_add(struct record_set *set, uint64_t hash);
+
+// Reads what the host knows (NULL: nothing) and what the annotation says (NULL: there is none): what was carried by
+// either of them, and that it was suspended; the rest from the first that there is. A patch of the host's that arrives
+// late brings a record with what it does. `unsure`: what became of the host's last patch is not known, and the
+// annotation tells. False when out of memory.
+bool record_read(struct record *record, const char *known, const char *annotation, bool unsure);
+
+// Whether it is carried, or was earlier. Of a record that was read.
+bool record_knows(const struct record *record, uint64_t pointer);
+bool record_has_value(const struct record *record, uint64_t value);
+
+// Whether all of `some` are among `set`, which is sorted.
+bool record_has_all(const struct record_set *set, const struct record_set *some);
+// Whether `record`, one that was read, says at least what `other` says.
+bool record_covers(const struct record *record, const struct record *other);
+
+// Writes `record`, which follows on `before`: what was carried then and is no more has been taken away.
+bool record_print(struct record *record, const struct record *before, struct buffer *out);
+
+#endif

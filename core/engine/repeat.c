@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is repeated for one workload though nothing that it follows from has changed: somebody takes it back. A few
+// times it is done at once; then it waits longer each time (throttle.h), and people are told once who it is or what
+// happens.
+#include "core/engine/engine_internal.h"
+
+#include <string.h>
+
+#define FREE_PLACES 4
+#define FREE_UPDATES 5
+#define FREE_STATUSES 3
+#define TWINS_TOLD 3 // so many writes that somebody else made just as we would have
+
+#define MANAGER "wharf" // our own name in managedFields
+
+static uint32_t fold(uint64_t hash) {
+    uint32_t folded = (uint32_t)(hash ^ (hash >> 32));
+    return folded ? folded : 1;
+}
+
+// Counts one more. True: this one makes it an episode.
+static bool becomes_hot(struct throttle *throttle, int64_t now_ns, uint32_t free) {
+    bool was = throttle_is_hot(throttle, now_ns, free);
+    throttle_next(throttle, now_ns, free);
+    return !was && throttle_is_hot(throttle, now_ns, free);
+}
+
+// Asks for the object with its managedFields, which are not kept. Without an answer nobody is named.
+static void ask_who(struct engine *engine, struct entry *entry, uint32_t cluster, uint32_t count) {
+    const struct kind *kind = engine->kinds[entry->kind];
+    const char *version = engine_feed(engine, cluster, entry->kind)->version;
+    char space[254];
+    entry_namespace(entry, space);
+    struct resource resource = {.group = kind->abi.group,
+                                .version = version ? version : "",
+                                .plural = kind->abi.plural,
+                                .cluster_scoped = *space == '\0'};
+    __attribute__((cleanup(buffer_cleanup))) struct buffer path;
+    buffer_init(&path, 2048);
+    struct error *error = resource_path(&resource, space, entry_name(entry), NULL, &path);
+    if (!error && path.data &&
+        command_send(
+            engine, entry,
+            &(struct command_spec){
+                .type = PENDING_WHO, .verb = VERB_RAW_GET, .cluster = cluster, .attempt = count, .path = path.data}))
+        entry->asking++;
+    error_free(error);
+}
+
+// The manager of the newest write that is not ours; of a workload, to its status.
+static const char *newest_writer(const struct json *object, bool status) {
+    const char *name = NULL, *newest = "";
+    for (const struct json *f = json_first(json_path(object, "metadata", "managedFields", NULL)); f; f = json_next(f)) {
+        const char *manager = json_string(json_get(f, "manager")), *time = json_string_or(json_get(f, "time"), "");
+        bool of_status = strcmp(json_string_or(json_get(f, "subresource"), ""), "status") == 0;
+        if (!manager || strcmp(manager, MANAGER) == 0 || of_status != status || strcmp(time, newest) < 0)
+            continue;
+        name = manager;
+        newest = time;
+    }
+    return name;
+}
+
+void repeat_named(struct engine *engine, struct entry *entry, const struct pending *pending,
+                  const struct response *response) {
+    entry->asking--;
+    if (!entry->workload.text)
+        return;
+    bool status = pending->cluster == ENGINE_MANAGEMENT;
+    bool subresource = !(engine->kinds[entry->kind]->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE);
+    const char *who = response->reason == REASON_OK ? newest_writer(response->value, status && subresource) : NULL;
+    char name[128];
+    text_copy(name, sizeof name, who ? who : "not known who; perhaps another host with this origin");
+    if (status)
+        command_note(engine, entry, true, "StatusRewritten", "CopyStatus",
+                     "somebody else (%s) changes its status again and again while that of its mirror stays as it is; "
+                     "it is written again after longer and longer waits, up to 5 min",
+                     name);
+    else
+        command_note(engine, entry, true, "MirrorRewritten", "CarryChange",
+                     "somebody else (%s) changes its mirror in cluster %s again and again; the workload's values are "
+                     "put back after longer and longer waits, up to 5 min",
+                     name, engine->names[pending->cluster]);
+}
+
+bool repeat_placed(struct engine *engine, struct entry *entry) {
+    if (entry->clean_attempt == entry->attempt)
+        return false;
+    bool told = becomes_hot(&entry->places, engine->now.mono_ns, FREE_PLACES);
+    if (told)
+        command_note(
+            engine, entry, true, "PlacedTooOften", "Place",
+            "placed again %u times within a short time: its mirror goes away, and this host does not delete it "
+            "(last in cluster %s); it is placed again after longer and longer waits, up to 5 min",
+            entry->places.count,
+            entry->cluster && entry->cluster != ENTRY_UNKNOWN_CLUSTER ? engine->names[entry->cluster] : "?");
+    return throttle_is_hot(&entry->places, engine->now.mono_ns, FREE_PLACES);
+}
+
+int64_t repeat_update_at_ns(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    if (mirror->sent_for != fold(entry->carry_hash))
+        return engine->now.mono_ns;
+    if (mirror->updates.last_ns > engine->now.mono_ns)
+        return mirror->updates.last_ns;
+    if (becomes_hot(&mirror->updates, engine->now.mono_ns, FREE_UPDATES))
+        ask_who(engine, entry, mirror->cluster, mirror->updates.count);
+    return engine->now.mono_ns;
+}
+
+void repeat_updated(struct mirror *mirror, const struct pending *pending) {
+    mirror->sent_for = fold(pending->wanted);
+}
+
+uint32_t repeat_source(const struct entry *entry, const struct json *mirror) {
+    const struct json *status = json_get(mirror, "status");
+    return fold((status ? json_hash(status) : 0) * 31 + (uint64_t)entry->generation * 7 + entry->attempt);
+}
+
+bool repeat_may_write(struct engine *engine, struct entry *entry, uint32_t source) {
+    if (entry->wrote_of != source)
+        return true;
+    entry->status_held = entry->statuses.last_ns > engine->now.mono_ns;
+    if (!entry->status_held && becomes_hot(&entry->statuses, engine->now.mono_ns, FREE_STATUSES))
+        ask_who(engine, entry, ENGINE_MANAGEMENT, entry->statuses.count);
+    return !entry->status_held;
+}
+
+// A status that could not be written because somebody else had written, and that is there now: we did not write it, and
+// nobody but another host of this origin would.
+void repeat_nothing_to_write(struct engine *engine, struct entry *entry, uint64_t wanted) {
+    bool twin = entry->conflicted && entry->conflicted == fold(wanted);
+    entry->conflicted = 0;
+    if (!twin)
+        return;
+    engine->stats.twin_writes++;
+    if (becomes_hot(&engine->twins, engine->now.mono_ns, TWINS_TOLD - 1))
+        command_note(engine, entry, true, "AnotherHost", "CopyStatus",
+                     "somebody else writes what this host is about to write: is another host running with origin %s?",
+                     engine->origin);
+}
+
+void repeat_conflict(struct entry *entry, const struct pending *pending) {
+    if (pending->type == PENDING_STATUS && !entry->unsure)
+        entry->conflicted = fold(pending->wanted);
+}

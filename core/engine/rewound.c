@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cluster's versions went back: it was restored from a copy, or wiped. What was known of it is compared with the list
+// that follows, and until that is complete nothing is done.
+#include "core/engine/engine_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Whatever comes is newer now.
+static void distrust(struct doc *doc) {
+    if (doc->text)
+        memcpy(doc->version, STORE_VERSION_NONE, sizeof STORE_VERSION_NONE);
+}
+
+// What was carried to it is what it says itself.
+static void distrust_mirror(struct mirror *m) {
+    distrust(&m->doc);
+    free(m->record);
+    m->record = NULL;
+    m->record_unsure = m->told_theirs = m->stop_only = false;
+    m->refused_patch = 0;
+    m->update_due = true;
+}
+
+void rewound_take(struct engine *engine, size_t cluster, size_t kind) {
+    struct feed *feed = engine_feed(engine, cluster, kind);
+    if (feed->state == REFLECTOR_CONNECTED && feed->listed)
+        feed->lost_since_ns = engine->now.mono_ns;
+    feed->listed = false;
+    feed->rewinds++;
+    size_t cursor = 0;
+    for (struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
+        struct mirror *m = cluster == ENGINE_MANAGEMENT ? NULL : entry_mirror(e, cluster);
+        if (m)
+            distrust_mirror(m);
+        else if (cluster == ENGINE_MANAGEMENT)
+            distrust(&e->workload);
+    }
+    if (cluster == ENGINE_MANAGEMENT)
+        orphans_suspect(engine, kind, true);
+    identity_forget(engine, cluster);
+    engine_cluster_changed(engine, cluster);
+}
+
+void rewound_answer(const struct engine *engine, const struct pending *pending, struct response *response) {
+    if (pending->rewinds == engine_feed(engine, pending->cluster, pending->entry->kind)->rewinds)
+        return;
+    object_free(response->object);
+    response->object = NULL;
+    if (response->reason == REASON_OK || response->reason == REASON_NOT_FOUND)
+        response->reason = REASON_UNKNOWN_OUTCOME;
+}
+
+void rewound_finished(struct engine *engine, struct entry *entry, char *text, uint32_t len) {
+    if (!text || entry->finished) {
+        free(text);
+        return;
+    }
+    last_word_drop(entry);
+    entry->last_word = text;
+    entry->last_word_len = len;
+    entry->last_word_attempt = entry->attempt;
+    command_note(engine, entry, false, "HadFinished", "CopyStatus",
+                 "it had finished before the management cluster went back in time: it is not run again");
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects beyond maxObjectSize or maxObjectNodes: of them there is a stub (object.h). A workload like that is not
+// handled, a mirror like that says nothing; both are told. What was known before stays, and what is being deleted is.
+#include "core/engine/engine_internal.h"
+
+#include "core/json/pointer.h"
+
+#include <string.h>
+
+static bool is_same(const char *uid, const struct doc *doc, const struct object *stub) {
+    return doc->text && strcmp(uid, object_uid(stub->value)) == 0;
+}
+
+static void seen_workload(struct engine *engine, size_t kind, struct object *stub) {
+    const struct kind *k = engine->kinds[kind];
+    const char *manager = json_string(pointer_find(stub->value, k->abi.managed_by));
+    bool ours = text_equal(manager, k->managed_by) && strlen(object_uid(stub->value)) < STORE_UID_MAX;
+    const char *space = object_namespace(stub->value), *name = object_name(stub->value);
+    struct entry *entry =
+        ours ? store_make(&engine->store, kind, space, name) : store_get(&engine->store, kind, space, name);
+    if (entry)
+        entry->epoch = engine_feed(engine, ENGINE_MANAGEMENT, kind)->epoch;
+    if (!entry || !ours) {
+        object_free(stub);
+        return;
+    }
+    AUTO_TEXT why = strdup(stub->too_large);
+    if (is_same(entry->uid, &entry->workload, stub)) {
+        entry->too_large = true;
+        entry->being_deleted |= object_is_being_deleted(stub->value);
+        object_free(stub);
+        engine_queue(engine, entry);
+    } else {
+        observe_workload(engine, entry, stub);
+    }
+    command_note(engine, entry, true, "TooLarge", "Observe", "it is not handled: %s", why ? why : "it is too large");
+}
+
+static void tell_mirror(struct engine *engine, struct entry *entry, const struct mirror *m, bool known,
+                        const char *why) {
+    if (m->of_workload)
+        command_note(engine, entry, true, "TooLarge", "CopyStatus",
+                     "its mirror in cluster %s is not looked at, and its status not copied: %s",
+                     engine->names[m->cluster], why);
+    if (!known)
+        engine_remark(engine, true, m->cluster, entry->kind, "%s is not looked at: %s", entry->key, why);
+}
+
+static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, struct object *stub) {
+    const char *space = object_namespace(stub->value), *name = object_name(stub->value);
+    struct entry *entry = store_get(&engine->store, kind, space, name);
+    struct mirror *m = entry ? entry_mirror(entry, cluster) : NULL;
+    enum standing standing = observe_standing(engine, cluster, kind, m, stub->value);
+    if (standing != STANDING_NONE && !m && (!entry || !entry->workload.text) && !aside_takes(engine, cluster, kind)) {
+        object_free(stub);
+        return;
+    }
+    AUTO_TEXT why = strdup(stub->too_large);
+    if (standing != STANDING_NONE && !entry)
+        entry = store_make(&engine->store, kind, space, name);
+    if (standing != STANDING_NONE && !m && entry)
+        m = entry_make_mirror(entry, cluster);
+    if (m)
+        m->epoch = engine_feed(engine, cluster, kind)->epoch;
+    if (!m || (standing == STANDING_NONE && !is_same(m->uid, &m->doc, stub))) {
+        if (m && m->doc.text)
+            observe_mirror_gone(engine, entry, m, false);
+        object_free(stub);
+        return;
+    }
+    bool known = m->too_large;
+    if (is_same(m->uid, &m->doc, stub)) {
+        m->too_large = true;
+        m->being_deleted |= object_is_being_deleted(stub->value);
+        object_free(stub);
+        engine_queue(engine, entry);
+    } else {
+        observe_mirror(engine, entry, m, stub, standing);
+    }
+    tell_mirror(engine, entry, m, known, why ? why : "it is too large");
+}
+
+void stubs_seen(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
+    if (cluster == ENGINE_MANAGEMENT)
+        seen_workload(engine, kind, object);
+    else
+        seen_mirror(engine, cluster, kind, object);
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is repeated for one workload waits longer each time: 1 s, doubling to 5 min, from the beginning again after
+// 10 min of rest. The first `free` repetitions cost nothing, so that what happens once in a while is done at once.
+#ifndef WHARF_ENGINE_THROTTLE_H
+#define WHARF_ENGINE_THROTTLE_H
+
+#include "core/base/clock.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define THROTTLE_FIRST_NS (1 * CLOCK_SECOND)
+#define THROTTLE_MAX_NS (5 * CLOCK_MINUTE)
+#define THROTTLE_REST_NS (10 * CLOCK_MINUTE)
+
+struct throttle { // all zero: nothing was repeated yet
+    int64_t last_ns;
+    uint32_t count;
+};
+
+// Counts one more repetition at `now_ns` (monotonic) and returns when the next one may be made; `now_ns` for the first
+// `free` of them.
+int64_t throttle_next(struct throttle *throttle, int64_t now_ns, uint32_t free);
+
+// Whether it is being repeated, and more often than `free` times.
+bool throttle_is_hot(const struct throttle *throttle, int64_t now_ns, uint32_t free);
+
+#endif

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is waited for longer than a minute is told: an Event on the workload, once for each reason, and a metric.
+#include "core/engine/engine_internal.h"
+
+#define WAITING_TOLD_NS (60 * CLOCK_SECOND)
+
+static uint32_t bit_of(uint8_t waiting) {
+    return UINT32_C(1) << waiting;
+}
+
+static void count(struct engine *engine, const struct entry *entry, bool more) {
+    if ((entry->told_waiting & bit_of(entry->waiting)) == 0)
+        return;
+    if (more)
+        engine->stats.waiting[entry->waiting]++;
+    else
+        engine->stats.waiting[entry->waiting]--;
+}
+
+void waiting_end(struct engine *engine, struct entry *entry) {
+    count(engine, entry, false);
+    entry->waiting = WAITING_NOT;
+    entry->told_waiting = 0;
+    entry->told = false;
+}
+
+static void tell(struct engine *engine, struct entry *entry, const struct action *action) {
+    entry->told_waiting |= bit_of(entry->waiting);
+    count(engine, entry, true);
+    // Why something is tried again, or waits, was told when that began.
+    if ((entry->waiting == WAITING_BACKOFF || entry->waiting == WAITING_REPEATED) && entry->told)
+        return;
+    bool somewhere = action->cluster != 0 && action->cluster < engine->n_clusters;
+    const char *refused = somewhere ? engine->stats.clusters[action->cluster].refused : "";
+    bool detail = entry->waiting == WAITING_IDENTITY && *refused;
+    command_note(engine, entry, true, "Waiting", "Wait", "waits for longer than a minute: %s%s%s%s%s%s",
+                 waiting_text(action->waiting), somewhere ? " (cluster " : "",
+                 somewhere ? engine->names[action->cluster] : "", somewhere ? ")" : "", detail ? ": " : "",
+                 detail ? refused : "");
+}
+
+void waiting_look(struct engine *engine, struct entry *entry, const struct action *action) {
+    enum waiting waiting = action->waiting;
+    if (waiting == WAITING_ANSWER)
+        return;
+    if (waiting == WAITING_NOT || waiting == WAITING_STOPPING || !entry->workload.text || entry->finished) {
+        waiting_end(engine, entry);
+        return;
+    }
+    if (entry->waiting == WAITING_NOT)
+        entry->waiting_since_ns = engine->now.mono_ns;
+    if (entry->waiting != waiting) {
+        count(engine, entry, false);
+        entry->waiting = (uint8_t)waiting;
+        count(engine, entry, true);
+    }
+    if (entry->told_waiting & bit_of(entry->waiting))
+        return;
+    if (engine->now.mono_ns >= entry->waiting_since_ns + WAITING_TOLD_NS)
+        tell(engine, entry, action);
+    else
+        engine_wake(engine, entry, entry->waiting_since_ns + WAITING_TOLD_NS);
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Giving memory back that only starting needed.
+#ifndef WHARF_HOST_MEMORY_TRIM_H
+#define WHARF_HOST_MEMORY_TRIM_H
+
+// Returns free heap to the system, and lets go of the pages of program text and constants: libcurl brings some thirty
+// libraries, most of whose text is touched once, at start. What is needed again is mapped again from the page cache.
+void pages_release(void);
+
+// The first part of it alone.
+void pages_trim(void);
+
+#endif

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/preflight.h"
+#include "core/engine/kueue.h"
+#include "core/host/seal_source.h"
+
+#include "core/base/text.h"
+#include "core/kube/ask.h"
+#include "core/kube/curl_transport.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+// One cluster, checked by a thread of its own.
+struct visit {
+    const struct config *config;
+    const struct adapters *adapters;
+    const struct config_cluster *cluster;
+    const struct endpoint *endpoint;
+    bool management;
+    char *uid; // of its namespace kube-system, or NULL
+    struct client *client;
+    struct problems problems;
+    pthread_t thread;
+    bool started;
+};
+
+static void tell(struct visit *visit, const char *sentence) {
+    problems_add(&visit->problems, "%s (%s): %s", visit->cluster->name, visit->endpoint->server, sentence);
+}
+
+#define TELL(visit, ...)                                                                                               \
+    do {                                                                                                               \
+        AUTO_TEXT sentence = text_format(__VA_ARGS__);                                                                 \
+        tell(visit, sentence == NULL ? "out of memory" : sentence);                                                    \
+    } while (0)
+
+// Whoever may not see the version still got an answer.
+static bool answers(struct visit *visit) {
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
+    struct error *error = ask_raw(visit->client, "/version", &response);
+    if (error != NULL) {
+        tell(visit, error_text(error));
+        error_free(error);
+        return false;
+    }
+    if (response.reason == REASON_FORBIDDEN)
+        return true;
+    if (response.reason == REASON_OK && json_string(json_get(response.value, "gitVersion")) != NULL)
+        return true;
+    if (response.reason == REASON_OK)
+        tell(visit, "found an answer to GET /version without gitVersion, expected a Kubernetes API server");
+    else if (response.reason == REASON_UNAUTHORIZED)
+        TELL(visit, "does not accept the credentials: %s", response.message);
+    else
+        TELL(visit, "does not answer as it should: %s", response.message);
+    return false;
+}
+
+static bool has_item(const struct json *list, const char *text) {
+    for (const struct json *item = json_first(list); item != NULL; item = json_next(item))
+        if (text_equal(json_string(item), text))
+            return true;
+    return false;
+}
+
+static const struct json *find_resource(const struct json *document, const char *name) {
+    const struct json *resources = json_get(document, "resources");
+    for (const struct json *item = json_first(resources); item != NULL; item = json_next(item))
+        if (text_equal(json_string(json_get(item, "name")), name))
+            return item;
+    return NULL;
+}
+
+// What a version's APIResourceList says of a kind that it lists.
+static void check_resource(struct visit *visit, const struct kind *kind, const char *version,
+                           const struct json *document, const struct json *resource) {
+    static const char *const verbs[] = {"get", "list", "watch", "create", "patch", "delete"};
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+        if (!has_item(json_get(resource, "verbs"), verbs[i]))
+            TELL(visit, "serves %s/%s without the verb %s, which is needed", kind->plural_group, version, verbs[i]);
+    AUTO_TEXT status = text_format("%s/status", kind->abi.plural);
+    bool wanted = visit->management && (kind->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0;
+    if (status != NULL && wanted && find_resource(document, status) == NULL)
+        TELL(visit, "serves %s/%s without its status subresource, which adapter %s expects", kind->plural_group,
+             version, kind->adapter->name);
+}
+
+enum served { SERVED_NO, SERVED_YES, SERVED_UNKNOWN };
+
+static enum served serves_version(struct visit *visit, const struct kind *kind, const char *version) {
+    const char *group = kind->abi.group;
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
+    AUTO_TEXT path = text_format("%s%s/%s", group[0] != '\0' ? "/apis/" : "/api", group, version);
+    struct error *error = path == NULL ? error_no_memory() : ask_raw(visit->client, path, &response);
+    if (error != NULL) {
+        tell(visit, error_text(error));
+        error_free(error);
+        return SERVED_UNKNOWN;
+    }
+    if (response.reason == REASON_NOT_FOUND || response.reason == REASON_KIND_NOT_FOUND)
+        return SERVED_NO;
+    if (response.reason != REASON_OK) {
+        TELL(visit, "GET %s: %s", path, response.message);
+        return SERVED_UNKNOWN;
+    }
+    const struct json *resource = find_resource(response.value, kind->abi.plural);
+    if (resource == NULL)
+        return SERVED_NO;
+    check_resource(visit, kind, version, response.value, resource);
+    return SERVED_YES;
+}
+
+static void check_served(struct visit *visit, const struct kind *kind) {
+    struct buffer versions __attribute__((cleanup(buffer_cleanup)));
+    buffer_init(&versions, 65536);
+    for (size_t i = 0; kind->abi.versions[i] != NULL; i++) {
+        if (serves_version(visit, kind, kind->abi.versions[i]) != SERVED_NO)
+            return;
+        buffer_printf(&versions, "%s%s", i == 0 ? "" : ", ", kind->abi.versions[i]);
+    }
+    TELL(visit, "does not serve %s, expected one of the versions that adapter %s knows: %s", kind->plural_group,
+         kind->adapter->name, versions.data == NULL ? "" : versions.data);
+}
+
+struct permission {
+    const char *group, *resource, *subresource, *verb, *name, *namespace_;
+};
+
+static char *review_text(const struct permission *permission) {
+    AUTO_JSON review = json_new_object();
+    struct json *spec = json_new_object();
+    struct json *attributes = json_new_object();
+    bool made = review != NULL && spec != NULL && attributes != NULL;
+    made = made && json_set(attributes, "verb", json_new_string(permission->verb));
+    made = made && json_set(attributes, "group", json_new_string(permission->group));
+    made = made && json_set(attributes, "resource", json_new_string(permission->resource));
+    if (permission->subresource != NULL)
+        made = made && json_set(attributes, "subresource", json_new_string(permission->subresource));
+    if (permission->name != NULL)
+        made = made && json_set(attributes, "name", json_new_string(permission->name));
+    if (permission->namespace_ != NULL)
+        made = made && json_set(attributes, "namespace", json_new_string(permission->namespace_));
+    made = made && json_set(review, "apiVersion", json_new_string("authorization.k8s.io/v1"));
+    made = made && json_set(review, "kind", json_new_string("SelfSubjectAccessReview"));
+    if (!made) {
+        json_free(spec);
+        json_free(attributes);
+        return NULL;
+    }
+    if (!json_set(spec, "resourceAttributes", attributes)) {
+        json_free(spec);
+        return NULL;
+    }
+    return json_set(review, "spec", spec) ? json_text(review, NULL) : NULL;
+}
+
+static void tell_denied(struct visit *visit, const struct permission *permission, const struct json *review) {
+    const char *reason = json_string_or(json_path(review, "status", "reason", NULL), "");
+    const char *trouble = json_string_or(json_path(review, "status", "evaluationError", NULL), "");
+    const char *why = reason[0] != '\0' ? reason : trouble;
+    TELL(visit, "may not %s %s%s%s%s%s%s%s%s, expected to be allowed%s%s", permission->verb, permission->resource,
+         permission->group[0] != '\0' ? "." : "", permission->group, permission->subresource != NULL ? "/" : "",
+         permission->subresource != NULL ? permission->subresource : "", permission->name != NULL ? " \"" : "",
+         permission->name != NULL ? permission->name : "", permission->name != NULL ? "\"" : "",
+         why[0] != '\0' ? ": " : "", why);
+}
+
+// False if there is no use in asking on.
+static bool check_permission(struct visit *visit, const struct permission *permission) {
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
+    AUTO_TEXT body = review_text(permission);
+    struct request request = {.verb = VERB_CREATE,
+                              .resource = {.group = "authorization.k8s.io",
+                                           .version = "v1",
+                                           .plural = "selfsubjectaccessreviews",
+                                           .cluster_scoped = true},
+                              .namespace_ = "",
+                              .body = body,
+                              .body_len = body == NULL ? 0 : strlen(body),
+                              .exempt = true};
+    struct error *error = body == NULL ? error_no_memory() : ask(visit->client, &request, &response);
+    if (error != NULL) {
+        tell(visit, error_text(error));
+        error_free(error);
+        return false;
+    }
+    const struct json *allowed = json_path(response.value, "status", "allowed", NULL);
+    if (response.reason != REASON_OK || !json_is(allowed, JSON_BOOL)) {
+        TELL(visit, "cannot be asked what is allowed (SelfSubjectAccessReview): %s", response.message);
+        return false;
+    }
+    if (!json_bool(allowed, false))
+        tell_denied(visit, permission, response.value);
+    return true;
+}
+
+static bool check_all(struct visit *visit, const struct permission *list, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!check_permission(visit, &list[i]))
+            return false;
+    return true;
+}
+
+static bool may_manage(struct visit *visit, const struct kind *kind) {
+    const char *group = kind->abi.group, *plural = kind->abi.plural;
+    const struct permission needed[] = {
+        {group, plural, NULL, "get", NULL, NULL},       {group, plural, NULL, "list", NULL, NULL},
+        {group, plural, NULL, "watch", NULL, NULL},     {group, plural, NULL, "patch", NULL, NULL},
+        {group, plural, "status", "patch", NULL, NULL},
+    };
+    static const struct permission kueue[] = {{"kueue.x-k8s.io", "workloads", NULL, "list", NULL, NULL},
+                                              {"kueue.x-k8s.io", "admissionchecks", NULL, "list", NULL, NULL}};
+    bool status = (kind->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0;
+    bool shared = kueue_shares(kind->managed_by);
+    return check_all(visit, needed, sizeof(needed) / sizeof(needed[0]) - (status ? 0 : 1)) &&
+           (!shared || check_all(visit, kueue, sizeof(kueue) / sizeof(kueue[0])));
+}
+
+static bool may_mirror(struct visit *visit, const struct kind *kind) {
+    const char *group = kind->abi.group, *plural = kind->abi.plural;
+    const struct permission needed[] = {
+        {group, plural, NULL, "get", NULL, NULL},   {group, plural, NULL, "list", NULL, NULL},
+        {group, plural, NULL, "watch", NULL, NULL}, {group, plural, NULL, "create", NULL, NULL},
+        {group, plural, NULL, "patch", NULL, NULL}, {group, plural, NULL, "delete", NULL, NULL},
+    };
+    return check_all(visit, needed, sizeof(needed) / sizeof(needed[0]));
+}
+
+// A Secret that the configuration names: nothing begins without it.
+static void may_read_seal(struct visit *visit) {
+    const struct permission secret = {.resource = "secrets",
+                                      .group = "",
+                                      .verb = "get",
+                                      .name = seal_secret_name(visit->config),
+                                      .namespace_ = seal_secret_namespace(visit->config, visit->endpoint->namespace_)};
+    if (seal_source_of(visit->config) == SEAL_FROM_SECRET)
+        check_permission(visit, &secret);
+}
+
+static void check_permissions(struct visit *visit) {
+    static const struct permission events[] = {
+        {"events.k8s.io", "events", NULL, "create", NULL, NULL},
+        {"events.k8s.io", "events", NULL, "patch", NULL, NULL},
+    };
+    static const struct permission origin = {"", "namespaces", NULL, "get", "kube-system", NULL};
+    static const struct permission namespaces = {"", "namespaces", NULL, "create", NULL, NULL};
+    for (size_t i = 0; i < visit->adapters->n_kinds; i++) {
+        const struct kind *kind = visit->adapters->kinds[i];
+        if (!(visit->management ? may_manage(visit, kind) : may_mirror(visit, kind)))
+            return;
+    }
+    if (visit->management && !check_all(visit, events, sizeof(events) / sizeof(events[0])))
+        return;
+    if (visit->management)
+        may_read_seal(visit);
+    if (visit->management && visit->config->origin == NULL)
+        check_permission(visit, &origin);
+    if (!visit->management && visit->config->create_namespaces)
+        check_permission(visit, &namespaces);
+}
+
+// Which cluster it is; whoever may not see that gets no answer, and `run` can tell no more.
+static void read_uid(struct visit *visit) {
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
+    struct error *error = ask_raw(visit->client, "/api/v1/namespaces/kube-system", &response);
+    const char *uid = error == NULL && response.reason == REASON_OK ? object_uid(response.value) : "";
+    visit->uid = *uid != '\0' ? strdup(uid) : NULL;
+    error_free(error);
+}
+
+static void look_around(struct visit *visit) {
+    if (!answers(visit))
+        return;
+    read_uid(visit);
+    for (size_t i = 0; i < visit->adapters->n_kinds; i++)
+        check_served(visit, visit->adapters->kinds[i]);
+    check_permissions(visit);
+}
+
+static void *run(void *arg) {
+    struct visit *visit = arg;
+    struct transport *transport = NULL;
+    struct error *error = curl_transport_new(visit->endpoint, "wharf/" WHARF_VERSION, &transport);
+    if (error == NULL) {
+        struct client_options options = {.cluster = visit->cluster->name, .transport = transport};
+        error = client_new(&options, clock_now(), &visit->client);
+    }
+    if (error == NULL)
+        look_around(visit);
+    else
+        tell(visit, error_text(error));
+    error_free(error);
+    client_free(visit->client);
+    if (transport != NULL)
+        transport->ops->free(transport);
+    return NULL;
+}
+
+// What `run` would refuse: the management cluster as a worker, and one cluster under two names.
+static void compare_uids(struct visit *visits, size_t count) {
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = 0; k < i; k++) {
+            if (visits[i].endpoint == NULL || visits[i].uid == NULL || !text_equal(visits[i].uid, visits[k].uid))
+                continue;
+            TELL(&visits[i], "found the same cluster as %s (uid %s of namespace kube-system), expected another one",
+                 visits[k].management ? "the management cluster" : visits[k].cluster->name, visits[i].uid);
+            break;
+        }
+}
+
+struct error *online_check(const struct config *config, const struct adapters *adapters,
+                           struct endpoint *const *endpoints, struct problems *problems) {
+    size_t count = config->n_workers + 1;
+    struct visit *visits = calloc(count, sizeof(*visits));
+    if (visits == NULL)
+        return error_no_memory();
+    for (size_t i = 0; i < count; i++) {
+        struct visit *visit = &visits[i];
+        visit->config = config;
+        visit->adapters = adapters;
+        visit->cluster = i == 0 ? &config->management : &config->workers[i - 1];
+        visit->endpoint = endpoints[i];
+        visit->management = i == 0;
+        visit->started = endpoints[i] != NULL && pthread_create(&visit->thread, NULL, run, visit) == 0;
+        if (endpoints[i] != NULL && !visit->started)
+            tell(visit, "cannot be asked: no thread could be started");
+    }
+    for (size_t i = 0; i < count; i++)
+        if (visits[i].started)
+            pthread_join(visits[i].thread, NULL);
+    compare_uids(visits, count);
+    for (size_t i = 0; i < count; i++) {
+        problems_move(problems, &visits[i].problems);
+        free(visits[i].uid);
+    }
+    free(visits);
+    return NULL;
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/adapter/adapters.h"
+
+#include "core/base/text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define CARRIED(...) ((const wharf_carried[]){__VA_ARGS__, {NULL, WHARF_CARRY_ALWAYS, NULL}})
+#define PODS(...) ((const wharf_pods[]){{__VA_ARGS__}, {.templates = NULL}})
+#define LONG_63 "example.com/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+static wharf_result phase(const wharf_call *call, const wharf_value *object, wharf_phase *out) {
+    (void)call;
+    (void)object;
+    (void)out;
+    return WHARF_OK;
+}
+
+static wharf_kind good(void) {
+    static const char *const versions[] = {"v1", "v1beta1", NULL};
+    return (wharf_kind){
+        .size = sizeof(wharf_kind),
+        .group = "example.com",
+        .versions = versions,
+        .kind = "Thing",
+        .plural = "things",
+        .managed_by = "/spec/managedBy",
+        .managed_by_builtin = "example.com/builtin",
+        .suspend = "/spec/suspend",
+        .phase = phase,
+    };
+}
+
+static void assert_accepted(const wharf_kind *given, const char *configured, const char *expected) {
+    struct kind *kind = NULL;
+    struct error *error = kind_check(given, configured, "wharf.dev/host", &kind);
+    if (error != NULL)
+        fail_msg("refused: %s", error_text(error));
+    assert_string_equal(kind->managed_by, expected);
+    assert_ptr_equal(kind->given, given);
+    kind_free(kind);
+}
+
+static void assert_refused(const wharf_kind *given, const char *configured, const char *first, const char *second) {
+    struct kind *kind = NULL;
+    struct error *error = kind_check(given, configured, "wharf.dev/host", &kind);
+    if (error == NULL)
+        fail_msg("accepted, expected a problem with %s", first);
+    if (!text_has_prefix(error_text(error), first) || strstr(error_text(error), second) == NULL)
+        fail_msg("\"%s\" is not about %s, or does not say %s", error_text(error), first, second);
+    error_free(error);
+}
+
+struct wrong {
+    const char *field, *says;
+    wharf_kind kind;
+};
+
+static void assert_all_refused(const struct wrong *cases, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        assert_refused(&cases[i].kind, NULL, cases[i].field, cases[i].says);
+}
+
+static void names_that_are_wrong_are_named(void **state) {
+    (void)state;
+    struct wrong cases[] = {
+        {"struct wharf_kind", "found size 8", good()},
+        {"group", "required", good()},
+        {"group", "Bad_Group", good()},
+        {"kind", "required", good()},
+        {"kind", "thing", good()},
+        {"kind", "Thing-Two", good()},
+        {"plural", "required", good()},
+        {"plural", "Things", good()},
+        {"versions", "required", good()},
+        {"versions", "required", good()},
+        {"versions", "V1", good()},
+        {"flags", "0x80", good()},
+        {"plural and group", "63", good()},
+    };
+    size_t i = 0;
+    cases[i++].kind.size = 8;
+    cases[i++].kind.group = NULL;
+    cases[i++].kind.group = "Bad_Group";
+    cases[i++].kind.kind = NULL;
+    cases[i++].kind.kind = "thing";
+    cases[i++].kind.kind = "Thing-Two";
+    cases[i++].kind.plural = NULL;
+    cases[i++].kind.plural = "Things";
+    cases[i++].kind.versions = NULL;
+    cases[i++].kind.versions = (const char *const[]){NULL};
+    cases[i++].kind.versions = LIST("v1", "V1");
+    cases[i++].kind.flags = WHARF_KIND_NEVER_FINISHES | 0x80;
+    cases[i++].kind.group = "a-very-long-name-of-an-api-group-that-somebody-thought-of.example.com";
+    assert_int_equal(i, COUNT(cases));
+    assert_all_refused(cases, COUNT(cases));
+}
+
+static void pointers_that_are_wrong_are_named(void **state) {
+    (void)state;
+    struct wrong cases[] = {
+        {"managed_by", "required", good()},
+        {"managed_by", "spec", good()},
+        {"managed_by", "whole object", good()},
+        {"managed_by", "/spec/~x", good()},
+        {"suspend", "spec/suspend", good()},
+        {"suspend_value", "no suspend", good()},
+        {"removed", "spec/ttl", good()},
+        {"removed", "whole object", good()},
+        {"pods.templates", "spec/template", good()},
+        {"pods.multiplier", "up to the last", good()},
+        {"pods.multiplier", "up to the last", good()},
+        {"status_removed", "begins with \"/status/\"", good()},
+        {"observed_generation", "begins with \"/status/\"", good()},
+        {"phase", "neither the function nor rules", good()},
+    };
+    size_t i = 0;
+    cases[i++].kind.managed_by = NULL;
+    cases[i++].kind.managed_by = "spec";
+    cases[i++].kind.managed_by = "";
+    cases[i++].kind.managed_by = "/spec/~x";
+    cases[i++].kind.suspend = "spec/suspend";
+    cases[i].kind.suspend = NULL;
+    cases[i++].kind.suspend_value = "Paused";
+    cases[i++].kind.removed = LIST("/spec/*/a", "spec/ttl");
+    cases[i++].kind.removed = LIST("");
+    cases[i++].kind.pods = PODS(.templates = "spec/template");
+    cases[i++].kind.pods = PODS(.templates = "/spec/jobs/*/template", .multiplier = {"/spec/tasks/*/replicas"});
+    cases[i++].kind.pods = PODS(.templates = "/spec/*", .multiplier = {"/spec/*/a/*"});
+    cases[i++].kind.status_removed = LIST("/spec/a");
+    cases[i++].kind.observed_generation = "/spec/generation";
+    cases[i++].kind.phase = NULL;
+    assert_int_equal(i, COUNT(cases));
+    assert_all_refused(cases, COUNT(cases));
+}
+
+static void carried_fields_that_are_wrong_are_named(void **state) {
+    (void)state;
+    struct wrong cases[] = {
+        {"carried", "/metadata/labels", good()},    {"carried", "/status", good()},
+        {"carried", "managed_by is never", good()}, {"carried", "found 7 for when", good()},
+        {"carried", "without suspend", good()},
+    };
+    size_t i = 0;
+    cases[i++].kind.carried = CARRIED({"/metadata/labels", WHARF_CARRY_ALWAYS, NULL});
+    cases[i++].kind.carried = CARRIED({"/spec/a", WHARF_CARRY_ALWAYS, NULL}, {"/status", WHARF_CARRY_ALWAYS, NULL});
+    cases[i++].kind.carried = CARRIED({"/spec/managedBy", WHARF_CARRY_ALWAYS, NULL});
+    cases[i++].kind.carried = CARRIED({"/spec/a", (wharf_carry_when)7, NULL});
+    cases[i].kind.suspend = NULL;
+    cases[i++].kind.carried = CARRIED({"/spec/a", WHARF_CARRY_WHILE_SUSPENDED, NULL});
+    assert_int_equal(i, COUNT(cases));
+    assert_all_refused(cases, COUNT(cases));
+}
+
+static void values_of_managed_by_that_are_wrong_are_named(void **state) {
+    (void)state;
+    struct wrong cases[] = {
+        {"managed_by_builtin", "NULL if", good()},
+        {"managed_by_allowed", "at least one", good()},
+        {"managed_by_allowed", "besides the built-in", good()},
+        {"managed_by_default", "own controller", good()},
+        {"managed_by_default", "\"a.example/b\", \"c.example/d\"", good()},
+        {"managed_by_default", "domain-prefixed", good()},
+    };
+    size_t i = 0;
+    cases[i++].kind.managed_by_builtin = "";
+    cases[i++].kind.managed_by_allowed = (const char *const[]){NULL};
+    cases[i++].kind.managed_by_allowed = LIST("a.example/b", "example.com/builtin");
+    cases[i++].kind.managed_by_default = "example.com/builtin";
+    cases[i].kind.managed_by_allowed = LIST("a.example/b", "c.example/d");
+    cases[i++].kind.managed_by_default = "e.example/f";
+    cases[i++].kind.managed_by_default = "no-path";
+    assert_int_equal(i, COUNT(cases));
+    assert_all_refused(cases, COUNT(cases));
+}
+
+static void what_real_kinds_need_is_accepted(void **state) {
+    (void)state;
+    wharf_kind kind = good();
+    kind.carried =
+        CARRIED({"/spec/jobs/*/replicas", WHARF_CARRY_ALWAYS, NULL}, {"/spec/a", WHARF_CARRY_WHILE_SUSPENDED, NULL});
+    kind.removed = LIST("/spec/ttlSecondsAfterFinished", "/spec/inner/managedBy", "/spec/jobs/*/id");
+    kind.pods = PODS(.templates = "/spec/jobs/*/template",
+                     .multiplier = {"/spec/jobs/*/replicas", "/spec/jobs/*/numOfHosts", "/spec/parallelism"});
+    kind.status_removed = LIST("/status/uids", "/status/jobs/*/ip");
+    kind.observed_generation = "/status/observedGeneration";
+    kind.flags = WHARF_KIND_NEVER_FINISHES;
+    kind.suspend_value = "PipelineRunPending";
+    assert_accepted(&kind, NULL, "wharf.dev/host");
+    kind.group = "";
+    assert_accepted(&kind, NULL, "wharf.dev/host");
+}
+
+static void the_value_to_answer_to_is_chosen_in_order(void **state) {
+    (void)state;
+    static const char *const closed[] = {"a.example/b", "c.example/d", NULL};
+    static const struct {
+        const char *const *allowed;
+        const char *preset, *configured, *expected; // expected NULL: refused
+    } cases[] = {
+        {NULL, NULL, NULL, "wharf.dev/host"},
+        {NULL, "x.example/y", NULL, "x.example/y"},
+        {NULL, "x.example/y", "z.example/z", "z.example/z"},
+        {closed, NULL, NULL, "a.example/b"},
+        {closed, "c.example/d", NULL, "c.example/d"},
+        {closed, NULL, "c.example/d", "c.example/d"},
+        {closed, NULL, "wharf.dev/host", NULL},
+        {closed, NULL, "example.com/builtin", NULL},
+        {NULL, NULL, "example.com/builtin", NULL},
+        {NULL, NULL, "not-a-path", NULL},
+        {NULL, NULL, "", NULL},
+        {NULL, NULL, LONG_63, LONG_63},
+        {NULL, NULL, LONG_63 "a", NULL},
+    };
+    assert_int_equal(strlen(LONG_63), 63);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        wharf_kind kind = good();
+        kind.managed_by_allowed = cases[i].allowed;
+        kind.managed_by_default = cases[i].preset;
+        if (cases[i].expected != NULL)
+            assert_accepted(&kind, cases[i].configured, cases[i].expected);
+        else
+            assert_refused(&kind, cases[i].configured, "managedBy", cases[i].configured);
+    }
+}
+
+static void a_controller_name_that_is_the_builtin_value_is_refused(void **state) {
+    (void)state;
+    wharf_kind kind = good();
+    kind.managed_by_builtin = "wharf.dev/host";
+    assert_refused(&kind, NULL, "controllerName", "own controller");
+}
+
+static void lists_that_never_end_are_refused(void **state) {
+    (void)state;
+    static const char *endless[1200];
+    static wharf_carried carried[1200];
+    static wharf_pods pods[1200];
+    for (size_t i = 0; i < COUNT(endless); i++) {
+        endless[i] = "v1";
+        carried[i] = (wharf_carried){"/spec/a", WHARF_CARRY_ALWAYS, NULL};
+        pods[i] = (wharf_pods){.templates = "/spec/a"};
+    }
+    wharf_kind kind = good();
+    kind.versions = endless;
+    assert_refused(&kind, NULL, "versions", "ends with NULL");
+    kind = good();
+    kind.carried = carried;
+    assert_refused(&kind, NULL, "carried", "pointer is NULL");
+    kind = good();
+    kind.pods = pods;
+    assert_refused(&kind, NULL, "pods", "templates is NULL");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_that_are_wrong_are_named),
+        cmocka_unit_test(pointers_that_are_wrong_are_named),
+        cmocka_unit_test(carried_fields_that_are_wrong_are_named),
+        cmocka_unit_test(values_of_managed_by_that_are_wrong_are_named),
+        cmocka_unit_test(what_real_kinds_need_is_accepted),
+        cmocka_unit_test(the_value_to_answer_to_is_chosen_in_order),
+        cmocka_unit_test(a_controller_name_that_is_the_builtin_value_is_refused),
+        cmocka_unit_test(lists_that_never_end_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loader against real shared objects: <build>/bad_adapters/*.so (tests/adapters.mk), and damaged copies of them in
+// a folder of this test's own.
+#include "core/adapter/adapters.h"
+
+#include "core/adapter/adapter_file.h"
+#include "core/base/text.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <openssl/evp.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static char *built;  // folder of the adapters
+static char *folder; // of this test alone, emptied at the end
+
+static char *in(const char *directory, const char *name) {
+    char *path = text_format("%s/%s", directory, name);
+    assert_non_null(path);
+    return path;
+}
+
+// Copies an adapter into our folder and sets the byte at `offset` if that is not negative.
+static char *copied(const char *from, const char *name, long offset, char byte) {
+    AUTO_TEXT source = in(built, from);
+    char *target = in(folder, name);
+    struct buffer content __attribute__((cleanup(buffer_cleanup)));
+    buffer_init(&content, 16 << 20);
+    assert_null(text_read_file(source, content.max, &content));
+    if (offset >= 0)
+        content.data[offset] = byte;
+    unlink(target);
+    int fd = open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, content.data, content.len), content.len);
+    close(fd);
+    return target;
+}
+
+static char *written(const char *name, const char *text) {
+    char *target = in(folder, name);
+    FILE *file = fopen(target, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(target, 0644), 0);
+    return target;
+}
+
+static struct config_adapter enabled(const char *name, const char *file) {
+    struct config_adapter adapter = {.name = strdup(name), .file = strdup(file), .file_given = true};
+    adapter.settings = json_new_object();
+    return adapter;
+}
+
+static void drop(struct config_adapter *adapter) {
+    free(adapter->name);
+    free(adapter->file);
+    free(adapter->sha256);
+    free(adapter->managed_by);
+    json_free(adapter->settings);
+}
+
+static struct adapters *load(struct config_adapter *list, size_t count, struct problems *problems) {
+    struct config config = {
+        .controller_name = (char *)"wharf.dev/host", .adapter_directory = built, .adapters = list, .n_adapters = count};
+    struct adapters *adapters = NULL;
+    assert_null(adapters_load(&config, problems, &adapters));
+    assert_non_null(adapters);
+    return adapters;
+}
+
+static void assert_refused(struct config_adapter *adapter, const char *const expected[3]) {
+    struct problems problems = {.count = 0};
+    struct adapters *adapters = load(adapter, 1, &problems);
+    assert_int_equal(adapters->count, 0);
+    assert_int_equal(problems.count, 1);
+    for (size_t i = 0; i < 3 && expected[i] != NULL; i++)
+        if (strstr(problems.list[0], expected[i]) == NULL)
+            fail_msg("\"%s\" does not say \"%s\"", problems.list[0], expected[i]);
+    problems_free(&problems);
+    adapters_free(adapters);
+}
+
+static void a_good_adapter_is_loaded_with_all_that_is_known_of_it(void **state) {
+    (void)state;
+    AUTO_TEXT file = in(built, "good.so");
+    struct config_adapter wanted = enabled("thing", file);
+    struct problems problems = {.count = 0};
+    struct adapters *adapters = load(&wanted, 1, &problems);
+    assert_int_equal(problems.count, 0);
+    assert_int_equal(adapters->count, 1);
+    const struct adapter *adapter = adapters->list[0];
+    assert_string_equal(adapter->name, "thing");
+    assert_string_equal(adapter->version, "1.2.3");
+    assert_string_equal(adapter->file, file);
+    assert_int_equal(strlen(adapter->sha256), 64);
+    assert_int_equal(adapter->abi_major, 1);
+    assert_int_equal(adapters->n_kinds, 1);
+    const struct kind *kind = adapters->kinds[0];
+    assert_ptr_equal(kind, adapter->kinds[0]);
+    assert_ptr_equal(kind->adapter, adapter);
+    assert_string_equal(kind->plural_group, "things.example.com");
+    assert_string_equal(kind->managed_by, "wharf.dev/host");
+    assert_non_null(kind->abi.phase);
+    adapters_free(adapters);
+    drop(&wanted);
+}
+
+static void larger_structs_of_a_later_minor_are_fine(void **state) {
+    (void)state;
+    AUTO_TEXT file = in(built, "larger.so");
+    struct config_adapter wanted = enabled("larger", file);
+    struct problems problems = {.count = 0};
+    struct adapters *adapters = load(&wanted, 1, &problems);
+    assert_int_equal(problems.count, 0);
+    assert_int_equal(adapters->n_kinds, 1);
+    assert_true(adapters->kinds[0]->abi.size > sizeof(wharf_kind));
+    adapters_free(adapters);
+    drop(&wanted);
+}
+
+static void adapters_that_break_the_abi_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *file, *expected[3];
+    } cases[] = {
+        {"no_symbol.so", {"no_symbol.so", "wharf_adapters_v1", "not an adapter"}},
+        {"major_symbol.so", {"wharf_adapters_v2", "built for ABI major 2", "expected major 1"}},
+        {"major_field.so", {"abi_major", "found 2", "expected 1"}},
+        {"minor_newer.so", {"abi_minor", "found 1", "at most 0"}},
+        {"module_small.so", {"struct wharf_module", "size", "expected at least"}},
+        {"kind_small.so", {"struct wharf_kind", "size", "expected at least"}},
+        {"flag_unknown.so", {"flags", "0x80000000", "kind 1"}},
+        {"no_phase.so", {"phase", "neither", NULL}},
+        {"no_kinds.so", {"kinds", "found none", NULL}},
+        {"bad_name.so", {"name", "Bad Name", "label"}},
+        {"twice.so", {"things.example.com", "twice", NULL}},
+        {"unresolved.so", {"unresolved.so: cannot be loaded: undefined", "nobody_has_this", NULL}},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO_TEXT file = in(built, cases[i].file);
+        struct config_adapter wanted = enabled("x", file);
+        assert_refused(&wanted, cases[i].expected);
+        drop(&wanted);
+    }
+}
+
+static void files_that_are_no_adapters_are_refused(void **state) {
+    (void)state;
+    AUTO_TEXT text = written("text.so", "#!/bin/sh\necho this is no shared object, whatever its name says\n");
+    AUTO_TEXT empty = written("empty.so", "");
+    AUTO_TEXT cut = written("cut.so", "\x7f"
+                                      "ELF\x02\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01");
+    AUTO_TEXT machine = copied("good.so", "machine.so", offsetof(Elf64_Ehdr, e_machine), EM_SPARCV9);
+    AUTO_TEXT class = copied("good.so", "class.so", EI_CLASS, ELFCLASS32);
+    AUTO_TEXT order = copied("good.so", "order.so", EI_DATA, ELFDATA2MSB);
+    AUTO_TEXT type = copied("good.so", "type.so", offsetof(Elf64_Ehdr, e_type), ET_REL);
+    AUTO_TEXT none = in(folder, "none.so");
+    AUTO_TEXT link = in(folder, "link.so");
+    AUTO_TEXT good = in(built, "good.so");
+    assert_int_equal(symlink(good, link), 0);
+    AUTO_TEXT fifo = in(folder, "fifo.so");
+    assert_int_equal(mkfifo(fifo, 0644), 0);
+    const struct {
+        const char *file, *expected[3];
+    } cases[] = {
+        {text, {"text.so", "not an ELF file", "expected"}},
+        {empty, {"not an ELF file", NULL, NULL}},
+        {cut, {"cut short", "expected", NULL}},
+        {machine, {"wrong architecture", "ELF machine 43", "expected"}},
+        {class, {"wrong architecture", "32 bits", NULL}},
+        {order, {"wrong architecture", "byte order", NULL}},
+        {type, {"type 1", "expected an ELF shared object", NULL}},
+        {none, {"none.so", "No such file", NULL}},
+        {link, {"link.so", "symlink", "expected"}},
+        {fifo, {"special file", "regular file", NULL}},
+        {folder, {"folder", "regular file", NULL}},
+        {"relative.so", {"relative path", "absolute", NULL}},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct config_adapter wanted = enabled("x", cases[i].file);
+        assert_refused(&wanted, cases[i].expected);
+        drop(&wanted);
+    }
+}
+
+static void a_file_that_others_may_write_is_refused(void **state) {
+    (void)state;
+    AUTO_TEXT file = copied("good.so", "open.so", -1, 0);
+    struct config_adapter wanted = enabled("x", file);
+    assert_int_equal(chmod(file, 0757), 0);
+    assert_refused(&wanted, (const char *const[3]){"open.so", "writable by everyone", "0757"});
+    if (geteuid() == 0) {
+        assert_int_equal(chmod(file, 0644), 0);
+        assert_int_equal(chown(file, 12345, 0), 0);
+        assert_refused(&wanted, (const char *const[3]){"open.so", "uid 12345", "expected root"});
+        assert_int_equal(chown(file, 0, 12345), 0);
+        assert_int_equal(chmod(file, 0664), 0);
+        assert_refused(&wanted, (const char *const[3]){"open.so", "writable by group 12345", "0664"});
+    }
+    drop(&wanted);
+}
+
+static void a_folder_that_others_may_write_is_refused_wherever_it_is_above(void **state) {
+    (void)state;
+    AUTO_TEXT outer = in(folder, "outer");
+    AUTO_TEXT inner = in(folder, "outer/inner");
+    assert_int_equal(mkdir(outer, 0755), 0);
+    assert_int_equal(mkdir(inner, 0755), 0);
+    AUTO_TEXT file = copied("good.so", "outer/inner/good.so", -1, 0);
+    struct config_adapter wanted = enabled("x", file);
+    struct {
+        const char *which;
+        mode_t mode;
+    } cases[] = {{outer, 0777}, {outer, 0757}, {inner, 0777}, {inner, 0757}, {inner, 01777}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *which = cases[i].which;
+        assert_int_equal(chmod(which, cases[i].mode), 0);
+        assert_refused(&wanted, (const char *const[3]){which, "folder is writable by everyone", NULL});
+        assert_int_equal(chmod(which, 0755), 0);
+    }
+    char sha256[65];
+    assert_int_equal(chmod(outer, 01777), 0); // as /tmp: nobody else can put another folder in the place of ours
+    assert_null(adapter_file_check(file, NULL, sha256));
+    drop(&wanted);
+}
+
+static void the_folders_behind_a_symlink_are_looked_at_too(void **state) {
+    (void)state;
+    AUTO_TEXT open = in(folder, "open");
+    AUTO_TEXT inside = in(folder, "open/inside");
+    AUTO_TEXT link = in(folder, "link");
+    AUTO_TEXT second = in(folder, "second");
+    assert_int_equal(mkdir(open, 0755), 0);
+    assert_int_equal(mkdir(inside, 0755), 0);
+    assert_int_equal(symlink("open/../open/inside", link), 0);
+    assert_int_equal(symlink("./link", second), 0);
+    free(copied("good.so", "open/inside/good.so", -1, 0));
+    AUTO_TEXT through = in(second, "good.so");
+    char sha256[65];
+    assert_null(adapter_file_check(through, NULL, sha256));
+    assert_int_equal(chmod(open, 0777), 0);
+    struct error *error = adapter_file_check(through, NULL, sha256);
+    assert_non_null(error);
+    assert_non_null(strstr(error_text(error), open));
+    error_free(error);
+    AUTO_TEXT circle = in(folder, "circle");
+    assert_int_equal(symlink("circle", circle), 0);
+    AUTO_TEXT never = in(circle, "good.so");
+    error = adapter_file_check(never, NULL, sha256);
+    assert_non_null(error);
+    error_free(error);
+    char *resolved = NULL;
+    error = adapter_folders_check(circle, &resolved);
+    assert_non_null(error);
+    assert_non_null(strstr(error_text(error), "too many symlinks"));
+    error_free(error);
+}
+
+static void the_hash_decides_before_any_code_runs(void **state) {
+    (void)state;
+    AUTO_TEXT file = copied("constructor.so", "constructor.so", -1, 0);
+    char sha256[65];
+    assert_null(adapter_file_check(file, NULL, sha256));
+    struct config_adapter wanted = enabled("x", file);
+    unsetenv("WHARF_TEST_CONSTRUCTOR_RAN");
+    wanted.sha256 = strdup(sha256);
+    wanted.sha256[63] = wanted.sha256[63] == '0' ? '1' : '0';
+    assert_refused(&wanted, (const char *const[3]){"wrong hash", sha256, wanted.sha256});
+    assert_null(getenv("WHARF_TEST_CONSTRUCTOR_RAN"));
+    text_copy(wanted.sha256, 65, sha256);
+    struct problems problems = {.count = 0};
+    struct adapters *adapters = load(&wanted, 1, &problems);
+    assert_int_equal(problems.count, 0);
+    assert_string_equal(adapters->list[0]->sha256, sha256);
+    assert_non_null(getenv("WHARF_TEST_CONSTRUCTOR_RAN"));
+    adapters_free(adapters);
+    drop(&wanted);
+}
+
+static void the_hash_is_sha256_of_the_whole_file(void **state) {
+    (void)state;
+    AUTO_TEXT file = copied("good.so", "hashed.so", -1, 0);
+    assert_int_equal(truncate(file, 200001), 0); // zeros behind, so that it is read in several pieces
+    struct buffer content __attribute__((cleanup(buffer_cleanup)));
+    buffer_init(&content, 16 << 20);
+    assert_null(text_read_file(file, content.max, &content));
+    assert_int_equal(content.len, 200001);
+    unsigned char sum[32];
+    assert_int_equal(EVP_Digest(content.data, content.len, sum, NULL, EVP_sha256(), NULL), 1);
+    char expected[65], sha256[65];
+    for (size_t i = 0; i < sizeof(sum); i++)
+        snprintf(expected + 2 * i, 3, "%02x", sum[i]);
+    assert_null(adapter_file_check(file, NULL, sha256));
+    assert_string_equal(sha256, expected);
+}
+
+static void one_bad_adapter_does_not_stop_the_others(void **state) {
+    (void)state;
+    static const char *const names[] = {"no_symbol.so", "good.so", "second_for_kind.so", "other_kind.so"};
+    struct config_adapter list[COUNT(names)];
+    for (size_t i = 0; i < COUNT(names); i++) {
+        AUTO_TEXT file = in(built, names[i]);
+        list[i] = enabled("x", file);
+    }
+    struct problems problems = {.count = 0};
+    struct adapters *adapters = load(list, COUNT(names), &problems);
+    assert_int_equal(adapters->count, 2);
+    assert_int_equal(adapters->n_kinds, 2);
+    assert_string_equal(adapters->kinds[0]->plural_group, "things.example.com");
+    assert_string_equal(adapters->kinds[1]->plural_group, "gadgets.example.com");
+    assert_ptr_not_equal(adapters->list[0]->handle, adapters->list[1]->handle);
+    assert_int_equal(problems.count, 2);
+    assert_non_null(strstr(problems.list[1], "second adapter"));
+    assert_non_null(strstr(problems.list[1], "good.so"));
+    assert_non_null(strstr(problems.list[1], "second_for_kind.so"));
+    problems_free(&problems);
+    adapters_free(adapters);
+    for (size_t i = 0; i < COUNT(names); i++)
+        drop(&list[i]);
+}
+
+static void what_the_directory_is_asked_for_must_be_in_it(void **state) {
+    (void)state;
+    AUTO_TEXT inside = in(built, "good.so");
+    AUTO_TEXT outside = copied("good.so", "outside.so", -1, 0);
+    AUTO_TEXT dotted = text_format("%s/../%s/outside.so", built, strrchr(folder, '/') + 1);
+    struct config_adapter wanted = enabled("x", inside);
+    wanted.file_given = false;
+    struct problems problems = {.count = 0};
+    struct adapters *adapters = load(&wanted, 1, &problems);
+    assert_int_equal(problems.count, 0);
+    adapters_free(adapters);
+    drop(&wanted);
+    const char *const others[] = {outside, dotted};
+    for (size_t i = 0; i < COUNT(others); i++) {
+        wanted = enabled("x", others[i]);
+        wanted.file_given = false;
+        assert_refused(&wanted, (const char *const[3]){"outside.so", "not in adapters.directory", "absolute"});
+        drop(&wanted);
+    }
+}
+
+static void settings_reach_the_adapter_and_outlive_the_configuration(void **state) {
+    (void)state;
+    AUTO_TEXT file = in(built, "by_settings.so");
+    struct config_adapter wanted = enabled("widget", file);
+    assert_true(json_set(wanted.settings, "refuse", json_new_string("not today")));
+    assert_refused(&wanted, (const char *const[3]){"refused to be loaded", "settings say: not today", NULL});
+    assert_true(json_set(wanted.settings, "refuse", json_new_bool(true)));
+    assert_refused(&wanted, (const char *const[3]){"refused to be loaded", "no reason", NULL});
+    assert_true(json_remove(wanted.settings, "refuse"));
+    assert_true(json_set(wanted.settings, "version", json_new_string("7.7")));
+    struct problems problems = {.count = 0};
+    struct adapters *adapters = load(&wanted, 1, &problems);
+    assert_true(json_set(wanted.settings, "spe/ed", json_new_bool(true)));
+    assert_refused(&wanted,
+                   (const char *const[3]){"settings.spe/ed", "unknown setting", "expected one of refuse, version"});
+    drop(&wanted);
+    assert_int_equal(problems.count, 0);
+    assert_string_equal(adapters->list[0]->version, "7.7");
+    assert_string_equal(adapters->kinds[0]->plural_group, "widgets");
+    adapters_free(adapters);
+}
+
+static void the_configured_value_must_be_one_that_the_kind_accepts(void **state) {
+    (void)state;
+    AUTO_TEXT closed = in(built, "closed.so");
+    AUTO_TEXT good = in(built, "good.so");
+    struct config_adapter wanted = enabled("x", closed);
+    wanted.managed_by = strdup("acme.example/x");
+    assert_refused(&wanted, (const char *const[3]){"managedBy", "acme.example/x", "kueue.x-k8s.io/multikueue"});
+    drop(&wanted);
+    wanted = enabled("x", good);
+    wanted.managed_by = strdup("example.com/builtin");
+    assert_refused(&wanted, (const char *const[3]){"managedBy", "example.com/builtin", "own controller"});
+    drop(&wanted);
+    wanted = enabled("x", closed);
+    struct problems problems = {.count = 0};
+    struct adapters *adapters = load(&wanted, 1, &problems);
+    assert_int_equal(problems.count, 0);
+    assert_string_equal(adapters->kinds[0]->managed_by, "kueue.x-k8s.io/multikueue");
+    adapters_free(adapters);
+    drop(&wanted);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    char self[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (len < 0)
+        return -1;
+    self[len] = '\0'; // <build>/unit/host/adapters_test
+    for (int i = 0; i < 3; i++)
+        *strrchr(self, '/') = '\0';
+    built = text_format("%s/bad_adapters", self);
+    folder = text_format("%s/adapters_test.XXXXXX", self);
+    umask(022);
+    return built == NULL || folder == NULL || mkdtemp(folder) == NULL || chmod(folder, 0755) != 0;
+}
+
+static int remove_one(const char *path, const struct stat *info, int type, struct FTW *place) {
+    (void)info;
+    (void)type;
+    (void)place;
+    return remove(path);
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    int result = nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    free(built);
+    free(folder);
+    return result;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_good_adapter_is_loaded_with_all_that_is_known_of_it),
+        cmocka_unit_test(larger_structs_of_a_later_minor_are_fine),
+        cmocka_unit_test(adapters_that_break_the_abi_are_refused),
+        cmocka_unit_test(files_that_are_no_adapters_are_refused),
+        cmocka_unit_test(a_file_that_others_may_write_is_refused),
+        cmocka_unit_test(a_folder_that_others_may_write_is_refused_wherever_it_is_above),
+        cmocka_unit_test(the_folders_behind_a_symlink_are_looked_at_too),
+        cmocka_unit_test(the_hash_decides_before_any_code_runs),
+        cmocka_unit_test(the_hash_is_sha256_of_the_whole_file),
+        cmocka_unit_test(one_bad_adapter_does_not_stop_the_others),
+        cmocka_unit_test(what_the_directory_is_asked_for_must_be_in_it),
+        cmocka_unit_test(settings_reach_the_adapter_and_outlive_the_configuration),
+        cmocka_unit_test(the_configured_value_must_be_one_that_the_kind_accepts),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

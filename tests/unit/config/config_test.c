@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/config.h"
+
+#include "core/base/clock.h"
+#include "core/base/text.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+// Four lines that every good file begins with, one worker, one adapter.
+#define HEAD "apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\n"
+#define WORKERS "workers:\n- {name: w1, kubeconfig: w1.kubeconfig}\n"
+#define ADAPTERS "adapters: {enabled: [{name: job}]}\n"
+#define GOOD HEAD WORKERS ADAPTERS
+
+static char folder[] = "/tmp/config_test.XXXXXX";
+static char file[PATH_MAX];
+
+static void write_file(const char *text, size_t len) {
+    FILE *out = fopen(file, "w");
+    assert_non_null(out);
+    assert_int_equal(fwrite(text, 1, len, out), len);
+    assert_int_equal(fclose(out), 0);
+}
+
+static struct config *load(const char *text, struct problems *problems) {
+    struct config *config = NULL;
+    *problems = (struct problems){.count = 0};
+    write_file(text, strlen(text));
+    assert_null(config_load(file, problems, &config));
+    return config;
+}
+
+// That there is one problem, that it names the file and line, and says all the words.
+static void assert_problem(const struct problems *problems, size_t line, const char *const *says) {
+    if (problems->count != 1)
+        fail_msg("%zu problems, expected \"%s\": %s; %s", problems->count, says[0],
+                 problems->count > 0 ? problems->list[0] : "", problems->count > 1 ? problems->list[1] : "");
+    AUTO_TEXT place = line == 0 ? text_format("%s", file) : text_format("%s:%zu:", file, line);
+    if (!text_has_prefix(problems->list[0], place))
+        fail_msg("\"%s\" does not begin with \"%s\"", problems->list[0], place);
+    for (; *says != NULL; says++)
+        if (strstr(problems->list[0], *says) == NULL)
+            fail_msg("\"%s\" does not say \"%s\"", problems->list[0], *says);
+}
+
+static void a_short_file_is_filled_with_defaults(void **state) {
+    (void)state;
+    struct problems problems;
+    struct config *config = load(GOOD, &problems);
+    assert_int_equal(problems.count, 0);
+    assert_non_null(config);
+    assert_string_equal(config->path, file);
+    assert_string_equal(config->controller_name, "wharf.dev/host");
+    assert_null(config->origin);
+    assert_string_equal(config->management.name, "management");
+    assert_null(config->management.kubeconfig);
+    assert_string_equal(config->management.context, "");
+    assert_int_equal(config->n_workers, 1);
+    assert_string_equal(config->workers[0].context, "");
+    assert_int_equal(config->workers[0].line, 4);
+    assert_int_equal(config->n_adapters, 1);
+    assert_false(config->adapters[0].file_given);
+    assert_non_null(config->adapters[0].settings);
+    assert_null(config->adapters[0].managed_by);
+    assert_null(config->serve_address);
+    assert_true(!config->seal.file && !config->seal.from_secret && !config->seal.adopt_unsealed);
+    assert_false(config->create_namespaces);
+    assert_false(config->kueue_carried);
+    assert_false(config->mirror_finalizer);
+    assert_true(config->worker_lost_timeout_ns == 15 * CLOCK_MINUTE);
+    assert_true(config->mirror_retention_ns == 10 * CLOCK_MINUTE);
+    assert_true(config->memory_per_cluster == (size_t)64 << 20 && config->max_object_size == (size_t)2 << 20);
+    assert_int_equal(config->max_object_nodes, 100000);
+    assert_true(config->mass_deletion_max == 20 && config->mass_deletion_percent == 30);
+    assert_true(config->orphan_grace_ns == 60 * CLOCK_MINUTE);
+    assert_true(config->qps == 500 && config->burst == 1000);
+    assert_int_equal(config->log_format, LOG_TEXT);
+    assert_int_equal(config->log_level, LOG_INFO);
+    config_free(config);
+}
+
+static void assert_path(const char *path, const char *name) {
+    AUTO_TEXT expected = text_format("%s/%s", folder, name);
+    assert_string_equal(path, expected);
+}
+
+static void every_key_is_read(void **state) {
+    (void)state;
+    struct problems problems;
+    struct config *config = load(
+        HEAD "controllerName: acme.example/host\norigin: eu-mgmt\n"
+             "management: {kubeconfig: sub/mgmt.kubeconfig, context: admin}\n"
+             "workers:\n"
+             "- {name: w1, kubeconfig: w1.kubeconfig, context: c1, labels: {region: eu, example.com/tier: \"1\"}}\n"
+             "- {name: w2, kubeconfig: \"/abs/w2.kubeconfig:/abs/more::\"}\n"
+             "adapters:\n  directory: libs\n  enabled:\n  - name: job\n"
+             "  - {name: acme, file: /opt/acme/acme.so, managedBy: acme.example/x, settings: {depth: [1, two]},\n"
+             "     sha256: \"ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef0123456789\"}\n"
+             "  - {name: old, file: v1/old.so}\n"
+             "serve: {address: \"[::1]:9440\"}\ncreateNamespaces: true\nmirrorFinalizer: true\nkueue: "
+             "carry\nworkerLostTimeout: "
+             "90s\nmirrorRetention: 0\n"
+             "memory: {perCluster: 1GiB, maxObjectSize: 512KiB, maxObjectNodes: 5000}\n"
+             "massDeletion: {max: 7, percent: 100}\norphanGrace: 20m\n"
+             "seal: {secret: {namespace: ours, name: seal.keys, key: now_1}, adoptUnsealed: true}\n"
+             "rateLimit: {qps: 2.5, burst: 7}\nlog: {format: json, level: debug}\n",
+        &problems);
+    assert_int_equal(problems.count, 0);
+    assert_string_equal(config->controller_name, "acme.example/host");
+    assert_string_equal(config->origin, "eu-mgmt");
+    assert_path(config->management.kubeconfig, "sub/mgmt.kubeconfig");
+    assert_string_equal(config->management.context, "admin");
+    assert_int_equal(config->n_workers, 2);
+    assert_path(config->workers[0].kubeconfig, "w1.kubeconfig");
+    assert_int_equal(config->workers[0].n_labels, 2);
+    assert_string_equal(config->workers[0].labels[1].key, "example.com/tier");
+    assert_string_equal(config->workers[0].labels[1].value, "1");
+    assert_string_equal(config->workers[1].kubeconfig, "/abs/w2.kubeconfig:/abs/more");
+    assert_path(config->adapter_directory, "libs");
+    assert_int_equal(config->n_adapters, 3);
+    assert_path(config->adapters[0].file, "libs/job.so");
+    assert_string_equal(config->adapters[1].file, "/opt/acme/acme.so");
+    assert_true(config->adapters[1].file_given);
+    assert_string_equal(config->adapters[1].managed_by, "acme.example/x");
+    assert_string_equal(config->adapters[1].sha256, "abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789");
+    assert_string_equal(json_string(json_at(json_get(config->adapters[1].settings, "depth"), 1)), "two");
+    assert_path(config->adapters[2].file, "libs/v1/old.so");
+    assert_false(config->adapters[2].file_given);
+    assert_string_equal(config->serve_address, "[::1]:9440");
+    assert_true(config->create_namespaces);
+    assert_true(config->kueue_carried);
+    assert_true(config->mirror_finalizer);
+    assert_true(config->worker_lost_timeout_ns == 90 * CLOCK_SECOND);
+    assert_true(config->mirror_retention_ns == 0);
+    assert_true(config->memory_per_cluster == (size_t)1 << 30 && config->max_object_size == (size_t)512 << 10);
+    assert_int_equal(config->max_object_nodes, 5000);
+    assert_true(config->seal.from_secret && config->seal.adopt_unsealed);
+    assert_string_equal(config->seal.secret_namespace, "ours");
+    assert_string_equal(config->seal.secret_name, "seal.keys");
+    assert_string_equal(config->seal.secret_key, "now_1");
+    assert_true(config->mass_deletion_max == 7 && config->mass_deletion_percent == 100);
+    assert_true(config->orphan_grace_ns == 20 * CLOCK_MINUTE);
+    assert_true(config->qps == 2.5 && config->burst == 7);
+    assert_int_equal(config->log_format, LOG_JSON);
+    assert_int_equal(config->log_level, LOG_DEBUG);
+    config_free(config);
+}
+
+static const struct {
+    const char *text;
+    size_t line;
+    const char *says[4];
+} wrong_files[] = {
+    {"", 0, {"found nothing", "expected a mapping"}},
+    {"- a\n", 0, {"found a list", "expected a mapping"}},
+    {"just words\n", 0, {"\"just words\"", "mapping"}},
+    {HEAD "kind: HostConfiguration\n", 3, {"kind"}},
+    {GOOD "a: [\n", 0, {file}},
+    {GOOD "---\n{}\n", 0, {file}},
+    {"apiVersion: wharf.dev/v2\nkind: HostConfiguration\n" WORKERS ADAPTERS, 1, {"\"wharf.dev/v2\"", "v1alpha1"}},
+    {"apiVersion: wharf.dev/v1alpha1\nkind: Host\n" WORKERS ADAPTERS, 2, {"kind", "\"Host\"", "HostConfiguration"}},
+    {"kind: HostConfiguration\n" WORKERS ADAPTERS, 1, {"apiVersion", "required"}},
+    {HEAD ADAPTERS, 1, {"workers", "required"}},
+    {HEAD ADAPTERS "workers:\n", 1, {"workers", "required"}},
+    {HEAD ADAPTERS "workers: []\n", 4, {"workers", "at least one"}},
+    {HEAD ADAPTERS "workers: {name: w1}\n", 4, {"a mapping", "a list"}},
+    {HEAD WORKERS, 1, {"adapters", "required"}},
+    {HEAD WORKERS "adapters: {}\n", 5, {"adapters", "enabled", "required"}},
+    {HEAD WORKERS "adapters: {enabled: []}\n", 5, {"adapters.enabled", "at least one"}},
+    // Unknown keys
+    {GOOD "worker: []\n", 6, {"worker:", "unknown key", "did you mean \"workers\"?"}},
+    {GOOD "CreateNamespace: true\n", 6, {"did you mean \"createNamespaces\"?"}},
+    {GOOD "colour: blue\n", 6, {"colour", "unknown key", "expected one of apiVersion, kind"}},
+    {HEAD ADAPTERS "workers:\n- name: w1\n  kubeconfig: a\n  kubconfig: b\n",
+     7,
+     {"workers[0].kubconfig", "did you mean \"kubeconfig\"?"}},
+    {HEAD WORKERS "adapters:\n  enabled:\n  - name: job\n    sha265: x\n",
+     8,
+     {"adapters.enabled[0].sha265", "did you mean \"sha256\"?"}},
+    {GOOD "rateLimit: {qsp: 1}\n", 6, {"rateLimit.qsp", "\"qps\""}},
+    // Types
+    {GOOD "controllerName: 5\n", 6, {"controllerName", "found 5", "quotes"}},
+    {GOOD "createNamespaces: \"yes\"\n", 6, {"\"yes\"", "true or false"}},
+    {GOOD "kueue: keep\n", 6, {"\"keep\"", "strip or carry"}},
+    {GOOD "serve: 127.0.0.1:9440\n", 6, {"serve", "a mapping"}},
+    {GOOD "log: []\n", 6, {"log", "a list", "a mapping"}},
+    {HEAD ADAPTERS "workers: [w1]\n", 4, {"workers[0]", "\"w1\"", "a mapping"}},
+    {HEAD WORKERS "adapters: {enabled: [job]}\n", 5, {"adapters.enabled[0]", "\"job\"", "a mapping"}},
+    {HEAD WORKERS "adapters: {enabled: [{name: job, settings: [1]}]}\n", 5, {"settings", "a list", "a mapping"}},
+    {HEAD ADAPTERS "workers:\n- {name: 12, kubeconfig: a}\n", 5, {"workers[0].name", "found 12", "quotes"}},
+    {HEAD ADAPTERS "workers:\n- {name: w, kubeconfig: a, labels: {region: 5}}\n",
+     5,
+     {"workers[0].labels.region", "found 5", "quotes"}},
+    // Values
+    {GOOD "controllerName: host\n", 6, {"controllerName", "\"host\"", "domain-prefixed"}},
+    {GOOD "origin: Eu_Mgmt\n", 6, {"origin", "\"Eu_Mgmt\"", "RFC 1123"}},
+    {GOOD "origin: \"\"\n", 6, {"origin", "\"\""}},
+    {GOOD "management: {context: admin}\n", 6, {"management", "context without a kubeconfig"}},
+    {HEAD ADAPTERS "workers:\n- {name: W1, kubeconfig: a}\n", 5, {"workers[0].name", "\"W1\""}},
+    {HEAD ADAPTERS "workers:\n- {name: a.b, kubeconfig: a}\n", 5, {"workers[0].name", "\"a.b\""}},
+    {HEAD ADAPTERS "workers:\n- {name: management, kubeconfig: a}\n", 5, {"workers[0].name", "management cluster"}},
+    {HEAD ADAPTERS "workers:\n- {kubeconfig: a}\n", 5, {"workers[0]", "name", "required"}},
+    {HEAD ADAPTERS "workers:\n- {name: w1}\n", 5, {"workers[0]", "kubeconfig", "required"}},
+    {HEAD ADAPTERS "workers:\n- {name: w, kubeconfig: a, labels: {-x: b}}\n", 5, {"labels.-x", "label"}},
+    {HEAD ADAPTERS "workers:\n- {name: w, kubeconfig: a, labels: {x: \"b c\"}}\n", 5, {"labels.x", "\"b c\""}},
+    {HEAD WORKERS "adapters: {enabled: [{name: Job}]}\n", 5, {"adapters.enabled[0].name", "\"Job\""}},
+    {HEAD WORKERS "adapters: {enabled: [{name: job, sha256: abc}]}\n", 5, {"sha256", "\"abc\"", "64"}},
+    {HEAD WORKERS "adapters: {enabled: [{name: job, file: ../job.so}]}\n", 5, {"\"../job.so\"", "absolute"}},
+    {HEAD WORKERS "adapters: {enabled: [{name: job, managedBy: 3}]}\n", 5, {"managedBy", "found 3"}},
+    {GOOD "serve: {}\n", 6, {"serve", "address", "required"}},
+    {GOOD "serve: {address: localhost}\n", 6, {"serve.address", "\"localhost\""}},
+    {GOOD "serve: {address: \"127.0.0.1\"}\n", 6, {"serve.address"}},
+    {GOOD "serve: {address: \"127.0.0.1:99999\"}\n", 6, {"serve.address"}},
+    {GOOD "serve: {address: \"127.0.0.1:http\"}\n", 6, {"serve.address"}},
+    {GOOD "serve: {address: \"::1:9440\"}\n", 6, {"serve.address", "[::1]"}},
+    {GOOD "serve: {address: \"[::1:9440\"}\n", 6, {"serve.address"}},
+    {GOOD "serve: {address: \"[]:9440\"}\n", 6, {"serve.address"}},
+    {GOOD "serve: {address: \":9440\"}\n", 6, {"serve.address"}},
+    {GOOD "workerLostTimeout: soon\n", 6, {"workerLostTimeout", "\"soon\"", "duration"}},
+    {GOOD "workerLostTimeout: 15\n", 6, {"workerLostTimeout", "found 15"}},
+    {GOOD "workerLostTimeout: 0\n", 6, {"workerLostTimeout", "more than 0"}},
+    {GOOD "workerLostTimeout: -5m\n", 6, {"workerLostTimeout", "\"-5m\""}},
+    {GOOD "mirrorRetention: 10 minutes\n", 6, {"mirrorRetention", "duration"}},
+    {GOOD "mirrorRetention: [10m]\n", 6, {"mirrorRetention", "a list"}},
+    {GOOD "memory: {perCluster: 16MiB}\n", 6, {"memory.perCluster", "16MiB", "from 32MiB to 64GiB"}},
+    {GOOD "memory: {perCluster: 65GiB}\n", 6, {"memory.perCluster"}},
+    {GOOD "memory: {perCluster: 64Mi}\n", 6, {"memory.perCluster", "64Mi"}},
+    {GOOD "memory: {perCluster: 67108864}\n", 6, {"memory.perCluster", "such as 64MiB"}},
+    {GOOD "memory: {maxObjectSize: 63KiB}\n", 6, {"memory.maxObjectSize", "64KiB or more"}},
+    {GOOD "memory: {maxObjectSize: 9MiB}\n", 6, {"memory", "maxObjectSize", "an eighth of perCluster"}},
+    {GOOD "memory: {maxObjectNodes: 999}\n", 6, {"memory.maxObjectNodes", "found 999"}},
+    {GOOD "memory: {maxObjectNodes: 1000000}\n", 6, {"memory", "maxObjectNodes", "at most 262144"}},
+    {GOOD "memory: {limit: 1}\n", 6, {"memory.limit"}},
+    {GOOD "massDeletion: {max: -1}\n", 6, {"massDeletion.max", "found -1", "whole number"}},
+    {GOOD "massDeletion: {max: 2.5}\n", 6, {"massDeletion.max", "found 2.5"}},
+    {GOOD "massDeletion: {percent: 101}\n", 6, {"massDeletion.percent", "found 101", "0 to 100"}},
+    {GOOD "massDeletion: {most: 1}\n", 6, {"massDeletion.most"}},
+    {GOOD "massDeletion: 20\n", 6, {"massDeletion", "found 20"}},
+    {GOOD "seal: key\n", 6, {"seal", "\"key\"", "a mapping"}},
+    {GOOD "seal: {files: a}\n", 6, {"seal.files", "did you mean \"file\"?"}},
+    {GOOD "seal: {file: a, secret: {}}\n", 6, {"seal", "found file and secret"}},
+    {GOOD "seal: {secret: seals}\n", 6, {"seal.secret", "a mapping"}},
+    {GOOD "seal: {secret: {name: Seals}}\n", 6, {"seal.secret.name", "\"Seals\"", "Secret"}},
+    {GOOD "seal: {secret: {key: a/b}}\n", 6, {"seal.secret.key", "\"a/b\"", "entry"}},
+    {HEAD WORKERS ADAPTERS "management: {kubeconfig: m}\nseal: {adoptUnsealed: true}\n",
+     7,
+     {"seal.adoptUnsealed", "found no file and no secret"}},
+    {GOOD "orphanGrace: soon\n", 6, {"orphanGrace", "\"soon\"", "duration"}},
+    {GOOD "rateLimit: {qps: -1}\n", 6, {"rateLimit.qps", "found -1"}},
+    {GOOD "rateLimit: {qps: fast}\n", 6, {"rateLimit.qps", "\"fast\"", "number"}},
+    {GOOD "rateLimit: {qps: 5, burst: 0}\n", 6, {"rateLimit", "burst", "at least 1"}},
+    {GOOD "log: {level: trace}\n", 6, {"log.level", "\"trace\"", "debug"}},
+    {GOOD "log: {level: wran}\n", 6, {"log.level", "did you mean \"warn\"?"}},
+    {GOOD "log: {format: yaml}\n", 6, {"log.format", "text or json"}},
+    // What must be unique
+    {HEAD ADAPTERS "workers:\n- {name: w, kubeconfig: a}\n- {name: w, kubeconfig: b}\n",
+     6,
+     {"worker w", "second worker", "line 5"}},
+    {HEAD ADAPTERS "workers:\n- {name: w, kubeconfig: a}\n- {name: v, kubeconfig: ./a}\n",
+     6,
+     {"worker v", "of worker w", "line 5"}},
+    {HEAD ADAPTERS "management: {kubeconfig: a}\nworkers:\n- {name: w, kubeconfig: a}\n",
+     6,
+     {"worker w", "management cluster", "mirrors"}},
+    {HEAD WORKERS "adapters:\n  enabled:\n  - name: job\n  - name: job\n",
+     8,
+     {"adapter job", "second adapter", "line 7"}},
+    {HEAD WORKERS "adapters:\n  enabled:\n  - {name: a, file: /x.so}\n  - {name: b, file: /.//x.so}\n",
+     8,
+     {"adapter b", "of adapter a", "/x.so"}},
+};
+
+static void what_is_wrong_is_told_with_its_line(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(wrong_files); i++) {
+        struct problems problems;
+        struct config *config = load(wrong_files[i].text, &problems);
+        assert_problem(&problems, wrong_files[i].line, wrong_files[i].says);
+        problems_free(&problems);
+        config_free(config);
+    }
+}
+
+static void all_problems_come_out_at_once(void **state) {
+    (void)state;
+    struct problems problems;
+    struct config *config = load("apiVersion: v1\nkind: Pod\norigin: A\nworkers: [{name: w}, {kubeconfig: b}]\n"
+                                 "adapters: {enabled: [{name: 1}, {name: ok}]}\nlog: {level: x, format: y, z: 1}\n",
+                                 &problems);
+    assert_int_equal(problems.count, 9);
+    assert_non_null(config);
+    assert_int_equal(config->n_workers, 1); // the one that can still be looked at
+    assert_string_equal(config->workers[0].name, "workers[1]");
+    assert_int_equal(config->n_adapters, 1);
+    problems_free(&problems);
+    config_free(config);
+}
+
+static void a_file_that_is_not_there_is_one_problem(void **state) {
+    (void)state;
+    static const char *const paths[] = {"/nowhere/wharf.yaml", "/tmp"};
+    for (size_t i = 0; i < COUNT(paths); i++) {
+        struct problems problems = {.count = 0};
+        struct config *config = NULL;
+        assert_null(config_load(paths[i], &problems, &config));
+        assert_null(config);
+        assert_int_equal(problems.count, 1);
+        assert_non_null(strstr(problems.list[0], paths[i]));
+        problems_free(&problems);
+    }
+}
+
+static void bombs_and_binaries_are_refused(void **state) {
+    (void)state;
+    struct buffer bomb __attribute__((cleanup(buffer_cleanup)));
+    buffer_init(&bomb, 1 << 22);
+    buffer_text(&bomb, GOOD "a: &a [x, x, x, x, x, x, x, x, x, x]\n");
+    for (int c = 'b'; c <= 'k'; c++)
+        buffer_printf(&bomb, "%c: &%c [*%c, *%c, *%c, *%c, *%c, *%c, *%c, *%c, *%c]\n", c, c, c - 1, c - 1, c - 1,
+                      c - 1, c - 1, c - 1, c - 1, c - 1, c - 1);
+    struct problems problems;
+    assert_null(load(bomb.data, &problems));
+    assert_int_equal(problems.count, 1);
+    problems_free(&problems);
+    static const char binary[] = "\x7f"
+                                 "ELF\0\0\xff\xfe";
+    struct config *config = NULL;
+    write_file(binary, sizeof(binary));
+    assert_null(config_load(file, &problems, &config));
+    assert_null(config);
+    assert_int_equal(problems.count, 1);
+    problems_free(&problems);
+    buffer_reset(&bomb);
+    while (bomb.len <= (1 << 20))
+        buffer_text(&bomb, "# a line of no use at all, many times over\n");
+    assert_null(load(bomb.data, &problems));
+    assert_int_equal(problems.count, 1);
+    assert_non_null(strstr(problems.list[0], "larger than"));
+    problems_free(&problems);
+}
+
+static void nothing_is_read_where_a_key_has_no_value(void **state) {
+    (void)state;
+    struct problems problems;
+    struct config *config = load(GOOD "origin:\nmanagement:\nserve: ~\nlog: null\nrateLimit:\n", &problems);
+    assert_int_equal(problems.count, 0);
+    assert_null(config->origin);
+    assert_null(config->serve_address);
+    config_free(config);
+}
+
+static void burst_follows_qps_if_it_is_not_given(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        double qps, burst;
+    } cases[] = {{GOOD "rateLimit: {qps: 20}\n", 20, 40},
+                 {GOOD "rateLimit: {qps: 0}\n", 0, 1},
+                 {GOOD "rateLimit: {burst: 5}\n", 500, 5},
+                 {GOOD "rateLimit: {}\n", 500, 1000}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct problems problems;
+        struct config *config = load(cases[i].text, &problems);
+        assert_int_equal(problems.count, 0);
+        assert_true(config->qps == cases[i].qps);
+        assert_true(config->burst == cases[i].burst);
+        config_free(config);
+    }
+}
+
+static void a_relative_path_to_the_file_gives_absolute_paths_too(void **state) {
+    (void)state;
+    char before[PATH_MAX];
+    assert_non_null(getcwd(before, sizeof(before)));
+    write_file(GOOD, strlen(GOOD));
+    assert_int_equal(chdir(folder), 0);
+    struct problems problems = {.count = 0};
+    struct config *config = NULL;
+    assert_null(config_load("wharf.yaml", &problems, &config));
+    assert_int_equal(chdir(before), 0);
+    assert_int_equal(problems.count, 0);
+    assert_path(config->workers[0].kubeconfig, "w1.kubeconfig");
+    config_free(config);
+}
+
+// A line like "  qps: 500" or "log:", and no sentence.
+static bool is_key(const char *line) {
+    const char *word = line + strspn(line, " ");
+    const char *end = word + strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    if (end == word || end[0] != ':')
+        return false;
+    return end[1] == '\n' || (end[1] == ' ' && strcspn(end + 2, " ") > strcspn(end + 2, "\n"));
+}
+
+// The example that is installed, also with every line that is commented out only to show a default.
+static void the_example_is_a_good_file(void **state) {
+    (void)state;
+    char example[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", example, sizeof(example) - 1);
+    assert_true(len > 0);
+    example[len] = '\0'; // <root>/<build>/unit/host/config_test
+    for (int i = 0; i < 4; i++)
+        *strrchr(example, '/') = '\0';
+    AUTO_TEXT path = text_format("%s/etc/wharf.yaml", example);
+    struct buffer text __attribute__((cleanup(buffer_cleanup)));
+    buffer_init(&text, 1 << 20);
+    struct error *error = text_read_file(path, text.max, &text);
+    if (error != NULL) { // built elsewhere
+        error_free(error);
+        skip();
+    }
+    struct problems problems;
+    struct config *config = load(text.data, &problems);
+    assert_int_equal(problems.count, 0);
+    assert_int_equal(config->n_workers, 2);
+    config_free(config);
+    for (char *hash = strstr(text.data, "\n# "); hash != NULL; hash = strstr(hash + 1, "\n# "))
+        if (is_key(hash + 3))
+            memmove(hash + 1, hash + 3, strlen(hash + 3) + 1);
+    config = load(text.data, &problems);
+    if (problems.count > 0)
+        fail_msg("%s", problems.list[0]);
+    assert_string_equal(config->origin, "eu-mgmt");
+    assert_true(config->qps == 500 && config->burst == 1000);
+    config_free(config);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    if (mkdtemp(folder) == NULL)
+        return -1;
+    snprintf(file, sizeof(file), "%s/wharf.yaml", folder);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    unlink(file);
+    return rmdir(folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_short_file_is_filled_with_defaults),
+        cmocka_unit_test(every_key_is_read),
+        cmocka_unit_test(what_is_wrong_is_told_with_its_line),
+        cmocka_unit_test(all_problems_come_out_at_once),
+        cmocka_unit_test(a_file_that_is_not_there_is_one_problem),
+        cmocka_unit_test(bombs_and_binaries_are_refused),
+        cmocka_unit_test(nothing_is_read_where_a_key_has_no_value),
+        cmocka_unit_test(burst_follows_qps_if_it_is_not_given),
+        cmocka_unit_test(a_relative_path_to_the_file_gives_absolute_paths_too),
+        cmocka_unit_test(the_example_is_a_good_file),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine does about refusals, records that somebody writes over, and objects that are too large.
+#include "core/json/patch.h"
+#include "tests/unit/engine/event_play.h"
+
+static void open_play(struct play *play) {
+    play_init(play);
+    play_start(play);
+    for (size_t c = 0; c < PLAY_CLUSTERS; c++) {
+        play_listing(play, c);
+        play_identity(play, c, c == 0 ? "k0" : c == 1 ? "k1" : "k2");
+        play_contact(play, c);
+        play_listed(play, c);
+    }
+    play_wait(play, CLOCK_SECOND);
+}
+
+static void set(struct json *object, const char *pointer, const char *text) {
+    assert_true(pointer_set(object, pointer, harness_json(text)));
+}
+
+// The last command of this kind to this cluster.
+static struct play_command *last(struct play *play, size_t cluster, enum verb verb) {
+    for (size_t i = play->n_commands; i > 0; i--) {
+        if (play->commands[i - 1].cluster == cluster && play->commands[i - 1].verb == verb)
+            return &play->commands[i - 1];
+    }
+    fail_msg("nothing like that was sent");
+    return NULL;
+}
+
+static struct json *body_of(const struct play_command *command) {
+    struct json *body = NULL;
+    assert_null(json_parse(command->body, strlen(command->body), &body));
+    return body;
+}
+
+// The worker does what it was asked for last.
+static struct json *patched(struct play *play, const struct json *mirror) {
+    struct json *after = json_copy(mirror);
+    AUTO_JSON patch = body_of(last(play, 1, VERB_MERGE_PATCH));
+    assert_true(patch_apply(&after, patch));
+    return after;
+}
+
+static void answer_last(struct play *play, size_t cluster, enum verb verb, enum reason reason, struct json *value) {
+    play_answer(play, last(play, cluster, verb)->id, reason, value);
+    play_wait(play, 0);
+}
+
+static struct json *active_mirror(const char *status) {
+    struct json *mirror = play_mirror("a");
+    set(mirror, "/status", status);
+    return mirror;
+}
+
+static void a_status_that_was_refused_waits_and_another_one_does_not(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play);
+    play_seen(&play, 1, active_mirror("{'active':1,'startTime':'" HARNESS_NOW "'}"));
+    play_seen(&play, 0, play_workload("a", "wharf.dev/host", "w1"));
+    play_wait(&play, 0);
+    assert_int_equal(play_sent(&play, 0, VERB_STATUS_PATCH), 1);
+    answer_last(&play, 0, VERB_STATUS_PATCH, REASON_INVALID, NULL);
+    play_seen(&play, 1, active_mirror("{'active':1,'startTime':'" HARNESS_NOW "'}"));
+    play_wait(&play, 2 * CLOCK_SECOND);
+    assert_int_equal(play_sent(&play, 0, VERB_STATUS_PATCH), 1);
+    play_seen(&play, 1, active_mirror("{'active':1,'ready':1,'startTime':'" HARNESS_NOW "'}"));
+    play_wait(&play, 0);
+    assert_int_equal(play_sent(&play, 0, VERB_STATUS_PATCH), 2);
+    play_end(&play);
+}
+
+// However often the mirror changes.
+static void statuses_that_are_all_refused_are_sent_less_and_less_often(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play);
+    play_seen(&play, 1, active_mirror("{'active':1,'startTime':'" HARNESS_NOW "'}"));
+    play_seen(&play, 0, play_workload("a", "wharf.dev/host", "w1"));
+    size_t answered = 0;
+    for (int i = 0; i < 600; i++) {
+        play_wait(&play, CLOCK_SECOND);
+        for (size_t sent = play_sent(&play, 0, VERB_STATUS_PATCH); answered < sent; answered++)
+            answer_last(&play, 0, VERB_STATUS_PATCH, REASON_INVALID, NULL);
+        play_seen(&play, 1,
+                  active_mirror(i % 2 ? "{'active':1,'startTime':'" HARNESS_NOW "'}"
+                                      : "{'active':1,'ready':1,'startTime':'" HARNESS_NOW "'}"));
+    }
+    assert_in_range(play_sent(&play, 0, VERB_STATUS_PATCH), 4, 20);
+    play_end(&play);
+}
+
+static void what_stops_work_goes_first_and_alone_after_a_refusal(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play);
+    struct json *mirror = play_mirror("a");
+    AUTO_JSON kept = json_copy(mirror);
+    play_seen(&play, 1, mirror);
+    play_seen(&play, 0, play_workload("a", "wharf.dev/host", "w1"));
+    play_wait(&play, 0);
+    struct json *workload = play_workload("a", "wharf.dev/host", "w1");
+    set(workload, "/metadata/annotations/large", "'x'");
+    set(workload, "/metadata/generation", "2");
+    set(workload, "/spec/suspend", "true");
+    play_seen(&play, 0, workload);
+    play_wait(&play, 0);
+    assert_non_null(strstr(last(&play, 1, VERB_MERGE_PATCH)->body, "large"));
+    answer_last(&play, 1, VERB_MERGE_PATCH, REASON_INVALID, NULL);
+    assert_int_equal(play_sent(&play, 1, VERB_MERGE_PATCH), 2);
+    AUTO_JSON alone = body_of(last(&play, 1, VERB_MERGE_PATCH));
+    AUTO_JSON expected = harness_json("{'spec':{'suspend':true},'metadata':{'uid':'m-a'}}");
+    assert_true(json_equal(alone, expected));
+    answer_last(&play, 1, VERB_MERGE_PATCH, REASON_OK, patched(&play, kept));
+    assert_int_equal(play_sent(&play, 1, VERB_MERGE_PATCH), 3); // the rest
+    answer_last(&play, 1, VERB_MERGE_PATCH, REASON_INVALID, NULL);
+    play_wait(&play, 2 * CLOCK_SECOND);
+    assert_int_equal(play_sent(&play, 1, VERB_MERGE_PATCH), 3);
+    play_gone(&play, 0, play_workload("a", "wharf.dev/host", "w1")); // a deletion does not wait for it
+    play_wait(&play, 0);
+    assert_int_equal(play_sent(&play, 1, VERB_DELETE), 1);
+    play_end(&play);
+}
+
+static void a_refusal_ends_when_what_would_be_sent_has_changed(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play);
+    play_seen(&play, 1, play_mirror("a"));
+    play_seen(&play, 0, play_workload("a", "wharf.dev/host", "w1"));
+    play_wait(&play, 0);
+    for (int i = 0; i < 2; i++) {
+        struct json *workload = play_workload("a", "wharf.dev/host", "w1");
+        set(workload, "/metadata/annotations/note", i ? "'b'" : "'a'");
+        play_seen(&play, 0, workload);
+        play_wait(&play, 0);
+        assert_int_equal(play_sent(&play, 1, VERB_MERGE_PATCH), i + 1);
+        answer_last(&play, 1, VERB_MERGE_PATCH, REASON_FORBIDDEN, NULL);
+        play_wait(&play, 2 * CLOCK_SECOND);
+        play_seen(&play, 1, play_mirror("a")); // the same patch would be made
+        play_wait(&play, CLOCK_SECOND);
+        assert_int_equal(play_sent(&play, 1, VERB_MERGE_PATCH), i + 1);
+    }
+    play_end(&play);
+}
+
+static struct json *labelled(int count) {
+    struct json *workload = play_workload("a", "wharf.dev/host", "");
+    for (int i = 0; i < count; i++) {
+        char pointer[64];
+        snprintf(pointer, sizeof pointer, "/metadata/labels/label-%d", i);
+        assert_true(pointer_set(workload, pointer, json_new_string("")));
+    }
+    return workload;
+}
+
+static void what_no_cluster_would_take_is_told_and_looked_at_again_when_it_changes(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play);
+    play_seen(&play, 0, labelled(40000));
+    play_wait(&play, 2 * 60 * CLOCK_MINUTE);
+    assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), 0);
+    assert_int_equal(play_times(&play.notes, "AnnotationsTooLarge: "), 1);
+    assert_true(engine_stats(play.engine)->kinds[0].adapter_errors < 30);
+    play_seen(&play, 0, labelled(10000));
+    play_wait(&play, 0);
+    assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), 1);
+    play_end(&play);
+}
+
+// Two who write it, and neither gives in: fewer and fewer writes.
+static void a_record_that_is_written_over_again_and_again_is_repaired_less_and_less_often(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play);
+    struct json *mirror = play_mirror("a");
+    AUTO_JSON server = json_copy(mirror);
+    play_seen(&play, 1, mirror);
+    play_seen(&play, 0, play_workload("a", "wharf.dev/host", "w1"));
+    struct json *workload = play_workload("a", "wharf.dev/host", "w1");
+    set(workload, "/metadata/labels", "{'team':'x'}");
+    play_seen(&play, 0, workload);
+    play_wait(&play, 0);
+    assert_int_equal(play_sent(&play, 1, VERB_MERGE_PATCH), 1);
+    size_t answered = 0;
+    for (int i = 0; i < 600; i++) {
+        for (size_t sent = play_sent(&play, 1, VERB_MERGE_PATCH); answered < sent; answered++) {
+            struct json *after = patched(&play, server);
+            json_free(server);
+            server = json_copy(after);
+            answer_last(&play, 1, VERB_MERGE_PATCH, REASON_OK, after);
+        }
+        assert_true(pointer_set(server, "/metadata/annotations/wharf.dev~1carried", json_new_string("v2:r:::")));
+        play_seen(&play, 1, json_copy(server));
+        play_wait(&play, CLOCK_SECOND);
+    }
+    size_t patches = play_sent(&play, 1, VERB_MERGE_PATCH);
+    assert_in_range(patches, 4, 20);
+    play_end(&play);
+}
+
+static void stub(struct play *play, size_t cluster, struct json *value) {
+    struct object *object = play_object(play, value);
+    object->too_large = strdup("it has 9000000 bytes, and maxObjectSize is 2097152");
+    play_tell(play, (struct engine_event){.type = EVENT_SEEN, .cluster = cluster, .object = object});
+    play_wait(play, 0);
+}
+
+static void a_workload_that_is_too_large_is_told_and_not_handled_until_it_is_smaller(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play);
+    stub(&play, 0, play_workload("a", "wharf.dev/host", ""));
+    stub(&play, 0, play_workload("b", "kubernetes.io/job-controller", ""));
+    play_wait(&play, CLOCK_MINUTE);
+    assert_int_equal(play.n_commands, 0);
+    assert_int_equal(play_times(&play.notes, "TooLarge: it is not handled: it has 9000000 bytes"), 1);
+    play_seen(&play, 0, play_workload("a", "wharf.dev/host", ""));
+    play_wait(&play, 0);
+    assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), 1);
+    play_end(&play);
+}
+
+static void a_workload_that_has_become_too_large_keeps_its_mirror_until_it_is_deleted(void **state) {
+    (void)state;
+    for (int known = 0; known < 2; known++) {
+        struct play play;
+        open_play(&play);
+        play_seen(&play, 1, play_mirror("a"));
+        if (known)
+            play_seen(&play, 0, play_workload("a", "wharf.dev/host", "w1"));
+        stub(&play, 0, play_workload("a", "wharf.dev/host", "w1"));
+        play_wait(&play, 2 * 60 * CLOCK_MINUTE);
+        assert_int_equal(play_sent(&play, 1, VERB_DELETE), 0);
+        struct json *ending = play_workload("a", "wharf.dev/host", "w1");
+        set(ending, "/metadata/deletionTimestamp", "'2026-03-01T12:00:00Z'");
+        stub(&play, 0, ending);
+        assert_int_equal(play_sent(&play, 1, VERB_DELETE), 1);
+        play_end(&play);
+    }
+}
+
+static void a_mirror_that_is_too_large_is_told_and_its_status_not_copied(void **state) {
+    (void)state;
+    for (int known = 0; known < 2; known++) {
+        struct play play;
+        open_play(&play);
+        if (known)
+            play_seen(&play, 1, play_mirror("a"));
+        stub(&play, 1, play_mirror("a"));
+        play_seen(&play, 0, play_workload("a", "wharf.dev/host", "w1"));
+        stub(&play, 1, play_mirror("a"));
+        struct json *workload = play_workload("a", "wharf.dev/host", "w1");
+        set(workload, "/metadata/labels", "{'team':'x'}");
+        play_seen(&play, 0, workload);
+        play_wait(&play, CLOCK_MINUTE);
+        assert_int_equal(play_sent(&play, 1, VERB_CREATE), 0);
+        assert_int_equal(play_sent(&play, 1, VERB_DELETE), 0);
+        assert_int_equal(play_sent(&play, 1, VERB_MERGE_PATCH), 0);
+        assert_int_equal(play_sent(&play, 0, VERB_STATUS_PATCH), 0);
+        assert_int_equal(play_times(&play.notes, "TooLarge: its mirror in cluster w1"), 1);
+        assert_int_equal(play_times(&play.remarks, "is not looked at: it has 9000000 bytes"), 1);
+        struct json *mirror = play_mirror("a");
+        set(mirror, "/status", "{'active':1,'ready':1}");
+        play_seen(&play, 1, mirror);
+        play_wait(&play, 0);
+        assert_int_equal(play_sent(&play, 1, VERB_MERGE_PATCH), 1);
+        assert_int_equal(play_sent(&play, 0, VERB_STATUS_PATCH), 1);
+        play_end(&play);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_status_that_was_refused_waits_and_another_one_does_not),
+        cmocka_unit_test(statuses_that_are_all_refused_are_sent_less_and_less_often),
+        cmocka_unit_test(what_stops_work_goes_first_and_alone_after_a_refusal),
+        cmocka_unit_test(a_refusal_ends_when_what_would_be_sent_has_changed),
+        cmocka_unit_test(what_no_cluster_would_take_is_told_and_looked_at_again_when_it_changes),
+        cmocka_unit_test(a_record_that_is_written_over_again_and_again_is_repaired_less_and_less_often),
+        cmocka_unit_test(a_workload_that_is_too_large_is_told_and_not_handled_until_it_is_smaller),
+        cmocka_unit_test(a_workload_that_has_become_too_large_keeps_its_mirror_until_it_is_deleted),
+        cmocka_unit_test(a_mirror_that_is_too_large_is_told_and_its_status_not_copied),
+    };
+    return cmocka_run_group_tests(tests, play_load, play_unload);
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must hold of every decision, whatever the facts: small random worlds, many of them.
+#include "core/base/clock.h"
+#include "core/base/text.h"
+#include "core/engine/decide.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define NOW (1000 * CLOCK_SECOND)
+#define TIMEOUT (60 * CLOCK_SECOND)
+#define WORKERS 3
+#define ROUNDS 500000
+
+struct facts {
+    struct workload_facts workload;
+    struct mirror_facts mirrors[WORKERS];
+    struct worker_facts workers[WORKERS + 1];
+    struct decide_facts all;
+};
+
+static bool one_in(struct random *random, unsigned n) {
+    return random_below(random, n) == 0;
+}
+
+static int64_t some_time(struct random *random) {
+    static const int64_t times[] = {0, NOW - 2 * TIMEOUT, NOW - 1, NOW, NOW + 1, NOW + 100 * CLOCK_SECOND};
+    return times[random_below(random, 6)];
+}
+
+static void make_workload(struct random *random, struct workload_facts *w) {
+    *w = (struct workload_facts){.exists = !one_in(random, 6)};
+    if (!w->exists)
+        return;
+    w->being_deleted = one_in(random, 8);
+    w->finished = one_in(random, 6);
+    w->suspended = one_in(random, 5);
+    w->busy = one_in(random, 4);
+    w->status_due = one_in(random, 2);
+    w->not_before_ns = one_in(random, 3) ? some_time(random) : 0;
+    w->retain_until_ns = some_time(random);
+    w->unknown_since_ns = some_time(random);
+    if (one_in(random, 4))
+        return;
+    w->attempt = 1 + (uint32_t)random_below(random, 3);
+    w->cluster = one_in(random, 10) ? DECIDE_UNKNOWN_CLUSTER : 1 + random_below(random, WORKERS);
+    w->gone_attempt = (uint32_t)random_below(random, 4);
+    w->clean_attempt = (uint32_t)random_below(random, 4);
+    w->last_word = one_in(random, 8);
+    w->misplaced = one_in(random, 10);
+    w->restore_at_ns = one_in(random, 2) ? some_time(random) : 0;
+}
+
+static void make_mirror(struct random *random, const struct workload_facts *w, struct mirror_facts *m) {
+    m->busy = one_in(random, 4);
+    m->not_before_ns = one_in(random, 3) ? some_time(random) : 0;
+    m->excluded_until_ns = one_in(random, 3) ? some_time(random) : 0;
+    m->present = one_in(random, 2);
+    m->unsure = one_in(random, m->present ? 8 : 3);
+    if (!m->present)
+        return;
+    m->of_workload = w->exists && !one_in(random, 4);
+    m->being_deleted = one_in(random, 4);
+    m->update_due = one_in(random, 2);
+    m->finished = one_in(random, 3);
+    m->finalizer = one_in(random, 3);
+    m->proven = !one_in(random, 3);
+    m->condemned = m->proven && one_in(random, 8); // only what we made
+    m->attempt = 1 + (uint32_t)random_below(random, 4);
+}
+
+static void make_facts(struct random *random, struct facts *f) {
+    static const char *const names[] = {"", "a", "b", "c"};
+    memset(f, 0, sizeof *f);
+    make_workload(random, &f->workload);
+    size_t n = 0;
+    for (size_t c = 1; c <= WORKERS; c++) {
+        struct worker_facts *w = &f->workers[c];
+        *w = (struct worker_facts){.name = names[c], .settled = !one_in(random, 5)};
+        w->connected = w->settled && !one_in(random, 3);
+        w->listed = w->connected || one_in(random, 2);
+        w->serves = w->connected && !one_in(random, 5);
+        w->eligible = w->serves && !one_in(random, 5);
+        w->lost_since_ns = one_in(random, 2) ? NOW - 2 * TIMEOUT : NOW - 1;
+        w->active = random_below(random, 3);
+        if (!one_in(random, 2))
+            continue;
+        f->mirrors[n].cluster = c;
+        make_mirror(random, &f->workload, &f->mirrors[n++]);
+    }
+    bool listed = !one_in(random, 5);
+    f->all = (struct decide_facts){.workload = &f->workload,
+                                   .mirrors = f->mirrors,
+                                   .n_mirrors = n,
+                                   .workers = f->workers,
+                                   .n_clusters = WORKERS + 1,
+                                   .management_connected = listed && !one_in(random, 4),
+                                   .management_listed = listed,
+                                   .placing = !one_in(random, 6),
+                                   .settle_time_is_over = one_in(random, 2),
+                                   .lost_timeout_ns = TIMEOUT,
+                                   .now_ns = NOW};
+}
+
+static const struct mirror_facts *mirror_in(const struct facts *f, size_t cluster) {
+    for (size_t i = 0; i < f->all.n_mirrors; i++)
+        if (f->mirrors[i].cluster == cluster)
+            return &f->mirrors[i];
+    return NULL;
+}
+
+static bool is_current(const struct facts *f, const struct mirror_facts *m) {
+    const struct workload_facts *w = &f->workload;
+    return m->present && m->of_workload && !m->condemned && m->cluster == w->cluster && m->attempt == w->attempt;
+}
+
+static bool runs_somewhere(const struct facts *f) {
+    for (size_t i = 0; i < f->all.n_mirrors; i++) {
+        const struct mirror_facts *m = &f->mirrors[i];
+        const struct worker_facts *w = &f->workers[m->cluster];
+        bool unwanted = m->attempt < f->workload.attempt;
+        if (m->present && m->of_workload && (w->connected || (unwanted && w->lost_since_ns + TIMEOUT > NOW)))
+            return true;
+    }
+    return false;
+}
+
+static const char *check_create(const struct facts *f, const struct action *a) {
+    const struct workload_facts *w = &f->workload;
+    const struct mirror_facts *m = mirror_in(f, a->cluster);
+    if (!w->exists || w->being_deleted || w->finished || w->suspended)
+        return "a mirror that nobody wants is created";
+    if (a->cluster != w->cluster || a->attempt != w->attempt)
+        return "a mirror is created that was not written down";
+    if (!f->workers[a->cluster].connected || (m && (m->present || m->busy || m->unsure || m->not_before_ns > NOW)))
+        return "a mirror is created where it may be already";
+    if (w->last_word)
+        return "what has finished is created again";
+    if (runs_somewhere(f))
+        return "a mirror is created while another one runs";
+    return w->gone_attempt == w->attempt ? "what was deleted is created again" : NULL;
+}
+
+static const char *check_delete(const struct facts *f, const struct action *a) {
+    const struct workload_facts *w = &f->workload;
+    const struct mirror_facts *m = mirror_in(f, a->cluster);
+    if (!f->all.management_listed || !f->workers[a->cluster].connected)
+        return "something is deleted before both lists are known";
+    if (!m || !m->present || m->busy || m->being_deleted || m->not_before_ns > NOW)
+        return "a delete that is under way, or of nothing, or too early";
+    if (!w->exists || w->being_deleted)
+        return NULL;
+    if (!is_current(f, m))
+        return m->of_workload && m->attempt > w->attempt && !m->proven ? "a mirror that is held is deleted" : NULL;
+    return w->finished && w->retain_until_ns <= NOW ? NULL : "the mirror that is needed is deleted";
+}
+
+static const char *check_place(const struct facts *f, const struct action *a) {
+    const struct workload_facts *w = &f->workload;
+    const struct mirror_facts *m = mirror_in(f, a->cluster);
+    if (!w->exists || w->being_deleted)
+        return "a workload that goes is placed";
+    const struct mirror_facts *current = mirror_in(f, w->cluster);
+    bool runs = current && is_current(f, current) && f->workers[w->cluster].connected;
+    if (w->misplaced && a->cluster == w->cluster && a->attempt == w->attempt)
+        return w->restore_at_ns <= NOW ? NULL : "the annotations are put back too early";
+    if (m && m->present && m->of_workload && m->attempt == a->attempt && runs)
+        return "another mirror takes over from one that runs";
+    if (m && m->present && m->of_workload && m->attempt == a->attempt)
+        return m->proven ? NULL : "a mirror that nothing proves is adopted";
+    if (w->finished || w->suspended || !f->all.placing)
+        return "a workload that must not be placed is placed";
+    if (!f->workers[a->cluster].eligible || (m && m->excluded_until_ns > NOW))
+        return "it is placed where it cannot run";
+    if (a->attempt != w->attempt + 1)
+        return "an attempt is left out";
+    if (w->last_word)
+        return "what has finished is placed anew";
+    if (w->attempt == 0 || w->cluster == DECIDE_UNKNOWN_CLUSTER)
+        return NULL;
+    if (runs)
+        return "it is placed anew while its mirror runs";
+    if (current && is_current(f, current) && current->finished)
+        return "what has finished, and is out of reach, is placed anew";
+    if (!f->workers[w->cluster].connected && w->clean_attempt != w->attempt &&
+        f->workers[w->cluster].lost_since_ns + TIMEOUT > NOW)
+        return "it is placed anew before the timeout";
+    return NULL;
+}
+
+static const char *check_release(const struct facts *f, const struct mirror_facts *m) {
+    const struct workload_facts *w = &f->workload;
+    if (!m || !m->present || !m->finalizer || m->busy || m->not_before_ns > NOW)
+        return "a finalizer that is not there, or not to be taken off now";
+    if (!f->all.management_listed || !f->workers[m->cluster].connected)
+        return "a finalizer is taken off before both lists are known";
+    if (!w->exists || w->being_deleted || !is_current(f, m) || w->finished)
+        return NULL;
+    return m->being_deleted && !m->finished && !w->status_due && !w->busy ? NULL : "what is not written is let go";
+}
+
+static const char *check(const struct facts *f, const struct action *a) {
+    const struct workload_facts *w = &f->workload;
+    const struct mirror_facts *m = mirror_in(f, a->cluster);
+    bool writes = a->type == ACTION_PLACE || a->type == ACTION_STATUS;
+    if (writes && (w->busy || !f->all.management_connected || w->not_before_ns > NOW))
+        return "a write to the workload that cannot be made";
+    switch (a->type) {
+    case ACTION_CREATE:
+        return check_create(f, a);
+    case ACTION_DELETE:
+        return check_delete(f, a);
+    case ACTION_PLACE:
+        return check_place(f, a);
+    case ACTION_STATUS:
+        return w->exists && w->status_due && !w->being_deleted ? NULL : "a status that is not due";
+    case ACTION_UPDATE:
+        if (!m || !is_current(f, m) || m->busy || !m->update_due || m->being_deleted || m->not_before_ns > NOW)
+            return "an update that is not due";
+        return f->workers[m->cluster].connected ? NULL : "an update of what is away";
+    case ACTION_RELEASE:
+        return check_release(f, m);
+    case ACTION_VERIFY:
+        return m && m->unsure && !m->busy && f->workers[m->cluster].connected ? NULL : "a question that is not open";
+    case ACTION_WAIT:
+        return a->at_ns > NOW && a->at_ns != CLOCK_NEVER ? NULL : "a wait for the past, or for ever";
+    case ACTION_FORGET:
+        return !w->exists && f->all.n_mirrors == 0 ? NULL : "something is forgotten that is there";
+    case ACTION_NONE:
+        return NULL;
+    }
+    return "no action at all";
+}
+
+static void no_decision_breaks_a_rule(void **state) {
+    (void)state;
+    struct random random = {20260101};
+    unsigned seen[ACTION_FORGET + 1] = {0};
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        struct facts f;
+        uint64_t seed = random.state;
+        make_facts(&random, &f);
+        struct action action = decide(&f.all), again = decide(&f.all);
+        const char *problem = check(&f, &action);
+        if (!problem && (action.type != again.type || action.cluster != again.cluster || action.at_ns != again.at_ns))
+            problem = "the same facts lead to another decision";
+        if (problem)
+            fail_msg("%s: action %d, cluster %zu, attempt %u, because \"%s\"; round %u, state %llu", problem,
+                     (int)action.type, action.cluster, action.attempt, action.why ? action.why : "", i,
+                     (unsigned long long)seed);
+        seen[action.type]++;
+    }
+    for (size_t i = 0; i <= ACTION_FORGET; i++)
+        assert_true(seen[i] > ROUNDS / 2000);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_decision_breaks_a_rule)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine on a small cast of one workload and one worker, both played here: its Events, and a status that goes away.
+#include "core/engine/engine.h"
+#include "core/json/patch.h"
+#include "core/json/pointer.h"
+#include "tests/unit/quoted.h"
+
+#define WORKER 1
+
+static wharf_result phase(const wharf_call *call, const wharf_value *object, wharf_phase *out) {
+    (void)call;
+    (void)object;
+    out->phase = WHARF_ACTIVE;
+    return WHARF_OK;
+}
+
+static const wharf_kind given = {
+    .size = sizeof given,
+    .group = "example.com",
+    .versions = (const char *const[]){"v1", NULL},
+    .kind = "Train",
+    .plural = "trains",
+    .managed_by = "/spec/managedBy",
+    .phase = phase,
+};
+
+struct play {
+    struct engine *engine;
+    struct update update;
+    struct moment now;
+    struct json *objects[2]; // the workload, the mirror
+    int versions, uids;
+    size_t dispatched; // Events
+};
+
+static struct kind *kind;
+
+static struct object *object_of(const struct json *value) {
+    struct object *object = NULL;
+    if (value)
+        assert_null(object_new(json_copy(value), NULL, NULL, &object));
+    return object;
+}
+
+static void set_text(struct json *object, const char *pointer, const char *prefix, int number) {
+    AUTO_TEXT text = text_format("%s%d", prefix, number);
+    assert_true(pointer_set(object, pointer, json_new_string(text)));
+}
+
+static void step(struct play *play, struct engine_event event) {
+    event.now = play->now;
+    engine_step(play->engine, &event, &play->update);
+}
+
+static void tell_change(struct play *play, size_t cluster) {
+    set_text(play->objects[cluster], "/metadata/resourceVersion", "", ++play->versions);
+    step(play,
+         (struct engine_event){.type = EVENT_SEEN, .cluster = cluster, .object = object_of(play->objects[cluster])});
+}
+
+static void change(struct play *play, size_t cluster, const char *patch) {
+    AUTO_JSON change = parsed(patch);
+    assert_true(patch_apply(&play->objects[cluster], change));
+    tell_change(play, cluster);
+}
+
+// What an API server does with a request: all that is sent fits.
+static void serve(struct play *play, const struct command *command) {
+    struct json **object = &play->objects[command->cluster];
+    AUTO_JSON body = NULL;
+    if (command->request.body)
+        assert_null(json_parse(command->request.body, command->request.body_len, &body));
+    if (command->request.verb == VERB_CREATE) {
+        assert_null(*object);
+        *object = json_copy(body);
+        set_text(*object, "/metadata/uid", "m-", ++play->uids);
+    } else if (body) {
+        assert_true(patch_apply(object, body));
+    }
+    set_text(*object, "/metadata/resourceVersion", "", ++play->versions);
+    struct response response = {.reason = REASON_OK, .code = 200, .retry_after_ns = -1, .object = object_of(*object)};
+    step(play, (struct engine_event){
+                   .type = EVENT_ANSWER, .cluster = command->cluster, .command = command->id, .response = &response});
+    response_clear(&response);
+}
+
+// Serves what is asked until nothing is.
+static void settle(struct play *play) {
+    for (int turns = 0; turns < 20; turns++) {
+        struct update update = play->update;
+        play->update = (struct update){0};
+        for (size_t i = 0; i < update.n_notes; i++)
+            play->dispatched += strcmp(update.notes[i].reason, "Dispatched") == 0;
+        size_t commands = update.n_commands;
+        for (size_t i = 0; i < commands; i++)
+            serve(play, &update.commands[i]);
+        update_free(&update);
+        play->now.mono_ns += CLOCK_SECOND;
+        step(play, (struct engine_event){.type = EVENT_TIME});
+        if (commands == 0 && play->update.n_commands == 0)
+            return;
+    }
+    fail_msg("it does not come to rest");
+}
+
+static void begin(struct play *play) {
+    static const char *const workers[] = {"w1"};
+    struct engine_options options = {.origin = "here",
+                                     .worker_names = workers,
+                                     .n_workers = 1,
+                                     .kinds = &kind,
+                                     .n_kinds = 1,
+                                     .worker_lost_timeout_ns = CLOCK_MINUTE,
+                                     .seed = 1};
+    *play = (struct play){.now = {.mono_ns = CLOCK_SECOND}, .versions = 100};
+    assert_null(engine_new(&options, play->now, &play->engine));
+    for (size_t cluster = 0; cluster < 2; cluster++) {
+        step(play, (struct engine_event){
+                       .type = EVENT_IDENTITY, .cluster = cluster, .uid = cluster ? "k-1" : "k-0", .version = "1"});
+        step(play, (struct engine_event){.type = EVENT_LISTING, .cluster = cluster, .version = "v1"});
+        step(play, (struct engine_event){.type = EVENT_LISTED, .cluster = cluster, .version = "v1"});
+        step(play, (struct engine_event){.type = EVENT_STATE, .cluster = cluster, .state = REFLECTOR_CONNECTED});
+    }
+    play->objects[0] = parsed("{'apiVersion':'example.com/v1','kind':'Train','metadata':{'name':'t','namespace':'ns',"
+                              "'uid':'u-1','generation':1},'spec':{'managedBy':'wharf.dev/host'}}");
+    tell_change(play, 0);
+    settle(play);
+    assert_non_null(play->objects[WORKER]);
+}
+
+static void end(struct play *play) {
+    json_free(play->objects[0]);
+    json_free(play->objects[WORKER]);
+    update_free(&play->update);
+    engine_free(play->engine);
+}
+
+static void delete_mirror(struct play *play) {
+    set_text(play->objects[WORKER], "/metadata/deletionTimestamp", "2026-01-01T00:00:0", 1);
+    step(play,
+         (struct engine_event){.type = EVENT_GONE, .cluster = WORKER, .object = object_of(play->objects[WORKER])});
+    json_free(play->objects[WORKER]);
+    play->objects[WORKER] = NULL;
+    for (int i = 0; i < 10 && !play->objects[WORKER]; i++) {
+        play->now.mono_ns += CLOCK_MINUTE;
+        step(play, (struct engine_event){.type = EVENT_TIME});
+        settle(play);
+    }
+    assert_non_null(play->objects[WORKER]);
+}
+
+static void each_mirror_that_is_made_in_the_same_worker_is_told(void **state) {
+    (void)state;
+    struct play play;
+    begin(&play);
+    assert_int_equal(play.dispatched, 1);
+    delete_mirror(&play);
+    assert_int_equal(play.dispatched, 2);
+    delete_mirror(&play);
+    assert_int_equal(play.dispatched, 3);
+    end(&play);
+}
+
+static void a_status_that_the_mirror_had_and_has_no_more_is_taken_away(void **state) {
+    (void)state;
+    struct play play;
+    begin(&play);
+    change(&play, WORKER, "{'status':{'ready':1}}");
+    settle(&play);
+    assert_non_null(pointer_find(play.objects[0], "/status/ready"));
+    change(&play, WORKER, "{'status':null}");
+    settle(&play);
+    assert_null(pointer_find(play.objects[0], "/status/ready"));
+    end(&play);
+}
+
+static void a_new_mirror_without_a_status_leaves_the_workload_its_own(void **state) {
+    (void)state;
+    struct play play;
+    begin(&play);
+    change(&play, WORKER, "{'status':{'ready':1}}");
+    settle(&play);
+    delete_mirror(&play);
+    change(&play, WORKER, "{'status':{}}");
+    settle(&play);
+    assert_non_null(pointer_find(play.objects[0], "/status/ready"));
+    end(&play);
+}
+
+static int setup(void **state) {
+    (void)state;
+    return kind_check(&given, NULL, "wharf.dev/host", &kind) ? 1 : 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    kind_free(kind);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_mirror_that_is_made_in_the_same_worker_is_told),
+        cmocka_unit_test(a_status_that_the_mirror_had_and_has_no_more_is_taken_away),
+        cmocka_unit_test(a_new_mirror_without_a_status_leaves_the_workload_its_own),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
