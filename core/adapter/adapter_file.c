@@ -72,7 +72,7 @@ static void hex(const unsigned char *bytes, size_t len, char *out) {
 static struct error *content_check(struct adapter_file *file) {
     __attribute__((cleanup(digest_cleanup))) EVP_MD_CTX *digest = EVP_MD_CTX_new();
     AUTO_TEXT chunk = malloc(CHUNK);
-    if (digest == NULL || chunk == NULL || EVP_DigestInit_ex(digest, EVP_sha256(), NULL) != 1)
+    if (!digest || !chunk || EVP_DigestInit_ex(digest, EVP_sha256(), NULL) != 1)
         return error_no_memory();
     off_t at = 0;
     for (;;) {
@@ -82,7 +82,7 @@ static struct error *content_check(struct adapter_file *file) {
         if (len < 0)
             return error_new(ERROR_IO, "%s: cannot be read: %s", file->path, strerror(errno));
         struct error *error = at == 0 ? elf_check(file->path, (unsigned char *)chunk, (size_t)len) : NULL;
-        if (error != NULL)
+        if (error)
             return error;
         if (len == 0)
             break;
@@ -130,16 +130,16 @@ struct error *adapter_file_open(const char *path, const char *expected_sha256, s
     if (path[0] != '/')
         return error_new(ERROR_REFUSED, "%s: found a relative path, expected an absolute one", path);
     struct error *error = open_regular(path, &out->fd, &info);
-    if (error == NULL)
+    if (!error)
         error = adapter_folders_check(path, &out->path);
-    if (error == NULL)
+    if (!error)
         error = same_file(out->path, &info);
-    if (error == NULL)
+    if (!error)
         error = content_check(out);
-    if (error == NULL && expected_sha256 != NULL && strcasecmp(expected_sha256, out->sha256) != 0)
+    if (!error && expected_sha256 && strcasecmp(expected_sha256, out->sha256) != 0)
         error = error_new(ERROR_REFUSED, "%s: wrong hash: found sha256 %s, expected %s", path, out->sha256,
                           expected_sha256);
-    if (error != NULL)
+    if (error)
         adapter_file_close(out);
     return error;
 }
@@ -155,7 +155,7 @@ void adapter_file_close(struct adapter_file *file) {
 struct error *adapter_file_check(const char *path, const char *expected_sha256, char sha256[65]) {
     struct adapter_file file;
     struct error *error = adapter_file_open(path, expected_sha256, &file);
-    if (error != NULL)
+    if (error)
         return error;
     memcpy(sha256, file.sha256, sizeof(file.sha256));
     adapter_file_close(&file);

@@ -21,12 +21,12 @@ static bool is_own_group(gid_t gid) {
     if (gid == 0)
         return true;
     const struct passwd *user = getpwuid(geteuid());
-    if (user == NULL || user->pw_gid != gid)
+    if (!user || user->pw_gid != gid)
         return false;
     const struct group *group = getgrgid(gid);
-    if (group == NULL || strcmp(group->gr_name, user->pw_name) != 0)
+    if (!group || strcmp(group->gr_name, user->pw_name) != 0)
         return false;
-    for (char **member = group->gr_mem; *member != NULL; member++)
+    for (char **member = group->gr_mem; *member; member++)
         if (strcmp(*member, user->pw_name) != 0)
             return false;
     return true;
@@ -79,7 +79,7 @@ static struct error *follow(struct walk *walk, const char *link) {
         return error_new(ERROR_IO, "%s: cannot read the symlink: %s", link, strerror(errno));
     target[len] = '\0';
     AUTO_TEXT rest = text_format("%s/%s", target, walk->rest);
-    if (rest == NULL)
+    if (!rest)
         return error_no_memory();
     if (strlen(rest) >= sizeof(walk->rest) || ++walk->links > MAX_LINKS)
         return error_new(ERROR_REFUSED, "%s: too many symlinks, or too long a path", link);
@@ -93,7 +93,7 @@ static struct error *follow(struct walk *walk, const char *link) {
 static bool goes_on(const struct walk *walk) {
     const char *next = walk->rest + strspn(walk->rest, "/");
     const char *slash = strchr(next, '/');
-    return slash != NULL && slash[strspn(slash, "/")] != '\0';
+    return slash && slash[strspn(slash, "/")] != '\0';
 }
 
 static struct error *step(struct walk *walk, const char *name) {
@@ -101,12 +101,12 @@ static struct error *step(struct walk *walk, const char *name) {
         return NULL;
     if (strcmp(name, "..") == 0) {
         char *slash = strrchr(walk->done, '/');
-        if (slash != NULL)
+        if (slash)
             *slash = '\0';
         return NULL;
     }
     AUTO_TEXT path = text_format("%s/%s", walk->done, name);
-    if (path == NULL)
+    if (!path)
         return error_no_memory();
     struct stat info;
     if (lstat(path, &info) != 0)
@@ -114,7 +114,7 @@ static struct error *step(struct walk *walk, const char *name) {
                          strerror(errno));
     if (S_ISLNK(info.st_mode)) {
         struct error *error = adapter_owner_check(path, "symlink", &info);
-        return error != NULL ? error : follow(walk, path);
+        return error ? error : follow(walk, path);
     }
     if (strlen(path) >= sizeof(walk->done))
         return error_new(ERROR_REFUSED, "%s: too long a path", path);
@@ -138,10 +138,10 @@ struct error *adapter_folders_check(const char *path, char **resolved) {
     if (stat("/", &root) != 0)
         return error_new(ERROR_IO, "/: %s", strerror(errno));
     struct error *error = adapter_owner_check("/", "folder", &root);
-    while (error == NULL && next_name(&walk, name))
+    while (!error && next_name(&walk, name))
         error = step(&walk, name);
-    if (error != NULL)
+    if (error)
         return error;
     *resolved = strdup(walk.done[0] == '\0' ? "/" : walk.done);
-    return *resolved == NULL ? error_no_memory() : NULL;
+    return !*resolved ? error_no_memory() : NULL;
 }

@@ -17,7 +17,7 @@ static size_t pointer_length(const char *sentence) {
     if (sentence[0] != '/')
         return 0;
     const char *end = strstr(sentence, ": ");
-    return end == NULL ? 0 : (size_t)(end - sentence);
+    return !end ? 0 : (size_t)(end - sentence);
 }
 
 // Appends one segment as people write it, of what `value` is: ".plural", or "[0]" of a list.
@@ -41,11 +41,11 @@ static bool append_name(struct buffer *out, const struct json *settings, const c
         size_t len = strcspn(at + 1, "/");
         ok = append_segment(out, value, at + 1, len);
         AUTO_TEXT segment = strndup(at, len + 1);
-        if (segment == NULL)
+        if (!segment)
             return false;
-        value = value == NULL ? NULL : pointer_find(value, segment);
+        value = !value ? NULL : pointer_find(value, segment);
         at += len + 1;
-        if (value != NULL)
+        if (value)
             *nearest = at;
     }
     return ok;
@@ -59,7 +59,7 @@ struct error *adapter_settings_wrong(const struct json *settings, const char *se
     struct buffer name __attribute__((cleanup(buffer_cleanup)));
     buffer_init(&name, NAME_MAX_BYTES);
     const char *nearest = pointer;
-    if (pointer == NULL || !append_name(&name, settings, pointer, &nearest))
+    if (!pointer || !append_name(&name, settings, pointer, &nearest))
         return error_no_memory();
     pointer[nearest - pointer] = '\0';
     size_t found = yaml_line(&(struct yaml){.value = (struct json *)settings}, pointer);
@@ -78,7 +78,7 @@ static struct error *unknown(const wharf_module *module, size_t count, const str
     if (found > 0)
         *line = found;
     const char *meant = suggest(json_key(setting), module->settings, count);
-    if (meant != NULL)
+    if (meant)
         return error_new(ERROR_INVALID, "settings.%s: unknown setting, did you mean \"%s\"?", json_key(setting), meant);
     return error_new(ERROR_INVALID, "settings.%s: unknown setting, expected %s", json_key(setting),
                      known.failed ? "another one" : known.data);
@@ -86,11 +86,11 @@ static struct error *unknown(const wharf_module *module, size_t count, const str
 
 struct error *adapter_settings_check(const wharf_module *module, const struct json *settings, size_t *line) {
     size_t count = 0;
-    while (module->settings != NULL && module->settings[count] != NULL)
+    while (module->settings && module->settings[count])
         if (++count > KNOWN_MAX)
             return error_new(ERROR_INVALID, "settings: found more than %d names, expected a list that ends with NULL",
                              KNOWN_MAX);
-    for (const struct json *setting = json_first(settings); setting != NULL; setting = json_next(setting)) {
+    for (const struct json *setting = json_first(settings); setting; setting = json_next(setting)) {
         bool known = false;
         for (size_t i = 0; i < count && !known; i++)
             known = strcmp(module->settings[i], json_key(setting)) == 0;

@@ -16,7 +16,7 @@
 #define MODULE_SIZE_1_0 (offsetof(wharf_module, settings) + sizeof(((wharf_module *)NULL)->settings))
 
 static void adapter_free(struct adapter *adapter) {
-    if (adapter == NULL)
+    if (!adapter)
         return;
     for (size_t i = 0; i < adapter->n_kinds; i++)
         kind_free((struct kind *)adapter->kinds[i]);
@@ -32,7 +32,7 @@ static void adapter_cleanup(struct adapter **adapter) {
 }
 
 void adapters_free(struct adapters *adapters) {
-    if (adapters == NULL)
+    if (!adapters)
         return;
     for (size_t i = 0; i < adapters->count; i++)
         adapter_free(adapters->list[i]);
@@ -48,7 +48,7 @@ static struct error *inside_directory(const struct config *config, const struct 
         return NULL;
     AUTO_TEXT directory = NULL;
     struct error *error = adapter_folders_check(config->adapter_directory, &directory);
-    if (error != NULL)
+    if (error)
         return error;
     size_t len = strlen(directory);
     if (strncmp(resolved, directory, len) == 0 && resolved[len] == '/')
@@ -71,10 +71,10 @@ static struct error *no_symbol(void *handle) {
     for (int major = 2; major <= NEWEST_MAJOR_SOUGHT; major++) {
         char name[sizeof(SYMBOL) + 8];
         AUTO_TEXT text = text_format("wharf_adapters_v%d", major);
-        if (text == NULL)
+        if (!text)
             return error_no_memory();
         text_copy(name, sizeof(name), text);
-        if (dlsym(handle, name) != NULL)
+        if (dlsym(handle, name))
             return error_new(ERROR_REFUSED,
                              "symbol " SYMBOL ": found %s instead: built for ABI major %d, expected major "
                              "%d",
@@ -88,12 +88,12 @@ static struct error *no_symbol(void *handle) {
 // were opened under, and a second /proc/self/fd/5 would give it the first one again.
 static struct error *open_object(struct adapter_file *file, void **handle) {
     AUTO_TEXT name = text_format("/proc/self/fd/%d", file->fd);
-    if (name == NULL)
+    if (!name)
         return error_no_memory();
     *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (*handle == NULL) {
+    if (!*handle) {
         const char *problem = dlerror();
-        problem = problem == NULL ? "no reason given" : problem;
+        problem = !problem ? "no reason given" : problem;
         if (text_has_prefix(problem, name) && text_has_prefix(problem + strlen(name), ": "))
             problem += strlen(name) + 2;
         return error_new(ERROR_REFUSED, "cannot be loaded: %s", problem);
@@ -107,13 +107,13 @@ static const wharf_module *ask_module(void *handle, struct loading *loading, str
     const struct config_adapter *wanted = loading->wanted;
     wharf_adapters_v1_fn entry;
     void *symbol = dlsym(handle, SYMBOL);
-    if (symbol == NULL) {
+    if (!symbol) {
         *error = no_symbol(handle);
         return NULL;
     }
     memcpy(&entry, &symbol, sizeof(entry)); // C11 has no cast from object to function pointers; POSIX dlsym needs it
     struct json *settings = json_copy(wanted->settings);
-    if (settings == NULL || !services_keep(settings)) {
+    if (!settings || !services_keep(settings)) {
         *error = error_no_memory();
         return NULL;
     }
@@ -121,12 +121,12 @@ static const wharf_module *ask_module(void *handle, struct loading *loading, str
     services_loading(wanted->name);
     const wharf_module *module = entry(services_table(), (const wharf_value *)settings, &problem);
     services_loading(NULL);
-    if (module != NULL)
+    if (module)
         return module;
-    bool readable = problem != NULL && text_utf8_valid(problem, strlen(problem)) == strlen(problem);
+    bool readable = problem && text_utf8_valid(problem, strlen(problem)) == strlen(problem);
     *error = readable ? adapter_settings_wrong(wanted->settings, problem, &loading->line) : NULL;
-    loading->settings = *error != NULL;
-    if (*error == NULL)
+    loading->settings = *error;
+    if (!*error)
         *error = error_new(ERROR_REFUSED, "refused to be loaded: %s", readable ? problem : "it gave no reason");
     return NULL;
 }
@@ -140,12 +140,12 @@ static struct error *check_module(const wharf_module *module) {
     if (module->abi_minor > WHARF_ABI_MINOR)
         return error_new(ERROR_REFUSED, "abi_minor: found %u, expected at most %d: it needs a newer host",
                          module->abi_minor, WHARF_ABI_MINOR);
-    if (module->name == NULL || !text_is_dns_label(module->name))
+    if (!module->name || !text_is_dns_label(module->name))
         return error_new(ERROR_INVALID, "name: found \"%s\", expected an RFC 1123 label",
-                         module->name == NULL ? "" : module->name);
-    if (module->version == NULL || module->version[0] == '\0')
+                         !module->name ? "" : module->name);
+    if (!module->version || module->version[0] == '\0')
         return error_new(ERROR_INVALID, "version: found nothing, expected a value: it is required");
-    if (module->kinds == NULL || module->kinds[0] == NULL)
+    if (!module->kinds || !module->kinds[0])
         return error_new(ERROR_INVALID, "kinds: found none, expected at least one");
     return NULL;
 }
@@ -153,17 +153,17 @@ static struct error *check_module(const wharf_module *module) {
 static struct error *take_kinds(const struct config *config, const struct config_adapter *wanted,
                                 const wharf_module *module, struct adapter *adapter) {
     size_t count = 0;
-    while (module->kinds[count] != NULL)
+    while (module->kinds[count])
         if (++count > KINDS_MAX)
             return error_new(ERROR_INVALID, "kinds: found more than %d, expected a list that ends with NULL",
                              KINDS_MAX);
     adapter->kinds = calloc(count + 1, sizeof(struct kind *));
-    if (adapter->kinds == NULL)
+    if (!adapter->kinds)
         return error_no_memory();
     for (size_t i = 0; i < count; i++) {
         struct kind *kind = NULL;
         struct error *error = kind_check(module->kinds[i], wanted->managed_by, config->controller_name, &kind);
-        if (error != NULL)
+        if (error)
             return error_wrap(error, "kind %zu", i + 1);
         kind->adapter = adapter;
         adapter->kinds[adapter->n_kinds++] = kind;
@@ -178,24 +178,24 @@ static struct error *describe(const wharf_module *module, const struct adapter_f
     adapter->abi_major = module->abi_major;
     adapter->abi_minor = module->abi_minor;
     memcpy(adapter->sha256, file->sha256, sizeof(adapter->sha256));
-    return adapter->name != NULL && adapter->version != NULL && adapter->file != NULL ? NULL : error_no_memory();
+    return adapter->name && adapter->version && adapter->file ? NULL : error_no_memory();
 }
 
 static struct error *load_file(struct loading *loading, struct adapter_file *file, struct adapter *adapter) {
     struct error *error = open_object(file, &adapter->handle);
-    if (error != NULL)
+    if (error)
         return error;
     const wharf_module *module = ask_module(adapter->handle, loading, &error);
-    if (module == NULL)
+    if (!module)
         return error;
     error = check_module(module);
-    if (error == NULL) {
+    if (!error) {
         error = adapter_settings_check(module, loading->wanted->settings, &loading->line);
-        loading->settings = error != NULL;
+        loading->settings = error;
     }
-    if (error == NULL)
+    if (!error)
         error = take_kinds(loading->config, loading->wanted, module, adapter);
-    return error != NULL ? error : describe(module, file, adapter);
+    return error ? error : describe(module, file, adapter);
 }
 
 static void file_cleanup(struct adapter_file *file) {
@@ -207,20 +207,20 @@ static struct adapter *load_one(struct loading *loading, struct error **error) {
     const struct config_adapter *wanted = loading->wanted;
     __attribute__((cleanup(file_cleanup))) struct adapter_file file = {.fd = -1};
     *error = adapter_file_open(wanted->file, wanted->sha256, &file);
-    if (*error != NULL)
+    if (*error)
         return NULL;
     struct adapter *adapter = calloc(1, sizeof(*adapter));
-    if (adapter == NULL) {
+    if (!adapter) {
         *error = error_no_memory();
         return NULL;
     }
     *error = inside_directory(loading->config, wanted, file.path);
-    if (*error == NULL) {
+    if (!*error) {
         *error = load_file(loading, &file, adapter);
         if (!loading->settings)
             *error = error_wrap(*error, "%s", file.path);
     }
-    if (*error == NULL)
+    if (!*error)
         return adapter;
     adapter_free(adapter);
     return NULL;
@@ -253,11 +253,11 @@ static struct error *check_distinct(const struct adapters *adapters, const struc
 // Takes the adapter on success.
 static struct error *add(struct adapters *adapters, struct adapter *adapter) {
     struct adapter **list = realloc(adapters->list, (adapters->count + 1) * sizeof(*list));
-    if (list == NULL)
+    if (!list)
         return error_no_memory();
     adapters->list = list;
     struct kind **kinds = realloc(adapters->kinds, (adapters->n_kinds + adapter->n_kinds + 1) * sizeof(*kinds));
-    if (kinds == NULL)
+    if (!kinds)
         return error_no_memory();
     adapters->kinds = kinds;
     for (size_t i = 0; i < adapter->n_kinds; i++)
@@ -269,12 +269,12 @@ static struct error *add(struct adapters *adapters, struct adapter *adapter) {
 static struct error *load_and_add(struct loading *loading, struct adapters *adapters) {
     struct error *error = NULL;
     __attribute__((cleanup(adapter_cleanup))) struct adapter *adapter = load_one(loading, &error);
-    if (adapter == NULL)
+    if (!adapter)
         return error;
     error = check_distinct(adapters, adapter);
-    if (error == NULL)
+    if (!error)
         error = add(adapters, adapter);
-    if (error == NULL)
+    if (!error)
         adapter = NULL;
     return error;
 }
@@ -282,13 +282,13 @@ static struct error *load_and_add(struct loading *loading, struct adapters *adap
 struct error *adapters_load(const struct config *config, struct problems *problems, struct adapters **out) {
     *out = NULL;
     struct adapters *adapters = calloc(1, sizeof(*adapters));
-    if (adapters == NULL)
+    if (!adapters)
         return error_no_memory();
     for (size_t i = 0; i < config->n_adapters; i++) {
         const struct config_adapter *wanted = &config->adapters[i];
         struct loading loading = {.config = config, .wanted = wanted, .line = wanted->line};
         struct error *error = load_and_add(&loading, adapters);
-        if (error != NULL && error->code == ERROR_NO_MEMORY) {
+        if (error && error->code == ERROR_NO_MEMORY) {
             adapters_free(adapters);
             return error;
         }

@@ -12,11 +12,10 @@ bool phase_is_final(wharf_phase_kind phase) {
 const struct json *phase_condition(const struct json *conditions, const char *type, const char *status) {
     if (!json_is(conditions, JSON_ARRAY))
         return NULL;
-    for (const struct json *c = json_first(conditions); c; c = json_next(c)) {
+    for (const struct json *c = json_first(conditions); c; c = json_next(c))
         if (text_equal(json_string(json_get(c, "type")), type) &&
             (!status || text_equal(json_string(json_get(c, "status")), status)))
             return c;
-    }
     return NULL;
 }
 

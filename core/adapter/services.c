@@ -19,16 +19,16 @@ static struct {
 } load;
 
 void services_loading(const char *adapter) {
-    load.closed = adapter == NULL;
+    load.closed = !adapter;
     load.call.adapter = adapter;
 }
 
 bool services_keep(struct json *value) {
-    return services_keep_value(&load.call, value) != NULL;
+    return services_keep_value(&load.call, value);
 }
 
 struct adapter_call *services_call(const wharf_call *call) {
-    if (call != NULL)
+    if (call)
         return call->host_data;
     return load.closed ? NULL : &load.call;
 }
@@ -41,7 +41,7 @@ static bool grow(void **list, size_t count, size_t *capacity) {
     if (wanted > SIZE_MAX / sizeof(void *))
         return false;
     void *grown = realloc(*list, wanted * sizeof(void *));
-    if (grown == NULL)
+    if (!grown)
         return false;
     *list = grown;
     *capacity = wanted;
@@ -49,7 +49,7 @@ static bool grow(void **list, size_t count, size_t *capacity) {
 }
 
 struct json *services_keep_value(struct adapter_call *call, struct json *value) {
-    if (value == NULL)
+    if (!value)
         return NULL;
     void *list = call->values;
     if (!grow(&list, call->n_values, &call->cap_values)) {
@@ -62,7 +62,7 @@ struct json *services_keep_value(struct adapter_call *call, struct json *value) 
 }
 
 const char *services_keep_text(struct adapter_call *call, char *text) {
-    if (text == NULL)
+    if (!text)
         return NULL;
     void *list = call->texts;
     if (!grow(&list, call->n_texts, &call->cap_texts)) {
@@ -90,17 +90,17 @@ static enum log_level host_level(wharf_log_level level) {
 
 void services_log(const wharf_call *call, wharf_log_level level, const char *message) {
     enum log_level as = host_level(level);
-    if (message == NULL || !log_enabled(as))
+    if (!message || !log_enabled(as))
         return;
-    const struct adapter_call *made = call != NULL ? call->host_data : &load.call;
-    log_fields(as, message, {"adapter", made->adapter}, {"kind", made->kind != NULL ? made->kind->kind : NULL},
+    const struct adapter_call *made = call ? call->host_data : &load.call;
+    log_fields(as, message, {"adapter", made->adapter}, {"kind", made->kind ? made->kind->kind : NULL},
                {"cluster", made->call.cluster}, {"object", made->object});
 }
 
 static void write_now(const struct call_context *context, char out[CLOCK_RFC3339_MAX]) {
     struct call_clock *clock = context->clock;
     int64_t second = context->now.wall_ns / CLOCK_SECOND;
-    if (clock == NULL) {
+    if (!clock) {
         clock_rfc3339(context->now.wall_ns, out);
         return;
     }
@@ -121,7 +121,7 @@ void adapter_call_begin(struct adapter_call *call, const struct call_context *co
     write_now(context, call->now);
     call->call = (wharf_call){
         .size = sizeof(wharf_call),
-        .kind = context->given != NULL ? context->given : context->kind,
+        .kind = context->given ? context->given : context->kind,
         .now = call->now,
         .now_ns = context->now.wall_ns,
         .cluster = context->cluster,
@@ -159,7 +159,7 @@ wharf_result adapter_phase(struct adapter_call *call, const struct json *object,
     clear_answer(call);
     phase_by_rules(call->kind, object, out);
     wharf_result result = WHARF_OK;
-    if (call->kind->phase != NULL)
+    if (call->kind->phase)
         result = known_result(call->kind->phase(&call->call, (const wharf_value *)object, out));
     if (result != WHARF_OK)
         *out = (wharf_phase){.phase = WHARF_ACTIVE};
@@ -174,7 +174,7 @@ wharf_result adapter_phase(struct adapter_call *call, const struct json *object,
 
 wharf_result adapter_mirror(struct adapter_call *call, const struct json *workload, struct json *mirror) {
     clear_answer(call);
-    if (call->kind->mirror == NULL)
+    if (!call->kind->mirror)
         return WHARF_OK;
     return known_result(call->kind->mirror(&call->call, (const wharf_value *)workload, (wharf_value *)mirror));
 }
@@ -182,7 +182,7 @@ wharf_result adapter_mirror(struct adapter_call *call, const struct json *worklo
 wharf_result adapter_update(struct adapter_call *call, const struct json *workload, const struct json *mirror,
                             struct json *desired) {
     clear_answer(call);
-    if (call->kind->update == NULL)
+    if (!call->kind->update)
         return WHARF_OK;
     return known_result(call->kind->update(&call->call, (const wharf_value *)workload, (const wharf_value *)mirror,
                                            (wharf_value *)desired));
@@ -191,7 +191,7 @@ wharf_result adapter_update(struct adapter_call *call, const struct json *worklo
 wharf_result adapter_status(struct adapter_call *call, const struct json *workload, const struct json *mirror,
                             struct json *status) {
     clear_answer(call);
-    if (call->kind->status == NULL)
+    if (!call->kind->status)
         return WHARF_OK;
     return known_result(call->kind->status(&call->call, (const wharf_value *)workload, (const wharf_value *)mirror,
                                            (wharf_value *)status));
@@ -199,7 +199,7 @@ wharf_result adapter_status(struct adapter_call *call, const struct json *worklo
 
 wharf_result adapter_pod_sets(struct adapter_call *call, const struct json *workload, struct json *sets) {
     clear_answer(call);
-    if (call->kind->pod_sets == NULL)
+    if (!call->kind->pod_sets)
         return WHARF_OK;
     return known_result(call->kind->pod_sets(&call->call, (const wharf_value *)workload, (wharf_value *)sets));
 }
@@ -219,12 +219,12 @@ static bool is_camel_case(const char *text) {
 
 const char *adapter_answer_reason(const struct adapter_call *call, const char *fallback) {
     const char *reason = call->answer.reason;
-    return reason != NULL && is_camel_case(reason) ? reason : fallback;
+    return reason && is_camel_case(reason) ? reason : fallback;
 }
 
 const char *adapter_answer_message(struct adapter_call *call, const char *fallback) {
     const char *message = call->answer.message;
-    if (message == NULL || message[0] == '\0')
+    if (!message || message[0] == '\0')
         return fallback;
     size_t len = strlen(message);
     if (text_utf8_valid(message, len) != len)
@@ -232,9 +232,9 @@ const char *adapter_answer_message(struct adapter_call *call, const char *fallba
     if (len <= NOTE_MAX)
         return message;
     char *cut = malloc(NOTE_MAX + 1);
-    if (cut == NULL)
+    if (!cut)
         return fallback;
     text_copy(cut, NOTE_MAX + 1, message);
     message = services_keep_text(call, cut);
-    return message != NULL ? message : fallback;
+    return message ? message : fallback;
 }

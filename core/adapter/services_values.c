@@ -20,7 +20,7 @@ static const wharf_value *out(const struct json *value) {
 }
 
 static wharf_type value_type(const wharf_value *value) {
-    if (value == NULL)
+    if (!value)
         return WHARF_ABSENT;
     switch (json_type(in(value))) {
     case JSON_NULL:
@@ -41,16 +41,16 @@ static wharf_type value_type(const wharf_value *value) {
 
 // RFC 6901 section 3, without the cost of a message: "" or "/...", and only 0 or 1 after a tilde.
 static bool is_pointer(const char *pointer) {
-    if (pointer == NULL || (pointer[0] != '\0' && pointer[0] != '/'))
+    if (!pointer || (pointer[0] != '\0' && pointer[0] != '/'))
         return false;
-    for (const char *tilde = strchr(pointer, '~'); tilde != NULL; tilde = strchr(tilde + 1, '~'))
+    for (const char *tilde = strchr(pointer, '~'); tilde; tilde = strchr(tilde + 1, '~'))
         if (tilde[1] != '0' && tilde[1] != '1')
             return false;
     return true;
 }
 
 static const wharf_value *value_find(const wharf_value *value, const char *pointer) {
-    if (value == NULL || !is_pointer(pointer))
+    if (!value || !is_pointer(pointer))
         return NULL;
     return out(pointer_find(in(value), pointer));
 }
@@ -90,11 +90,11 @@ static const wharf_value *value_first(const wharf_value *value) {
 }
 
 static const wharf_value *value_next(const wharf_value *item) {
-    return item == NULL ? NULL : out(json_next(in(item)));
+    return !item ? NULL : out(json_next(in(item)));
 }
 
 static const char *value_name(const wharf_value *member) {
-    return member == NULL ? NULL : json_key(in(member));
+    return !member ? NULL : json_key(in(member));
 }
 
 static int value_equal(const wharf_value *a, const wharf_value *b) {
@@ -104,7 +104,7 @@ static int value_equal(const wharf_value *a, const wharf_value *b) {
 // Gives a value that was just made to the call.
 static wharf_value *made(const wharf_call *call, struct json *value) {
     struct adapter_call *owner = services_call(call);
-    if (owner == NULL) {
+    if (!owner) {
         json_free(value);
         return NULL;
     }
@@ -136,15 +136,15 @@ static wharf_value *new_object(const wharf_call *call) {
 }
 
 static wharf_value *value_copy(const wharf_call *call, const wharf_value *value) {
-    return value == NULL ? NULL : made(call, json_copy(in(value)));
+    return !value ? NULL : made(call, json_copy(in(value)));
 }
 
 static wharf_value *value_parse(const wharf_call *call, const char *text, size_t len) {
     struct json *value = NULL;
-    if (text == NULL)
+    if (!text)
         return NULL;
     struct error *error = json_parse(text, len, &value);
-    if (error != NULL) {
+    if (error) {
         error_free(error);
         return NULL;
     }
@@ -154,7 +154,7 @@ static wharf_value *value_parse(const wharf_call *call, const char *text, size_t
 // Gives a text that was just made to the call.
 static const char *written(const wharf_call *call, char *text) {
     struct adapter_call *owner = services_call(call);
-    if (owner == NULL) {
+    if (!owner) {
         free(text);
         return NULL;
     }
@@ -163,9 +163,9 @@ static const char *written(const wharf_call *call, char *text) {
 
 static const char *value_print(const wharf_call *call, const wharf_value *value, size_t *len) {
     size_t size = 0;
-    const char *text = value == NULL ? NULL : written(call, json_text(in(value), &size));
-    if (len != NULL)
-        *len = text == NULL ? 0 : size;
+    const char *text = !value ? NULL : written(call, json_text(in(value), &size));
+    if (len)
+        *len = !text ? 0 : size;
     return text;
 }
 
@@ -174,7 +174,7 @@ static size_t depth_of(const struct json *value) {
     size_t deepest = 0;
     if (!is_container(value))
         return 0;
-    for (const struct json *child = json_first(value); child != NULL; child = json_next(child)) {
+    for (const struct json *child = json_first(value); child; child = json_next(child)) {
         size_t depth = depth_of(child);
         deepest = depth > deepest ? depth : deepest;
     }
@@ -191,7 +191,7 @@ static size_t segments(const char *pointer) {
 // Takes `value`, NULL too.
 static int set_taken(wharf_value *root, const char *pointer, struct json *value) {
     struct json *into = (struct json *)root;
-    if (into == NULL || value == NULL || !is_pointer(pointer) || segments(pointer) + depth_of(value) > JSON_MAX_DEPTH) {
+    if (!into || !value || !is_pointer(pointer) || segments(pointer) + depth_of(value) > JSON_MAX_DEPTH) {
         json_free(value);
         return 0;
     }
@@ -203,11 +203,11 @@ static int set_taken(wharf_value *root, const char *pointer, struct json *value)
 }
 
 static int value_set(wharf_value *root, const char *pointer, const wharf_value *value) {
-    return value == NULL ? 0 : set_taken(root, pointer, json_copy(in(value)));
+    return !value ? 0 : set_taken(root, pointer, json_copy(in(value)));
 }
 
 static int value_remove(wharf_value *root, const char *pointer) {
-    return root != NULL && is_pointer(pointer) && pointer_remove((struct json *)root, pointer);
+    return root && is_pointer(pointer) && pointer_remove((struct json *)root, pointer);
 }
 
 static int set_string(wharf_value *root, const char *pointer, const char *text) {
@@ -224,9 +224,9 @@ static int set_boolean(wharf_value *root, const char *pointer, int value) {
 
 static int parse_time(const char *text, int64_t *ns) {
     int64_t found = 0;
-    if (text == NULL || !clock_parse_rfc3339(text, &found))
+    if (!text || !clock_parse_rfc3339(text, &found))
         return 0;
-    if (ns != NULL)
+    if (ns)
         *ns = found;
     return 1;
 }
@@ -293,5 +293,5 @@ const wharf_host *services_table(void) {
         .condition = services_condition,
         .set_condition = services_set_condition,
     };
-    return replacement != NULL ? replacement : &table;
+    return replacement ? replacement : &table;
 }

@@ -7,8 +7,8 @@
 
 // Takes the sentence.
 static void keep(struct problems *problems, char *sentence) {
-    char **list = sentence == NULL ? NULL : realloc(problems->list, (problems->count + 1) * sizeof(*list));
-    if (list == NULL) {
+    char **list = !sentence ? NULL : realloc(problems->list, (problems->count + 1) * sizeof(*list));
+    if (!list) {
         free(sentence);
         problems->lost++;
         return;
@@ -27,7 +27,7 @@ void problems_add(struct problems *problems, const char *format, ...) {
 }
 
 void problems_add_error(struct problems *problems, struct error *error) {
-    if (error == NULL)
+    if (!error)
         return;
     problems_add(problems, "%s", error_text(error));
     error_free(error);

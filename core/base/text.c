@@ -47,11 +47,10 @@ bool text_to_int64(const char *text, int64_t *value) {
     int64_t sum = 0;
     if (!text || !*text)
         return false;
-    for (; *text; text++) {
+    for (; *text; text++)
         if (*text < '0' || *text > '9' || __builtin_mul_overflow(sum, 10, &sum) ||
             __builtin_add_overflow(sum, *text - '0', &sum))
             return false;
-    }
     *value = sum;
     return true;
 }

@@ -109,8 +109,8 @@ static int unknown_command(const char *name) {
     for (size_t i = 0; i < N_COMMANDS; i++)
         known[i] = commands[i].name;
     const char *meant = suggest(name, known, N_COMMANDS);
-    fprintf(stderr, "error: unknown command \"%s\" for \"wharf\"%s%s%s\n", name,
-            meant != NULL ? ", did you mean \"" : "", meant != NULL ? meant : "", meant != NULL ? "\"?" : "");
+    fprintf(stderr, "error: unknown command \"%s\" for \"wharf\"%s%s%s\n", name, meant ? ", did you mean \"" : "",
+            meant ? meant : "", meant ? "\"?" : "");
     fputs("See 'wharf help' for usage.\n", stderr);
     return EXIT_USAGE;
 }
@@ -120,12 +120,12 @@ static int run_host(const struct arguments *arguments) {
 }
 
 static int run_help(const struct arguments *arguments) {
-    if (arguments->topic == NULL) {
+    if (!arguments->topic) {
         print_overview(stdout);
         return EXIT_SUCCESS;
     }
     const struct command *command = find_command(arguments->topic);
-    if (command == NULL)
+    if (!command)
         return unknown_command(arguments->topic);
     print_command(command);
     return EXIT_SUCCESS;
@@ -159,9 +159,9 @@ static int read_plan_argument(const struct command *command, int argc, char **ar
         if (!is_flag(argv[*at], flags[i].flag))
             continue;
         const char *value = flag_value(argv, argc, at, strlen(flags[i].flag));
-        if (value == NULL || value[0] == '\0')
+        if (!value || value[0] == '\0')
             return usage_error(command, "flag needs an argument: ", flags[i].flag);
-        if (*flags[i].value != NULL)
+        if (*flags[i].value)
             return usage_error(command, "flag given twice: ", flags[i].flag);
         *flags[i].value = value;
         return -1;
@@ -178,7 +178,7 @@ static int read_argument(const struct command *command, int argc, char **argv, i
     }
     if ((command->flags & FLAG_CONFIG) != 0 && is_flag(argument, "--config")) {
         arguments->config = flag_value(argv, argc, at, strlen("--config"));
-        bool given = arguments->config != NULL && arguments->config[0] != '\0';
+        bool given = arguments->config && arguments->config[0] != '\0';
         return given ? -1 : usage_error(command, "flag needs an argument: ", "--config");
     }
     if ((command->flags & FLAG_ONLINE) != 0 && is_flag(argument, "--online")) {
@@ -192,7 +192,7 @@ static int read_argument(const struct command *command, int argc, char **argv, i
     }
     if (argument[0] == '-' && argument[1] != '\0')
         return usage_error(command, "unknown flag: ", argument);
-    if ((command->flags & TAKES_TOPIC) != 0 && arguments->topic == NULL) {
+    if ((command->flags & TAKES_TOPIC) != 0 && !arguments->topic) {
         arguments->topic = argument;
         return -1;
     }
@@ -208,7 +208,7 @@ static int run_command(const struct command *command, int argc, char **argv) {
         if (code >= 0)
             return code;
     }
-    if ((command->flags & FLAG_PLAN) != 0 && arguments.file == NULL)
+    if ((command->flags & FLAG_PLAN) != 0 && !arguments.file)
         return usage_error(command, "flag is required: ", "-f");
     return command->run(&arguments);
 }
@@ -224,7 +224,7 @@ static int dispatch(int argc, char **argv) {
     else if (strcmp(name, "--version") == 0)
         name = "version";
     const struct command *command = find_command(name);
-    if (command != NULL)
+    if (command)
         return run_command(command, argc, argv);
     if (name[0] == '-') {
         fprintf(stderr, "error: unknown flag: %s\nSee 'wharf help' for usage.\n", name);

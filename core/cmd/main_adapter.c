@@ -27,7 +27,7 @@ static int read_flag(const struct arguments *arguments, int *at, struct conform_
                                                         : "";
         if (value[0] == '\0')
             return usage("flag needs an argument: ", flags[i].name);
-        if (*flags[i].value != NULL)
+        if (*flags[i].value)
             return usage("flag given twice: ", flags[i].name);
         *flags[i].value = value;
         return 0;
@@ -45,11 +45,11 @@ static int read_arguments(const struct arguments *arguments, struct conform_opti
             continue;
         if (argument[0] == '-' && argument[1] != '\0')
             return usage("unknown flag: ", argument);
-        if (options->file != NULL)
+        if (options->file)
             return usage("unexpected argument: ", argument);
         options->file = argument;
     }
-    return options->file != NULL ? 0 : usage("a file is required: ", "wharf adapter test FILE.so");
+    return options->file ? 0 : usage("a file is required: ", "wharf adapter test FILE.so");
 }
 
 int main_adapter(const struct arguments *arguments) {
@@ -63,7 +63,7 @@ int main_adapter(const struct arguments *arguments) {
         return code;
     struct conform_result result = {.calls = 0};
     struct error *error = conform_run(&options, stdout, &result);
-    if (error != NULL)
+    if (error)
         return main_fail(error);
     return result.findings > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -16,7 +16,7 @@ struct row {
 };
 
 static void rows_free(struct row *rows, size_t count) {
-    for (size_t i = 0; rows != NULL && i < count; i++)
+    for (size_t i = 0; rows && i < count; i++)
         for (size_t column = 0; column < COLUMNS; column++)
             free(rows[i].cells[column]);
     free(rows);
@@ -27,7 +27,7 @@ static char *kind_text(const struct kind *kind) {
     struct buffer text __attribute__((cleanup(buffer_cleanup)));
     buffer_init(&text, 65536);
     buffer_printf(&text, "%s/", kind->plural_group);
-    for (size_t i = 0; kind->abi.versions[i] != NULL; i++)
+    for (size_t i = 0; kind->abi.versions[i]; i++)
         buffer_printf(&text, "%s%s", i == 0 ? "" : ",", kind->abi.versions[i]);
     return buffer_take(&text, NULL);
 }
@@ -36,7 +36,7 @@ static bool fill_header(struct row *row) {
     static const char *const names[COLUMNS] = {"NAME", "VERSION", "ABI", "KIND", "FIELD", "VALUE", "FILE", "SHA256"};
     for (size_t i = 0; i < COLUMNS; i++)
         row->cells[i] = strdup(names[i]);
-    return row->cells[COLUMNS - 1] != NULL;
+    return row->cells[COLUMNS - 1];
 }
 
 static bool fill_row(struct row *row, const struct kind *kind) {
@@ -52,7 +52,7 @@ static bool fill_row(struct row *row, const struct kind *kind) {
                             strdup(adapter->sha256),
                         }};
     for (size_t i = 0; i < COLUMNS; i++)
-        if (row->cells[i] == NULL)
+        if (!row->cells[i])
             return false;
     return true;
 }
@@ -77,7 +77,7 @@ static void print_rows(const struct row *rows, size_t count) {
 static struct error *print_table(const struct adapters *adapters) {
     size_t count = adapters->n_kinds + 1;
     struct row *rows = calloc(count, sizeof(*rows));
-    bool filled = rows != NULL && fill_header(&rows[0]);
+    bool filled = rows && fill_header(&rows[0]);
     for (size_t i = 0; filled && i < adapters->n_kinds; i++)
         filled = fill_row(&rows[i + 1], adapters->kinds[i]);
     if (filled)
@@ -91,16 +91,16 @@ int main_adapters(const struct arguments *arguments) {
     struct config *config = NULL;
     struct adapters *adapters = NULL;
     struct error *error = config_load(arguments->config, &problems, &config);
-    if (error == NULL && config != NULL)
+    if (!error && config)
         error = adapters_load(config, &problems, &adapters);
-    if (error == NULL && adapters != NULL)
+    if (!error && adapters)
         error = print_table(adapters);
     fflush(stdout);
     size_t count = main_print_problems(&problems);
     problems_free(&problems);
     adapters_free(adapters);
     config_free(config);
-    if (error != NULL)
+    if (error)
         return main_fail(error);
     return count > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -21,7 +21,7 @@ struct check {
 };
 
 static void check_cleanup(struct check *check) {
-    size_t count = check->endpoints == NULL ? 0 : check->config->n_workers + 1;
+    size_t count = !check->endpoints ? 0 : check->config->n_workers + 1;
     for (size_t i = 0; i < count; i++)
         endpoint_free(check->endpoints[i]);
     free(check->endpoints);
@@ -33,7 +33,7 @@ static void check_cleanup(struct check *check) {
 static struct error *load_endpoints(struct check *check) {
     const struct config *config = check->config;
     check->endpoints = calloc(config->n_workers + 1, sizeof(struct endpoint *));
-    if (check->endpoints == NULL)
+    if (!check->endpoints)
         return error_no_memory();
     for (size_t i = 0; i <= config->n_workers; i++) {
         const struct config_cluster *cluster = i == 0 ? &config->management : &config->workers[i - 1];
@@ -49,7 +49,7 @@ static struct error *load_endpoints(struct check *check) {
 
 static struct error *ask_clusters(struct check *check) {
     struct error *error = curl_transport_setup();
-    if (error != NULL)
+    if (error)
         return error;
     return online_check(check->config, check->adapters, check->endpoints, &check->problems);
 }
@@ -71,10 +71,10 @@ static void check_seal(struct check *check) {
 // What the configuration names, and with `online` what is behind it.
 static struct error *check_files(struct check *check, bool online) {
     struct error *error = load_endpoints(check);
-    if (error == NULL)
+    if (!error)
         error = adapters_load(check->config, &check->problems, &check->adapters);
     check_seal(check);
-    if (error == NULL && online)
+    if (!error && online)
         error = ask_clusters(check);
     return error;
 }
@@ -109,12 +109,12 @@ static void print_good(const struct check *check, bool online) {
 int main_check(const struct arguments *arguments) {
     __attribute__((cleanup(check_cleanup))) struct check check = {.config = NULL};
     struct error *error = config_load(arguments->config, &check.problems, &check.config);
-    if (error == NULL && check.config != NULL)
+    if (!error && check.config)
         error = check_files(&check, arguments->online);
     size_t count = main_print_problems(&check.problems);
-    if (error != NULL)
+    if (error)
         return main_fail(error);
-    if (count > 0 || check.config == NULL) {
+    if (count > 0 || !check.config) {
         fprintf(stderr, "%s: %zu problem%s\n", arguments->config, count, count == 1 ? "" : "s");
         return EXIT_FAILURE;
     }

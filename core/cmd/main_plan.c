@@ -12,7 +12,7 @@
 static struct error *load(const struct arguments *arguments, struct problems *problems, struct config **config,
                           struct adapters **adapters) {
     struct error *error = config_load(arguments->config, problems, config);
-    if (error == NULL && *config != NULL)
+    if (!error && *config)
         error = adapters_load(*config, problems, adapters);
     return error;
 }
@@ -27,8 +27,8 @@ static struct error *run(const struct arguments *arguments, const struct config 
                                    .status = arguments->status,
                                    .cluster = arguments->cluster,
                                    .now = clock_now()};
-    struct error *error = request.cluster != NULL ? curl_transport_setup() : NULL;
-    if (error == NULL)
+    struct error *error = request.cluster ? curl_transport_setup() : NULL;
+    if (!error)
         error = plan_run(&request, &out, problems, verdict);
     if (out.len > 0)
         fwrite(out.data, 1, out.len, stdout);
@@ -43,13 +43,13 @@ int main_plan(const struct arguments *arguments) {
     enum plan_verdict verdict = PLAN_WRONG;
     struct error *error = load(arguments, &problems, &config, &adapters);
     bool good = problems.count + problems.lost == 0;
-    if (error == NULL && adapters != NULL)
+    if (!error && adapters)
         error = run(arguments, config, adapters, &problems, &verdict);
     main_print_problems(&problems);
     problems_free(&problems);
     adapters_free(adapters);
     config_free(config);
-    if (error != NULL)
+    if (error)
         return main_fail(error);
     if (!good || verdict == PLAN_WRONG)
         return EXIT_FAILURE;

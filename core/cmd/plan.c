@@ -32,19 +32,19 @@ static const char *verdict_text(const struct plan_object *object) {
 
 void plan_wrong(struct plan_object *object, const char *trouble) {
     object->verdict = PLAN_WRONG;
-    if (object->trouble == NULL)
+    if (!object->trouble)
         object->trouble = trouble;
 }
 
 // One section of the output: what is said, the mirror, and what follows it.
 static struct error *write_object(const struct plan_object *object, struct buffer *out) {
     buffer_text(out, "---\n");
-    const char *name = object->name != NULL ? object->name : object_name(object->item->value);
+    const char *name = object->name ? object->name : object_name(object->item->value);
     plan_say(out, "%s %s (%s): %s", json_string_or(json_get(object->item->value, "kind"), "?"),
              name[0] != '\0' ? name : "without a name", object->item->where, verdict_text(object));
     bool ok = !object->lines.failed && !object->more.failed &&
               buffer_append(out, object->lines.data, object->lines.len) &&
-              (object->mirror == NULL || yaml_print(object->mirror, out));
+              (!object->mirror || yaml_print(object->mirror, out));
     if (ok && object->more.len > 0)
         ok = buffer_text(out, "---\n") && buffer_append(out, object->more.data, object->more.len);
     return ok && !out->failed ? NULL : error_no_memory();
@@ -54,8 +54,8 @@ static struct error *write_object(const struct plan_object *object, struct buffe
 static void tell_placement(struct plan_object *object) {
     const char *cluster = object_annotation(object->workload, MARK_CLUSTER);
     uint32_t attempt = mirror_attempt(object->workload);
-    object->attempt = cluster != NULL && attempt > 0 ? attempt : 1;
-    if (cluster != NULL && attempt > 0)
+    object->attempt = cluster && attempt > 0 ? attempt : 1;
+    if (cluster && attempt > 0)
         plan_say(&object->lines, "placed: its annotations say in %s, attempt %u", cluster, attempt);
 }
 
@@ -73,14 +73,14 @@ static struct error *look_at(struct plan_object *object) {
     object->kind =
         plan_find_kind(object->plan->request->adapters, object->item->value, &object->version, &object->lines);
     object->verdict = PLAN_NOT_DELEGATED;
-    if (object->kind == NULL || !plan_understands(object->kind, object->version))
+    if (!object->kind || !plan_understands(object->kind, object->version))
         return NULL;
     object->verdict = PLAN_DELEGATED;
     plan_judge_manager(object);
     if (object->left_alone || !has_name(object))
         return NULL;
     struct error *error = plan_prepare(object);
-    if (error != NULL)
+    if (error)
         return error;
     plan_tell_phase(object);
     if (object->left_alone)
@@ -88,9 +88,9 @@ static struct error *look_at(struct plan_object *object) {
     tell_placement(object);
     plan_tell_pods(object);
     error = plan_make_mirror(object);
-    if (error == NULL)
+    if (!error)
         error = plan_tell_status(object);
-    return error != NULL ? error : plan_try_mirror(object);
+    return error ? error : plan_try_mirror(object);
 }
 
 // What the whole comes to: the worst of what counts. An object that no adapter is for does not count beside others.
@@ -104,22 +104,22 @@ static struct error *plan_one(const struct plan *plan, const struct plan_item *i
     buffer_init(&object.lines, LINES_MAX);
     buffer_init(&object.more, MORE_MAX);
     struct error *error = look_at(&object);
-    if (error == NULL)
+    if (!error)
         error = write_object(&object, out);
     tally->wrong |= object.verdict == PLAN_WRONG;
     tally->delegated |= object.verdict == PLAN_DELEGATED;
-    tally->left |= object.verdict == PLAN_NOT_DELEGATED && object.kind != NULL;
+    tally->left |= object.verdict == PLAN_NOT_DELEGATED && object.kind;
     return error_wrap(error, "%s", item->where);
 }
 
 // A status is for one object.
 static struct error *read_status(struct plan *plan, const struct plan_input *input) {
-    if (plan->request->status == NULL)
+    if (!plan->request->status)
         return NULL;
     size_t count = 0;
     for (size_t i = 0; i < input->count; i++) {
         const char *version = NULL;
-        count += plan_find_kind(plan->request->adapters, input->items[i].value, &version, NULL) != NULL;
+        count += plan_find_kind(plan->request->adapters, input->items[i].value, &version, NULL) ? 1 : 0;
     }
     if (count > 1)
         return error_new(ERROR_INVALID, "--status: found %zu objects in %s that adapters are for, expected one", count,
@@ -130,7 +130,7 @@ static struct error *read_status(struct plan *plan, const struct plan_input *inp
 static struct error *plan_all(struct plan *plan, const struct plan_input *input, struct buffer *out,
                               struct tally *tally) {
     struct error *error = read_status(plan, input);
-    for (size_t i = 0; error == NULL && i < input->count; i++)
+    for (size_t i = 0; !error && i < input->count; i++)
         error = plan_one(plan, &input->items[i], out, tally);
     return error;
 }
@@ -141,13 +141,13 @@ struct error *plan_run(const struct plan_request *request, struct buffer *out, s
     struct plan_input input = {.count = 0};
     struct tally tally = {.wrong = false};
     size_t before = problems->count + problems->lost;
-    struct error *error = request->cluster != NULL ? plan_worker_open(request, &plan.worker) : NULL;
-    if (error == NULL)
+    struct error *error = request->cluster ? plan_worker_open(request, &plan.worker) : NULL;
+    if (!error)
         error = plan_input_read(request->file, problems, &input);
-    if (error == NULL)
+    if (!error)
         error = plan_all(&plan, &input, out, &tally);
     *verdict = tally.delegated && !tally.left ? PLAN_DELEGATED : PLAN_NOT_DELEGATED;
-    if (error != NULL || tally.wrong || problems->count + problems->lost > before)
+    if (error || tally.wrong || problems->count + problems->lost > before)
         *verdict = PLAN_WRONG;
     plan_input_free(&input);
     plan_worker_close(&plan.worker);

@@ -17,7 +17,7 @@ struct walk {
 static bool compare(struct walk *walk, const struct json *from, const struct json *to);
 
 static bool is_absent(const struct json *value) {
-    return value == NULL || json_is(value, JSON_NULL);
+    return !value || json_is(value, JSON_NULL);
 }
 
 static bool is_container(const struct json *value) {
@@ -27,18 +27,18 @@ static bool is_container(const struct json *value) {
 // Goes on below `key`, or below the item `index`.
 static bool step(struct walk *walk, const char *key, size_t index, const struct json *from, const struct json *to) {
     size_t len = walk->pointer.len;
-    bool ok = key != NULL ? pointer_append(&walk->pointer, key) : buffer_printf(&walk->pointer, "/%zu", index);
+    bool ok = key ? pointer_append(&walk->pointer, key) : buffer_printf(&walk->pointer, "/%zu", index);
     ok = ok && compare(walk, from, to);
     buffer_truncate(&walk->pointer, len);
     return ok;
 }
 
 static bool compare_objects(struct walk *walk, const struct json *from, const struct json *to) {
-    for (const struct json *member = json_first(from); member != NULL; member = json_next(member))
+    for (const struct json *member = json_first(from); member; member = json_next(member))
         if (!step(walk, json_key(member), 0, member, json_get(to, json_key(member))))
             return false;
-    for (const struct json *member = json_first(to); member != NULL; member = json_next(member))
-        if (json_get(from, json_key(member)) == NULL && !step(walk, json_key(member), 0, NULL, member))
+    for (const struct json *member = json_first(to); member; member = json_next(member))
+        if (!json_get(from, json_key(member)) && !step(walk, json_key(member), 0, NULL, member))
             return false;
     return true;
 }
@@ -48,7 +48,7 @@ static const char *name_of(const struct json *item) {
     static const char *const keys[] = {"name", "type", "groupName"};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         const char *name = json_string(json_get(item, keys[i]));
-        if (name != NULL)
+        if (name)
             return name;
     }
     return NULL;
@@ -56,24 +56,24 @@ static const char *name_of(const struct json *item) {
 
 static bool correspond(const struct json *a, const struct json *b) {
     const char *a_name = name_of(a), *b_name = name_of(b);
-    return a_name != NULL && b_name != NULL ? strcmp(a_name, b_name) == 0 : json_equal(a, b);
+    return a_name && b_name ? strcmp(a_name, b_name) == 0 : json_equal(a, b);
 }
 
 // Two things of different names are not one that changed.
 static bool differ_in_name(const struct json *a, const struct json *b) {
     const char *a_name = name_of(a), *b_name = name_of(b);
-    return a_name != NULL && b_name != NULL && strcmp(a_name, b_name) != 0;
+    return a_name && b_name && strcmp(a_name, b_name) != 0;
 }
 
 static bool comes_later(const struct json *item, const struct json *list) {
-    for (size_t i = 0; list != NULL && i < LOOK_AHEAD; i++, list = json_next(list))
+    for (size_t i = 0; list && i < LOOK_AHEAD; i++, list = json_next(list))
         if (correspond(item, list))
             return true;
     return false;
 }
 
 static bool all_scalar(const struct json *array) {
-    for (const struct json *item = json_first(array); item != NULL; item = json_next(item))
+    for (const struct json *item = json_first(array); item; item = json_next(item))
         if (is_container(item))
             return false;
     return true;
@@ -82,12 +82,12 @@ static bool all_scalar(const struct json *array) {
 static bool compare_arrays(struct walk *walk, const struct json *from, const struct json *to) {
     const struct json *a = json_first(from), *b = json_first(to);
     size_t a_index = 0, b_index = 0;
-    while (a != NULL || b != NULL) {
-        bool both = a != NULL && b != NULL;
+    while (a || b) {
+        bool both = a && b;
         bool same = both && correspond(a, b);
         bool added = both && !same && comes_later(a, json_next(b)) && !comes_later(b, json_next(a));
         bool removed = both && !same && !added && (comes_later(b, json_next(a)) || differ_in_name(a, b));
-        bool take_a = a != NULL && !added, take_b = b != NULL && !removed;
+        bool take_a = a && !added, take_b = b && !removed;
         if (!step(walk, NULL, take_a ? a_index : b_index, take_a ? a : NULL, take_b ? b : NULL))
             return false;
         a_index += take_a;
@@ -101,14 +101,14 @@ static bool compare_arrays(struct walk *walk, const struct json *from, const str
 static bool compare(struct walk *walk, const struct json *from, const struct json *to) {
     from = is_absent(from) ? NULL : from;
     to = is_absent(to) ? NULL : to;
-    if (from != NULL && to != NULL) {
+    if (from && to) {
         if (json_is(from, JSON_OBJECT) && json_is(to, JSON_OBJECT))
             return compare_objects(walk, from, to);
         if (json_equal(from, to))
             return true;
         if (json_is(from, JSON_ARRAY) && json_is(to, JSON_ARRAY) && !(all_scalar(from) && all_scalar(to)))
             return compare_arrays(walk, from, to);
-    } else if (from == NULL && to == NULL) {
+    } else if (!from && !to) {
         return true;
     }
     const struct plan_change change = {walk->pointer.data, from, to};

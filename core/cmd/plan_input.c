@@ -43,21 +43,21 @@ static bool begins_as_json(const char *text) {
 // but its lines are not known then.
 static struct error *read_documents(const char *name, const struct buffer *text, struct yaml *out) {
     struct error *error = yaml_parse_all(name, text->data, text->len, out);
-    if (error == NULL || error->code == ERROR_NO_MEMORY || !begins_as_json(text->data))
+    if (!error || error->code == ERROR_NO_MEMORY || !begins_as_json(text->data))
         return error;
     struct json *value = NULL;
     struct error *second = json_parse(text->data, text->len, &value);
-    if (second != NULL && second->code != ERROR_NO_MEMORY) {
+    if (second && second->code != ERROR_NO_MEMORY) {
         error_free(second);
         return error;
     }
     error_free(error);
-    if (second != NULL)
+    if (second)
         return second;
     out->value = json_new_array();
-    if (out->value != NULL && json_append(out->value, value))
+    if (out->value && json_append(out->value, value))
         return NULL;
-    if (out->value == NULL)
+    if (!out->value)
         json_free(value);
     yaml_cleanup(out);
     return error_no_memory();
@@ -69,7 +69,7 @@ static struct error *read_file(const char *path, const char **name, struct yaml 
     bool standard = strcmp(path, "-") == 0;
     *name = standard ? "standard input" : path;
     struct error *error = standard ? read_standard_input(&text) : text_read_file(path, FILE_MAX, &text);
-    return error != NULL ? error : read_documents(*name, &text, out);
+    return error ? error : read_documents(*name, &text, out);
 }
 
 // "job.yaml:3"; NULL when out of memory.
@@ -81,17 +81,17 @@ static char *where(const struct reader *reader, const char *pointer) {
 static struct error *add_item(struct reader *reader, struct json *value, const char *pointer) {
     struct plan_input *out = reader->out;
     struct plan_item *items = realloc(out->items, (out->count + 1) * sizeof(*items));
-    if (items == NULL)
+    if (!items)
         return error_no_memory();
     out->items = items;
     items[out->count] = (struct plan_item){.value = json_copy(value), .where = where(reader, pointer)};
     out->count++;
-    return items[out->count - 1].value == NULL || items[out->count - 1].where == NULL ? error_no_memory() : NULL;
+    return !items[out->count - 1].value || !items[out->count - 1].where ? error_no_memory() : NULL;
 }
 
 static void add_problem(struct reader *reader, const char *pointer, const char *field, const char *found) {
     AUTO_TEXT place = where(reader, pointer);
-    problems_add(reader->problems, "%s: %sfound %s", place != NULL ? place : reader->name, field, found);
+    problems_add(reader->problems, "%s: %sfound %s", place ? place : reader->name, field, found);
 }
 
 // Whether a value can be an object of Kubernetes at all; what is wrong goes to the problems.
@@ -105,7 +105,7 @@ static bool check_object(struct reader *reader, const struct json *value, const 
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
         if (json_string_or(members[i], "")[0] != '\0')
             continue;
-        const char *found = members[i] == NULL ? "nothing, expected a string" : "something else than a name";
+        const char *found = !members[i] ? "nothing, expected a string" : "something else than a name";
         add_problem(reader, pointer, required[i], found);
         return false;
     }
@@ -121,9 +121,9 @@ static bool inherit(const struct json *list, struct json *item) {
     if (!json_is(item, JSON_OBJECT) || len == 0)
         return true;
     bool ok = true;
-    if (json_get(item, "kind") == NULL)
+    if (!json_get(item, "kind"))
         ok = json_set(item, "kind", json_new_string_len(kind, len));
-    if (ok && json_get(item, "apiVersion") == NULL && json_get(list, "apiVersion") != NULL)
+    if (ok && !json_get(item, "apiVersion") && json_get(list, "apiVersion"))
         ok = json_set(item, "apiVersion", json_copy(json_get(list, "apiVersion")));
     return ok;
 }
@@ -131,8 +131,7 @@ static bool inherit(const struct json *list, struct json *item) {
 static struct error *add_list(struct reader *reader, struct json *list, struct buffer *pointer, size_t depth) {
     struct error *error = NULL;
     size_t len = pointer->len, index = 0;
-    for (struct json *item = json_first(json_get(list, "items")); error == NULL && item != NULL;
-         item = json_next(item), index++) {
+    for (struct json *item = json_first(json_get(list, "items")); !error && item; item = json_next(item), index++) {
         if (!buffer_printf(pointer, "/items/%zu", index) || !inherit(list, item))
             return error_no_memory();
         error = add_value(reader, item, pointer, depth + 1);
@@ -152,14 +151,14 @@ static struct error *add_documents(struct reader *reader) {
     buffer_init(&pointer, POINTER_MAX);
     struct error *error = NULL;
     size_t index = 0, problems = reader->problems->count;
-    for (struct json *document = json_first(reader->yaml.value); error == NULL && document != NULL;
+    for (struct json *document = json_first(reader->yaml.value); !error && document;
          document = json_next(document), index++) {
         buffer_reset(&pointer);
         if (json_is(document, JSON_NULL)) // as kubectl
             continue;
         error = buffer_printf(&pointer, "/%zu", index) ? add_value(reader, document, &pointer, 0) : error_no_memory();
     }
-    if (error == NULL && reader->out->count == 0 && reader->problems->count == problems)
+    if (!error && reader->out->count == 0 && reader->problems->count == problems)
         problems_add(reader->problems, "%s: found no object, expected at least one", reader->name);
     return error;
 }
@@ -168,7 +167,7 @@ struct error *plan_input_read(const char *path, struct problems *problems, struc
     struct reader reader = {.problems = problems, .out = out};
     *out = (struct plan_input){.count = 0};
     struct error *error = read_file(path, &reader.name, &reader.yaml);
-    if (error == NULL)
+    if (!error)
         error = add_documents(&reader);
     yaml_cleanup(&reader.yaml);
     return error;
@@ -187,17 +186,17 @@ struct error *plan_input_status(const char *path, struct json **out) {
     __attribute__((cleanup(yaml_cleanup))) struct yaml yaml = {.value = NULL};
     const char *name = path;
     struct error *error = read_file(path, &name, &yaml);
-    if (error != NULL)
+    if (error)
         return error;
     struct json *document = json_first(yaml.value);
     if (json_size(yaml.value) != 1 || !json_is(document, JSON_OBJECT))
         return error_new(ERROR_INVALID, "%s: found %zu documents%s, expected one object with the status of a mirror",
                          name, json_size(yaml.value), json_size(yaml.value) == 1 ? " that is no object" : "");
     const struct json *status = json_get(document, "status");
-    if (status == NULL && json_get(document, "apiVersion") != NULL && json_get(document, "kind") != NULL)
+    if (!status && json_get(document, "apiVersion") && json_get(document, "kind"))
         return error_new(ERROR_INVALID, "%s: found an object without a status, expected a status", name);
-    if (status != NULL && !json_is(status, JSON_OBJECT))
+    if (status && !json_is(status, JSON_OBJECT))
         return error_new(ERROR_INVALID, "%s:%zu: status: expected an object", name, yaml_line(&yaml, "/0/status"));
-    *out = json_copy(status != NULL ? status : document);
-    return *out != NULL ? NULL : error_no_memory();
+    *out = json_copy(status ? status : document);
+    return *out ? NULL : error_no_memory();
 }

@@ -21,17 +21,17 @@ static const char *kind_word(const struct json *value) {
 // "batch" of "batch/v1"; the core group is "".
 static bool group_is(const char *api, const char *group) {
     const char *slash = strchr(api, '/');
-    size_t len = slash == NULL ? 0 : (size_t)(slash - api);
+    size_t len = !slash ? 0 : (size_t)(slash - api);
     return strlen(group) == len && strncmp(api, group, len) == 0;
 }
 
 static const char *version_of(const char *api) {
     const char *slash = strchr(api, '/');
-    return slash == NULL ? api : slash + 1;
+    return !slash ? api : slash + 1;
 }
 
 bool plan_understands(const struct kind *kind, const char *version) {
-    for (size_t i = 0; kind->abi.versions[i] != NULL; i++)
+    for (size_t i = 0; kind->abi.versions[i]; i++)
         if (strcmp(kind->abi.versions[i], version) == 0)
             return true;
     return false;
@@ -40,27 +40,27 @@ bool plan_understands(const struct kind *kind, const char *version) {
 static void tell_versions(struct buffer *lines, const struct kind *kind, const char *version) {
     struct buffer known __attribute__((cleanup(buffer_cleanup)));
     buffer_init(&known, 65536);
-    for (size_t i = 0; kind->abi.versions[i] != NULL; i++)
+    for (size_t i = 0; kind->abi.versions[i]; i++)
         buffer_printf(&known, "%s%s", i == 0 ? "" : ", ", kind->abi.versions[i]);
     plan_say(lines, "adapter: %s knows %s, but not in version %s; it understands %s", kind->adapter->name,
-             kind->plural_group, version, known.data == NULL ? "?" : known.data);
+             kind->plural_group, version, !known.data ? "?" : known.data);
 }
 
 // A kind of the same name in another group, or one whose name is near.
 static void tell_nobody(struct buffer *lines, const struct adapters *adapters, const struct json *value) {
     const char **names = calloc(adapters->n_kinds + 1, sizeof(*names));
-    for (size_t i = 0; names != NULL && i < adapters->n_kinds; i++)
+    for (size_t i = 0; names && i < adapters->n_kinds; i++)
         names[i] = adapters->kinds[i]->abi.kind;
-    const char *near = names == NULL ? NULL : suggest(kind_word(value), names, adapters->n_kinds);
+    const char *near = !names ? NULL : suggest(kind_word(value), names, adapters->n_kinds);
     const struct kind *meant = NULL;
-    for (size_t i = 0; near != NULL && i < adapters->n_kinds; i++)
+    for (size_t i = 0; near && i < adapters->n_kinds; i++)
         if (strcmp(adapters->kinds[i]->abi.kind, near) == 0)
             meant = adapters->kinds[i];
     free(names);
     plan_say(lines, "adapter: none is for %s of %s%s%s%s%s%s%s%s", kind_word(value), api_version(value),
-             meant != NULL ? "; did you mean " : "", meant != NULL ? meant->abi.kind : "", meant != NULL ? " of " : "",
-             meant != NULL ? meant->abi.group : "", meant != NULL && meant->abi.group[0] != '\0' ? "/" : "",
-             meant != NULL ? meant->abi.versions[0] : "", meant != NULL ? "?" : "");
+             meant ? "; did you mean " : "", meant ? meant->abi.kind : "", meant ? " of " : "",
+             meant ? meant->abi.group : "", meant && meant->abi.group[0] != '\0' ? "/" : "",
+             meant ? meant->abi.versions[0] : "", meant ? "?" : "");
 }
 
 const struct kind *plan_find_kind(const struct adapters *adapters, const struct json *value, const char **version,
@@ -71,14 +71,14 @@ const struct kind *plan_find_kind(const struct adapters *adapters, const struct 
         if (strcmp(kind->abi.kind, word) != 0 || !group_is(api, kind->abi.group))
             continue;
         *version = version_of(api);
-        if (lines != NULL && plan_understands(kind, *version))
+        if (lines && plan_understands(kind, *version))
             plan_say(lines, "adapter: %s %s for %s/%s, %s", kind->adapter->name, kind->adapter->version,
                      kind->plural_group, *version, kind->adapter->file);
-        else if (lines != NULL)
+        else if (lines)
             tell_versions(lines, kind, *version);
         return kind;
     }
-    if (lines != NULL)
+    if (lines)
         tell_nobody(lines, adapters, value);
     return NULL;
 }
@@ -87,17 +87,17 @@ const struct kind *plan_find_kind(const struct adapters *adapters, const struct 
 static char *accepted(const struct kind *kind) {
     struct buffer text __attribute__((cleanup(buffer_cleanup)));
     buffer_init(&text, 65536);
-    if (kind->abi.managed_by_builtin != NULL)
+    if (kind->abi.managed_by_builtin)
         buffer_printf(&text, "\"%s\"", kind->abi.managed_by_builtin);
-    for (size_t i = 0; kind->abi.managed_by_allowed[i] != NULL; i++)
+    for (size_t i = 0; kind->abi.managed_by_allowed[i]; i++)
         buffer_printf(&text, "%s\"%s\"", text.len > 0 ? ", " : "", kind->abi.managed_by_allowed[i]);
     return buffer_take(&text, NULL);
 }
 
 static bool is_accepted(const struct kind *kind, const char *value) {
-    if (kind->abi.managed_by_allowed == NULL || text_equal(kind->abi.managed_by_builtin, value))
+    if (!kind->abi.managed_by_allowed || text_equal(kind->abi.managed_by_builtin, value))
         return true;
-    for (size_t i = 0; kind->abi.managed_by_allowed[i] != NULL; i++)
+    for (size_t i = 0; kind->abi.managed_by_allowed[i]; i++)
         if (strcmp(kind->abi.managed_by_allowed[i], value) == 0)
             return true;
     return false;
@@ -122,13 +122,13 @@ static void tell_other_manager(struct plan_object *object, const char *value) {
     } else if (!is_accepted(kind, value)) {
         AUTO_TEXT set = accepted(kind);
         plan_say(&object->lines, "managedBy: %s is \"%s\", which the API server refuses; it accepts %s", field, value,
-                 set == NULL ? "?" : set);
+                 !set ? "?" : set);
         refused(object);
         return;
     } else {
         const char *meant = suggest(value, (const char *const[]){kind->managed_by}, 1);
         plan_say(&object->lines, "managedBy: %s is \"%s\", another controller; this host answers to \"%s\"%s", field,
-                 value, kind->managed_by, meant != NULL ? ", did you mean that?" : "");
+                 value, kind->managed_by, meant ? ", did you mean that?" : "");
     }
     not_ours(object);
 }
@@ -137,11 +137,11 @@ void plan_judge_manager(struct plan_object *object) {
     const struct kind *kind = object->kind;
     const struct json *field = pointer_find(object->item->value, kind->abi.managed_by);
     const char *value = json_string(field);
-    if (field == NULL || json_is(field, JSON_NULL)) {
+    if (!field || json_is(field, JSON_NULL)) {
         plan_say(&object->lines, "managedBy: %s is absent; this host answers to \"%s\"", kind->abi.managed_by,
                  kind->managed_by);
         not_ours(object);
-    } else if (value == NULL) {
+    } else if (!value) {
         const struct plan_change found = {kind->abi.managed_by, field, NULL};
         plan_say_change(&object->lines, "managedBy:", &found, "the API server refuses what is no string");
         refused(object);

@@ -13,7 +13,7 @@ static bool set_text(struct json *object, const char *key, const char *text) {
 
 // Something that the API server gives an object when it is created.
 static bool given(struct json *metadata, const char *key, struct json *value) {
-    if (json_get(metadata, key) == NULL)
+    if (!json_get(metadata, key))
         return json_set(metadata, key, value);
     json_free(value);
     return true;
@@ -23,7 +23,7 @@ static bool name_it(struct plan_object *object, struct json *metadata) {
     const char *prefix = json_string_or(json_get(metadata, "generateName"), "");
     if (object_name(object->workload)[0] == '\0' && prefix[0] != '\0') {
         AUTO_TEXT name = text_format("%sxxxxx", prefix);
-        if (name == NULL || !set_text(metadata, "name", name))
+        if (!name || !set_text(metadata, "name", name))
             return false;
         plan_say(&object->lines, "name: %s stands for what the API server makes of generateName", name);
     }
@@ -33,32 +33,32 @@ static bool name_it(struct plan_object *object, struct json *metadata) {
             return false;
     }
     object->name = text_format("%s/%s", object_namespace(object->workload), object_name(object->workload));
-    return object->name != NULL;
+    return object->name;
 }
 
 struct error *plan_prepare(struct plan_object *object) {
     object->workload = json_copy(object->item->value);
     struct json *metadata = json_get(object->workload, "metadata");
-    if (object->workload == NULL)
+    if (!object->workload)
         return error_no_memory();
     if (!json_is(metadata, JSON_OBJECT)) {
         json_set(object->workload, "metadata", json_new_object());
         metadata = json_get(object->workload, "metadata");
     }
-    bool ok = metadata != NULL && name_it(object, metadata) && given(metadata, "uid", json_new_string(PLAN_NO_UID)) &&
+    bool ok = metadata && name_it(object, metadata) && given(metadata, "uid", json_new_string(PLAN_NO_UID)) &&
               given(metadata, "generation", json_new_int64(1));
     json_remove(metadata, "managedFields");
     return ok ? NULL : error_no_memory();
 }
 
 const char *plan_origin(const struct plan *plan) {
-    return plan->request->config->origin != NULL ? plan->request->config->origin : PLAN_NO_ORIGIN;
+    return plan->request->config->origin ? plan->request->config->origin : PLAN_NO_ORIGIN;
 }
 
 // The worker that is asked, or else the first one stands for all.
 static const char *cluster_name(const struct plan *plan) {
     const struct config *config = plan->request->config;
-    if (plan->request->cluster != NULL)
+    if (plan->request->cluster)
         return plan->request->cluster;
     return config->n_workers > 0 ? config->workers[0].name : NULL;
 }
@@ -109,9 +109,8 @@ wharf_phase_kind plan_say_phase(const struct plan_object *object, const struct j
     wharf_result result = adapter_phase(&call, value, &phase);
     wharf_phase_kind known = phase.phase;
     if (result == WHARF_OK)
-        plan_say(out, "phase: %s%s%s%s%s", phase_text(phase.phase), phase.reason != NULL ? ", " : "",
-                 phase.reason != NULL ? phase.reason : "", phase.message != NULL ? ": " : "",
-                 phase.message != NULL ? phase.message : "");
+        plan_say(out, "phase: %s%s%s%s%s", phase_text(phase.phase), phase.reason ? ", " : "",
+                 phase.reason ? phase.reason : "", phase.message ? ": " : "", phase.message ? phase.message : "");
     else
         plan_say(out, "phase: Active, since the adapter does not say");
     adapter_call_end(&call);
@@ -148,7 +147,7 @@ static const char *why_removed(const struct kind *kind, const struct plan_change
     };
     if (strcmp(change->pointer, kind->abi.managed_by) == 0)
         return "in the worker the kind's own controller runs it";
-    for (const char *const *p = kind->abi.removed; p != NULL && *p != NULL; p++)
+    for (const char *const *p = kind->abi.removed; p && *p; p++)
         if (pointer_matches(*p, change->pointer))
             return "the adapter leaves it out of every mirror";
     if (text_has_prefix(change->pointer, "/metadata/labels/") ||
@@ -163,18 +162,18 @@ static const char *why_removed(const struct kind *kind, const struct plan_change
 
 // What the host adds itself needs no line.
 static bool is_mark(const struct plan_change *change) {
-    const char *key = json_key(change->to != NULL ? change->to : change->from);
-    return key != NULL && text_has_prefix(change->pointer, "/metadata/") && text_has_prefix(key, "wharf.dev/");
+    const char *key = json_key(change->to ? change->to : change->from);
+    return key && text_has_prefix(change->pointer, "/metadata/") && text_has_prefix(key, "wharf.dev/");
 }
 
 static bool tell_difference(void *ctx, const struct plan_change *change) {
     struct plan_object *object = ctx;
     struct buffer *lines = &object->lines;
-    if (change->to == NULL) {
-        if (pointer_find(object->item->value, change->pointer) != NULL)
+    if (!change->to) {
+        if (pointer_find(object->item->value, change->pointer))
             plan_say(lines, "not in the mirror: %s (%s)", change->pointer, why_removed(object->kind, change));
     } else if (!is_mark(change)) {
-        plan_say_change(lines, change->from == NULL ? "added in the mirror:" : "changed in the mirror:", change,
+        plan_say_change(lines, !change->from ? "added in the mirror:" : "changed in the mirror:", change,
                         "by the adapter");
     }
     return !lines->failed;
@@ -210,7 +209,7 @@ static wharf_result try_mirror(struct plan_object *object, struct adapter_call *
 }
 
 static void tell_placeholders(struct plan_object *object) {
-    if (object->plan->request->config->origin == NULL)
+    if (!object->plan->request->config->origin)
         plan_say(&object->lines,
                  "placeholder: " PLAN_NO_ORIGIN " for the origin, which the configuration leaves to the "
                  "management cluster");
@@ -231,12 +230,12 @@ struct error *plan_make_mirror(struct plan_object *object) {
     wharf_result result = call_mirror(object, object->attempt, &call, &object->mirror);
     if (result != WHARF_OK)
         plan_tell_refusal(object, result, &call, "mirror");
-    else if (call.answer.message != NULL)
+    else if (call.answer.message)
         plan_say(&object->lines, "remark: %s (%s)",
                  adapter_answer_message(&call, "the adapter's remark cannot be shown"),
                  adapter_answer_reason(&call, "Incomplete"));
     adapter_call_end(&call);
-    if (object->mirror == NULL)
+    if (!object->mirror)
         return NULL;
     tell_placeholders(object);
     return plan_order(&object->mirror) && tell_differences(object) ? NULL : error_no_memory();

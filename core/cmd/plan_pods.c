@@ -14,12 +14,12 @@ static void add_requests(const struct json *container, struct buffer *text) {
     bool any = false;
     for (size_t i = 0; i < 2; i++) {
         const struct json *map = json_path(container, "resources", maps[i], NULL);
-        for (const struct json *member = json_first(map); json_key(member) != NULL; member = json_next(member)) {
-            if (i == 1 && json_get(requests, json_key(member)) != NULL)
+        for (const struct json *member = json_first(map); json_key(member); member = json_next(member)) {
+            if (i == 1 && json_get(requests, json_key(member)))
                 continue;
             const char *number = json_number_text(member);
             buffer_printf(text, "%s%s %s", any ? ", " : " with ", json_key(member),
-                          number != NULL ? number : json_string_or(member, "?"));
+                          number ? number : json_string_or(member, "?"));
             any = true;
         }
     }
@@ -29,15 +29,14 @@ static void tell_set(struct plan_object *object, const struct json *set) {
     struct buffer text __attribute__((cleanup(buffer_cleanup)));
     buffer_init(&text, 65536);
     const struct json *containers = json_path(set, "template", "spec", "containers", NULL);
-    for (const struct json *item = json_first(containers); item != NULL; item = json_next(item)) {
+    for (const struct json *item = json_first(containers); item; item = json_next(item)) {
         const char *image = json_string(json_get(item, "image"));
         buffer_printf(&text, "%s%s", text.len > 0 ? "; " : ": ", json_string_or(json_get(item, "name"), "?"));
-        if (image != NULL)
+        if (image)
             buffer_printf(&text, " (%s)", image);
         add_requests(item, &text);
     }
-    plan_say(&object->lines, "pods: %" PRId64 "%s", json_int64(json_get(set, "count"), 0),
-             text.data != NULL ? text.data : "");
+    plan_say(&object->lines, "pods: %" PRId64 "%s", json_int64(json_get(set, "count"), 0), text.data ? text.data : "");
 }
 
 void plan_tell_pods(struct plan_object *object) {
@@ -48,6 +47,6 @@ void plan_tell_pods(struct plan_object *object) {
     if (result != WHARF_OK)
         plan_say(&object->lines, "pods: not known: %s", adapter_answer_message(&call, "the adapter does not say"));
     adapter_call_end(&call);
-    for (const struct json *set = json_first(sets); set != NULL; set = json_next(set))
+    for (const struct json *set = json_first(sets); set; set = json_next(set))
         tell_set(object, set);
 }

@@ -8,7 +8,7 @@
 #include "core/json/yaml.h"
 
 static bool is_worker_only(const struct kind *kind, const char *pointer) {
-    for (const char *const *p = kind->abi.status_removed; p != NULL && *p != NULL; p++)
+    for (const char *const *p = kind->abi.status_removed; p && *p; p++)
         if (pointer_matches(*p, pointer))
             return true;
     return false;
@@ -18,14 +18,14 @@ static bool tell_difference(void *ctx, const struct plan_change *change) {
     struct plan_object *object = ctx;
     struct buffer *more = &object->more;
     const char *observed = object->kind->abi.observed_generation;
-    if (change->to == NULL)
+    if (!change->to)
         plan_say(more, "not copied: %s (%s)", change->pointer,
                  is_worker_only(object->kind, change->pointer) ? "it makes sense in the worker only"
                                                                : "the adapter removes it");
     else if (text_equal(observed, change->pointer))
         plan_say_change(more, "rewritten:", change, "the generation of the workload");
     else
-        plan_say_change(more, change->from == NULL ? "added:" : "changed:", change, "by the adapter");
+        plan_say_change(more, !change->from ? "added:" : "changed:", change, "by the adapter");
     return !more->failed;
 }
 
@@ -34,8 +34,7 @@ static struct json *written(const struct plan_object *object, const struct json 
     struct json *after = json_copy(object->workload);
     AUTO_JSON body = json_new_object();
     const struct json *status = json_get(patch, "status");
-    bool ok = after != NULL && body != NULL &&
-              (status == NULL || (json_set(body, "status", json_copy(status)) && patch_apply(&after, body)));
+    bool ok = after && body && (!status || (json_set(body, "status", json_copy(status)) && patch_apply(&after, body)));
     if (ok)
         return after;
     json_free(after);
@@ -51,7 +50,7 @@ static struct json *excerpt(const struct json *after) {
     ok = ok && json_set(metadata, "name", json_new_string(object_name(after))) &&
          json_set(metadata, "namespace", json_new_string(object_namespace(after)));
     for (size_t i = 0; ok && i < sizeof(members) / sizeof(members[0]); i++)
-        if (json_get(after, members[i]) != NULL)
+        if (json_get(after, members[i]))
             ok = json_set(shown, members[i], json_copy(json_get(after, members[i])));
     if (!ok || !plan_order(&shown))
         return NULL;
@@ -62,24 +61,23 @@ static struct json *excerpt(const struct json *after) {
 
 static void tell_phase(struct plan_object *object, const struct json *after) {
     wharf_phase_kind phase = plan_say_phase(object, after, &object->more);
-    if (phase_is_final(phase) && object->mirror != NULL)
+    if (phase_is_final(phase) && object->mirror)
         plan_say(&object->more, "finished: the mirror stays for mirrorRetention, then it is deleted");
 }
 
 static bool tell_written(struct plan_object *object, const struct json *mirror, const struct json *patch) {
     AUTO_JSON after = written(object, patch);
-    AUTO_JSON shown = after == NULL ? NULL : excerpt(after);
-    if (shown == NULL)
+    AUTO_JSON shown = !after ? NULL : excerpt(after);
+    if (!shown)
         return false;
     plan_say(&object->more,
-             mirror != NULL ? "the status of %s %s that is written for this status of the mirror"
-                            : "the status of %s %s that is written while it has no mirror",
+             mirror ? "the status of %s %s that is written for this status of the mirror"
+                    : "the status of %s %s that is written while it has no mirror",
              object->kind->abi.kind, object->name);
-    if (patch == NULL)
+    if (!patch)
         plan_say(&object->more, "nothing is written: it is so already");
     tell_phase(object, after);
-    if (mirror != NULL &&
-        !plan_diff(json_get(mirror, "status"), json_get(after, "status"), "/status", tell_difference, object))
+    if (mirror && !plan_diff(json_get(mirror, "status"), json_get(after, "status"), "/status", tell_difference, object))
         return false;
     return yaml_print(shown, &object->more);
 }
@@ -98,11 +96,11 @@ static struct json *running_mirror(const struct plan_object *object) {
 }
 
 struct error *plan_tell_status(struct plan_object *object) {
-    bool given = object->plan->status != NULL;
-    if (object->mirror == NULL || (!given && !object->suspended))
+    bool given = object->plan->status;
+    if (!object->mirror || (!given && !object->suspended))
         return NULL;
     AUTO_JSON mirror = given ? running_mirror(object) : NULL;
-    if (given && mirror == NULL)
+    if (given && !mirror)
         return error_no_memory();
     struct adapter_call call;
     AUTO_JSON patch = NULL;
@@ -120,7 +118,7 @@ struct error *plan_tell_status(struct plan_object *object) {
     if (result != WHARF_OK)
         plan_tell_refusal(object, result, &call, "status");
     adapter_call_end(&call);
-    if (result != WHARF_OK || (patch == NULL && !given))
+    if (result != WHARF_OK || (!patch && !given))
         return NULL;
     return tell_written(object, mirror, patch) ? NULL : error_no_memory();
 }

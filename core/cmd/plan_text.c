@@ -22,35 +22,35 @@ void plan_say(struct buffer *out, const char *format, ...) {
 // The value as JSON, cut where it is long.
 static void show(const struct json *value, char out[VALUE_MAX + 4]) {
     AUTO_TEXT text = json_text(value, NULL);
-    text_copy(out, VALUE_MAX, text == NULL ? "?" : text);
-    if (text != NULL && strlen(text) >= VALUE_MAX)
+    text_copy(out, VALUE_MAX, !text ? "?" : text);
+    if (text && strlen(text) >= VALUE_MAX)
         memcpy(out + strlen(out), "...", sizeof("..."));
 }
 
 void plan_say_change(struct buffer *out, const char *label, const struct plan_change *change, const char *why) {
     char from[VALUE_MAX + 4] = "", to[VALUE_MAX + 4] = "";
-    if (change->from != NULL)
+    if (change->from)
         show(change->from, from);
-    if (change->to != NULL)
+    if (change->to)
         show(change->to, to);
-    const char *arrow = change->from != NULL && change->to != NULL ? " -> " : "";
-    plan_say(out, "%s %s: %s%s%s%s%s%s", label, change->pointer, from, arrow, to, why != NULL ? " (" : "",
-             why != NULL ? why : "", why != NULL ? ")" : "");
+    const char *arrow = change->from && change->to ? " -> " : "";
+    plan_say(out, "%s %s: %s%s%s%s%s%s", label, change->pointer, from, arrow, to, why ? " (" : "", why ? why : "",
+             why ? ")" : "");
 }
 
 static bool put(struct json *to, const struct json *from, const char *key) {
     const struct json *member = json_get(from, key);
-    return member == NULL || json_set(to, key, json_copy(member));
+    return !member || json_set(to, key, json_copy(member));
 }
 
 bool plan_order(struct json **value) {
     static const char *const first[] = {"apiVersion", "kind", "metadata"};
     AUTO_JSON ordered = json_new_object();
-    bool ok = ordered != NULL;
+    bool ok = ordered;
     for (size_t i = 0; ok && i < sizeof(first) / sizeof(first[0]); i++)
         ok = put(ordered, *value, first[i]);
-    for (const struct json *member = json_first(*value); ok && member != NULL; member = json_next(member))
-        ok = json_get(ordered, json_key(member)) != NULL || json_set(ordered, json_key(member), json_copy(member));
+    for (const struct json *member = json_first(*value); ok && member; member = json_next(member))
+        ok = json_get(ordered, json_key(member)) || json_set(ordered, json_key(member), json_copy(member));
     if (!ok)
         return false;
     json_free(*value);

@@ -23,25 +23,25 @@ static struct error *unknown_worker(const struct config *config, const char *nam
     struct buffer list __attribute__((cleanup(buffer_cleanup)));
     buffer_init(&list, (size_t)1 << 20);
     const char **names = calloc(config->n_workers + 1, sizeof(*names));
-    for (size_t i = 0; names != NULL && i < config->n_workers; i++) {
+    for (size_t i = 0; names && i < config->n_workers; i++) {
         names[i] = config->workers[i].name;
         buffer_printf(&list, "%s%s", i == 0 ? "" : ", ", names[i]);
     }
-    const char *meant = names == NULL ? NULL : suggest(name, names, config->n_workers);
+    const char *meant = !names ? NULL : suggest(name, names, config->n_workers);
     free(names);
     return error_new(ERROR_NOT_FOUND, "--cluster: found \"%s\", expected a worker of %s (%s)%s%s%s", name, config->path,
-                     list.data != NULL ? list.data : "there is none", meant != NULL ? "; did you mean \"" : "",
-                     meant != NULL ? meant : "", meant != NULL ? "\"?" : "");
+                     list.data ? list.data : "there is none", meant ? "; did you mean \"" : "", meant ? meant : "",
+                     meant ? "\"?" : "");
 }
 
 struct error *plan_worker_open(const struct plan_request *request, struct plan_worker *out) {
     *out = (struct plan_worker){.cluster = find_worker(request->config, request->cluster)};
-    if (out->cluster == NULL)
+    if (!out->cluster)
         return unknown_worker(request->config, request->cluster);
     struct error *error = access_load(out->cluster, request->now.wall_ns, &out->endpoint);
-    if (error == NULL)
+    if (!error)
         error = curl_transport_new(out->endpoint, "wharf/" WHARF_VERSION, &out->transport);
-    if (error == NULL)
+    if (!error)
         error = client_new(&(struct client_options){.cluster = out->cluster->name, .transport = out->transport},
                            request->now, &out->client);
     return error_wrap(error, "%s", out->cluster->name);
@@ -49,7 +49,7 @@ struct error *plan_worker_open(const struct plan_request *request, struct plan_w
 
 void plan_worker_close(struct plan_worker *worker) {
     client_free(worker->client);
-    if (worker->transport != NULL)
+    if (worker->transport)
         worker->transport->ops->free(worker->transport);
     endpoint_free(worker->endpoint);
     *worker = (struct plan_worker){.client = NULL};
@@ -91,15 +91,15 @@ struct telling {
 
 static bool tell_change(void *ctx, const struct plan_change *change) {
     struct telling *telling = ctx;
-    enum pass pass = change->from == NULL ? PASS_ADDED : PASS_CHANGED;
+    enum pass pass = !change->from ? PASS_ADDED : PASS_CHANGED;
     if (is_given(change->pointer) || pass != telling->pass)
         return true;
     AUTO_TEXT label = text_format("%s %s:", telling->trial->name,
-                                  pass == PASS_ADDED   ? "adds"
-                                  : change->to == NULL ? "removes"
-                                                       : "changes");
+                                  pass == PASS_ADDED ? "adds"
+                                  : !change->to      ? "removes"
+                                                     : "changes");
     telling->count++;
-    plan_say_change(&telling->trial->object->lines, label == NULL ? "?" : label, change, NULL);
+    plan_say_change(&telling->trial->object->lines, !label ? "?" : label, change, NULL);
     return !telling->trial->object->lines.failed;
 }
 
@@ -118,14 +118,14 @@ static bool tell_changes(const struct trial *trial, const struct json *sent) {
 }
 
 static void tell_warning(const struct trial *trial) {
-    if (trial->response.warning != NULL)
+    if (trial->response.warning)
         plan_say(&trial->object->lines, "%s warns: %s", trial->name, trial->response.warning);
 }
 
 static struct error *send(struct trial *trial, enum verb verb, const struct json *body, enum dry_run dry_run) {
     const struct plan_object *object = trial->object;
     size_t len = 0;
-    AUTO_TEXT text = body == NULL ? NULL : json_text(body, &len);
+    AUTO_TEXT text = !body ? NULL : json_text(body, &len);
     struct request request = {
         .verb = verb,
         .resource = {.group = object->kind->abi.group, .version = object->version, .plural = object->kind->abi.plural},
@@ -136,8 +136,7 @@ static struct error *send(struct trial *trial, enum verb verb, const struct json
         .exempt = true,
         .dry_run = dry_run};
     ask_cleanup(&trial->response);
-    return body != NULL && text == NULL ? error_no_memory()
-                                        : ask(object->plan->worker.client, &request, &trial->response);
+    return body && !text ? error_no_memory() : ask(object->plan->worker.client, &request, &trial->response);
 }
 
 static void tell_refused(const struct trial *trial, const char *what) {
@@ -161,16 +160,16 @@ static struct error *patch_existing(struct trial *trial, const struct json *exis
     wharf_result result = mirror_patch(&job, &patch);
     if (result != WHARF_OK)
         plan_tell_refusal(object, result, &call, "change of the mirror");
-    else if (call.answer.message != NULL)
+    else if (call.answer.message)
         plan_say(&object->lines, "remark: %s", adapter_answer_message(&call, "the adapter's remark cannot be shown"));
     adapter_call_end(&call);
-    if (patch == NULL) {
+    if (!patch) {
         if (result == WHARF_OK)
             plan_say(&object->lines, "%s: that mirror would not be changed", trial->name);
         return NULL;
     }
     struct error *error = send(trial, VERB_MERGE_PATCH, patch, DRY_RUN);
-    if (error != NULL)
+    if (error)
         return error;
     tell_warning(trial);
     if (trial->response.reason != REASON_OK)
@@ -184,20 +183,19 @@ static struct error *patch_existing(struct trial *trial, const struct json *exis
 static struct error *look_at_existing(struct trial *trial) {
     struct plan_object *object = trial->object;
     struct error *error = send(trial, VERB_GET, NULL, DRY_RUN_NO);
-    if (error != NULL)
+    if (error)
         return error;
     if (trial->response.reason != REASON_OK) {
         tell_refused(trial, "has an object of this name, which cannot be looked at");
         return NULL;
     }
     AUTO_JSON existing = json_copy(trial->response.object->value);
-    if (existing == NULL)
+    if (!existing)
         return error_no_memory();
     const char *configured = object->plan->request->config->origin;
-    const char *origin = configured != NULL ? configured : object_label(existing, MARK_ORIGIN);
+    const char *origin = configured ? configured : object_label(existing, MARK_ORIGIN);
     const char *uid = object_label(existing, MARK_UID), *own = object_uid(object->item->value);
-    if (origin == NULL || !mirror_is_ours(object->kind, origin, existing) ||
-        (own[0] != '\0' && strcmp(uid, own) != 0)) {
+    if (!origin || !mirror_is_ours(object->kind, origin, existing) || (own[0] != '\0' && strcmp(uid, own) != 0)) {
         plan_say(&object->lines,
                  "%s has an object of this name that is no mirror of this workload: it stays as it is, and another "
                  "worker is tried",
@@ -249,22 +247,22 @@ static struct error *tell_answer(struct trial *trial) {
 
 // "strict decoding error: unknown field ..." (apiserver handlers/create.go): told, and tried again as the host does it.
 static bool is_strictness(const struct response *response) {
-    return response->reason == REASON_BAD_REQUEST && strstr(response->message, "strict decoding error") != NULL;
+    return response->reason == REASON_BAD_REQUEST && strstr(response->message, "strict decoding error");
 }
 
 struct error *plan_try_mirror(struct plan_object *object) {
-    if (object->plan->worker.client == NULL || object->mirror == NULL)
+    if (!object->plan->worker.client || !object->mirror)
         return NULL;
     struct trial trial = {.object = object, .name = object->plan->worker.cluster->name};
     struct error *error = send(&trial, VERB_CREATE, object->mirror, DRY_RUN_STRICT);
-    if (error == NULL && is_strictness(&trial.response)) {
+    if (!error && is_strictness(&trial.response)) {
         plan_say(&object->lines, "%s does not know all of it, and leaves out what it does not know: %s", trial.name,
                  trial.response.message);
         error = send(&trial, VERB_CREATE, object->mirror, DRY_RUN);
-    } else if (error == NULL) {
+    } else if (!error) {
         tell_warning(&trial);
     }
-    if (error == NULL)
+    if (!error)
         error = tell_answer(&trial);
     ask_cleanup(&trial.response);
     return error_wrap(error, "%s", trial.name);

@@ -27,7 +27,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 void config_free(struct config *config) {
-    if (config == NULL)
+    if (!config)
         return;
     config_cluster_clear(&config->management);
     config_seal_clear(&config->seal);
@@ -47,7 +47,7 @@ void config_free(struct config *config) {
 
 static struct config *with_defaults(const char *path) {
     struct config *config = calloc(1, sizeof(*config));
-    if (config == NULL)
+    if (!config)
         return NULL;
     config->path = strdup(path);
     config->controller_name = strdup("wharf.dev/host");
@@ -66,8 +66,8 @@ static struct config *with_defaults(const char *path) {
     config->burst = 1000;
     config->log_format = LOG_TEXT;
     config->log_level = LOG_INFO;
-    if (config->path != NULL && config->controller_name != NULL && config->management.name != NULL &&
-        config->management.context != NULL && config->adapter_directory != NULL)
+    if (config->path && config->controller_name && config->management.name && config->management.context &&
+        config->adapter_directory)
         return config;
     config_free(config);
     return NULL;
@@ -95,9 +95,9 @@ static void read_controller_name(struct config_reader *reader, const struct conf
                                  const struct json *value, void *target) {
     static const char expected[] = "a domain-prefixed path of at most 63 characters, like wharf.dev/host";
     const char *text = config_text(reader, place, value, expected);
-    if (text != NULL && (strlen(text) > CONTROLLER_NAME_MAX || !text_is_domain_prefixed_path(text)))
+    if (text && (strlen(text) > CONTROLLER_NAME_MAX || !text_is_domain_prefixed_path(text)))
         config_wrong(reader, place, value, expected);
-    else if (text != NULL)
+    else if (text)
         config_keep(reader, target, text);
 }
 
@@ -107,7 +107,7 @@ static bool is_address(const char *text) {
     char host[INET6_ADDRSTRLEN + 2];
     unsigned char parsed[sizeof(struct in6_addr)];
     int64_t port = 0;
-    if (colon == NULL || !text_to_int64(colon + 1, &port) || port > PORT_MAX)
+    if (!colon || !text_to_int64(colon + 1, &port) || port > PORT_MAX)
         return false;
     size_t len = (size_t)(colon - text);
     if (len >= sizeof(host))
@@ -126,9 +126,9 @@ static void read_address(struct config_reader *reader, const struct config_place
                          void *target) {
     static const char expected[] = "an IP address and a port, like 127.0.0.1:9440 or [::1]:9440";
     const char *text = config_text(reader, place, value, expected);
-    if (text != NULL && !is_address(text))
+    if (text && !is_address(text))
         config_wrong(reader, place, value, expected);
-    else if (text != NULL)
+    else if (text)
         config_keep(reader, target, text);
 }
 
@@ -193,11 +193,11 @@ static void read_mass_deletion(struct config_reader *reader, const struct config
 static int read_word(struct config_reader *reader, const struct config_place *place, const struct json *value,
                      const char *const *words, size_t count, const char *expected) {
     const char *text = json_string(value);
-    for (size_t i = 0; text != NULL && i < count; i++)
+    for (size_t i = 0; text && i < count; i++)
         if (strcmp(text, words[i]) == 0)
             return (int)i;
-    const char *meant = text == NULL ? NULL : suggest(text, words, count);
-    if (meant != NULL)
+    const char *meant = !text ? NULL : suggest(text, words, count);
+    if (meant)
         config_problem(reader, place, "found \"%s\", expected %s (did you mean \"%s\"?)", text, expected, meant);
     else
         config_wrong(reader, place, value, expected);
@@ -272,25 +272,25 @@ static bool read_document(struct config_reader *reader) {
 // has its neighbours beside the link.
 static struct error *absolute_directory(const char *path, char **out) {
     AUTO_TEXT directory = text_directory(path);
-    if (directory == NULL)
+    if (!directory)
         return error_no_memory();
     char here[PATH_MAX];
-    if (directory[0] != '/' && getcwd(here, sizeof(here)) == NULL)
+    if (directory[0] != '/' && !getcwd(here, sizeof(here)))
         return error_new(ERROR_IO, "the present folder: %s", strerror(errno));
     if (directory[0] == '/' || strcmp(directory, ".") == 0)
         *out = strdup(directory[0] == '/' ? directory : here);
     else
         *out = text_resolve_path(here, directory);
-    return *out == NULL ? error_no_memory() : NULL;
+    return !*out ? error_no_memory() : NULL;
 }
 
 static struct error *read_yaml(const char *path, struct config_reader *reader) {
     struct buffer text __attribute__((cleanup(buffer_cleanup)));
     buffer_init(&text, FILE_MAX);
     struct error *error = text_read_file(path, FILE_MAX, &text);
-    if (error == NULL)
-        error = yaml_parse(path, text.data == NULL ? "" : text.data, text.len, &reader->yaml);
-    if (error == NULL)
+    if (!error)
+        error = yaml_parse(path, !text.data ? "" : text.data, text.len, &reader->yaml);
+    if (!error)
         error = absolute_directory(path, &reader->directory);
     return error;
 }
@@ -300,9 +300,9 @@ struct error *config_load(const char *path, struct problems *problems, struct co
     struct config_reader reader = {.file = path, .problems = problems};
     struct error *error = read_yaml(path, &reader);
     bool usable = false;
-    if (error == NULL) {
+    if (!error) {
         reader.config = with_defaults(path);
-        if (reader.config == NULL)
+        if (!reader.config)
             error = error_no_memory();
         else
             usable = read_document(&reader);
@@ -311,12 +311,12 @@ struct error *config_load(const char *path, struct problems *problems, struct co
         error = error_no_memory();
     yaml_cleanup(&reader.yaml);
     free(reader.directory);
-    if (usable && error == NULL) {
+    if (usable && !error) {
         *out = reader.config;
         return NULL;
     }
     config_free(reader.config);
-    if (error != NULL && error->code != ERROR_NO_MEMORY) {
+    if (error && error->code != ERROR_NO_MEMORY) {
         problems_add_error(problems, error);
         return NULL;
     }

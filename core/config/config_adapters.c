@@ -18,7 +18,7 @@ void config_adapter_clear(struct config_adapter *adapter) {
 }
 
 static bool has_parent_segment(const char *path) {
-    for (const char *at = strstr(path, ".."); at != NULL; at = strstr(at + 1, ".."))
+    for (const char *at = strstr(path, ".."); at; at = strstr(at + 1, ".."))
         if ((at == path || at[-1] == '/') && (at[2] == '\0' || at[2] == '/'))
             return true;
     return false;
@@ -28,7 +28,7 @@ static bool has_parent_segment(const char *path) {
 static void read_file(struct config_reader *reader, const struct config_place *place, const struct json *value,
                       void *target) {
     const char *text = config_text(reader, place, value, "the path of a shared object");
-    if (text == NULL)
+    if (!text)
         return;
     if (text[0] != '/' && has_parent_segment(text))
         config_wrong(reader, place, value, "a path within adapters.directory, or an absolute one");
@@ -40,7 +40,7 @@ static void read_sha256(struct config_reader *reader, const struct config_place 
                         void *target) {
     static const char expected[] = "64 hexadecimal digits, as sha256sum prints them";
     const char *text = config_text(reader, place, value, expected);
-    if (text == NULL)
+    if (!text)
         return;
     if (strlen(text) != SHA256_HEX || strspn(text, "0123456789abcdefABCDEF") != SHA256_HEX) {
         config_wrong(reader, place, value, expected);
@@ -60,7 +60,7 @@ static void read_settings(struct config_reader *reader, const struct config_plac
     }
     struct json **settings = target;
     *settings = json_copy(value);
-    reader->no_memory |= *settings == NULL;
+    reader->no_memory |= !*settings;
 }
 
 static void read_adapter(struct config_reader *reader, const struct config_place *place, const struct json *value) {
@@ -75,15 +75,15 @@ static void read_adapter(struct config_reader *reader, const struct config_place
     void *list = config->adapters;
     struct config_adapter *adapter = config_grow(reader, &list, config->n_adapters, sizeof(*adapter));
     config->adapters = list;
-    if (adapter == NULL)
+    if (!adapter)
         return;
     adapter->line = config_line(reader, place);
     bool usable = config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), adapter);
-    if (adapter->settings == NULL) {
+    if (!adapter->settings) {
         adapter->settings = json_new_object();
-        reader->no_memory |= adapter->settings == NULL;
+        reader->no_memory |= !adapter->settings;
     }
-    if (usable && adapter->name != NULL && adapter->settings != NULL)
+    if (usable && adapter->name && adapter->settings)
         config->n_adapters++;
     else
         config_adapter_clear(adapter);
@@ -99,7 +99,7 @@ static void read_enabled(struct config_reader *reader, const struct config_place
     if (json_size(value) == 0)
         config_problem(reader, place, "found an empty list, expected at least one adapter");
     struct config_place at = {.up = place};
-    for (const struct json *item = json_first(value); item != NULL; item = json_next(item)) {
+    for (const struct json *item = json_first(value); item; item = json_next(item)) {
         read_adapter(reader, &at, item);
         at.index++;
     }
@@ -116,11 +116,11 @@ void config_read_adapters(struct config_reader *reader, const struct config_plac
 
 // Fills in <directory>/<name>.so, and puts other relative paths into the directory.
 static void resolve_file(struct config_reader *reader, struct config_adapter *adapter) {
-    adapter->file_given = adapter->file != NULL && adapter->file[0] == '/';
-    AUTO_TEXT own = adapter->file == NULL ? text_format("%s.so", adapter->name) : NULL;
-    const char *path = adapter->file != NULL ? adapter->file : own;
-    char *file = path == NULL ? NULL : config_absolute(reader, reader->config->adapter_directory, path);
-    if (file == NULL) {
+    adapter->file_given = adapter->file && adapter->file[0] == '/';
+    AUTO_TEXT own = !adapter->file ? text_format("%s.so", adapter->name) : NULL;
+    const char *path = adapter->file ? adapter->file : own;
+    char *file = !path ? NULL : config_absolute(reader, reader->config->adapter_directory, path);
+    if (!file) {
         reader->no_memory = true;
         return;
     }

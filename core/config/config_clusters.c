@@ -31,7 +31,7 @@ static bool is_label_word(const char *text) {
     if (len == 0 || len > LABEL_MAX || !is_alphanumeric(text[0]) || !is_alphanumeric(text[len - 1]))
         return false;
     for (; *text != '\0'; text++)
-        if (!is_alphanumeric(*text) && strchr("-_.", *text) == NULL)
+        if (!is_alphanumeric(*text) && !strchr("-_.", *text))
             return false;
     return true;
 }
@@ -39,10 +39,10 @@ static bool is_label_word(const char *text) {
 // False also when out of memory.
 static bool is_label_key(const char *key) {
     const char *slash = strchr(key, '/');
-    if (slash == NULL)
+    if (!slash)
         return is_label_word(key);
     AUTO_TEXT prefix = strndup(key, (size_t)(slash - key));
-    return prefix != NULL && text_is_dns_subdomain(prefix) && is_label_word(slash + 1);
+    return prefix && text_is_dns_subdomain(prefix) && is_label_word(slash + 1);
 }
 
 static void read_label(struct config_reader *reader, const struct config_place *place, const struct json *value,
@@ -52,7 +52,7 @@ static void read_label(struct config_reader *reader, const struct config_place *
         config_problem(reader, place, "found this key, expected one that a Kubernetes label may have");
         return;
     }
-    if (text == NULL || (text[0] != '\0' && !is_label_word(text))) {
+    if (!text || (text[0] != '\0' && !is_label_word(text))) {
         config_wrong(reader, place, value,
                      "what a Kubernetes label may have: a text of at most 63 letters, digits, "
                      "'-', '_' and '.' (in quotes if it looks like a number)");
@@ -61,7 +61,7 @@ static void read_label(struct config_reader *reader, const struct config_place *
     void *list = cluster->labels;
     struct config_label *label = config_grow(reader, &list, cluster->n_labels, sizeof(*label));
     cluster->labels = list;
-    if (label == NULL)
+    if (!label)
         return;
     cluster->n_labels++;
     config_keep(reader, &label->key, place->key);
@@ -74,7 +74,7 @@ static void read_labels(struct config_reader *reader, const struct config_place 
         config_wrong(reader, place, value, "a mapping of labels");
         return;
     }
-    for (const struct json *member = json_first(value); member != NULL; member = json_next(member)) {
+    for (const struct json *member = json_first(value); member; member = json_next(member)) {
         struct config_place at = {.up = place, .key = json_key(member)};
         read_label(reader, &at, member, target);
     }
@@ -84,7 +84,7 @@ static void read_worker_name(struct config_reader *reader, const struct config_p
                              void *target) {
     static const char expected[] = "a name of at most 63 lower-case letters, digits and '-' (RFC 1123 label)";
     const char *text = config_text(reader, place, value, expected);
-    if (text == NULL)
+    if (!text)
         return;
     if (!text_is_dns_label(text))
         config_wrong(reader, place, value, expected);
@@ -97,7 +97,7 @@ static void read_worker_name(struct config_reader *reader, const struct config_p
 static void read_context(struct config_reader *reader, const struct config_place *place, const struct json *value,
                          void *target) {
     const char *text = json_string(value);
-    if (text == NULL)
+    if (!text)
         config_wrong(reader, place, value, "the name of a context, or \"\" for the current one");
     else
         config_keep(reader, target, text);
@@ -112,7 +112,7 @@ void config_read_management(struct config_reader *reader, const struct config_pl
     struct config_cluster *cluster = target;
     cluster->line = config_line(reader, place);
     config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), cluster);
-    if (cluster->kubeconfig == NULL && cluster->context[0] != '\0')
+    if (!cluster->kubeconfig && cluster->context[0] != '\0')
         config_problem(reader, place, "found a context without a kubeconfig, expected both or neither");
 }
 
@@ -128,16 +128,16 @@ static void read_worker(struct config_reader *reader, const struct config_place 
     void *list = config->workers;
     struct config_cluster *worker = config_grow(reader, &list, config->n_workers, sizeof(*worker));
     config->workers = list;
-    if (worker == NULL)
+    if (!worker)
         return;
     worker->line = config_line(reader, place);
     config_keep(reader, &worker->context, "");
     config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), worker);
-    if (worker->name == NULL) {
+    if (!worker->name) {
         worker->name = text_format("workers[%zu]", place->index);
-        reader->no_memory |= worker->name == NULL;
+        reader->no_memory |= !worker->name;
     }
-    if (worker->kubeconfig == NULL || worker->name == NULL || worker->context == NULL)
+    if (!worker->kubeconfig || !worker->name || !worker->context)
         config_cluster_clear(worker);
     else
         config->n_workers++;
@@ -153,14 +153,14 @@ void config_read_workers(struct config_reader *reader, const struct config_place
     if (json_size(value) == 0)
         config_problem(reader, place, "found an empty list, expected at least one worker");
     struct config_place at = {.up = place};
-    for (const struct json *item = json_first(value); item != NULL; item = json_next(item)) {
+    for (const struct json *item = json_first(value); item; item = json_next(item)) {
         read_worker(reader, &at, item);
         at.index++;
     }
 }
 
 static bool same_cluster(const struct config_cluster *a, const struct config_cluster *b) {
-    return a->kubeconfig != NULL && b->kubeconfig != NULL && strcmp(a->kubeconfig, b->kubeconfig) == 0 &&
+    return a->kubeconfig && b->kubeconfig && strcmp(a->kubeconfig, b->kubeconfig) == 0 &&
            strcmp(a->context, b->context) == 0;
 }
 

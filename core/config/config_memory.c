@@ -24,7 +24,7 @@ static bool read_size(const char *text, size_t *size) {
         size_t bytes;
     } units[] = {{"KiB", KIB}, {"MiB", MIB}, {"GiB", GIB}};
     char number[16];
-    size_t digits = text != NULL ? strspn(text, "0123456789") : 0;
+    size_t digits = text ? strspn(text, "0123456789") : 0;
     int64_t count = 0;
     if (digits == 0 || digits >= sizeof(number))
         return false;

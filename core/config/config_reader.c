@@ -19,10 +19,10 @@
 
 // Appends the JSON pointer to a place, root first.
 static void place_pointer(const struct config_place *place, struct buffer *out) {
-    if (place == NULL || place->up == NULL)
+    if (!place || !place->up)
         return;
     place_pointer(place->up, out);
-    if (place->key != NULL)
+    if (place->key)
         pointer_append(out, place->key);
     else
         buffer_printf(out, "/%zu", place->index);
@@ -30,10 +30,10 @@ static void place_pointer(const struct config_place *place, struct buffer *out) 
 
 // Appends the place as people write it: workers[0].labels.region
 static void place_name(const struct config_place *place, struct buffer *out) {
-    if (place == NULL || place->up == NULL)
+    if (!place || !place->up)
         return;
     place_name(place->up, out);
-    if (place->key != NULL)
+    if (place->key)
         buffer_printf(out, "%s%s", out->len > 0 ? "." : "", place->key);
     else
         buffer_printf(out, "[%zu]", place->index);
@@ -45,13 +45,13 @@ size_t config_line(struct config_reader *reader, const struct config_place *plac
     place_pointer(place, &pointer);
     if (pointer.failed)
         reader->no_memory = true;
-    return yaml_line(&reader->yaml, pointer.data == NULL ? "" : pointer.data);
+    return yaml_line(&reader->yaml, !pointer.data ? "" : pointer.data);
 }
 
 void config_problem(struct config_reader *reader, const struct config_place *place, const char *format, ...) {
     struct buffer text __attribute__((cleanup(buffer_cleanup)));
     buffer_init(&text, POINTER_MAX);
-    size_t line = place == NULL ? 0 : config_line(reader, place);
+    size_t line = !place ? 0 : config_line(reader, place);
     place_name(place, &text);
     if (text.len > 0)
         buffer_text(&text, ": ");
@@ -112,10 +112,10 @@ static void unknown_key(struct config_reader *reader, const struct config_place 
         buffer_printf(&list, "%s%s", i == 0 ? "" : ", ", fields[i].key);
     }
     const char *meant = suggest(place->key, known, count < KEYS_MAX ? count : KEYS_MAX);
-    if (meant != NULL)
+    if (meant)
         config_problem(reader, place, "unknown key, did you mean \"%s\"?", meant);
     else
-        config_problem(reader, place, "unknown key, expected one of %s", list.data == NULL ? "" : list.data);
+        config_problem(reader, place, "unknown key, expected one of %s", !list.data ? "" : list.data);
 }
 
 static const struct config_field *find_field(const struct config_field *fields, size_t count, const char *key) {
@@ -131,17 +131,17 @@ bool config_mapping(struct config_reader *reader, const struct config_place *pla
         config_wrong(reader, place, value, "a mapping");
         return false;
     }
-    for (const struct json *member = json_first(value); member != NULL; member = json_next(member)) {
+    for (const struct json *member = json_first(value); member; member = json_next(member)) {
         struct config_place at = {.up = place, .key = json_key(member)};
         const struct config_field *field = find_field(fields, count, at.key);
-        if (field == NULL)
+        if (!field)
             unknown_key(reader, &at, fields, count);
         else if (!json_is(member, JSON_NULL))
             field->read(reader, &at, member, (char *)target + field->offset);
     }
     for (size_t i = 0; i < count; i++) {
         const struct json *member = json_get(value, fields[i].key);
-        if (fields[i].required && (member == NULL || json_is(member, JSON_NULL)))
+        if (fields[i].required && (!member || json_is(member, JSON_NULL)))
             config_problem(reader, place, "%s: found nothing, expected a value: it is required", fields[i].key);
     }
     return true;
@@ -150,17 +150,17 @@ bool config_mapping(struct config_reader *reader, const struct config_place *pla
 const char *config_text(struct config_reader *reader, const struct config_place *place, const struct json *value,
                         const char *expected) {
     const char *text = json_string(value);
-    if (text != NULL && text[0] != '\0')
+    if (text && text[0] != '\0')
         return text;
     bool scalar = json_is(value, JSON_NUMBER) || json_is(value, JSON_BOOL);
     AUTO_TEXT quoted = scalar ? text_format("%s; put it in quotes if it is one", expected) : NULL;
-    config_wrong(reader, place, value, quoted != NULL ? quoted : expected);
+    config_wrong(reader, place, value, quoted ? quoted : expected);
     return NULL;
 }
 
 void config_keep(struct config_reader *reader, char **slot, const char *text) {
     char *copy = strdup(text);
-    if (copy == NULL) {
+    if (!copy) {
         reader->no_memory = true;
         return;
     }
@@ -170,7 +170,7 @@ void config_keep(struct config_reader *reader, char **slot, const char *text) {
 
 void *config_grow(struct config_reader *reader, void **list, size_t count, size_t size) {
     void *grown = realloc(*list, (count + 1) * size);
-    if (grown == NULL) {
+    if (!grown) {
         reader->no_memory = true;
         return NULL;
     }
@@ -183,7 +183,7 @@ void *config_grow(struct config_reader *reader, void **list, size_t count, size_
 void config_read_text(struct config_reader *reader, const struct config_place *place, const struct json *value,
                       void *target) {
     const char *text = config_text(reader, place, value, "a text");
-    if (text != NULL)
+    if (text)
         config_keep(reader, target, text);
 }
 
@@ -206,7 +206,7 @@ static void tidy(char *path) {
 
 char *config_absolute(struct config_reader *reader, const char *directory, const char *path) {
     char *absolute = text_resolve_path(directory, path);
-    if (absolute == NULL)
+    if (!absolute)
         reader->no_memory = true;
     else if (absolute[0] == '/')
         tidy(absolute);
@@ -216,31 +216,31 @@ char *config_absolute(struct config_reader *reader, const char *directory, const
 void config_read_path(struct config_reader *reader, const struct config_place *place, const struct json *value,
                       void *target) {
     const char *text = config_text(reader, place, value, "a path");
-    if (text == NULL)
+    if (!text)
         return;
     AUTO_TEXT path = config_absolute(reader, reader->directory, text);
-    if (path != NULL)
+    if (path)
         config_keep(reader, target, path);
 }
 
 void config_read_paths(struct config_reader *reader, const struct config_place *place, const struct json *value,
                        void *target) {
     const char *text = config_text(reader, place, value, "a path, or several with ':' between them");
-    if (text == NULL)
+    if (!text)
         return;
     __attribute__((cleanup(buffer_cleanup))) struct buffer paths;
     buffer_init(&paths, (size_t)64 * 1024);
     for (const char *at = text; *at != '\0';) {
         size_t len = strcspn(at, ":");
         AUTO_TEXT part = strndup(at, len);
-        AUTO_TEXT path = part != NULL && len > 0 ? config_absolute(reader, reader->directory, part) : NULL;
-        bool kept = path != NULL && buffer_printf(&paths, "%s%s", paths.len > 0 ? ":" : "", path);
+        AUTO_TEXT path = part && len > 0 ? config_absolute(reader, reader->directory, part) : NULL;
+        bool kept = path && buffer_printf(&paths, "%s%s", paths.len > 0 ? ":" : "", path);
         reader->no_memory |= len > 0 && !kept;
         at += len + (at[len] == ':');
     }
     if (reader->no_memory)
         return;
-    if (paths.data == NULL)
+    if (!paths.data)
         config_wrong(reader, place, value, "a path, or several with ':' between them");
     else
         config_keep(reader, target, paths.data);
@@ -250,9 +250,9 @@ void config_read_label(struct config_reader *reader, const struct config_place *
                        void *target) {
     static const char expected[] = "a name of at most 63 lower-case letters, digits and '-' (RFC 1123 label)";
     const char *text = config_text(reader, place, value, expected);
-    if (text != NULL && !text_is_dns_label(text))
+    if (text && !text_is_dns_label(text))
         config_wrong(reader, place, value, expected);
-    else if (text != NULL)
+    else if (text)
         config_keep(reader, target, text);
 }
 
@@ -267,7 +267,7 @@ void config_read_bool(struct config_reader *reader, const struct config_place *p
 // A Go duration. 0 may stand without unit, and YAML then takes it for a number.
 static bool read_duration(const struct json *value, int64_t *out) {
     const char *text = json_is(value, JSON_NUMBER) ? json_number_text(value) : json_string(value);
-    return text != NULL && clock_parse_duration(text, out);
+    return text && clock_parse_duration(text, out);
 }
 
 void config_read_duration(struct config_reader *reader, const struct config_place *place, const struct json *value,

@@ -20,9 +20,9 @@ static void read_secret_name(struct config_reader *reader, const struct config_p
                              void *target) {
     static const char expected[] = "the name of a Secret (RFC 1123 subdomain)";
     const char *text = config_text(reader, place, value, expected);
-    if (text != NULL && !text_is_dns_subdomain(text))
+    if (text && !text_is_dns_subdomain(text))
         config_wrong(reader, place, value, expected);
-    else if (text != NULL)
+    else if (text)
         config_keep(reader, target, text);
 }
 
@@ -31,9 +31,9 @@ static void read_secret_key(struct config_reader *reader, const struct config_pl
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
     static const char expected[] = "the name of an entry of a Secret (letters, digits, '-', '_' and '.')";
     const char *text = config_text(reader, place, value, expected);
-    if (text != NULL && (strlen(text) > ENTRY_MAX || text[strspn(text, allowed)] != '\0'))
+    if (text && (strlen(text) > ENTRY_MAX || text[strspn(text, allowed)] != '\0'))
         config_wrong(reader, place, value, expected);
-    else if (text != NULL)
+    else if (text)
         config_keep(reader, target, text);
 }
 
@@ -59,14 +59,13 @@ void config_read_seal(struct config_reader *reader, const struct config_place *p
     if (!config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), seal))
         return;
     seal->line = config_line(reader, place);
-    if (seal->file != NULL && seal->from_secret)
+    if (seal->file && seal->from_secret)
         config_problem(reader, place, "found file and secret, expected one of them");
 }
 
 void config_check_seal(struct config_reader *reader) {
     const struct config *config = reader->config;
-    if (config->seal.adopt_unsealed && config->seal.file == NULL && !config->seal.from_secret &&
-        config->management.kubeconfig != NULL)
+    if (config->seal.adopt_unsealed && !config->seal.file && !config->seal.from_secret && config->management.kubeconfig)
         problems_add(reader->problems,
                      "%s:%zu: seal.adoptUnsealed: found no file and no secret, expected one of them: "
                      "without a key nothing is sealed",

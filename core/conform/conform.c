@@ -28,9 +28,9 @@ struct kit {
 };
 
 static void kit_cleanup(struct kit *kit) {
-    if (kit->copy != NULL)
+    if (kit->copy)
         unlink(kit->copy);
-    if (kit->copy_folder != NULL)
+    if (kit->copy_folder)
         rmdir(kit->copy_folder);
     free(kit->copy);
     free(kit->copy_folder);
@@ -38,7 +38,7 @@ static void kit_cleanup(struct kit *kit) {
     json_free(kit->settings);
     documents_free(&kit->documents);
     report_free(&kit->report);
-    if (kit->board != NULL)
+    if (kit->board)
         munmap(kit->board, sizeof(*kit->board));
 }
 
@@ -46,7 +46,7 @@ static struct error *write_copy(const char *from, const char *to) {
     struct buffer content __attribute__((cleanup(buffer_cleanup)));
     buffer_init(&content, ADAPTER_MAX);
     struct error *error = text_read_file(from, ADAPTER_MAX, &content);
-    if (error != NULL)
+    if (error)
         return error;
     int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
     bool done = fd >= 0;
@@ -62,17 +62,17 @@ static struct error *write_copy(const char *from, const char *to) {
 
 static struct error *copy_adapter(struct kit *kit) {
     kit->copy_folder = strdup("/tmp/wharf-adapter-XXXXXX");
-    if (kit->copy_folder == NULL)
+    if (!kit->copy_folder)
         return error_no_memory();
-    if (mkdtemp(kit->copy_folder) == NULL) {
+    if (!mkdtemp(kit->copy_folder)) {
         struct error *error = error_new(ERROR_IO, "%s: %s", kit->copy_folder, strerror(errno));
         free(kit->copy_folder);
         kit->copy_folder = NULL;
         return error;
     }
     const char *name = strrchr(kit->path, '/');
-    kit->copy = text_format("%s%s", kit->copy_folder, name != NULL ? name : "/adapter.so");
-    return kit->copy != NULL ? write_copy(kit->path, kit->copy) : error_no_memory();
+    kit->copy = text_format("%s%s", kit->copy_folder, name ? name : "/adapter.so");
+    return kit->copy ? write_copy(kit->path, kit->copy) : error_no_memory();
 }
 
 static bool add_finding(struct kit *kit, enum rule rule, const char *found) {
@@ -91,17 +91,17 @@ static struct error *check_file(struct kit *kit, bool *fine) {
     char sha256[65];
     *fine = true;
     kit->path = realpath(kit->options->file, NULL);
-    if (kit->path == NULL)
+    if (!kit->path)
         return error_new(ERROR_NOT_FOUND, "%s: %s", kit->options->file, strerror(errno));
     struct error *refusal __attribute__((cleanup(error_cleanup))) = adapter_file_check(kit->path, NULL, sha256);
-    if (refusal == NULL)
+    if (!refusal)
         return NULL;
     if (refusal->code == ERROR_REFUSED) {
         struct error *error = copy_adapter(kit);
-        if (error != NULL)
+        if (error)
             return error;
         struct error *other __attribute__((cleanup(error_cleanup))) = adapter_file_check(kit->copy, NULL, sha256);
-        if (other == NULL) {
+        if (!other) {
             fputs("warning: the host would not load it from there: ", kit->out);
             text_print_line(kit->out, error_text(refusal));
             return NULL;
@@ -117,18 +117,18 @@ static struct error *read_inputs(struct kit *kit) {
     const struct conform_options *options = kit->options;
     struct problems problems = {.count = 0};
     struct error *error = NULL;
-    if (options->objects != NULL)
+    if (options->objects)
         error = documents_read(options->objects, &problems, &kit->documents);
     for (size_t i = 0; i < problems.count; i++) {
         fputs("warning: left out: ", kit->out);
         text_print_line(kit->out, problems.list[i]);
     }
     problems_free(&problems);
-    if (error == NULL && options->settings != NULL)
+    if (!error && options->settings)
         error = document_read(options->settings, &kit->settings);
-    else if (error == NULL && (kit->settings = json_new_object()) == NULL)
+    else if (!error && !(kit->settings = json_new_object()))
         error = error_no_memory();
-    if (error == NULL && !json_is(kit->settings, JSON_OBJECT))
+    if (!error && !json_is(kit->settings, JSON_OBJECT))
         error = error_new(ERROR_INVALID, "%s: found no mapping, expected the adapter's settings", options->settings);
     return error;
 }
@@ -152,12 +152,12 @@ static void print_times(struct kit *kit) {
 }
 
 static struct error *try_adapter(struct kit *kit) {
-    struct child_task task = {.file = kit->copy != NULL ? kit->copy : kit->path,
+    struct child_task task = {.file = kit->copy ? kit->copy : kit->path,
                               .controller_name = CONTROLLER_NAME,
                               .settings = kit->settings,
                               .documents = &kit->documents};
     struct error *error = process_trials(&task, kit->board, &kit->report, kit->out);
-    if (error != NULL || kit->board->n_trials == 0)
+    if (error || kit->board->n_trials == 0)
         return error;
     task.again = true;
     error = process_trials(&task, kit->board, &kit->report, kit->out);
@@ -184,14 +184,14 @@ struct error *conform_run(const struct conform_options *options, FILE *out, stru
     }
     bool fine = false;
     struct error *error = read_inputs(&kit);
-    if (error == NULL)
+    if (!error)
         error = check_file(&kit, &fine);
-    if (error == NULL && fine)
+    if (!error && fine)
         error = try_adapter(&kit);
-    if (error != NULL)
+    if (error)
         return error;
     print_summary(&kit);
-    if (options->save != NULL)
+    if (options->save)
         error = report_save(&kit.report, options->save, out);
     *result = (struct conform_result){kit.board->calls, kit.board->objects, kit.report.count};
     fprintf(out, "\n%llu calls, %llu objects, %zu findings\n", (unsigned long long)result->calls,

@@ -19,7 +19,7 @@ static bool is_camel_case(const char *text) {
 }
 
 static void check_text(struct probe *probe, enum function function, const char *field, const char *text) {
-    if (text != NULL && !is_utf8(text))
+    if (text && !is_utf8(text))
         run_say(probe->run, RULE_TEXT, function, field, "%s is no UTF-8: \"%.80s\"", field, text);
 }
 
@@ -27,9 +27,9 @@ static void check_answer(struct probe *probe, enum function function, int result
     const wharf_answer *answer = &probe->call.answer;
     struct run *run = probe->run;
     check_text(probe, function, "wharf_answer.message", answer->message);
-    if (answer->reason != NULL && !is_camel_case(answer->reason))
+    if (answer->reason && !is_camel_case(answer->reason))
         run_say(run, RULE_TEXT, function, "reason", "wharf_answer.reason is \"%.80s\"", answer->reason);
-    if (result == WHARF_REFUSED && (answer->message == NULL || answer->message[0] == '\0'))
+    if (result == WHARF_REFUSED && (!answer->message || answer->message[0] == '\0'))
         run_say(run, RULE_MESSAGE, function, "", "WHARF_REFUSED and no wharf_answer.message");
     if (result == WHARF_RETRY && answer->retry_after_ms > RETRY_MAX_MS)
         run_say(run, RULE_DELAY, function, "", "retry_after_ms is %u, which is %u hours", answer->retry_after_ms,
@@ -58,7 +58,7 @@ static void check_marks(struct probe *probe, const struct json *mirror) {
     static const char *const maps[] = {"labels", "annotations"};
     for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
         const struct json *map = json_path(mirror, "metadata", maps[i], NULL);
-        for (const struct json *m = json_is(map, JSON_OBJECT) ? json_first(map) : NULL; m != NULL; m = json_next(m))
+        for (const struct json *m = json_is(map, JSON_OBJECT) ? json_first(map) : NULL; m; m = json_next(m))
             if (text_has_prefix(json_key(m), "wharf.dev/"))
                 run_say(probe->run, RULE_MARKS, CALL_MIRROR, json_key(m), "it sets %s in metadata.%s", json_key(m),
                         maps[i]);
@@ -67,7 +67,7 @@ static void check_marks(struct probe *probe, const struct json *mirror) {
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const char *before = json_string(json_path(probe->run->workload, "metadata", names[i], NULL));
         const struct json *after = json_path(mirror, "metadata", names[i], NULL);
-        if (before != NULL && before[0] != '\0' && !text_equal(before, json_string(after)))
+        if (before && before[0] != '\0' && !text_equal(before, json_string(after)))
             run_say(probe->run, RULE_MARKS, CALL_MIRROR, names[i], "it changes metadata.%s from \"%s\" to \"%s\"",
                     names[i], before, json_string_or(after, ""));
     }
@@ -75,7 +75,7 @@ static void check_marks(struct probe *probe, const struct json *mirror) {
 
 static void check_pod_sets(struct probe *probe, const struct json *sets) {
     size_t index = 0;
-    for (const struct json *set = json_first(sets); set != NULL; set = json_next(set), index++) {
+    for (const struct json *set = json_first(sets); set; set = json_next(set), index++) {
         if (!json_is(json_get(set, "template"), JSON_OBJECT))
             run_say(probe->run, RULE_POD_SETS, CALL_POD_SETS, "template", "item %zu has no object as its template",
                     index);
@@ -99,7 +99,7 @@ void answer_check(struct probe *probe, enum function function, int result, const
 static int phase_with(const struct probe *probe, const struct json *status) {
     const struct kind *real = probe->run->now->real;
     AUTO_JSON workload = json_copy(probe->run->workload);
-    if (workload == NULL || !json_set(workload, "status", json_copy(status)))
+    if (!workload || !json_set(workload, "status", json_copy(status)))
         return -1;
     struct adapter_call call;
     struct call_context context = {.kind = &real->abi,

@@ -36,7 +36,7 @@ static bool watch_faults(struct board *board) {
     handler_board = board;
     stack_t stack = {.ss_size = 65536, .ss_sp = malloc(65536)};
     struct sigaction action = {.sa_sigaction = note_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    return stack.ss_sp != NULL && sigaltstack(&stack, NULL) == 0 && sigaction(SIGSEGV, &action, NULL) == 0 &&
+    return stack.ss_sp && sigaltstack(&stack, NULL) == 0 && sigaction(SIGSEGV, &action, NULL) == 0 &&
            sigaction(SIGBUS, &action, NULL) == 0;
 }
 
@@ -49,9 +49,9 @@ struct surroundings {
 static size_t entries_of(const char *folder) {
     DIR *listing = opendir(folder);
     size_t count = 0;
-    while (listing != NULL && readdir(listing) != NULL)
+    while (listing && readdir(listing))
         count++;
-    if (listing != NULL)
+    if (listing)
         closedir(listing);
     return count;
 }
@@ -92,7 +92,7 @@ static void setup(const struct child_task *task) {
 static struct error *load(const struct child_task *task, struct run *run) {
     char name[256];
     const char *slash = strrchr(task->file, '/');
-    text_copy(name, sizeof(name), slash != NULL ? slash + 1 : task->file);
+    text_copy(name, sizeof(name), slash ? slash + 1 : task->file);
     struct config_adapter wanted = {
         .name = name, .file = (char *)task->file, .file_given = true, .settings = (struct json *)task->settings};
     struct config config = {
@@ -112,10 +112,10 @@ static struct error *load(const struct child_task *task, struct run *run) {
 static struct error *make_tested(const struct child_task *task, struct run *run) {
     run->n_tested = run->adapters->n_kinds;
     run->tested = calloc(run->n_tested + 1, sizeof(run->tested[0]));
-    if (run->tested == NULL)
+    if (!run->tested)
         return error_no_memory();
     struct error *error = NULL;
-    for (size_t i = 0; i < run->n_tested && error == NULL; i++) {
+    for (size_t i = 0; i < run->n_tested && !error; i++) {
         struct tested *tested = &run->tested[i];
         tested->real = run->adapters->kinds[i];
         tested->kind = *tested->real;
@@ -123,13 +123,12 @@ static struct error *make_tested(const struct child_task *task, struct run *run)
         probe_kind(tested);
         error = subjects_make(tested, task->documents);
     }
-    return error != NULL ? error : trials_list(run);
+    return error ? error : trials_list(run);
 }
 
 static const char *functions_text(const wharf_kind *kind, char *out, size_t size) {
-    snprintf(out, size, "%s%s%s%s%s", kind->phase != NULL ? " phase" : "", kind->mirror != NULL ? " mirror" : "",
-             kind->update != NULL ? " update" : "", kind->status != NULL ? " status" : "",
-             kind->pod_sets != NULL ? " pod_sets" : "");
+    snprintf(out, size, "%s%s%s%s%s", kind->phase ? " phase" : "", kind->mirror ? " mirror" : "",
+             kind->update ? " update" : "", kind->status ? " status" : "", kind->pod_sets ? " pod_sets" : "");
     return out[0] != '\0' ? out : " none, its data says it all";
 }
 
@@ -179,13 +178,13 @@ static void run_trials(struct run *run, const struct child_task *task) {
 // The structs of the kinds, as they were after the load.
 static wharf_kind *keep_kinds(const struct run *run) {
     wharf_kind *kept = calloc(run->n_tested + 1, sizeof(*kept));
-    for (size_t i = 0; kept != NULL && i < run->n_tested; i++)
+    for (size_t i = 0; kept && i < run->n_tested; i++)
         kept[i] = run->tested[i].real->abi;
     return kept;
 }
 
 static void check_kinds(struct run *run, const wharf_kind *kept) {
-    for (size_t i = 0; kept != NULL && i < run->n_tested; i++) {
+    for (size_t i = 0; kept && i < run->n_tested; i++) {
         const wharf_kind *given = run->tested[i].real->given;
         size_t size = given->size < sizeof(kept[i]) ? given->size : sizeof(kept[i]);
         snprintf(run->board->kind, sizeof(run->board->kind), "%s", run->tested[i].kind.plural_group);
@@ -205,11 +204,11 @@ int child_main(const struct child_task *task) {
     snprintf(run.board->object, sizeof(run.board->object), "the load");
     run.board->kind[0] = '\0';
     struct error *error = load(task, &run);
-    if (error == NULL && run.adapters == NULL)
+    if (!error && !run.adapters)
         error = error_no_memory();
-    if (error == NULL)
+    if (!error)
         error = make_tested(task, &run);
-    if (error != NULL) {
+    if (error) {
         run_tell(&run, "error: %s", error_text(error));
         return EXIT_FAILURE;
     }

@@ -17,7 +17,7 @@ static struct {
 
 bool input_contains(const void *address) {
     const char *at = address;
-    return region.start != NULL && at >= region.start && at < region.start + REGION_SIZE;
+    return region.start && at >= region.start && at < region.start + REGION_SIZE;
 }
 
 static void *take(size_t size) {
@@ -45,7 +45,7 @@ bool input_setup(void) {
 }
 
 struct json *input_copy(const struct json *value) {
-    if (value == NULL || mprotect(region.start, REGION_SIZE, PROT_READ | PROT_WRITE) != 0)
+    if (!value || mprotect(region.start, REGION_SIZE, PROT_READ | PROT_WRITE) != 0)
         return NULL;
     region.open = true;
     struct json *copy = json_copy(value);

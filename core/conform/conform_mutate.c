@@ -80,10 +80,10 @@ static size_t see(struct seen *seen, const char *pattern, enum json_type type, u
     if (seen->count == seen->capacity) {
         size_t capacity = seen->capacity == 0 ? 256 : seen->capacity * 2;
         void *hashes = realloc(seen->hashes, capacity * sizeof(seen->hashes[0]));
-        seen->hashes = hashes != NULL ? hashes : seen->hashes;
+        seen->hashes = hashes ? hashes : seen->hashes;
         void *counts = realloc(seen->counts, capacity);
-        seen->counts = counts != NULL ? counts : seen->counts;
-        if (hashes == NULL || counts == NULL)
+        seen->counts = counts ? counts : seen->counts;
+        if (!hashes || !counts)
             return (size_t)-1;
         seen->capacity = capacity;
     }
@@ -104,8 +104,8 @@ static void add(struct listing *listing, enum trial_type type, size_t how, const
     if (trials->count == trials->capacity) {
         size_t capacity = trials->capacity == 0 ? 1024 : trials->capacity * 2;
         void *grown = realloc(trials->list, capacity * sizeof(trials->list[0]));
-        listing->failed |= grown == NULL;
-        if (grown == NULL)
+        listing->failed |= !grown;
+        if (!grown)
             return;
         trials->list = grown;
         trials->capacity = capacity;
@@ -114,8 +114,8 @@ static void add(struct listing *listing, enum trial_type type, size_t how, const
     *trial = listing->like;
     trial->type = type;
     trial->how = how;
-    trial->pointer = pointer != NULL ? strdup(pointer) : NULL;
-    listing->failed |= pointer != NULL && trial->pointer == NULL;
+    trial->pointer = pointer ? strdup(pointer) : NULL;
+    listing->failed |= pointer && !trial->pointer;
     trials->count++;
 }
 
@@ -167,8 +167,8 @@ static void list_value(struct listing *listing, struct buffer *at, const struct 
     if (!json_is(value, JSON_ARRAY) && !json_is(value, JSON_OBJECT))
         return;
     size_t len = at->len, index = 0;
-    for (const struct json *child = json_first(value); child != NULL; child = json_next(child), index++) {
-        bool done = json_key(child) != NULL ? pointer_append(at, json_key(child)) : buffer_printf(at, "/%zu", index);
+    for (const struct json *child = json_first(value); child; child = json_next(child), index++) {
+        bool done = json_key(child) ? pointer_append(at, json_key(child)) : buffer_printf(at, "/%zu", index);
         listing->failed |= !done;
         if (done)
             list_value(listing, at, child);
@@ -181,7 +181,7 @@ static void list_value(struct listing *listing, struct buffer *at, const struct 
 
 // `which`: bits of enum heavy.
 static void list_heavy(struct listing *listing, const char *pointer, unsigned which) {
-    if (pointer == NULL || strstr(pointer, "/*") != NULL)
+    if (!pointer || strstr(pointer, "/*"))
         return;
     size_t before = see(&listing->seen, pointer, JSON_NULL, 1);
     listing->failed |= before == (size_t)-1;
@@ -193,12 +193,12 @@ static void list_heavy(struct listing *listing, const char *pointer, unsigned wh
 // Fields that the adapter looks at, by what it says of itself. (Labels and annotations are maps of strings: every API
 // server checks that.)
 static void list_heavies(struct listing *listing, const wharf_kind *kind) {
-    bool rules = kind->phases != NULL && kind->phases[0].pointer != NULL;
+    bool rules = kind->phases && kind->phases[0].pointer;
     const wharf_carried *carried = kind->carried;
     list_heavy(listing, rules ? kind->phases[0].pointer : "/status/conditions", DEEP | WIDE);
-    while (carried != NULL && carried->pointer != NULL && strstr(carried->pointer, "/*") != NULL)
+    while (carried && carried->pointer && strstr(carried->pointer, "/*"))
         carried++;
-    list_heavy(listing, carried != NULL ? carried->pointer : NULL, DEEP | 1u << HEAVY_ITEMS);
+    list_heavy(listing, carried ? carried->pointer : NULL, DEEP | 1u << HEAVY_ITEMS);
     list_heavy(listing, "/metadata/labels", 1u << HEAVY_NAME);
     list_heavy(listing, "/metadata/annotations", 1u << HEAVY_NAME);
     list_heavy(listing, "/spec", DEEP);
@@ -217,8 +217,8 @@ static void list_subject(struct listing *listing, const struct tested *tested, c
         AUTO_JSON object = subject_with(subject, listing->like.state);
         struct buffer at __attribute__((cleanup(buffer_cleanup)));
         buffer_init(&at, 4096);
-        listing->failed |= object == NULL;
-        if (object == NULL)
+        listing->failed |= !object;
+        if (!object)
             return;
         list_value(listing, &at, object);
         if (i == 0)
@@ -281,7 +281,7 @@ static struct json *deep(const char *pointer, bool objects) {
 
 static struct json *filled_text(size_t len) {
     char *text = malloc(len);
-    if (text == NULL)
+    if (!text)
         return NULL;
     memset(text, 'x', len);
     struct json *value = json_new_string_len(text, len);
@@ -296,7 +296,7 @@ static struct json *heavy_value(enum heavy how, const char *pointer) {
     case HEAVY_NAME: {
         struct json *object = json_new_object();
         AUTO_JSON name = filled_text(LONG_NAME);
-        if (name != NULL && json_set(object, json_string(name), json_new_string("x")))
+        if (name && json_set(object, json_string(name), json_new_string("x")))
             return object;
         json_free(object);
         return NULL;
@@ -319,7 +319,7 @@ struct json *trial_object(const struct run *run, const struct trial *trial, stru
     buffer_text(words, subject->source);
     if (trial->state != NO_STATE && strcmp(subject->state_sources[trial->state], subject->source) != 0)
         buffer_printf(words, " with the status of %s", subject->state_sources[trial->state]);
-    if (trial->type == TRIAL_WHOLE || object == NULL)
+    if (trial->type == TRIAL_WHOLE || !object)
         return object;
     const char *what = trial->type == TRIAL_HEAVY ? heavy_words[trial->how] : mutations[trial->how].words;
     buffer_printf(words, ": %s %s", trial->pointer, what);
@@ -328,7 +328,7 @@ struct json *trial_object(const struct run *run, const struct trial *trial, stru
         return object;
     }
     const struct mutation *mutation = &mutations[trial->how];
-    if (mutation->text == NULL) {
+    if (!mutation->text) {
         pointer_remove(object, trial->pointer);
         return object;
     }

@@ -114,8 +114,8 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
 }
 
 static uint64_t hash_text(const char *text) {
-    uint64_t hash = text == NULL ? 1 : 2;
-    for (; text != NULL && *text != '\0'; text++)
+    uint64_t hash = !text ? 1 : 2;
+    for (; text && *text != '\0'; text++)
         hash = mix(hash, (unsigned char)*text);
     return hash;
 }
@@ -124,7 +124,7 @@ static uint64_t output_hash(const struct probe *probe, int result, const struct 
     const wharf_answer *answer = &probe->call.answer;
     uint64_t hash = mix(mix(mix(7, (uint64_t)result), hash_text(answer->reason)), hash_text(answer->message));
     hash = mix(hash, answer->retry_after_ms);
-    if (result == WHARF_OK && phase != NULL)
+    if (result == WHARF_OK && phase)
         hash = mix(mix(mix(mix(hash, (uint64_t)phase->phase), hash_text(phase->reason)), hash_text(phase->message)),
                    (uint64_t)phase->since_ns);
     return result == WHARF_OK && probe->run->ordinary ? mix(hash, json_hash(out)) : hash;
@@ -139,7 +139,7 @@ static void check_repeat(const struct invocation *in, struct json *before, const
     probe->call.answer = (wharf_answer){.size = sizeof(wharf_answer)};
     probe->run->board->calls++;
     int result = invoke(in, before, &phase);
-    if (output_hash(probe, result, before, in->phase != NULL ? &phase : NULL) != expected)
+    if (output_hash(probe, result, before, in->phase ? &phase : NULL) != expected)
         run_say(probe->run, RULE_REPEAT, in->function, "", "the second of two equal calls has another output");
     probe->call.answer = first;
 }
@@ -154,19 +154,19 @@ static wharf_result probe_call(const struct invocation *in) {
         run->board->stage = STAGE_HOST;
         return (wharf_result)again;
     }
-    AUTO_JSON before = in->out != NULL ? json_copy(in->out) : NULL;
-    wharf_phase none = {.size = 0}, phase_before = in->phase != NULL ? *in->phase : none;
+    AUTO_JSON before = in->out ? json_copy(in->out) : NULL;
+    wharf_phase none = {.size = 0}, phase_before = in->phase ? *in->phase : none;
     int64_t start = cpu_ns();
     int result = invoke(in, in->out, in->phase);
     int64_t took = cpu_ns() - start;
     uint64_t hash = output_hash(probe, result, in->out, in->phase);
     run->hash = mix(run->hash, hash);
     answer_check(probe, in->function, result, in->phase, in->out);
-    if (in->function == CALL_STATUS && run->must_stay >= 0 && result == WHARF_OK && before != NULL)
+    if (in->function == CALL_STATUS && run->must_stay >= 0 && result == WHARF_OK && before)
         answer_check_finished(probe, before, in->out);
     if (run->ordinary) {
         note_time(run, in->function, took);
-        AUTO_JSON copy = took > LIMIT_NS && before != NULL ? json_copy(before) : NULL;
+        AUTO_JSON copy = took > LIMIT_NS && before ? json_copy(before) : NULL;
         if (took > LIMIT_NS)
             check_time(in, copy, &phase_before, took);
         check_repeat(in, before, &phase_before, hash);
@@ -199,19 +199,19 @@ static wharf_result probe_pod_sets(const wharf_call *call, const wharf_value *wo
 
 void probe_kind(struct tested *tested) {
     wharf_kind *kind = &tested->kind.abi;
-    kind->phase = kind->phase != NULL ? probe_phase : NULL;
-    kind->mirror = kind->mirror != NULL ? probe_mirror : NULL;
-    kind->update = kind->update != NULL ? probe_update : NULL;
-    kind->status = kind->status != NULL ? probe_status : NULL;
-    kind->pod_sets = kind->pod_sets != NULL ? probe_pod_sets : NULL;
+    kind->phase = kind->phase ? probe_phase : NULL;
+    kind->mirror = kind->mirror ? probe_mirror : NULL;
+    kind->update = kind->update ? probe_update : NULL;
+    kind->status = kind->status ? probe_status : NULL;
+    kind->pod_sets = kind->pod_sets ? probe_pod_sets : NULL;
 }
 
 // The version of the object if the kind has it, else the kind's first.
 static const char *version_of(const wharf_kind *kind, const struct json *object) {
     const char *api_version = json_string_or(json_get(object, "apiVersion"), "");
     const char *slash = strchr(api_version, '/');
-    const char *version = slash != NULL ? slash + 1 : api_version;
-    for (size_t i = 0; kind->versions[i] != NULL; i++)
+    const char *version = slash ? slash + 1 : api_version;
+    for (size_t i = 0; kind->versions[i]; i++)
         if (strcmp(kind->versions[i], version) == 0)
             return kind->versions[i];
     return kind->versions[0];

@@ -92,15 +92,15 @@ static void child_end(struct child *child) {
 static void take_line(struct crew *crew, const char *text, size_t len) {
     AUTO_JSON line = NULL;
     struct error *error = json_parse(text, len, &line);
-    if (error != NULL) {
+    if (error) {
         error_free(error);
         return;
     }
     const char *tell = json_string(json_get(line, "tell"));
     struct json *inputs = json_detach(line, "inputs");
-    if (tell != NULL) {
+    if (tell) {
         text_print_line(crew->out, tell);
-    } else if (json_get(line, "rule") != NULL) {
+    } else if (json_get(line, "rule")) {
         struct finding found = {.rule = (enum rule)json_int64(json_get(line, "rule"), 0),
                                 .function = (enum function)json_int64(json_get(line, "function"), 0),
                                 .kind = (char *)json_string_or(json_get(line, "kind"), ""),
@@ -130,7 +130,7 @@ static bool read_lines(struct crew *crew, struct child *child) {
         buffer_reset(&child->text);
     size_t start = 0;
     const char *end;
-    while (start < child->text.len && (end = memchr(child->text.data + start, '\n', child->text.len - start)) != NULL) {
+    while (start < child->text.len && (end = memchr(child->text.data + start, '\n', child->text.len - start))) {
         take_line(crew, child->text.data + start, (size_t)(end - child->text.data) - start);
         start = (size_t)(end - child->text.data) + 1;
     }
@@ -198,7 +198,7 @@ static void say_words(struct crew *crew, const struct child *child) {
         return;
     crew->wrote = true;
     AUTO_TEXT found = text_format("it wrote to standard output or error: \"%s\"", words);
-    if (found != NULL)
+    if (found)
         say(crew, RULE_IO, CALL_LOAD, found, false);
 }
 
@@ -225,7 +225,7 @@ static void say_death(struct crew *crew, const struct child *child) {
         found = text_format("%s died of signal %d (%s)%s%s", name, number, strsignal(number),
                             words[0] != '\0' ? "; its last words: " : "", words);
     }
-    if (found != NULL)
+    if (found)
         say(crew, rule, crew->board->function, found, true);
 }
 
@@ -256,9 +256,9 @@ struct error *process_trials(const struct child_task *task, struct board *board,
         board->stage = STAGE_HOST;
         board->wrote_input = false;
         struct error *error = start(&crew, &child);
-        if (error == NULL)
+        if (!error)
             attend(&crew, &child);
-        if (error != NULL) {
+        if (error) {
             child_end(&child);
             return error;
         }
@@ -277,7 +277,7 @@ struct error *process_trials(const struct child_task *task, struct board *board,
                               (unsigned)child.status, board->object, board->kind, words);
         }
         child_end(&child);
-        if (error != NULL)
+        if (error)
             return error;
     }
     return NULL;

@@ -16,13 +16,13 @@ static bool same_cause(const struct finding *a, const struct finding *b) {
 
 static size_t size_of(const struct json *inputs) {
     size_t len = 0;
-    free(inputs != NULL ? json_text(inputs, &len) : NULL);
-    return inputs != NULL ? len : SIZE_MAX;
+    free(inputs ? json_text(inputs, &len) : NULL);
+    return inputs ? len : SIZE_MAX;
 }
 
 static void replace_text(char **to, const char *from) {
     char *copy = strdup(from);
-    if (copy == NULL)
+    if (!copy)
         return;
     free(*to);
     *to = copy;
@@ -47,14 +47,14 @@ bool report_add(struct report *report, const struct finding *found, size_t *inde
     for (size_t i = 0; i < report->count; i++)
         if (same_cause(&report->list[i], found)) {
             add_more(&report->list[i], found);
-            if (index != NULL)
+            if (index)
                 *index = i;
             return true;
         }
     struct finding *grown = realloc(report->list, (report->count + 1) * sizeof(*grown));
-    if (grown != NULL)
+    if (grown)
         report->list = grown;
-    if (grown == NULL) {
+    if (!grown) {
         json_free(found->inputs);
         return false;
     }
@@ -68,13 +68,13 @@ bool report_add(struct report *report, const struct finding *found, size_t *inde
                                 .inputs = found->inputs,
                                 .size = size_of(found->inputs)};
     report->count++; // incomplete ones are freed with the others
-    if (index != NULL)
+    if (index)
         *index = report->count - 1;
-    return finding->kind != NULL && finding->cause != NULL && finding->object != NULL && finding->found != NULL;
+    return finding->kind && finding->cause && finding->object && finding->found;
 }
 
 void report_inputs(struct finding *finding, struct json *inputs) {
-    if (finding->inputs != NULL) {
+    if (finding->inputs) {
         json_free(inputs);
         return;
     }
@@ -106,12 +106,12 @@ static struct error *save_one(const struct finding *finding, const char *path) {
     buffer_init(&text, (size_t)16 << 20);
     buffer_printf(&text, "# %s: %s\n# %s\n", rule_text(finding->rule)->name, function_name(finding->function),
                   finding->object);
-    for (const struct json *input = json_first(finding->inputs); input != NULL; input = json_next(input))
+    for (const struct json *input = json_first(finding->inputs); input; input = json_next(input))
         if (!buffer_text(&text, "---\n") || !yaml_print(input, &text))
             return error_no_memory();
     FILE *file = fopen(path, "we");
-    bool done = file != NULL && fwrite(text.data, 1, text.len, file) == text.len;
-    if (file != NULL && fclose(file) != 0)
+    bool done = file && fwrite(text.data, 1, text.len, file) == text.len;
+    if (file && fclose(file) != 0)
         done = false;
     return done ? NULL : error_new(ERROR_IO, "%s: %s", path, strerror(errno));
 }
@@ -121,11 +121,11 @@ struct error *report_save(const struct report *report, const char *folder, FILE 
         return error_new(ERROR_IO, "%s: %s", folder, strerror(errno));
     for (size_t i = 0; i < report->count; i++) {
         const struct finding *finding = &report->list[i];
-        if (finding->inputs == NULL)
+        if (!finding->inputs)
             continue;
         AUTO_TEXT path = text_format("%s/%zu-%s.yaml", folder, i + 1, rule_text(finding->rule)->name);
-        struct error *error = path != NULL ? save_one(finding, path) : error_no_memory();
-        if (error != NULL)
+        struct error *error = path ? save_one(finding, path) : error_no_memory();
+        if (error)
             return error;
         fprintf(out, "\nsaved the object of %zu. in %s\n", i + 1, path);
     }

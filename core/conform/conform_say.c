@@ -14,7 +14,7 @@
 static void send_line(const struct run *run, const struct json *line) {
     size_t len = 0;
     char *text = json_text(line, &len);
-    if (text == NULL)
+    if (!text)
         return;
     text[len++] = '\n'; // in the place of the NUL
     for (size_t at = 0; at < len;) {
@@ -35,11 +35,11 @@ static struct json *safe_text(const char *text) {
 
 static bool set_inputs(struct json *line, const struct json *workload, const struct json *mirror) {
     AUTO_JSON inputs = json_new_array();
-    bool done = inputs != NULL && (workload == NULL || json_append(inputs, json_copy(workload))) &&
-                (mirror == NULL || json_append(inputs, json_copy(mirror)));
+    bool done = inputs && (!workload || json_append(inputs, json_copy(workload))) &&
+                (!mirror || json_append(inputs, json_copy(mirror)));
     size_t len = 0;
     char *text = done ? json_text(inputs, &len) : NULL;
-    done = text != NULL && len <= INPUTS_MAX && json_set(line, "inputs", json_copy(inputs));
+    done = text && len <= INPUTS_MAX && json_set(line, "inputs", json_copy(inputs));
     free(text);
     return done;
 }

@@ -34,7 +34,7 @@ static void check_finished(struct run *run, const struct json *finished, int pha
 
 static const struct json *input_with_status(const struct json *object, const struct json *status) {
     struct json *copy = json_copy(object);
-    bool done = copy != NULL && json_set(copy, "status", json_copy(status));
+    bool done = copy && json_set(copy, "status", json_copy(status));
     const struct json *result = done ? input_copy(copy) : NULL;
     json_free(copy);
     return result;
@@ -47,7 +47,7 @@ static void try_other_mirrors(struct run *run, const struct subject *subject, co
     for (size_t i = 0; i < subject->n_states; i++) {
         about(run, base_len, "; then its mirror has the status of ", subject->state_sources[i]);
         const struct json *other = input_with_status(mirror, subject->states[i]);
-        if (other == NULL)
+        if (!other)
             return;
         if (is_final(phase))
             check_finished(run, workload, phase, other, WHARF_MIRROR_PRESENT);
@@ -70,10 +70,10 @@ static void try_changes(struct run *run, const struct subject *subject, const st
     about(run, base_len, "; then a user changes it", "");
     for (size_t i = 0; i < subject->n_changes; i++) {
         AUTO_JSON changed = json_copy(workload);
-        if (changed == NULL || !patch_apply(&changed, subject->changes[i]))
+        if (!changed || !patch_apply(&changed, subject->changes[i]))
             return;
         const struct json *input = input_copy(changed);
-        if (input == NULL)
+        if (!input)
             return;
         int phase = step_phase(run, workload), then = step_phase(run, input);
         if (is_final(phase) && then >= 0 && then != phase)
@@ -92,7 +92,7 @@ static void whole_trial(struct run *run, const struct trial *trial, const struct
     const struct subject *subject = &run->now->subjects[trial->subject];
     const struct json *fresh = input_copy(subject->object);
     const struct json *status = trial->state == NO_STATE ? NULL : subject->states[trial->state];
-    if (fresh == NULL)
+    if (!fresh)
         return;
     step_pods(run, fresh);
     step_phase(run, fresh);
@@ -100,9 +100,9 @@ static void whole_trial(struct run *run, const struct trial *trial, const struct
     step_status(run, object, NULL, WHARF_MIRROR_NONE);
     step_mirror(run, object, NULL);
     const struct json *made = step_mirror(run, fresh, NULL);
-    const struct json *mirror = made == NULL || status == NULL ? made : input_with_status(made, status);
+    const struct json *mirror = !made || !status ? made : input_with_status(made, status);
     step_memory(run, object, mirror);
-    if (mirror == NULL)
+    if (!mirror)
         return;
     step_update(run, fresh, made, true);
     step_update(run, fresh, mirror, false);
@@ -128,16 +128,16 @@ static void broken_trial(struct run *run, const struct trial *trial, const struc
     step_pods(run, object);
     step_status(run, object, NULL, WHARF_MIRROR_NONE);
     const struct json *own = step_mirror(run, object, NULL);
-    if (own != NULL) {
+    if (own) {
         step_update(run, object, own, true);
         const struct json *status = json_get(object, "status");
-        const struct json *seen = status != NULL ? input_with_status(own, status) : own;
-        step_status(run, object, seen != NULL ? seen : own, WHARF_MIRROR_PRESENT);
+        const struct json *seen = status ? input_with_status(own, status) : own;
+        step_status(run, object, seen ? seen : own, WHARF_MIRROR_PRESENT);
     }
-    if (trial->type == TRIAL_HEAVY || fresh == NULL)
+    if (trial->type == TRIAL_HEAVY || !fresh)
         return;
     const struct json *whole = step_mirror(run, fresh, trial->state == NO_STATE ? NULL : subject->states[trial->state]);
-    if (whole == NULL)
+    if (!whole)
         return;
     step_update(run, object, whole, false);
     step_status(run, object, whole, WHARF_MIRROR_PRESENT);
@@ -146,9 +146,9 @@ static void broken_trial(struct run *run, const struct trial *trial, const struc
     const struct json *after = step_status(run, fresh, whole, WHARF_MIRROR_PRESENT);
     const struct json *broken = input_with_status(whole, json_get(object, "status"));
     int phase = step_phase(run, after);
-    if (broken != NULL && is_final(phase))
+    if (broken && is_final(phase))
         check_finished(run, after, phase, broken, WHARF_MIRROR_PRESENT);
-    else if (broken != NULL)
+    else if (broken)
         step_status(run, after, broken, WHARF_MIRROR_PRESENT);
 }
 
@@ -164,10 +164,10 @@ void run_trial(struct run *run, const struct trial *trial) {
     struct buffer words __attribute__((cleanup(buffer_cleanup)));
     buffer_init(&words, 4096);
     const struct json *object = input_take(trial_object(run, trial, &words));
-    text_copy(board->object, sizeof(board->object), words.data != NULL ? words.data : "");
-    if (object != NULL && trial->type == TRIAL_WHOLE)
+    text_copy(board->object, sizeof(board->object), words.data ? words.data : "");
+    if (object && trial->type == TRIAL_WHOLE)
         whole_trial(run, trial, object, strlen(board->object));
-    else if (object != NULL)
+    else if (object)
         broken_trial(run, trial, object);
     board->objects++;
     input_reset();

@@ -53,7 +53,7 @@ struct leftover {
 static bool say_leftover(void *ctx, const char *pointer, struct json *value) {
     (void)value;
     const struct leftover *leftover = ctx;
-    if (pointer_find(leftover->before, pointer) == NULL)
+    if (!pointer_find(leftover->before, pointer))
         run_say(leftover->run, leftover->rule, leftover->function, leftover->pattern,
                 "%s is in the mirror (%s of the kind)", pointer, leftover->pattern);
     return true;
@@ -63,9 +63,9 @@ static bool say_leftover(void *ctx, const char *pointer, struct json *value) {
 static void check_removed(struct run *run, enum rule rule, const struct json *before, const struct json *mirror) {
     const wharf_kind *kind = &run->now->kind.abi;
     struct leftover leftover = {run, rule, rule == RULE_MIRROR ? CALL_MIRROR : CALL_UPDATE, "managed_by", before};
-    if (pointer_find(mirror, kind->managed_by) != NULL)
+    if (pointer_find(mirror, kind->managed_by))
         say_leftover(&leftover, kind->managed_by, NULL);
-    for (const char *const *p = kind->removed; p != NULL && *p != NULL; p++) {
+    for (const char *const *p = kind->removed; p && *p; p++) {
         leftover.pattern = *p;
         pointer_each(mirror, *p, say_leftover, &leftover);
     }
@@ -74,9 +74,9 @@ static void check_removed(struct run *run, enum rule rule, const struct json *be
 static void check_mirror(struct run *run, const struct json *workload, const struct json *mirror) {
     static const char *const own[] = {"name", "namespace", "labels", "annotations"};
     check_removed(run, RULE_MIRROR, NULL, mirror);
-    if (json_get(mirror, "status") != NULL)
+    if (json_get(mirror, "status"))
         run_say(run, RULE_MIRROR, CALL_MIRROR, "/status", "/status is in the mirror");
-    for (const struct json *m = json_first(json_get(mirror, "metadata")); m != NULL; m = json_next(m)) {
+    for (const struct json *m = json_first(json_get(mirror, "metadata")); m; m = json_next(m)) {
         bool known = false;
         for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
             known |= strcmp(own[i], json_key(m)) == 0;
@@ -98,7 +98,7 @@ static const struct json *stored(struct json *mirror, const struct json *status)
                 json_set(metadata, "resourceVersion", json_new_string("20")) &&
                 json_set(metadata, "generation", json_new_int64(1)) &&
                 json_set(metadata, "creationTimestamp", json_new_string("2026-01-02T03:04:05Z")) &&
-                (status == NULL || json_set(mirror, "status", json_copy(status)));
+                (!status || json_set(mirror, "status", json_copy(status)));
     const struct json *copy = done ? input_copy(mirror) : NULL;
     json_free(mirror);
     return copy;
@@ -111,7 +111,7 @@ const struct json *step_mirror(struct run *run, const struct json *workload, con
     struct mirror_job job = make_job(&probe, workload, NULL);
     wharf_result result = mirror_make(&job, &mirror);
     probe_end(&probe);
-    if (result != WHARF_OK || mirror == NULL)
+    if (result != WHARF_OK || !mirror)
         return NULL;
     check_mirror(run, workload, mirror);
     return stored(mirror, status);
@@ -123,17 +123,17 @@ static const struct json *patched(const struct json *object, struct json *patch)
     json_remove(metadata, "uid");
     json_remove(metadata, "resourceVersion");
     struct json *result = json_copy(object);
-    bool done = result != NULL && patch_apply(&result, patch);
+    bool done = result && patch_apply(&result, patch);
     json_free(patch);
     const struct json *copy = done ? input_copy(result) : NULL;
     json_free(result);
-    return copy != NULL ? copy : object;
+    return copy ? copy : object;
 }
 
 static void shown(const struct json *patch, char out[SHOWN + 4]) {
     char *text = json_text(patch, NULL);
-    text_copy(out, SHOWN, text != NULL ? text : "");
-    if (text != NULL && strlen(text) > strlen(out))
+    text_copy(out, SHOWN, text ? text : "");
+    if (text && strlen(text) > strlen(out))
         memcpy(out + strlen(out), "...", sizeof("..."));
     free(text);
 }
@@ -159,7 +159,7 @@ static void say_patch(struct run *run, enum rule rule, enum function function, c
 const struct json *step_update(struct run *run, const struct json *workload, const struct json *mirror, bool fresh) {
     wharf_result result;
     struct json *patch = ask_update(run, workload, mirror, &result);
-    if (patch == NULL)
+    if (!patch)
         return mirror;
     if (fresh) {
         char text[SHOWN + 4];
@@ -171,7 +171,7 @@ const struct json *step_update(struct run *run, const struct json *workload, con
     run->later_ns = LATER_NS;
     AUTO_JSON again = ask_update(run, workload, after, &result);
     run->later_ns = 0;
-    if (again != NULL)
+    if (again)
         say_patch(run, RULE_UPDATE_STABLE, CALL_UPDATE, again);
     return after;
 }
@@ -192,13 +192,13 @@ const struct json *step_status(struct run *run, const struct json *workload, con
                                wharf_mirror_state state) {
     wharf_result result;
     struct json *patch = ask_status(run, workload, mirror, state, &run->answered);
-    if (patch == NULL)
+    if (!patch)
         return workload;
     const struct json *after = patched(workload, patch);
     run->later_ns = LATER_NS;
     AUTO_JSON again = ask_status(run, after, mirror, state, &result);
     run->later_ns = 0;
-    if (again != NULL)
+    if (again)
         say_patch(run, RULE_STATUS_STABLE, CALL_STATUS, again);
     return after;
 }
@@ -228,10 +228,9 @@ static void call_once(struct run *run, enum function function, const struct json
     } else if (function == CALL_POD_SETS) {
         step_pods(run, workload);
     } else if (function == CALL_UPDATE) {
-        json_free(mirror != NULL ? ask_update(run, workload, mirror, &result) : NULL);
+        json_free(mirror ? ask_update(run, workload, mirror, &result) : NULL);
     } else if (function == CALL_STATUS) {
-        json_free(
-            ask_status(run, workload, mirror, mirror != NULL ? WHARF_MIRROR_PRESENT : WHARF_MIRROR_NONE, &result));
+        json_free(ask_status(run, workload, mirror, mirror ? WHARF_MIRROR_PRESENT : WHARF_MIRROR_NONE, &result));
     } else if (function == CALL_MIRROR) {
         struct probe probe;
         AUTO_JSON made = NULL;
@@ -258,9 +257,8 @@ static size_t growth(struct run *run, enum function function, const struct json 
 
 static bool has_function(const wharf_kind *kind, enum function function) {
     const bool has[N_FUNCTIONS] = {
-        [CALL_PHASE] = kind->phase != NULL,       [CALL_MIRROR] = kind->mirror != NULL,
-        [CALL_UPDATE] = kind->update != NULL,     [CALL_STATUS] = kind->status != NULL,
-        [CALL_POD_SETS] = kind->pod_sets != NULL,
+        [CALL_PHASE] = kind->phase,   [CALL_MIRROR] = kind->mirror,     [CALL_UPDATE] = kind->update,
+        [CALL_STATUS] = kind->status, [CALL_POD_SETS] = kind->pod_sets,
     };
     return has[function];
 }

@@ -13,9 +13,9 @@
 struct subject *subject_add(struct tested *tested, const char *source, struct json *object) {
     void *grown = realloc(tested->subjects, (tested->n_subjects + 1) * sizeof(tested->subjects[0]));
     char *name = strdup(source);
-    if (grown != NULL)
+    if (grown)
         tested->subjects = grown;
-    if (grown == NULL || name == NULL) {
+    if (!grown || !name) {
         json_free(object);
         free(name);
         return NULL;
@@ -34,13 +34,13 @@ static bool has_state(const struct subject *subject, const struct json *status) 
 
 // Room for one more in lists that are as long as they may get.
 static bool state_room(struct subject *subject) {
-    if (subject->states == NULL)
+    if (!subject->states)
         subject->states = calloc(STATES_MAX, sizeof(struct json *));
-    if (subject->state_sources == NULL)
+    if (!subject->state_sources)
         subject->state_sources = calloc(STATES_MAX, sizeof(char *));
-    if (subject->given == NULL)
+    if (!subject->given)
         subject->given = calloc(STATES_MAX, sizeof(bool));
-    return subject->states != NULL && subject->state_sources != NULL && subject->given != NULL;
+    return subject->states && subject->state_sources && subject->given;
 }
 
 bool subject_add_state(struct subject *subject, const char *source, const struct json *status, bool given) {
@@ -53,23 +53,23 @@ bool subject_add_state(struct subject *subject, const char *source, const struct
     subject->state_sources[at] = strdup(source);
     subject->given[at] = given;
     subject->n_states++;
-    return subject->states[at] != NULL && subject->state_sources[at] != NULL;
+    return subject->states[at] && subject->state_sources[at];
 }
 
 static bool add_change(struct subject *subject, const struct json *patch) {
     if (!json_is(patch, JSON_OBJECT) || subject->n_changes >= CHANGES_MAX)
         return true;
-    if (subject->changes == NULL)
+    if (!subject->changes)
         subject->changes = calloc(CHANGES_MAX, sizeof(struct json *));
-    if (subject->changes == NULL)
+    if (!subject->changes)
         return false;
     subject->changes[subject->n_changes++] = json_copy(patch);
-    return subject->changes[subject->n_changes - 1] != NULL;
+    return subject->changes[subject->n_changes - 1];
 }
 
 static bool set_default(struct json *object, const char *pointer, const char *text) {
     const char *found = json_string(pointer_find(object, pointer));
-    return (found != NULL && found[0] != '\0') || pointer_set(object, pointer, json_new_string(text));
+    return (found && found[0] != '\0') || pointer_set(object, pointer, json_new_string(text));
 }
 
 // What the server would have added, and what makes it ours.
@@ -86,11 +86,11 @@ bool subject_prepare(const struct kind *kind, struct json *object) {
 static bool is_of_kind(const wharf_kind *kind, const struct json *value) {
     const char *api_version = json_string(json_get(value, "apiVersion"));
     const char *name = json_string(json_get(value, "kind"));
-    if (api_version == NULL || name == NULL || strcmp(name, kind->kind) != 0)
+    if (!api_version || !name || strcmp(name, kind->kind) != 0)
         return false;
     size_t len = strlen(kind->group);
     if (len == 0)
-        return strchr(api_version, '/') == NULL;
+        return !strchr(api_version, '/');
     return strncmp(api_version, kind->group, len) == 0 && api_version[len] == '/';
 }
 
@@ -99,7 +99,7 @@ static bool is_of_kind(const wharf_kind *kind, const struct json *value) {
 static bool add_steps(struct subject *subject, const struct document *object, const struct documents *documents) {
     for (size_t i = 0; i < documents->count; i++) {
         const struct document *step = &documents->list[i];
-        if (strcmp(step->folder, object->folder) != 0 || json_get(step->value, "kind") != NULL)
+        if (strcmp(step->folder, object->folder) != 0 || json_get(step->value, "kind"))
             continue;
         if (!subject_add_state(subject, step->source, json_get(step->value, "status"), true) ||
             !add_change(subject, json_get(step->value, "patch")))
@@ -112,13 +112,13 @@ static struct error *make_one(struct tested *tested, const struct document *docu
                               const struct documents *documents) {
     struct json *object = json_copy(document->value);
     AUTO_JSON status = json_detach(object, "status");
-    if (object == NULL || !subject_prepare(&tested->kind, object)) {
+    if (!object || !subject_prepare(&tested->kind, object)) {
         json_free(object);
         return error_new(ERROR_INVALID, "%s: the object cannot be given metadata or %s", document->source,
                          tested->kind.abi.managed_by);
     }
     struct subject *subject = subject_add(tested, document->source, object);
-    if (subject == NULL || !subject_add_state(subject, document->source, status, true) ||
+    if (!subject || !subject_add_state(subject, document->source, status, true) ||
         !add_steps(subject, document, documents))
         return error_no_memory();
     if (subject->n_states == 0 && !states_generate(&tested->kind, subject))
@@ -127,7 +127,7 @@ static struct error *make_one(struct tested *tested, const struct document *docu
 }
 
 static bool has_name(const struct document *document) {
-    return json_string(json_path(document->value, "metadata", "name", NULL)) != NULL;
+    return json_string(json_path(document->value, "metadata", "name", NULL));
 }
 
 // An object without a name beside one that has one is no workload (a template, or what a mirror should be).
@@ -147,7 +147,7 @@ struct error *subjects_make(struct tested *tested, const struct documents *docum
         if (!is_workload(&tested->kind.abi, documents, i))
             continue;
         struct error *error = make_one(tested, &documents->list[i], documents);
-        if (error != NULL)
+        if (error)
             return error;
     }
     return subjects_generate(tested);
@@ -155,7 +155,7 @@ struct error *subjects_make(struct tested *tested, const struct documents *docum
 
 struct json *subject_with(const struct subject *subject, size_t state) {
     struct json *object = json_copy(subject->object);
-    if (object == NULL || state == NO_STATE || json_set(object, "status", json_copy(subject->states[state])))
+    if (!object || state == NO_STATE || json_set(object, "status", json_copy(subject->states[state])))
         return object;
     json_free(object);
     return NULL;

@@ -25,10 +25,10 @@ static void note(size_t place) {
 
 static void check_pointer(const char *function, const char *pointer) {
     struct run *run = watch.run;
-    if (pointer == NULL || run->now == NULL || run->board->stage != STAGE_CALL)
+    if (!pointer || !run->now || run->board->stage != STAGE_CALL)
         return;
     bool good = pointer[0] == '\0' || pointer[0] == '/';
-    for (const char *tilde = strchr(pointer, '~'); good && tilde != NULL; tilde = strchr(tilde + 1, '~'))
+    for (const char *tilde = strchr(pointer, '~'); good && tilde; tilde = strchr(tilde + 1, '~'))
         good = tilde[1] == '0' || tilde[1] == '1';
     if (!good)
         run_say(run, RULE_POINTER, run->board->function, pointer, "wharf_host.%s was given \"%.200s\"", function,

@@ -122,14 +122,12 @@ bool act_send_patch(struct engine *engine, struct entry *entry, struct mirror *m
 // What a patch wants, without the precondition that changes from try to try.
 uint64_t act_wish_hash(const struct json *patch) {
     uint64_t hash = 0;
-    for (const struct json *m = json_first(patch); m; m = json_next(m)) {
+    for (const struct json *m = json_first(patch); m; m = json_next(m))
         if (strcmp(json_key(m), "metadata") != 0)
             hash = hash * 31 + json_hash(m);
-    }
-    for (const struct json *m = json_first(json_get(patch, "metadata")); m; m = json_next(m)) {
+    for (const struct json *m = json_first(json_get(patch, "metadata")); m; m = json_next(m))
         if (strcmp(json_key(m), "resourceVersion") != 0)
             hash = hash * 31 + json_hash(m);
-    }
     return hash ? hash : 1;
 }
 

@@ -405,7 +405,7 @@ static bool is_older(const struct mirror *mirror, const struct pending *pending,
     if (pending->type == PENDING_DELETE || pending->type == PENDING_RELEASE)
         return true;
     bool same = response->object && strcmp(mirror->uid, object_uid(response->object->value)) == 0;
-    return response->object && same == (mirror->doc.text == NULL);
+    return response->object && same == !mirror->doc.text;
 }
 
 static void mirror_answered(struct engine *engine, struct entry *entry, struct pending *pending,

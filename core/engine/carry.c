@@ -25,10 +25,9 @@ struct json *carry_member(struct json *object, const char *key) {
 static bool is_removed(const wharf_kind *kind, const char *pointer) {
     if (strcmp(kind->managed_by, pointer) == 0)
         return true;
-    for (const char *const *p = kind->removed; p && *p; p++) {
+    for (const char *const *p = kind->removed; p && *p; p++)
         if (pointer_matches(*p, pointer))
             return true;
-    }
     return false;
 }
 
@@ -96,10 +95,9 @@ bool carry_keys(struct carrying *carrying, const char *map) {
 // An index of an array whose items are not where they are looked for; of the last few of them.
 static const struct json_place *look_up(struct carrying *carrying, const struct json *array, const char *name) {
     struct carry_indexes *indexes = &carrying->indexes;
-    for (size_t i = 0; i < CARRY_INDEXES; i++) {
+    for (size_t i = 0; i < CARRY_INDEXES; i++)
         if (indexes->of[i] == array)
             return json_index_find(&indexes->index[i], name);
-    }
     size_t place = indexes->next++ % CARRY_INDEXES;
     json_index_free(&indexes->index[place]);
     indexes->index[place] = (struct json_index){0};
@@ -116,13 +114,12 @@ static void forget_indexes(struct carrying *carrying) {
 // The place of the first item of this name. False if there is none.
 static bool find_named(struct carrying *carrying, const struct json *array, const char *name, size_t *place) {
     *place = 0;
-    for (const struct json *item = json_first(array); item && *place < NEAR; item = json_next(item), ++*place) {
+    for (const struct json *item = json_first(array); item && *place < NEAR; item = json_next(item), ++*place)
         if (text_equal(json_string(json_get(item, carrying->key)), name))
             return true;
-    }
     const struct json_place *found = *place == NEAR ? look_up(carrying, array, name) : NULL;
     *place = found ? found->at : 0;
-    return found != NULL;
+    return found;
 }
 
 // The item of `to` that is the counterpart of item `index` of `from`: by its member `key`, or in the same place if
@@ -243,10 +240,9 @@ static bool keep_value(void *ctx, const char *pointer, struct json *value) {
 }
 
 bool carry_record(struct carrying *carrying) {
-    for (const wharf_carried *c = carrying->kind->carried; c && c->pointer; c++) {
+    for (const wharf_carried *c = carrying->kind->carried; c && c->pointer; c++)
         if (!pointer_each(carrying->from, c->pointer, record_value_of, carrying))
             return false;
-    }
     return true;
 }
 
@@ -263,10 +259,9 @@ static bool is_below(const char *pattern, const char *carried) {
 static void clean(const wharf_kind *kind, const char *carried, struct json *to) {
     if (is_below(kind->managed_by, carried))
         pointer_remove(to, kind->managed_by);
-    for (const char *const *p = kind->removed; p && *p; p++) {
+    for (const char *const *p = kind->removed; p && *p; p++)
         if (is_below(*p, carried))
             pointer_remove_all(to, *p);
-    }
 }
 
 static bool carried_now(const struct carrying *carrying, const wharf_carried *carried) {

@@ -71,10 +71,9 @@ static bool is_usable(const struct decide_facts *f, size_t cluster) {
 }
 
 static const struct mirror_facts *mirror_in(const struct decide_facts *f, size_t cluster) {
-    for (size_t i = 0; i < f->n_mirrors; i++) {
+    for (size_t i = 0; i < f->n_mirrors; i++)
         if (f->mirrors[i].cluster == cluster)
             return &f->mirrors[i];
-    }
     return NULL;
 }
 
@@ -200,10 +199,9 @@ size_t decide_worker(const struct decide_facts *f, int64_t *next_ns) {
 }
 
 static bool all_settled(const struct decide_facts *f) {
-    for (size_t c = 1; c < f->n_clusters; c++) {
+    for (size_t c = 1; c < f->n_clusters; c++)
         if (!f->workers[c].settled)
             return false;
-    }
     return true;
 }
 

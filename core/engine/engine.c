@@ -422,7 +422,7 @@ void engine_each(const struct engine *engine, void (*visit)(void *ctx, const str
             if (e->cluster && e->cluster != ENTRY_UNKNOWN_CLUSTER)
                 view.cluster = engine->names[e->cluster];
             for (const struct mirror *m = e->mirrors; m; m = m->next)
-                view.mirrors += m->doc.text != NULL;
+                view.mirrors += m->doc.text ? 1 : 0;
             view_of_waiting(engine, e, &view);
             if (e->workload.text)
                 visit(ctx, &view);

@@ -21,7 +21,7 @@ static size_t mirror_list(const struct engine *engine, const struct entry *entry
         placed->proven = true;
     for (const struct mirror *m = entry->mirrors; m; m = m->next) {
         facts[n++] = (struct mirror_facts){.cluster = m->cluster,
-                                           .present = m->doc.text != NULL,
+                                           .present = m->doc.text,
                                            .of_workload = m->of_workload,
                                            .being_deleted = m->being_deleted,
                                            .busy = m->command != 0,
@@ -64,7 +64,7 @@ struct action facts_decide(struct engine *engine, struct entry *entry) {
     const struct mirror *current = act_current_mirror(engine, entry);
     bool unread = current && current->by_name; // it is asked for first
     struct workload_facts workload = {
-        .exists = entry->workload.text != NULL,
+        .exists = entry->workload.text,
         .being_deleted = entry->being_deleted,
         .finished = entry->finished,
         .suspended = entry->suspended,

@@ -53,10 +53,9 @@ bool kueue_permits(struct engine *engine, struct entry *entry) {
 }
 
 static const struct json *owner_of(const struct json *list, const char *uid) {
-    for (const struct json *w = json_first(json_get(list, "items")); w; w = json_next(w)) {
+    for (const struct json *w = json_first(json_get(list, "items")); w; w = json_next(w))
         if (text_equal(json_string(json_get(object_controller(w), "uid")), uid))
             return w;
-    }
     return NULL;
 }
 

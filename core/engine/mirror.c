@@ -53,10 +53,9 @@ uint64_t mirror_carry_hash(const struct json *object, bool is_mirror) {
     for (size_t i = 0; i < 2; i++) {
         uint64_t sum = 0; // order does not matter
         const struct json *map = json_get(metadata, maps[i]);
-        for (const struct json *m = json_is(map, JSON_OBJECT) ? json_first(map) : NULL; m; m = json_next(m)) {
+        for (const struct json *m = json_is(map, JSON_OBJECT) ? json_first(map) : NULL; m; m = json_next(m))
             if (is_mirror || !mirror_key_is_private(json_key(m)))
                 sum += hash_text(hash_text(i, json_key(m)), json_string_or(m, ""));
-        }
         hash = (hash ^ sum) * UINT64_C(1099511628211);
     }
     return hash;
@@ -105,11 +104,10 @@ bool mirror_set_marks(const struct mirror_job *job, struct json *metadata) {
 
 static struct json *copy_members(const struct json *workload) {
     AUTO_JSON mirror = json_new_object();
-    bool ok = mirror != NULL;
-    for (const struct json *m = json_first(workload); m && ok; m = json_next(m)) {
+    bool ok = mirror;
+    for (const struct json *m = json_first(workload); m && ok; m = json_next(m))
         if (strcmp(json_key(m), "metadata") != 0 && strcmp(json_key(m), "status") != 0)
             ok = json_set(mirror, json_key(m), json_copy(m));
-    }
     struct json *metadata = ok ? carry_member(mirror, "metadata") : NULL;
     ok = metadata && set_text(metadata, "name", object_name(workload));
     if (ok && *object_namespace(workload))

@@ -24,11 +24,10 @@ static struct json *comparable(const struct json *object) {
         if (map && !json_set(metadata, maps[i], json_copy(map)))
             return NULL;
     }
-    for (const struct json *m = json_first(object); m; m = json_next(m)) {
+    for (const struct json *m = json_first(object); m; m = json_next(m))
         if (strcmp(json_key(m), "metadata") != 0 && strcmp(json_key(m), "status") != 0 &&
             !json_set(result, json_key(m), json_copy(m)))
             return NULL;
-    }
     struct json *taken = result;
     result = NULL;
     return taken;

@@ -26,10 +26,9 @@ static uint32_t annotated_cluster(const struct engine *engine, const struct json
     const char *name = object_annotation(object, MARK_CLUSTER);
     if (!name)
         return 0;
-    for (size_t c = 1; c < engine->n_clusters; c++) {
+    for (size_t c = 1; c < engine->n_clusters; c++)
         if (strcmp(engine->names[c], name) == 0)
             return (uint32_t)c;
-    }
     return ENTRY_UNKNOWN_CLUSTER;
 }
 
@@ -175,7 +174,7 @@ static void set_of_workload(const struct entry *entry, struct mirror *m) {
 }
 
 void observe_workload(struct engine *engine, struct entry *entry, struct object *object) {
-    bool had = entry->workload.text != NULL;
+    bool had = entry->workload.text;
     if (had && strcmp(entry->uid, object_uid(object->value)) != 0) {
         if (!engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->listing)
             orphans_seen_deleted(engine, entry, entry->uid);
@@ -288,7 +287,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
 
 void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m, struct object *object,
                     enum standing standing) {
-    bool had = m->doc.text != NULL, same = strcmp(m->uid, object_uid(object->value)) == 0;
+    bool had = m->doc.text, same = strcmp(m->uid, object_uid(object->value)) == 0;
     if (had && same && is_stale(engine, &m->doc, object->value)) {
         object_free(object);
         return;

@@ -46,10 +46,9 @@ void orphans_listed(struct engine *engine, size_t cluster, size_t kind) {
         return;
     uint32_t epoch = engine_feed(engine, cluster, kind)->epoch;
     size_t cursor = 0;
-    for (const struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
+    for (const struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));)
         if (e->workload.text && e->epoch == epoch)
             return;
-    }
     orphans_suspect(engine, kind, false); // there is not one of ours
 }
 

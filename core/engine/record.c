@@ -56,15 +56,14 @@ static void sort(struct record_set *set) {
         return;
     qsort(set->items, set->count, sizeof *set->items, compare);
     size_t kept = 1;
-    for (size_t i = 1; i < set->count; i++) {
+    for (size_t i = 1; i < set->count; i++)
         if (set->items[i] != set->items[kept - 1])
             set->items[kept++] = set->items[i];
-    }
     set->count = kept;
 }
 
 static bool has(const struct record_set *sorted, uint64_t hash) {
-    return sorted->count > 0 && bsearch(&hash, sorted->items, sorted->count, sizeof hash, compare) != NULL;
+    return sorted->count > 0 && bsearch(&hash, sorted->items, sorted->count, sizeof hash, compare);
 }
 
 static bool read_pointers(struct record *record, const char *text) {
@@ -145,10 +144,9 @@ bool record_read(struct record *record, const char *known, const char *annotatio
 
 // What was taken away keeps its order, which is that of age, and is little.
 static bool is_gone(const struct record_set *gone, uint64_t hash) {
-    for (size_t i = 0; i < gone->count; i++) {
+    for (size_t i = 0; i < gone->count; i++)
         if (gone->items[i] == hash)
             return true;
-    }
     return false;
 }
 
@@ -161,18 +159,16 @@ bool record_has_value(const struct record *record, uint64_t value) {
 }
 
 bool record_has_all(const struct record_set *set, const struct record_set *some) {
-    for (size_t i = 0; i < some->count; i++) {
+    for (size_t i = 0; i < some->count; i++)
         if (!has(set, some->items[i]))
             return false;
-    }
     return true;
 }
 
 static bool knows_all(const struct record *record, const struct record_set *some) {
-    for (size_t i = 0; i < some->count; i++) {
+    for (size_t i = 0; i < some->count; i++)
         if (!record_knows(record, some->items[i]))
             return false;
-    }
     return true;
 }
 

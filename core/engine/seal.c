@@ -81,7 +81,7 @@ struct error *seal_keys_new(const void *const *keys, const size_t *lens, size_t 
                              SEAL_KEY_MAX);
     struct seal_keys *made = calloc(1, sizeof *made + n * sizeof *made->keys);
     EVP_MAC *hmac = made ? EVP_MAC_fetch(NULL, "HMAC", NULL) : NULL;
-    bool ok = hmac != NULL;
+    bool ok = hmac;
     for (size_t i = 0; ok && i < n; i++) {
         made->n = i + 1;
         ok = take_key(hmac, keys[i], lens[i], &made->keys[i]);

@@ -20,7 +20,7 @@ struct error *stats_copy(const struct stats *from, struct stats *to) {
     for (size_t c = 0; c < from->n_clusters && ok; c++) {
         to->clusters[c] = from->clusters[c];
         to->clusters[c].feeds = calloc(from->n_kinds + 1, sizeof *to->clusters[c].feeds);
-        ok = to->clusters[c].feeds != NULL;
+        ok = to->clusters[c].feeds;
         if (ok)
             memcpy(to->clusters[c].feeds, from->clusters[c].feeds, from->n_kinds * sizeof *to->clusters[c].feeds);
     }

@@ -172,10 +172,9 @@ void store_remove(struct store *store, struct entry *entry) {
 }
 
 struct mirror *entry_mirror(const struct entry *entry, size_t cluster) {
-    for (struct mirror *m = entry->mirrors; m; m = m->next) {
+    for (struct mirror *m = entry->mirrors; m; m = m->next)
         if (m->cluster == cluster)
             return m;
-    }
     return NULL;
 }
 

@@ -129,10 +129,9 @@ static void open_workers(struct host *host, struct moment now) {
 
 static int64_t next_open_ns(const struct host *host) {
     int64_t next_ns = CLOCK_NEVER;
-    for (size_t c = 1; c < host->n_clusters; c++) {
+    for (size_t c = 1; c < host->n_clusters; c++)
         if (host->clusters[c].open_at_ns < next_ns)
             next_ns = host->clusters[c].open_at_ns;
-    }
     return next_ns;
 }
 
@@ -245,7 +244,7 @@ static void publish(struct host *host, struct moment now, bool force) {
         return;
     }
     struct stats copy;
-    if (stats_copy(engine_stats(host->engine), &copy) != NULL)
+    if (stats_copy(engine_stats(host->engine), &copy))
         return;
     bool in_sync = engine_in_sync(host->engine);
     if (in_sync && !host->trimmed) {
@@ -391,10 +390,9 @@ struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
     out->stalled_ns = host_stalled_ns(host);
     out->names = host->names;
     out->kinds = (const struct kind *const *)host->adapters->kinds;
-    for (size_t k = 0; !error && k < out->stats.n_kinds; k++) {
+    for (size_t k = 0; !error && k < out->stats.n_kinds; k++)
         for (size_t p = 0; p < STATS_PHASES; p++)
             out->workloads += out->stats.kinds[k].phases[p];
-    }
     return error;
 }
 

@@ -18,18 +18,16 @@ static void deliver(void *arg) {
     struct parcel *parcel = arg;
     struct host_cluster *cluster = parcel->cluster;
     struct moment now = clock_now();
-    for (size_t i = 0; i < parcel->n_commands; i++) {
+    for (size_t i = 0; i < parcel->n_commands; i++)
         if (cluster->link)
             link_command(cluster->link, &parcel->commands[i]);
         else
             command_free(&parcel->commands[i]);
-    }
-    for (size_t i = 0; i < parcel->n_notes; i++) {
+    for (size_t i = 0; i < parcel->n_notes; i++)
         if (cluster->link)
             link_note(cluster->link, now, &parcel->notes[i]);
         else
             note_free(&parcel->notes[i]);
-    }
     if (cluster->link)
         atomic_store(&cluster->pending, link_pending(cluster->link));
     free(parcel->commands);

@@ -39,14 +39,14 @@ static void ask(struct host_cluster *cluster, struct moment now) {
         .name = "kube-system"};
     if (!error)
         error = client_submit(cluster->origin_client, &request, on_namespace, cluster, NULL);
-    cluster->origin_asked = error == NULL;
+    cluster->origin_asked = !error;
     cluster->origin_at_ns = now.mono_ns + RETRY_NS;
     error_free(error);
 }
 
 static bool has_origin(struct host *host) {
     pthread_mutex_lock(&host->snapshot_mutex);
-    bool known = host->origin != NULL;
+    bool known = host->origin;
     pthread_mutex_unlock(&host->snapshot_mutex);
     return known;
 }

@@ -139,7 +139,7 @@ static void ask(struct host_cluster *cluster, struct moment now) {
                            &cluster->seal_client);
     if (!error)
         error = submit(cluster, VERB_GET, NULL, on_read);
-    cluster->seal_asked = error == NULL;
+    cluster->seal_asked = !error;
     cluster->seal_at_ns = now.mono_ns + RETRY_NS;
     error_free(error);
 }

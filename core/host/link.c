@@ -194,7 +194,7 @@ static struct error *fill_link(struct link *link, const struct link_options *opt
         error = recorder_new(link->client, options->controller_name, options->instance, options->seed, &link->recorder);
     for (size_t k = 0; k < options->n_kinds && !error; k++) {
         error = watch_kind(link, options, k);
-        link->n_watched += error == NULL;
+        link->n_watched += !error;
     }
     return error;
 }

@@ -32,21 +32,21 @@ static void tell(struct visit *visit, const char *sentence) {
 #define TELL(visit, ...)                                                                                               \
     do {                                                                                                               \
         AUTO_TEXT sentence = text_format(__VA_ARGS__);                                                                 \
-        tell(visit, sentence == NULL ? "out of memory" : sentence);                                                    \
+        tell(visit, !sentence ? "out of memory" : sentence);                                                           \
     } while (0)
 
 // Whoever may not see the version still got an answer.
 static bool answers(struct visit *visit) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
     struct error *error = ask_raw(visit->client, "/version", &response);
-    if (error != NULL) {
+    if (error) {
         tell(visit, error_text(error));
         error_free(error);
         return false;
     }
     if (response.reason == REASON_FORBIDDEN)
         return true;
-    if (response.reason == REASON_OK && json_string(json_get(response.value, "gitVersion")) != NULL)
+    if (response.reason == REASON_OK && json_string(json_get(response.value, "gitVersion")))
         return true;
     if (response.reason == REASON_OK)
         tell(visit, "found an answer to GET /version without gitVersion, expected a Kubernetes API server");
@@ -58,7 +58,7 @@ static bool answers(struct visit *visit) {
 }
 
 static bool has_item(const struct json *list, const char *text) {
-    for (const struct json *item = json_first(list); item != NULL; item = json_next(item))
+    for (const struct json *item = json_first(list); item; item = json_next(item))
         if (text_equal(json_string(item), text))
             return true;
     return false;
@@ -66,7 +66,7 @@ static bool has_item(const struct json *list, const char *text) {
 
 static const struct json *find_resource(const struct json *document, const char *name) {
     const struct json *resources = json_get(document, "resources");
-    for (const struct json *item = json_first(resources); item != NULL; item = json_next(item))
+    for (const struct json *item = json_first(resources); item; item = json_next(item))
         if (text_equal(json_string(json_get(item, "name")), name))
             return item;
     return NULL;
@@ -81,7 +81,7 @@ static void check_resource(struct visit *visit, const struct kind *kind, const c
             TELL(visit, "serves %s/%s without the verb %s, which is needed", kind->plural_group, version, verbs[i]);
     AUTO_TEXT status = text_format("%s/status", kind->abi.plural);
     bool wanted = visit->management && (kind->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0;
-    if (status != NULL && wanted && find_resource(document, status) == NULL)
+    if (status && wanted && !find_resource(document, status))
         TELL(visit, "serves %s/%s without its status subresource, which adapter %s expects", kind->plural_group,
              version, kind->adapter->name);
 }
@@ -92,8 +92,8 @@ static enum served serves_version(struct visit *visit, const struct kind *kind, 
     const char *group = kind->abi.group;
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
     AUTO_TEXT path = text_format("%s%s/%s", group[0] != '\0' ? "/apis/" : "/api", group, version);
-    struct error *error = path == NULL ? error_no_memory() : ask_raw(visit->client, path, &response);
-    if (error != NULL) {
+    struct error *error = !path ? error_no_memory() : ask_raw(visit->client, path, &response);
+    if (error) {
         tell(visit, error_text(error));
         error_free(error);
         return SERVED_UNKNOWN;
@@ -105,7 +105,7 @@ static enum served serves_version(struct visit *visit, const struct kind *kind, 
         return SERVED_UNKNOWN;
     }
     const struct json *resource = find_resource(response.value, kind->abi.plural);
-    if (resource == NULL)
+    if (!resource)
         return SERVED_NO;
     check_resource(visit, kind, version, response.value, resource);
     return SERVED_YES;
@@ -114,13 +114,13 @@ static enum served serves_version(struct visit *visit, const struct kind *kind, 
 static void check_served(struct visit *visit, const struct kind *kind) {
     struct buffer versions __attribute__((cleanup(buffer_cleanup)));
     buffer_init(&versions, 65536);
-    for (size_t i = 0; kind->abi.versions[i] != NULL; i++) {
+    for (size_t i = 0; kind->abi.versions[i]; i++) {
         if (serves_version(visit, kind, kind->abi.versions[i]) != SERVED_NO)
             return;
         buffer_printf(&versions, "%s%s", i == 0 ? "" : ", ", kind->abi.versions[i]);
     }
     TELL(visit, "does not serve %s, expected one of the versions that adapter %s knows: %s", kind->plural_group,
-         kind->adapter->name, versions.data == NULL ? "" : versions.data);
+         kind->adapter->name, !versions.data ? "" : versions.data);
 }
 
 struct permission {
@@ -131,15 +131,15 @@ static char *review_text(const struct permission *permission) {
     AUTO_JSON review = json_new_object();
     struct json *spec = json_new_object();
     struct json *attributes = json_new_object();
-    bool made = review != NULL && spec != NULL && attributes != NULL;
+    bool made = review && spec && attributes;
     made = made && json_set(attributes, "verb", json_new_string(permission->verb));
     made = made && json_set(attributes, "group", json_new_string(permission->group));
     made = made && json_set(attributes, "resource", json_new_string(permission->resource));
-    if (permission->subresource != NULL)
+    if (permission->subresource)
         made = made && json_set(attributes, "subresource", json_new_string(permission->subresource));
-    if (permission->name != NULL)
+    if (permission->name)
         made = made && json_set(attributes, "name", json_new_string(permission->name));
-    if (permission->namespace_ != NULL)
+    if (permission->namespace_)
         made = made && json_set(attributes, "namespace", json_new_string(permission->namespace_));
     made = made && json_set(review, "apiVersion", json_new_string("authorization.k8s.io/v1"));
     made = made && json_set(review, "kind", json_new_string("SelfSubjectAccessReview"));
@@ -160,10 +160,9 @@ static void tell_denied(struct visit *visit, const struct permission *permission
     const char *trouble = json_string_or(json_path(review, "status", "evaluationError", NULL), "");
     const char *why = reason[0] != '\0' ? reason : trouble;
     TELL(visit, "may not %s %s%s%s%s%s%s%s%s, expected to be allowed%s%s", permission->verb, permission->resource,
-         permission->group[0] != '\0' ? "." : "", permission->group, permission->subresource != NULL ? "/" : "",
-         permission->subresource != NULL ? permission->subresource : "", permission->name != NULL ? " \"" : "",
-         permission->name != NULL ? permission->name : "", permission->name != NULL ? "\"" : "",
-         why[0] != '\0' ? ": " : "", why);
+         permission->group[0] != '\0' ? "." : "", permission->group, permission->subresource ? "/" : "",
+         permission->subresource ? permission->subresource : "", permission->name ? " \"" : "",
+         permission->name ? permission->name : "", permission->name ? "\"" : "", why[0] != '\0' ? ": " : "", why);
 }
 
 // False if there is no use in asking on.
@@ -177,10 +176,10 @@ static bool check_permission(struct visit *visit, const struct permission *permi
                                            .cluster_scoped = true},
                               .namespace_ = "",
                               .body = body,
-                              .body_len = body == NULL ? 0 : strlen(body),
+                              .body_len = !body ? 0 : strlen(body),
                               .exempt = true};
-    struct error *error = body == NULL ? error_no_memory() : ask(visit->client, &request, &response);
-    if (error != NULL) {
+    struct error *error = !body ? error_no_memory() : ask(visit->client, &request, &response);
+    if (error) {
         tell(visit, error_text(error));
         error_free(error);
         return false;
@@ -254,7 +253,7 @@ static void check_permissions(struct visit *visit) {
         return;
     if (visit->management)
         may_read_seal(visit);
-    if (visit->management && visit->config->origin == NULL)
+    if (visit->management && !visit->config->origin)
         check_permission(visit, &origin);
     if (!visit->management && visit->config->create_namespaces)
         check_permission(visit, &namespaces);
@@ -264,7 +263,7 @@ static void check_permissions(struct visit *visit) {
 static void read_uid(struct visit *visit) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
     struct error *error = ask_raw(visit->client, "/api/v1/namespaces/kube-system", &response);
-    const char *uid = error == NULL && response.reason == REASON_OK ? object_uid(response.value) : "";
+    const char *uid = !error && response.reason == REASON_OK ? object_uid(response.value) : "";
     visit->uid = *uid != '\0' ? strdup(uid) : NULL;
     error_free(error);
 }
@@ -282,17 +281,17 @@ static void *run(void *arg) {
     struct visit *visit = arg;
     struct transport *transport = NULL;
     struct error *error = curl_transport_new(visit->endpoint, "wharf/" WHARF_VERSION, &transport);
-    if (error == NULL) {
+    if (!error) {
         struct client_options options = {.cluster = visit->cluster->name, .transport = transport};
         error = client_new(&options, clock_now(), &visit->client);
     }
-    if (error == NULL)
+    if (!error)
         look_around(visit);
     else
         tell(visit, error_text(error));
     error_free(error);
     client_free(visit->client);
-    if (transport != NULL)
+    if (transport)
         transport->ops->free(transport);
     return NULL;
 }
@@ -301,7 +300,7 @@ static void *run(void *arg) {
 static void compare_uids(struct visit *visits, size_t count) {
     for (size_t i = 1; i < count; i++)
         for (size_t k = 0; k < i; k++) {
-            if (visits[i].endpoint == NULL || visits[i].uid == NULL || !text_equal(visits[i].uid, visits[k].uid))
+            if (!visits[i].endpoint || !visits[i].uid || !text_equal(visits[i].uid, visits[k].uid))
                 continue;
             TELL(&visits[i], "found the same cluster as %s (uid %s of namespace kube-system), expected another one",
                  visits[k].management ? "the management cluster" : visits[k].cluster->name, visits[i].uid);
@@ -313,7 +312,7 @@ struct error *online_check(const struct config *config, const struct adapters *a
                            struct endpoint *const *endpoints, struct problems *problems) {
     size_t count = config->n_workers + 1;
     struct visit *visits = calloc(count, sizeof(*visits));
-    if (visits == NULL)
+    if (!visits)
         return error_no_memory();
     for (size_t i = 0; i < count; i++) {
         struct visit *visit = &visits[i];
@@ -322,8 +321,8 @@ struct error *online_check(const struct config *config, const struct adapters *a
         visit->cluster = i == 0 ? &config->management : &config->workers[i - 1];
         visit->endpoint = endpoints[i];
         visit->management = i == 0;
-        visit->started = endpoints[i] != NULL && pthread_create(&visit->thread, NULL, run, visit) == 0;
-        if (endpoints[i] != NULL && !visit->started)
+        visit->started = endpoints[i] && pthread_create(&visit->thread, NULL, run, visit) == 0;
+        if (endpoints[i] && !visit->started)
             tell(visit, "cannot be asked: no thread could be started");
     }
     for (size_t i = 0; i < count; i++)

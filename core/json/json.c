@@ -129,5 +129,5 @@ struct json *json_path(const struct json *value, ...) {
 
 void json_use_memory(void *(*take)(size_t size), void (*give_back)(void *memory)) {
     cJSON_Hooks hooks = {.malloc_fn = take, .free_fn = give_back};
-    cJSON_InitHooks(take != NULL ? &hooks : NULL);
+    cJSON_InitHooks(take ? &hooks : NULL);
 }

@@ -176,14 +176,13 @@ bool pointer_remove(struct json *root, const char *pointer) {
 
 bool pointer_append(struct buffer *out, const char *key) {
     buffer_char(out, '/');
-    for (; *key; key++) {
+    for (; *key; key++)
         if (*key == '~')
             buffer_append(out, "~0", 2);
         else if (*key == '/')
             buffer_append(out, "~1", 2);
         else
             buffer_char(out, *key);
-    }
     return !out->failed;
 }
 

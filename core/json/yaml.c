@@ -96,7 +96,7 @@ static bool read_one(struct reader *reader, struct json **out) {
         return false;
     if (reader->event.type != YAML_STREAM_END_EVENT)
         reader_fail(reader, ERROR_INVALID, "a second document begins here; only one is expected");
-    return reader->error == NULL;
+    return !reader->error;
 }
 
 static bool read_all(struct reader *reader, struct json **out) {

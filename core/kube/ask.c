@@ -21,7 +21,7 @@ struct error *ask(struct client *client, const struct request *request, struct r
     struct waiting waiting = {.response = response};
     *response = (struct response){.retry_after_ns = -1};
     struct error *error = client_submit(client, request, take_response, &waiting, NULL);
-    while (error == NULL && !waiting.answered) {
+    while (!error && !waiting.answered) {
         struct moment now = clock_now();
         int64_t due_ns = client_tick(client, now);
         int64_t wait_ns = due_ns == CLOCK_NEVER || due_ns - now.mono_ns > POLL_NS ? POLL_NS : due_ns - now.mono_ns;

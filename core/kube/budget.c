@@ -21,22 +21,19 @@ void budget_init(struct budget *budget, size_t per_cluster, size_t max_object_si
 }
 
 const struct budget *budget_or_default(const struct budget *budget) {
-    return budget != NULL ? budget : &defaults;
+    return budget ? budget : &defaults;
 }
 
 bool budget_take(struct budget *budget, size_t bytes) {
-    if (budget == NULL) {
+    if (!budget)
         return true;
-    }
-    if (bytes > budget->max_buffered - budget->buffered) {
+    if (bytes > budget->max_buffered - budget->buffered)
         return false;
-    }
     budget->buffered += bytes;
     return true;
 }
 
 void budget_give(struct budget *budget, size_t bytes) {
-    if (budget != NULL) {
+    if (budget)
         budget->buffered -= bytes < budget->buffered ? bytes : budget->buffered;
-    }
 }

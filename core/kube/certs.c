@@ -156,7 +156,7 @@ struct error *certs_check_time(const char *pem, enum certs_rule rule, int64_t wa
     while ((cert = next_certificate(bio, &error))) {
         struct error *problem = check_time(cert, wall_ns);
         X509_free(cert);
-        valid += problem == NULL;
+        valid += !problem;
         if (first)
             error_free(problem);
         else

@@ -58,19 +58,19 @@ static void line_put(struct line *line, struct entry *entry, bool in_front) {
     entry->line = line;
     entry->previous = in_front ? NULL : line->last;
     entry->next = in_front ? line->first : NULL;
-    *(entry->previous != NULL ? &entry->previous->next : &line->first) = entry;
-    *(entry->next != NULL ? &entry->next->previous : &line->last) = entry;
+    *(entry->previous ? &entry->previous->next : &line->first) = entry;
+    *(entry->next ? &entry->next->previous : &line->last) = entry;
 }
 
 static void line_take(struct entry *entry) {
     struct line *line = entry->line;
-    *(entry->previous != NULL ? &entry->previous->next : &line->first) = entry->next;
-    *(entry->next != NULL ? &entry->next->previous : &line->last) = entry->previous;
+    *(entry->previous ? &entry->previous->next : &line->first) = entry->next;
+    *(entry->next ? &entry->next->previous : &line->last) = entry->previous;
     entry->line = NULL;
 }
 
 static void entry_free(struct entry *entry) {
-    if (entry != NULL) {
+    if (entry) {
         free(entry->path);
         free(entry->body);
         free(entry);
@@ -86,7 +86,7 @@ static void entry_forget(struct entry *entry) {
 struct error *client_new(const struct client_options *options, struct moment now, struct client **out) {
     struct client *client = calloc(1, sizeof(*client));
     char *cluster = strdup(options->cluster);
-    if (client == NULL || cluster == NULL) {
+    if (!client || !cluster) {
         free(client);
         free(cluster);
         return error_no_memory();
@@ -107,7 +107,7 @@ struct error *client_new(const struct client_options *options, struct moment now
 
 static void line_free(struct line *line) {
     struct entry *entry = line->first;
-    while (entry != NULL) {
+    while (entry) {
         struct entry *next = entry->next;
         entry_free(entry);
         entry = next;
@@ -116,53 +116,43 @@ static void line_free(struct line *line) {
 }
 
 void client_free(struct client *client) {
-    if (client == NULL) {
+    if (!client)
         return;
-    }
-    for (struct entry *entry = client->sent.first; entry != NULL; entry = entry->next) {
+    for (struct entry *entry = client->sent.first; entry; entry = entry->next)
         client->transport->ops->cancel(client->transport, entry->exchange);
-    }
     line_free(&client->exempt);
     line_free(&client->limited);
     line_free(&client->sent);
     map_free(&client->entries);
-    for (size_t i = 0; i < client->warning_count; i++) {
+    for (size_t i = 0; i < client->warning_count; i++)
         free(client->warnings[i]);
-    }
     free(client->cluster);
     free(client);
 }
 
 // A whole path from elsewhere: nothing that could end the request line.
 static struct error *raw_path(const char *path, struct buffer *out) {
-    if (path == NULL || path[0] != '/') {
-        return error_new(ERROR_INVALID, "\"%s\" is no path of a request", path != NULL ? path : "");
-    }
-    for (const char *c = path; *c != '\0'; c++) {
-        if ((unsigned char)*c <= ' ' || (unsigned char)*c >= 0x7f) {
+    if (!path || path[0] != '/')
+        return error_new(ERROR_INVALID, "\"%s\" is no path of a request", path ? path : "");
+    for (const char *c = path; *c != '\0'; c++)
+        if ((unsigned char)*c <= ' ' || (unsigned char)*c >= 0x7f)
             return error_new(ERROR_INVALID, "a request path with the byte 0x%02x", (unsigned char)*c);
-        }
-    }
     return buffer_text(out, path) ? NULL : error_no_memory();
 }
 
 static struct error *request_path(const struct request *request, struct buffer *out) {
-    if (request->verb == VERB_RAW_GET) {
+    if (request->verb == VERB_RAW_GET)
         return raw_path(request->name, out);
-    }
     const struct resource *resource = &request->resource;
-    if (!resource->cluster_scoped && (request->namespace_ == NULL || request->namespace_[0] == '\0')) {
+    if (!resource->cluster_scoped && (!request->namespace_ || request->namespace_[0] == '\0'))
         return error_new(ERROR_INVALID, "a request for %s without a namespace", resource->plural);
-    }
-    if (request->verb != VERB_CREATE && request->name == NULL) {
+    if (request->verb != VERB_CREATE && !request->name)
         return error_new(ERROR_INVALID, "a request for one of %s without its name", resource->plural);
-    }
     struct error *error =
         resource_path(resource, request->namespace_, request->verb == VERB_CREATE ? NULL : request->name,
                       request->verb == VERB_STATUS_PATCH ? "status" : NULL, out);
-    if (error != NULL || request->verb == VERB_GET || request->verb == VERB_DELETE) {
+    if (error || request->verb == VERB_GET || request->verb == VERB_DELETE)
         return error;
-    }
     buffer_text(out, FIELD_MANAGER);
     return buffer_text(out, dry_run_queries[request->dry_run]) ? NULL : error_no_memory();
 }
@@ -171,18 +161,15 @@ static struct error *entry_fill(struct entry *entry, const struct request *reque
     __attribute__((cleanup(buffer_cleanup))) struct buffer path;
     buffer_init(&path, 8192);
     struct error *error = request_path(request, &path);
-    if (error != NULL) {
+    if (error)
         return error;
-    }
     entry->path = buffer_take(&path, NULL);
-    if (entry->path == NULL) {
+    if (!entry->path)
         return error_no_memory();
-    }
-    if (request->body != NULL) {
+    if (request->body) {
         entry->body = malloc(request->body_len + 1);
-        if (entry->body == NULL) {
+        if (!entry->body)
             return error_no_memory();
-        }
         memcpy(entry->body, request->body, request->body_len);
         entry->body[request->body_len] = '\0';
         entry->body_len = request->body_len;
@@ -192,20 +179,18 @@ static struct error *entry_fill(struct entry *entry, const struct request *reque
 
 static void entry_key(uint64_t id, char key[24]) {
     size_t i = 0;
-    for (; id > 0; id /= 16) {
+    for (; id > 0; id /= 16)
         key[i++] = "0123456789abcdef"[id % 16];
-    }
     key[i] = '\0';
 }
 
 struct error *client_submit(struct client *client, const struct request *request, response_handler handler, void *ctx,
                             uint64_t *id) {
     struct entry *entry = calloc(1, sizeof(*entry));
-    if (entry == NULL) {
+    if (!entry)
         return error_no_memory();
-    }
     struct error *error = entry_fill(entry, request);
-    if (error != NULL) {
+    if (error) {
         entry_free(entry);
         return error;
     }
@@ -222,9 +207,8 @@ struct error *client_submit(struct client *client, const struct request *request
     }
     client->last_id = entry->id;
     line_put(request->exempt || client->qps <= 0 ? &client->exempt : &client->limited, entry, false);
-    if (id != NULL) {
+    if (id)
         *id = entry->id;
-    }
     return NULL;
 }
 
@@ -232,9 +216,8 @@ void client_cancel(struct client *client, uint64_t id) {
     char key[24];
     entry_key(id, key);
     struct entry *entry = map_get(&client->entries, key);
-    if (entry == NULL) {
+    if (!entry)
         return;
-    }
     if (entry->line == &client->sent) {
         client->transport->ops->cancel(client->transport, entry->exchange);
         client->in_flight--;
@@ -245,20 +228,16 @@ void client_cancel(struct client *client, uint64_t id) {
 
 // A server repeats a warning with every request; people need it once.
 static void log_warning(struct client *client, const char *warning) {
-    if (warning == NULL || client->warning_count == MAX_WARNINGS) {
+    if (!warning || client->warning_count == MAX_WARNINGS)
         return;
-    }
     char text[512];
     text_copy(text, sizeof(text), warning);
-    for (size_t i = 0; i < client->warning_count; i++) {
-        if (strcmp(client->warnings[i], text) == 0) {
+    for (size_t i = 0; i < client->warning_count; i++)
+        if (strcmp(client->warnings[i], text) == 0)
             return;
-        }
-    }
     client->warnings[client->warning_count] = strdup(text);
-    if (client->warnings[client->warning_count] != NULL) {
+    if (client->warnings[client->warning_count])
         client->warning_count++;
-    }
     log_fields(LOG_WARN, "the API server warns", {"cluster", client->cluster}, {"warning", text});
 }
 
@@ -268,9 +247,8 @@ static void answer(struct entry *entry, const struct http_result *result) {
     // The answer to a dry run has no resourceVersion: it is a document, not an object.
     bool document = entry->dry_run && result->status >= 200 && result->status < 300;
     response_read_within(&response, result, document ? VERB_RAW_GET : entry->verb, entry->client->budget);
-    if (entry->dry_run && result->warning != NULL) {
+    if (entry->dry_run && result->warning)
         response.warning = strdup(result->warning);
-    }
     entry->handler(entry->ctx, &response);
     response_clear(&response);
     entry_free(entry);
@@ -308,7 +286,7 @@ static void describe(const struct entry *entry, struct http_request *out) {
     };
     *out = (struct http_request){.method = verbs[entry->verb].method,
                                  .path = entry->path,
-                                 .content_type = entry->body != NULL ? verbs[entry->verb].content_type : NULL,
+                                 .content_type = entry->body ? verbs[entry->verb].content_type : NULL,
                                  .accept = "application/json",
                                  .body = entry->body,
                                  .body_len = entry->body_len,
@@ -336,9 +314,8 @@ static bool entry_send(struct client *client, struct entry *entry) {
 }
 
 static void refill(struct client *client, int64_t now_ns) {
-    if (client->qps <= 0 || now_ns <= client->refilled_ns) {
+    if (client->qps <= 0 || now_ns <= client->refilled_ns)
         return;
-    }
     client->tokens += (double)(now_ns - client->refilled_ns) * client->qps / (double)CLOCK_SECOND;
     client->tokens = client->tokens > client->burst ? client->burst : client->tokens;
     client->refilled_ns = now_ns;
@@ -347,12 +324,10 @@ static void refill(struct client *client, int64_t now_ns) {
 // The one whose turn it is, or NULL; then *next_ns is when there may be one.
 static struct entry *next_entry(struct client *client, int64_t now_ns, int64_t *next_ns) {
     *next_ns = CLOCK_NEVER; // an answer or a new request changes it
-    if (client->in_flight >= client->max_in_flight) {
+    if (client->in_flight >= client->max_in_flight)
         return NULL;
-    }
-    if (client->exempt.first != NULL || client->limited.first == NULL) {
+    if (client->exempt.first || !client->limited.first)
         return client->exempt.first;
-    }
     if (client->tokens >= 1) {
         client->tokens -= 1;
         return client->limited.first;
@@ -366,10 +341,9 @@ int64_t client_tick(struct client *client, struct moment now) {
     int64_t next_ns = CLOCK_NEVER;
     refill(client, now.mono_ns);
     struct entry *entry = next_entry(client, now.mono_ns, &next_ns);
-    while (entry != NULL) {
-        if (!entry_send(client, entry)) {
+    while (entry) {
+        if (!entry_send(client, entry))
             return now.mono_ns + NO_MEMORY_WAIT_NS;
-        }
         entry = next_entry(client, now.mono_ns, &next_ns);
     }
     return next_ns;

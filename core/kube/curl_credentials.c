@@ -101,7 +101,7 @@ static struct error *make_header(const struct endpoint *endpoint, char **header)
 static void update_token(struct credentials *credentials, int64_t now_ns) {
     char *header = NULL;
     struct error *error = make_header(credentials->endpoint, &header);
-    bool from_file = credentials->endpoint->token_file != NULL;
+    bool from_file = credentials->endpoint->token_file;
     credentials->token_due_ns = from_file ? now_ns + (error ? TOKEN_RETRY : TOKEN_AGE) : CLOCK_NEVER;
     if (error) {
         if (credentials->authorization)

@@ -170,7 +170,7 @@ static bool add_header(struct curl_slist **list, const char *header) {
     struct curl_slist *longer = header ? curl_slist_append(*list, header) : NULL;
     if (longer)
         *list = longer;
-    return longer != NULL;
+    return longer;
 }
 
 static bool add_named_header(struct curl_slist **list, const char *name, const char *value) {

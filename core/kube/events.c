@@ -50,9 +50,8 @@ struct recorder {
 struct error *recorder_new(struct client *client, const char *reporting_controller, const char *reporting_instance,
                            uint64_t seed, struct recorder **out) {
     struct recorder *recorder = calloc(1, sizeof(*recorder));
-    if (recorder == NULL) {
+    if (!recorder)
         return error_no_memory();
-    }
     recorder->client = client;
     recorder->random.state = seed;
     // Two recorders that see the same moment shall not choose the same names.
@@ -62,7 +61,7 @@ struct error *recorder_new(struct client *client, const char *reporting_controll
     heap_init(&recorder->timers);
     recorder->controller = strdup(reporting_controller);
     recorder->instance = strdup(reporting_instance);
-    if (recorder->controller == NULL || recorder->instance == NULL) {
+    if (!recorder->controller || !recorder->instance) {
         recorder_free(recorder);
         return error_no_memory();
     }
@@ -71,7 +70,7 @@ struct error *recorder_new(struct client *client, const char *reporting_controll
 }
 
 static void series_free(struct series *series) {
-    if (series != NULL) {
+    if (series) {
         free(series->key);
         free(series->name);
         free(series->namespace_);
@@ -82,22 +81,21 @@ static void series_free(struct series *series) {
 
 static void unlink_series(struct series *series) {
     struct recorder *recorder = series->recorder;
-    *(series->newer != NULL ? &series->newer->older : &recorder->newest) = series->older;
-    *(series->older != NULL ? &series->older->newer : &recorder->oldest) = series->newer;
+    *(series->newer ? &series->newer->older : &recorder->newest) = series->older;
+    *(series->older ? &series->older->newer : &recorder->oldest) = series->newer;
 }
 
 static void link_newest(struct series *series) {
     struct recorder *recorder = series->recorder;
     series->newer = NULL;
     series->older = recorder->newest;
-    *(series->older != NULL ? &series->older->newer : &recorder->oldest) = series;
+    *(series->older ? &series->older->newer : &recorder->oldest) = series;
     recorder->newest = series;
 }
 
 static void cancel(struct series *series) {
-    if (series->request != 0) {
+    if (series->request != 0)
         client_cancel(series->recorder->client, series->request);
-    }
 }
 
 // Counts what was never told. No request is under way.
@@ -111,12 +109,11 @@ static void forget(struct series *series) {
 }
 
 void recorder_free(struct recorder *recorder) {
-    if (recorder == NULL) {
+    if (!recorder)
         return;
-    }
     heap_free(&recorder->timers); // before what its timers sit in
     struct series *series = recorder->oldest;
-    while (series != NULL) {
+    while (series) {
         struct series *next = series->newer;
         cancel(series);
         series_free(series);
@@ -124,7 +121,7 @@ void recorder_free(struct recorder *recorder) {
     }
     size_t cursor = 0;
     struct bucket *bucket;
-    while ((bucket = map_next(&recorder->buckets, &cursor)) != NULL) {
+    while ((bucket = map_next(&recorder->buckets, &cursor))) {
         free(bucket->key);
         free(bucket);
     }
@@ -148,33 +145,28 @@ static void bucket_remove(struct recorder *recorder, struct bucket *bucket) {
 static void drop_buckets(struct recorder *recorder, int64_t full_by_ns, size_t keep) {
     size_t cursor = 0;
     struct bucket *bucket;
-    while (recorder->buckets.count > keep && (bucket = map_next(&recorder->buckets, &cursor)) != NULL) {
-        if (bucket->full_ns <= full_by_ns) {
+    while (recorder->buckets.count > keep && (bucket = map_next(&recorder->buckets, &cursor)))
+        if (bucket->full_ns <= full_by_ns)
             bucket_remove(recorder, bucket);
-        }
-    }
 }
 
 // Full buckets need not be kept; if there are none, some have to go all the same, a quarter at once, so that it is not
 // looked for them again and again.
 static void make_room_for_bucket(struct recorder *recorder, int64_t now_ns) {
     drop_buckets(recorder, now_ns, 0);
-    if (recorder->buckets.count >= CACHE_MAX) {
+    if (recorder->buckets.count >= CACHE_MAX)
         drop_buckets(recorder, CLOCK_NEVER, CACHE_MAX - CACHE_MAX / 4);
-    }
 }
 
 static struct bucket *bucket_add(struct recorder *recorder, const char *key, int64_t now_ns) {
-    if (recorder->buckets.count >= CACHE_MAX) {
+    if (recorder->buckets.count >= CACHE_MAX)
         make_room_for_bucket(recorder, now_ns);
-    }
     struct bucket *bucket = calloc(1, sizeof(*bucket));
-    if (bucket == NULL) {
+    if (!bucket)
         return NULL;
-    }
     bucket->key = strdup(key);
     bucket->full_ns = now_ns;
-    if (bucket->key == NULL || !map_put(&recorder->buckets, bucket->key, bucket)) {
+    if (!bucket->key || !map_put(&recorder->buckets, bucket->key, bucket)) {
         free(bucket->key);
         free(bucket);
         return NULL;
@@ -184,20 +176,16 @@ static struct bucket *bucket_add(struct recorder *recorder, const char *key, int
 
 static bool take_token(struct recorder *recorder, const struct event *event, int64_t now_ns) {
     AUTO_TEXT key = event_bucket_key(event);
-    if (key == NULL) {
+    if (!key)
         return false;
-    }
     struct bucket *bucket = map_get(&recorder->buckets, key);
-    if (bucket == NULL) {
+    if (!bucket)
         bucket = bucket_add(recorder, key, now_ns);
-    }
-    if (bucket == NULL) {
+    if (!bucket)
         return false;
-    }
     int64_t full_ns = (bucket->full_ns > now_ns ? bucket->full_ns : now_ns) + TOKEN_NS;
-    if (full_ns - now_ns > BURST * TOKEN_NS) {
+    if (full_ns - now_ns > BURST * TOKEN_NS)
         return false;
-    }
     bucket->full_ns = full_ns;
     return true;
 }
@@ -208,24 +196,21 @@ static void set_timer(struct series *series, int64_t at_ns) {
 
 static void schedule(struct series *series, int64_t now_ns) {
     int64_t finish_ns = series->seen_ns + FINISH_NS, refresh_ns = series->flushed_ns + REFRESH_NS;
-    if (series->request != 0 || series->answered || series->tries > 0) {
+    if (series->request != 0 || series->answered || series->tries > 0)
         return; // its time comes with the answer, or is that of the next try
-    }
-    if (!series->created || series->hurry) {
+    if (!series->created || series->hurry)
         set_timer(series, now_ns);
-    } else if (series->count > series->written && refresh_ns < finish_ns) {
+    else if (series->count > series->written && refresh_ns < finish_ns)
         set_timer(series, refresh_ns);
-    } else {
+    else
         set_timer(series, finish_ns);
-    }
 }
 
 // The oldest that owes nothing to anybody but a later flush. False: all wait for their first request.
 static bool make_room(struct recorder *recorder) {
-    if (recorder->series.count < CACHE_MAX) {
+    if (recorder->series.count < CACHE_MAX)
         return true;
-    }
-    for (struct series *series = recorder->oldest; series != NULL; series = series->newer) {
+    for (struct series *series = recorder->oldest; series; series = series->newer) {
         if (series->created && series->request == 0 && !series->answered) {
             forget(series);
             return true;
@@ -240,9 +225,8 @@ static bool is_valid(const struct event *event) {
 
 static struct series *series_new(struct recorder *recorder, struct moment now, const struct event *event) {
     struct series *series = calloc(1, sizeof(*series));
-    if (series == NULL) {
+    if (!series)
         return NULL;
-    }
     int64_t stamp_ns = now.wall_ns + recorder->stamp_offset_ns;
     recorder->last_stamp_ns = stamp_ns > recorder->last_stamp_ns ? stamp_ns : recorder->last_stamp_ns + 1;
     timer_init(&series->timer);
@@ -250,10 +234,9 @@ static struct series *series_new(struct recorder *recorder, struct moment now, c
     series->key = event_key(event);
     series->name = event_name(event, recorder->last_stamp_ns, &recorder->random);
     series->namespace_ = strdup(event_namespace(event));
-    if (series->name != NULL) {
+    if (series->name)
         series->body = event_body(event, series->name, recorder->controller, recorder->instance, now.wall_ns);
-    }
-    if (series->key == NULL || series->namespace_ == NULL || series->body == NULL) {
+    if (!series->key || !series->namespace_ || !series->body) {
         series_free(series);
         return NULL;
     }
@@ -262,13 +245,11 @@ static struct series *series_new(struct recorder *recorder, struct moment now, c
 }
 
 static struct series *add(struct recorder *recorder, struct moment now, const struct event *event) {
-    if (!make_room(recorder)) {
+    if (!make_room(recorder))
         return NULL;
-    }
     struct series *series = series_new(recorder, now, event);
-    if (series == NULL) {
+    if (!series)
         return NULL;
-    }
     if (!heap_set(&recorder->timers, &series->timer, now.mono_ns)) {
         series_free(series);
         return NULL;
@@ -284,13 +265,12 @@ static struct series *add(struct recorder *recorder, struct moment now, const st
 
 void recorder_event(struct recorder *recorder, struct moment now, const struct event *event) {
     AUTO_TEXT key = is_valid(event) ? event_key(event) : NULL;
-    struct series *series = key != NULL ? map_get(&recorder->series, key) : NULL;
-    if (series == NULL && key != NULL && take_token(recorder, event, now.mono_ns)) {
+    struct series *series = key ? map_get(&recorder->series, key) : NULL;
+    if (!series && key && take_token(recorder, event, now.mono_ns))
         series = add(recorder, now, event);
-    } else if (series != NULL && series->count == 1) {
+    else if (series && series->count == 1)
         series->hurry = take_token(recorder, event, now.mono_ns);
-    }
-    if (series == NULL) {
+    if (!series) {
         recorder->dropped++;
         return;
     }
@@ -358,9 +338,8 @@ static void take_answer(struct series *series, int64_t now_ns) {
 }
 
 static bool request_body(const struct series *series, struct buffer *body) {
-    if (!series->created) {
+    if (!series->created)
         buffer_text(body, series->body);
-    }
     if (series->count > 1) {
         buffer_char(body, series->created ? '{' : ',');
         event_series(body, series->count, series->seen_wall_ns);
@@ -381,7 +360,7 @@ static void submit(struct series *series, int64_t now_ns) {
     __attribute__((cleanup(error_cleanup))) struct error *error =
         complete ? client_submit(series->recorder->client, &request, on_answer, series, &series->request)
                  : error_no_memory();
-    if (error == NULL) {
+    if (!error) {
         series->sent = series->count;
         series->recorder->in_flight++;
         set_timer(series, CLOCK_NEVER);
@@ -395,18 +374,17 @@ static void submit(struct series *series, int64_t now_ns) {
 
 int64_t recorder_tick(struct recorder *recorder, struct moment now) {
     struct timer *first = heap_first(&recorder->timers);
-    while (first != NULL && first->at_ns <= now.mono_ns) {
+    while (first && first->at_ns <= now.mono_ns) {
         struct series *series = (struct series *)first;
-        if (series->answered) {
+        if (series->answered)
             take_answer(series, now.mono_ns);
-        } else if (series->created && series->count == series->written) {
+        else if (series->created && series->count == series->written)
             forget(series);
-        } else if (recorder->in_flight < IN_FLIGHT_MAX) {
+        else if (recorder->in_flight < IN_FLIGHT_MAX)
             submit(series, now.mono_ns);
-        } else {
+        else
             return CLOCK_NEVER; // an answer makes room
-        }
         first = heap_first(&recorder->timers);
     }
-    return first != NULL ? first->at_ns : CLOCK_NEVER;
+    return first ? first->at_ns : CLOCK_NEVER;
 }

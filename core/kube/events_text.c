@@ -11,9 +11,8 @@ void event_cut(char *out, size_t max, const char *text) {
     while (left > 0) {
         size_t bytes = text_utf8_sequence(text, left);
         size_t step = bytes > 0 ? bytes : 1;
-        if (used + step > max) {
+        if (used + step > max)
             break;
-        }
         memcpy(out + used, bytes > 0 ? text : "?", step);
         used += step;
         text += step;
@@ -37,9 +36,8 @@ char *event_bucket_key(const struct event *event) {
 
 char *event_name(const struct event *event, int64_t stamp_ns, struct random *random) {
     char *name = text_format("%s.%" PRIx64, event->name, (uint64_t)stamp_ns);
-    if (name == NULL || text_is_dns_subdomain(name)) {
+    if (!name || text_is_dns_subdomain(name))
         return name;
-    }
     text_cleanup(&name);
     uint64_t high = random_next(random), low = random_next(random);
     // RFC 9562 section 5.4: version 4, variant 10.
@@ -66,9 +64,8 @@ static void regarding(struct buffer *out, const struct event *event) {
     buffer_text(out, ",\"regarding\":{");
     member(out, "apiVersion", event->api_version);
     member(out, "kind", event->kind);
-    if (event->namespace_[0] != '\0') {
+    if (event->namespace_[0] != '\0')
         member(out, "namespace", event->namespace_);
-    }
     member(out, "name", event->name);
     member(out, "uid", event->uid);
     buffer_char(out, '}');
@@ -81,9 +78,8 @@ char *event_body(const struct event *event, const char *name, const char *contro
     event_cut(note, EVENT_NOTE_MAX, event->note);
     clock_rfc3339_micro(wall_ns, time);
     buffer_init(&out, BODY_MAX);
-    if (!buffer_text(&out, "{\"apiVersion\":\"events.k8s.io/v1\",\"kind\":\"Event\",\"metadata\":{")) {
+    if (!buffer_text(&out, "{\"apiVersion\":\"events.k8s.io/v1\",\"kind\":\"Event\",\"metadata\":{"))
         return NULL;
-    }
     member(&out, "name", name);
     member(&out, "namespace", event_namespace(event));
     buffer_char(&out, '}');

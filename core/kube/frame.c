@@ -25,9 +25,8 @@ static size_t skip_string(struct frame_scanner *scanner, const char *bytes, size
 
 // The offset of the first bracket, or `len`.
 static size_t skip_space(struct frame_scanner *scanner, const char *bytes, size_t at, size_t len, bool *bad) {
-    while (at < len && is_space(bytes[at])) {
+    while (at < len && is_space(bytes[at]))
         at++;
-    }
     if (at < len) {
         scanner->started = bytes[at] == '{' || bytes[at] == '[';
         *bad = !scanner->started;
@@ -38,9 +37,8 @@ static size_t skip_space(struct frame_scanner *scanner, const char *bytes, size_
 size_t frame_next(struct frame_scanner *scanner, const char *bytes, size_t len, bool *bad) {
     size_t at = scanner->scanned;
     *bad = false;
-    if (!scanner->started) {
+    if (!scanner->started)
         at = skip_space(scanner, bytes, at, len, bad);
-    }
     while (scanner->started && at < len) {
         if (scanner->in_string) {
             at = skip_string(scanner, bytes, at, len);

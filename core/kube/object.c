@@ -20,32 +20,26 @@ static const char *metadata_text(const struct json *value, const char *key) {
 
 static struct error *missing(const struct json *value, const char *field) {
     const char *name = object_name(value);
-    if (name[0] == '\0') {
+    if (name[0] == '\0')
         return error_new(ERROR_INVALID, "an object without %s", field);
-    }
     return error_new(ERROR_INVALID, "object %s/%s has no %s", object_namespace(value), name, field);
 }
 
 static struct error *check(const struct json *value) {
-    if (!json_is(value, JSON_OBJECT)) {
+    if (!json_is(value, JSON_OBJECT))
         return error_new(ERROR_INVALID, "not a JSON object");
-    }
-    if (!json_is(metadata_of(value), JSON_OBJECT)) {
+    if (!json_is(metadata_of(value), JSON_OBJECT))
         return missing(value, "metadata");
-    }
     static const char *const required[] = {"name", "uid", "resourceVersion"};
-    for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++) {
-        if (metadata_text(value, required[i])[0] == '\0') {
+    for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++)
+        if (metadata_text(value, required[i])[0] == '\0')
             return missing(value, required[i]);
-        }
-    }
     return NULL;
 }
 
 static bool fill_in(struct json *value, const char *key, const char *text) {
-    if (text == NULL || json_string_or(json_get(value, key), "")[0] != '\0') {
+    if (!text || json_string_or(json_get(value, key), "")[0] != '\0')
         return true;
-    }
     return json_set(value, key, json_new_string(text));
 }
 
@@ -56,15 +50,14 @@ static bool strip(struct json *value) {
     struct json *annotations = json_get(metadata, "annotations");
     if (json_remove(annotations, LAST_APPLIED)) {
         stripped = true;
-        if (json_size(annotations) == 0) {
+        if (json_size(annotations) == 0)
             json_remove(metadata, "annotations");
-        }
     }
     return stripped;
 }
 
 static bool lacks(const struct json *value, const char *key, const char *text) {
-    return text != NULL && json_string_or(json_get(value, key), "")[0] == '\0';
+    return text && json_string_or(json_get(value, key), "")[0] == '\0';
 }
 
 // `text` is what `value` was parsed from, and is taken; NULL: printed.
@@ -73,20 +66,19 @@ static struct error *make(struct json *value, char *text, size_t len, const char
     AUTO_JSON taken = value;
     AUTO_TEXT kept = text;
     struct error *error = check(taken);
-    if (error != NULL) {
+    if (error)
         return error;
-    }
     bool changed = strip(taken) || lacks(taken, "apiVersion", api_version) || lacks(taken, "kind", kind);
     struct object *object = calloc(1, sizeof(*object));
-    if (object == NULL || !fill_in(taken, "apiVersion", api_version) || !fill_in(taken, "kind", kind)) {
+    if (!object || !fill_in(taken, "apiVersion", api_version) || !fill_in(taken, "kind", kind)) {
         free(object);
         return error_no_memory();
     }
     // The text stays for long, the parsed value does not: allocated last, texts lie side by side, and what the values
     // leave behind is taken by the next ones.
-    object->text = changed || kept == NULL ? json_text(taken, &len) : strndup(kept, len);
+    object->text = changed || !kept ? json_text(taken, &len) : strndup(kept, len);
     object->len = len;
-    if (object->text == NULL) {
+    if (!object->text) {
         free(object);
         return error_no_memory();
     }
@@ -114,27 +106,24 @@ static struct error *parse_stripped(char **stripped, size_t len, const char *api
                                     const struct json_limits *limits, struct object **out) {
     struct json *value = NULL;
     struct error *error = json_parse_limited(*stripped, len, limits, &value);
-    if (error != NULL) {
+    if (error)
         return error_wrap(error, "JSON that cannot be read");
-    }
     char *taken = *stripped;
     *stripped = NULL;
     return make(value, taken, len, api_version, kind, out);
 }
 
 static char *strip_text(const char *text, size_t len, size_t *stripped) {
-    while (len > 0 && is_space(text[len - 1])) { // watches and answers end with a newline
+    while (len > 0 && is_space(text[len - 1])) // watches and answers end with a newline
         len--;
-    }
     return span_strip(text, len, stripped);
 }
 
 struct error *object_parse_limited(const char *text, size_t len, const char *api_version, const char *kind,
                                    const struct json_limits *limits, struct object **out) {
     AUTO_TEXT stripped = strip_text(text, len, &len);
-    if (stripped == NULL) {
+    if (!stripped)
         return error_no_memory();
-    }
     return parse_stripped(&stripped, len, api_version, kind, limits, out);
 }
 
@@ -142,18 +131,16 @@ struct error *object_parse_bounded(const char *text, size_t len, const char *api
                                    const struct object_limits *limits, struct object **out) {
     const struct budget *budget = budget_or_default(limits->budget);
     AUTO_TEXT stripped = strip_text(text, len, &len);
-    if (stripped == NULL) {
+    if (!stripped)
         return error_no_memory();
-    }
     if (len > budget->max_object_size) {
         AUTO_TEXT why = text_format("it has %zu bytes, and maxObjectSize is %zu", len, budget->max_object_size);
         return object_stub(stripped, len, api_version, kind, limits, why, out);
     }
     const struct json_limits bounds = {.max_nodes = budget->max_object_nodes, .stop = budget->stop};
     struct error *error = parse_stripped(&stripped, len, api_version, kind, &bounds, out);
-    if (error == NULL || error->code != ERROR_TOO_LARGE) {
+    if (!error || error->code != ERROR_TOO_LARGE)
         return error;
-    }
     error_free(error);
     AUTO_TEXT why = text_format("it has more than %zu JSON values, which is maxObjectNodes", bounds.max_nodes);
     return object_stub(stripped, len, api_version, kind, limits, why, out);
@@ -162,9 +149,8 @@ struct error *object_parse_bounded(const char *text, size_t len, const char *api
 // Most values take a comma or a bracket, and some 64 bytes; names and strings are there twice.
 size_t object_text_cost(const char *text, size_t len) {
     size_t count = 1;
-    for (size_t i = 0; i < len; i++) {
+    for (size_t i = 0; i < len; i++)
         count += text[i] == ',' || text[i] == '{' || text[i] == '[';
-    }
     return count * 64 + 2 * len;
 }
 
@@ -173,9 +159,8 @@ size_t object_cost(const struct object *object) {
 }
 
 void object_free(struct object *object) {
-    if (object == NULL) {
+    if (!object)
         return;
-    }
     json_free(object->value);
     free(object->text);
     free(object->too_large);
@@ -224,14 +209,11 @@ bool object_is_being_deleted(const struct json *value) {
 
 const struct json *object_controller(const struct json *value) {
     const struct json *owners = json_get(metadata_of(value), "ownerReferences");
-    if (!json_is(owners, JSON_ARRAY)) {
+    if (!json_is(owners, JSON_ARRAY))
         return NULL;
-    }
-    for (const struct json *owner = json_first(owners); owner != NULL; owner = json_next(owner)) {
-        if (json_bool(json_get(owner, "controller"), false)) {
+    for (const struct json *owner = json_first(owners); owner; owner = json_next(owner))
+        if (json_bool(json_get(owner, "controller"), false))
             return owner;
-        }
-    }
     return NULL;
 }
 
@@ -243,16 +225,14 @@ static bool is_decimal(const char *version) {
 int object_version_compare(const char *a, const char *b, bool *comparable) {
     int order = strcmp(a, b);
     *comparable = true;
-    if (order == 0) {
+    if (order == 0)
         return 0;
-    }
     if (!is_decimal(a) || !is_decimal(b)) {
         *comparable = false;
         return 0;
     }
     size_t a_len = strlen(a), b_len = strlen(b);
-    if (a_len != b_len) {
+    if (a_len != b_len)
         return a_len < b_len ? -1 : 1;
-    }
     return order < 0 ? -1 : 1;
 }

@@ -20,9 +20,8 @@ struct source {
 // The member's value as a text of its own; false if there is none.
 static bool enter(const struct source *source, const char *key, struct source *out) {
     struct span span;
-    if (!span_member(source->text, source->len, key, &span)) {
+    if (!span_member(source->text, source->len, key, &span))
         return false;
-    }
     *out = (struct source){source->text + span.value, span.end - span.value};
     return true;
 }
@@ -31,9 +30,9 @@ static bool enter(const struct source *source, const char *key, struct source *o
 static bool copy_value(struct json *to, const char *key, const char *text, size_t len) {
     struct json *value = NULL;
     struct error *error = len <= VALUE_MAX ? json_parse(text, len, &value) : NULL;
-    bool no_memory = error != NULL && error->code == ERROR_NO_MEMORY;
+    bool no_memory = error && error->code == ERROR_NO_MEMORY;
     error_free(error);
-    return !no_memory && (value == NULL || json_set(to, key, value));
+    return !no_memory && (!value || json_set(to, key, value));
 }
 
 static bool copy_member(const struct source *from, const char *key, struct json *to) {
@@ -47,12 +46,12 @@ static bool copy_own(const struct source *metadata, const char *map, struct json
     struct span member;
     struct json *own = json_new_object();
     size_t at = 0, count = 0;
-    bool ok = own != NULL;
+    bool ok = own;
     bool there = enter(metadata, map, &from);
     while (ok && there && count < OWN_MAX && span_next_member(from.text, from.len, &at, &member)) {
         const char *key = from.text + member.key + 1;
         const char *end = memchr(key, '"', member.value - member.key);
-        size_t len = end != NULL ? (size_t)(end - key) : 0;
+        size_t len = end ? (size_t)(end - key) : 0;
         if (len < KEY_MAX && strncmp(key, OBJECT_OWN_PREFIX, sizeof(OBJECT_OWN_PREFIX) - 1) == 0) {
             char name[KEY_MAX];
             memcpy(name, key, len);
@@ -61,9 +60,8 @@ static bool copy_own(const struct source *metadata, const char *map, struct json
             count++;
         }
     }
-    if (ok && count > 0) {
+    if (ok && count > 0)
         return json_set(to, map, own);
-    }
     json_free(own);
     return ok;
 }
@@ -72,14 +70,11 @@ static bool copy_metadata(const struct source *object, struct json *to) {
     static const char *const keys[] = {
         "name", "namespace", "uid", "resourceVersion", "generation", "deletionTimestamp", "ownerReferences"};
     struct source metadata;
-    if (!enter(object, "metadata", &metadata)) {
+    if (!enter(object, "metadata", &metadata))
         return true;
-    }
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        if (!copy_member(&metadata, keys[i], to)) {
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (!copy_member(&metadata, keys[i], to))
             return false;
-        }
-    }
     return copy_own(&metadata, "labels", to) && copy_own(&metadata, "annotations", to);
 }
 
@@ -89,34 +84,29 @@ static bool copy_pointer(const struct source *object, const char *pointer, struc
     for (const char *rest = pointer; *rest == '/';) {
         char key[KEY_MAX];
         size_t len = strcspn(rest + 1, "/");
-        if (len >= sizeof(key)) {
+        if (len >= sizeof(key))
             return true;
-        }
         memcpy(key, rest + 1, len);
         key[len] = '\0';
-        if (!enter(&at, key, &at)) {
+        if (!enter(&at, key, &at))
             return true;
-        }
         rest += len + 1;
     }
     struct json *value = NULL;
     struct error *error = at.len <= VALUE_MAX ? json_parse(at.text, at.len, &value) : NULL;
-    bool no_memory = error != NULL && error->code == ERROR_NO_MEMORY;
+    bool no_memory = error && error->code == ERROR_NO_MEMORY;
     error_free(error);
-    return !no_memory && (value == NULL || pointer_set(to, pointer, value));
+    return !no_memory && (!value || pointer_set(to, pointer, value));
 }
 
 static bool fill(const struct source *object, const struct object_limits *limits, struct json *stub) {
     struct json *metadata = json_new_object();
-    if (metadata == NULL || !json_set(stub, "metadata", metadata) || !copy_member(object, "apiVersion", stub) ||
-        !copy_member(object, "kind", stub) || !copy_metadata(object, metadata)) {
+    if (!metadata || !json_set(stub, "metadata", metadata) || !copy_member(object, "apiVersion", stub) ||
+        !copy_member(object, "kind", stub) || !copy_metadata(object, metadata))
         return false;
-    }
-    for (const char *const *kept = limits->kept; kept != NULL && *kept != NULL; kept++) {
-        if (!copy_pointer(object, *kept, stub)) {
+    for (const char *const *kept = limits->kept; kept && *kept; kept++)
+        if (!copy_pointer(object, *kept, stub))
             return false;
-        }
-    }
     return true;
 }
 
@@ -124,14 +114,14 @@ struct error *object_stub(const char *text, size_t len, const char *api_version,
                           const struct object_limits *limits, const char *why, struct object **out) {
     const struct source object = {text, len};
     struct json *stub = json_new_object();
-    char *reason = why != NULL ? strdup(why) : NULL;
-    if (stub == NULL || reason == NULL || !fill(&object, limits, stub)) {
+    char *reason = why ? strdup(why) : NULL;
+    if (!stub || !reason || !fill(&object, limits, stub)) {
         json_free(stub);
         free(reason);
         return error_no_memory();
     }
     struct error *error = object_new(stub, api_version, kind, out);
-    if (error != NULL) {
+    if (error) {
         free(reason);
         return error;
     }

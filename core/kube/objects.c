@@ -33,18 +33,18 @@ static struct error *read_all(const char *path, struct json **out) {
     struct buffer text __attribute__((cleanup(buffer_cleanup)));
     buffer_init(&text, FILE_MAX);
     struct error *error = text_read_file(path, FILE_MAX, &text);
-    if (error != NULL)
+    if (error)
         return error;
-    const char *content = text.data != NULL ? text.data : "";
+    const char *content = text.data ? text.data : "";
     if (has_suffix(path, ".json")) {
         struct json *value = NULL;
         error = error_wrap(json_parse(content, text.len, &value), "%s", path);
-        *out = error == NULL ? json_new_array() : NULL;
-        return error != NULL ? error : json_append(*out, value) ? NULL : error_no_memory();
+        *out = !error ? json_new_array() : NULL;
+        return error ? error : json_append(*out, value) ? NULL : error_no_memory();
     }
     struct yaml yaml = {.value = NULL};
     error = yaml_parse_all(path, content, text.len, &yaml);
-    if (error == NULL)
+    if (!error)
         *out = yaml.value;
     return error;
 }
@@ -52,7 +52,7 @@ static struct error *read_all(const char *path, struct json **out) {
 struct error *document_read(const char *path, struct json **out) {
     AUTO_JSON all = NULL;
     struct error *error = read_all(path, &all);
-    if (error != NULL)
+    if (error)
         return error;
     if (json_size(all) != 1)
         return error_new(ERROR_INVALID, "%s: found %zu documents, expected one", path, json_size(all));
@@ -64,7 +64,7 @@ struct error *document_read(const char *path, struct json **out) {
 // Takes the value.
 static bool add(struct documents *documents, struct json *value, const char *path, size_t number) {
     void *grown = realloc(documents->list, (documents->count + 1) * sizeof(documents->list[0]));
-    if (grown == NULL) {
+    if (!grown) {
         json_free(value);
         return false;
     }
@@ -72,18 +72,18 @@ static bool add(struct documents *documents, struct json *value, const char *pat
     struct document *document = &documents->list[documents->count];
     *document = (struct document){text_format("%s:%zu", path, number), text_directory(path), value};
     documents->count++;
-    return document->source != NULL && document->folder != NULL;
+    return document->source && document->folder;
 }
 
 static struct error *read_file(const struct reader *reader, const char *path) {
     AUTO_JSON all = NULL;
     struct error *error = read_all(path, &all);
-    if (error != NULL && error->code != ERROR_NO_MEMORY) {
+    if (error && error->code != ERROR_NO_MEMORY) {
         problems_add_error(reader->problems, error);
         return NULL;
     }
     size_t number = 0;
-    for (struct json *value = json_first(all); value != NULL && error == NULL; value = json_first(all)) {
+    for (struct json *value = json_first(all); value && !error; value = json_first(all)) {
         json_detach_child(all, value);
         number++;
         if (!object_is_list(value)) {
@@ -91,7 +91,7 @@ static struct error *read_file(const struct reader *reader, const char *path) {
             continue;
         }
         struct json *items = json_get(value, "items");
-        for (struct json *item = json_first(items); item != NULL && error == NULL; item = json_first(items)) {
+        for (struct json *item = json_first(items); item && !error; item = json_first(items)) {
             json_detach_child(items, item);
             error = add(reader->documents, item, path, number) ? NULL : error_no_memory();
         }
@@ -114,7 +114,7 @@ static struct error *read_folder(const struct reader *reader, const char *path, 
         AUTO_TEXT below = text_format("%s/%s", path, entries[i]->d_name);
         free(entries[i]);
         struct stat info;
-        if (error != NULL || below == NULL || stat(below, &info) != 0)
+        if (error || !below || stat(below, &info) != 0)
             continue;
         if (S_ISDIR(info.st_mode) && depth < DEPTH_MAX)
             error = read_folder(reader, below, depth + 1);

@@ -165,7 +165,7 @@ struct error *proxy_choose(const struct server_url *server, const char *proxy_ur
     if (proxy_url)
         return for_curl(proxy_url, out);
     // Of a CGI program, HTTP_PROXY would be the "Proxy" header of who asks.
-    bool cgi = environment("REQUEST_METHOD") != NULL;
+    bool cgi = environment("REQUEST_METHOD");
     const char *found = server->tls ? variable(environment, "HTTPS_PROXY", "https_proxy")
                         : cgi       ? NULL
                                     : variable(environment, "HTTP_PROXY", "http_proxy");

@@ -15,36 +15,31 @@
 #define PATH_MAX_BYTES ((size_t)64 << 10)
 
 static bool copy_text(char **out, const char *text) {
-    *out = text != NULL ? strdup(text) : NULL;
-    return text == NULL || *out != NULL;
+    *out = text ? strdup(text) : NULL;
+    return !text || *out;
 }
 
 static bool copy_versions(struct reflector *reflector, const char *const *versions) {
     size_t count = 0;
-    while (versions[count] != NULL) {
+    while (versions[count])
         count++;
-    }
     reflector->versions = calloc(count + 1, sizeof(*reflector->versions));
-    if (reflector->versions == NULL) {
+    if (!reflector->versions)
         return false;
-    }
-    for (; reflector->version_count < count; reflector->version_count++) {
-        if (!copy_text(&reflector->versions[reflector->version_count], versions[reflector->version_count])) {
+    for (; reflector->version_count < count; reflector->version_count++)
+        if (!copy_text(&reflector->versions[reflector->version_count], versions[reflector->version_count]))
             return false;
-        }
-    }
     return true;
 }
 
 static bool copy_selector(struct reflector *reflector, const char *selector) {
-    if (selector == NULL || selector[0] == '\0') {
+    if (!selector || selector[0] == '\0')
         return true;
-    }
     __attribute__((cleanup(buffer_cleanup))) struct buffer encoded;
     buffer_init(&encoded, PATH_MAX_BYTES);
     text_percent_encode(&encoded, selector);
     reflector->selector = buffer_take(&encoded, NULL);
-    return reflector->selector != NULL;
+    return reflector->selector;
 }
 
 static bool copy_options(struct reflector *reflector, const struct reflector_options *options) {
@@ -58,17 +53,16 @@ static bool copy_options(struct reflector *reflector, const struct reflector_opt
     reflector->bookmark_ns = options->bookmark_interval_ns > 0 ? options->bookmark_interval_ns : BOOKMARK_NS;
     reflector->random.state = options->seed;
     reflector->what = text_format("%s%s%s", options->plural, group[0] != '\0' ? "." : "", group);
-    return reflector->what != NULL && copy_text(&reflector->cluster, options->cluster) &&
-           copy_text(&reflector->group, group) && copy_text(&reflector->plural, options->plural) &&
-           copy_selector(reflector, options->label_selector) && copy_versions(reflector, options->versions);
+    return reflector->what && copy_text(&reflector->cluster, options->cluster) && copy_text(&reflector->group, group) &&
+           copy_text(&reflector->plural, options->plural) && copy_selector(reflector, options->label_selector) &&
+           copy_versions(reflector, options->versions);
 }
 
 struct error *reflector_new(const struct reflector_options *options, struct transport *transport,
                             const struct reflector_handler *handler, struct reflector **out) {
     struct reflector *reflector = calloc(1, sizeof(*reflector));
-    if (reflector == NULL) {
+    if (!reflector)
         return error_no_memory();
-    }
     buffer_init(&reflector->watch.tail, budget_or_default(options->budget)->max_frame);
     reflector->transport = transport;
     reflector->handler = *handler;
@@ -84,15 +78,12 @@ struct error *reflector_new(const struct reflector_options *options, struct tran
 }
 
 void reflector_free(struct reflector *reflector) {
-    if (reflector == NULL) {
+    if (!reflector)
         return;
-    }
-    if (reflector->exchange != 0) {
+    if (reflector->exchange != 0)
         reflector->transport->ops->cancel(reflector->transport, reflector->exchange);
-    }
-    for (size_t i = 0; i < reflector->version_count; i++) {
+    for (size_t i = 0; i < reflector->version_count; i++)
         free(reflector->versions[i]);
-    }
     free(reflector->versions);
     free(reflector->cluster);
     free(reflector->group);
@@ -110,7 +101,7 @@ void reflector_free(struct reflector *reflector) {
 
 void reflector_set_state(struct reflector *reflector, enum reflector_state state, const char *problem) {
     if (state == reflector->state) {
-        if (problem != NULL && !text_equal(problem, reflector->problem)) {
+        if (problem && !text_equal(problem, reflector->problem)) {
             log_fields(LOG_INFO, "still no watch", {"cluster", reflector->cluster}, {"kind", reflector->what},
                        {"error", problem});
         }
@@ -129,9 +120,8 @@ void reflector_go(struct reflector *reflector, enum phase phase) {
 
 static int64_t next_backoff(struct reflector *reflector) {
     bool quiet = reflector->now_ns - reflector->backed_off_ns > BACKOFF_RESET_NS;
-    if (reflector->backoff_ns == 0 || quiet) {
+    if (reflector->backoff_ns == 0 || quiet)
         reflector->backoff_ns = BACKOFF_FIRST_NS;
-    }
     int64_t step = reflector->backoff_ns;
     reflector->backoff_ns = step * 2 < BACKOFF_MAX_NS ? step * 2 : BACKOFF_MAX_NS;
     return step + (int64_t)random_below(&reflector->random, (uint64_t)step + 1);
@@ -151,8 +141,8 @@ void reflector_wait_as(struct reflector *reflector, enum phase phase, enum refle
 
 void reflector_wait(struct reflector *reflector, enum phase phase, const char *action) {
     AUTO_TEXT problem = text_format("cannot %s %s: %s", action, reflector->what,
-                                    reflector->ending.message != NULL ? reflector->ending.message : "no answer");
-    reflector_wait_as(reflector, phase, REFLECTOR_LOST, problem != NULL ? problem : "out of memory");
+                                    reflector->ending.message ? reflector->ending.message : "no answer");
+    reflector_wait_as(reflector, phase, REFLECTOR_LOST, problem ? problem : "out of memory");
 }
 
 enum phase reflector_new_list(struct reflector *reflector) {
@@ -217,13 +207,11 @@ struct error *reflector_path(const struct reflector *reflector, bool selected, s
                                 .cluster_scoped = reflector->cluster_scoped};
     buffer_init(out, PATH_MAX_BYTES);
     struct error *error = resource_path(&resource, NULL, NULL, NULL, out);
-    if (error != NULL) {
+    if (error)
         return error;
-    }
     buffer_char(out, '?');
-    if (selected && reflector->selector != NULL) {
+    if (selected && reflector->selector)
         buffer_printf(out, "labelSelector=%s&", reflector->selector);
-    }
     return NULL;
 }
 
@@ -259,15 +247,15 @@ bool reflector_set_version(struct reflector *reflector, const char *version) {
 bool reflector_hand_on(struct reflector *reflector, struct error *problem, struct object *object, bool gone,
                        bool advance) {
     __attribute__((cleanup(error_cleanup))) struct error *error = problem;
-    if (error != NULL && error->code == ERROR_NO_MEMORY) {
+    if (error && error->code == ERROR_NO_MEMORY) {
         reflector_conclude_no_memory(reflector);
         return false;
     }
-    if (error != NULL && error->code == ERROR_STOPPED) {
+    if (error && error->code == ERROR_STOPPED) {
         reflector_conclude(reflector, REASON_TOO_MANY, error_text(error));
         return false;
     }
-    if (error != NULL) {
+    if (error) {
         log_skip(reflector, error);
         return true;
     }
@@ -282,13 +270,11 @@ bool reflector_hand_on(struct reflector *reflector, struct error *problem, struc
 
 // After a 401: once more with credentials read again, if there are others to be had.
 static bool refreshed(struct reflector *reflector) {
-    if (reflector->ending.reason == REASON_OK) {
+    if (reflector->ending.reason == REASON_OK)
         reflector->refreshed = false;
-    }
     if (reflector->ending.reason != REASON_UNAUTHORIZED || reflector->refreshed ||
-        !reflector->transport->ops->refresh(reflector->transport)) {
+        !reflector->transport->ops->refresh(reflector->transport))
         return false;
-    }
     reflector->refreshed = true;
     reflector_go(reflector, reflector->phase);
     return true;
@@ -296,9 +282,8 @@ static bool refreshed(struct reflector *reflector) {
 
 static void decide(struct reflector *reflector) {
     reflector->ended = false;
-    if (refreshed(reflector)) {
+    if (refreshed(reflector))
         return;
-    }
     switch (reflector->phase) {
     case PHASE_DISCOVER:
         discovery_ended(reflector);
@@ -317,9 +302,8 @@ static void decide(struct reflector *reflector) {
 }
 
 static void start(struct reflector *reflector) {
-    if (reflector->phase == PHASE_WATCH && !reflector->proven) {
+    if (reflector->phase == PHASE_WATCH && !reflector->proven)
         reflector->phase = PHASE_PROVE;
-    }
     switch (reflector->phase) {
     case PHASE_DISCOVER:
         discovery_start(reflector);
@@ -340,11 +324,10 @@ static void start(struct reflector *reflector) {
 int64_t reflector_tick(struct reflector *reflector, struct moment now) {
     int64_t next_ns = CLOCK_NEVER;
     reflector->now_ns = now.mono_ns;
-    if (reflector->ended) {
+    if (reflector->ended)
         decide(reflector);
-    } else if (reflector->exchange != 0) {
+    else if (reflector->exchange != 0)
         next_ns = watch_check(reflector);
-    }
     if (reflector->exchange == 0 && now.mono_ns >= reflector->due_ns) {
         start(reflector);
         next_ns = reflector->exchange != 0 ? watch_check(reflector) : CLOCK_NEVER;

@@ -11,20 +11,16 @@
 #define ABSENT_CONFIRM_NS (10 * CLOCK_SECOND)
 
 static bool has_verb(const struct json *resource, const char *verb) {
-    for (const struct json *item = json_first(json_get(resource, "verbs")); item != NULL; item = json_next(item)) {
-        if (strcmp(json_string_or(item, ""), verb) == 0) {
+    for (const struct json *item = json_first(json_get(resource, "verbs")); item; item = json_next(item))
+        if (strcmp(json_string_or(item, ""), verb) == 0)
             return true;
-        }
-    }
     return false;
 }
 
 static const struct json *find(const struct json *document, const char *plural) {
-    for (const struct json *item = json_first(json_get(document, "resources")); item != NULL; item = json_next(item)) {
-        if (strcmp(json_string_or(json_get(item, "name"), ""), plural) == 0) {
+    for (const struct json *item = json_first(json_get(document, "resources")); item; item = json_next(item))
+        if (strcmp(json_string_or(json_get(item, "name"), ""), plural) == 0)
             return item;
-        }
-    }
     return NULL;
 }
 
@@ -36,19 +32,17 @@ static void read_document(struct reflector *reflector, const struct json *docume
         return;
     }
     const struct json *resource = find(document, reflector->plural);
-    discovery->served = resource != NULL && has_verb(resource, "list") && has_verb(resource, "watch");
-    if (!discovery->served) {
+    discovery->served = resource && has_verb(resource, "list") && has_verb(resource, "watch");
+    if (!discovery->served)
         return;
-    }
     const char *group = reflector->group;
     free(discovery->kind);
     free(discovery->api_version);
     discovery->kind = strdup(json_string_or(json_get(resource, "kind"), ""));
     discovery->api_version =
         text_format("%s%s%s", group, group[0] != '\0' ? "/" : "", reflector->versions[discovery->index]);
-    if (discovery->kind == NULL || discovery->api_version == NULL) {
+    if (!discovery->kind || !discovery->api_version)
         reflector_conclude_no_memory(reflector);
-    }
 }
 
 static void discovery_done(void *ctx, const struct http_result *result) {
@@ -71,7 +65,7 @@ void discovery_start(struct reflector *reflector) {
     const char *version = reflector->versions[reflector->discovery.index];
     const char *group = reflector->group;
     AUTO_TEXT path = text_format("%s%s/%s", group[0] != '\0' ? "/apis/" : "/api", group, version);
-    if (path == NULL) {
+    if (!path) {
         reflector_conclude_no_memory(reflector);
         reflector_wait(reflector, PHASE_DISCOVER, "look for");
         return;
@@ -97,21 +91,18 @@ static void served(struct reflector *reflector) {
 static void absent(struct reflector *reflector) {
     struct discovery *discovery = &reflector->discovery;
     discovery->index = 0;
-    if (discovery->missing_ns == CLOCK_NEVER) {
+    if (discovery->missing_ns == CLOCK_NEVER)
         discovery->missing_ns = reflector->now_ns;
-    }
     bool sure = !discovery->was_there || reflector->now_ns - discovery->missing_ns >= ABSENT_CONFIRM_NS;
     AUTO_TEXT problem = text_format("the server does not serve %s%s", reflector->what,
                                     sure ? "" : " any more; this is asked again before it is taken for granted");
-    if (sure) {
+    if (sure)
         discovery->was_there = false;
-    }
     reflector->ending.retry_after_ns = -1;
     reflector_wait_as(reflector, PHASE_DISCOVER, sure ? REFLECTOR_ABSENT : REFLECTOR_LOST,
-                      problem != NULL ? problem : "out of memory");
-    if (reflector->due_ns > reflector->now_ns + ABSENT_WAIT_MAX_NS) {
+                      problem ? problem : "out of memory");
+    if (reflector->due_ns > reflector->now_ns + ABSENT_WAIT_MAX_NS)
         reflector->due_ns = reflector->now_ns + ABSENT_WAIT_MAX_NS;
-    }
 }
 
 void discovery_ended(struct reflector *reflector) {

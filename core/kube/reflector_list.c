@@ -31,20 +31,17 @@ static void list_done(void *ctx, const struct http_result *result) {
 static struct error *page_path(const struct reflector *reflector, struct buffer *path) {
     const struct list *list = &reflector->list;
     struct error *error = reflector_path(reflector, true, path);
-    if (error != NULL) {
+    if (error)
         return error;
-    }
-    if (!list->unpaged) {
+    if (!list->unpaged)
         buffer_printf(path, "limit=%zu&", reflector->page_limit);
-    }
-    if (list->token != NULL) {
+    if (list->token) {
         buffer_text(path, "continue=");
         text_percent_encode(path, list->token);
         buffer_char(path, '&');
     }
-    if (path->failed) {
+    if (path->failed)
         return error_no_memory();
-    }
     path->data[--path->len] = '\0'; // the last separator
     return NULL;
 }
@@ -53,7 +50,7 @@ void list_start(struct reflector *reflector) {
     __attribute__((cleanup(buffer_cleanup))) struct buffer path;
     buffer_init(&path, 1);
     __attribute__((cleanup(error_cleanup))) struct error *error = page_path(reflector, &path);
-    if (error != NULL) {
+    if (error) {
         reflector_conclude(reflector, REASON_BAD_REQUEST, error_text(error));
         reflector_wait(reflector, reflector_new_list(reflector), "list");
         return;
@@ -88,7 +85,7 @@ static bool can_retry_page(const struct reflector *reflector) {
     case REASON_UNKNOWN_OUTCOME:
     case REASON_TOO_MANY:
     case REASON_SERVER_ERROR:
-        return reflector->list.token != NULL && reflector->list.tries < REFLECTOR_MAX_TRIES;
+        return reflector->list.token && reflector->list.tries < REFLECTOR_MAX_TRIES;
     default:
         return false;
     }
@@ -102,11 +99,11 @@ void list_ended(struct reflector *reflector) {
         log_fields(LOG_INFO, "a page of a list exceeds the memory budget; asking for smaller ones",
                    {"cluster", reflector->cluster}, {"kind", reflector->what}, {"error", reflector->ending.message});
         reflector_go(reflector, PHASE_LIST);
-    } else if (reason == REASON_OK && list->token == NULL) {
+    } else if (reason == REASON_OK && !list->token) {
         complete(reflector);
     } else if (reason == REASON_OK) {
         reflector_go(reflector, PHASE_LIST);
-    } else if (reason == REASON_EXPIRED && list->token != NULL) {
+    } else if (reason == REASON_EXPIRED && list->token) {
         // The answer has a token for going on at another version: that would be no list of one moment.
         log_fields(LOG_INFO, "a continue token expired; listing in one piece", {"cluster", reflector->cluster},
                    {"kind", reflector->what});
@@ -120,11 +117,10 @@ void list_ended(struct reflector *reflector) {
         bool fresh = reflector->discovery.fresh;
         reflector->discovery.fresh = false;
         reflector->discovery.index = 0;
-        if (fresh) {
+        if (fresh)
             reflector_wait(reflector, PHASE_DISCOVER, "list");
-        } else {
+        else
             reflector_go(reflector, PHASE_DISCOVER);
-        }
     } else {
         reflector_wait(reflector, reflector_new_list(reflector), "list");
     }

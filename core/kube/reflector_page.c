@@ -18,12 +18,11 @@ struct page {
 static bool read_value(const struct page *page, const char *key, struct json **out) {
     const struct json_limits limits = {.max_nodes = METADATA_NODES};
     struct span span;
-    if (!span_member(page->text, page->len, key, &span)) {
+    if (!span_member(page->text, page->len, key, &span))
         return true;
-    }
     struct error *error = json_parse_limited(page->text + span.value, span.end - span.value, &limits, out);
     error_free(error);
-    return error == NULL;
+    return !error;
 }
 
 static bool ends_with_list(const char *kind) {
@@ -34,9 +33,8 @@ static bool ends_with_list(const char *kind) {
 // False: no array, and not null.
 static bool find_items(struct page *page) {
     struct span *items = &page->items;
-    if (!span_member(page->text, page->len, "items", items)) {
+    if (!span_member(page->text, page->len, "items", items))
         return false;
-    }
     if (items->end - items->value == 4 && memcmp(page->text + items->value, "null", 4) == 0) {
         items->end = items->value;
         return true;
@@ -47,32 +45,26 @@ static bool find_items(struct page *page) {
 // An answer that is no list must not be taken for an empty one.
 static const char *find_fault(struct page *page) {
     if (!span_is_closed(page->text, page->len) || !read_value(page, "kind", &page->kind) ||
-        !read_value(page, "metadata", &page->metadata)) {
+        !read_value(page, "metadata", &page->metadata))
         return "the server answered with JSON that cannot be read";
-    }
-    if (!ends_with_list(json_string_or(page->kind, ""))) {
+    if (!ends_with_list(json_string_or(page->kind, "")))
         return "the server answered with something else than a list";
-    }
-    if (!find_items(page)) {
+    if (!find_items(page))
         return "the server answered with a list without items";
-    }
-    if (json_string_or(json_get(page->metadata, "resourceVersion"), "")[0] == '\0') {
+    if (json_string_or(json_get(page->metadata, "resourceVersion"), "")[0] == '\0')
         return "the server answered with a list without resourceVersion";
-    }
     return NULL;
 }
 
 // Items of built-in kinds lack apiVersion and kind. Where discovery did not tell, the list has the kind with "List"
 // behind it.
 static bool learn_kind(struct discovery *discovery, const struct page *page) {
-    if (discovery->kind[0] != '\0') {
+    if (discovery->kind[0] != '\0')
         return true;
-    }
     const char *list_kind = json_string_or(page->kind, "List");
     char *kind = strndup(list_kind, strlen(list_kind) - strlen("List"));
-    if (kind == NULL) {
+    if (!kind)
         return false;
-    }
     free(discovery->kind);
     discovery->kind = kind;
     return true;
@@ -84,7 +76,7 @@ static bool is_broken(const struct reflector *reflector, const char *text, size_
     const struct json_limits limits = {.max_nodes = budget->max_object_nodes, .stop = budget->stop};
     AUTO_JSON value = NULL;
     struct error *error = json_parse_limited(text, len, &limits, &value);
-    bool broken = error != NULL && error->code == ERROR_INVALID;
+    bool broken = error && error->code == ERROR_INVALID;
     error_free(error);
     return broken;
 }
@@ -94,7 +86,7 @@ static bool hand_on_item(struct reflector *reflector, const char *text, size_t l
     struct object *object = NULL;
     struct error *error =
         object_parse_bounded(text, len, discovery->api_version, discovery->kind, &reflector->limits, &object);
-    if (error != NULL && error->code == ERROR_INVALID && is_broken(reflector, text, len)) {
+    if (error && error->code == ERROR_INVALID && is_broken(reflector, text, len)) {
         AUTO_TEXT message =
             text_format("the server sent a list with an item that cannot be read: %s", error_text(error));
         error_free(error);
@@ -110,11 +102,9 @@ static bool hand_on_items(struct reflector *reflector, const struct page *page) 
     size_t len = page->items.end - page->items.value, at = 0, before = reflector->list.items;
     struct span item;
     enum span_step step = len == 0 ? SPAN_END : SPAN_ITEM;
-    while (step == SPAN_ITEM && (step = span_next_item(text, len, &at, &item)) == SPAN_ITEM) {
-        if (!hand_on_item(reflector, text + item.value, item.end - item.value)) {
+    while (step == SPAN_ITEM && (step = span_next_item(text, len, &at, &item)) == SPAN_ITEM)
+        if (!hand_on_item(reflector, text + item.value, item.end - item.value))
             return false;
-        }
-    }
     if (step == SPAN_BAD) {
         reflector_conclude(reflector, REASON_GARBAGE, "the server answered with JSON that cannot be read");
         return false;
@@ -127,17 +117,15 @@ static bool hand_on_items(struct reflector *reflector, const struct page *page) 
 static bool take_token(struct reflector *reflector, const char *token) {
     struct list *list = &reflector->list;
     char *copy = token[0] != '\0' ? strdup(token) : NULL;
-    if (token[0] != '\0' && copy == NULL) {
+    if (token[0] != '\0' && !copy) {
         reflector_conclude_no_memory(reflector);
         return false;
     }
     free(list->token);
     list->token = copy;
     list->tries = 0;
-    if (copy == NULL ||
-        (list->items < LIST_MAX_ITEMS && list->pages < LIST_MAX_PAGES && list->empty < LIST_MAX_EMPTY)) {
+    if (!copy || (list->items < LIST_MAX_ITEMS && list->pages < LIST_MAX_PAGES && list->empty < LIST_MAX_EMPTY))
         return true;
-    }
     AUTO_TEXT message = text_format("the list does not end: it has %zu items in %zu pages, of which the last %zu were "
                                     "empty, and goes on",
                                     list->items, list->pages, list->empty);
@@ -165,19 +153,17 @@ static void use(struct reflector *reflector, const struct page *page) {
         reflector->handler.listing(reflector->handler.ctx, reflector->versions[reflector->discovery.index]);
     }
     // The version of the collection is that of its first page.
-    if ((!first || reflector_set_version(reflector, version)) && hand_on_items(reflector, page)) {
+    if ((!first || reflector_set_version(reflector, version)) && hand_on_items(reflector, page))
         (void)take_token(reflector, token);
-    }
 }
 
 void page_read(struct reflector *reflector, const char *text, size_t len) {
     struct page page = {.text = text, .len = len};
     const char *fault = find_fault(&page);
-    if (fault != NULL) {
+    if (fault)
         reflector_conclude(reflector, REASON_GARBAGE, fault);
-    } else {
+    else
         use(reflector, &page);
-    }
     json_free(page.kind);
     json_free(page.metadata);
 }

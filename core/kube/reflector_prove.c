@@ -29,22 +29,20 @@ static bool is_list(const struct buffer *text) {
 static void proof_done(void *ctx, const struct http_result *result) {
     struct reflector *reflector = ctx;
     reflector_note_end(reflector, result);
-    if (result->outcome == HTTP_REFUSED || result->status != 200) {
+    if (result->outcome == HTTP_REFUSED || result->status != 200)
         reflector_read(reflector, result);
-    } else if (is_list(&reflector->watch.tail)) {
+    else if (is_list(&reflector->watch.tail))
         reflector_conclude(reflector, REASON_OK, "the version is known");
-    } else {
+    else
         reflector_conclude(reflector, REASON_GARBAGE, "the server answered with something else than a list");
-    }
     reflector_drop_tail(reflector);
 }
 
 // Without the selector: a server that answers from etcd would look through all objects for one that matches.
 static struct error *proof_path(const struct reflector *reflector, struct buffer *path) {
     struct error *error = reflector_path(reflector, false, path);
-    if (error != NULL) {
+    if (error)
         return error;
-    }
     buffer_text(path, "limit=1&resourceVersionMatch=NotOlderThan&resourceVersion=");
     text_percent_encode(path, reflector->version);
     return path->failed ? error_no_memory() : NULL;
@@ -54,7 +52,7 @@ void prove_start(struct reflector *reflector) {
     __attribute__((cleanup(buffer_cleanup))) struct buffer path;
     buffer_init(&path, 1);
     __attribute__((cleanup(error_cleanup))) struct error *error = proof_path(reflector, &path);
-    if (error != NULL) {
+    if (error) {
         reflector_conclude(reflector, REASON_BAD_REQUEST, error_text(error));
         reflector_wait(reflector, PHASE_PROVE, "watch");
         return;
@@ -102,27 +100,24 @@ void reflector_list_consistently(struct reflector *reflector) {
 static void tell_rewound(struct reflector *reflector, const char *problem) {
     reflector->version[0] = '\0';
     reflector->watch.unset_version = true;
-    if (reflector->handler.rewound != NULL) {
+    if (reflector->handler.rewound)
         reflector->handler.rewound(reflector->handler.ctx, problem);
-    }
 }
 
 bool reflector_check_version(struct reflector *reflector, const char *version) {
     bool comparable = true;
-    if (reflector->version[0] == '\0' || object_version_compare(version, reflector->version, &comparable) >= 0) {
+    if (reflector->version[0] == '\0' || object_version_compare(version, reflector->version, &comparable) >= 0)
         return true;
-    }
     AUTO_TEXT problem = text_format("the resourceVersions of %s went back from %s to %s: the cluster was restored from "
                                     "a copy, or wiped",
                                     reflector->what, reflector->version, version);
-    tell_rewound(reflector, problem != NULL ? problem : "out of memory");
+    tell_rewound(reflector, problem ? problem : "out of memory");
     return false;
 }
 
 static void list_anew(struct reflector *reflector) {
-    if (reflector->phase == PHASE_DISCOVER) {
+    if (reflector->phase == PHASE_DISCOVER)
         return;
-    }
     if (reflector->exchange != 0) {
         reflector->transport->ops->cancel(reflector->transport, reflector->exchange);
         reflector->exchange = 0;
@@ -133,15 +128,13 @@ static void list_anew(struct reflector *reflector) {
 }
 
 void reflector_rewind(struct reflector *reflector, const char *problem) {
-    if (reflector->version[0] == '\0') {
+    if (reflector->version[0] == '\0')
         return;
-    }
     tell_rewound(reflector, problem);
     list_anew(reflector);
 }
 
 void reflector_relist(struct reflector *reflector) {
-    if (reflector->version[0] != '\0') {
+    if (reflector->version[0] != '\0')
         list_anew(reflector);
-    }
 }

@@ -47,14 +47,12 @@ static void end_initial(struct reflector *reflector) {
 
 static bool on_bookmark(struct reflector *reflector, const struct json *object) {
     const char *version = object_version(object);
-    if (version[0] == '\0') {
+    if (version[0] == '\0')
         return stop_undecodable(reflector, "a bookmark without resourceVersion");
-    }
-    if (!reflector->watch.initial) {
+    if (!reflector->watch.initial)
         return reflector_set_version(reflector, version) || stop(reflector);
-    }
     const char *end = object_annotation(object, INITIAL_EVENTS_END);
-    if (end == NULL || strcmp(end, "true") != 0) {
+    if (!end || strcmp(end, "true") != 0) {
         reflector_conclude(reflector, REASON_GARBAGE, "the server ignores sendInitialEvents");
         return stop(reflector);
     }
@@ -62,9 +60,8 @@ static bool on_bookmark(struct reflector *reflector, const struct json *object) 
         reflector_conclude(reflector, REASON_TOO_LARGE_VERSION, "the list is older than what was known");
         return stop(reflector);
     }
-    if (!reflector_set_version(reflector, version)) {
+    if (!reflector_set_version(reflector, version))
         return stop(reflector);
-    }
     end_initial(reflector);
     return true;
 }
@@ -76,9 +73,8 @@ static bool on_error(struct reflector *reflector, const struct json *status) {
 }
 
 static bool on_event(struct reflector *reflector, const char *type, const struct json *frame) {
-    if (strcmp(type, "BOOKMARK") == 0) {
+    if (strcmp(type, "BOOKMARK") == 0)
         return on_bookmark(reflector, json_get(frame, "object"));
-    }
     bool known = strcmp(type, "ADDED") == 0 || strcmp(type, "MODIFIED") == 0 || strcmp(type, "DELETED") == 0;
     return stop_undecodable(reflector, known ? "it has no object" : "its type is unknown");
 }
@@ -94,7 +90,7 @@ static bool json_broken(const struct reflector *reflector, const char *bytes, si
     AUTO_JSON frame = NULL;
     struct error *error = parse_frame(reflector, bytes, len, &frame);
     error_free(error);
-    return error != NULL;
+    return error;
 }
 
 static bool is_type(const char *bytes, const struct span *type, const char *text) {
@@ -104,9 +100,8 @@ static bool is_type(const char *bytes, const struct span *type, const char *text
 
 // A streaming list that does not end is made in pages, which say so.
 static bool count_initial(struct reflector *reflector) {
-    if (!reflector->watch.initial || reflector->list.items++ < LIST_MAX_ITEMS) {
+    if (!reflector->watch.initial || reflector->list.items++ < LIST_MAX_ITEMS)
         return true;
-    }
     reflector_conclude(reflector, REASON_GARBAGE, "the streaming list does not end");
     return false;
 }
@@ -115,18 +110,16 @@ static bool count_initial(struct reflector *reflector) {
 // not in order, and is to be read whole.
 static bool on_object_frame(struct reflector *reflector, const char *bytes, size_t len, bool *ok) {
     struct span type, object;
-    if (!span_member(bytes, len, "type", &type) || !span_member(bytes, len, "object", &object)) {
+    if (!span_member(bytes, len, "type", &type) || !span_member(bytes, len, "object", &object))
         return false;
-    }
     bool gone = is_type(bytes, &type, "DELETED");
-    if (!gone && !is_type(bytes, &type, "ADDED") && !is_type(bytes, &type, "MODIFIED")) {
+    if (!gone && !is_type(bytes, &type, "ADDED") && !is_type(bytes, &type, "MODIFIED"))
         return false;
-    }
     struct object *made = NULL;
     struct error *error =
         object_parse_bounded(bytes + object.value, object.end - object.value, reflector->discovery.api_version,
                              reflector->discovery.kind, &reflector->limits, &made);
-    if (error != NULL && error->code == ERROR_INVALID && json_broken(reflector, bytes, len)) {
+    if (error && error->code == ERROR_INVALID && json_broken(reflector, bytes, len)) {
         error_free(error);
         return false;
     }
@@ -140,25 +133,20 @@ static bool on_object_frame(struct reflector *reflector, const char *bytes, size
 
 static bool on_frame(struct reflector *reflector, const char *bytes, size_t len) {
     bool ok = false;
-    if (on_object_frame(reflector, bytes, len, &ok)) {
+    if (on_object_frame(reflector, bytes, len, &ok))
         return ok;
-    }
     AUTO_JSON frame = NULL;
     __attribute__((cleanup(error_cleanup))) struct error *error = parse_frame(reflector, bytes, len, &frame);
-    if (error != NULL && error->code == ERROR_NO_MEMORY) {
+    if (error && error->code == ERROR_NO_MEMORY)
         return stop_no_memory(reflector);
-    }
-    if (error != NULL) {
+    if (error)
         return stop_undecodable(reflector, error_text(error));
-    }
     const char *type = json_string_or(json_get(frame, "type"), "");
-    if (strcmp(type, "ERROR") == 0) {
+    if (strcmp(type, "ERROR") == 0)
         return on_error(reflector, json_get(frame, "object"));
-    }
     begin_initial(reflector);
-    if (!on_event(reflector, type, frame)) {
+    if (!on_event(reflector, type, frame))
         return false;
-    }
     reflector->watch.frames++;
     return true;
 }
@@ -166,17 +154,14 @@ static bool on_frame(struct reflector *reflector, const char *bytes, size_t len)
 // A frame whose beginning came in earlier chunks.
 static bool on_split_frame(struct reflector *reflector, const char *bytes, size_t len) {
     struct buffer *tail = &reflector->watch.tail;
-    if (!reflector_keep_tail(reflector, bytes, len)) {
+    if (!reflector_keep_tail(reflector, bytes, len))
         return stop(reflector);
-    }
-    if (!on_frame(reflector, tail->data, tail->len)) {
+    if (!on_frame(reflector, tail->data, tail->len))
         return false;
-    }
-    if (tail->cap > TAIL_KEPT) {
+    if (tail->cap > TAIL_KEPT)
         reflector_drop_tail(reflector);
-    } else {
+    else
         buffer_reset(tail);
-    }
     return true;
 }
 
@@ -197,15 +182,12 @@ bool stream_data(void *ctx, const char *bytes, size_t len) {
         bool bad = false;
         watch->scanner.scanned = 0; // in this chunk; what was looked at before is in the tail
         size_t end = frame_next(&watch->scanner, bytes, len, &bad);
-        if (bad) {
+        if (bad)
             return stop_undecodable(reflector, "it is no JSON object");
-        }
-        if (end == 0) {
+        if (end == 0)
             return !watch->scanner.started || reflector_keep_tail(reflector, bytes, len) || stop(reflector);
-        }
-        if (!(watch->tail.len > 0 ? on_split_frame : on_frame)(reflector, bytes, end)) {
+        if (!(watch->tail.len > 0 ? on_split_frame : on_frame)(reflector, bytes, end))
             return false;
-        }
         bytes += end;
         len -= end;
     }
@@ -216,17 +198,15 @@ void stream_done(void *ctx, const struct http_result *result) {
     struct reflector *reflector = ctx;
     struct watch *watch = &reflector->watch;
     reflector_note_end(reflector, result);
-    if (watch->decided) {
+    if (watch->decided)
         return;
-    }
     watch->clean = result->outcome == HTTP_ANSWERED;
     if (result->outcome != HTTP_REFUSED && (watch->open || result->status == 200)) {
         watch->open = true;
-        reflector_conclude(reflector, REASON_OK, result->problem != NULL ? result->problem : "the stream ended");
+        reflector_conclude(reflector, REASON_OK, result->problem ? result->problem : "the stream ended");
         return;
     }
     reflector_read(reflector, result);
-    if (reflector->ending.reason == REASON_OK) {
+    if (reflector->ending.reason == REASON_OK)
         reflector_conclude(reflector, REASON_GARBAGE, "the server answered a watch with something else than a stream");
-    }
 }

@@ -14,14 +14,12 @@
 
 static struct error *watch_path(const struct reflector *reflector, uint64_t timeout_s, struct buffer *path) {
     struct error *error = reflector_path(reflector, true, path);
-    if (error != NULL) {
+    if (error)
         return error;
-    }
     bool initial = reflector->phase == PHASE_WATCH_LIST;
     buffer_printf(path, "watch=true&allowWatchBookmarks=true&timeoutSeconds=%u", (unsigned)timeout_s);
-    if (initial) {
+    if (initial)
         buffer_text(path, "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan");
-    }
     if (!initial || (!reflector->watch.unset_version && reflector->version[0] != '\0')) {
         buffer_text(path, "&resourceVersion=");
         text_percent_encode(path, reflector->version);
@@ -45,7 +43,7 @@ void watch_start(struct reflector *reflector) {
     buffer_init(&path, 1);
     uint64_t timeout_s = TIMEOUT_MIN_S + random_below(&reflector->random, TIMEOUT_SPAN_S);
     __attribute__((cleanup(error_cleanup))) struct error *error = watch_path(reflector, timeout_s, &path);
-    if (error != NULL) {
+    if (error) {
         reflector_conclude(reflector, REASON_BAD_REQUEST, error_text(error));
         reflector_wait(reflector, reflector->phase, "watch");
         return;
@@ -68,12 +66,10 @@ void watch_start(struct reflector *reflector) {
 // watching when something else came first, or nothing for a second.
 static int64_t check_open(struct reflector *reflector) {
     struct watch *watch = &reflector->watch;
-    if (reflector->state == REFLECTOR_CONNECTED || !watch->open || watch->initial || watch->decided) {
+    if (reflector->state == REFLECTOR_CONNECTED || !watch->open || watch->initial || watch->decided)
         return CLOCK_NEVER;
-    }
-    if (watch->opened_ns == CLOCK_NEVER) {
+    if (watch->opened_ns == CLOCK_NEVER)
         watch->opened_ns = reflector->now_ns;
-    }
     if (watch->after_list || watch->frames > 0 || reflector->now_ns - watch->opened_ns >= SHORT_NS) {
         reflector_set_state(reflector, REFLECTOR_CONNECTED, NULL);
         return CLOCK_NEVER;
@@ -91,16 +87,14 @@ static void fall_back(struct reflector *reflector, const char *why) {
 // Servers and proxies that do not know sendInitialEvents never send the bookmark that ends the list.
 static int64_t check_initial(struct reflector *reflector) {
     struct watch *watch = &reflector->watch;
-    if (!watch->initial || watch->decided) {
+    if (!watch->initial || watch->decided)
         return CLOCK_NEVER;
-    }
     if (watch->heard) {
         watch->heard = false;
         watch->heard_ns = reflector->now_ns;
     }
-    if (reflector->now_ns - watch->heard_ns < INITIAL_SILENCE_NS) {
+    if (reflector->now_ns - watch->heard_ns < INITIAL_SILENCE_NS)
         return watch->heard_ns + INITIAL_SILENCE_NS;
-    }
     reflector->transport->ops->cancel(reflector->transport, reflector->exchange);
     reflector->exchange = 0;
     fall_back(reflector, "nothing came for a minute, and not the end of the list");
@@ -108,9 +102,8 @@ static int64_t check_initial(struct reflector *reflector) {
 }
 
 int64_t watch_check(struct reflector *reflector) {
-    if (reflector->phase != PHASE_WATCH && reflector->phase != PHASE_WATCH_LIST) {
+    if (reflector->phase != PHASE_WATCH && reflector->phase != PHASE_WATCH_LIST)
         return CLOCK_NEVER;
-    }
     int64_t open_ns = check_open(reflector);
     int64_t initial_ns = check_initial(reflector);
     return open_ns < initial_ns ? open_ns : initial_ns;
@@ -153,9 +146,8 @@ static void stream_over(struct reflector *reflector, bool lived, bool is_short) 
 static bool says_wait(struct reflector *reflector) {
     const struct response *ending = &reflector->ending;
     if (ending->reason == REASON_TOO_MANY || ending->reason == REASON_NOT_SENT ||
-        (ending->reason == REASON_UNKNOWN_OUTCOME && ending->code == 0)) {
+        (ending->reason == REASON_UNKNOWN_OUTCOME && ending->code == 0))
         return true;
-    }
     return ending->code >= 500 && ending->retry_after_ns >= 0 && !reflector->watch.open &&
            reflector->tries++ < REFLECTOR_MAX_TRIES;
 }
@@ -182,11 +174,10 @@ static void watch_over(struct reflector *reflector) {
         reflector_list_consistently(reflector);
         break;
     default:
-        if (says_wait(reflector)) {
+        if (says_wait(reflector))
             reflector_wait(reflector, PHASE_WATCH, "watch");
-        } else {
+        else
             relist_later(reflector);
-        }
     }
 }
 
@@ -212,9 +203,8 @@ static void initial_over(struct reflector *reflector) {
 
 void watch_ended(struct reflector *reflector) {
     reflector_drop_tail(reflector); // a part of a frame is never applied
-    if (reflector->phase == PHASE_WATCH_LIST) {
+    if (reflector->phase == PHASE_WATCH_LIST)
         initial_over(reflector);
-    } else {
+    else
         watch_over(reflector);
-    }
 }

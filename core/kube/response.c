@@ -41,9 +41,8 @@ const char *reason_text(enum reason reason) {
 }
 
 void response_clear(struct response *response) {
-    if (response->message != no_memory_message) {
+    if (response->message != no_memory_message)
         free(response->message);
-    }
     object_free(response->object);
     json_free(response->value);
     free(response->warning);
@@ -53,7 +52,7 @@ void response_clear(struct response *response) {
 // Takes `message`; NULL stands for "out of memory".
 static void conclude(struct response *response, enum reason reason, char *message) {
     response->reason = reason;
-    response->message = message != NULL ? message : no_memory_message;
+    response->message = message ? message : no_memory_message;
 }
 
 // metav1.StatusReason values that say more than the code, or another thing than it.
@@ -106,48 +105,41 @@ static enum reason code_reason(int code, enum verb verb) {
     default:
         break;
     }
-    if (code >= 400 && code < 500) {
+    if (code >= 400 && code < 500)
         return REASON_BAD_REQUEST;
-    }
     return code >= 500 && code < 600 ? REASON_SERVER_ERROR : REASON_GARBAGE;
 }
 
 // Of all causes, by their type (its JSON key is "reason") or a part of their message.
 static bool has_cause(const struct json *status, const char *type, const char *message) {
     const struct json *causes = json_path(status, "details", "causes", NULL);
-    for (const struct json *cause = json_first(causes); cause != NULL; cause = json_next(cause)) {
+    for (const struct json *cause = json_first(causes); cause; cause = json_next(cause))
         if (strcmp(json_string_or(json_get(cause, "reason"), ""), type) == 0 ||
-            strstr(json_string_or(json_get(cause, "message"), ""), message) != NULL) {
+            strstr(json_string_or(json_get(cause, "message"), ""), message))
             return true;
-        }
-    }
     return false;
 }
 
 static enum reason not_found_reason(const struct json *status, enum verb verb) {
     const char *kind = json_string_or(json_path(status, "details", "kind", NULL), "");
     const char *name = json_string_or(json_path(status, "details", "name", NULL), "");
-    if (verb == VERB_CREATE && strcmp(kind, "namespaces") == 0) {
+    if (verb == VERB_CREATE && strcmp(kind, "namespaces") == 0)
         return REASON_NAMESPACE_NOT_FOUND;
-    }
     return name[0] != '\0' ? REASON_NOT_FOUND : REASON_KIND_NOT_FOUND;
 }
 
 static enum reason forbidden_reason(const struct json *status, const char *message) {
     if (has_cause(status, "NamespaceTerminating", "is being terminated") ||
-        strstr(message, "because it is being terminated") != NULL) {
+        strstr(message, "because it is being terminated"))
         return REASON_NAMESPACE_TERMINATING;
-    }
-    return strstr(message, "exceeded quota") != NULL ? REASON_QUOTA : REASON_FORBIDDEN;
+    return strstr(message, "exceeded quota") ? REASON_QUOTA : REASON_FORBIDDEN;
 }
 
 // etcd's own errors come through as 500 without a reason: its size limit is about the payload, the rest (a timeout, a
 // change of leader) leaves open whether the write was committed.
 static enum reason etcd_reason(const char *message, enum reason otherwise) {
-    if (strstr(message, "request is too large") != NULL ||
-        strstr(message, "trying to send message larger than max") != NULL) {
+    if (strstr(message, "request is too large") || strstr(message, "trying to send message larger than max"))
         return REASON_BAD_REQUEST;
-    }
     return text_has_prefix(message, "etcdserver: ") ? REASON_UNKNOWN_OUTCOME : otherwise;
 }
 
@@ -169,11 +161,9 @@ static enum reason refine(enum reason reason, const struct json *status, const c
 
 static enum reason status_reason(const struct json *status, int code, enum verb verb) {
     const char *text = json_string_or(json_get(status, "reason"), "");
-    for (size_t i = 0; i < sizeof(known_reasons) / sizeof(known_reasons[0]); i++) {
-        if (strcmp(text, known_reasons[i].text) == 0) {
+    for (size_t i = 0; i < sizeof(known_reasons) / sizeof(known_reasons[0]); i++)
+        if (strcmp(text, known_reasons[i].text) == 0)
             return known_reasons[i].reason;
-        }
-    }
     return code_reason(code, verb);
 }
 
@@ -185,9 +175,8 @@ void response_read_status(struct response *response, const struct json *status, 
     }
     enum reason reason = refine(status_reason(status, code, verb), status, message, verb);
     int64_t seconds = json_int64(json_path(status, "details", "retryAfterSeconds", NULL), 0);
-    if (response->retry_after_ns < 0 && seconds > 0 && seconds < 86400) {
+    if (response->retry_after_ns < 0 && seconds > 0 && seconds < 86400)
         response->retry_after_ns = seconds * INT64_C(1000000000);
-    }
     response->code = code;
     conclude(response, reason,
              message[0] != '\0' ? strdup(message)
@@ -209,19 +198,16 @@ static void excerpt(const struct http_result *result, char out[EXCERPT_MAX]) {
 // An answer without content type counts as JSON if it parses.
 static bool says_json(const char *content_type) {
     static const char json[] = "application/json";
-    if (content_type[0] == '\0') {
+    if (content_type[0] == '\0')
         return true;
-    }
-    return strncasecmp(content_type, json, sizeof(json) - 1) == 0 &&
-           strchr("; \t", content_type[sizeof(json) - 1]) != NULL;
+    return strncasecmp(content_type, json, sizeof(json) - 1) == 0 && strchr("; \t", content_type[sizeof(json) - 1]);
 }
 
 static void read_failure(struct response *response, const struct http_result *result, enum verb verb) {
     const struct json_limits limits = {.max_nodes = STATUS_NODES};
     AUTO_JSON status = NULL;
-    if (says_json(result->content_type)) {
+    if (says_json(result->content_type))
         error_free(json_parse_limited(result->body, result->body_len, &limits, &status));
-    }
     if (strcmp(json_string_or(json_get(status, "kind"), ""), "Status") == 0) {
         response_read_status(response, status, result->status, verb);
         return;
@@ -237,11 +223,10 @@ static void read_failure(struct response *response, const struct http_result *re
 static void read_value(struct response *response, struct json *value, const struct http_result *result,
                        enum verb verb) {
     if (verb != VERB_RAW_GET && strcmp(json_string_or(json_get(value, "kind"), ""), "Status") == 0) {
-        if (strcmp(json_string_or(json_get(value, "status"), ""), "Failure") == 0) {
+        if (strcmp(json_string_or(json_get(value, "status"), ""), "Failure") == 0)
             response_read_status(response, value, 0, verb);
-        } else {
+        else
             conclude(response, REASON_OK, text_format("the server answered %d", result->status));
-        }
         json_free(value);
         return;
     }
@@ -261,13 +246,11 @@ static void fail_success(struct response *response, const struct http_result *re
 static bool is_plain_value(const struct http_result *result, enum verb verb) {
     struct span kind, api_version;
     static const char status[] = "\"Status\"";
-    if (verb == VERB_RAW_GET) {
+    if (verb == VERB_RAW_GET)
         return true;
-    }
     if (span_member(result->body, result->body_len, "kind", &kind) &&
-        strncmp(result->body + kind.value, status, sizeof(status) - 1) == 0) {
+        strncmp(result->body + kind.value, status, sizeof(status) - 1) == 0)
         return true;
-    }
     static const char review[] = "\"auth";
     return verb == VERB_CREATE && span_member(result->body, result->body_len, "apiVersion", &api_version) &&
            strncmp(result->body + api_version.value, review, sizeof(review) - 1) == 0;
@@ -280,7 +263,7 @@ static void read_body(struct response *response, const struct http_result *resul
     if (!is_plain_value(result, verb)) {
         const struct object_limits limits = {.budget = budget};
         error = object_parse_bounded(result->body, result->body_len, NULL, NULL, &limits, &response->object);
-        if (error == NULL) {
+        if (!error) {
             conclude(response, REASON_OK, text_format("the server answered %d", result->status));
             return;
         }
@@ -291,7 +274,7 @@ static void read_body(struct response *response, const struct http_result *resul
     const struct json_limits limits = {.max_nodes = budget->max_answer / NODE_BYTES, .stop = budget->stop};
     struct json *value = NULL;
     error = json_parse_limited(result->body, result->body_len, &limits, &value);
-    if (error != NULL) {
+    if (error) {
         fail_success(response, result, error, "JSON that cannot be read");
         return;
     }
@@ -299,9 +282,8 @@ static void read_body(struct response *response, const struct http_result *resul
 }
 
 static bool is_json(struct response *response, const struct http_result *result) {
-    if (says_json(result->content_type)) {
+    if (says_json(result->content_type))
         return true;
-    }
     conclude(response, REASON_GARBAGE,
              text_format("the server answered %d with %.80s where JSON is expected; is this a Kubernetes API server?",
                          result->status, result->content_type));
@@ -309,7 +291,7 @@ static bool is_json(struct response *response, const struct http_result *result)
 }
 
 bool response_begin(struct response *response, const struct http_result *result, enum verb verb) {
-    const char *problem = result->problem != NULL ? result->problem : "the connection broke";
+    const char *problem = result->problem ? result->problem : "the connection broke";
     *response = (struct response){.retry_after_ns = result->retry_after_ns};
     if (result->outcome != HTTP_ANSWERED) {
         bool refused = result->outcome == HTTP_REFUSED;
@@ -317,9 +299,8 @@ bool response_begin(struct response *response, const struct http_result *result,
         return false;
     }
     response->code = result->status;
-    if (result->status >= 200 && result->status < 300) {
+    if (result->status >= 200 && result->status < 300)
         return is_json(response, result);
-    }
     if (result->status >= 300 && result->status < 400) {
         conclude(
             response, REASON_GARBAGE,
@@ -338,7 +319,6 @@ void response_read(struct response *response, const struct http_result *result, 
 
 void response_read_within(struct response *response, const struct http_result *result, enum verb verb,
                           const struct budget *budget) {
-    if (response_begin(response, result, verb)) {
+    if (response_begin(response, result, verb))
         read_body(response, result, verb, budget);
-    }
 }

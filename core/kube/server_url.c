@@ -25,7 +25,7 @@ static bool part(CURLU *url, CURLUPart what, unsigned flags, char **out) {
         return true;
     *out = strdup(value);
     curl_free(value);
-    return *out != NULL;
+    return *out;
 }
 
 static void strip_brackets(char *host) {
@@ -62,7 +62,7 @@ static struct error *read_parts(CURLU *url, const char *text, struct server_url 
     if (!out->host || !out->port || !out->path)
         return refuse(text, "has no host");
     out->tls = strcmp(scheme, "https") == 0;
-    out->has_port = given_port != NULL;
+    out->has_port = given_port;
     strip_brackets(out->host);
     strip_slashes(out->path);
     return NULL;

@@ -5,9 +5,8 @@
 #include <string.h>
 
 static size_t skip_space(const char *text, size_t at, size_t len) {
-    while (at < len && (text[at] == ' ' || text[at] == '\n' || text[at] == '\r' || text[at] == '\t')) {
+    while (at < len && (text[at] == ' ' || text[at] == '\n' || text[at] == '\r' || text[at] == '\t'))
         at++;
-    }
     return at;
 }
 
@@ -15,17 +14,14 @@ static size_t skip_space(const char *text, size_t at, size_t len) {
 static size_t skip_string(const char *text, size_t at, size_t len) {
     while (at < len) {
         const char *quote = memchr(text + at, '"', len - at);
-        if (quote == NULL) {
+        if (!quote)
             return len;
-        }
         size_t end = (size_t)(quote - text), escapes = end;
-        while (escapes > at && text[escapes - 1] == '\\') {
+        while (escapes > at && text[escapes - 1] == '\\')
             escapes--;
-        }
         at = end + 1;
-        if ((end - escapes) % 2 == 0) {
+        if ((end - escapes) % 2 == 0)
             return at;
-        }
     }
     return len;
 }
@@ -37,20 +33,17 @@ static size_t skip_value(const char *text, size_t at, size_t len) {
         char c = text[at];
         if (c == '"') {
             at = skip_string(text, at + 1, len);
-            if (depth == 0) {
+            if (depth == 0)
                 return at;
-            }
             continue;
         }
         if (c == '{' || c == '[') {
             depth++;
         } else if (c == '}' || c == ']') {
-            if (depth == 0) {
+            if (depth == 0)
                 return at; // behind a number or a word
-            }
-            if (--depth == 0) {
+            if (--depth == 0)
                 return at + 1;
-            }
         } else if (depth == 0 && (c == ',' || c == ' ' || c == '\n' || c == '\r' || c == '\t')) {
             return at;
         }
@@ -61,14 +54,12 @@ static size_t skip_value(const char *text, size_t at, size_t len) {
 
 // Reads the member whose key is at `at`; false if there is none.
 static bool read_member(const char *text, size_t at, size_t len, struct span *out) {
-    if (at >= len || text[at] != '"') {
+    if (at >= len || text[at] != '"')
         return false;
-    }
     out->key = at;
     size_t colon = skip_space(text, skip_string(text, at + 1, len), len);
-    if (colon >= len || text[colon] != ':') {
+    if (colon >= len || text[colon] != ':')
         return false;
-    }
     out->value = skip_space(text, colon + 1, len);
     out->end = skip_value(text, out->value, len);
     return out->end > out->value && out->end < len;
@@ -82,26 +73,22 @@ static size_t before_next(const char *text, size_t len, size_t at, char bracket)
 
 bool span_next_member(const char *text, size_t len, size_t *at, struct span *out) {
     size_t before = before_next(text, len, *at, '{');
-    if (before == len || !read_member(text, skip_space(text, before + 1, len), len, out)) {
+    if (before == len || !read_member(text, skip_space(text, before + 1, len), len, out))
         return false;
-    }
     *at = out->end;
     return true;
 }
 
 enum span_step span_next_item(const char *text, size_t len, size_t *at, struct span *out) {
     size_t next = skip_space(text, *at, len);
-    if (*at > 0 && next < len && text[next] == ']') {
+    if (*at > 0 && next < len && text[next] == ']')
         return SPAN_END;
-    }
     size_t before = before_next(text, len, *at, '[');
-    if (before == len) {
+    if (before == len)
         return SPAN_BAD;
-    }
     out->value = skip_space(text, before + 1, len);
-    if (*at == 0 && out->value < len && text[out->value] == ']') {
+    if (*at == 0 && out->value < len && text[out->value] == ']')
         return SPAN_END;
-    }
     out->end = skip_value(text, out->value, len);
     *at = out->end;
     return out->end > out->value && out->end < len ? SPAN_ITEM : SPAN_BAD;
@@ -109,9 +96,8 @@ enum span_step span_next_item(const char *text, size_t len, size_t *at, struct s
 
 bool span_is_closed(const char *text, size_t len) {
     size_t at = skip_space(text, 0, len);
-    if (at == len || (text[at] != '{' && text[at] != '[')) {
+    if (at == len || (text[at] != '{' && text[at] != '['))
         return false;
-    }
     char close = text[at] == '{' ? '}' : ']';
     size_t end = skip_value(text, at, len);
     return text[end - 1] == close && end > at + 1 && skip_space(text, end, len) == len;
@@ -125,11 +111,9 @@ static bool is_key(const char *text, const struct span *member, const char *key)
 
 bool span_member(const char *text, size_t len, const char *key, struct span *out) {
     size_t at = 0;
-    while (span_next_member(text, len, &at, out)) {
-        if (is_key(text, out, key)) {
+    while (span_next_member(text, len, &at, out))
+        if (is_key(text, out, key))
             return true;
-        }
-    }
     return false;
 }
 
@@ -141,19 +125,16 @@ static void take_comma(const char *text, size_t len, struct span *member) {
         return;
     }
     size_t before = member->key;
-    while (before > 0 && skip_space(text, before - 1, before) == before) {
+    while (before > 0 && skip_space(text, before - 1, before) == before)
         before--;
-    }
-    if (before > 0 && text[before - 1] == ',') {
+    if (before > 0 && text[before - 1] == ',')
         member->key = before - 1;
-    }
 }
 
 // A member inside the value of another one; offsets count from the start of the text.
 static bool member_in(const char *text, const struct span *outer, const char *key, struct span *out) {
-    if (!span_member(text + outer->value, outer->end - outer->value, key, out)) {
+    if (!span_member(text + outer->value, outer->end - outer->value, key, out))
         return false;
-    }
     out->key += outer->value;
     out->value += outer->value;
     out->end += outer->value;
@@ -165,12 +146,10 @@ char *span_strip(const char *text, size_t len, size_t *stripped) {
     size_t count = 0;
     if (span_member(text, len, "metadata", &metadata)) {
         if (member_in(text, &metadata, "annotations", &annotations) &&
-            member_in(text, &annotations, "kubectl.kubernetes.io/last-applied-configuration", &cuts[count])) {
+            member_in(text, &annotations, "kubectl.kubernetes.io/last-applied-configuration", &cuts[count]))
             take_comma(text, annotations.end, &cuts[count++]);
-        }
-        if (member_in(text, &metadata, "managedFields", &cuts[count])) {
+        if (member_in(text, &metadata, "managedFields", &cuts[count]))
             take_comma(text, metadata.end, &cuts[count++]);
-        }
     }
     if (count == 2 && cuts[0].key > cuts[1].key) {
         struct span later = cuts[0];
@@ -178,13 +157,11 @@ char *span_strip(const char *text, size_t len, size_t *stripped) {
         cuts[1] = later;
     }
     size_t removed = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         removed += cuts[i].end - cuts[i].key;
-    }
     char *copy = malloc(len - removed + 1);
-    if (copy == NULL) {
+    if (!copy)
         return NULL;
-    }
     size_t from = 0, to = 0;
     for (size_t i = 0; i < count; i++) {
         memcpy(copy + to, text + from, cuts[i].key - from);

@@ -117,7 +117,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
     bool readable = strcmp(method, MHD_HTTP_METHOD_GET) == 0 || strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
     // The first call comes before a body was read; an answer given there ends the connection. That is right for what is
     // refused anyway; what is served waits for the last call, and what a client sends with it is thrown away.
-    bool first = *request == NULL;
+    bool first = !*request;
     *request = server;
     if (readable && (first || *upload_len > 0)) {
         *upload_len = 0;

@@ -95,11 +95,10 @@ static bool to_pointer(const char *path, char *out) {
     for (; *path; path++) {
         if (length + 2 > POINTER_MAX)
             return false;
-        if (*path == '.' || *path == '[') {
+        if (*path == '.' || *path == '[')
             out[length++] = '/';
-        } else if (*path != ']') {
+        else if (*path != ']')
             out[length++] = *path;
-        }
     }
     out[length] = '\0';
     return true;

@@ -32,13 +32,12 @@ static wharf_result phase(const wharf_call *call, const wharf_value *job, wharf_
 
 // Two rules of one condition may not have the same policy (validateDeletionRules).
 static bool deletes_cluster(const wharf_value *job, const wharf_value *condition) {
-    for (const wharf_value *rule = host->first(host->find(job, RULES)); rule; rule = host->next(rule)) {
+    for (const wharf_value *rule = host->first(host->find(job, RULES)); rule; rule = host->next(rule))
         if (ray_is(rule, "/policy", "DeleteCluster") &&
             host->equal(host->find(rule, "/condition/jobStatus"), host->find(condition, "/jobStatus")) &&
             host->equal(host->find(rule, "/condition/jobDeploymentStatus"),
                         host->find(condition, "/jobDeploymentStatus")))
             return true;
-    }
     return false;
 }
 
@@ -49,10 +48,9 @@ static bool keep_self(const wharf_call *call, wharf_value *job) {
     static const char *const legacy[] = {"/spec/deletionStrategy/onSuccess/policy",
                                          "/spec/deletionStrategy/onFailure/policy"};
     bool ok = true;
-    for (size_t i = 0; i < sizeof legacy / sizeof *legacy; i++) {
+    for (size_t i = 0; i < sizeof legacy / sizeof *legacy; i++)
         if (ray_is(job, legacy[i], "DeleteSelf"))
             ok = host->set_string(job, legacy[i], "DeleteCluster") && ok;
-    }
     for (size_t i = host->count(host->find(job, RULES)); i > 0; i--) {
         const char *at = host->format(call, RULES "/%zu", i - 1), *policy = host->format(call, "%s/policy", at);
         if (!at || !policy)
@@ -107,10 +105,9 @@ static wharf_result status(const wharf_call *call, const wharf_value *workload, 
     bool ok = mirror || is_finished(workload) || write_suspended(workload, status);
     // The CRD has a default for these: a server adds them to every status.
     bool is_written = host->count(status) > 0 || host->find(workload, "/status");
-    for (size_t i = 0; i < sizeof counts / sizeof *counts && is_written; i++) {
+    for (size_t i = 0; i < sizeof counts / sizeof *counts && is_written; i++)
         if (!host->find(status, counts[i]))
             ok = host->set_integer(status, counts[i], 0) && ok;
-    }
     return ok ? WHARF_OK : WHARF_RETRY;
 }
 

@@ -49,7 +49,7 @@ static void change(struct bench *bench, struct arrivals *arrivals, size_t number
              round % 2, round);
     for (size_t c = 1; c < BENCH_CLUSTERS; c++) {
         front_lock(bench->fronts[c]);
-        bool here = world_object(bench->clusters[c], "batch", "jobs", "default", name) != NULL;
+        bool here = world_object(bench->clusters[c], "batch", "jobs", "default", name);
         if (here) {
             pthread_mutex_lock(&arrivals->mutex);
             arrivals->sent_ns[number] = clock_now().mono_ns;

@@ -71,10 +71,9 @@ static size_t take_finished(struct finished *finished, uint32_t *numbers) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 30;
-    while (finished->count == 0) {
+    while (finished->count == 0)
         if (pthread_cond_timedwait(&finished->some, &finished->mutex, &until) != 0)
             bench_fail("no Job came to its end for 30 s");
-    }
     size_t count = finished->count;
     memcpy(numbers, finished->numbers, count * sizeof *numbers);
     finished->count = 0;

@@ -143,10 +143,9 @@ static size_t wait_for(struct mix *mix, size_t known) {
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 30;
     pthread_mutex_lock(&mix->mutex);
-    while (mix->n_over == known) {
+    while (mix->n_over == known)
         if (pthread_cond_timedwait(&mix->some, &mix->mutex, &until) != 0)
             give_up(mix);
-    }
     size_t count = mix->n_over;
     pthread_mutex_unlock(&mix->mutex);
     return count;

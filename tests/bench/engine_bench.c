@@ -72,7 +72,7 @@ static void check(bool ok, const char *what) {
 
 static struct json *parsed(const char *text, size_t len) {
     struct json *value = NULL;
-    check(json_parse(text, len, &value) == NULL, "JSON that does not parse");
+    check(!json_parse(text, len, &value), "JSON that does not parse");
     return value;
 }
 
@@ -84,7 +84,7 @@ static void new_version(struct bench *b, struct json *object) {
 
 static struct object *snapshot(const struct json *value) {
     struct object *object = NULL;
-    check(object_new(json_copy(value), NULL, NULL, &object) == NULL, "an object that is none");
+    check(!object_new(json_copy(value), NULL, NULL, &object), "an object that is none");
     return object;
 }
 
@@ -96,7 +96,7 @@ static void step(struct bench *b, struct engine_event *event) {
         if (b->n_todo == b->cap_todo) {
             b->cap_todo = b->cap_todo ? b->cap_todo * 2 : 64;
             b->todo = realloc(b->todo, b->cap_todo * sizeof *b->todo);
-            check(b->todo != NULL, "memory");
+            check(b->todo, "memory");
         }
         b->todo[b->n_todo++] = b->update.commands[i];
     }
@@ -207,20 +207,19 @@ static void run_lives(size_t n_lives, struct kind *kind, const struct seal_keys 
                                      .mirror_retention_ns = 0,
                                      .seals = seals,
                                      .seed = 1};
-    check(engine_new(&options, clock_now(), &b.engine) == NULL, "no engine");
+    check(!engine_new(&options, clock_now(), &b.engine), "no engine");
     b.lives = calloc(b.n_lives, sizeof *b.lives);
-    check(b.lives != NULL, "memory");
+    check(b.lives, "memory");
     connect_all(&b);
     b.engine_ns = 0;
     int64_t begin_ns = clock_now().mono_ns;
     for (size_t i = 0; i < IN_PARALLEL && b.started < b.n_lives; i++)
         start_life(&b);
-    while (b.over < b.n_lives) {
+    while (b.over < b.n_lives)
         if (b.n_todo)
             serve(&b);
         else
             step(&b, &(struct engine_event){.type = EVENT_TIME});
-    }
     double total_s = (double)(clock_now().mono_ns - begin_ns) / 1e9, engine_s = (double)b.engine_ns / 1e9,
            n = (double)b.n_lives;
     uint64_t writes =
@@ -243,11 +242,11 @@ int main(int argc, char **argv) {
     const char *problem = NULL;
     AUTO_JSON settings = json_new_object();
     const wharf_module *module = wharf_adapters_v1(services_table(), (const wharf_value *)settings, &problem);
-    check(module != NULL, "the Job adapter does not load");
+    check(module, "the Job adapter does not load");
     struct kind *kind = NULL;
     struct seal_keys *seals = NULL;
-    check(kind_check(module->kinds[0], NULL, "wharf.dev/host", &kind) == NULL, "the Job adapter is refused");
-    check(seal_keys_new(keys, lens, 1, &seals) == NULL, "no key");
+    check(!kind_check(module->kinds[0], NULL, "wharf.dev/host", &kind), "the Job adapter is refused");
+    check(!seal_keys_new(keys, lens, 1, &seals), "no key");
     run_lives(n_lives, kind, NULL);
     run_lives(n_lives, kind, seals);
     seal_keys_free(seals);

@@ -47,7 +47,7 @@ static void check(bool ok, const char *what) {
 
 static struct json *parsed(const char *text, size_t len) {
     struct json *value = NULL;
-    check(json_parse(text, len, &value) == NULL, "JSON that does not parse");
+    check(!json_parse(text, len, &value), "JSON that does not parse");
     return value;
 }
 
@@ -58,12 +58,11 @@ static void add_member(struct buffer *out, const char *member, size_t number) {
         buffer_char(out, '}');
         return;
     }
-    for (; *member; member++) {
+    for (; *member; member++)
         if (*member == '#')
             buffer_printf(out, "%zu", number);
         else
             buffer_char(out, *member);
-    }
 }
 
 static struct json *content(const struct subject *s, const struct json *value) {
@@ -108,12 +107,12 @@ static void make(struct subject *s, const struct shape *shape) {
     s->text = buffer_take(&text, &s->len);
     s->value = parsed(s->text, s->len);
     s->keys = calloc(s->count, sizeof *s->keys);
-    check(s->keys != NULL, "no memory");
+    check(s->keys, "no memory");
     size_t at = 0;
     for (const struct json *m = json_first(content(s, s->value)); m; m = json_next(m), at++) {
         size_t to = scattered(at, s->count);
         s->keys[to] = json_key(m) ? strdup(json_key(m)) : text_format("%zu", at);
-        check(s->keys[to] != NULL, "no memory");
+        check(s->keys[to], "no memory");
     }
     s->other = make_other(s);
 }
@@ -135,18 +134,18 @@ static void run_object_parse(struct subject *s) {
     AUTO_TEXT text =
         text_format("{\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":\"1\"},\"status\":%s}", s->text);
     struct object *object = NULL;
-    check(text && object_parse(text, strlen(text), "v1", "Thing", &object) == NULL, "an object that does not parse");
+    check(text && !object_parse(text, strlen(text), "v1", "Thing", &object), "an object that does not parse");
     object_free(object);
 }
 
 static void run_print(struct subject *s) {
     AUTO_TEXT text = json_text(s->value, NULL);
-    check(text != NULL, "no memory");
+    check(text, "no memory");
 }
 
 static void run_copy(struct subject *s) {
     AUTO_JSON copy = json_copy(s->value);
-    check(copy != NULL, "no memory");
+    check(copy, "no memory");
 }
 
 static void run_hash(struct subject *s) {
@@ -166,7 +165,7 @@ static void run_equal(struct subject *s) {
 
 static void run_diff(struct subject *s) {
     AUTO_JSON patch = patch_diff(s->value, s->other, NULL);
-    check(patch != NULL && json_first(patch) != NULL, "no patch");
+    check(patch && json_first(patch), "no patch");
 }
 
 static void run_removal(struct subject *s) {
@@ -174,7 +173,7 @@ static void run_removal(struct subject *s) {
     if (json_is(content(s, s->value), JSON_ARRAY))
         return;
     AUTO_JSON patch = patch_diff(content(s, s->value), empty, NULL);
-    check(patch != NULL, "no patch");
+    check(patch, "no patch");
 }
 
 static void run_apply(struct subject *s) {
@@ -194,9 +193,9 @@ static void run_get(struct subject *s) {
     const struct json *inner = content(s, s->value);
     for (size_t i = 0; i < s->count; i++)
         if (json_is(inner, JSON_ARRAY))
-            check(json_at(inner, scattered(i, s->count)) != NULL, "no item");
+            check(json_at(inner, scattered(i, s->count)), "no item");
         else
-            check(json_get(inner, s->keys[i]) != NULL, "no member");
+            check(json_get(inner, s->keys[i]), "no member");
 }
 
 static void run_remove(struct subject *s) {
@@ -215,7 +214,7 @@ static void run_pointer(struct subject *s) {
     for (size_t i = 0; i < s->count; i++) {
         buffer_reset(&pointer);
         buffer_text(&pointer, "/s");
-        check(pointer_append(&pointer, s->keys[i]) && pointer_find(s->value, pointer.data) != NULL, "nothing there");
+        check(pointer_append(&pointer, s->keys[i]) && pointer_find(s->value, pointer.data), "nothing there");
     }
 }
 
@@ -249,7 +248,7 @@ static void run_items(struct subject *s) {
 // Nothing is left of what the last round found out about the documents.
 static void refresh(struct subject *s) {
     struct json *value = parsed(s->text, s->len), *other = json_copy(s->other);
-    check(other != NULL, "no memory");
+    check(other, "no memory");
     json_free(s->value);
     json_free(s->other);
     s->value = value;

@@ -145,7 +145,7 @@ static struct json *made_mirror(struct subject *subject) {
     struct json *made = NULL;
     wharf_result result = mirror_make(&job, &made);
     adapter_call_end(&call);
-    if ((result == WHARF_OK) != (made != NULL))
+    if ((result == WHARF_OK) == !made)
         fuzz_fail("a call says that it made a mirror, and did not");
     return made;
 }

@@ -12,10 +12,9 @@ void fuzz_one(const uint8_t *data, size_t size) {
         fuzz_fail("loading ends with an error: %s", error_text(error));
     if (!config && problems.count == 0)
         fuzz_fail("nothing is loaded, and nothing is said");
-    for (size_t i = 0; i < problems.count; i++) {
+    for (size_t i = 0; i < problems.count; i++)
         if (problems.list[i][0] == '\0')
             fuzz_fail("a problem that says nothing");
-    }
     problems_free(&problems);
     config_free(config);
 }

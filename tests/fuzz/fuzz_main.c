@@ -27,7 +27,7 @@ void fuzz_fail(const char *format, ...) {
 struct fuzz_part fuzz_next_part(const uint8_t **data, size_t *size) {
     const uint8_t *end = *size > 0 ? memchr(*data, 0xFF, *size) : NULL;
     struct fuzz_part part = {(const char *)*data, end ? (size_t)(end - *data) : *size};
-    size_t used = part.len + (end != NULL);
+    size_t used = part.len + (end ? 1 : 0);
     *data += used;
     *size -= used;
     return part;

@@ -34,10 +34,9 @@ static bool has_null(const struct json *value) {
     if (json_is(value, JSON_NULL))
         return true;
     bool container = json_is(value, JSON_OBJECT) || json_is(value, JSON_ARRAY);
-    for (const struct json *m = container ? json_first(value) : NULL; m; m = json_next(m)) {
+    for (const struct json *m = container ? json_first(value) : NULL; m; m = json_next(m))
         if (has_null(m))
             return true;
-    }
     return false;
 }
 
@@ -95,7 +94,7 @@ static void spans(struct fuzz_part part, const struct json *value) {
         fuzz_fail("a span is out of its text");
     if (!value || !json_is(value, JSON_OBJECT))
         return;
-    if (found != (json_get(value, "metadata") != NULL) && !memchr(part.text, '\\', part.len))
+    if (found == !json_get(value, "metadata") && !memchr(part.text, '\\', part.len))
         fuzz_fail("span and parser disagree about a member");
     AUTO_JSON left = stripped ? parsed((struct fuzz_part){stripped, len}) : NULL;
     if (!left)

@@ -20,9 +20,8 @@ struct one_transport {
 static uint64_t one_submit(struct transport *transport, const struct http_request *request,
                            const struct http_handler *handler) {
     struct one_transport *one = (struct one_transport *)transport;
-    if (one->live) {
+    if (one->live)
         abort();
-    }
     one->handler = *handler;
     one->live = true;
     one->stream = request->stream;
@@ -31,9 +30,8 @@ static uint64_t one_submit(struct transport *transport, const struct http_reques
 
 static void one_cancel(struct transport *transport, uint64_t id) {
     struct one_transport *one = (struct one_transport *)transport;
-    if (id != one->count) {
+    if (id != one->count)
         abort();
-    }
     one->live = false;
 }
 
@@ -43,9 +41,8 @@ static bool one_refresh(struct transport *transport) {
 
 static void one_done(struct one_transport *one, enum http_outcome outcome, int status, const char *body, size_t len) {
     char *copy = calloc(1, len + 1);
-    if (copy == NULL) {
+    if (!copy)
         abort();
-    }
     memcpy(copy, body, len);
     struct http_result result = {.outcome = outcome,
                                  .status = status,
@@ -72,25 +69,22 @@ static void on_listing(void *ctx, const char *version) {
 static void on_object(void *ctx, struct object *object) {
     (void)ctx;
     if (object->len != strlen(object->text) || object_name(object->value)[0] == '\0' ||
-        object_uid(object->value)[0] == '\0') {
+        object_uid(object->value)[0] == '\0')
         abort();
-    }
     object_free(object);
 }
 
 static void on_listed(void *ctx, const char *version) {
     struct listener *listener = ctx;
-    if (!listener->listing || strcmp(version, "v1") != 0) {
+    if (!listener->listing || strcmp(version, "v1") != 0)
         abort();
-    }
     listener->listing = false;
 }
 
 static void on_state(void *ctx, enum reflector_state state, const char *problem) {
     (void)ctx;
-    if ((problem == NULL) != (state == REFLECTOR_CONNECTED)) {
+    if (!problem != (state == REFLECTOR_CONNECTED))
         abort();
-    }
 }
 
 static struct reflector *begin(struct listener *listener, bool watch_list) {
@@ -113,13 +107,11 @@ static size_t step(struct one_transport *one, const uint8_t *data, size_t size) 
     const char *payload = (const char *)data + (size >= 2 ? 2 : size);
     unsigned what = data[0];
     if (what % 4 == 0 && one->stream) {
-        if (one->handler.data && !one->handler.data(one->handler.ctx, payload, len)) {
+        if (one->handler.data && !one->handler.data(one->handler.ctx, payload, len))
             one_done(one, HTTP_BROKEN, 200, "", 0);
-        }
     } else if (what % 4 == 1 && one->stream) {
-        if (one->handler.opened && !one->handler.opened(one->handler.ctx)) {
+        if (one->handler.opened && !one->handler.opened(one->handler.ctx))
             one_done(one, HTTP_BROKEN, 200, "", 0);
-        }
     } else if (what % 4 == 2) {
         one_done(one, what & 4 ? HTTP_REFUSED : HTTP_BROKEN, what & 8 ? 200 : 0, "", 0);
     } else {
@@ -133,18 +125,16 @@ static void run_reflector(const uint8_t *data, size_t size) {
                                     "\"verbs\":[\"list\",\"watch\"]}]}";
     struct listener listener;
     struct reflector *reflector = begin(&listener, size > 0 && data[0] % 2 == 0);
-    if (reflector == NULL) {
+    if (!reflector)
         return;
-    }
     struct moment now = {.mono_ns = CLOCK_MINUTE};
     int64_t next_ns = reflector_tick(reflector, now);
     one_done(&listener.transport, HTTP_ANSWERED, 200, discovery, sizeof(discovery) - 1);
     while (size > 0) {
         next_ns = reflector_tick(reflector, now);
         if (!listener.transport.live) {
-            if (next_ns <= now.mono_ns || next_ns > now.mono_ns + 10 * CLOCK_MINUTE) {
+            if (next_ns <= now.mono_ns || next_ns > now.mono_ns + 10 * CLOCK_MINUTE)
                 abort(); // a hot loop, or it gave up
-            }
             now.mono_ns = next_ns;
             continue;
         }
@@ -165,13 +155,11 @@ static size_t scan(const char *bytes, size_t len, size_t chunk, size_t *ends, si
         part = part < len - at ? part : len - at;
         scanner.scanned = 0;
         size_t end = frame_next(&scanner, bytes + at, part, bad);
-        if (*bad || end > part) {
+        if (*bad || end > part)
             return count;
-        }
         at += end > 0 ? end : part;
-        if (end > 0 && count < max) {
+        if (end > 0 && count < max)
             ends[count++] = at;
-        }
     }
     return count;
 }
@@ -185,9 +173,8 @@ static void run_scanner(const uint8_t *data, size_t size) {
     for (size_t i = 0; i < sizeof(chunks) / sizeof(chunks[0]); i++) {
         bool bad = false;
         if (scan((const char *)data, size, chunks[i], split, MAX, &bad) != count || bad != whole_bad ||
-            memcmp(whole, split, count * sizeof(whole[0])) != 0) {
+            memcmp(whole, split, count * sizeof(whole[0])) != 0)
             abort();
-        }
     }
 }
 

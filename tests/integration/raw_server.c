@@ -93,7 +93,7 @@ static bool parse(const char *request, struct parsed *out) {
     out->path = strndup(path, strcspn(path, " "));
     out->type = header(request, "\r\nContent-Type:");
     out->body = end + 4;
-    return out->path != NULL;
+    return out->path;
 }
 
 static enum raw_stage stage_of(const struct parsed *parsed, const struct world_request *request) {

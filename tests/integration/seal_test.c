@@ -28,7 +28,7 @@ static bool has_secret(struct scene *scene) {
     struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
     front_lock(management->front);
     const struct json *secret = world_object(management->cluster, "", "secrets", "default", "seals");
-    bool has = json_string(json_path(secret, "data", "key", NULL)) != NULL;
+    bool has = json_string(json_path(secret, "data", "key", NULL));
     front_unlock(management->front);
     return has;
 }

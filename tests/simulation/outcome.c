@@ -85,7 +85,7 @@ static bool is_removed(const wharf_kind *abi, const char *map, const char *key) 
     pointer_remove(probe, abi->managed_by);
     for (const char *const *pattern = abi->removed; pattern && *pattern; pattern++)
         pointer_remove_all(probe, *pattern);
-    return json_path(probe, "metadata", map, key, NULL) == NULL;
+    return !json_path(probe, "metadata", map, key, NULL);
 }
 
 static bool same_keys(const wharf_kind *abi, const struct json *job, const struct json *mirror, const char *map) {
@@ -96,8 +96,7 @@ static bool same_keys(const wharf_kind *abi, const struct json *job, const struc
             return false;
     }
     // "team" is the label that users take off.
-    return (json_path(job, "metadata", map, "team", NULL) != NULL) ==
-           (json_path(mirror, "metadata", map, "team", NULL) != NULL);
+    return !json_path(job, "metadata", map, "team", NULL) == !json_path(mirror, "metadata", map, "team", NULL);
 }
 
 // The first field of a Job that differs and should not, or NULL.

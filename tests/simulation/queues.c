@@ -53,10 +53,9 @@ static bool is_suspended(const struct json *job) {
 }
 
 static struct ticket *ticket_of(struct queues *queues, const struct json *job) {
-    for (size_t i = 0; i < queues->n; i++) {
+    for (size_t i = 0; i < queues->n; i++)
         if (strcmp(queues->tickets[i].uid, object_uid(job)) == 0)
             return &queues->tickets[i];
-    }
     if (queues->n == TICKETS)
         return NULL;
     struct ticket *ticket = &queues->tickets[queues->n++];

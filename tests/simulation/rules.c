@@ -49,7 +49,7 @@ static const struct json *condition(const struct json *job, const char *type) {
 }
 
 bool rules_has_condition(const struct json *job, const char *type) {
-    return condition(job, type) != NULL;
+    return condition(job, type);
 }
 
 bool rules_condition(const struct json *job, const char *type) {
@@ -149,7 +149,7 @@ static struct about read_path(const struct trial *trial, const struct http_reque
     const char *plural = strtok_r(NULL, "/", &rest), *name = strtok_r(NULL, "/", &rest);
     about.kind = plural ? trial_kind(trial, group, plural) : trial->n_kinds;
     about.known = about.kind < trial->n_kinds;
-    about.status = strtok_r(NULL, "/", &rest) != NULL;
+    about.status = strtok_r(NULL, "/", &rest);
     text_copy(about.namespace_, sizeof about.namespace_, namespace_ ? namespace_ : "");
     text_copy(about.name, sizeof about.name, name ? name : rules_text(body, "metadata", NULL, "name"));
     return about;

@@ -257,7 +257,7 @@ static bool settle(struct trial *trial) {
     if (missing)
         trial_fail(trial, "after all trouble was over: %s", missing);
     free(missing);
-    return trial->failure == NULL;
+    return !trial->failure;
 }
 
 static void stay_quiet(struct trial *trial) {
@@ -289,5 +289,5 @@ bool trial_run(struct trial *trial) {
         stay_quiet(trial);
     if (!trial->failure && !trial->plan.faults)
         outcome_count(trial);
-    return trial->failure == NULL;
+    return !trial->failure;
 }

@@ -73,7 +73,7 @@ static struct error *read_type(const struct source *source, const struct json *d
         error = flag(source, document, "unplaced", &unplaced);
     if (error)
         return error;
-    if ((step->status != NULL) + (step->patch != NULL) + lost + unplaced != 1)
+    if (!!step->status + !!step->patch + lost + unplaced != 1)
         return wrong(source, document, "a step has one of status, patch, lost: true and unplaced: true");
     if (unplaced && !first)
         return wrong(source, document, "unplaced: expected in the first step only");

@@ -109,7 +109,7 @@ size_t wharf_logged(const struct scene *scene, const char *text) {
     size_t count = 0;
     for (const char *line = log.data; line && *line;) {
         const char *end = strchrnul(line, '\n');
-        count += memmem(line, (size_t)(end - line), text, strlen(text)) != NULL;
+        count += memmem(line, (size_t)(end - line), text, strlen(text)) ? 1 : 0;
         line = *end ? end + 1 : end;
     }
     return count;

@@ -205,12 +205,11 @@ static void end_pod(struct stored *job, struct job_run *run, const struct pod *p
 void job_pods_advance(struct stored *job, struct job_run *run, const struct job_spec *spec) {
     size_t kept = 0;
     int64_t now = job->kind->cluster->now_ns;
-    for (size_t i = 0; i < run->pod_count; i++) {
+    for (size_t i = 0; i < run->pod_count; i++)
         if (run->pods[i].end_ns <= now)
             end_pod(job, run, &run->pods[i]);
         else
             run->pods[kept++] = run->pods[i];
-    }
     run->pod_count = kept;
     if (!spec->indexed)
         return;

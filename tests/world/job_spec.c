@@ -85,7 +85,7 @@ static void check_mode(const struct json *spec, struct problems *problems) {
 static void check_replacement(const struct json *spec, struct problems *problems) {
     const struct json *policy = field(spec, "podReplacementPolicy");
     const char *text = json_string_or(policy, "");
-    bool failure_policy = field(spec, "podFailurePolicy") != NULL;
+    bool failure_policy = field(spec, "podFailurePolicy");
     if (strcmp(text, "Failed") != 0 && (failure_policy || strcmp(text, "TerminatingOrFailed") != 0))
         problem_unsupported(problems, "spec.podReplacementPolicy", policy,
                             failure_policy ? "\"Failed\"" : "\"Failed\", \"TerminatingOrFailed\"");

@@ -158,7 +158,7 @@ static void check_indexes(const struct view *now, const struct view *old, bool i
     bool completed = strcmp(now->completed_indexes, old->completed_indexes) != 0;
     bool failed = !json_equal(now->failed_indexes, old->failed_indexes);
     const struct json *completions = json_get(now->spec, "completions");
-    bool per_index = json_get(now->spec, "backoffLimitPerIndex") != NULL;
+    bool per_index = json_get(now->spec, "backoffLimitPerIndex");
     int64_t limit = json_int64(completions, 0);
     AUTO_JSON shown = json_new_string(now->completed_indexes);
     if (completed && completions)

@@ -202,7 +202,7 @@ static struct json *find_finalizer(const struct json *value, const char *name) {
 }
 
 bool meta_has_finalizer(const struct json *value, const char *name) {
-    return find_finalizer(value, name) != NULL;
+    return find_finalizer(value, name);
 }
 
 void meta_add_finalizer(struct json *value, const char *name) {

@@ -158,9 +158,9 @@ static bool term_matches(const struct selector *selector, const struct selector_
     const char *value = label_value(blob, term->key);
     switch (term->op) {
     case SELECTOR_EXISTS:
-        return value != NULL;
+        return value;
     case SELECTOR_ABSENT:
-        return value == NULL;
+        return !value;
     case SELECTOR_IN:
         return value && has_value(selector, term, value);
     case SELECTOR_NOT_IN:

@@ -63,7 +63,7 @@ void exchange_finish(struct exchange *exchange, const struct http_result *result
     net->counts.delivered += result->outcome == HTTP_ANSWERED;
     net->counts.refused += result->outcome == HTTP_REFUSED;
     net->counts.broken += result->outcome == HTTP_BROKEN;
-    bool waits = exchange->transport != NULL;
+    bool waits = exchange->transport;
     exchange->transport = NULL;
     exchange->busy = true;
     if (waits)

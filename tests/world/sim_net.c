@@ -47,7 +47,7 @@ void sim_net_set_faults(struct sim_net *net, const struct sim_faults *faults) {
 
 void sim_cluster_set_faults(struct sim_net *net, struct world_cluster *cluster, const struct sim_faults *faults) {
     struct sim_host *host = sim_host_of(net, cluster);
-    host->own_faults = faults != NULL;
+    host->own_faults = faults;
     host->faults = faults ? *faults : net->faults;
 }
 

@@ -5,7 +5,7 @@
 
 PHASE_FUNCTION(phase) {
     const wharf_value *condition = host->find_where(object, "/status/conditions", "type", "Failed");
-    if (condition != NULL && host->string(host->find(condition, "/reason"))[0] == 'x')
+    if (condition && host->string(host->find(condition, "/reason"))[0] == 'x')
         out->phase = WHARF_FAILED;
     return WHARF_OK;
 }

@@ -8,8 +8,8 @@
 static FILE *kept;
 
 MIRROR_FUNCTION(mirror) {
-    kept = kept != NULL ? kept : fopen("/dev/null", "r");
-    return kept != NULL ? WHARF_OK : WHARF_RETRY;
+    kept = kept ? kept : fopen("/dev/null", "r");
+    return kept ? WHARF_OK : WHARF_RETRY;
 }
 
 #define MIRROR mirror

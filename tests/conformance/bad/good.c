@@ -16,7 +16,7 @@ UPDATE_FUNCTION(update) {
 }
 
 STATUS_FUNCTION(status) {
-    if (mirror == NULL && call->mirror_state == WHARF_MIRROR_LOST)
+    if (!mirror && call->mirror_state == WHARF_MIRROR_LOST)
         return host->set_condition(call, status, "Lost", "True", "WorkerLost", "") ? WHARF_OK : WHARF_RETRY;
     return WHARF_OK;
 }

@@ -9,7 +9,7 @@ static void *kept;
 
 PHASE_FUNCTION(phase) {
     void **next = malloc(64);
-    if (next != NULL)
+    if (next)
         *next = kept;
     kept = next;
     return WHARF_OK;

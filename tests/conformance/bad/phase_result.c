@@ -4,7 +4,7 @@
 #include "tests/conformance/template.h"
 
 PHASE_FUNCTION(phase) {
-    return host->find(object, "/status") == NULL ? WHARF_RETRY : WHARF_OK;
+    return !host->find(object, "/status") ? WHARF_RETRY : WHARF_OK;
 }
 
 #define PHASE phase

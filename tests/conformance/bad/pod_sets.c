@@ -5,7 +5,7 @@
 
 POD_SETS_FUNCTION(pod_sets) {
     const wharf_value *first = host->first(sets);
-    if (first != NULL)
+    if (first)
         host->set_string(sets, "/0/count", "two");
     return WHARF_OK;
 }

@@ -4,7 +4,7 @@
 #include "tests/conformance/template.h"
 
 STATUS_FUNCTION(status) {
-    return host->find(workload, "spec/replicas") != NULL ? WHARF_RETRY : WHARF_OK;
+    return host->find(workload, "spec/replicas") ? WHARF_RETRY : WHARF_OK;
 }
 
 #define STATUS status

@@ -7,7 +7,7 @@ static size_t depth(const wharf_value *value) {
     volatile char much[32768];
     much[0] = 0;
     size_t deepest = (size_t)much[0];
-    for (const wharf_value *child = host->first(value); child != NULL; child = host->next(child)) {
+    for (const wharf_value *child = host->first(value); child; child = host->next(child)) {
         size_t found = 1 + depth(child);
         deepest = found > deepest ? found : deepest;
     }

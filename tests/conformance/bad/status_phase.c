@@ -4,7 +4,7 @@
 #include "tests/conformance/template.h"
 
 STATUS_FUNCTION(status) {
-    if (mirror != NULL && host->condition(mirror, "Failed", "True") != NULL)
+    if (mirror && host->condition(mirror, "Failed", "True"))
         host->remove(status, "/conditions");
     return WHARF_OK;
 }

@@ -4,7 +4,7 @@
 #include "tests/conformance/template.h"
 
 STATUS_FUNCTION(status) {
-    if (mirror == NULL)
+    if (!mirror)
         host->remove(status, "/conditions");
     return WHARF_OK;
 }

@@ -41,7 +41,7 @@ static wharf_kind good(void) {
 static void assert_accepted(const wharf_kind *given, const char *configured, const char *expected) {
     struct kind *kind = NULL;
     struct error *error = kind_check(given, configured, "wharf.dev/host", &kind);
-    if (error != NULL)
+    if (error)
         fail_msg("refused: %s", error_text(error));
     assert_string_equal(kind->managed_by, expected);
     assert_ptr_equal(kind->given, given);
@@ -51,9 +51,9 @@ static void assert_accepted(const wharf_kind *given, const char *configured, con
 static void assert_refused(const wharf_kind *given, const char *configured, const char *first, const char *second) {
     struct kind *kind = NULL;
     struct error *error = kind_check(given, configured, "wharf.dev/host", &kind);
-    if (error == NULL)
+    if (!error)
         fail_msg("accepted, expected a problem with %s", first);
-    if (!text_has_prefix(error_text(error), first) || strstr(error_text(error), second) == NULL)
+    if (!text_has_prefix(error_text(error), first) || !strstr(error_text(error), second))
         fail_msg("\"%s\" is not about %s, or does not say %s", error_text(error), first, second);
     error_free(error);
 }
@@ -224,7 +224,7 @@ static void the_value_to_answer_to_is_chosen_in_order(void **state) {
         wharf_kind kind = good();
         kind.managed_by_allowed = cases[i].allowed;
         kind.managed_by_default = cases[i].preset;
-        if (cases[i].expected != NULL)
+        if (cases[i].expected)
             assert_accepted(&kind, cases[i].configured, cases[i].expected);
         else
             assert_refused(&kind, cases[i].configured, "managedBy", cases[i].configured);

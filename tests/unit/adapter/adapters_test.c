@@ -88,8 +88,8 @@ static void assert_refused(struct config_adapter *adapter, const char *const exp
     struct adapters *adapters = load(adapter, 1, &problems);
     assert_int_equal(adapters->count, 0);
     assert_int_equal(problems.count, 1);
-    for (size_t i = 0; i < 3 && expected[i] != NULL; i++)
-        if (strstr(problems.list[0], expected[i]) == NULL)
+    for (size_t i = 0; i < 3 && expected[i]; i++)
+        if (!strstr(problems.list[0], expected[i]))
             fail_msg("\"%s\" does not say \"%s\"", problems.list[0], expected[i]);
     problems_free(&problems);
     adapters_free(adapters);
@@ -410,7 +410,7 @@ static int set_up(void **state) {
     built = text_format("%s/bad_adapters", self);
     folder = text_format("%s/adapters_test.XXXXXX", self);
     umask(022);
-    return built == NULL || folder == NULL || mkdtemp(folder) == NULL || chmod(folder, 0755) != 0;
+    return !built || !folder || !mkdtemp(folder) || chmod(folder, 0755) != 0;
 }
 
 static int remove_one(const char *path, const struct stat *info, int type, struct FTW *place) {

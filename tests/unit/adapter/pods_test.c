@@ -11,10 +11,9 @@ static wharf_result more(const wharf_call *call, const wharf_value *workload, wh
     static const char text[] = "[{\"template\":{},\"count\":5},{\"template\":{}},{\"count\":1},7,"
                                "{\"template\":{},\"count\":-1}]";
     wharf_value *made = host->parse(call, text, sizeof text - 1);
-    for (const wharf_value *set = host->first(made); set; set = host->next(set)) {
+    for (const wharf_value *set = host->first(made); set; set = host->next(set))
         if (!host->set(sets, "/-", set))
             return WHARF_RETRY;
-    }
     return WHARF_OK;
 }
 

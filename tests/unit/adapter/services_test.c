@@ -234,10 +234,10 @@ static void setting_and_removing_follow_the_pointer(void **state) {
         struct adapter_call call;
         begin(&call, &plain);
         wharf_value *root = parsed(&call, cases[i].root);
-        int done = cases[i].value == NULL ? host->remove(root, cases[i].pointer)
-                                          : host->set(root, cases[i].pointer, parsed(&call, cases[i].value));
-        assert_int_equal(done, cases[i].result != NULL);
-        assert_text(&call, root, cases[i].result != NULL ? cases[i].result : cases[i].root);
+        int done = !cases[i].value ? host->remove(root, cases[i].pointer)
+                                   : host->set(root, cases[i].pointer, parsed(&call, cases[i].value));
+        assert_int_equal(done, !!cases[i].result);
+        assert_text(&call, root, cases[i].result ? cases[i].result : cases[i].root);
         adapter_call_end(&call);
     }
 }
@@ -336,7 +336,7 @@ static wharf_result play(const wharf_call *call, wharf_value *value) {
     call->answer->reason = script.answer.reason;
     call->answer->message = script.answer.message;
     call->answer->retry_after_ms = script.answer.retry_after_ms;
-    if (script.replace_by != NULL) {
+    if (script.replace_by) {
         const wharf_host *host = services_table();
         assert_true(host->set(value, "", host->parse(call, script.replace_by, strlen(script.replace_by))));
     }

@@ -103,7 +103,7 @@ static void the_loss_is_told_as_json_too(void **state) {
     for (bool told = false; !told && (len = read(ends[0], text, sizeof text - 1)) > 0;) {
         text[len] = '\0';
         const char *found = strstr(text, " log lines were lost\"}\n");
-        told = found != NULL;
+        told = found;
     }
     assert_true(len > 0);
     log_setup(LOG_TEXT, LOG_INFO);

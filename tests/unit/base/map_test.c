@@ -75,11 +75,11 @@ static void a_map_agrees_with_a_simple_model_through_random_operations(void **st
             if (random_below(&random, 100) < 55) {
                 void *value = &values[random_below(&random, 2)];
                 assert_true(map_put(&map, names[i], value));
-                count += model[i] == NULL;
+                count += !model[i];
                 model[i] = value;
             } else {
                 assert_ptr_equal(map_remove(&map, names[i]), model[i]);
-                count -= model[i] != NULL;
+                count -= model[i] ? 1 : 0;
                 model[i] = NULL;
             }
             assert_int_equal(map.count, count);

@@ -34,7 +34,7 @@ static void the_nearest_word_is_found_if_it_is_near(void **state) {
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         const char *meant = suggest(cases[i].word, known, COUNT(known));
-        if (cases[i].meant == NULL)
+        if (!cases[i].meant)
             assert_null(meant);
         else
             assert_string_equal(meant, cases[i].meant);

@@ -22,8 +22,8 @@ static struct json *read_json(const char *text) {
 }
 
 static bool note(void *ctx, const struct plan_change *change) {
-    AUTO_TEXT from = change->from == NULL ? strdup("") : json_text(change->from, NULL);
-    AUTO_TEXT to = change->to == NULL ? strdup("") : json_text(change->to, NULL);
+    AUTO_TEXT from = !change->from ? strdup("") : json_text(change->from, NULL);
+    AUTO_TEXT to = !change->to ? strdup("") : json_text(change->to, NULL);
     return buffer_printf(ctx, "%s:%s>%s ", change->pointer, from, to);
 }
 
@@ -34,10 +34,10 @@ static void assert_diff(const char *from, const char *to, const char *wanted) {
     buffer_init(&text, 65536);
     buffer_text(&text, "");
     assert_true(plan_diff(a, b, "", note, &text));
-    for (char *c = text.data; c != NULL && *c != '\0'; c++)
+    for (char *c = text.data; c && *c != '\0'; c++)
         if (*c == '"')
             *c = '\'';
-    assert_string_equal(text.data == NULL ? "" : text.data, wanted);
+    assert_string_equal(!text.data ? "" : text.data, wanted);
 }
 
 static void members_are_compared_one_by_one(void **state) {

@@ -49,8 +49,8 @@ static void assert_problem(const struct problems *problems, size_t line, const c
     AUTO_TEXT place = line == 0 ? text_format("%s", file) : text_format("%s:%zu:", file, line);
     if (!text_has_prefix(problems->list[0], place))
         fail_msg("\"%s\" does not begin with \"%s\"", problems->list[0], place);
-    for (; *says != NULL; says++)
-        if (strstr(problems->list[0], *says) == NULL)
+    for (; *says; says++)
+        if (!strstr(problems->list[0], *says))
             fail_msg("\"%s\" does not say \"%s\"", problems->list[0], *says);
 }
 
@@ -416,7 +416,7 @@ static void the_example_is_a_good_file(void **state) {
     struct buffer text __attribute__((cleanup(buffer_cleanup)));
     buffer_init(&text, 1 << 20);
     struct error *error = text_read_file(path, text.max, &text);
-    if (error != NULL) { // built elsewhere
+    if (error) { // built elsewhere
         error_free(error);
         skip();
     }
@@ -425,7 +425,7 @@ static void the_example_is_a_good_file(void **state) {
     assert_int_equal(problems.count, 0);
     assert_int_equal(config->n_workers, 2);
     config_free(config);
-    for (char *hash = strstr(text.data, "\n# "); hash != NULL; hash = strstr(hash + 1, "\n# "))
+    for (char *hash = strstr(text.data, "\n# "); hash; hash = strstr(hash + 1, "\n# "))
         if (is_key(hash + 3))
             memmove(hash + 1, hash + 3, strlen(hash + 3) + 1);
     config = load(text.data, &problems);
@@ -438,7 +438,7 @@ static void the_example_is_a_good_file(void **state) {
 
 static int set_up(void **state) {
     (void)state;
-    if (mkdtemp(folder) == NULL)
+    if (!mkdtemp(folder))
         return -1;
     snprintf(file, sizeof(file), "%s/wharf.yaml", folder);
     return 0;

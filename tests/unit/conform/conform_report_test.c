@@ -27,7 +27,7 @@ static void add(struct report *report, enum rule rule, const char *kind, const c
                               .cause = (char *)cause,
                               .object = (char *)object,
                               .found = (char *)"what was found",
-                              .inputs = inputs != NULL ? parsed(inputs) : NULL};
+                              .inputs = inputs ? parsed(inputs) : NULL};
     assert_true(report_add(report, &finding, NULL));
 }
 

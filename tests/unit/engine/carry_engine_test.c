@@ -21,10 +21,9 @@ static void set(struct json *object, const char *pointer, const char *text) {
 
 // The last command of this kind to this cluster.
 static struct play_command *last(struct play *play, size_t cluster, enum verb verb) {
-    for (size_t i = play->n_commands; i > 0; i--) {
+    for (size_t i = play->n_commands; i > 0; i--)
         if (play->commands[i - 1].cluster == cluster && play->commands[i - 1].verb == verb)
             return &play->commands[i - 1];
-    }
     fail_msg("nothing like that was sent");
     return NULL;
 }

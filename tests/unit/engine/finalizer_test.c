@@ -13,7 +13,7 @@ static void start_one(struct stage *stage, bool finalizer) {
 }
 
 static bool has_finalizers(struct stage *stage) {
-    return pointer_find(stage_job(stage, 1, "a"), "/metadata/finalizers") != NULL;
+    return pointer_find(stage_job(stage, 1, "a"), "/metadata/finalizers");
 }
 
 static unsigned writes(const struct stage *stage) {

@@ -27,7 +27,7 @@ static const char *seal_of(size_t cluster, const char *name) {
 }
 
 static bool is_complete(void) {
-    return pointer_find(play_object(play, MANAGEMENT, NAME), "/status/completionTime") != NULL;
+    return pointer_find(play_object(play, MANAGEMENT, NAME), "/status/completionTime");
 }
 
 // A Job that runs in w1.

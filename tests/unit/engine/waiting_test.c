@@ -3,7 +3,7 @@
 #include "tests/unit/engine/stage.h"
 
 static bool has_mirror_in_w1(struct stage *stage) {
-    return stage_job(stage, 1, "a") != NULL;
+    return stage_job(stage, 1, "a");
 }
 
 // An object of the name with our marks, of a workload that is long gone, and with a finalizer that stays.
@@ -37,7 +37,7 @@ static int no_create_gets_done_in_w1(struct stage *stage, const struct command *
 }
 
 static bool has_mirror_in_w2(struct stage *stage) {
-    return stage_job(stage, 2, "a") != NULL;
+    return stage_job(stage, 2, "a");
 }
 
 static void a_worker_that_only_ever_answers_500_is_left(void **state) {

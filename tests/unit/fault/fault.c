@@ -44,7 +44,7 @@ static void *remember(void *block) {
     size_t slot = slot_of(block);
     while (blocks[slot] && blocks[slot] != REMOVED)
         slot = (slot + 1) & (SLOTS - 1);
-    used += blocks[slot] == NULL;
+    used += !blocks[slot];
     if (used > SLOTS / 2)
         abort();
     blocks[slot] = block;

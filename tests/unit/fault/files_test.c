@@ -149,7 +149,7 @@ static struct error *load_wrong(void **out) {
 }
 
 static bool is_something(const void *given) {
-    return given != NULL;
+    return given;
 }
 
 static struct error *load_kubeconfig(void **out) {

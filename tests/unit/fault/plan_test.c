@@ -20,10 +20,10 @@ static struct problems problems;
 
 static struct error *read_input(const char *path, void **out) {
     struct plan_input *input = calloc(1, sizeof(*input));
-    if (input == NULL)
+    if (!input)
         return error_no_memory();
     struct error *error = plan_input_read(path, &problems, input);
-    if (error == NULL) {
+    if (!error) {
         *out = input;
         return NULL;
     }
@@ -71,7 +71,7 @@ static void reading_objects_survives_running_out_of_memory(void **state) {
 
 static struct error *read_bare_status(void **out) {
     struct error *error = read_status(out);
-    if (error == NULL || error->code == ERROR_NO_MEMORY)
+    if (!error || error->code == ERROR_NO_MEMORY)
         return error;
     error_free(error); // an object without a status is none
     *out = NULL;

@@ -38,8 +38,8 @@ static void pointers_are_checked(void **state) {
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct error *plain = pointer_check(cases[i].pointer, false);
         struct error *pattern = pointer_check(cases[i].pointer, true);
-        assert_int_equal(plain == NULL, cases[i].plain);
-        assert_int_equal(pattern == NULL, cases[i].pattern);
+        assert_int_equal(!plain, cases[i].plain);
+        assert_int_equal(!pattern, cases[i].pattern);
         if (plain)
             assert_int_equal(plain->code, ERROR_INVALID);
         error_free(plain);

@@ -128,7 +128,7 @@ static void a_patch_leads_from_one_document_to_the_other(void **state) {
         assert_non_null(patch);
         assert_true(patch_apply(&reached, patch));
         assert_true(json_equal(reached, to));
-        assert_int_equal(json_first(patch) == NULL, json_equal(from, to));
+        assert_int_equal(!json_first(patch), json_equal(from, to));
         AUTO_JSON nothing = patch_diff(reached, to, NULL);
         assert_null(json_first(nothing));
     }

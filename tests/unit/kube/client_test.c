@@ -48,7 +48,7 @@ static void count_answer(void *ctx, struct response *response) {
     struct answers *answers = ctx;
     answers->count++;
     answers->last = response->reason;
-    if (answers->again != NULL) {
+    if (answers->again) {
         const struct request *again = answers->again;
         answers->again = NULL;
         assert_null(client_submit(answers->client, again, count_answer, answers, NULL));
@@ -113,8 +113,8 @@ static void each_verb_has_its_method_path_and_content_type(void **state) {
         const struct http_request *sent = &fake_last(&fixture.fake)->request;
         assert_int_equal(sent->method, cases[i].method);
         assert_string_equal(sent->path, cases[i].path);
-        assert_true((sent->content_type == NULL) == (cases[i].content_type == NULL));
-        if (sent->content_type != NULL) {
+        assert_true(!sent->content_type == !cases[i].content_type);
+        if (sent->content_type) {
             assert_string_equal(sent->content_type, cases[i].content_type);
             assert_string_equal(sent->body, "{}");
         }
@@ -152,12 +152,11 @@ static void paths_are_those_of_the_api(void **state) {
         buffer_init(&out, 4096);
         struct error *error =
             resource_path(&cases[i].resource, cases[i].namespace_, cases[i].name, cases[i].subresource, &out);
-        assert_true((error != NULL) == (cases[i].path == NULL));
-        if (error == NULL) {
+        assert_true(!error == !!cases[i].path);
+        if (!error)
             assert_string_equal(out.data, cases[i].path);
-        } else {
+        else
             assert_int_equal(error->code, ERROR_INVALID);
-        }
         error_free(error);
         buffer_free(&out);
     }
@@ -193,9 +192,8 @@ static void the_bucket_lets_a_burst_through_and_then_its_rate(void **state) {
     (void)state;
     struct fixture fixture;
     begin(&fixture, 10, 3, 100);
-    for (size_t i = 0; i < 6; i++) {
+    for (size_t i = 0; i < 6; i++)
         submit(&fixture, &get_a);
-    }
     int64_t next_ns = client_tick(fixture.client, at(0));
     assert_int_equal(fixture.fake.count, 3);
     assert_in_range(next_ns, 100 * CLOCK_MS, 101 * CLOCK_MS);
@@ -402,7 +400,7 @@ static void a_dry_run_is_answered_with_a_document_and_the_warnings(void **state)
         fake_answer(&fixture.fake, fixture.fake.count, cases[i].status, cases[i].body);
         assert_int_equal(response.reason, cases[i].reason);
         assert_null(response.object);
-        assert_true((response.value != NULL) == (cases[i].reason == REASON_OK));
+        assert_true(!response.value != (cases[i].reason == REASON_OK));
         assert_true(text_equal(response.warning, cases[i].warning));
         response_clear(&response);
         end(&fixture);

@@ -140,7 +140,7 @@ static void a_token_is_read_trimmed_and_checked(void **state) {
         struct error *error = endpoint_token(&endpoint, &token);
         if (!text_equal(token, cases[i].token) || !strstr(error_text(error), cases[i].message ? cases[i].message : ""))
             fail_msg("case %zu: found %s, %s", i, token ? token : "(none)", error_text(error));
-        assert_int_equal(error == NULL, cases[i].message == NULL);
+        assert_int_equal(!error, !cases[i].message);
         error_free(error);
         free(token);
     }

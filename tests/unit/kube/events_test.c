@@ -72,8 +72,7 @@ static struct json *body(struct fixture *f) {
 }
 
 static void expect_text(const struct json *value, const char *pointer_a, const char *pointer_b, const char *text) {
-    const struct json *found =
-        pointer_b != NULL ? json_path(value, pointer_a, pointer_b, NULL) : json_get(value, pointer_a);
+    const struct json *found = pointer_b ? json_path(value, pointer_a, pointer_b, NULL) : json_get(value, pointer_a);
     assert_string_equal(json_string_or(found, "(absent)"), text);
 }
 
@@ -305,9 +304,8 @@ static size_t rejected(struct fixture *f, size_t times) {
     size_t before = f->fake.count;
     for (size_t i = 0; i < times; i++) {
         record(f, &placed);
-        if (fake_last(&f->fake)->live) {
+        if (fake_last(&f->fake)->live)
             answer(f, 403);
-        }
     }
     return f->fake.count - before;
 }
@@ -385,9 +383,8 @@ static void names_are_unique_valid_and_the_same_for_the_same_seed(void **state) 
     }
     assert_string_not_equal(names[0][0], names[0][1]);
     assert_int_equal(strlen(names[0][2]), 36);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 4; i++)
         assert_string_equal(names[0][i], names[1][i]);
-    }
 }
 
 static void an_event_without_its_words_is_dropped(void **state) {
@@ -398,9 +395,8 @@ static void an_event_without_its_words_is_dropped(void **state) {
     cases[2].name = "";
     struct fixture f;
     begin(&f);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++)
         record(&f, &cases[i]);
-    }
     assert_int_equal(f.fake.count, 0);
     assert_int_equal(recorder_dropped(f.recorder), 3);
     end(&f);

@@ -28,9 +28,8 @@ struct fake_transport {
 };
 
 static inline char *fake_copy(const char *text, size_t len) {
-    if (text == NULL) {
+    if (!text)
         return NULL;
-    }
     char *copy = malloc(len + 1);
     assert_non_null(copy);
     memcpy(copy, text, len);
@@ -41,9 +40,8 @@ static inline char *fake_copy(const char *text, size_t len) {
 static inline uint64_t fake_submit(struct transport *transport, const struct http_request *request,
                                    const struct http_handler *handler) {
     struct fake_transport *fake = (struct fake_transport *)transport;
-    if (fake->out_of_memory) {
+    if (fake->out_of_memory)
         return 0;
-    }
     fake->exchanges = realloc(fake->exchanges, (fake->count + 1) * sizeof(*fake->exchanges));
     assert_non_null(fake->exchanges);
     struct fake_exchange *exchange = &fake->exchanges[fake->count++];
@@ -51,7 +49,7 @@ static inline uint64_t fake_submit(struct transport *transport, const struct htt
     exchange->request.path = fake_copy(request->path, strlen(request->path));
     exchange->request.body = fake_copy(request->body, request->body_len);
     exchange->request.content_type =
-        fake_copy(request->content_type, request->content_type != NULL ? strlen(request->content_type) : 0);
+        fake_copy(request->content_type, request->content_type ? strlen(request->content_type) : 0);
     return fake->count;
 }
 
@@ -96,9 +94,9 @@ static inline void fake_finish(struct fake_transport *fake, size_t number, struc
     struct fake_exchange *exchange = fake_at(fake, number);
     assert_true(exchange->live);
     exchange->live = false;
-    result.body = result.body != NULL ? result.body : "";
+    result.body = result.body ? result.body : "";
     result.body_len = result.body_len > 0 ? result.body_len : strlen(result.body);
-    result.content_type = result.content_type != NULL ? result.content_type : "application/json";
+    result.content_type = result.content_type ? result.content_type : "application/json";
     result.retry_after_ns = fake->retry_after_ns;
     result.warning = fake->warning;
     struct http_handler handler = exchange->handler;
@@ -138,9 +136,8 @@ static inline bool fake_data(struct fake_transport *fake, size_t number, const c
     memcpy(copy, bytes, len);
     bool go_on = handler.data(handler.ctx, copy, len);
     free(copy);
-    if (!go_on) {
+    if (!go_on)
         fake_break(fake, number, 200);
-    }
     return go_on;
 }
 

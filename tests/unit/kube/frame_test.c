@@ -29,9 +29,8 @@ static void check_steps(size_t first, size_t step) {
             found++;
         }
         assert_false(bad);
-        if (have == len) {
+        if (have == len)
             break;
-        }
     }
     assert_int_equal(found, DOCUMENTS);
 }

@@ -209,7 +209,7 @@ static void on_done(void *ctx, const struct http_result *result) {
     text_copy(answer->content_type, sizeof answer->content_type, result->content_type);
     text_copy(answer->warning, sizeof answer->warning, result->warning ? result->warning : "");
     text_copy(answer->problem, sizeof answer->problem, result->problem ? result->problem : "");
-    assert_int_equal(result->problem == NULL, result->outcome == HTTP_ANSWERED);
+    assert_int_equal(!result->problem, result->outcome == HTTP_ANSWERED);
     if (answer->on_done)
         answer->on_done(answer);
 }

@@ -22,7 +22,7 @@ static char *take_pem(BIO *bio) {
     long len = BIO_get_mem_data(bio, &data);
     char *text = strndup(data, (size_t)len);
     BIO_free(bio);
-    need(text != NULL, "memory");
+    need(text, "memory");
     return text;
 }
 

@@ -22,7 +22,7 @@ struct bench {
 static void told_identity(void *ctx, const char *uid, const char *version, const char *problem) {
     struct bench *b = ctx;
     text_copy(b->problem, sizeof b->problem, problem ? problem : "");
-    assert_true((*uid == '\0') == (problem != NULL));
+    assert_true((*uid == '\0') == !!problem);
     buffer_printf(&b->told, "%s@%s;", uid, version);
 }
 
@@ -30,7 +30,7 @@ static void told_contact(void *ctx, enum contact contact, int64_t heard_ns, cons
     static const char *const names[] = {"UNKNOWN", "GOOD", "SUSPECT", "LOST"};
     struct bench *b = ctx;
     text_copy(b->problem, sizeof b->problem, problem ? problem : "");
-    assert_true((contact == CONTACT_GOOD) == (problem == NULL));
+    assert_true((contact == CONTACT_GOOD) == !problem);
     b->told_heard_ns = heard_ns;
     buffer_printf(&b->told, "%s;", names[contact]);
 }

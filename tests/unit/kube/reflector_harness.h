@@ -69,8 +69,8 @@ static inline void told_listed(void *ctx, const char *version) {
 static inline void told_state(void *ctx, enum reflector_state state, const char *problem) {
     static const char *const names[] = {"STARTING", "CONNECTED", "LOST", "ABSENT"};
     struct harness *harness = ctx;
-    assert_true((problem != NULL) == (state == REFLECTOR_LOST || state == REFLECTOR_ABSENT));
-    text_copy(harness->problem, sizeof(harness->problem), problem != NULL ? problem : "");
+    assert_true(!!problem == (state == REFLECTOR_LOST || state == REFLECTOR_ABSENT));
+    text_copy(harness->problem, sizeof(harness->problem), problem ? problem : "");
     buffer_printf(&harness->told, "%s;", names[state]);
 }
 
@@ -82,8 +82,8 @@ static inline void told_rewound(void *ctx, const char *problem) {
 
 static inline bool is_proof(struct harness *harness) {
     const struct fake_exchange *last = harness->fake.count > 0 ? fake_last(&harness->fake) : NULL;
-    return last != NULL && last->live && strstr(last->request.path, "&resourceVersionMatch=NotOlderThan&") != NULL &&
-           strstr(last->request.path, "?limit=1&") != NULL;
+    return last && last->live && strstr(last->request.path, "&resourceVersionMatch=NotOlderThan&") &&
+           strstr(last->request.path, "?limit=1&");
 }
 
 #define PROOF "{\"kind\":\"PartialObjectMetadataList\",\"items\":[]}"
@@ -110,9 +110,9 @@ static inline void begin_with(struct harness *harness, struct reflector_options 
     buffer_init(&harness->told, 1 << 20);
     static const char *const versions[] = {"v1", NULL};
     options.cluster = "w1";
-    options.group = options.group != NULL ? options.group : "batch";
-    options.plural = options.plural != NULL ? options.plural : "jobs";
-    options.versions = options.versions != NULL ? options.versions : versions;
+    options.group = options.group ? options.group : "batch";
+    options.plural = options.plural ? options.plural : "jobs";
+    options.versions = options.versions ? options.versions : versions;
     options.seed = options.seed != 0 ? options.seed : 7;
     struct reflector_handler handler = {told_listing, told_seen,    told_gone, told_listed,
                                         told_state,   told_rewound, harness};
@@ -137,7 +137,7 @@ static inline const char *path(struct harness *harness) {
 
 // What was told since the last call.
 static inline void expect(struct harness *harness, const char *text) {
-    assert_string_equal(harness->told.data != NULL ? harness->told.data : "", text);
+    assert_string_equal(harness->told.data ? harness->told.data : "", text);
     buffer_free(&harness->told);
 }
 
@@ -203,7 +203,7 @@ static inline bool is_list(struct harness *harness) {
 static inline bool is_watch_at(struct harness *harness, const char *version) {
     AUTO_TEXT tail = text_format("&resourceVersion=%s", version);
     const char *found = strstr(path(harness), tail);
-    return strstr(path(harness), "?watch=true") != NULL && found != NULL && strcmp(found, tail) == 0;
+    return strstr(path(harness), "?watch=true") && found && strcmp(found, tail) == 0;
 }
 
 static inline bool is_discovery(struct harness *harness) {

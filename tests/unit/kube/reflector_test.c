@@ -204,11 +204,10 @@ static void discovery_that_fails_is_lost_and_not_absent(void **state) {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct harness h;
         begin(&h);
-        if (cases[i].status == 0) {
+        if (cases[i].status == 0)
             refuse(&h);
-        } else {
+        else
             answer(&h, cases[i].status, cases[i].body);
-        }
         expect(&h, "LOST;");
         assert_non_null(strstr(h.problem, "cannot look for jobs.batch: "));
         wait_it_out(&h, FIRST_BACKOFF);
@@ -448,9 +447,8 @@ static void a_kind_that_disappears_is_absent_only_once_that_is_sure(void **state
     while (h.told.len == 0) {
         fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
         tick(&h);
-        if (h.told.len == 0) {
+        if (h.told.len == 0)
             wait_it_out(&h, 800 * CLOCK_MS, 60 * CLOCK_SECOND);
-        }
     }
     expect(&h, "ABSENT;");
     assert_in_range(h.now_ns - since_ns, 10 * CLOCK_SECOND, 30 * CLOCK_SECOND);

@@ -3,10 +3,10 @@
 #include "tests/unit/kube/reflector_harness.h"
 
 static bool is_streaming(struct harness *h, const char *version) {
-    AUTO_TEXT tail = version != NULL ? text_format("&resourceVersion=%s", version) : text_format("%s", "");
+    AUTO_TEXT tail = version ? text_format("&resourceVersion=%s", version) : text_format("%s", "");
     const char *asked = "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
     const char *found = strstr(path(h), asked);
-    return strstr(path(h), "?watch=true&allowWatchBookmarks=true&") != NULL && found != NULL &&
+    return strstr(path(h), "?watch=true&allowWatchBookmarks=true&") && found &&
            strcmp(found + strlen(asked), tail) == 0;
 }
 
@@ -109,11 +109,10 @@ static void what_is_no_streaming_list_is_paged_in_this_round(void **state) {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct harness h;
         begin_streaming(&h);
-        if (cases[i].status != 0) {
+        if (cases[i].status != 0)
             answer(&h, cases[i].status, cases[i].body);
-        } else {
+        else
             assert_false(data(&h, cases[i].body));
-        }
         assert_true(is_list(&h));
         buffer_free(&h.told);
         answer(&h, 200, LIST("12", "", ITEM("a", "u1", "9")));
@@ -132,15 +131,14 @@ static void trouble_with_the_connection_or_load_is_waited_out(void **state) {
     for (int how = 0; how < 4; how++) {
         struct harness h;
         begin_streaming(&h);
-        if (how == 0) {
+        if (how == 0)
             refuse(&h);
-        } else if (how == 1) {
+        else if (how == 1)
             answer(&h, 429, "");
-        } else if (how == 2) {
+        else if (how == 2)
             break_off(&h, 0);
-        } else {
+        else
             assert_false(data(&h, ERROR_EVENT(429, "TooManyRequests")));
-        }
         expect(&h, "LOST;");
         wait_it_out(&h, FIRST_BACKOFF);
         assert_true(is_streaming(&h, NULL));

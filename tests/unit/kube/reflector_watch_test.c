@@ -47,11 +47,10 @@ static void a_watch_that_ends_at_once_without_an_event_leads_to_a_list_after_a_w
         end_stream(&h);
         open_stream(&h);
         pass(&h, 900 * CLOCK_MS);
-        if (clean) {
+        if (clean)
             end_stream(&h);
-        } else {
+        else
             break_off(&h, 200);
-        }
         expect(&h, "LOST;");
         assert_non_null(strstr(h.problem, "cannot watch jobs.batch: the watch ended at once and without an event ("));
         wait_it_out(&h, FIRST_BACKOFF);
@@ -68,15 +67,14 @@ struct failure {
 };
 
 static void inflict(struct harness *h, const struct failure *failure) {
-    if (failure->as_event) {
+    if (failure->as_event)
         assert_false(data(h, failure->body));
-    } else if (failure->status == 0) {
+    else if (failure->status == 0)
         refuse(h);
-    } else if (failure->status < 0) {
+    else if (failure->status < 0)
         break_off(h, 0);
-    } else {
+    else
         answer(h, failure->status, failure->body);
-    }
 }
 
 static const struct failure failures[] = {
@@ -292,11 +290,9 @@ static void after_a_401_credentials_are_read_again_once_a_round(void **state) {
 static bool flood(struct harness *h, size_t len) {
     static char megabyte[1 << 20];
     memset(megabyte, 'x', sizeof(megabyte));
-    for (size_t done = 0; done < len; done += sizeof(megabyte)) {
-        if (!fake_data(&h->fake, h->fake.count, megabyte, sizeof(megabyte))) {
+    for (size_t done = 0; done < len; done += sizeof(megabyte))
+        if (!fake_data(&h->fake, h->fake.count, megabyte, sizeof(megabyte)))
             return false;
-        }
-    }
     return true;
 }
 

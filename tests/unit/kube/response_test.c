@@ -37,7 +37,7 @@ static void check(const struct answer *answers, size_t count) {
     for (size_t i = 0; i < count; i++) {
         struct response response;
         read_answer(&response, &answers[i]);
-        if (response.reason != answers[i].reason || strstr(response.message, answers[i].message) == NULL) {
+        if (response.reason != answers[i].reason || !strstr(response.message, answers[i].message)) {
             fail_msg("%d %s: got %s, \"%s\"", answers[i].code, answers[i].body, reason_text(response.reason),
                      response.message);
         }

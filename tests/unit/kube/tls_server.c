@@ -88,14 +88,14 @@ static char *read_request(struct peer *peer) {
     size_t len = 0;
     size_t cap = 65536;
     char *text = calloc(1, cap + 1);
-    need(text != NULL, "calloc");
+    need(text, "calloc");
     for (;;) {
         char *end = strstr(text, "\r\n\r\n");
         if (end && len >= (size_t)(end + 4 - text) + body_size(text))
             return text;
         if (len == cap) {
             text = realloc(text, (cap *= 2) + 1);
-            need(text != NULL, "realloc");
+            need(text, "realloc");
         }
         ssize_t got = receive(peer, text + len, cap - len);
         if (got <= 0) {
@@ -147,7 +147,7 @@ static void *server_main(void *arg) {
         int one = 1;
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
         struct peer *peer = calloc(1, sizeof *peer);
-        need(peer != NULL, "calloc");
+        need(peer, "calloc");
         *peer = (struct peer){.next = server->peers, .server = server, .fd = fd};
         peer->ssl = server->tls ? SSL_new(server->tls) : NULL;
         server->peers = peer;
@@ -161,13 +161,13 @@ static X509 *read_cert(const char *pem) {
     BIO *bio = BIO_new_mem_buf(pem, -1);
     X509 *cert = PEM_read_bio_X509(bio, NULL, NULL, NULL);
     BIO_free(bio);
-    need(cert != NULL, "certificate");
+    need(cert, "certificate");
     return cert;
 }
 
 static SSL_CTX *make_tls(const struct server_options *options) {
     SSL_CTX *tls = SSL_CTX_new(TLS_server_method());
-    need(tls != NULL, "SSL_CTX_new");
+    need(tls, "SSL_CTX_new");
     X509 *cert = read_cert(options->cert);
     BIO *bio = BIO_new_mem_buf(options->key, -1);
     EVP_PKEY *key = PEM_read_bio_PrivateKey(bio, NULL, NULL, NULL);
@@ -186,7 +186,7 @@ static SSL_CTX *make_tls(const struct server_options *options) {
 
 struct server *server_start(const struct server_options *options) {
     struct server *server = calloc(1, sizeof *server);
-    need(server != NULL, "calloc");
+    need(server, "calloc");
     server->options = *options;
     server->tls = options->cert ? make_tls(options) : NULL;
     pthread_mutex_init(&server->lock, NULL);

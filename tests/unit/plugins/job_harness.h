@@ -130,10 +130,9 @@ static inline bool harness_carry(void *to, const char *pointer, struct json *val
 static inline struct json *harness_update(const struct json *workload, const struct json *mirror) {
     struct json *desired = json_copy(mirror);
     bool suspended = json_bool(pointer_find(mirror, job_kind->suspend), false);
-    for (const wharf_carried *c = job_kind->carried; c->pointer; c++) {
+    for (const wharf_carried *c = job_kind->carried; c->pointer; c++)
         if (c->when == WHARF_CARRY_ALWAYS || suspended)
             pointer_each(workload, c->pointer, harness_carry, desired);
-    }
     struct adapter_call call;
     harness_begin(&call, HARNESS_NOW, 1);
     wharf_result result = adapter_update(&call, workload, mirror, desired);

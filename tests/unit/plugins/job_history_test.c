@@ -40,7 +40,7 @@ static void set_spec(struct history *h, const char *key, struct json *value) {
 }
 
 static bool is_indexed(const struct history *h) {
-    return json_get(spec_of(h), "completionMode") != NULL;
+    return json_get(spec_of(h), "completionMode");
 }
 
 static void begin(struct history *h, uint64_t seed) {

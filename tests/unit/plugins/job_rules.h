@@ -15,11 +15,10 @@
 #define NO_TIME INT64_MIN
 
 static inline bool rules_condition(const struct json *status, const char *type, const char *value) {
-    for (const struct json *c = json_first(json_get(status, "conditions")); c; c = json_next(c)) {
+    for (const struct json *c = json_first(json_get(status, "conditions")); c; c = json_next(c))
         if (strcmp(json_string_or(json_get(c, "type"), ""), type) == 0 &&
             strcmp(json_string_or(json_get(c, "status"), ""), value) == 0)
             return true;
-    }
     return false;
 }
 
@@ -51,23 +50,20 @@ static inline const char *rules_undecodable(const struct json *status) {
             return counts[i];
     }
     static const char *const times[] = {"startTime", "completionTime"};
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++)
         if (json_get(status, times[i]) && rules_time(status, times[i]) == NO_TIME)
             return times[i];
-    }
     static const char *const texts[] = {"completedIndexes", "failedIndexes"};
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++)
         if (json_get(status, texts[i]) && !json_is(json_get(status, texts[i]), JSON_STRING))
             return texts[i];
-    }
     const struct json *conditions = json_get(status, "conditions");
     if (conditions && !json_is(conditions, JSON_ARRAY))
         return "conditions";
-    for (const struct json *c = json_first(conditions); c; c = json_next(c)) {
+    for (const struct json *c = json_first(conditions); c; c = json_next(c))
         if (!json_is(c, JSON_OBJECT) || !json_string(json_get(c, "type")) || !json_string(json_get(c, "status")) ||
             rules_time(c, "lastTransitionTime") == NO_TIME)
             return "a condition";
-    }
     return json_is(status, JSON_OBJECT) ? NULL : "status";
 }
 
@@ -129,10 +125,9 @@ static inline const char *rules_of_indexes(const struct json *spec, const struct
         return "failedIndexes are malformed";
     if (failed_changed && rules_true(new, "Failed") && !rules_true(new, "FailureTarget"))
         return "failedIndexes change while Failed without FailureTarget";
-    for (int64_t i = 0; (completed_changed || failed_changed) && i < completions && i < RULES_MAX_INDEXES; i++) {
+    for (int64_t i = 0; (completed_changed || failed_changed) && i < completions && i < RULES_MAX_INDEXES; i++)
         if (in_completed[i] && in_failed[i])
             return "completedIndexes and failedIndexes overlap";
-    }
     return NULL;
 }
 
@@ -142,10 +137,9 @@ static inline const char *rules_of_outcome(const struct json *old, const struct 
          failed_changed = failed != rules_true(old, "Failed");
     bool met = rules_true(new, "SuccessCriteriaMet"), target = rules_true(new, "FailureTarget");
     static const char *const lasting[] = {"Complete", "Failed", "FailureTarget", "SuccessCriteriaMet"};
-    for (size_t i = 0; i < sizeof lasting / sizeof *lasting; i++) {
+    for (size_t i = 0; i < sizeof lasting / sizeof *lasting; i++)
         if (rules_true(old, lasting[i]) && !rules_true(new, lasting[i]))
             return "a terminal condition is taken back";
-    }
     if ((complete_changed || failed_changed) && complete && failed)
         return "Complete and Failed";
     if ((complete_changed || target != rules_true(old, "FailureTarget")) && complete && target)
@@ -230,10 +224,9 @@ static inline const char *rules_spec(const struct json *old, const struct json *
     const struct json *before = json_get(old, "spec"), *spec = json_get(new, "spec");
     static const char *const fixed[] = {"selector",      "completionMode", "podFailurePolicy", "backoffLimitPerIndex",
                                         "successPolicy", "managedBy"};
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         if (!json_equal(json_get(before, fixed[i]), json_get(spec, fixed[i])))
             return fixed[i];
-    }
     if (!json_equal(json_get(before, "completions"), json_get(spec, "completions")) &&
         (strcmp(json_string_or(json_get(spec, "completionMode"), ""), "Indexed") != 0 ||
          !json_equal(json_get(spec, "completions"), json_get(spec, "parallelism"))))
@@ -242,11 +235,10 @@ static inline const char *rules_spec(const struct json *old, const struct json *
         return "template";
     static const char *const generated[] = {"controller-uid", "job-name", "batch.kubernetes.io/controller-uid",
                                             "batch.kubernetes.io/job-name"};
-    for (size_t i = 0; i < 4 && !json_bool(json_get(spec, "manualSelector"), false); i++) {
+    for (size_t i = 0; i < 4 && !json_bool(json_get(spec, "manualSelector"), false); i++)
         if (!json_equal(json_path(before, "template", "metadata", "labels", generated[i], NULL),
                         json_path(spec, "template", "metadata", "labels", generated[i], NULL)))
             return "labels that the server generates";
-    }
     return NULL;
 }
 

@@ -134,7 +134,7 @@ static bool carry_once(struct tale *tale, bool *patched) {
         kinds_fail(tale, "a patch of the mirror has a status");
     if (patch)
         apply(tale, &tale->mirror, patch, false);
-    *patched = patch != NULL;
+    *patched = patch;
     return result == WHARF_OK;
 }
 

@@ -27,7 +27,7 @@ static void dependents_follow_the_policy_of_a_delete(void **state) {
             world_delete(fixture.cluster, "batch", "jobs", "default", "owner", cases[i].policy, fixture.now_ns), 200);
         run_until(&fixture, 2 * CLOCK_SECOND);
         assert_null(job_of(&fixture, "owner"));
-        assert_int_equal(job_of(&fixture, "child") != NULL, cases[i].dependent_stays);
+        assert_int_equal(!!job_of(&fixture, "child"), cases[i].dependent_stays);
         if (cases[i].dependent_stays)
             assert_null(pointer_find(job_of(&fixture, "child"), "/metadata/ownerReferences"));
         end(&fixture);

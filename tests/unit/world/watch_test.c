@@ -90,7 +90,7 @@ static void the_past_that_is_forgotten_is_expired(void **state) {
         make_job(&fixture, "b", "", "");
         world_compact(fixture.cluster);
         struct world_watch *watch = open_watch(&fixture, "", version);
-        assert_int_equal(watch != NULL, forms[i] == WORLD_EXPIRED_EVENT);
+        assert_int_equal(!!watch, forms[i] == WORLD_EXPIRED_EVENT);
         if (watch) {
             read_types(&fixture, watch, types);
             assert_string_equal(types, "E");

@@ -28,12 +28,12 @@ static wharf_module module = {.size = sizeof(wharf_module),
 WHARF_EXPORT const wharf_module *wharf_adapters_v1(const wharf_host *host, const wharf_value *settings,
                                                    const char **problem) {
     const wharf_value *refuse = host->find(settings, "/refuse");
-    if (host->string(refuse) != NULL)
+    if (host->string(refuse))
         *problem = host->format(NULL, "settings say: %s", host->string(refuse));
-    if (refuse != NULL)
+    if (refuse)
         return NULL;
     const char *version = host->string(host->find(settings, "/version"));
-    if (version != NULL)
+    if (version)
         module.version = version;
     return &module;
 }
