@@ -224,16 +224,16 @@ void engine_cluster_changed(struct engine *engine, size_t cluster) {
 static void on_state(struct engine *engine, const struct engine_event *event) {
     struct feed *feed = engine_feed(engine, event->cluster, event->kind);
     bool was_connected = feed->state == REFLECTOR_CONNECTED;
-    feed->state = event->state;
+    feed->state = event->watch.state;
     struct stats_feed *stats = &engine->stats.clusters[event->cluster].feeds[event->kind];
-    text_copy(stats->problem, sizeof stats->problem, event->problem ? event->problem : "");
-    feed->settled = feed->settled || event->state != REFLECTOR_STARTING;
-    if (was_connected && event->state != REFLECTOR_CONNECTED) {
+    text_copy(stats->problem, sizeof stats->problem, event->watch.problem ? event->watch.problem : "");
+    feed->settled = feed->settled || event->watch.state != REFLECTOR_STARTING;
+    if (was_connected && event->watch.state != REFLECTOR_CONNECTED) {
         if (engine->contacts[event->cluster] != CONTACT_LOST && !identity_is_other(engine, event->cluster))
             feed->lost_since_ns = event->now.mono_ns;
         stats->losses++;
     }
-    if (event->state == REFLECTOR_LOST)
+    if (event->watch.state == REFLECTOR_LOST)
         identity_forget(engine, event->cluster);
     feed_changed(engine, event->cluster, event->kind);
 }
@@ -241,13 +241,13 @@ static void on_state(struct engine *engine, const struct engine_event *event) {
 // A cluster that is silent counts as lost from the last byte that came from it, though its watches stay open.
 static void on_contact(struct engine *engine, const struct engine_event *event) {
     size_t cluster = event->cluster;
-    bool is_lost = event->contact == CONTACT_LOST && engine->contacts[cluster] != CONTACT_LOST;
+    bool is_lost = event->contact.state == CONTACT_LOST && engine->contacts[cluster] != CONTACT_LOST;
     for (size_t k = 0; k < engine->n_kinds; k++) {
         struct feed *feed = engine_feed(engine, cluster, k);
         if (is_lost && feed->state == REFLECTOR_CONNECTED)
-            feed->lost_since_ns = event->heard_ns;
+            feed->lost_since_ns = event->contact.heard_ns;
     }
-    engine->contacts[cluster] = engine->stats.clusters[cluster].contact = event->contact;
+    engine->contacts[cluster] = engine->stats.clusters[cluster].contact = event->contact.state;
     if (is_lost)
         identity_forget(engine, cluster);
     for (size_t k = 0; k < engine->n_kinds; k++)
@@ -300,13 +300,13 @@ static void take_event(struct engine *engine, struct engine_event *event) {
         on_state(engine, event);
         break;
     case EVENT_ANSWER:
-        answer_handle(engine, event->command, event->response);
+        answer_handle(engine, event->answer.command, event->answer.response);
         break;
     case EVENT_CONTACT:
         on_contact(engine, event);
         break;
     case EVENT_IDENTITY:
-        identity_take(engine, event->cluster, event->uid, event->problem);
+        identity_take(engine, event->cluster, event->identity.uid, event->identity.problem);
         break;
     case EVENT_REWOUND:
         rewound_take(engine, event->cluster, event->kind);

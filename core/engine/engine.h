@@ -6,10 +6,9 @@
 #define WHARF_ENGINE_ENGINE_H
 
 #include "core/adapter/adapters.h"
-#include "core/base/clock.h"
+#include "core/engine/event.h"
 #include "core/engine/seal.h"
 #include "core/engine/stats.h"
-#include "core/kube/types.h"
 
 #define ENGINE_MANAGEMENT                                                                                              \
     ((size_t)0) // clusters are numbered: 0 is the management cluster, workers from 1 in config order
@@ -31,35 +30,6 @@ struct engine_options {
     const struct seal_keys *seals; // not owned; NULL, or none: mirrors are not sealed
     bool adopt_unsealed;           // what has our marks and no seal in a first list is a mirror, to be sealed
     uint64_t seed;
-};
-
-enum event_type {
-    EVENT_LISTING,  // a list of (cluster, kind) begins
-    EVENT_SEEN,     // an object as it is now
-    EVENT_GONE,     // an object was deleted
-    EVENT_LISTED,   // the list is complete
-    EVENT_STATE,    // a feed of (cluster, kind) changed its state
-    EVENT_ANSWER,   // the answer to a command
-    EVENT_CONTACT,  // of a cluster: whether it answers
-    EVENT_IDENTITY, // of a cluster: the uid of its namespace kube-system, at each connection
-    EVENT_REWOUND,  // (cluster, kind): its versions went back (restored, wiped); comes before the list that follows
-    EVENT_TIME      // time has passed
-};
-
-struct engine_event {
-    enum event_type type;
-    struct moment now;
-    int64_t received_ns;        // SEEN: when its bytes came (monotonic); 0: now
-    size_t cluster, kind;       // all but ANSWER and TIME; CONTACT and IDENTITY have no kind
-    struct object *object;      // SEEN, GONE: taken by the engine
-    const char *version;        // LISTING, LISTED: the API version served; IDENTITY: resourceVersion of that namespace
-    enum reflector_state state; // STATE
-    const char *problem;        // STATE: for LOST and ABSENT; CONTACT, IDENTITY, REWOUND: what there is to say, or NULL
-    enum contact contact;       // CONTACT
-    int64_t heard_ns;           // CONTACT: when the last byte came from the cluster (monotonic)
-    const char *uid;            // IDENTITY: "" where it cannot be read
-    uint64_t command;           // ANSWER: its id
-    struct response *response;  // ANSWER: the engine may take the object out of it
 };
 
 // A request to be sent to a cluster. All strings are owned by the command.

@@ -102,8 +102,7 @@ static void lost_cluster(struct host_cluster *cluster, const struct error *error
         inbox_post_now(host->inbox, &(struct engine_event){.type = EVENT_STATE,
                                                            .cluster = cluster->index,
                                                            .kind = k,
-                                                           .state = REFLECTOR_LOST,
-                                                           .problem = error->message});
+                                                           .watch = {REFLECTOR_LOST, error->message}});
 }
 
 // A worker that cannot even be tried is as good as one that cannot be reached, and is tried again.
@@ -270,8 +269,8 @@ static void log_contact(const struct host *host, const struct engine_event *even
         [CONTACT_SUSPECT] = "the cluster is suspect: it gets no new work",
         [CONTACT_LOST] = "the cluster is lost: it does not answer",
     };
-    log_fields(event->contact == CONTACT_GOOD ? LOG_INFO : LOG_WARN, words[event->contact],
-               {"cluster", host->names[event->cluster]}, {"error", event->problem});
+    log_fields(event->contact.state == CONTACT_GOOD ? LOG_INFO : LOG_WARN, words[event->contact.state],
+               {"cluster", host->names[event->cluster]}, {"error", event->contact.problem});
 }
 
 static void log_event(const struct host *host, const struct engine_event *event) {
@@ -286,9 +285,9 @@ static void log_event(const struct host *host, const struct engine_event *event)
                    {"kind", host->adapters->kinds[event->kind]->plural_group}, {"error", event->problem});
     if (event->type != EVENT_STATE)
         return;
-    bool good = event->state == REFLECTOR_CONNECTED || event->state == REFLECTOR_STARTING;
-    log_fields(good ? LOG_INFO : LOG_WARN, words[event->state], {"cluster", host->names[event->cluster]},
-               {"kind", host->adapters->kinds[event->kind]->plural_group}, {"error", event->problem});
+    bool good = event->watch.state == REFLECTOR_CONNECTED || event->watch.state == REFLECTOR_STARTING;
+    log_fields(good ? LOG_INFO : LOG_WARN, words[event->watch.state], {"cluster", host->names[event->cluster]},
+               {"kind", host->adapters->kinds[event->kind]->plural_group}, {"error", event->watch.problem});
 }
 
 // After much has gone through, and then nothing for a while, free memory is given back.

@@ -37,11 +37,11 @@ static void deliver(void *arg) {
 
 // A command that cannot be handed over for lack of memory is answered as not sent, and tried again by the engine.
 static void answer_not_sent(struct host *host, struct command *command) {
-    inbox_post_now(host->inbox, &(struct engine_event){
-                                    .type = EVENT_ANSWER,
-                                    .cluster = command->cluster,
-                                    .command = command->id,
-                                    .response = &(struct response){.reason = REASON_NOT_SENT, .retry_after_ns = -1}});
+    inbox_post_now(host->inbox,
+                   &(struct engine_event){
+                       .type = EVENT_ANSWER,
+                       .cluster = command->cluster,
+                       .answer = {command->id, &(struct response){.reason = REASON_NOT_SENT, .retry_after_ns = -1}}});
     command_free(command);
 }
 

@@ -48,11 +48,7 @@ struct error *inbox_new(size_t n_clusters, size_t max_events, size_t max_bytes, 
 }
 
 void inbox_item_free(struct inbox_item *item) {
-    object_free(item->event.object);
-    response_clear(&item->response);
-    free(item->version);
-    free(item->problem);
-    free(item->uid);
+    engine_event_clear(&item->event);
     free(item);
 }
 
@@ -72,34 +68,20 @@ void inbox_free(struct inbox *inbox) {
     free(inbox);
 }
 
-static char *copy_text(const char *text) {
-    return text ? strdup(text) : NULL;
-}
-
 // About what the event takes while it waits.
 static size_t cost_of(const struct inbox_item *item) {
-    size_t bytes = sizeof *item;
-    if (item->event.object)
-        bytes += object_cost(item->event.object);
-    return bytes + (item->event.response ? item->response.cost : 0);
+    const struct engine_event *event = &item->event;
+    if ((event->type == EVENT_SEEN || event->type == EVENT_GONE) && event->object)
+        return sizeof *item + object_cost(event->object);
+    return sizeof *item + (event->type == EVENT_ANSWER ? event->answer.response->cost : 0);
 }
 
-static struct inbox_item *make_item(const struct engine_event *event) {
-    struct inbox_item *item = calloc(1, sizeof *item);
-    // An event that cannot be handed on would be lost for good, and with it an answer or a deletion: memory is waited
-    // for.
-    while (!item) {
+// An event that cannot be handed on would be lost for good, and with it an answer or a deletion: memory is waited for.
+static struct inbox_item *make_item(struct engine_event *event) {
+    struct inbox_item *item;
+    while (!(item = calloc(1, sizeof *item)) || engine_event_own(event, &item->event)) {
+        free(item);
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-        item = calloc(1, sizeof *item);
-    }
-    item->event = *event;
-    item->event.version = item->version = copy_text(event->version);
-    item->event.problem = item->problem = copy_text(event->problem);
-    item->event.uid = item->uid = copy_text(event->uid);
-    if (event->response) {
-        item->response = *event->response;
-        memset(event->response, 0, sizeof *event->response);
-        item->event.response = &item->response;
     }
     item->bytes = cost_of(item);
     return item;
@@ -120,7 +102,7 @@ static void append(struct line *line, struct inbox_item *item) {
     line->bytes += item->bytes;
 }
 
-static void put(struct inbox *inbox, const struct engine_event *event, bool waits) {
+static void put(struct inbox *inbox, struct engine_event *event, bool waits) {
     struct inbox_item *item = make_item(event);
     struct line *line = &inbox->lines[event->cluster];
     pthread_mutex_lock(&inbox->mutex);
@@ -139,11 +121,11 @@ static void put(struct inbox *inbox, const struct engine_event *event, bool wait
         inbox_item_free(item);
 }
 
-void inbox_post(struct inbox *inbox, const struct engine_event *event) {
+void inbox_post(struct inbox *inbox, struct engine_event *event) {
     put(inbox, event, true);
 }
 
-void inbox_post_now(struct inbox *inbox, const struct engine_event *event) {
+void inbox_post_now(struct inbox *inbox, struct engine_event *event) {
     put(inbox, event, false);
 }
 

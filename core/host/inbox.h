@@ -9,10 +9,8 @@
 
 struct inbox_item {
     struct inbox_item *next;
-    struct engine_event event;
-    struct response response;      // where event.response points
-    char *version, *problem, *uid; // copies, where the event points
-    size_t bytes;                  // about what it takes
+    struct engine_event event; // see engine_event_own
+    size_t bytes;              // about what it takes
 };
 
 struct inbox;
@@ -22,9 +20,9 @@ void inbox_free(struct inbox *inbox);
 
 // Takes what the event owns (see link_options.post). Waits while the cluster has too many items, or too much, in; an
 // event that is larger than all is let in alone. After inbox_close everything is dropped. Not on the engine's thread.
-void inbox_post(struct inbox *inbox, const struct engine_event *event);
+void inbox_post(struct inbox *inbox, struct engine_event *event);
 // The same without waiting: for the engine's own thread.
-void inbox_post_now(struct inbox *inbox, const struct engine_event *event);
+void inbox_post_now(struct inbox *inbox, struct engine_event *event);
 
 // Some items of each cluster, in its order of posting; waits for the first one until `until_ns` (CLOCK_BOOTTIME) or a
 // call of inbox_poke. NULL: none.

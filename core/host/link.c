@@ -71,7 +71,7 @@ static void on_state(void *ctx, enum reflector_state state, const char *problem)
     struct watched *w = ctx;
     if (state == REFLECTOR_LOST)
         probe_disconnected(w->link->probe); // the engine waits for its identity
-    post(w->link, &(struct engine_event){.type = EVENT_STATE, .kind = w->kind, .state = state, .problem = problem});
+    post(w->link, &(struct engine_event){.type = EVENT_STATE, .kind = w->kind, .watch = {state, problem}});
 }
 
 static void on_rewound(void *ctx, const char *problem) {
@@ -111,7 +111,7 @@ static void remember(char **text, const char *news) {
 
 static void on_identity(void *ctx, const char *uid, const char *version, const char *problem) {
     struct link *link = ctx;
-    post(link, &(struct engine_event){.type = EVENT_IDENTITY, .uid = uid, .version = version, .problem = problem});
+    post(link, &(struct engine_event){.type = EVENT_IDENTITY, .identity = {uid, version, problem}});
     const char *rewound = find_rewound(link, uid, version);
     if (*uid) {
         remember(&link->version, version);
@@ -122,8 +122,7 @@ static void on_identity(void *ctx, const char *uid, const char *version, const c
 }
 
 static void on_contact(void *ctx, enum contact contact, int64_t heard_ns, const char *problem) {
-    post(ctx,
-         &(struct engine_event){.type = EVENT_CONTACT, .contact = contact, .heard_ns = heard_ns, .problem = problem});
+    post(ctx, &(struct engine_event){.type = EVENT_CONTACT, .contact = {contact, heard_ns, problem}});
 }
 
 static struct ticket *take_ticket(struct link *link, uint64_t command) {
@@ -151,7 +150,7 @@ static void free_ticket(struct ticket *ticket) {
 
 static void on_answer(void *ctx, struct response *response) {
     struct ticket *ticket = ctx;
-    post(ticket->link, &(struct engine_event){.type = EVENT_ANSWER, .command = ticket->command, .response = response});
+    post(ticket->link, &(struct engine_event){.type = EVENT_ANSWER, .answer = {ticket->command, response}});
     free_ticket(ticket);
 }
 
@@ -241,7 +240,7 @@ void link_free(struct link *link) {
 // An answer without a server: the command could not be sent from here.
 static void answer_locally(struct link *link, uint64_t command, enum reason reason, const char *message) {
     struct response response = {.reason = reason, .message = strdup(message), .retry_after_ns = -1};
-    post(link, &(struct engine_event){.type = EVENT_ANSWER, .command = command, .response = &response});
+    post(link, &(struct engine_event){.type = EVENT_ANSWER, .answer = {command, &response}});
     response_clear(&response);
 }
 

@@ -111,7 +111,7 @@ static void tell(struct bench *b, enum event_type type, size_t cluster, const st
 static void answer(struct bench *b, uint64_t id, const struct json *value) {
     struct response response = {
         .reason = REASON_OK, .code = 200, .retry_after_ns = -1, .object = value ? snapshot(value) : NULL};
-    step(b, &(struct engine_event){.type = EVENT_ANSWER, .command = id, .response = &response});
+    step(b, &(struct engine_event){.type = EVENT_ANSWER, .answer = {id, &response}});
     response_clear(&response);
 }
 
@@ -188,10 +188,10 @@ static void connect_all(struct bench *b) {
     for (size_t c = 0; c <= WORKERS; c++) {
         char uid[16];
         snprintf(uid, sizeof uid, "cluster-%zu", c);
-        step(b, &(struct engine_event){.type = EVENT_IDENTITY, .cluster = c, .uid = uid, .version = "1"});
+        step(b, &(struct engine_event){.type = EVENT_IDENTITY, .cluster = c, .identity = {.uid = uid, .version = "1"}});
         step(b, &(struct engine_event){.type = EVENT_LISTING, .cluster = c, .version = "v1"});
         step(b, &(struct engine_event){.type = EVENT_LISTED, .cluster = c, .version = "v1"});
-        step(b, &(struct engine_event){.type = EVENT_STATE, .cluster = c, .state = REFLECTOR_CONNECTED});
+        step(b, &(struct engine_event){.type = EVENT_STATE, .cluster = c, .watch = {.state = REFLECTOR_CONNECTED}});
     }
 }
 

@@ -12,8 +12,6 @@
 struct item {
     struct item *next;
     struct engine_event event;
-    struct response response;
-    char *version, *problem, *uid;
 };
 
 static struct moment moment_of(const struct trial *trial) {
@@ -25,11 +23,7 @@ static int64_t virtual_time(const struct trial *trial, int64_t mono_ns) {
 }
 
 static void free_item(struct item *item) {
-    object_free(item->event.object);
-    response_clear(&item->response);
-    free(item->version);
-    free(item->problem);
-    free(item->uid);
+    engine_event_clear(&item->event);
     free(item);
 }
 
@@ -42,11 +36,12 @@ static void note_contact(struct trial *trial, const struct engine_event *event) 
     static const char *const names[] = {"unknown", "good", "suspect", "lost"};
     struct instance *host = &trial->host;
     trial_trace(trial, "host: contact with %s is %s%s%s", world_name(trial->worlds[event->cluster]),
-                names[event->contact], event->problem ? ": " : "", event->problem ? event->problem : "");
-    host->silent[event->cluster] = event->contact == CONTACT_LOST;
-    for (size_t k = 0; k < trial->n_kinds && event->contact == CONTACT_LOST; k++)
+                names[event->contact.state], event->contact.problem ? ": " : "",
+                event->contact.problem ? event->contact.problem : "");
+    host->silent[event->cluster] = event->contact.state == CONTACT_LOST;
+    for (size_t k = 0; k < trial->n_kinds && event->contact.state == CONTACT_LOST; k++)
         if (host->feeds[event->cluster][k].connected)
-            host->feeds[event->cluster][k].lost_ns = virtual_time(trial, event->heard_ns);
+            host->feeds[event->cluster][k].lost_ns = virtual_time(trial, event->contact.heard_ns);
 }
 
 // What the engine is about to know about its feeds.
@@ -68,32 +63,19 @@ static void note_feed(struct trial *trial, const struct engine_event *event) {
         rules_told(trial, event->object->value);
     if (event->type != EVENT_STATE)
         return;
-    bool connected = event->state == REFLECTOR_CONNECTED;
-    trial_trace(trial, "host: %s of %s: %s%s%s", kind, name, state_text(event->state), event->problem ? ": " : "",
-                event->problem ? event->problem : "");
+    bool connected = event->watch.state == REFLECTOR_CONNECTED;
+    trial_trace(trial, "host: %s of %s: %s%s%s", kind, name, state_text(event->watch.state),
+                event->watch.problem ? ": " : "", event->watch.problem ? event->watch.problem : "");
     if (host->feeds[event->cluster][event->kind].connected && !connected && !host->silent[event->cluster])
         host->feeds[event->cluster][event->kind].lost_ns = trial->now_ns;
     host->feeds[event->cluster][event->kind].connected = connected;
 }
 
-static char *copy_text(const char *text) {
-    return text ? strdup(text) : NULL;
-}
-
 static void post(void *ctx, struct engine_event *event) {
     struct trial *trial = ctx;
     struct item *item = calloc(1, sizeof *item);
-    if (!item)
+    if (!item || engine_event_own(event, &item->event))
         abort();
-    item->event = *event;
-    item->event.version = item->version = copy_text(event->version);
-    item->event.problem = item->problem = copy_text(event->problem);
-    item->event.uid = item->uid = copy_text(event->uid);
-    if (event->response) {
-        item->response = *event->response;
-        memset(event->response, 0, sizeof *event->response);
-        item->event.response = &item->response;
-    }
     *trial->host.last = item;
     trial->host.last = &item->next;
 }
@@ -232,7 +214,6 @@ static bool run_engine(struct trial *trial) {
             host->last = &host->first;
         note_feed(trial, &item->event);
         step(trial, &item->event);
-        item->event.object = NULL; // the engine took it
         free_item(item);
     }
     if (host->wake_ns > trial->now_ns)

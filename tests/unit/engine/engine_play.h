@@ -203,10 +203,11 @@ static inline void play_settle(struct play *play) {
             memmove(play->news, play->news + 1, --play->n_news * sizeof news);
             struct response response = {
                 .reason = news.reason, .code = 200, .message = strdup("played"), .retry_after_ns = -1};
-            struct engine_event event = {.type = news.type, .cluster = news.cluster, .command = news.command};
+            struct engine_event event = {.type = news.type, .cluster = news.cluster};
             if (news.type == EVENT_ANSWER) {
                 response.object = play_parsed(news.value);
-                event.response = &response;
+                event.answer.command = news.command;
+                event.answer.response = &response;
             } else {
                 event.object = play_parsed(news.value);
             }
@@ -232,7 +233,8 @@ static inline void play_pass(struct play *play, int64_t ns) {
 
 static inline void play_connect(struct play *play, size_t cluster) {
     AUTO_TEXT uid = text_format("cluster-%zu", cluster);
-    play_step(play, &(struct engine_event){.type = EVENT_IDENTITY, .cluster = cluster, .uid = uid, .version = "1"});
+    play_step(play, &(struct engine_event){
+                        .type = EVENT_IDENTITY, .cluster = cluster, .identity = {.uid = uid, .version = "1"}});
     play_step(play, &(struct engine_event){.type = EVENT_LISTING, .cluster = cluster, .version = "v1"});
     for (size_t i = 0; i < PLAY_OBJECTS; i++)
         if (play->objects[cluster][i])
@@ -240,14 +242,16 @@ static inline void play_connect(struct play *play, size_t cluster) {
                                                    .cluster = cluster,
                                                    .object = play_parsed(json_copy(play->objects[cluster][i]))});
     play_step(play, &(struct engine_event){.type = EVENT_LISTED, .cluster = cluster, .version = "v1"});
-    play_step(play, &(struct engine_event){.type = EVENT_STATE, .cluster = cluster, .state = REFLECTOR_CONNECTED});
+    play_step(play,
+              &(struct engine_event){.type = EVENT_STATE, .cluster = cluster, .watch = {.state = REFLECTOR_CONNECTED}});
     play->connected[cluster] = true;
     play_settle(play);
 }
 
 static inline void play_lose(struct play *play, size_t cluster) {
     play->connected[cluster] = false;
-    play_step(play, &(struct engine_event){.type = EVENT_STATE, .cluster = cluster, .state = REFLECTOR_LOST});
+    play_step(play,
+              &(struct engine_event){.type = EVENT_STATE, .cluster = cluster, .watch = {.state = REFLECTOR_LOST}});
     play_settle(play);
 }
 

@@ -168,7 +168,7 @@ static inline void play_listing(struct play *play, size_t cluster) {
 }
 
 static inline void play_state(struct play *play, size_t cluster, enum reflector_state state) {
-    play_tell(play, (struct engine_event){.type = EVENT_STATE, .cluster = cluster, .state = state, .problem = ""});
+    play_tell(play, (struct engine_event){.type = EVENT_STATE, .cluster = cluster, .watch = {state, ""}});
 }
 
 static inline void play_listed(struct play *play, size_t cluster) {
@@ -177,21 +177,21 @@ static inline void play_listed(struct play *play, size_t cluster) {
 }
 
 static inline void play_identity(struct play *play, size_t cluster, const char *uid) {
-    play_tell(play, (struct engine_event){.type = EVENT_IDENTITY,
-                                          .cluster = cluster,
-                                          .uid = uid,
-                                          .version = "7",
-                                          .problem = *uid ? NULL : "namespaces \"kube-system\" is forbidden"});
+    play_tell(play,
+              (struct engine_event){.type = EVENT_IDENTITY,
+                                    .cluster = cluster,
+                                    .identity = {uid, "7", *uid ? NULL : "namespaces \"kube-system\" is forbidden"}});
 }
 
 static inline void play_contact(struct play *play, size_t cluster) {
-    play_tell(play, (struct engine_event){.type = EVENT_CONTACT, .cluster = cluster, .contact = CONTACT_GOOD});
+    play_tell(play,
+              (struct engine_event){.type = EVENT_CONTACT, .cluster = cluster, .contact = {.state = CONTACT_GOOD}});
 }
 
 static inline void play_answer(struct play *play, uint64_t id, enum reason reason, struct json *value) {
     struct response response = {.reason = reason, .code = 200, .message = strdup("played"), .retry_after_ns = -1};
     response.object = value ? play_object(play, value) : NULL;
-    play_tell(play, (struct engine_event){.type = EVENT_ANSWER, .command = id, .response = &response});
+    play_tell(play, (struct engine_event){.type = EVENT_ANSWER, .answer = {id, &response}});
     response_clear(&response);
 }
 

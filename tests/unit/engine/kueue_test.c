@@ -40,7 +40,7 @@ static void answer_question(struct play *play, enum reason reason, const char *v
     struct response response = {.reason = reason, .message = strdup("played"), .retry_after_ns = -1};
     response.value = value ? harness_json(value) : NULL;
     uint64_t id = newest(play, VERB_RAW_GET)->id;
-    play_tell(play, (struct engine_event){.type = EVENT_ANSWER, .command = id, .response = &response});
+    play_tell(play, (struct engine_event){.type = EVENT_ANSWER, .answer = {id, &response}});
     response_clear(&response);
     play_wait(play, 0);
 }

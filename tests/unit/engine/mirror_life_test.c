@@ -79,8 +79,8 @@ static void serve(struct play *play, const struct command *command) {
     }
     set_text(*object, "/metadata/resourceVersion", "", ++play->versions);
     struct response response = {.reason = REASON_OK, .code = 200, .retry_after_ns = -1, .object = object_of(*object)};
-    step(play, (struct engine_event){
-                   .type = EVENT_ANSWER, .cluster = command->cluster, .command = command->id, .response = &response});
+    step(play,
+         (struct engine_event){.type = EVENT_ANSWER, .cluster = command->cluster, .answer = {command->id, &response}});
     response_clear(&response);
 }
 
@@ -115,11 +115,13 @@ static void begin(struct play *play) {
     *play = (struct play){.now = {.mono_ns = CLOCK_SECOND}, .versions = 100};
     assert_null(engine_new(&options, play->now, &play->engine));
     for (size_t cluster = 0; cluster < 2; cluster++) {
-        step(play, (struct engine_event){
-                       .type = EVENT_IDENTITY, .cluster = cluster, .uid = cluster ? "k-1" : "k-0", .version = "1"});
+        step(play, (struct engine_event){.type = EVENT_IDENTITY,
+                                         .cluster = cluster,
+                                         .identity = {.uid = cluster ? "k-1" : "k-0", .version = "1"}});
         step(play, (struct engine_event){.type = EVENT_LISTING, .cluster = cluster, .version = "v1"});
         step(play, (struct engine_event){.type = EVENT_LISTED, .cluster = cluster, .version = "v1"});
-        step(play, (struct engine_event){.type = EVENT_STATE, .cluster = cluster, .state = REFLECTOR_CONNECTED});
+        step(play,
+             (struct engine_event){.type = EVENT_STATE, .cluster = cluster, .watch = {.state = REFLECTOR_CONNECTED}});
     }
     play->objects[0] = parsed("{'apiVersion':'example.com/v1','kind':'Train','metadata':{'name':'t','namespace':'ns',"
                               "'uid':'u-1','generation':1},'spec':{'managedBy':'wharf.dev/host'}}");

@@ -161,10 +161,11 @@ static struct object *object_of(const struct json *value) {
 }
 
 static void tell(struct stage *stage, struct stage_news *n) {
-    struct engine_event event = {.type = n->type, .cluster = n->cluster, .command = n->command};
-    if (n->type == EVENT_ANSWER)
-        event.response = &n->response;
-    else if (n->value)
+    struct engine_event event = {.type = n->type, .cluster = n->cluster};
+    if (n->type == EVENT_ANSWER) {
+        event.answer.command = n->command;
+        event.answer.response = &n->response;
+    } else if (n->value)
         event.object = object_of(n->value);
     if (n->type == EVENT_ANSWER || stage->connected[n->cluster])
         step(stage, &event);
@@ -177,8 +178,9 @@ static void tell(struct stage *stage, struct stage_news *n) {
 
 void stage_identity(struct stage *stage, size_t cluster) {
     const struct json *namespace_ = world_object(stage->clusters[cluster], "", "namespaces", "", "kube-system");
-    step(stage, &(struct engine_event){
-                    .type = EVENT_IDENTITY, .cluster = cluster, .uid = object_uid(namespace_), .version = "1"});
+    step(stage, &(struct engine_event){.type = EVENT_IDENTITY,
+                                       .cluster = cluster,
+                                       .identity = {.uid = object_uid(namespace_), .version = "1"}});
 }
 
 void stage_connect(struct stage *stage, size_t cluster) {
@@ -190,12 +192,13 @@ void stage_connect(struct stage *stage, size_t cluster) {
         if (cluster == ENGINE_MANAGEMENT || is_listed_label(object))
             step(stage, &(struct engine_event){.type = EVENT_SEEN, .cluster = cluster, .object = object_of(object)});
     step(stage, &(struct engine_event){.type = EVENT_LISTED, .cluster = cluster, .version = "v1"});
-    step(stage, &(struct engine_event){.type = EVENT_STATE, .cluster = cluster, .state = REFLECTOR_CONNECTED});
+    step(stage,
+         &(struct engine_event){.type = EVENT_STATE, .cluster = cluster, .watch = {.state = REFLECTOR_CONNECTED}});
 }
 
 void stage_contact_since(struct stage *stage, size_t cluster, enum contact contact, int64_t heard_ns) {
-    step(stage,
-         &(struct engine_event){.type = EVENT_CONTACT, .cluster = cluster, .contact = contact, .heard_ns = heard_ns});
+    step(stage, &(struct engine_event){
+                    .type = EVENT_CONTACT, .cluster = cluster, .contact = {.state = contact, .heard_ns = heard_ns}});
 }
 
 void stage_contact(struct stage *stage, size_t cluster, enum contact contact) {
@@ -204,7 +207,7 @@ void stage_contact(struct stage *stage, size_t cluster, enum contact contact) {
 
 void stage_disconnect(struct stage *stage, size_t cluster) {
     stage->connected[cluster] = false;
-    step(stage, &(struct engine_event){.type = EVENT_STATE, .cluster = cluster, .state = REFLECTOR_LOST});
+    step(stage, &(struct engine_event){.type = EVENT_STATE, .cluster = cluster, .watch = {.state = REFLECTOR_LOST}});
 }
 
 void stage_back(struct stage *stage, size_t cluster, const struct world_copy *copy) {

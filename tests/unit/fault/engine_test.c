@@ -153,7 +153,8 @@ static void step(struct life *life, struct engine_event *event) {
 }
 
 static void tell_state(struct life *life, size_t cluster) {
-    struct engine_event identity = {.type = EVENT_IDENTITY, .cluster = cluster, .uid = cluster ? "k-1" : "k-0"};
+    struct engine_event identity = {
+        .type = EVENT_IDENTITY, .cluster = cluster, .identity = {.uid = cluster ? "k-1" : "k-0", .version = ""}};
     step(life, &identity);
     struct engine_event listing = {.type = EVENT_LISTING, .cluster = cluster, .version = "v1"};
     step(life, &listing);
@@ -164,7 +165,7 @@ static void tell_state(struct life *life, size_t cluster) {
     }
     struct engine_event listed = {.type = EVENT_LISTED, .cluster = cluster, .version = "v1"};
     step(life, &listed);
-    struct engine_event state = {.type = EVENT_STATE, .cluster = cluster, .state = REFLECTOR_CONNECTED};
+    struct engine_event state = {.type = EVENT_STATE, .cluster = cluster, .watch = {.state = REFLECTOR_CONNECTED}};
     step(life, &state);
 }
 
@@ -172,10 +173,11 @@ static void tell_next(struct life *life) {
     struct news news = life->queue[0];
     memmove(life->queue, life->queue + 1, --life->n_queue * sizeof news);
     struct response response = {.reason = news.reason, .code = 200, .message = strdup("played"), .retry_after_ns = -1};
-    struct engine_event event = {.type = news.type, .cluster = news.cluster, .command = news.command};
+    struct engine_event event = {.type = news.type, .cluster = news.cluster};
     if (news.type == EVENT_ANSWER) {
         response.object = object_of(news.value);
-        event.response = &response;
+        event.answer.command = news.command;
+        event.answer.response = &response;
     } else {
         event.object = object_of(news.value);
     }

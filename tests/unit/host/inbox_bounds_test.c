@@ -40,7 +40,7 @@ static void *run(void *arg) {
         struct response response = {.reason = REASON_OK, .retry_after_ns = -1, .cost = p->bytes};
         struct engine_event event = {.type = p->answers ? EVENT_ANSWER : EVENT_SEEN, .cluster = p->cluster};
         if (p->answers)
-            event.response = &response;
+            event.answer.response = &response;
         else
             event.object = make_object(p->bytes);
         inbox_post(p->inbox, &event);
@@ -58,7 +58,7 @@ static size_t take_all(struct inbox *inbox, size_t *largest) {
     for (struct inbox_item *item = inbox_take(inbox, CLOCK_NEVER), *next; item; item = next, count++) {
         next = item->next;
         size_t *sum = &sums[item->event.cluster];
-        *sum += item->event.object ? object_cost(item->event.object) : item->response.cost;
+        *sum += item->event.type == EVENT_SEEN ? object_cost(item->event.object) : item->event.answer.response->cost;
         *largest = *sum > *largest ? *sum : *largest;
         inbox_item_free(item);
     }

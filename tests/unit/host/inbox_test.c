@@ -130,13 +130,12 @@ static void strings_are_copied_and_a_closed_inbox_drops_what_comes(void **state)
     (void)state;
     struct inbox *inbox = make(1, 10, SIZE_MAX);
     char version[] = "v1", problem[] = "trouble", uid[] = "u";
-    inbox_post(inbox,
-               &(struct engine_event){.type = EVENT_IDENTITY, .version = version, .problem = problem, .uid = uid});
+    inbox_post(inbox, &(struct engine_event){.type = EVENT_IDENTITY, .identity = {uid, version, problem}});
     version[0] = problem[0] = uid[0] = '?';
     struct inbox_item *items = inbox_take(inbox, FOREVER);
-    assert_string_equal(items->event.version, "v1");
-    assert_string_equal(items->event.problem, "trouble");
-    assert_string_equal(items->event.uid, "u");
+    assert_string_equal(items->event.identity.version, "v1");
+    assert_string_equal(items->event.identity.problem, "trouble");
+    assert_string_equal(items->event.identity.uid, "u");
     free_all(items);
     inbox_close(inbox);
     post(inbox, 0, 1);

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine is told: one event at a time, a head that all have in common and what belongs to the event's type.
+#ifndef WHARF_ENGINE_EVENT_H
+#define WHARF_ENGINE_EVENT_H
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/kube/types.h"
+
+enum event_type {
+    EVENT_LISTING,  // a list of (cluster, kind) begins
+    EVENT_SEEN,     // an object as it is now
+    EVENT_GONE,     // an object was deleted
+    EVENT_LISTED,   // the list is complete
+    EVENT_STATE,    // the watch of (cluster, kind) changed its state
+    EVENT_ANSWER,   // the answer to a command
+    EVENT_CONTACT,  // of a cluster: whether it answers
+    EVENT_IDENTITY, // of a cluster: the uid of its namespace kube-system, at each connection
+    EVENT_REWOUND,  // (cluster, kind): its versions went back (restored, wiped); comes before the list that follows
+    EVENT_TIME      // time has passed
+};
+
+struct engine_event {
+    enum event_type type;
+    struct moment now;
+    int64_t received_ns;  // when its bytes came (monotonic); 0: now
+    size_t cluster, kind; // all but ANSWER and TIME; CONTACT and IDENTITY have no kind
+    union {
+        struct object *object; // SEEN, GONE: taken by the engine
+        const char *version;   // LISTING, LISTED: the API version served
+        const char *problem;   // REWOUND: why, or NULL
+        struct {
+            enum reflector_state state;
+            const char *problem; // for LOST and ABSENT, or NULL
+        } watch;                 // STATE
+        struct {
+            enum contact state;
+            int64_t heard_ns;    // when the last byte came from the cluster (monotonic)
+            const char *problem; // or NULL
+        } contact;               // CONTACT
+        struct {
+            const char *uid;     // "" where it cannot be read
+            const char *version; // resourceVersion of the namespace
+            const char *problem; // or NULL
+        } identity;              // IDENTITY
+        struct {
+            uint64_t command;          // its id
+            struct response *response; // the engine may take the object out of it
+        } answer;                      // ANSWER
+    };
+};
+
+// Makes `copy` an event that lasts: it owns its strings and its response, and takes the object, or what is in the
+// response, from `event`. When out of memory, `event` is as it was and `copy` holds nothing.
+struct error *engine_event_own(struct engine_event *event, struct engine_event *copy);
+// Frees what a copy made by engine_event_own still owns.
+void engine_event_clear(struct engine_event *event);
+
+#endif

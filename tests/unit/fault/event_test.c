@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// engine_event_own without memory: nothing is moved, so that it can be tried again.
+#include "core/engine/event.h"
+#include "tests/unit/fault/fault.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct error *own(struct engine_event *event, void **out) {
+    static struct engine_event copy;
+    struct error *error = engine_event_own(event, &copy);
+    *out = &copy;
+    return error;
+}
+
+static struct error *own_identity(void **out) {
+    return own(&(struct engine_event){.type = EVENT_IDENTITY, .identity = {"k-1", "7", "why"}}, out);
+}
+
+static bool is_identity(const void *out) {
+    const struct engine_event *event = out;
+    return strcmp(event->identity.uid, "k-1") == 0 && strcmp(event->identity.version, "7") == 0 &&
+           strcmp(event->identity.problem, "why") == 0;
+}
+
+static struct error *own_answer(void **out) {
+    fault_pause();
+    char *message = strdup("no");
+    fault_resume();
+    struct response response = {.reason = REASON_CONFLICT, .message = message};
+    struct error *error = own(&(struct engine_event){.type = EVENT_ANSWER, .answer = {9, &response}}, out);
+    assert_true(response.message == (error ? message : NULL));
+    fault_pause();
+    response_clear(&response);
+    fault_resume();
+    return error;
+}
+
+static bool is_answer(const void *out) {
+    const struct engine_event *event = out;
+    return event->answer.command == 9 && strcmp(event->answer.response->message, "no") == 0;
+}
+
+static void clear(void *out) {
+    engine_event_clear(out);
+}
+
+static void an_event_is_copied_whole_or_left_alone(void **state) {
+    (void)state;
+    static const struct fault_case cases[] = {{"identity", own_identity, is_identity, clear},
+                                              {"answer", own_answer, is_answer, clear}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        fault_try(&cases[i]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(an_event_is_copied_whole_or_left_alone)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
