@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# `make` builds build/wharf and build/adapters/*.so. `make help` lists the rest.
+# `make` builds build/wharf, build/wharf-conformance and build/adapters/*.so. `make help` lists the rest.
 VERSION := 0.1.0
 B ?= build
 CC ?= cc
@@ -19,7 +19,9 @@ LIBS := $(shell pkg-config --libs $(PKGS)) -ldl
 CORE_ROOMS := base json kube config adapter engine host serve
 CORE_SRC := $(wildcard $(CORE_ROOMS:%=core/%/*.c))
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/%.o)
-CMD_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard core/cmd/*.c core/conform/*.c))
+CMD_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard core/cmd/*.c))
+CONFORM_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard core/conform/*.c))
+CONFORM_LIBS := $(shell pkg-config --libs libcjson yaml-0.1 libcrypto) -ldl
 PLUGINS := $(patsubst plugins/%/,%,$(wildcard plugins/*/))
 ADAPTERS := $(PLUGINS:%=$(B)/adapters/%.so)
 
@@ -27,8 +29,8 @@ ADAPTERS := $(PLUGINS:%=$(B)/adapters/%.so)
 .DELETE_ON_ERROR:
 .SECONDARY: # objects that only a rule of patterns leads to are kept
 .PHONY: all clean help FORCE
-## make           build/wharf and build/adapters/*.so (may be given: CC, B=<folder>, OPT, SAN, PREFIX; V=1 shows commands)
-all: $(B)/wharf $(ADAPTERS)
+## make           build/wharf, build/wharf-conformance and build/adapters/*.so (may be given: CC, B=<folder>, OPT, SAN, PREFIX; V=1 shows commands)
+all: $(B)/wharf $(B)/wharf-conformance $(ADAPTERS)
 
 $(B)/core.a: $(CORE_OBJ)
 	@rm -f $@
@@ -44,6 +46,16 @@ $(B)/cmd.a: $(filter-out $(B)/core/cmd/main.o,$(CMD_OBJ))
 $(B)/wharf: $(B)/core/cmd/main.o $(B)/cmd.a $(B)/core.a
 	@$(if $(V),,echo "LD $@")
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+
+# The authors' kit, which `wharf adapter test` runs: the daemon does not carry it.
+$(B)/conform.a: $(filter-out $(B)/core/conform/main.o,$(CONFORM_OBJ))
+	@rm -f $@
+	@$(if $(V),,echo "AR $@")
+	$(Q)$(AR) rcs $@ $^
+
+$(B)/wharf-conformance: $(B)/core/conform/main.o $(B)/conform.a $(B)/core.a
+	@$(if $(V),,echo "LD $@")
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(CONFORM_LIBS)
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)

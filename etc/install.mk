@@ -8,7 +8,7 @@ DOCS := README.md CHANGELOG.md $(wildcard docs/*.md)
 MANIFESTS := $(wildcard etc/kubernetes/*.yaml)
 EXAMPLE_DIRS := $(sort $(dir $(wildcard examples/* examples/*/* examples/*/*/*)))
 EXAMPLES := $(wildcard $(foreach suffix,yaml c cc rs,$(EXAMPLE_DIRS:%=%*.$(suffix))) $(EXAMPLE_DIRS:%=%Makefile))
-INSTALL_DIRS := bin lib/wharf/adapters lib/pkgconfig lib/systemd/system include/wharf share/man/man1 share/man/man3 \
+INSTALL_DIRS := bin libexec/wharf lib/wharf/adapters lib/pkgconfig lib/systemd/system include/wharf share/man/man1 share/man/man3 \
 	share/doc/wharf/kubernetes $(patsubst %/,share/doc/wharf/%,$(EXAMPLE_DIRS))
 
 $(B)/wharf-adapter.pc: etc/wharf-adapter.pc.in $(B)/adapter-dir Makefile
@@ -24,6 +24,7 @@ $(B)/wharf.yaml: etc/wharf.yaml $(B)/adapter-dir Makefile
 install: all $(B)/wharf-adapter.pc $(B)/wharf.service $(B)/wharf.yaml
 	$(INSTALL) -d $(addprefix '$(DESTDIR)$(PREFIX)'/,$(INSTALL_DIRS))
 	$(INSTALL) -m 755 $(B)/wharf '$(DESTDIR)$(PREFIX)/bin/wharf'
+	$(INSTALL) -m 755 $(B)/wharf-conformance '$(DESTDIR)$(PREFIX)/libexec/wharf/wharf-conformance'
 	$(INSTALL) -m 644 $(ADAPTERS) '$(DESTDIR)$(ADAPTER_DIR)/'
 	$(INSTALL) -m 644 include/wharf/adapter.h '$(DESTDIR)$(PREFIX)/include/wharf/adapter.h'
 	$(INSTALL) -m 644 $(B)/wharf-adapter.pc '$(DESTDIR)$(PREFIX)/lib/pkgconfig/wharf-adapter.pc'

@@ -9,5 +9,5 @@ $(B)/conformance/%.so: tests/conformance/bad/%.c tests/conformance/template.h te
 	$(Q)$(CC) -D_GNU_SOURCE -std=c11 $(OPT) $(WARN) -Iinclude -I. -fPIC -fvisibility=hidden -shared $(SAN) $(CFLAGS) $(LDFLAGS) -o $@ $<
 
 .PHONY: conformance
-conformance: $(B)/wharf $(ADAPTERS) $(BAD_CONFORMANCE)
+conformance: $(B)/wharf $(B)/wharf-conformance $(ADAPTERS) $(BAD_CONFORMANCE)
 	@python3 -B tests/conformance/run.py $(B)

@@ -16,5 +16,6 @@ $(B)/unit/%: tests/unit/%.c $(B)/core.a
 unit: $(UNIT_RUN) $(ADAPTERS)
 	@sh tests/cmocka.sh $(UNIT_RUN)
 
-UNIT_CMD := $(filter $(B)/unit/cmd/% $(B)/unit/conform/% $(B)/unit/fault/plan_test,$(UNIT_BIN))
+UNIT_CMD := $(filter $(B)/unit/cmd/% $(B)/unit/fault/plan_test,$(UNIT_BIN))
 $(UNIT_CMD): $(B)/cmd.a
+$(filter $(B)/unit/conform/%,$(UNIT_BIN)): $(B)/conform.a

@@ -1,55 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf adapter test`: the conformance kit for authors of adapters.
+// `wharf adapter test`: runs the conformance kit (core/conform), a program of its own.
+#include "core/base/text.h"
 #include "core/cmd/main.h"
-#include "core/conform/conform.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int usage(const char *problem, const char *what) {
     fprintf(stderr, "error: %s%s\nSee 'wharf adapter --help' for usage.\n", problem, what);
     return EXIT_USAGE;
 }
 
-// -1: it is none of the flags; else the exit code, 0 if all is well.
-static int read_flag(const struct arguments *arguments, int *at, struct conform_options *options) {
-    const struct {
-        const char *name;
-        const char **value;
-    } flags[] = {{"--objects", &options->objects}, {"--settings", &options->settings}, {"--save", &options->save}};
-    const char *argument = arguments->argv[*at];
-    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-        size_t len = strlen(flags[i].name);
-        if (strncmp(argument, flags[i].name, len) != 0 || (argument[len] != '\0' && argument[len] != '='))
-            continue;
-        const char *value = argument[len] == '='        ? argument + len + 1
-                            : *at + 1 < arguments->argc ? arguments->argv[++*at]
-                                                        : "";
-        if (value[0] == '\0')
-            return usage("flag needs an argument: ", flags[i].name);
-        if (*flags[i].value)
-            return usage("flag given twice: ", flags[i].name);
-        *flags[i].value = value;
-        return 0;
-    }
-    return -1;
+// Where the kit is, seen from the folder of this program: as built, and as installed.
+static const char *const places[] = {"wharf-conformance", "../libexec/wharf/wharf-conformance"};
+
+#define N_PLACES (sizeof(places) / sizeof(places[0]))
+
+// The folder of this program; NULL if it cannot be told.
+static char *own_folder(void) {
+    char path[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    if (len <= 0)
+        return NULL;
+    path[len] = '\0';
+    return text_directory(path);
 }
 
-static int read_arguments(const struct arguments *arguments, struct conform_options *options) {
-    for (int i = 1; i < arguments->argc; i++) {
-        const char *argument = arguments->argv[i];
-        int code = read_flag(arguments, &i, options);
-        if (code > 0)
-            return code;
-        if (code == 0)
-            continue;
-        if (argument[0] == '-' && argument[1] != '\0')
-            return usage("unknown flag: ", argument);
-        if (options->file)
-            return usage("unexpected argument: ", argument);
-        options->file = argument;
+// Returns only if the kit cannot be run.
+static struct error *run_kit(char **argv) {
+    AUTO_TEXT folder = own_folder();
+    if (!folder)
+        return error_new(ERROR_IO, "/proc/self/exe: %s; the conformance kit is looked for beside it", strerror(errno));
+    for (size_t i = 0; i < N_PLACES; i++) {
+        AUTO_TEXT path = text_format("%s/%s", folder, places[i]);
+        if (!path)
+            return error_no_memory();
+        argv[0] = path;
+        execv(path, argv);
+        if (errno != ENOENT && errno != ENOTDIR)
+            return error_new(ERROR_IO, "%s: %s", path, strerror(errno));
     }
-    return options->file ? 0 : usage("a file is required: ", "wharf adapter test FILE.so");
+    return error_new(ERROR_NOT_FOUND,
+                     "the conformance kit is missing: found neither %s/%s nor %s/%s; `make` builds it, "
+                     "`make install` installs it",
+                     folder, places[0], folder, places[1]);
 }
 
 int main_adapter(const struct arguments *arguments) {
@@ -57,13 +54,5 @@ int main_adapter(const struct arguments *arguments) {
         return usage("a subcommand is required: ", "wharf adapter test FILE.so");
     if (strcmp(arguments->argv[0], "test") != 0)
         return usage("unknown subcommand: ", arguments->argv[0]);
-    struct conform_options options = {.file = NULL};
-    int code = read_arguments(arguments, &options);
-    if (code != 0)
-        return code;
-    struct conform_result result = {.calls = 0};
-    struct error *error = conform_run(&options, stdout, &result);
-    if (error)
-        return main_fail(error);
-    return result.findings > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return main_fail(run_kit(arguments->argv));
 }

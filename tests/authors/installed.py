@@ -7,7 +7,8 @@ import subprocess
 
 from shell import Skipped, Wrong
 
-FILES = ("bin/wharf", "include/wharf/adapter.h", "lib/pkgconfig/wharf-adapter.pc", "lib/systemd/system/wharf.service",
+FILES = ("bin/wharf", "libexec/wharf/wharf-conformance", "include/wharf/adapter.h", "lib/pkgconfig/wharf-adapter.pc",
+         "lib/systemd/system/wharf.service",
          "lib/wharf/adapters/job.so", "share/man/man1/wharf.1", "share/man/man3/wharf-adapter.3",
          "share/doc/wharf/adapters.md", "share/doc/wharf/abi.md", "share/doc/wharf/security.md",
          "share/doc/wharf/wharf.yaml", "share/doc/wharf/LICENSE", "share/doc/wharf/kubernetes/deployment.yaml",

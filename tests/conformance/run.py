@@ -94,6 +94,8 @@ def check_no_adapter(build):
 def check_usage(build):
     """How it is called wrongly, and what it then says."""
     for arguments, part in (([], "a file is required"), (["a", "b"], "unexpected argument: b"), (["--x"], "unknown flag: --x"),
+                            (["--object-s=x"], 'unknown flag: --object-s=x, did you mean "--objects"?'),
+                            (["a", "--save=x", "--save", "y"], "flag given twice: --save"),
                             (["a.so", "--objects"], "flag needs an argument: --objects")):
         result = run(build, *arguments)
         expect(result.returncode == 2 and part in result.stdout, f"{arguments}: {result.stdout}")
@@ -101,12 +103,29 @@ def check_usage(build):
     expect(missing.returncode == 1 and "/nowhere.so" in missing.stdout, missing.stdout)
 
 
+def check_program(build):
+    """The kit is a program of its own: the daemon has nothing of it, finds it beside itself or where it is installed, and
+    says so where it is missing."""
+    symbols = subprocess.run(["nm", os.path.join(build, "wharf")], capture_output=True, text=True, check=True).stdout
+    expect(" main" in symbols and " kit_run" not in symbols, "the daemon carries the kit")
+    with tempfile.TemporaryDirectory() as root:
+        for folder in ("bin", "libexec/wharf"):
+            os.makedirs(os.path.join(root, folder))
+        shutil.copy(os.path.join(build, "wharf"), os.path.join(root, "bin"))
+        good = os.path.join(build, "conformance", "good.so")
+        missing = run(os.path.join(root, "bin"), good)
+        expect(missing.returncode == 1 and "the conformance kit is missing" in missing.stdout, missing.stdout)
+        shutil.copy(os.path.join(build, "wharf-conformance"), os.path.join(root, "libexec/wharf"))
+        found = run(os.path.join(root, "bin"), good)
+        expect(found.returncode == 0 and SUMMARY.search(found.stdout), found.stdout)
+
+
 def main():
     build = os.path.abspath(sys.argv[1])
     checks = [(check_shipped, path) for path in sorted(glob.glob(os.path.join(build, "adapters", "*.so")),
                                                        key=os.path.getsize, reverse=True)]
     checks += [(check_bad, path) for path in sorted(glob.glob(os.path.join(HERE, "bad", "*.c")))]
-    checks += [(check_save,), (check_loose_file,), (check_no_adapter,), (check_usage,)]
+    checks += [(check_save,), (check_loose_file,), (check_no_adapter,), (check_usage,), (check_program,)]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         futures = [(check, pool.submit(check[0], build, *check[1:])) for check in checks]

@@ -17,7 +17,7 @@ ROOMS = {   # folder of core/: what of core/ it may include besides itself, fold
     "host": ("base", "json", "kube", "config", "adapter", "engine"),
     "serve": ("base", "json", "kube", "config", "adapter", "engine", "host"),
     "conform": ("base", "json", *PLAIN, "adapter", "engine"),
-    "cmd": ("base", "json", "kube", "config", "adapter", "engine", "host", "serve", "conform"),
+    "cmd": ("base", "json", "kube", "config", "adapter", "engine", "host", "serve"),
 }
 LIBRARIES = {   # the one folder (or two) that may know of a library
     "cjson": ("json",), "cJSON.h": ("json",), "yaml.h": ("json",), "curl": ("kube",), "openssl": ("kube", "adapter", "engine", "host"),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects that are broken in one way each: every field gone, or of every other type, or with a value that is at a
 // limit.
-#include "core/conform/conform_child.h"
+#include "core/conform/child.h"
 
 #include "core/base/text.h"
 #include "core/json/pointer.h"

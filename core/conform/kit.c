@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/conform/conform.h"
+#include "core/conform/kit.h"
 
 #include "core/base/text.h"
-#include "core/conform/conform_process.h"
+#include "core/conform/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #define ADAPTER_MAX ((size_t)256 << 20)
 
 struct kit {
-    const struct conform_options *options;
+    const struct kit_options *options;
     FILE *out;
     struct board *board;
     struct report report;
@@ -114,7 +114,7 @@ static struct error *check_file(struct kit *kit, bool *fine) {
 }
 
 static struct error *read_inputs(struct kit *kit) {
-    const struct conform_options *options = kit->options;
+    const struct kit_options *options = kit->options;
     struct problems problems = {.count = 0};
     struct error *error = NULL;
     if (options->objects)
@@ -175,7 +175,7 @@ static void print_summary(struct kit *kit) {
               kit->out);
 }
 
-struct error *conform_run(const struct conform_options *options, FILE *out, struct conform_result *result) {
+struct error *kit_run(const struct kit_options *options, FILE *out, struct kit_result *result) {
     __attribute__((cleanup(kit_cleanup))) struct kit kit = {.options = options, .out = out};
     kit.board = mmap(NULL, sizeof(*kit.board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (kit.board == MAP_FAILED) {
@@ -193,7 +193,7 @@ struct error *conform_run(const struct conform_options *options, FILE *out, stru
     print_summary(&kit);
     if (options->save)
         error = report_save(&kit.report, options->save, out);
-    *result = (struct conform_result){kit.board->calls, kit.board->objects, kit.report.count};
+    *result = (struct kit_result){kit.board->calls, kit.board->objects, kit.report.count};
     fprintf(out, "\n%llu calls, %llu objects, %zu findings\n", (unsigned long long)result->calls,
             (unsigned long long)result->objects, result->findings);
     return error;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the kit and its child share (one mapping): where the child stands, so that the kit can tell what it did last
 // when it dies or hangs, and what it is to leave out because an earlier child died of it.
-#ifndef WHARF_CONFORM_CONFORM_BOARD_H
-#define WHARF_CONFORM_CONFORM_BOARD_H
+#ifndef WHARF_CONFORM_BOARD_H
+#define WHARF_CONFORM_BOARD_H
 
-#include "core/conform/conform_rules.h"
+#include "core/conform/rules.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/conform/conform_rules.h"
+#include "core/conform/rules.h"
 
 static const struct rule_text rules[N_RULES] = {
     [RULE_FILE] = {"file", "How an adapter is loaded",

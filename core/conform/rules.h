@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules that the kit checks: what each says, and where in <wharf/adapter.h> it is written.
-#ifndef WHARF_CONFORM_CONFORM_RULES_H
-#define WHARF_CONFORM_CONFORM_RULES_H
+#ifndef WHARF_CONFORM_RULES_H
+#define WHARF_CONFORM_RULES_H
 
 #include <stddef.h>
 

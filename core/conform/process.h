@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kit's side of its children: one after the other, until all trials were made; how each ended is a finding if it
 // did not end as it should.
-#ifndef WHARF_CONFORM_CONFORM_PROCESS_H
-#define WHARF_CONFORM_CONFORM_PROCESS_H
+#ifndef WHARF_CONFORM_PROCESS_H
+#define WHARF_CONFORM_PROCESS_H
 
-#include "core/conform/conform_child.h"
-#include "core/conform/conform_report.h"
+#include "core/conform/child.h"
+#include "core/conform/report.h"
 
 #include <stdio.h>
 

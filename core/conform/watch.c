@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of struct wharf_host as the kit gives them to the adapter: each notes that it was asked for, looks at
 // its pointer, and calls on to the host's own.
-#include "core/conform/conform_child.h"
+#include "core/conform/child.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,11 +3,11 @@
 //
 // A trial is one object of a kind, as given or broken in one way, and all that is asked about it. Trials are numbered,
 // and so are the calls within one: the same in every child, so that the next child can go on where one died.
-#ifndef WHARF_CONFORM_CONFORM_CHILD_H
-#define WHARF_CONFORM_CONFORM_CHILD_H
+#ifndef WHARF_CONFORM_CHILD_H
+#define WHARF_CONFORM_CHILD_H
 
 #include "core/adapter/adapters.h"
-#include "core/conform/conform_board.h"
+#include "core/conform/board.h"
 #include "core/engine/mirror.h"
 #include "core/kube/objects.h"
 
@@ -24,7 +24,7 @@ struct subject {
 };
 
 struct tested {
-    struct kind kind;        // whose functions are those of conform_probe.c
+    struct kind kind;        // whose functions are those of probe.c
     const struct kind *real; // whose functions are the adapter's
     size_t index;
     struct subject *subjects;
@@ -70,7 +70,7 @@ struct run {
     size_t slow[N_FUNCTIONS]; // how often a function was too slow
 };
 
-// -- conform_input.c: memory for the objects that are given to adapters, which is read-only during calls --
+// -- input.c: memory for the objects that are given to adapters, which is read-only during calls --
 bool input_setup(void);
 // Copies that live until input_reset; a write to them is a crash that input_contains knows.
 struct json *input_copy(const struct json *value);
@@ -79,12 +79,12 @@ struct json *input_take(struct json *value);
 void input_reset(void);
 bool input_contains(const void *address);
 
-// -- conform_subjects.c --
+// -- subjects.c --
 struct error *subjects_make(struct tested *tested, const struct documents *documents);
 // `status` NULL: without one. NULL when out of memory; owned by the caller.
 struct json *subject_with(const struct subject *subject, size_t state);
 
-// -- conform_generate.c --
+// -- generate.c --
 // Objects made from what the kind says of itself. Appends to the subjects of the kind.
 struct error *subjects_generate(struct tested *tested);
 struct subject *subject_add(struct tested *tested, const char *source, struct json *object); // takes the object
@@ -92,12 +92,12 @@ bool subject_add_state(struct subject *subject, const char *source, const struct
 bool subject_prepare(const struct kind *kind, struct json *object);
 bool states_generate(const struct kind *kind, struct subject *subject);
 
-// -- conform_mutate.c --
+// -- mutate.c --
 struct error *trials_list(struct run *run);
 // The object of a trial, and what it is in words. Owned by the caller; NULL when out of memory.
 struct json *trial_object(const struct run *run, const struct trial *trial, struct buffer *words);
 
-// -- conform_probe.c: what stands between the host and the functions of the adapter --
+// -- probe.c: what stands between the host and the functions of the adapter --
 struct probe {
     struct adapter_call call; // the first member: wharf_call.host_data points to it
     struct run *run;
@@ -107,13 +107,13 @@ void probe_begin(struct probe *probe, struct run *run, const struct json *worklo
                  wharf_mirror_state state);
 void probe_end(struct probe *probe);
 
-// -- conform_answer.c: what is looked at after each call --
+// -- answer.c: what is looked at after each call --
 void answer_check(struct probe *probe, enum function function, int result, const wharf_phase *phase,
                   const struct json *output);
 // That `status` does not end a final phase which its draft would have kept.
 void answer_check_finished(struct probe *probe, const struct json *draft, const struct json *output);
 
-// -- conform_say.c: lines for the kit --
+// -- say.c: lines for the kit --
 // `cause` tells findings of one rule and function apart; findings with the same are one to people.
 void run_say(struct run *run, enum rule rule, enum function function, const char *cause, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
@@ -122,12 +122,12 @@ void run_say_inputs(struct run *run, const struct json *workload, const struct j
 // A line of the report's head.
 void run_tell(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// -- conform_watch.c: what the adapter asks the host for --
+// -- watch.c: what the adapter asks the host for --
 void watch_services(struct run *run);
 // The functions of struct wharf_host that it called, "find, string".
 const char *watch_used(char *out, size_t size);
 
-// -- conform_steps.c: what the host does with a workload, a step each, with the rules for the result --
+// -- steps.c: what the host does with a workload, a step each, with the rules for the result --
 // The phase, or -1 if there is no answer.
 int step_phase(struct run *run, const struct json *object);
 void step_pods(struct run *run, const struct json *object);
@@ -141,10 +141,10 @@ const struct json *step_status(struct run *run, const struct json *workload, con
 // Whether memory stays when each of these is called many times.
 void step_memory(struct run *run, const struct json *workload, const struct json *mirror);
 
-// -- conform_scenario.c --
+// -- scenario.c --
 void run_trial(struct run *run, const struct trial *trial);
 
-// -- conform_child.c --
+// -- child.c --
 struct child_task {
     const char *file; // absolute
     const char *controller_name;

@@ -2,27 +2,27 @@
 // The conformance kit for authors of adapters: loads one in a child process, calls its functions on given objects, on
 // objects made from the data of its kinds and on broken ones made from both, and tells which rules of
 // <wharf/adapter.h> it does not keep.
-#ifndef WHARF_CONFORM_CONFORM_H
-#define WHARF_CONFORM_CONFORM_H
+#ifndef WHARF_CONFORM_KIT_H
+#define WHARF_CONFORM_KIT_H
 
 #include "core/base/error.h"
 
 #include <stdint.h>
 #include <stdio.h>
 
-struct conform_options {
+struct kit_options {
     const char *file;
     const char *objects;  // folder, or NULL
     const char *settings; // YAML file with the adapter's settings, or NULL
     const char *save;     // folder for an object of each finding, or NULL
 };
 
-struct conform_result {
+struct kit_result {
     uint64_t calls, objects;
     size_t findings; // groups of one cause
 };
 
 // Writes the report to `out`. An error is what kept the kit from trying at all.
-struct error *conform_run(const struct conform_options *options, FILE *out, struct conform_result *result);
+struct error *kit_run(const struct kit_options *options, FILE *out, struct kit_result *result);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/conform/conform_process.h"
+#include "core/conform/process.h"
 
 #include "core/base/text.h"
 

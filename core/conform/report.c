@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/conform/conform_report.h"
+#include "core/conform/report.h"
 
 #include "core/base/text.h"
 #include "core/json/yaml.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/text.h"
-#include "core/conform/conform_child.h"
+#include "core/conform/child.h"
 
 #include <stdio.h>
 #include <stdlib.h>

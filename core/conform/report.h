@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The findings of the conformance kit: grouped by cause, a paragraph each.
-#ifndef WHARF_CONFORM_CONFORM_REPORT_H
-#define WHARF_CONFORM_CONFORM_REPORT_H
+#ifndef WHARF_CONFORM_REPORT_H
+#define WHARF_CONFORM_REPORT_H
 
-#include "core/conform/conform_rules.h"
+#include "core/conform/rules.h"
 #include "core/json/json.h"
 
 #include <stdbool.h>
