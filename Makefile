@@ -21,7 +21,6 @@ CORE_SRC := $(wildcard $(CORE_ROOMS:%=core/%/*.c))
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/%.o)
 CMD_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard core/cmd/*.c))
 CONFORM_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard core/conform/*.c))
-CONFORM_LIBS := $(shell pkg-config --libs libcjson yaml-0.1 libcrypto) -ldl
 PLUGINS := $(patsubst plugins/%/,%,$(wildcard plugins/*/))
 ADAPTERS := $(PLUGINS:%=$(B)/adapters/%.so)
 
@@ -32,35 +31,56 @@ ADAPTERS := $(PLUGINS:%=$(B)/adapters/%.so)
 ## make           build/wharf, build/wharf-conformance and build/adapters/*.so (may be given: CC, B=<folder>, OPT, SAN, PREFIX; V=1 shows commands)
 all: $(B)/wharf $(B)/wharf-conformance $(ADAPTERS)
 
+# The recipes. Each makes its target of what its rule names, the same way everywhere; what is special to a target is a
+# variable of that target (CPPFLAGS_ALL, CFLAGS_ALL, LDFLAGS_ALL, LIBS, ADAPTER_FLAGS).
+define compile
+@mkdir -p $(@D)
+@$(if $(V),,echo "CC $(@:$(B)/%=%)")
+$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+endef
+
+define archive
+@mkdir -p $(@D)
+@rm -f $@
+@$(if $(V),,echo "AR $@")
+$(Q)$(AR) rcs $@ $^
+endef
+
+# Archives may be named in any order.
+define link
+@mkdir -p $(@D)
+@$(if $(V),,echo "LD $@")
+$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)
+endef
+
+# Adapters see the public header and libc, nothing else.
+ADAPTER_FLAGS = -std=c11 $(OPT) $(HARDEN) $(WARN) -Iinclude -fPIC -fvisibility=hidden -shared $(SAN) -Wl,-z,relro,-z,now $(CFLAGS) $(LDFLAGS)
+define link_adapter
+@mkdir -p $(@D)
+@$(if $(V),,echo "LD $@")
+$(Q)$(CC) $(ADAPTER_FLAGS) -o $@ $(filter %.c,$^)
+endef
+
+$(B)/%.o: %.c
+	$(compile)
+
 $(B)/core.a: $(CORE_OBJ)
-	@rm -f $@
-	@$(if $(V),,echo "AR $@")
-	$(Q)$(AR) rcs $@ $^
+	$(archive)
 
 # The subcommands, for their tests.
 $(B)/cmd.a: $(filter-out $(B)/core/cmd/main.o,$(CMD_OBJ))
-	@rm -f $@
-	@$(if $(V),,echo "AR $@")
-	$(Q)$(AR) rcs $@ $^
+	$(archive)
 
 $(B)/wharf: $(B)/core/cmd/main.o $(B)/cmd.a $(B)/core.a
-	@$(if $(V),,echo "LD $@")
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+	$(link)
 
 # The authors' kit, which `wharf adapter test` runs: the daemon does not carry it.
 $(B)/conform.a: $(filter-out $(B)/core/conform/main.o,$(CONFORM_OBJ))
-	@rm -f $@
-	@$(if $(V),,echo "AR $@")
-	$(Q)$(AR) rcs $@ $^
+	$(archive)
 
+$(B)/wharf-conformance: private LIBS := $(shell pkg-config --libs libcjson yaml-0.1 libcrypto) -ldl
 $(B)/wharf-conformance: $(B)/core/conform/main.o $(B)/conform.a $(B)/core.a
-	@$(if $(V),,echo "LD $@")
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(CONFORM_LIBS)
-
-$(B)/%.o: %.c
-	@mkdir -p $(@D)
-	@$(if $(V),,echo "CC $<")
-	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+	$(link)
 
 # Where adapters are looked for unless the configuration says otherwise. `make install` with another PREFIX than `make`
 # builds anew what knows of it, and nothing else.
@@ -70,16 +90,14 @@ $(B)/adapter-dir: FORCE
 	@mkdir -p $(@D)
 	@echo '$(ADAPTER_DIR)' | cmp -s - $@ || echo '$(ADAPTER_DIR)' > $@
 
-# One .so a folder of plugins/. Adapters see the public header and libc, nothing else.
+# One .so a folder of plugins/.
 define adapter_rule
 $(B)/adapters/$(1).so: $(wildcard plugins/$(1)/*.c plugins/$(1)/*.h) include/wharf/adapter.h
-	@mkdir -p $$(@D)
-	@$$(if $$(V),,echo "LD $$@")
-	$$(Q)$$(CC) -std=c11 $$(OPT) $$(HARDEN) $$(WARN) -Iinclude -fPIC -fvisibility=hidden -shared $$(SAN) -Wl,-z,relro,-z,now $$(CFLAGS) $$(LDFLAGS) -o $$@ $$(filter %.c,$$^)
+	$$(link_adapter)
 endef
 $(foreach a,$(PLUGINS),$(eval $(call adapter_rule,$(a))))
 
-include etc/install.mk $(sort $(wildcard tests/*.mk))
+include etc/install.mk tests/programs.mk $(filter-out tests/programs.mk,$(sort $(wildcard tests/*.mk)))
 
 ## make clean     removes $(B)
 clean:

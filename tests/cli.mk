@@ -7,13 +7,8 @@ cli-test: $(B)/wharf bad-adapters
 
 ## make plan-test wharf plan: what it tells of objects, and the dry run against the world and servers that the test plays
 TEST_TARGETS += plan-test
-$(B)/plan_adapters/thing.so: tests/integration/plan/adapter.c include/wharf/adapter.h
-	@mkdir -p $(@D)
-	@$(if $(V),,echo "LD $@")
-	$(Q)$(CC) -D_GNU_SOURCE -std=c11 $(OPT) $(WARN) -Iinclude -fPIC -fvisibility=hidden -shared $(SAN) $(CFLAGS) $(LDFLAGS) -o $@ $<
-
 .PHONY: plan-test
-plan-test: $(B)/wharf $(B)/adapters/job.so $(B)/plan_adapters/thing.so $(B)/tests/world/world $(B)/tests/to_json
+plan-test: $(B)/wharf $(B)/adapters/job.so $(PLAN_ADAPTER) $(B)/tests/world/world $(B)/tests/to_json
 	python3 -B tests/integration/plan $(B)
 
 ## make generic-test  settings of the generic adapter: each thing that can be wrong is refused with its line

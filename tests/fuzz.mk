@@ -3,24 +3,19 @@
 SECONDS ?= 60
 FUZZ ?=
 FUZZ_CC ?= clang
-FUZZ_TARGETS := $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
-FUZZ_RUN := $(if $(FUZZ),$(filter $(FUZZ),$(FUZZ_TARGETS)),$(FUZZ_TARGETS))
+FUZZ_TARGETS = $(FUZZ_PROGRAMS:$(B)/tests/fuzz/%_fuzz=%)
+FUZZ_RUN = $(if $(FUZZ),$(filter $(FUZZ),$(FUZZ_TARGETS)),$(FUZZ_TARGETS))
 FUZZ_SAN := -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
 # Set below for the programs of libFuzzer; without it they replay files.
 FUZZ_ENGINE ?=
 TEST_TARGETS += fuzz-replay
 
-# The adapters as the simulation has them, and its table of kinds, for the targets that call them.
-FUZZ_KINDS := $(B)/tests/simulation/kinds.o $(PLUGINS:%=$(B)/tests/simulation/adapters/%.o)
-
 $(B)/tests/fuzz/%.o: CPPFLAGS_ALL += $(if $(FUZZ_ENGINE),-DWHARF_LIBFUZZER)
 
-$(B)/tests/fuzz/%_fuzz: $(B)/tests/fuzz/%_fuzz.o $(B)/tests/fuzz/fuzz_main.o $(FUZZ_KINDS) $(B)/tests/support.a $(B)/tests/world.a $(B)/core.a
-	@$(if $(V),,echo "LD $@")
-	$(Q)$(CC) $(LDFLAGS_ALL) $(FUZZ_ENGINE) -o $@ $^ $(LIBS)
+$(FUZZ_PROGRAMS): private LDFLAGS_ALL += $(FUZZ_ENGINE)
 
 .PHONY: fuzz fuzz-programs fuzz-replay fuzz-corpus
-fuzz-programs: $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%_fuzz)
+fuzz-programs: $(FUZZ_PROGRAMS)
 
 # A corpus is a folder of files for each target, made from the fixtures and from what was found once.
 fuzz-corpus: $(B)/tests/to_json
