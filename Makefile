@@ -19,7 +19,7 @@ LIBS := $(shell pkg-config --libs $(PKGS)) -ldl
 CORE_ROOMS := base json kube config adapter engine host serve
 CORE_SRC := $(wildcard $(CORE_ROOMS:%=core/%/*.c))
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/%.o)
-CMD_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard core/cmd/*.c))
+CMD_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard core/cmd/*.c core/cmd/*/*.c))
 CONFORM_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard core/conform/*.c))
 PLUGINS := $(patsubst plugins/%/,%,$(wildcard plugins/*/))
 ADAPTERS := $(PLUGINS:%=$(B)/adapters/%.so)

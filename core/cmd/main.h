@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of the program. Each returns the exit code: 0, 1 for what it found wrong, 2 for how it was called.
+// The commands of the program, one file or folder each, and what they share. A command returns the exit code: 0, 1 for
+// problems that it found, EXIT_USAGE for a wrong command line.
 #ifndef WHARF_CMD_MAIN_H
 #define WHARF_CMD_MAIN_H
 
@@ -7,30 +8,57 @@
 #include "core/base/problems.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #define EXIT_USAGE 2
 
+// What follows the command's name; argv[-1] is that name.
 struct arguments {
-    const char *config; // path of the configuration file
-    bool online;
-    const char *topic; // of help; NULL: all
-    // of plan; NULL: not given
-    const char *file, *status, *cluster;
-    // of adapter, which reads them itself: what follows the command
     int argc;
     char **argv;
 };
 
-int main_check(const struct arguments *arguments);
-int main_adapter(const struct arguments *arguments);
-int main_adapters(const struct arguments *arguments);
-int main_plan(const struct arguments *arguments);
-int main_version(const struct arguments *arguments);
+struct flag {
+    const char *name; // "config" of --config; NULL: it has a letter only
+    char letter;      // 'f' of -f; 0: it has a name only
+    bool required;
+    const char *argument; // "FILE"; NULL: it takes none
+    const char *fallback; // its value where it is not given, or NULL
+    const char *help;     // lines
+};
 
+#define FLAG_CONFIG                                                                                                    \
+    { .name = "config", .argument = "FILE", .fallback = "/etc/wharf/wharf.yaml", .help = "the configuration file" }
+#define FLAG_ADAPTERS                                                                                                  \
+    { .name = "adapters", .argument = "DIR", .help = "use this directory instead of adapters.directory" }
+
+struct subcommand {
+    const char *name;
+    int (*run)(const struct arguments *arguments);
+    const char *operand; // "[COMMAND]"; NULL: none is allowed
+    const struct flag *flags;
+    size_t n_flags;
+    const char *summary;
+    const char *text;
+};
+
+extern const struct subcommand subcommand_run, subcommand_check, subcommand_adapters, subcommand_plan,
+    subcommand_version;
+
+int main_adapter(const struct arguments *arguments);
+
+// flags.c. Fills a value for each flag, and one more for the operand; NULL: not given, "" for a flag without argument
+// that is given. False: *code is the exit code; help was printed, or what is wrong with the command line.
+bool flags_read(const struct subcommand *command, const struct arguments *arguments, const char **values, int *code);
+int flags_usage_error(const struct subcommand *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// help.c
+void help_print(const struct subcommand *command);
+
+// report.c
 // Writes each on a line of its own to stderr; the number of all of them.
 size_t main_print_problems(const struct problems *problems);
-
 // "error: ..." to stderr; takes the error. Returns 1.
 int main_fail(struct error *error);
 

@@ -296,8 +296,13 @@ static struct error *read_yaml(const char *path, struct config_reader *reader) {
 }
 
 struct error *config_load(const char *path, struct problems *problems, struct config **out) {
+    return config_load_with(path, NULL, problems, out);
+}
+
+struct error *config_load_with(const char *path, const char *adapter_directory, struct problems *problems,
+                               struct config **out) {
     *out = NULL;
-    struct config_reader reader = {.file = path, .problems = problems};
+    struct config_reader reader = {.file = path, .adapter_directory = adapter_directory, .problems = problems};
     struct error *error = read_yaml(path, &reader);
     bool usable = false;
     if (!error) {

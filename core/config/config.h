@@ -23,7 +23,7 @@ struct config_cluster {
     char *context;    // "" for current-context
     struct config_label *labels;
     size_t n_labels;
-    size_t line; // where it stands in the file, for messages
+    size_t line, kubeconfig_line; // in the file, for messages
 };
 
 struct config_adapter {
@@ -46,6 +46,8 @@ struct config_seal {
     size_t line;
 };
 
+enum config_directory { DIRECTORY_DEFAULT, DIRECTORY_FILE, DIRECTORY_FLAG };
+
 struct config {
     char *path;            // of the file
     char *controller_name; // default wharf.dev/host
@@ -54,6 +56,8 @@ struct config {
     struct config_cluster *workers;
     size_t n_workers;
     char *adapter_directory; // absolute; default /usr/lib/wharf/adapters (or what the build's PREFIX says)
+    enum config_directory adapter_directory_from;
+    size_t adapter_directory_line; // of the key, or of `adapters` where there is none
     struct config_adapter *adapters;
     size_t n_adapters;
     char *serve_address;     // "127.0.0.1:9440", "[::1]:9440"; NULL: do not serve
@@ -77,6 +81,10 @@ struct config {
 // Reads the file. Every problem goes to `problems` ("<file>:<line>: <key>: found ..., expected ..."); *out is NULL if
 // there was one that leaves nothing to work with. An error is returned only for out of memory.
 struct error *config_load(const char *path, struct problems *problems, struct config **out);
+// The same with `adapter_directory` (absolute) instead of adapters.directory; NULL: as the file says.
+struct error *config_load_with(const char *path, const char *adapter_directory, struct problems *problems,
+                               struct config **out);
+void config_drop_adapter(struct config *config, size_t index);
 void config_free(struct config *config);
 
 #endif

@@ -105,13 +105,37 @@ static void read_enabled(struct config_reader *reader, const struct config_place
     }
 }
 
+static void read_directory(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                           void *target) {
+    config_read_path(reader, place, value, target);
+    reader->config->adapter_directory_from = DIRECTORY_FILE;
+    reader->config->adapter_directory_line = config_line(reader, place);
+}
+
 void config_read_adapters(struct config_reader *reader, const struct config_place *place, const struct json *value,
                           void *target) {
     static const struct config_field fields[] = {
-        {"directory", config_read_path, offsetof(struct config, adapter_directory), false},
+        {"directory", read_directory, offsetof(struct config, adapter_directory), false},
         {"enabled", read_enabled, 0, true},
     };
+    reader->config->adapter_directory_line = config_line(reader, place);
     config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), target);
+}
+
+void config_drop_adapter(struct config *config, size_t index) {
+    config_adapter_clear(&config->adapters[index]);
+    config->n_adapters--;
+    memmove(&config->adapters[index], &config->adapters[index + 1],
+            (config->n_adapters - index) * sizeof(config->adapters[0]));
+}
+
+static void use_given_directory(struct config_reader *reader) {
+    if (!reader->adapter_directory)
+        return;
+    AUTO_TEXT path = config_absolute(reader, "/", reader->adapter_directory);
+    if (path)
+        config_keep(reader, &reader->config->adapter_directory, path);
+    reader->config->adapter_directory_from = DIRECTORY_FLAG;
 }
 
 // Fills in <directory>/<name>.so, and puts other relative paths into the directory.
@@ -146,6 +170,7 @@ static void check_distinct(struct config_reader *reader, size_t index) {
 }
 
 void config_check_adapters(struct config_reader *reader) {
+    use_given_directory(reader);
     for (size_t i = 0; i < reader->config->n_adapters; i++) {
         resolve_file(reader, &reader->config->adapters[i]);
         check_distinct(reader, i);

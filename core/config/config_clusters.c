@@ -103,10 +103,18 @@ static void read_context(struct config_reader *reader, const struct config_place
         config_keep(reader, target, text);
 }
 
+// The line is for messages about the files.
+static void read_kubeconfig(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                            void *target) {
+    struct config_cluster *cluster = target;
+    cluster->kubeconfig_line = config_line(reader, place);
+    config_read_paths(reader, place, value, &cluster->kubeconfig);
+}
+
 void config_read_management(struct config_reader *reader, const struct config_place *place, const struct json *value,
                             void *target) {
     static const struct config_field fields[] = {
-        {"kubeconfig", config_read_paths, offsetof(struct config_cluster, kubeconfig), false},
+        {"kubeconfig", read_kubeconfig, 0, false},
         {"context", read_context, offsetof(struct config_cluster, context), false},
     };
     struct config_cluster *cluster = target;
@@ -120,7 +128,7 @@ void config_read_management(struct config_reader *reader, const struct config_pl
 static void read_worker(struct config_reader *reader, const struct config_place *place, const struct json *value) {
     static const struct config_field fields[] = {
         {"name", read_worker_name, offsetof(struct config_cluster, name), true},
-        {"kubeconfig", config_read_paths, offsetof(struct config_cluster, kubeconfig), true},
+        {"kubeconfig", read_kubeconfig, 0, true},
         {"context", read_context, offsetof(struct config_cluster, context), false},
         {"labels", read_labels, 0, false},
     };

@@ -7,8 +7,9 @@
 #include "core/json/yaml.h"
 
 struct config_reader {
-    const char *file; // for messages
-    char *directory;  // of the file, absolute; paths are relative to it
+    const char *file;              // for messages
+    char *directory;               // of the file, absolute; paths are relative to it
+    const char *adapter_directory; // instead of adapters.directory; or NULL
     struct yaml yaml;
     struct problems *problems;
     struct config *config;

@@ -161,7 +161,19 @@ class Usage(Case):
             (["chek"], 'error: unknown command "chek" for "wharf", did you mean "check"?'),
             (["frobnicate"], 'error: unknown command "frobnicate" for "wharf"\n'),
             (["--frobnicate"], "error: unknown flag: --frobnicate"),
-            (["check", "--conf", "x"], "error: unknown flag: --conf\nSee 'wharf check --help' for usage."),
+            (["check", "--conf", "x"],
+             "error: unknown flag: --conf, did you mean --config?\nSee 'wharf check --help' for usage."),
+            (["check", "-config", "x"], "error: unknown flag: -config, did you mean --config?\n"),
+            (["check", "--onlin=yes"], "error: unknown flag: --onlin, did you mean --online?\n"),
+            (["check", "--frobnicate"], "error: unknown flag: --frobnicate\n"),
+            (["check", "-x"], "error: unknown flag: -x\n"),
+            (["check", "--config", "a", "--config", "b"], "error: flag given twice: --config"),
+            (["check", "--help=x"], "error: flag takes no argument: --help"),
+            (["--config", "x", "check"], 'error: unknown flag: --config, did you mean "wharf run --config"?\n'),
+            (["plan"], "error: flag is required: -f"),
+            (["plan", "-f"], "error: flag needs an argument: -f"),
+            (["plan", "-f", "x", "--stat", "y"], "error: unknown flag: --stat, did you mean --status?\n"),
+            (["plan", "-f", "x", "--", "-y"], "error: unexpected argument: -y"),
             (["check", "--config"], "error: flag needs an argument: --config"),
             (["check", "--config="], "error: flag needs an argument: --config"),
             (["check", "--online=yes"], "error: flag takes no argument: --online"),
@@ -291,6 +303,75 @@ class Adapters(Case):
         code, out, err = wharf("adapters", "--config", self.config)
         self.assertEqual((code, err), (0, ""))
         self.assertIn("kueue.x-k8s.io/multikueue", out)
+
+
+class Directory(Case):
+    """Where adapters are looked for, and what is said if they are not there."""
+
+    def write_short(self, adapters):
+        self.good_files()
+        self.write("wharf.yaml", "apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\n"
+                   "management: {kubeconfig: mgmt.kubeconfig}\nworkers: [{name: w1, kubeconfig: w1.kubeconfig}]\n" + adapters)
+
+    def check(self, *more):
+        code, out, err = wharf("check", "--config", self.config, *more)
+        return code, (out + err).replace(self.folder, "FOLDER")
+
+    def test_what_is_missing_is_named_with_what_there_is(self):
+        os.mkdir(self.folder + "/libs")
+        for name in ("alpha", "beta", "gamma"):
+            self.write("libs/" + name + ".so", "")
+        os.mkdir(self.folder + "/empty")
+        cases = [
+            ("adapters:\n  directory: libs\n  enabled:\n  - name: gama\n",
+             'FOLDER/wharf.yaml:8: adapter gama: FOLDER/libs/gama.so: No such file or directory; did you mean "gamma"? '
+             "FOLDER/libs has alpha, beta, gamma\n"),
+            ("adapters:\n  directory: libs\n  enabled:\n  - {name: zzz, file: sub/zzz.so}\n",
+             "FOLDER/wharf.yaml:8: adapter zzz: FOLDER/libs/sub/zzz.so: No such file or directory; "
+             "FOLDER/libs has alpha, beta, gamma\n"),
+            ("adapters:\n  directory: empty\n  enabled: [{name: job}]\n",
+             "FOLDER/wharf.yaml:7: adapter job: FOLDER/empty/job.so: No such file or directory; FOLDER/empty has no adapters\n"),
+            ("adapters:\n  enabled: [{name: a}, {name: b}]\n  directory: nowhere\n",
+             "FOLDER/wharf.yaml:7: adapters.directory: FOLDER/nowhere: No such file or directory, needed for adapters a, b\n"),
+            ("adapters:\n  directory: wharf.yaml\n  enabled: [{name: a}]\n",
+             "FOLDER/wharf.yaml:6: adapters.directory: FOLDER/wharf.yaml: Not a directory, needed for adapter a\n"),
+        ]
+        for adapters, expected in cases:
+            with self.subTest(adapters=adapters):
+                self.write_short(adapters)
+                self.assertEqual(self.check(), (1, expected + "FOLDER/wharf.yaml: 1 problem\n"))
+
+    def test_the_built_in_directory_is_said_to_be_that(self):
+        self.write_short("adapters: {enabled: [{name: no-such-adapter}]}\n")
+        code, text = self.check()
+        self.assertEqual(code, 1)
+        self.assert_says(text, "FOLDER/wharf.yaml:5: ", "/lib/wharf/adapters", "No such file or directory", "built with",
+                         "set adapters.directory, or use --adapters DIR (--adapters build/adapters after make)")
+
+    def test_a_directory_can_be_given(self):
+        self.write_short("adapters: {directory: nowhere, enabled: [{name: good}]}\n")
+        for given in (ADAPTERS, os.path.relpath(ADAPTERS)):
+            self.assertEqual(self.check("--adapters", given)[0], 0)
+            code, out, _ = wharf("adapters", "--config", self.config, "--adapters=" + given)
+            self.assertEqual(code, 0)
+            self.assertIn(os.path.join(ADAPTERS, "good.so"), out)
+            plan = self.write("thing.yaml", "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\n")
+            self.assertEqual(wharf("plan", "--config", self.config, "--adapters", given, "-f", plan)[0], 3)
+        code, text = self.check("--adapters", "/nowhere/at/all")
+        self.assertEqual((code, text), (1, "--adapters: /nowhere/at/all: No such file or directory, needed for adapter good\n"
+                                           "FOLDER/wharf.yaml: 1 problem\n"))
+        code, _, err = wharf("run", "--config", self.config)
+        self.assertEqual(code, 1)
+        self.assert_says(err, "adapter not loaded", "/nowhere: No such file or directory")
+
+    def test_a_missing_kubeconfig_is_reported_at_the_line_of_its_key(self):
+        self.write("wharf.yaml", "apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\nmanagement:\n  context: c\n"
+                   "  kubeconfig: mgmt.kubeconfig\nworkers:\n- name: w1\n  context: c\n  kubeconfig: w1.kubeconfig\n"
+                   "adapters: {directory: %s, enabled: [{name: good}]}\n" % ADAPTERS)
+        code, text = self.check()
+        self.assertEqual(code, 1)
+        self.assert_says(text, "FOLDER/wharf.yaml:5: management: cannot read FOLDER/mgmt.kubeconfig: No such file",
+                         "FOLDER/wharf.yaml:9: w1: cannot read FOLDER/w1.kubeconfig: No such file")
 
 
 class Online(Case):

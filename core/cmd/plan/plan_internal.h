@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of `wharf plan` share: plan.c (one object after another), plan_input.c (reading them), plan_kind.c
-// (which adapter, and whose), plan_mirror.c, plan_pods.c, plan_status.c, plan_worker.c (the dry run), plan_diff.c and
-// plan_text.c (writing).
-#ifndef WHARF_CMD_PLAN_INTERNAL_H
-#define WHARF_CMD_PLAN_INTERNAL_H
+// What the parts of `wharf plan` share: plan.c (one object after another), input.c (reading them), kind.c (which
+// adapter, and whose), mirror.c, pods.c, status.c, worker.c (the dry run), diff.c and text.c (writing).
+#ifndef WHARF_CMD_PLAN_PLAN_INTERNAL_H
+#define WHARF_CMD_PLAN_PLAN_INTERNAL_H
 
 #include "core/base/text.h"
-#include "core/cmd/plan.h"
+#include "core/cmd/plan/plan.h"
 #include "core/engine/mirror.h"
 #include "core/kube/types.h"
 
@@ -61,14 +60,14 @@ struct plan_object {
 // plan.c
 void plan_wrong(struct plan_object *object, const char *trouble);
 
-// plan_input.c
+// input.c
 // All objects of a file; those of a list one by one. What is no object goes to `problems`.
 struct error *plan_input_read(const char *path, struct problems *problems, struct plan_input *out);
 void plan_input_free(struct plan_input *input);
 // The status in a file: of its member "status", or the whole document.
 struct error *plan_input_status(const char *path, struct json **out);
 
-// plan_kind.c
+// kind.c
 // NULL: no adapter takes it. `lines`, if not NULL, is told which does, or why none.
 const struct kind *plan_find_kind(const struct adapters *adapters, const struct json *value, const char **version,
                                   struct buffer *lines);
@@ -76,7 +75,7 @@ bool plan_understands(const struct kind *kind, const char *version);
 // Whether it is delegated to this host; tells why, or why not.
 void plan_judge_manager(struct plan_object *object);
 
-// plan_mirror.c
+// mirror.c
 // Fills in what the API server would.
 struct error *plan_prepare(struct plan_object *object);
 void plan_tell_phase(struct plan_object *object);
@@ -90,19 +89,19 @@ void plan_tell_refusal(struct plan_object *object, wharf_result result, struct a
 // The phase of the workload as `value` has it.
 wharf_phase_kind plan_say_phase(const struct plan_object *object, const struct json *value, struct buffer *out);
 
-// plan_pods.c
+// pods.c
 void plan_tell_pods(struct plan_object *object);
 
-// plan_status.c
+// status.c
 // With a status of the mirror, or for a workload without one: what is written on the workload.
 struct error *plan_tell_status(struct plan_object *object);
 
-// plan_worker.c
+// worker.c
 struct error *plan_worker_open(const struct plan_request *request, struct plan_worker *out);
 void plan_worker_close(struct plan_worker *worker);
 struct error *plan_try_mirror(struct plan_object *object);
 
-// plan_diff.c
+// diff.c
 struct plan_change {
     const char *pointer;
     const struct json *from, *to; // NULL: not there
@@ -112,7 +111,7 @@ struct plan_change {
 bool plan_diff(const struct json *from, const struct json *to, const char *prefix,
                bool (*on_change)(void *ctx, const struct plan_change *change), void *ctx);
 
-// plan_text.c
+// text.c
 // A comment of one line. Whatever could end the line or is no character of YAML is shown as a space or '?'.
 void plan_say(struct buffer *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // "/spec/x: 1 -> 2" and, in parentheses, why (NULL: nothing), after `label`.

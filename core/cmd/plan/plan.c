@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/cmd/plan.h"
+#include "core/cmd/plan/plan.h"
 
-#include "core/cmd/plan_internal.h"
+#include "core/cmd/plan/plan_internal.h"
 #include "core/json/yaml.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pods that an object asks for, a line for each set.
-#include "core/cmd/plan_internal.h"
+#include "core/cmd/plan/plan_internal.h"
 
 #include "core/adapter/pods.h"
 

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf adapters`: a table of what was loaded, a line for each kind.
-#include "core/adapter/adapters.h"
+// `wharf adapters`: a table of the loaded adapters, a line for each kind.
 #include "core/base/text.h"
 #include "core/cmd/main.h"
-#include "core/config/config.h"
+#include "core/cmd/setup.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define COLUMNS 8
 #define GAP 3
+
+enum { CONFIG, ADAPTERS, N_FLAGS };
+
+static const struct flag flags[] = {[CONFIG] = FLAG_CONFIG, [ADAPTERS] = FLAG_ADAPTERS};
 
 struct row {
     char *cells[COLUMNS];
@@ -86,13 +89,15 @@ static struct error *print_table(const struct adapters *adapters) {
     return filled ? NULL : error_no_memory();
 }
 
-int main_adapters(const struct arguments *arguments) {
+static int run(const struct arguments *arguments) {
+    const char *values[N_FLAGS + 1];
+    int code = EXIT_SUCCESS;
+    if (!flags_read(&subcommand_adapters, arguments, values, &code))
+        return code;
     struct problems problems = {.count = 0};
     struct config *config = NULL;
     struct adapters *adapters = NULL;
-    struct error *error = config_load(arguments->config, &problems, &config);
-    if (!error && config)
-        error = adapters_load(config, &problems, &adapters);
+    struct error *error = setup(values[CONFIG], values[ADAPTERS], &problems, &config, &adapters);
     if (!error && adapters)
         error = print_table(adapters);
     fflush(stdout);
@@ -104,3 +109,15 @@ int main_adapters(const struct arguments *arguments) {
         return main_fail(error);
     return count > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
+
+const struct subcommand subcommand_adapters = {
+    .name = "adapters",
+    .run = run,
+    .flags = flags,
+    .n_flags = N_FLAGS,
+    .summary = "list the adapters and their kinds",
+    .text = "Loads the adapters that the configuration enables and prints a line for each kind: the adapter's name,\n"
+            "version and ABI, the kind with its versions, the field that delegates a workload and the value of it\n"
+            "that this host manages, the adapter's file and its SHA-256. Exits with 1 if an adapter cannot be\n"
+            "loaded.\n",
+};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The status that is written on the workload: of a given status of the mirror, or while there is no mirror.
-#include "core/cmd/plan_internal.h"
+#include "core/cmd/plan/plan_internal.h"
 
 #include "core/adapter/phase.h"
 #include "core/json/patch.h"

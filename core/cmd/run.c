@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/cmd/host_main.h"
+// `wharf run`: everything put together, from reading the configuration to the exit code.
+#include "core/cmd/main.h"
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
+#include "core/cmd/setup.h"
 #include "core/cmd/signals.h"
 #include "core/host/host.h"
 #include "core/kube/curl_transport.h"
@@ -14,6 +16,10 @@
 #include <stdlib.h>
 
 #define LAST_LINES_NS CLOCK_SECOND // to write what was logged, at the end
+
+enum { CONFIG, ADAPTERS, N_FLAGS };
+
+static const struct flag flags[] = {[CONFIG] = FLAG_CONFIG, [ADAPTERS] = FLAG_ADAPTERS};
 
 struct program {
     struct config *config;
@@ -29,12 +35,12 @@ static void print_problems(const struct problems *problems) {
         text_print_line(stderr, line ? line : problems->list[i]);
     }
     if (problems->lost)
-        fprintf(stderr, "wharf: and %zu more problems, for which there was no memory\n", problems->lost);
+        fprintf(stderr, "wharf: and %zu more problems, omitted for lack of memory\n", problems->lost);
 }
 
-static struct error *load_config(struct program *program, const char *path) {
+static struct error *load_config(struct program *program, const char *path, const char *adapter_directory) {
     struct problems problems = {0};
-    struct error *error = config_load(path, &problems, &program->config);
+    struct error *error = setup_config(path, adapter_directory, &problems, &program->config);
     print_problems(&problems);
     if (!error && (problems.count || problems.lost || !program->config))
         error = error_new(ERROR_INVALID, "%s cannot be used", path);
@@ -44,9 +50,9 @@ static struct error *load_config(struct program *program, const char *path) {
 
 static struct error *load_adapters(struct program *program) {
     struct problems problems = {0};
-    struct error *error = adapters_load(program->config, &problems, &program->adapters);
+    struct error *error = setup_adapters(program->config, &problems, &program->adapters);
     for (size_t i = 0; i < problems.count; i++)
-        log_fields(LOG_WARN, "an adapter is not used", {"problem", problems.list[i]});
+        log_fields(LOG_WARN, "adapter not loaded", {"problem", problems.list[i]});
     problems_free(&problems);
     if (!error && program->adapters->n_kinds == 0)
         error = error_new(ERROR_INVALID, "no adapter brings a kind: there is nothing to do");
@@ -74,15 +80,15 @@ static void stop_host(void *host) {
     host_stop(host);
 }
 
-static struct error *prepare(struct program *program, const char *config_path) {
+static struct error *prepare(struct program *program, const char *config_path, const char *adapter_directory) {
 #ifdef M_ARENA_MAX
-    // More arenas than threads that allocate much only hold memory back.
+    // More arenas than busy threads only waste memory.
     mallopt(M_ARENA_MAX, 2);
 #endif
-    // Before the rest: what an adapter does when it is started cannot put off the end either.
+    // Before the rest, so that an adapter that hangs at its start cannot delay the end.
     struct error *error = signals_start(&program->signals);
     if (!error)
-        error = load_config(program, config_path);
+        error = load_config(program, config_path, adapter_directory);
     if (error)
         return error;
     log_setup(program->config->log_format, program->config->log_level);
@@ -106,7 +112,7 @@ static void tell_start(const struct program *program) {
                {"serving", program->server ? program->config->serve_address : NULL});
 }
 
-static struct error *run(struct program *program) {
+static struct error *run_host(struct program *program) {
     tell_start(program);
     signals_on_stop(program->signals, stop_host, program->host);
     struct error *error = host_run(program->host);
@@ -114,11 +120,15 @@ static struct error *run(struct program *program) {
     return error;
 }
 
-int host_main(const char *config_path) {
+static int run(const struct arguments *arguments) {
+    const char *values[N_FLAGS + 1];
+    int code = EXIT_SUCCESS;
+    if (!flags_read(&subcommand_run, arguments, values, &code))
+        return code;
     struct program program = {.config = NULL};
-    struct error *error = prepare(&program, config_path);
+    struct error *error = prepare(&program, values[CONFIG], values[ADAPTERS]);
     if (!error)
-        error = run(&program);
+        error = run_host(&program);
     http_server_stop(program.server);
     host_free(program.host);
     adapters_free(program.adapters);
@@ -127,9 +137,21 @@ int host_main(const char *config_path) {
         log_fields(LOG_ERROR, "wharf ends", {"error", error_text(error)});
     else
         log_plain(LOG_INFO, "wharf ends");
-    int code = error ? EXIT_FAILURE : EXIT_SUCCESS;
+    code = error ? EXIT_FAILURE : EXIT_SUCCESS;
     error_free(error);
     signals_end(program.signals);
     (void)log_stop(LAST_LINES_NS);
     return code;
 }
+
+const struct subcommand subcommand_run = {
+    .name = "run",
+    .run = run,
+    .flags = flags,
+    .n_flags = N_FLAGS,
+    .summary = "run the host",
+    .text =
+        "Watches the management cluster for workloads that are delegated to this host, runs a mirror of each in a\n"
+        "worker cluster, and copies the mirror's status back. SIGTERM or SIGINT stops it once the writes in flight\n"
+        "have finished, after at most ten seconds; a second signal stops it at once. Logs go to stderr.\n",
+};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a plan is written: comments and YAML documents.
-#include "core/cmd/plan_internal.h"
+#include "core/cmd/plan/plan_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf check`: everything that `wharf run` would stumble over, and all of it at once.
-#include "core/adapter/adapters.h"
+// `wharf check`: every problem that `wharf run` would have, all of them at once.
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/cmd/main.h"
-#include "core/config/config.h"
+#include "core/cmd/setup.h"
 #include "core/host/access.h"
 #include "core/host/preflight.h"
 #include "core/host/seal_source.h"
@@ -12,6 +11,16 @@
 #include "core/kube/kubeconfig.h"
 
 #include <stdlib.h>
+
+enum { CONFIG, ADAPTERS, ONLINE, N_FLAGS };
+
+static const struct flag flags[] = {
+    [CONFIG] = FLAG_CONFIG,
+    [ADAPTERS] = FLAG_ADAPTERS,
+    [ONLINE] = {.name = "online",
+                .help = "also check that each cluster responds, serves the adapters' kinds, and grants the\n"
+                        "permissions that the host needs"},
+};
 
 struct check {
     struct config *config;
@@ -38,8 +47,9 @@ static struct error *load_endpoints(struct check *check) {
     for (size_t i = 0; i <= config->n_workers; i++) {
         const struct config_cluster *cluster = i == 0 ? &config->management : &config->workers[i - 1];
         struct error *error = access_load(cluster, clock_now().wall_ns, &check->endpoints[i]);
-        if (cluster->line > 0)
-            error = error_wrap(error, "%s:%zu: %s", config->path, cluster->line, cluster->name);
+        size_t line = cluster->kubeconfig_line > 0 ? cluster->kubeconfig_line : cluster->line;
+        if (line > 0)
+            error = error_wrap(error, "%s:%zu: %s", config->path, line, cluster->name);
         else
             error = error_wrap(error, "%s: %s", config->path, cluster->name);
         problems_add_error(&check->problems, error);
@@ -54,7 +64,7 @@ static struct error *ask_clusters(struct check *check) {
     return online_check(check->config, check->adapters, check->endpoints, &check->problems);
 }
 
-// A file that is not there is made at the first start.
+// A missing file is created at the first start.
 static void check_seal(struct check *check) {
     struct seal_keys *keys = NULL;
     struct error *error = NULL;
@@ -68,18 +78,18 @@ static void check_seal(struct check *check) {
         problems_add_error(&check->problems, error);
 }
 
-// What the configuration names, and with `online` what is behind it.
+// The files that the configuration names, and with `online` the clusters.
 static struct error *check_files(struct check *check, bool online) {
     struct error *error = load_endpoints(check);
     if (!error)
-        error = adapters_load(check->config, &check->problems, &check->adapters);
+        error = setup_adapters(check->config, &check->problems, &check->adapters);
     check_seal(check);
     if (!error && online)
         error = ask_clusters(check);
     return error;
 }
 
-// What is not wrong, and should be known.
+// No problem, but good to know.
 static void print_seal(const struct config *config) {
     switch (seal_source_of(config)) {
     case SEAL_FROM_NOTHING:
@@ -106,18 +116,33 @@ static void print_good(const struct check *check, bool online) {
     print_seal(check->config);
 }
 
-int main_check(const struct arguments *arguments) {
+static int run(const struct arguments *arguments) {
+    const char *values[N_FLAGS + 1];
+    int code = EXIT_SUCCESS;
+    if (!flags_read(&subcommand_check, arguments, values, &code))
+        return code;
+    bool online = values[ONLINE];
     __attribute__((cleanup(check_cleanup))) struct check check = {.config = NULL};
-    struct error *error = config_load(arguments->config, &check.problems, &check.config);
+    struct error *error = setup_config(values[CONFIG], values[ADAPTERS], &check.problems, &check.config);
     if (!error && check.config)
-        error = check_files(&check, arguments->online);
+        error = check_files(&check, online);
     size_t count = main_print_problems(&check.problems);
     if (error)
         return main_fail(error);
     if (count > 0 || !check.config) {
-        fprintf(stderr, "%s: %zu problem%s\n", arguments->config, count, count == 1 ? "" : "s");
+        fprintf(stderr, "%s: %zu problem%s\n", values[CONFIG], count, count == 1 ? "" : "s");
         return EXIT_FAILURE;
     }
-    print_good(&check, arguments->online);
+    print_good(&check, online);
     return EXIT_SUCCESS;
 }
+
+const struct subcommand subcommand_check = {
+    .name = "check",
+    .run = run,
+    .flags = flags,
+    .n_flags = N_FLAGS,
+    .summary = "check the configuration, kubeconfigs and adapters",
+    .text = "Reads the configuration with every kubeconfig and certificate that it names, and loads every adapter.\n"
+            "Reports each problem on a line of its own on stderr. Exits with 0 if there are none, else with 1.\n",
+};

@@ -2,8 +2,8 @@
 // `wharf plan`: what would become of objects if they were created in the management cluster, without creating them.
 // What it tells is a stream of YAML: sentences are comments, and the documents are the objects that the host would
 // write.
-#ifndef WHARF_CMD_PLAN_H
-#define WHARF_CMD_PLAN_H
+#ifndef WHARF_CMD_PLAN_PLAN_H
+#define WHARF_CMD_PLAN_PLAN_H
 
 #include "core/adapter/adapters.h"
 #include "core/base/clock.h"

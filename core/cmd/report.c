@@ -9,7 +9,7 @@ size_t main_print_problems(const struct problems *problems) {
     for (size_t i = 0; i < problems->count; i++)
         text_print_line(stderr, problems->list[i]);
     if (problems->lost > 0)
-        fprintf(stderr, "%zu more, for which there was no memory\n", problems->lost);
+        fprintf(stderr, "%zu more problems, omitted for lack of memory\n", problems->lost);
     return problems->count + problems->lost;
 }
 

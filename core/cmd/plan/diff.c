@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How two documents differ, told field by field.
-#include "core/cmd/plan_internal.h"
+#include "core/cmd/plan/plan_internal.h"
 
 #include "core/json/pointer.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which adapter takes an object, and whether the object is delegated to this host.
-#include "core/cmd/plan_internal.h"
+#include "core/cmd/plan/plan_internal.h"
 
 #include "core/base/suggest.h"
 #include "core/engine/kueue.h"

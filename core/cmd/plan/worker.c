@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mirror is tried in a worker: a server-side dry run, which passes through its admission and stores nothing.
-#include "core/cmd/plan_internal.h"
+#include "core/cmd/plan/plan_internal.h"
 
 #include "core/base/suggest.h"
 #include "core/host/access.h"

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// `wharf COMMAND --help`.
+#include "core/cmd/main.h"
+
+#include <string.h>
+
+#define SPELLING_MAX 64
+
+// "      --config FILE", "  -f, --file FILE", "  -f FILE".
+static void spell(const struct flag *flag, char out[SPELLING_MAX]) {
+    char letter[8] = "      ";
+    if (flag->letter)
+        snprintf(letter, sizeof(letter), "  -%c%s", flag->letter, flag->name ? ", " : "");
+    snprintf(out, SPELLING_MAX, "%s%s%s%s%s", letter, flag->name ? "--" : "", flag->name ? flag->name : "",
+             flag->argument ? " " : "", flag->argument ? flag->argument : "");
+}
+
+static int width_of(const struct flag *flag) {
+    char spelling[SPELLING_MAX];
+    spell(flag, spelling);
+    return (int)strlen(spelling);
+}
+
+static void print_flag(const struct flag *flag, int width) {
+    char spelling[SPELLING_MAX];
+    spell(flag, spelling);
+    printf("%-*s  ", width, spelling);
+    for (const char *line = flag->help; line;) {
+        size_t len = strcspn(line, "\n");
+        bool last = line[len] == '\0';
+        printf("%.*s%s", (int)len, line, last ? "" : "\n");
+        line = last ? NULL : line + len + 1;
+        if (line)
+            printf("%*s", width + 2, "");
+    }
+    if (flag->fallback)
+        printf(" (default %s)", flag->fallback);
+    putchar('\n');
+}
+
+void help_print(const struct subcommand *command) {
+    static const struct flag help = {.name = "help", .letter = 'h', .help = "print this help"};
+    int width = width_of(&help);
+    printf("%s\nUsage:\n  wharf %s", command->text, command->name);
+    if (command->operand)
+        printf(" %s", command->operand);
+    for (size_t i = 0; i < command->n_flags; i++) {
+        const struct flag *flag = &command->flags[i];
+        if (flag->required)
+            printf(" -%c %s", flag->letter, flag->argument);
+        width = width_of(flag) > width ? width_of(flag) : width;
+    }
+    printf("%s\n\nFlags:\n", command->n_flags > 0 ? " [flags]" : "");
+    for (size_t i = 0; i < command->n_flags; i++)
+        print_flag(&command->flags[i], width);
+    print_flag(&help, width);
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cmd/setup.h"
+
+#include "core/base/suggest.h"
+#include "core/base/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAMES_MAX 1000 // of adapters in a directory
+#define NAMES_SHOWN 20
+#define SUFFIX ".so"
+
+struct names {
+    char *list[NAMES_MAX];
+    size_t count;
+};
+
+static void names_cleanup(struct names *names) {
+    for (size_t i = 0; i < names->count; i++)
+        free(names->list[i]);
+}
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+// The names of a directory's shared objects, without suffix, in alphabetical order.
+static void read_names(const char *directory, struct names *names) {
+    DIR *handle = opendir(directory);
+    const struct dirent *found;
+    while (handle && names->count < NAMES_MAX && (found = readdir(handle))) {
+        size_t len = strlen(found->d_name);
+        if (len <= strlen(SUFFIX) || strcmp(found->d_name + len - strlen(SUFFIX), SUFFIX) != 0)
+            continue;
+        char *name = strndup(found->d_name, len - strlen(SUFFIX));
+        if (name)
+            names->list[names->count++] = name;
+    }
+    if (handle)
+        closedir(handle);
+    qsort(names->list, names->count, sizeof(names->list[0]), by_text);
+}
+
+// "did you mean "job"? /usr/lib/wharf/adapters has generic, job".
+static void append_what_there_is(struct buffer *out, const struct config *config, const char *wanted) {
+    __attribute__((cleanup(names_cleanup))) struct names names = {.count = 0};
+    read_names(config->adapter_directory, &names);
+    const char *meant = suggest(wanted, (const char *const *)names.list, names.count);
+    if (meant)
+        buffer_printf(out, "did you mean \"%s\"? ", meant);
+    if (names.count == 0)
+        buffer_printf(out, "%s has no adapters", config->adapter_directory);
+    for (size_t i = 0; i < names.count && i < NAMES_SHOWN; i++)
+        buffer_printf(out, "%s%s%s", i > 0 ? ", " : config->adapter_directory, i > 0 ? "" : " has ", names.list[i]);
+    if (names.count > NAMES_SHOWN)
+        buffer_printf(out, " and %zu more", names.count - NAMES_SHOWN);
+}
+
+static void add_problem(const struct config *config, size_t line, struct problems *problems, const char *text) {
+    if (line > 0)
+        problems_add(problems, "%s:%zu: %s", config->path, line, text);
+    else
+        problems_add(problems, "%s: %s", config->path, text);
+}
+
+// NULL: it is a directory.
+static const char *directory_problem(const char *path) {
+    struct stat found;
+    if (stat(path, &found) != 0)
+        return strerror(errno);
+    return S_ISDIR(found.st_mode) ? NULL : strerror(ENOTDIR);
+}
+
+static const char how_to_give_another[] =
+    "set adapters.directory, or use --adapters DIR (--adapters build/adapters after make)";
+
+static bool is_missing(const struct config_adapter *adapter) {
+    struct stat found;
+    return !adapter->file_given && lstat(adapter->file, &found) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+// ", needed for adapters a, b".
+static void append_wanted(struct buffer *out, const struct config *config) {
+    size_t count = 0, shown = 0;
+    for (size_t i = 0; i < config->n_adapters; i++)
+        count += is_missing(&config->adapters[i]);
+    for (size_t i = 0; i < config->n_adapters; i++)
+        if (is_missing(&config->adapters[i])) {
+            buffer_printf(out, "%s%s",
+                          shown > 0   ? ", "
+                          : count > 1 ? ", needed for adapters "
+                                      : ", needed for adapter ",
+                          config->adapters[i].name);
+            shown++;
+        }
+}
+
+static void report_directory(const struct config *config, const char *problem, struct problems *problems) {
+    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
+    buffer_init(&text, 65536);
+    buffer_printf(&text, "%s: %s: %s",
+                  config->adapter_directory_from == DIRECTORY_FLAG ? "--adapters" : "adapters.directory",
+                  config->adapter_directory, problem);
+    append_wanted(&text, config);
+    if (config->adapter_directory_from == DIRECTORY_DEFAULT)
+        buffer_printf(&text, "; this is the default that wharf was built with (PREFIX): %s", how_to_give_another);
+    const char *sentence = text.data ? text.data : problem;
+    if (config->adapter_directory_from == DIRECTORY_FLAG)
+        problems_add(problems, "%s", sentence);
+    else
+        add_problem(config, config->adapter_directory_line, problems, sentence);
+}
+
+static void report_missing(const struct config *config, const struct config_adapter *adapter,
+                           struct problems *problems) {
+    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
+    buffer_init(&text, 65536);
+    buffer_printf(&text, "adapter %s: %s: %s; ", adapter->name, adapter->file, strerror(ENOENT));
+    append_what_there_is(&text, config, adapter->name);
+    if (config->adapter_directory_from == DIRECTORY_DEFAULT)
+        buffer_printf(&text, " (the default directory that wharf was built with: to use another one, %s)",
+                      how_to_give_another);
+    add_problem(config, adapter->line, problems, text.data ? text.data : adapter->file);
+}
+
+// Adapters that the directory lacks.
+static void drop_missing(struct config *config, struct problems *problems) {
+    const char *problem = directory_problem(config->adapter_directory);
+    bool reported = false;
+    for (size_t i = 0; i < config->n_adapters;) {
+        if (!is_missing(&config->adapters[i])) {
+            i++;
+            continue;
+        }
+        if (!problem)
+            report_missing(config, &config->adapters[i], problems);
+        else if (!reported)
+            report_directory(config, problem, problems);
+        reported = true;
+        config_drop_adapter(config, i);
+    }
+}
+
+struct error *setup_config(const char *path, const char *adapter_directory, struct problems *problems,
+                           struct config **out) {
+    *out = NULL;
+    AUTO_TEXT here = adapter_directory && adapter_directory[0] != '/' ? getcwd(NULL, 0) : strdup("/");
+    if (!here)
+        return errno == ENOMEM ? error_no_memory()
+                               : error_new(ERROR_IO, "the current directory cannot be read: %s", strerror(errno));
+    AUTO_TEXT directory = adapter_directory ? text_resolve_path(here, adapter_directory) : NULL;
+    if (adapter_directory && !directory)
+        return error_no_memory();
+    return config_load_with(path, directory, problems, out);
+}
+
+struct error *setup_adapters(struct config *config, struct problems *problems, struct adapters **out) {
+    drop_missing(config, problems);
+    return adapters_load(config, problems, out);
+}
+
+struct error *setup(const char *path, const char *adapter_directory, struct problems *problems, struct config **config,
+                    struct adapters **adapters) {
+    *adapters = NULL;
+    struct error *error = setup_config(path, adapter_directory, problems, config);
+    return error || !*config ? error : setup_adapters(*config, problems, adapters);
+}
