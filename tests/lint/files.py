@@ -12,8 +12,8 @@ def paths():
     found = []
     for folder, folders, names in os.walk(ROOT):
         folders[:] = sorted(name for name in folders if not IGNORED.match(name))
-        names = [name for name in names if not IGNORED.match(name)]  # .git is a file in a linked working tree
-        found += [os.path.relpath(os.path.join(folder, name), ROOT) for name in names]
+        # .git is a file in a linked working tree
+        found += [os.path.relpath(os.path.join(folder, name), ROOT) for name in names if name != ".git"]
     return sorted(found)
 
 
