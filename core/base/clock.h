@@ -19,6 +19,14 @@ struct moment {
 
 struct moment clock_now(void);
 
+static inline int64_t clock_earlier(int64_t a_ns, int64_t b_ns) {
+    return a_ns < b_ns ? a_ns : b_ns;
+}
+
+static inline int64_t clock_later(int64_t a_ns, int64_t b_ns) {
+    return a_ns > b_ns ? a_ns : b_ns;
+}
+
 #define CLOCK_RFC3339_MAX 32
 
 // "2026-01-02T03:04:05Z" (metav1.Time: whole seconds, UTC).

@@ -12,7 +12,7 @@
 
 void act_begin_call(const struct engine *engine, const struct entry *entry, wharf_mirror_state state,
                     struct adapter_call *call) {
-    bool known = entry->cluster && entry->cluster != ENTRY_UNKNOWN_CLUSTER;
+    bool known = entry->facts.cluster && entry->facts.cluster != DECIDE_UNKNOWN_CLUSTER;
     const struct kind *kind = engine->kinds[entry->kind];
     const char *version = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->version;
     adapter_call_begin(call, &(struct call_context){
@@ -20,8 +20,8 @@ void act_begin_call(const struct engine *engine, const struct entry *entry, whar
                                  .given = kind->given,
                                  .adapter = kind->adapter ? kind->adapter->name : NULL,
                                  .now = engine->now,
-                                 .cluster = known ? engine->names[entry->cluster] : NULL,
-                                 .attempt = entry->attempt,
+                                 .cluster = known ? engine->names[entry->facts.cluster] : NULL,
+                                 .attempt = entry->facts.attempt,
                                  .version = version ? version : kind->abi.versions[0], // not heard of it yet
                                  .object = entry->key,
                                  .mirror_state = state,
@@ -30,26 +30,18 @@ void act_begin_call(const struct engine *engine, const struct entry *entry, whar
 }
 
 struct mirror *act_placed_mirror(const struct entry *entry) {
-    if (!entry->cluster || entry->cluster == ENTRY_UNKNOWN_CLUSTER)
-        return NULL;
-    struct mirror *m = entry_mirror(entry, entry->cluster);
-    return m && m->doc.text && m->of_workload && m->attempt == entry->attempt && !m->condemned ? m : NULL;
+    return (struct mirror *)decide_placed(&(struct decide_facts){.workload = &entry->facts, .mirrors = entry->mirrors});
 }
 
 struct mirror *act_current_mirror(const struct engine *engine, const struct entry *entry) {
-    struct mirror *m = act_placed_mirror(entry);
-    if (!m)
-        return NULL;
-    const struct worker_facts *worker = &engine->workers[entry->kind][entry->cluster];
-    bool lost =
-        !worker->connected && !m->finished && engine->now.mono_ns - worker->lost_since_ns >= engine->lost_timeout_ns;
-    return lost ? NULL : m;
+    struct decide_facts facts = facts_of(engine, entry);
+    return (struct mirror *)decide_followed(&facts);
 }
 
 // It was placed in a worker that cannot be reached, or that the configuration does not have.
 static bool is_out_of_reach(const struct engine *engine, const struct entry *entry) {
-    return entry->cluster == ENTRY_UNKNOWN_CLUSTER ||
-           (entry->cluster && !engine->workers[entry->kind][entry->cluster].connected);
+    return entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER ||
+           (entry->facts.cluster && !engine->workers[entry->kind][entry->facts.cluster].connected);
 }
 
 static wharf_mirror_state mirror_state(const struct engine *engine, const struct entry *entry,
@@ -61,15 +53,15 @@ static wharf_mirror_state mirror_state(const struct engine *engine, const struct
 
 struct mirror_job act_job(struct engine *engine, struct entry *entry, struct mirror *mirror,
                           struct adapter_call *call) {
-    size_t where = mirror                                    ? mirror->cluster
-                   : entry->cluster == ENTRY_UNKNOWN_CLUSTER ? ENGINE_MANAGEMENT
-                                                             : entry->cluster;
+    size_t where = mirror                                           ? mirror->facts.cluster
+                   : entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER ? ENGINE_MANAGEMENT
+                                                                    : entry->facts.cluster;
     return (struct mirror_job){.kind = engine->kinds[entry->kind],
                                .origin = engine->origin,
                                .call = call,
-                               .workload = doc_tree(&engine->store, &entry->workload),
+                               .workload = doc_tree(&engine->store, &entry->doc),
                                .mirror = mirror ? doc_tree(&engine->store, &mirror->doc) : NULL,
-                               .attempt = entry->attempt,
+                               .attempt = entry->facts.attempt,
                                .had_status = mirror && mirror->had_status,
                                .finalizer = engine->mirror_finalizer,
                                .seals = engine->seals,
@@ -113,9 +105,9 @@ bool act_send_patch(struct engine *engine, struct entry *entry, struct mirror *m
     spec.body_len = len;
     uint64_t id = command_send(engine, entry, &spec);
     if (mirror)
-        mirror->command = id;
+        mirror->facts.busy = id;
     else
-        entry->command = id;
+        entry->facts.busy = id;
     return id != 0;
 }
 
@@ -150,11 +142,11 @@ static void note_latency(struct engine *engine, const struct mirror *mirror) {
 
 static bool do_status(struct engine *engine, struct entry *entry) {
     struct mirror *mirror = act_current_mirror(engine, entry);
-    if (mirror && mirror->too_large) { // which was told
-        entry->status_due = false;
+    if (mirror && mirror->facts.too_large) { // which was told
+        entry->facts.status_due = false;
         return true;
     }
-    bool last = !mirror && last_word_counts(entry);
+    bool last = !mirror && decide_has_final_status(&entry->facts);
     AUTO_JSON said = last ? last_word_tree(entry) : NULL;
     struct adapter_call call;
     act_begin_call(engine, entry, last ? WHARF_MIRROR_PRESENT : mirror_state(engine, entry, mirror), &call);
@@ -166,17 +158,17 @@ static bool do_status(struct engine *engine, struct entry *entry) {
     bool known = job.workload && (job.mirror || (!mirror && !last));
     wharf_result result = known ? mirror_status(&job, &patch, &wanted) : WHARF_RETRY;
     if (result != WHARF_OK)
-        entry->not_before_ns = act_not_ok(engine, entry, result, &call, "CopyStatus", &entry->refusals);
+        entry->facts.not_before_ns = act_not_ok(engine, entry, result, &call, "CopyStatus", &entry->refusals);
     adapter_call_end(&call);
     if (result != WHARF_OK)
         return true;
     entry->refusals = 0;
     uint64_t wish = patch ? act_wish_hash(patch) : 0;
     if (patch && wish == entry->denied_status && entry->denied_until_ns > engine->now.mono_ns) {
-        entry->not_before_ns = entry->denied_until_ns;
+        entry->facts.not_before_ns = entry->denied_until_ns;
         return true;
     }
-    entry->status_due = entry->status_held = false;
+    entry->facts.status_due = entry->facts.status_held = false;
     // The same patch was accepted and left the status as it was: the server does not keep it.
     if (patch && wish == entry->refused_patch)
         return true;
@@ -193,8 +185,8 @@ static bool do_status(struct engine *engine, struct entry *entry) {
                                               .patch_hash = wish,
                                               .wanted = wanted,
                                               .source = source})) {
-        entry->status_due = true;
-        act_retry_soon(engine, &entry->not_before_ns);
+        entry->facts.status_due = true;
+        act_retry_soon(engine, &entry->facts.not_before_ns);
         return true;
     }
     aside_status_sent(engine, entry->kind);
@@ -207,50 +199,51 @@ static bool do_status(struct engine *engine, struct entry *entry) {
 // The mirror that is to be written down was found: it is not placed, but remembered.
 static bool is_there(const struct entry *entry, const struct action *action) {
     const struct mirror *mirror = entry_mirror(entry, action->cluster);
-    return mirror && mirror->doc.text && mirror->of_workload && mirror->attempt == action->attempt;
+    return mirror && mirror->facts.present && mirror->facts.of_workload && mirror->facts.attempt == action->attempt;
 }
 
 static bool do_place(struct engine *engine, struct entry *entry, const struct action *action) {
     if (action->attempt > MIRROR_ATTEMPT_MAX) {
         command_note(engine, entry, true, "TooManyAttempts", "Place",
                      MARK_ATTEMPT " is %u, the highest there is: it is not placed again until somebody lowers it",
-                     entry->attempt);
-        entry->not_before_ns = engine->now.mono_ns + 10 * CLOCK_MINUTE;
+                     entry->facts.attempt);
+        entry->facts.not_before_ns = engine->now.mono_ns + 10 * CLOCK_MINUTE;
         return true;
     }
-    if (entry->attempt == 0 && !is_there(entry, action) &&
+    if (entry->facts.attempt == 0 && !is_there(entry, action) &&
         (!act_passes_trial(engine, entry) || !kueue_permits(engine, entry)))
         return true;
     char body[512];
-    int len = snprintf(body, sizeof body,
-                       "{\"metadata\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\",\"annotations\":{\"" MARK_CLUSTER
-                       "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"}}}",
-                       entry->uid, doc_version(&engine->store, &entry->workload), engine->names[action->cluster],
-                       action->attempt);
+    int len =
+        snprintf(body, sizeof body,
+                 "{\"metadata\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\",\"annotations\":{\"" MARK_CLUSTER
+                 "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"}}}",
+                 entry->uid, doc_version(&engine->store, &entry->doc), engine->names[action->cluster], action->attempt);
     if (len < 0 || (size_t)len >= sizeof body) {
-        act_retry_soon(engine, &entry->not_before_ns);
+        act_retry_soon(engine, &entry->facts.not_before_ns);
         return true;
     }
-    entry->command = command_send(engine, entry,
-                                  &(struct command_spec){.type = PENDING_PLACE,
-                                                         .verb = VERB_MERGE_PATCH,
-                                                         .body = body,
-                                                         .body_len = (size_t)len,
-                                                         .attempt = action->attempt,
-                                                         .was_clean = !entry_mirror(entry, action->cluster) ||
-                                                                      !entry_mirror(entry, action->cluster)->doc.text});
-    if (!entry->command) {
-        act_retry_soon(engine, &entry->not_before_ns);
+    entry->facts.busy =
+        command_send(engine, entry,
+                     &(struct command_spec){.type = PENDING_PLACE,
+                                            .verb = VERB_MERGE_PATCH,
+                                            .body = body,
+                                            .body_len = (size_t)len,
+                                            .attempt = action->attempt,
+                                            .was_clean = !entry_mirror(entry, action->cluster) ||
+                                                         !entry_mirror(entry, action->cluster)->doc.text});
+    if (!entry->facts.busy) {
+        act_retry_soon(engine, &entry->facts.not_before_ns);
         return true;
     }
     entry->asked_cluster = (uint32_t)action->cluster;
     entry->asked_attempt = action->attempt;
-    if (action->attempt > 1 && entry->attempt && entry->attempt != action->attempt) {
+    if (action->attempt > 1 && entry->facts.attempt && entry->facts.attempt != action->attempt) {
         engine->stats.replacements++;
         if (!repeat_placed(engine, entry))
             command_note(engine, entry, true, "PlacedAgain", "Place", "attempt %u goes to cluster %s: %s",
                          action->attempt, engine->names[action->cluster], action->why);
-    } else if (action->attempt != entry->attempt) {
+    } else if (action->attempt != entry->facts.attempt) {
         engine->stats.placements++;
     }
     // Counted at once, so that a burst of placements spreads over the workers.
@@ -261,7 +254,7 @@ static bool do_place(struct engine *engine, struct entry *entry, const struct ac
 // An earlier process placed it, and what it may have made has no seal that this one knows: a worker that refuses a
 // create would not tell that it is there.
 static bool has_to_be_asked_for(const struct engine *engine, const struct entry *entry, const struct mirror *mirror) {
-    return seal_keys_any(engine->seals) && entry->placed_attempt != entry->attempt && !mirror->asked_for;
+    return seal_keys_any(engine->seals) && entry->placed_attempt != entry->facts.attempt && !mirror->asked_for;
 }
 
 static bool do_create(struct engine *engine, struct entry *entry, const struct action *action) {
@@ -271,7 +264,7 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
         return false;
     }
     if (has_to_be_asked_for(engine, entry, mirror)) {
-        mirror->unsure = true;
+        mirror->facts.unsure = true;
         return true;
     }
     if (!kueue_permits(engine, entry)) { // a host that was started since does not know
@@ -285,10 +278,10 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
     AUTO_JSON body = NULL;
     job.record = &record;
     wharf_result result = job.workload ? mirror_make(&job, &body) : WHARF_RETRY;
-    if (result == WHARF_OK && entry->workload.len >= ENGINE_LARGE)
+    if (result == WHARF_OK && entry->doc.len >= ENGINE_LARGE)
         result = act_check_body(&call, body);
     if (result != WHARF_OK)
-        mirror->not_before_ns = act_not_ok(engine, entry, result, &call, "CreateMirror", &mirror->denials);
+        mirror->facts.not_before_ns = act_not_ok(engine, entry, result, &call, "CreateMirror", &mirror->denials);
     else
         act_note_remark(engine, entry, &call, "CreateMirror");
     adapter_call_end(&call);
@@ -299,15 +292,15 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
     mirror->denials = 0;
     struct command_spec spec = {.type = PENDING_CREATE,
                                 .verb = VERB_CREATE,
-                                .cluster = mirror->cluster,
-                                .attempt = entry->attempt,
+                                .cluster = mirror->facts.cluster,
+                                .attempt = entry->facts.attempt,
                                 .wanted = entry->carry_hash,
                                 .record = &record.next,
-                                .was_clean = entry->clean_attempt == entry->attempt};
+                                .was_clean = entry->facts.clean_attempt == entry->facts.attempt};
     if (!act_send_patch(engine, entry, mirror, body, spec))
-        act_retry_soon(engine, &mirror->not_before_ns);
+        act_retry_soon(engine, &mirror->facts.not_before_ns);
     else
-        entry->clean_attempt = 0;
+        entry->facts.clean_attempt = 0;
     if (spec.was_clean)
         mirror->unheard_ns = 0;
     else if (mirror->failures == 0 && mirror->unheard_ns == 0) // of what another process sent, nothing is known
@@ -319,13 +312,14 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
 // Deletions that nobody would expect.
 static void tell_deletion(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
     if (!mirror->was_of_workload)
-        engine_remark(engine, true, mirror->cluster, entry->kind,
+        engine_remark(engine, true, mirror->facts.cluster, entry->kind,
                       "mirror %s (uid %s) is deleted: its marks name workload %s, which is not there", entry->key,
                       mirror->uid, mirror->workload_uid);
-    else if (mirror->of_workload && mirror->attempt > entry->attempt)
+    else if (mirror->facts.of_workload && mirror->facts.attempt > entry->facts.attempt)
         command_note(engine, entry, true, "SecondMirror", "DeleteMirror",
                      "the mirror of attempt %u in cluster %s is deleted: that of attempt %u in cluster %s stays",
-                     mirror->attempt, engine->names[mirror->cluster], entry->attempt, engine->names[entry->cluster]);
+                     mirror->facts.attempt, engine->names[mirror->facts.cluster], entry->facts.attempt,
+                     engine->names[entry->facts.cluster]);
 }
 
 static bool do_delete(struct engine *engine, struct entry *entry, struct mirror *mirror, const char *why) {
@@ -334,37 +328,38 @@ static bool do_delete(struct engine *engine, struct entry *entry, struct mirror 
                        "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"propagationPolicy\":\"Background\","
                        "\"preconditions\":{\"uid\":\"%s\"}}",
                        mirror->uid);
-    mirror->command = command_send(engine, entry,
-                                   &(struct command_spec){.type = PENDING_DELETE,
-                                                          .verb = VERB_DELETE,
-                                                          .cluster = mirror->cluster,
-                                                          .body = body,
-                                                          .body_len = (size_t)len});
-    if (!mirror->command)
-        act_retry_soon(engine, &mirror->not_before_ns);
+    mirror->facts.busy = command_send(engine, entry,
+                                      &(struct command_spec){.type = PENDING_DELETE,
+                                                             .verb = VERB_DELETE,
+                                                             .cluster = mirror->facts.cluster,
+                                                             .body = body,
+                                                             .body_len = (size_t)len});
+    if (!mirror->facts.busy)
+        act_retry_soon(engine, &mirror->facts.not_before_ns);
     else if (strcmp(why, "orphan") == 0 && mirror->failures == 0)
         engine->stats.orphans++;
-    if (mirror->command && mirror->failures == 0)
+    if (mirror->facts.busy && mirror->failures == 0)
         tell_deletion(engine, entry, mirror);
     return true;
 }
 
 static bool do_verify(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    mirror->command = command_send(
-        engine, entry, &(struct command_spec){.type = PENDING_VERIFY, .verb = VERB_GET, .cluster = mirror->cluster});
-    if (!mirror->command)
-        act_retry_soon(engine, &mirror->not_before_ns);
+    mirror->facts.busy = command_send(
+        engine, entry,
+        &(struct command_spec){.type = PENDING_VERIFY, .verb = VERB_GET, .cluster = mirror->facts.cluster});
+    if (!mirror->facts.busy)
+        act_retry_soon(engine, &mirror->facts.not_before_ns);
     return true;
 }
 
 // Mirrors that are not there and of which nothing more needs to be known.
 static void drop_empty_mirrors(struct engine *engine, struct entry *entry) {
-    for (struct mirror *m = entry->mirrors, *next; m; m = next) {
-        next = m->next;
-        if (m->doc.text || m->command != 0)
+    for (struct mirror *m = entry_mirrors(entry), *next; m; m = next) {
+        next = mirror_next(m);
+        if (m->facts.present || m->facts.busy)
             continue;
-        bool elsewhere = m->cluster != entry->cluster && m->refusals == 0 && !m->unsure;
-        if (!entry->workload.text || entry->finished || elsewhere)
+        bool elsewhere = m->facts.cluster != entry->facts.cluster && m->refusals == 0 && !m->facts.unsure;
+        if (!entry->facts.exists || entry->facts.finished || elsewhere)
             entry_remove_mirror(&engine->store, entry, m);
     }
 }
@@ -396,8 +391,8 @@ void act_on_entry(struct engine *engine, struct entry *entry) {
     orphans_look(engine, entry);
     drop_empty_mirrors(engine, entry);
     // A lost worker may have become a given-up one: then the status is the workload's own business again.
-    if (entry->workload.text && !entry->finished && is_out_of_reach(engine, entry))
-        entry->status_due = true;
+    if (entry->facts.exists && !entry->facts.finished && is_out_of_reach(engine, entry))
+        entry->facts.status_due = true;
     struct action action;
     do {
         action = facts_decide(engine, entry);
@@ -405,7 +400,7 @@ void act_on_entry(struct engine *engine, struct entry *entry) {
     entry->blocked = action.blocked;
     entry->why = action.why;
     waiting_look(engine, entry, &action);
-    if (action.type == ACTION_FORGET && entry->command == 0 && entry->asking == 0) {
+    if (action.type == ACTION_FORGET && !entry->facts.busy && entry->asking == 0) {
         heap_remove(&engine->timers, &entry->timer);
         store_remove(&engine->store, entry);
         return;

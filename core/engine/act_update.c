@@ -22,7 +22,7 @@ static void keep_record(struct mirror *mirror, struct mirror_record *record) {
 // The host leaves it to them, and says so once.
 static void note_suspender(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     const struct json *object = doc_tree(&engine->store, &mirror->doc);
-    const char *queue = object_label(object, KUEUE_QUEUE_NAME), *cluster = engine->names[mirror->cluster];
+    const char *queue = object_label(object, KUEUE_QUEUE_NAME), *cluster = engine->names[mirror->facts.cluster];
     if (mirror->told_theirs)
         return;
     mirror->told_theirs = true;
@@ -47,23 +47,23 @@ static void send_update(struct engine *engine, struct entry *entry, struct mirro
     if (wish == mirror->refused_patch)
         return;
     mirror->refused_patch = 0;
-    mirror->update_at_ns = patch_at_ns(engine, entry, mirror, wish);
-    mirror->update_due = mirror->update_at_ns > engine->now.mono_ns;
-    if (mirror->update_due)
+    mirror->facts.update_at_ns = patch_at_ns(engine, entry, mirror, wish);
+    mirror->facts.update_due = mirror->facts.update_at_ns > engine->now.mono_ns;
+    if (mirror->facts.update_due)
         return;
     struct command_spec spec = {.type = PENDING_UPDATE,
                                 .verb = VERB_MERGE_PATCH,
                                 .patch_hash = wish,
                                 .wanted = entry->carry_hash,
-                                .cluster = mirror->cluster,
-                                .attempt = entry->attempt,
+                                .cluster = mirror->facts.cluster,
+                                .attempt = entry->facts.attempt,
                                 .record = &record->next,
                                 .stops = record->stops,
                                 .stop_only = record->stops && record->stop_only,
                                 .marks = mirror->unmarked};
     if (!act_send_patch(engine, entry, mirror, patch, spec)) {
-        mirror->update_due = true;
-        act_retry_soon(engine, &mirror->not_before_ns);
+        mirror->facts.update_due = true;
+        act_retry_soon(engine, &mirror->facts.not_before_ns);
     }
 }
 
@@ -76,13 +76,13 @@ bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirro
     job.record = &record;
     wharf_result result = job.workload && job.mirror ? mirror_patch(&job, &patch) : WHARF_RETRY;
     if (result != WHARF_OK)
-        mirror->update_at_ns = act_not_ok(engine, entry, result, &call, "CarryChange", &mirror->denials);
+        mirror->facts.update_at_ns = act_not_ok(engine, entry, result, &call, "CarryChange", &mirror->denials);
     else
         act_note_remark(engine, entry, &call, "CarryChange");
     adapter_call_end(&call);
     if (result == WHARF_RETRY)
         return true;
-    mirror->update_due = false; // until the workload or the mirror changes
+    mirror->facts.update_due = false; // until the workload or the mirror changes
     if (result == WHARF_REFUSED)
         return true;
     mirror->denials = 0;
@@ -108,7 +108,7 @@ wharf_result act_check_body(struct adapter_call *call, const struct json *body) 
 }
 
 bool act_passes_trial(struct engine *engine, struct entry *entry) {
-    if ((engine->kinds[entry->kind]->abi.flags & WHARF_KIND_MAY_REFUSE) == 0 && entry->workload.len < ENGINE_LARGE)
+    if ((engine->kinds[entry->kind]->abi.flags & WHARF_KIND_MAY_REFUSE) == 0 && entry->doc.len < ENGINE_LARGE)
         return true;
     struct adapter_call call;
     act_begin_call(engine, entry, WHARF_MIRROR_NONE, &call);
@@ -118,7 +118,7 @@ bool act_passes_trial(struct engine *engine, struct entry *entry) {
     if (result == WHARF_OK)
         result = act_check_body(&call, thrown_away);
     if (result != WHARF_OK)
-        entry->not_before_ns = act_not_ok(engine, entry, result, &call, "Place", &entry->refusals);
+        entry->facts.not_before_ns = act_not_ok(engine, entry, result, &call, "Place", &entry->refusals);
     else
         entry->refusals = 0;
     adapter_call_end(&call);

@@ -79,16 +79,16 @@ static struct object *take_object(struct response *response) {
 static void observe_answer(struct engine *engine, struct entry *entry, struct mirror *mirror,
                            struct response *response) {
     struct object *object = take_object(response);
-    enum standing standing = observe_standing(engine, mirror->cluster, entry->kind, mirror, object->value);
+    enum standing standing = observe_standing(engine, mirror->facts.cluster, entry->kind, mirror, object->value);
     observe_mirror(engine, entry, mirror, object, standing == STANDING_NONE ? STANDING_KNOWN : standing);
 }
 
 // Another status may be sent sooner than this one.
 static void status_denied(struct engine *engine, struct entry *entry, uint64_t patch_hash) {
     entry->denied_status = patch_hash;
-    entry->denied_until_ns = entry->not_before_ns;
-    if (entry->status_refusals < UINT16_MAX)
-        entry->status_refusals++;
+    entry->denied_until_ns = entry->facts.not_before_ns;
+    if (entry->facts.status_refusals < UINT16_MAX)
+        entry->facts.status_refusals++;
     throttle_next(&entry->denials, engine->now.mono_ns, FREE_DENIALS);
 }
 
@@ -96,8 +96,8 @@ static void workload_failed(struct engine *engine, struct entry *entry, const st
                             const struct response *response) {
     bool status = pending->type == PENDING_STATUS;
     const char *action = status ? "CopyStatus" : "Place";
-    entry->not_before_ns = next_try_ns(engine, response, &entry->failures);
-    entry->status_due = true;
+    entry->facts.not_before_ns = next_try_ns(engine, response, &entry->failures);
+    entry->facts.status_due = true;
     if (status && (response->reason == REASON_INVALID || response->reason == REASON_BAD_REQUEST))
         status_denied(engine, entry, pending->patch_hash);
     if (is_permanent(response->reason))
@@ -114,20 +114,21 @@ static bool is_newest(struct engine *engine, struct doc *doc, uint64_t version) 
 // is no need to look at it again; otherwise the next look tells whether the server keeps what it is sent.
 static void status_written(struct engine *engine, struct entry *entry, const struct pending *pending,
                            const struct entry *before, uint64_t version) {
-    const struct json *workload = doc_tree(&engine->store, &entry->workload);
-    bool same = workload && entry->generation == before->generation && entry->attempt == before->attempt &&
-                entry->cluster == before->cluster && json_hash(json_get(workload, "status")) == pending->wanted;
-    entry->refused_patch = same || !is_newest(engine, &entry->workload, version) ? 0 : pending->patch_hash;
+    const struct json *workload = doc_tree(&engine->store, &entry->doc);
+    bool same = workload && entry->generation == before->generation && entry->facts.attempt == before->facts.attempt &&
+                entry->facts.cluster == before->facts.cluster &&
+                json_hash(json_get(workload, "status")) == pending->wanted;
+    entry->refused_patch = same || !is_newest(engine, &entry->doc, version) ? 0 : pending->patch_hash;
     entry->wrote_of = pending->source;
     if (same)
-        entry->status_due = before->status_due; // the mirror may have changed meanwhile
+        entry->facts.status_due = before->facts.status_due; // the mirror may have changed meanwhile
 }
 
 static void workload_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
                               struct response *response) {
-    entry->command = 0;
+    entry->facts.busy = false;
     bool place = pending->type == PENDING_PLACE;
-    if (!entry->workload.text)
+    if (!entry->facts.exists)
         return;
     if (pending->type == PENDING_STATUS)
         aside_status_answered(engine, entry->kind, response->reason);
@@ -139,12 +140,13 @@ static void workload_answered(struct engine *engine, struct entry *entry, const 
         entry->unsure |= !is_answered(response->reason);
         workload_failed(engine, entry, pending, response);
         if (place) // what it was counted for did not happen, as far as is known
-            engine_count_active(engine, entry,
-                                entry->cluster == ENTRY_UNKNOWN_CLUSTER || entry->finished ? 0 : entry->cluster);
+            engine_count_active(
+                engine, entry,
+                entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER || entry->facts.finished ? 0 : entry->facts.cluster);
         return;
     }
     entry->failures = 0;
-    entry->not_before_ns = 0;
+    entry->facts.not_before_ns = 0;
     entry->unsure = false;
     struct object *object = take_object(response);
     if (strcmp(object_uid(object->value), entry->uid) != 0) {
@@ -154,14 +156,14 @@ static void workload_answered(struct engine *engine, struct entry *entry, const 
     struct entry before = *entry;
     uint64_t version = text_hash(TEXT_HASH, object_version(object->value));
     observe_workload(engine, entry, object);
-    if (place && entry->attempt == pending->attempt)
-        entry->placed_attempt = entry->attempt;
-    if (place && entry->attempt == pending->attempt && pending->was_clean)
-        entry->clean_attempt = entry->attempt;
+    if (place && entry->facts.attempt == pending->attempt)
+        entry->placed_attempt = entry->facts.attempt;
+    if (place && entry->facts.attempt == pending->attempt && pending->was_clean)
+        entry->facts.clean_attempt = entry->facts.attempt;
     if (place)
         return;
     status_written(engine, entry, pending, &before, version);
-    entry->status_refusals = 0;
+    entry->facts.status_refusals = 0;
     entry->denied_status = 0;
 }
 
@@ -169,10 +171,10 @@ static void exclude(struct engine *engine, struct entry *entry, struct mirror *m
                     const char *message) {
     if (mirror->refusals < UINT16_MAX)
         mirror->refusals++;
-    mirror->excluded_until_ns =
+    mirror->facts.excluded_until_ns =
         engine->now.mono_ns + answer_backoff_ns(engine, mirror->refusals, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
     command_note(engine, entry, true, reason, "CreateMirror", "cluster %s does not take it: %s",
-                 engine->names[mirror->cluster], message);
+                 engine->names[mirror->facts.cluster], message);
 }
 
 static void create_namespace(struct engine *engine, struct entry *entry, struct mirror *mirror) {
@@ -180,19 +182,19 @@ static void create_namespace(struct engine *engine, struct entry *entry, struct 
     entry_namespace(entry, space);
     int len = snprintf(body, sizeof body,
                        "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}", space);
-    mirror->command = command_send(engine, entry,
-                                   &(struct command_spec){.type = PENDING_NAMESPACE,
-                                                          .verb = VERB_CREATE,
-                                                          .cluster = mirror->cluster,
-                                                          .attempt = entry->attempt,
-                                                          .body = body,
-                                                          .body_len = (size_t)len});
+    mirror->facts.busy = command_send(engine, entry,
+                                      &(struct command_spec){.type = PENDING_NAMESPACE,
+                                                             .verb = VERB_CREATE,
+                                                             .cluster = mirror->facts.cluster,
+                                                             .attempt = entry->facts.attempt,
+                                                             .body = body,
+                                                             .body_len = (size_t)len});
 }
 
 // True: the mirror has not kept the marks that were sent. It is deleted, and its worker counts as one that refuses it.
 static bool refuse_marks(struct engine *engine, struct entry *entry, struct mirror *mirror,
                          const struct pending *pending, uint16_t refusals) {
-    const char *lost = entry->workload.text && mirror->doc.text && entry->attempt == pending->attempt
+    const char *lost = entry->facts.exists && mirror->facts.present && entry->facts.attempt == pending->attempt
                            ? marks_lost(engine, entry, mirror, pending->attempt)
                            : NULL;
     if (!lost)
@@ -209,48 +211,49 @@ static bool refuse_marks(struct engine *engine, struct entry *entry, struct mirr
 
 static void created(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct pending *pending,
                     struct response *response) {
-    if (pending->was_clean && certainly_not_done(response->reason) && entry->attempt == pending->attempt)
-        entry->clean_attempt = entry->attempt;
+    if (pending->was_clean && certainly_not_done(response->reason) && entry->facts.attempt == pending->attempt)
+        entry->facts.clean_attempt = entry->facts.attempt;
     if (response->reason == REASON_OK && response->object) {
         uint16_t refusals = mirror->refusals;
         mirror->failures = 0;
         observe_answer(engine, entry, mirror, response);
-        mirror->proven = true;
+        mirror->facts.proven = true;
         if (refuse_marks(engine, entry, mirror, pending, refusals))
             return;
         if (pending->wanted == entry->carry_hash)
-            mirror->update_due = false; // it was made of the workload as it still is
+            mirror->facts.update_due = false; // it was made of the workload as it still is
         if (mirror->noted_attempt != pending->attempt)
             command_note(engine, entry, false, "Dispatched", "CreateMirror", "created in cluster %s (attempt %u)",
-                         engine->names[mirror->cluster], pending->attempt);
+                         engine->names[mirror->facts.cluster], pending->attempt);
         mirror->noted_attempt = pending->attempt;
     } else if (response->reason == REASON_ALREADY_EXISTS) {
-        mirror->unsure = !mirror->doc.text;
+        mirror->facts.unsure = !mirror->facts.present;
         int64_t again_ns = next_try_ns(engine, response, &mirror->failures);
         if (mirror->failures > 1) // it was asked for, and was not there
-            mirror->not_before_ns = again_ns;
+            mirror->facts.not_before_ns = again_ns;
     } else if (response->reason == REASON_NAMESPACE_NOT_FOUND && engine->create_namespaces) {
         create_namespace(engine, entry, mirror);
     } else if (is_permanent(response->reason)) {
         exclude(engine, entry, mirror, reason_text(response->reason), response->message);
     } else {
-        mirror->not_before_ns = next_try_ns(engine, response, &mirror->failures);
+        mirror->facts.not_before_ns = next_try_ns(engine, response, &mirror->failures);
         if (!is_answered(response->reason))
             mirror->unheard_ns = engine->now.mono_ns;
         // Asked for by name; if it is not there, and no create can still be on its way, it may go elsewhere.
-        mirror->unsure |= mirror->failures >= FAILURES_TOLD;
+        mirror->facts.unsure |= mirror->failures >= FAILURES_TOLD;
         if (mirror->failures >= FAILURES_TOLD)
             command_note(engine, entry, true, reason_text(response->reason), "CreateMirror",
-                         "cluster %s does not get it done: %s", engine->names[mirror->cluster], response->message);
+                         "cluster %s does not get it done: %s", engine->names[mirror->facts.cluster],
+                         response->message);
     }
 }
 
 // Asked for by name, and not there.
 static void known_absent(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     bool heard = mirror->unheard_ns == 0 || engine->now.mono_ns - mirror->unheard_ns >= engine->lost_timeout_ns;
-    bool existed = *mirror->uid != '\0' && mirror->of_workload && mirror->attempt == entry->attempt;
-    if (existed && mirror->cluster == entry->cluster)
-        entry->gone_attempt = entry->attempt;
+    bool existed = *mirror->uid != '\0' && mirror->facts.of_workload && mirror->facts.attempt == entry->facts.attempt;
+    if (existed && mirror->facts.cluster == entry->facts.cluster)
+        entry->facts.gone_attempt = entry->facts.attempt;
     else if (!existed && mirror->failures >= FAILURES_TOLD && heard)
         exclude(engine, entry, mirror, "CreateFailed",
                 "creates fail there, and the object was asked for and is absent");
@@ -260,66 +263,66 @@ static void known_absent(struct engine *engine, struct entry *entry, struct mirr
 // another key: then a second one would run beside it.
 static bool may_be_ours(const struct engine *engine, const struct entry *entry, const struct mirror *mirror,
                         const struct json *object) {
-    return mirror_is_ours(engine->kinds[entry->kind], engine->origin, object) && mirror->cluster == entry->cluster &&
-           mirror_attempt(object) == entry->attempt && entry->placed_attempt != entry->attempt &&
-           text_equal(object_label(object, MARK_UID), entry->uid);
+    return mirror_is_ours(engine->kinds[entry->kind], engine->origin, object) &&
+           mirror->facts.cluster == entry->facts.cluster && mirror_attempt(object) == entry->facts.attempt &&
+           entry->placed_attempt != entry->facts.attempt && text_equal(object_label(object, MARK_UID), entry->uid);
 }
 
 static void wait_for_seal(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     if (mirror->refusals < UINT16_MAX)
         mirror->refusals++;
-    mirror->unsure = true;
-    mirror->not_before_ns =
+    mirror->facts.unsure = true;
+    mirror->facts.not_before_ns =
         engine->now.mono_ns + answer_backoff_ns(engine, mirror->refusals, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
     command_note(
         engine, entry, true, "NotSealed", "CreateMirror",
         "cluster %s has an object with the marks of its mirror and without a valid seal: nothing is made before "
         "that is gone or sealed",
-        engine->names[mirror->cluster]);
+        engine->names[mirror->facts.cluster]);
 }
 
 // What has no marks is not shown by a watch: whether it is gone has to be asked for, once our finalizer is off.
 static void ask_again(const struct engine *engine, struct mirror *mirror, int64_t after_ns) {
-    if (!mirror->unmarked || !mirror->being_deleted || mirror->finalizer)
+    if (!mirror->unmarked || !mirror->facts.being_deleted || mirror->facts.finalizer)
         return;
-    mirror->unsure = true;
-    mirror->not_before_ns = engine->now.mono_ns + after_ns;
+    mirror->facts.unsure = true;
+    mirror->facts.not_before_ns = engine->now.mono_ns + after_ns;
 }
 
 static void verified(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response) {
     if (response->reason == REASON_NOT_FOUND) {
-        if (mirror->doc.text && !mirror->unsure)
+        if (mirror->facts.present && !mirror->facts.unsure)
             return; // it has come since
-        mirror->unsure = false;
+        mirror->facts.unsure = false;
         mirror->asked_for = true;
-        if (mirror->doc.text)
+        if (mirror->facts.present)
             observe_mirror_gone(engine, entry, mirror, true);
         else
             known_absent(engine, entry, mirror);
         return;
     }
     if (response->reason != REASON_OK || !response->object) {
-        mirror->not_before_ns = next_try_ns(engine, response, &mirror->failures);
+        mirror->facts.not_before_ns = next_try_ns(engine, response, &mirror->failures);
         return;
     }
     mirror->failures = 0;
     struct object *object = take_object(response);
-    enum standing standing = observe_standing(engine, mirror->cluster, entry->kind, mirror, object->value);
+    enum standing standing = observe_standing(engine, mirror->facts.cluster, entry->kind, mirror, object->value);
     if (standing != STANDING_NONE) {
         observe_mirror(engine, entry, mirror, object, standing);
-        mirror->unsure = false;
+        mirror->facts.unsure = false;
         ask_again(engine, mirror, GONE_LATER_NS);
         return;
     }
     bool maybe = may_be_ours(engine, entry, mirror, object->value);
     object_free(object);
-    mirror->unsure = false;
+    mirror->facts.unsure = false;
     if (maybe && !*mirror->uid) {
         wait_for_seal(engine, entry, mirror);
         return;
     }
-    if (*mirror->uid && mirror->of_workload && mirror->attempt == entry->attempt)
-        entry->gone_attempt = entry->attempt; // deleted, and somebody took the name
+    if (*mirror->uid && mirror->facts.of_workload && mirror->facts.attempt == entry->facts.attempt)
+        entry->facts.gone_attempt = entry->facts.attempt; // deleted, and somebody took the name
     engine->stats.conflicts++;
     exclude(engine, entry, mirror, "Conflict", "an object of the same name that is not ours is there");
 }
@@ -331,28 +334,28 @@ static void updated(struct engine *engine, struct entry *entry, struct mirror *m
         uint64_t version = text_hash(TEXT_HASH, object_version(response->object->value));
         observe_answer(engine, entry, mirror, response);
         repeat_updated(mirror, pending);
-        if (pending->marks && !mirror->finished)
+        if (pending->marks && !mirror->facts.finished)
             refuse_marks(engine, entry, mirror, pending, mirror->refusals);
-        mirror->update_due = true; // looked at once more: the server may have changed what it was sent
+        mirror->facts.update_due = true; // looked at once more: the server may have changed what it was sent
         mirror->refused_patch = is_newest(engine, &mirror->doc, version) ? pending->patch_hash : 0;
         mirror->stop_only &= pending->stop_only;
         return;
     }
-    mirror->update_due = true;
+    mirror->facts.update_due = true;
     int64_t next_ns = next_try_ns(engine, response, &mirror->failures);
     if (response->reason == REASON_NOT_FOUND)
-        mirror->unsure = true;
+        mirror->facts.unsure = true;
     if (!is_permanent(response->reason)) {
-        mirror->not_before_ns = next_ns;
+        mirror->facts.not_before_ns = next_ns;
         return;
     }
     // It need not wait to be deleted, nor to be suspended without the rest, nor for another change.
     mirror->denied_patch = pending->patch_hash;
     mirror->denied_until_ns = next_ns;
-    mirror->update_at_ns = pending->stops && !pending->stop_only ? 0 : next_ns;
+    mirror->facts.update_at_ns = pending->stops && !pending->stop_only ? 0 : next_ns;
     mirror->stop_only |= pending->stops;
     command_note(engine, entry, true, reason_text(response->reason), "CarryChange", "cluster %s refused a change: %s",
-                 engine->names[mirror->cluster], response->message);
+                 engine->names[mirror->facts.cluster], response->message);
 }
 
 // What was sent is how it is now.
@@ -369,34 +372,34 @@ static void released(struct engine *engine, struct entry *entry, struct mirror *
     if (response->reason == REASON_OK && response->object) {
         mirror->failures = 0;
         observe_answer(engine, entry, mirror, response);
-        mirror->finalizer = false;
+        mirror->facts.finalizer = false;
         ask_again(engine, mirror, GONE_SOON_NS);
         return;
     }
-    mirror->not_before_ns = next_try_ns(engine, response, &mirror->failures);
+    mirror->facts.not_before_ns = next_try_ns(engine, response, &mirror->failures);
     // The watch may be behind, and shows nothing more of a mirror that lost its marks.
-    mirror->unsure |= response->reason == REASON_NOT_FOUND || response->reason == REASON_CONFLICT;
+    mirror->facts.unsure |= response->reason == REASON_NOT_FOUND || response->reason == REASON_CONFLICT;
     if (is_permanent(response->reason))
         command_note(engine, entry, true, reason_text(response->reason), "DeleteMirror",
                      "cluster %s does not let the finalizer " MARK_FINALIZER " be taken off: %s",
-                     engine->names[mirror->cluster], response->message);
+                     engine->names[mirror->facts.cluster], response->message);
 }
 
 static void deleted(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response) {
     switch (response->reason) {
     case REASON_OK:
         mirror->failures = 0;
-        mirror->being_deleted = true; // the watch tells when it is gone
+        mirror->facts.being_deleted = true; // the watch tells when it is gone
         ask_again(engine, mirror, GONE_SOON_NS);
         break;
     case REASON_NOT_FOUND:
         observe_mirror_gone(engine, entry, mirror, true);
         break;
     default:
-        mirror->not_before_ns = next_try_ns(engine, response, &mirror->failures);
+        mirror->facts.not_before_ns = next_try_ns(engine, response, &mirror->failures);
         if (is_permanent(response->reason))
             command_note(engine, entry, true, reason_text(response->reason), "DeleteMirror",
-                         "cluster %s refused a deletion: %s", engine->names[mirror->cluster], response->message);
+                         "cluster %s refused a deletion: %s", engine->names[mirror->facts.cluster], response->message);
     }
 }
 
@@ -405,7 +408,7 @@ static bool is_older(const struct mirror *mirror, const struct pending *pending,
     if (pending->type == PENDING_DELETE || pending->type == PENDING_RELEASE)
         return true;
     bool same = response->object && strcmp(mirror->uid, object_uid(response->object->value)) == 0;
-    return response->object && same == !mirror->doc.text;
+    return response->object && same == !mirror->facts.present;
 }
 
 static void mirror_answered(struct engine *engine, struct entry *entry, struct pending *pending,
@@ -413,12 +416,12 @@ static void mirror_answered(struct engine *engine, struct entry *entry, struct p
     struct mirror *mirror = entry_mirror(entry, pending->cluster);
     if (!mirror)
         return;
-    mirror->command = 0;
+    mirror->facts.busy = false;
     bool outdated = mirror->outdated;
     mirror->outdated = false;
     if (outdated && is_older(mirror, pending, response)) {
-        if (!mirror->doc.text && pending->type != PENDING_DELETE && pending->type != PENDING_RELEASE)
-            mirror->unsure = true;
+        if (!mirror->facts.present && pending->type != PENDING_DELETE && pending->type != PENDING_RELEASE)
+            mirror->facts.unsure = true;
         return;
     }
     bool done = response->reason == REASON_OK && response->object;
@@ -442,7 +445,7 @@ static void mirror_answered(struct engine *engine, struct entry *entry, struct p
         if (is_permanent(response->reason))
             exclude(engine, entry, mirror, reason_text(response->reason), response->message);
         else if (response->reason != REASON_OK && response->reason != REASON_ALREADY_EXISTS)
-            mirror->not_before_ns = next_try_ns(engine, response, &mirror->failures);
+            mirror->facts.not_before_ns = next_try_ns(engine, response, &mirror->failures);
         break;
     default:
         break;

@@ -175,8 +175,9 @@ void command_note(struct engine *engine, struct entry *entry, bool warning, cons
         return;
     entry->told = true;
     // The same sentence again about the same workload tells nothing new.
-    uint64_t hash = text_hash(TEXT_HASH, text);
-    if (hash == entry->refused_note || !*entry->uid ||
+    uint64_t wide = text_hash(TEXT_HASH, text);
+    uint32_t hash = (uint32_t)(wide ^ wide >> 32);
+    if (hash == entry->last_note || !*entry->uid ||
         !grow((void **)&update->notes, update->n_notes, &update->cap_notes, sizeof *update->notes)) {
         free(text);
         return;
@@ -201,7 +202,7 @@ void command_note(struct engine *engine, struct entry *entry, bool warning, cons
     note->namespace_ = keep(&at, space, strlen(space));
     note->name = keep(&at, entry_name(entry), strlen(entry_name(entry)));
     note->uid = keep(&at, entry->uid, strlen(entry->uid));
-    entry->refused_note = hash;
+    entry->last_note = hash;
     engine->stats.notes++;
 }
 

@@ -61,29 +61,44 @@ static struct action on_mirror(enum action_type type, const struct mirror_facts 
     return (struct action){.type = type, .cluster = mirror->cluster, .attempt = mirror->attempt, .why = why};
 }
 
-static int64_t earlier(int64_t a_ns, int64_t b_ns) {
-    return a_ns < b_ns ? a_ns : b_ns;
-}
-
 // Something may be changed there.
 static bool is_usable(const struct decide_facts *f, size_t cluster) {
     return f->workers[cluster].connected && !f->workers[cluster].frozen;
 }
 
 static const struct mirror_facts *mirror_in(const struct decide_facts *f, size_t cluster) {
-    for (size_t i = 0; i < f->n_mirrors; i++)
-        if (f->mirrors[i].cluster == cluster)
-            return &f->mirrors[i];
-    return NULL;
+    const struct mirror_facts *m = f->mirrors;
+    while (m && m->cluster != cluster)
+        m = m->next;
+    return m;
 }
 
-// The mirror that the annotations speak of, present or not.
-static const struct mirror_facts *current_mirror(const struct decide_facts *f) {
+const struct mirror_facts *decide_placed(const struct decide_facts *f) {
     const struct workload_facts *w = f->workload;
     if (w->attempt == 0 || w->cluster == DECIDE_UNKNOWN_CLUSTER)
         return NULL;
     const struct mirror_facts *m = mirror_in(f, w->cluster);
     return m && m->present && m->of_workload && !m->condemned && m->attempt == w->attempt ? m : NULL;
+}
+
+const struct mirror_facts *decide_followed(const struct decide_facts *f) {
+    const struct mirror_facts *m = decide_placed(f);
+    if (!m || m->finished || f->workers[m->cluster].connected)
+        return m;
+    return f->now_ns - f->workers[m->cluster].lost_since_ns >= f->lost_timeout_ns ? NULL : m;
+}
+
+bool decide_has_final_status(const struct workload_facts *w) {
+    return w->has_final_status && w->final_attempt == w->attempt && !w->finished;
+}
+
+// No request about it before that.
+static int64_t request_at_ns(const struct mirror_facts *m) {
+    return clock_later(m->not_before_ns, m->held_until_ns);
+}
+
+static bool update_is_due(const struct mirror_facts *m) {
+    return m->update_due && !m->too_large;
 }
 
 static bool is_there(const struct decide_facts *f, const struct mirror_facts *m) {
@@ -96,7 +111,7 @@ static bool is_unwanted(const struct decide_facts *f, const struct mirror_facts 
         return true;
     if (m->attempt < w->attempt)
         return true;
-    const struct mirror_facts *current = current_mirror(f);
+    const struct mirror_facts *current = decide_placed(f);
     if (!current || current == m || f->workers[w->cluster].frozen)
         return false;
     // One is enough: the annotated one stays, whatever number the other one has.
@@ -104,7 +119,7 @@ static bool is_unwanted(const struct decide_facts *f, const struct mirror_facts 
 }
 
 bool decide_is_held(const struct decide_facts *f, const struct mirror_facts *m) {
-    return f->workload->exists && m->present && m->of_workload && !m->proven && m != current_mirror(f) &&
+    return f->workload->exists && m->present && m->of_workload && !m->proven && m != decide_placed(f) &&
            !is_unwanted(f, m);
 }
 
@@ -114,13 +129,13 @@ static bool is_waited_for(const struct decide_facts *f, const struct mirror_fact
     if (!f->workload->exists || !m->of_workload || since_ns > CLOCK_NEVER - f->lost_timeout_ns ||
         since_ns + f->lost_timeout_ns <= f->now_ns)
         return false;
-    *waiting_ns = earlier(*waiting_ns, since_ns + f->lost_timeout_ns);
+    *waiting_ns = clock_earlier(*waiting_ns, since_ns + f->lost_timeout_ns);
     return true;
 }
 
 // In a cluster that cannot be reached: it may be its own, and has not been given up.
 static bool may_run(const struct decide_facts *f, const struct mirror_facts *m, int64_t *waiting_ns) {
-    return !is_there(f, m) && !current_mirror(f) && is_waited_for(f, m, waiting_ns);
+    return !is_there(f, m) && !decide_placed(f) && is_waited_for(f, m, waiting_ns);
 }
 
 // Takes our finalizer off, under the version that is there.
@@ -138,17 +153,16 @@ static bool is_let_go(const struct decide_facts *f, const struct mirror_facts *m
 // mirror that is not the current one and may still run: unwanted, or newer and already being deleted, and not given up.
 static struct action remove_unwanted(const struct decide_facts *f, int64_t *waiting_ns, size_t *pending,
                                      bool *is_blocked) {
-    for (size_t i = 0; i < f->n_mirrors; i++) {
-        const struct mirror_facts *m = &f->mirrors[i];
+    for (const struct mirror_facts *m = f->mirrors; m; m = m->next) {
         if (!m->present)
             continue;
         if (!is_unwanted(f, m)) {
-            if (m != current_mirror(f) && (is_there(f, m) || may_run(f, m, waiting_ns)))
+            if (m != decide_placed(f) && (is_there(f, m) || may_run(f, m, waiting_ns)))
                 *pending = m->cluster;
-            if (is_let_go(f, m) && m->not_before_ns <= f->now_ns)
+            if (is_let_go(f, m) && request_at_ns(m) <= f->now_ns)
                 return let_go(m, "somebody deletes it, and nothing proves that it is its own");
             if (is_let_go(f, m))
-                *waiting_ns = earlier(*waiting_ns, m->not_before_ns);
+                *waiting_ns = clock_earlier(*waiting_ns, request_at_ns(m));
             continue;
         }
         // An orphan is one only once both lists have been complete.
@@ -164,8 +178,8 @@ static struct action remove_unwanted(const struct decide_facts *f, int64_t *wait
             *pending = m->cluster;
         if (m->busy || (m->being_deleted && !m->unsure && !m->finalizer))
             continue;
-        if (m->not_before_ns > f->now_ns) {
-            *waiting_ns = earlier(*waiting_ns, m->not_before_ns);
+        if (request_at_ns(m) > f->now_ns) {
+            *waiting_ns = clock_earlier(*waiting_ns, request_at_ns(m));
             continue;
         }
         if (m->finalizer)
@@ -185,7 +199,7 @@ size_t decide_worker(const struct decide_facts *f, int64_t *next_ns) {
             continue;
         const struct mirror_facts *m = mirror_in(f, c);
         if (m && m->excluded_until_ns > f->now_ns) {
-            *next_ns = earlier(*next_ns, m->excluded_until_ns);
+            *next_ns = clock_earlier(*next_ns, m->excluded_until_ns);
             continue;
         }
         // What is there already, and is not wanted, has to go first.
@@ -205,44 +219,48 @@ static bool all_settled(const struct decide_facts *f) {
     return true;
 }
 
-// Why the workload itself cannot be written to now; ACTION_PLACE stands for "it can".
-static struct action management_gate(const struct decide_facts *f) {
+// `write` to the workload, or why it cannot be made now.
+static struct action if_writable(const struct decide_facts *f, struct action write) {
     if (f->workload->busy)
         return in_flight("a write to the workload is in flight");
     if (!f->management_connected)
         return blocked(WAITING_MANAGEMENT, 0);
     if (f->workload->not_before_ns > f->now_ns)
         return wait_until(f->workload->not_before_ns, WAITING_BACKOFF, 0);
-    return (struct action){.type = ACTION_PLACE};
+    return write;
 }
 
 static struct action place(const struct decide_facts *f, size_t cluster, uint32_t attempt, const char *why) {
-    struct action gate = management_gate(f);
-    if (gate.type != ACTION_PLACE)
-        return gate;
-    return (struct action){.type = ACTION_PLACE, .cluster = cluster, .attempt = attempt, .why = why};
+    return if_writable(f, (struct action){.type = ACTION_PLACE, .cluster = cluster, .attempt = attempt, .why = why});
+}
+
+static bool status_is_due(const struct decide_facts *f) {
+    const struct workload_facts *w = f->workload;
+    const struct mirror_facts *followed = decide_followed(f);
+    if (followed && followed->by_name) // it is asked for first
+        return false;
+    return w->status_due || (w->status_held && w->statuses.at_ns <= f->now_ns);
 }
 
 static struct action status(const struct decide_facts *f, const char *why) {
-    if (!f->workload->status_due && f->workload->status_held_ns > f->now_ns)
-        return wait_until(f->workload->status_held_ns, WAITING_REPEATED, 0);
-    if (!f->workload->status_due)
+    const struct workload_facts *w = f->workload;
+    bool due = status_is_due(f);
+    if (!due && w->status_held && w->statuses.at_ns > f->now_ns)
+        return wait_until(w->statuses.at_ns, WAITING_REPEATED, 0);
+    if (!due)
         return none(why);
-    if (f->workload->status_at_ns > f->now_ns)
-        return wait_until(f->workload->status_at_ns, WAITING_STATUS, 0);
-    struct action gate = management_gate(f);
-    if (gate.type != ACTION_PLACE)
-        return gate;
-    return (struct action){.type = ACTION_STATUS, .why = why};
+    if (f->status_at_ns > f->now_ns)
+        return wait_until(f->status_at_ns, WAITING_STATUS, 0);
+    return if_writable(f, (struct action){.type = ACTION_STATUS, .why = why});
 }
 
 // There is no worker for it now, and why.
 static struct action nowhere(const struct decide_facts *f, int64_t next_ns) {
     if (next_ns != CLOCK_NEVER)
         return wait_until(next_ns, WAITING_REFUSED, 0);
-    for (size_t i = 0; i < f->n_mirrors; i++)
-        if (f->mirrors[i].present && f->workers[f->mirrors[i].cluster].connected)
-            return blocked(WAITING_PREDECESSOR, f->mirrors[i].cluster);
+    for (const struct mirror_facts *m = f->mirrors; m; m = m->next)
+        if (m->present && f->workers[m->cluster].connected)
+            return blocked(WAITING_PREDECESSOR, m->cluster);
     return blocked(WAITING_NO_WORKER, 0);
 }
 
@@ -253,8 +271,8 @@ static struct action move(const struct decide_facts *f, const char *why) {
         return blocked(WAITING_STOPPING, 0);
     if (!all_settled(f) && !f->settle_time_is_over)
         return blocked(WAITING_SETTLING, 0);
-    if (w->attempt && w->clean_attempt != w->attempt && w->place_after_ns > f->now_ns)
-        return wait_until(w->place_after_ns, WAITING_REPEATED, 0);
+    if (w->attempt && w->clean_attempt != w->attempt && w->places.at_ns > f->now_ns)
+        return wait_until(w->places.at_ns, WAITING_REPEATED, 0);
     int64_t next_ns = CLOCK_NEVER;
     size_t best = decide_worker(f, &next_ns);
     if (best == DECIDE_UNPLACED)
@@ -265,12 +283,11 @@ static struct action move(const struct decide_facts *f, const char *why) {
 // A mirror that is newer than what the annotations say, or the only one there is: they are put right. Never in the
 // place of one that they name and that can be reached.
 static const struct mirror_facts *adoptable(const struct decide_facts *f) {
-    const struct mirror_facts *best = NULL, *current = current_mirror(f);
+    const struct mirror_facts *best = NULL, *current = decide_placed(f);
     uint32_t least = f->workload->attempt;
     if (is_there(f, current))
         return NULL;
-    for (size_t i = 0; i < f->n_mirrors; i++) {
-        const struct mirror_facts *m = &f->mirrors[i];
+    for (const struct mirror_facts *m = f->mirrors; m; m = m->next) {
         if (!m->present || !m->of_workload || !m->proven || m->being_deleted || m->condemned || m->attempt == 0 ||
             f->workers[m->cluster].frozen)
             continue;
@@ -283,26 +300,26 @@ static const struct mirror_facts *adoptable(const struct decide_facts *f) {
 }
 
 static bool may_release(const struct decide_facts *f, const struct mirror_facts *m) {
-    return m->finalizer && !m->busy && m->not_before_ns <= f->now_ns && is_usable(f, m->cluster);
+    return m->finalizer && !m->busy && request_at_ns(m) <= f->now_ns && is_usable(f, m->cluster);
 }
 
 static struct action finished(const struct decide_facts *f) {
-    const struct mirror_facts *m = current_mirror(f);
+    const struct mirror_facts *m = decide_placed(f);
     if (!m)
         return none("finished");
     struct action copy = status(f, "finished");
     // What the management cluster refuses again and again does not keep a mirror for ever.
-    bool refused = copy.type == ACTION_WAIT && f->workload->status_refused;
+    bool refused = copy.type == ACTION_WAIT && f->workload->status_refusals >= DECIDE_STATUS_REFUSALS;
     if (copy.type != ACTION_NONE && !refused && copy.waiting != WAITING_REPEATED)
         return copy;
     if (may_release(f, m))
         return let_go(m, "its status is written");
     if (m->busy || (m->being_deleted && !m->finalizer))
         return none("its mirror is being deleted");
-    int64_t at_ns = f->workload->retain_until_ns > m->not_before_ns ? f->workload->retain_until_ns : m->not_before_ns;
+    int64_t at_ns = clock_later(f->workload->retain_until_ns, request_at_ns(m));
     if (at_ns > f->now_ns)
         return (struct action){.type = ACTION_WAIT,
-                               .at_ns = refused ? earlier(at_ns, copy.at_ns) : at_ns,
+                               .at_ns = refused ? clock_earlier(at_ns, copy.at_ns) : at_ns,
                                .why = "its mirror is retained"};
     if (!is_usable(f, m->cluster))
         return (struct action){.type = ACTION_NONE, .blocked = true, .why = "the worker cannot be used"};
@@ -313,12 +330,12 @@ static struct action finished(const struct decide_facts *f) {
 static struct action with_mirror(const struct decide_facts *f, const struct mirror_facts *m) {
     int64_t later_ns = CLOCK_NEVER;
     if (m->unsure && !m->busy && is_usable(f, m->cluster)) {
-        if (m->not_before_ns <= f->now_ns)
+        if (request_at_ns(m) <= f->now_ns)
             return on_mirror(ACTION_VERIFY, m, "its mirror may be gone");
-        later_ns = m->not_before_ns;
+        later_ns = request_at_ns(m);
     }
-    if (m->update_due && !m->busy && !m->being_deleted && is_usable(f, m->cluster)) {
-        later_ns = m->not_before_ns > m->update_at_ns ? m->not_before_ns : m->update_at_ns;
+    if (update_is_due(m) && !m->busy && !m->being_deleted && is_usable(f, m->cluster)) {
+        later_ns = clock_later(request_at_ns(m), m->update_at_ns);
         if (later_ns <= f->now_ns)
             return on_mirror(ACTION_UPDATE, m, "the workload changed");
     }
@@ -327,12 +344,12 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
     if (copy.type == ACTION_NONE && later_ns != CLOCK_NEVER)
         return wait_until(later_ns, going ? WAITING_GONE : WAITING_BACKOFF, m->cluster);
     if (copy.type == ACTION_WAIT)
-        copy.at_ns = earlier(copy.at_ns, later_ns);
+        copy.at_ns = clock_earlier(copy.at_ns, later_ns);
     if (copy.type == ACTION_NONE && !copy.waiting && !f->workload->busy && m->being_deleted && !m->finished &&
         may_release(f, m))
         return let_go(m, "somebody deletes it, and what it said is written");
     if (copy.type == ACTION_NONE && going && m->finalizer)
-        return m->not_before_ns > f->now_ns ? wait_until(m->not_before_ns, WAITING_GONE, m->cluster)
+        return request_at_ns(m) > f->now_ns ? wait_until(request_at_ns(m), WAITING_GONE, m->cluster)
                                             : blocked(WAITING_GONE, m->cluster);
     if (copy.type == ACTION_NONE && going)
         return blocked(WAITING_GONE, m->cluster);
@@ -352,7 +369,7 @@ static struct action unreachable(const struct decide_facts *f, const struct mirr
                                  enum waiting waiting) {
     const struct workload_facts *w = f->workload;
     const char *why = waiting_text(waiting);
-    if (w->last_word || (m && m->finished))
+    if (decide_has_final_status(w) || (m && m->finished))
         return last_word(f);
     bool clean = w->clean_attempt == w->attempt && !m;
     int64_t until_ns = clean || since_ns > CLOCK_NEVER - f->lost_timeout_ns ? since_ns : since_ns + f->lost_timeout_ns;
@@ -361,7 +378,7 @@ static struct action unreachable(const struct decide_facts *f, const struct mirr
         if (copy.type == ACTION_NONE && !copy.blocked)
             return wait_until(until_ns, waiting, w->cluster == DECIDE_UNKNOWN_CLUSTER ? 0 : w->cluster);
         if (copy.type == ACTION_WAIT)
-            copy.at_ns = earlier(copy.at_ns, until_ns);
+            copy.at_ns = clock_earlier(copy.at_ns, until_ns);
         return copy;
     }
     // What was sent just before it was known that the worker is lost may still take effect.
@@ -378,8 +395,8 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
         return in_flight("a request about its mirror is in flight");
     if (m && m->present && m->condemned)
         return blocked(WAITING_GONE, m->cluster);
-    if (m && m->not_before_ns > f->now_ns)
-        return wait_until(m->not_before_ns, WAITING_BACKOFF, m->cluster);
+    if (m && request_at_ns(m) > f->now_ns)
+        return wait_until(request_at_ns(m), WAITING_BACKOFF, m->cluster);
     if (m && m->unsure)
         return on_mirror(ACTION_VERIFY, m, "its mirror may be gone");
     if (w->suspended)
@@ -407,13 +424,11 @@ static struct action frozen(const struct decide_facts *f, const struct mirror_fa
 
 static struct action placed(const struct decide_facts *f, size_t stale_pending) {
     const struct workload_facts *w = f->workload;
-    if (w->cluster == DECIDE_UNKNOWN_CLUSTER && w->last_word)
-        return last_word(f);
     if (w->cluster == DECIDE_UNKNOWN_CLUSTER)
         return unreachable(f, NULL, w->unknown_since_ns, WAITING_UNKNOWN_WORKER);
     const struct worker_facts *worker = &f->workers[w->cluster];
-    const struct mirror_facts *current = current_mirror(f);
-    if (w->last_word && !current)
+    const struct mirror_facts *current = decide_placed(f);
+    if (decide_has_final_status(w) && !current)
         return last_word(f);
     if (!worker->connected)
         return unreachable(f, current, worker->lost_since_ns, worker->frozen ? WAITING_IDENTITY : WAITING_WORKER);
@@ -426,14 +441,12 @@ static struct action placed(const struct decide_facts *f, size_t stale_pending) 
 
 // A mirror that may be its own, of which it has to be seen first what becomes of it; or NULL.
 static const struct mirror_facts *unproven(const struct decide_facts *f) {
-    if (current_mirror(f))
+    if (decide_placed(f))
         return NULL;
     int64_t waiting_ns = CLOCK_NEVER;
-    for (size_t i = 0; i < f->n_mirrors; i++) {
-        const struct mirror_facts *m = &f->mirrors[i];
+    for (const struct mirror_facts *m = f->mirrors; m; m = m->next)
         if (decide_is_held(f, m) && (is_there(f, m) || may_run(f, m, &waiting_ns)))
             return m;
-    }
     return NULL;
 }
 
@@ -448,7 +461,7 @@ static struct action for_workload(const struct decide_facts *f, size_t stale_pen
         return place(f, other->cluster, other->attempt, "its mirror was found");
     if (w->finished)
         return finished(f);
-    if (w->misplaced && w->restore_at_ns <= f->now_ns)
+    if (w->misplaced && w->restores.at_ns <= f->now_ns)
         return place(f, w->cluster, w->attempt, "the annotations were changed by hand");
     const struct mirror_facts *held = unproven(f);
     if (held) {
@@ -457,13 +470,13 @@ static struct action for_workload(const struct decide_facts *f, size_t stale_pen
     }
     if (w->attempt != 0)
         return placed(f, stale_pending);
-    if (w->last_word)
+    if (decide_has_final_status(w))
         return last_word(f);
     if (w->suspended)
         return status(f, "suspended");
     struct action result = move(f, "new");
     // A workload that cannot be placed yet may still owe a status.
-    if (result.type != ACTION_PLACE && w->status_due) {
+    if (result.type != ACTION_PLACE && status_is_due(f)) {
         struct action copy = status(f, result.why);
         if (copy.type == ACTION_STATUS)
             return copy;
@@ -482,14 +495,14 @@ struct action decide(const struct decide_facts *f) {
         result = for_workload(f, pending);
     else if (f->workload->exists)
         result = blocked(WAITING_MANAGEMENT, 0);
-    else if (f->n_mirrors == 0)
+    else if (!f->mirrors)
         result = (struct action){.type = ACTION_FORGET};
-    if (f->workload->misplaced && f->workload->restore_at_ns > f->now_ns)
-        waiting_ns = earlier(waiting_ns, f->workload->restore_at_ns);
+    if (f->workload->misplaced && f->workload->restores.at_ns > f->now_ns)
+        waiting_ns = clock_earlier(waiting_ns, f->workload->restores.at_ns);
     if (waiting_ns != CLOCK_NEVER && result.type == ACTION_NONE)
         result = wait_until(waiting_ns, result.waiting ? result.waiting : WAITING_BACKOFF, result.cluster);
     else if (result.type == ACTION_WAIT)
-        result.at_ns = earlier(result.at_ns, waiting_ns);
+        result.at_ns = clock_earlier(result.at_ns, waiting_ns);
     result.blocked |= is_blocked;
     return result;
 }

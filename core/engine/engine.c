@@ -16,13 +16,11 @@ static struct error *make_tables(struct engine *engine) {
     engine->orphans = calloc(clusters, sizeof *engine->orphans);
     engine->identities = calloc(clusters, sizeof *engine->identities);
     engine->clock = calloc(1, sizeof *engine->clock);
-    engine->mirror_facts = calloc(clusters, sizeof *engine->mirror_facts);
     engine->strangers = calloc(clusters, sizeof *engine->strangers);
     engine->stats.clusters = calloc(clusters, sizeof *engine->stats.clusters);
     engine->stats.kinds = calloc(kinds + 1, sizeof *engine->stats.kinds);
     if (!engine->contacts || !engine->orphans || !engine->identities || !engine->feeds || !engine->workers ||
-        !engine->mirror_facts || !engine->strangers || !engine->clock || !engine->stats.clusters ||
-        !engine->stats.kinds)
+        !engine->strangers || !engine->clock || !engine->stats.clusters || !engine->stats.kinds)
         return error_no_memory();
     engine->stats.n_clusters = clusters;
     engine->stats.n_kinds = kinds;
@@ -110,7 +108,6 @@ void engine_free(struct engine *engine) {
     for (size_t k = 0; engine->workers && k < engine->n_kinds; k++)
         free(engine->workers[k]);
     free(engine->workers);
-    free(engine->mirror_facts);
     free(engine->orphans);
     free(engine->strangers);
     free(engine->identities);
@@ -198,9 +195,9 @@ void engine_feed_changed(struct engine *engine, size_t cluster, size_t kind) {
 static void queue_blocked(struct engine *engine, size_t kind, size_t cluster) {
     size_t cursor = 0;
     for (struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
-        if (e->cluster == cluster) // while a worker was given up, the status was told without the mirror
-            e->status_due = e->workload.text && !e->finished;
-        if (e->blocked || e->cluster == cluster)
+        if (e->facts.cluster == cluster) // while a worker was given up, the status was told without the mirror
+            e->facts.status_due = e->facts.exists && !e->facts.finished;
+        if (e->blocked || e->facts.cluster == cluster)
             engine_queue(engine, e);
     }
 }
@@ -396,15 +393,15 @@ bool engine_in_sync(const struct engine *engine) {
 
 static void view_of_waiting(const struct engine *engine, const struct entry *e, struct engine_view *view) {
     const struct mirror *current = act_current_mirror(engine, e);
-    view->mirror = current && !current->being_deleted && !current->unmarked ? current->uid : "";
-    view->being_deleted = e->being_deleted;
-    view->suspended = e->suspended;
+    view->mirror = current && !current->facts.being_deleted && !current->unmarked ? current->uid : "";
+    view->being_deleted = e->facts.being_deleted;
+    view->suspended = e->facts.suspended;
     view->told = e->told || e->told_waiting;
     view->wake_ns = e->timer.place == HEAP_NOT_IN ? CLOCK_NEVER : e->timer.at_ns;
     view->why = e->why;
-    view->in_flight = e->command != 0 || e->asking > 0;
-    for (const struct mirror *m = e->mirrors; m; m = m->next)
-        view->in_flight |= m->command != 0;
+    view->in_flight = e->facts.busy || e->asking > 0;
+    for (const struct mirror *m = entry_mirrors(e); m; m = mirror_next(m))
+        view->in_flight |= m->facts.busy;
 }
 
 void engine_each(const struct engine *engine, void (*visit)(void *ctx, const struct engine_view *view), void *ctx) {
@@ -417,14 +414,14 @@ void engine_each(const struct engine *engine, void (*visit)(void *ctx, const str
                                        .namespace_ = space,
                                        .name = entry_name(e),
                                        .uid = e->uid,
-                                       .attempt = e->attempt,
+                                       .attempt = e->facts.attempt,
                                        .phase = (wharf_phase_kind)e->phase};
-            if (e->cluster && e->cluster != ENTRY_UNKNOWN_CLUSTER)
-                view.cluster = engine->names[e->cluster];
-            for (const struct mirror *m = e->mirrors; m; m = m->next)
-                view.mirrors += m->doc.text ? 1 : 0;
+            if (e->facts.cluster && e->facts.cluster != DECIDE_UNKNOWN_CLUSTER)
+                view.cluster = engine->names[e->facts.cluster];
+            for (const struct mirror *m = entry_mirrors(e); m; m = mirror_next(m))
+                view.mirrors += m->facts.present ? 1 : 0;
             view_of_waiting(engine, e, &view);
-            if (e->workload.text)
+            if (e->facts.exists)
                 visit(ctx, &view);
         }
     }

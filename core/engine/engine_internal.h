@@ -119,10 +119,9 @@ struct engine {
     struct random random;
     struct store store;
     struct heap timers;
-    enum contact *contacts;            // of clusters
-    struct feed *feeds;                // [cluster * n_kinds + kind]
-    struct worker_facts **workers;     // [kind][cluster]
-    struct mirror_facts *mirror_facts; // room for one a cluster
+    enum contact *contacts;        // of clusters
+    struct feed *feeds;            // [cluster * n_kinds + kind]
+    struct worker_facts **workers; // [kind][cluster]
     struct pending *pending;
     size_t n_pending, cap_pending, in_flight;
     uint32_t free_pending; // index + 1, 0: none
@@ -188,7 +187,7 @@ void rewound_take(struct engine *engine, size_t cluster, size_t kind);
 // Before the answer is looked at: what it says of a time before the versions went back is not known any more.
 void rewound_answer(const struct engine *engine, const struct pending *pending, struct response *response);
 // A workload had finished, and its cluster does not know that any more: `text`, what it was, is taken.
-void rewound_finished(struct engine *engine, struct entry *entry, char *text, uint32_t len);
+void rewound_finished(struct engine *engine, struct entry *entry, char *text);
 
 // orphans.c
 // Looks at the mirrors of an entry whose workload is not there: sets held_until_ns of those that must not be deleted.
@@ -215,7 +214,8 @@ struct mirror *act_current_mirror(const struct engine *engine, const struct entr
 void act_begin_call(const struct engine *engine, const struct entry *entry, wharf_mirror_state state,
                     struct adapter_call *call);
 
-// facts.c: puts what is known before decide()
+// facts.c
+struct decide_facts facts_of(const struct engine *engine, const struct entry *entry);
 struct action facts_decide(struct engine *engine, struct entry *entry);
 
 // marks.c: the first mark that the mirror, as it was stored, has not kept; NULL: it has them all
@@ -230,7 +230,6 @@ void finalizer_take_off(struct engine *engine, struct entry *entry, struct mirro
 bool last_word_is_final(const struct engine *engine, const struct entry *entry, const struct json *mirror);
 void last_word_keep(struct engine *engine, struct entry *entry, struct mirror *mirror); // takes the mirror's text
 void last_word_drop(struct entry *entry);
-bool last_word_counts(const struct entry *entry);
 struct json *last_word_tree(const struct entry *entry); // owned by the caller; NULL when out of memory
 
 // repeat.c. Before something is sent again: when that may be, or whether it may be now.

@@ -55,13 +55,13 @@ void finalizer_take_off(struct engine *engine, struct entry *entry, struct mirro
     size_t len = 0;
     AUTO_TEXT body = patch ? json_text(patch, &len) : NULL;
     if (body)
-        mirror->command = command_send(engine, entry,
-                                       &(struct command_spec){.type = PENDING_RELEASE,
-                                                              .verb = VERB_MERGE_PATCH,
-                                                              .cluster = mirror->cluster,
-                                                              .attempt = entry->attempt,
-                                                              .body = body,
-                                                              .body_len = len});
-    if (!body || !mirror->command)
-        mirror->not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
+        mirror->facts.busy = command_send(engine, entry,
+                                          &(struct command_spec){.type = PENDING_RELEASE,
+                                                                 .verb = VERB_MERGE_PATCH,
+                                                                 .cluster = mirror->facts.cluster,
+                                                                 .attempt = entry->facts.attempt,
+                                                                 .body = body,
+                                                                 .body_len = len});
+    if (!body || !mirror->facts.busy)
+        mirror->facts.not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
 }

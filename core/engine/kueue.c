@@ -25,22 +25,22 @@ bool kueue_may_own(const char *managed_by, const struct json *object) {
 }
 
 static bool ask(struct engine *engine, struct entry *entry, const char *path, char **checks) {
-    entry->command = command_send(
+    entry->facts.busy = command_send(
         engine, entry,
         &(struct command_spec){.type = PENDING_OWNER, .verb = VERB_RAW_GET, .path = path, .record = checks});
-    if (!entry->command)
-        entry->not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
-    return entry->command != 0;
+    if (!entry->facts.busy)
+        entry->facts.not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
+    return entry->facts.busy;
 }
 
 bool kueue_permits(struct engine *engine, struct entry *entry) {
-    const struct json *object = doc_tree(&engine->store, &entry->workload);
+    const struct json *object = doc_tree(&engine->store, &entry->doc);
     bool matters = kueue_shares(engine->kinds[entry->kind]->managed_by) || !engine->kueue_carried;
     if (entry->kueue != KUEUE_UNKNOWN || !matters || !object_label(object, KUEUE_QUEUE_NAME))
         return true;
     if (engine->no_kueue_until_ns > engine->now.mono_ns)
         return true;
-    if (entry->not_before_ns > engine->now.mono_ns || entry->command)
+    if (entry->facts.not_before_ns > engine->now.mono_ns || entry->facts.busy)
         return false;
     char space[254], path[512];
     entry_namespace(entry, space);
@@ -75,7 +75,7 @@ static char *checks_of(const struct json *workload) {
 static void is_known(struct entry *entry, enum kueue kueue) {
     entry->kueue = (uint8_t)kueue;
     entry->failures = 0;
-    entry->not_before_ns = 0;
+    entry->facts.not_before_ns = 0;
 }
 
 // A Workload owns it. Where the API knows no other manager, what its checks are says whether MultiKueue has it.
@@ -89,7 +89,7 @@ static bool owned(struct engine *engine, struct entry *entry, const struct json 
     char path[128];
     snprintf(path, sizeof path, "/apis/kueue.x-k8s.io/%s/admissionchecks", versions[entry->asked % VERSIONS]);
     if (!names || !ask(engine, entry, path, &names))
-        entry->not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
+        entry->facts.not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
     return true;
 }
 
@@ -109,7 +109,7 @@ static bool checks_answered(struct engine *engine, struct entry *entry, const st
     command_note(engine, entry, false, "OwnedByKueue", "Place",
                  "left to the MultiKueue that runs here: Kueue's Workload %.*s has its admission check %s",
                  (int)strcspn(names, " "), names, object_name(check));
-    entry->not_before_ns = engine->now.mono_ns + LOOK_AGAIN_NS;
+    entry->facts.not_before_ns = engine->now.mono_ns + LOOK_AGAIN_NS;
     return true;
 }
 

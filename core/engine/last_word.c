@@ -6,6 +6,7 @@
 #include "core/adapter/phase.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 bool last_word_is_final(const struct engine *engine, const struct entry *entry, const struct json *mirror) {
     struct adapter_call call;
@@ -18,22 +19,20 @@ bool last_word_is_final(const struct engine *engine, const struct entry *entry, 
 
 void last_word_keep(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     last_word_drop(entry);
-    entry->last_word = doc_take(&engine->store, &mirror->doc, &entry->last_word_len);
-    entry->last_word_attempt = mirror->attempt;
+    entry->last_word = mirror_take_text(&engine->store, mirror);
+    entry->facts.final_attempt = mirror->facts.attempt;
+    entry->facts.has_final_status = entry->last_word;
 }
 
 void last_word_drop(struct entry *entry) {
     free(entry->last_word);
     entry->last_word = NULL;
-}
-
-bool last_word_counts(const struct entry *entry) {
-    return entry->last_word && entry->last_word_attempt == entry->attempt && !entry->finished;
+    entry->facts.has_final_status = false;
 }
 
 struct json *last_word_tree(const struct entry *entry) {
     struct json *tree = NULL;
-    struct error *error = json_parse(entry->last_word, entry->last_word_len, &tree);
+    struct error *error = json_parse(entry->last_word, strlen(entry->last_word), &tree);
     error_free(error);
     return error ? NULL : tree;
 }

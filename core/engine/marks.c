@@ -20,7 +20,7 @@ static const char *lost_mark(const struct engine *engine, const struct entry *en
         return MARK_ATTEMPT;
     if (!seal_keys_any(engine->seals))
         return NULL;
-    enum seal_verdict verdict = mirror_seal(kind, engine->seals, engine->names[mirror->cluster], object);
+    enum seal_verdict verdict = mirror_seal(kind, engine->seals, engine->names[mirror->facts.cluster], object);
     return verdict == SEAL_VALID || verdict == SEAL_OLD_KEY ? NULL : MARK_SEAL;
 }
 
@@ -31,6 +31,7 @@ const char *marks_lost(struct engine *engine, const struct entry *entry, struct 
 
 void marks_adopt(struct entry *entry, struct mirror *mirror, uint32_t attempt) {
     text_copy(mirror->workload_uid, sizeof mirror->workload_uid, entry->uid);
-    mirror->attempt = attempt;
-    mirror->of_workload = mirror->was_of_workload = mirror->proven = mirror->unmarked = mirror->condemned = true;
+    mirror->facts.attempt = attempt;
+    mirror->facts.of_workload = mirror->was_of_workload = mirror->facts.proven = mirror->unmarked =
+        mirror->facts.condemned = true;
 }

@@ -29,7 +29,7 @@ static uint32_t annotated_cluster(const struct engine *engine, const struct json
     for (size_t c = 1; c < engine->n_clusters; c++)
         if (strcmp(engine->names[c], name) == 0)
             return (uint32_t)c;
-    return ENTRY_UNKNOWN_CLUSTER;
+    return DECIDE_UNKNOWN_CLUSTER;
 }
 
 static void read_phase(struct engine *engine, struct entry *entry, const struct json *object, bool had) {
@@ -42,14 +42,14 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
         phase = (wharf_phase){.phase = WHARF_ACTIVE};
     }
     bool finished = phase.phase == WHARF_SUCCEEDED || phase.phase == WHARF_FAILED;
-    if (finished && !entry->finished) {
+    if (finished && !entry->facts.finished) {
         // The retention runs from when it finished, by a clock that may not be ours: at most from now.
         int64_t age_ns = phase.since_ns > 0 ? engine->now.wall_ns - phase.since_ns : 0;
         if (age_ns < 0)
             age_ns = 0;
-        entry->retain_until_ns = engine->now.mono_ns - age_ns + engine->retention_ns;
+        entry->facts.retain_until_ns = engine->now.mono_ns - age_ns + engine->retention_ns;
     }
-    entry->finished = finished;
+    entry->facts.finished = finished;
     if (finished)
         last_word_drop(entry);
     entry_set_phase(engine, entry, had, (uint8_t)phase.phase, true);
@@ -65,25 +65,25 @@ static void written(const struct json *object, const char *key, char out[64]) {
 // The annotations are the host's record of where the mirror is, not a wish: what runs stays where it is.
 static void check_annotations(struct engine *engine, struct entry *entry, const struct json *object, uint32_t cluster,
                               uint32_t attempt) {
-    bool was = entry->misplaced;
-    entry->misplaced = false;
-    if ((cluster == entry->cluster && attempt == entry->attempt) ||
-        (cluster == entry->asked_cluster && attempt == entry->asked_attempt) || entry->finished)
+    bool was = entry->facts.misplaced;
+    entry->facts.misplaced = false;
+    if ((cluster == entry->facts.cluster && attempt == entry->facts.attempt) ||
+        (cluster == entry->asked_cluster && attempt == entry->asked_attempt) || entry->facts.finished)
         return;
     const struct mirror *m = act_placed_mirror(entry);
-    if (!m || !m->proven)
+    if (!m || !m->facts.proven)
         return;
-    entry->misplaced = true;
+    entry->facts.misplaced = true;
     if (was)
         return;
     char name[64], number[64];
     written(object, MARK_CLUSTER, name);
     written(object, MARK_ATTEMPT, number);
-    entry->restore_at_ns = throttle_next(&entry->restores, engine->now.mono_ns, RESTORES_FREE);
+    throttle_next(&entry->facts.restores, engine->now.mono_ns, RESTORES_FREE);
     command_note(engine, entry, true, "AnnotationsRestored", "Place",
                  "somebody changed " MARK_CLUSTER " to %s and " MARK_ATTEMPT
                  " to %s: they are put back to cluster %s, attempt %u, where its mirror is",
-                 name, number, engine->names[m->cluster], m->attempt);
+                 name, number, engine->names[m->facts.cluster], m->facts.attempt);
 }
 
 static void tell_unknown(struct engine *engine, struct entry *entry, const struct json *object) {
@@ -100,99 +100,98 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
     if (entry->generation != object_generation(object))
         entry->kueue = KUEUE_UNKNOWN;
     entry->generation = object_generation(object);
-    entry->being_deleted = object_is_being_deleted(object);
-    entry->suspended = phase_suspend_asked(&kind->abi, object);
+    entry->facts.being_deleted = object_is_being_deleted(object);
+    entry->facts.suspended = phase_suspend_asked(&kind->abi, object);
     uint32_t cluster = annotated_cluster(engine, object), attempt = mirror_attempt(object);
     if (cluster == 0 || attempt == 0)
         cluster = attempt = 0;
     check_annotations(engine, entry, object, cluster, attempt);
-    if (entry->misplaced) {
-        cluster = entry->cluster;
-        attempt = entry->attempt;
+    if (entry->facts.misplaced) {
+        cluster = entry->facts.cluster;
+        attempt = entry->facts.attempt;
     }
-    if (cluster == ENTRY_UNKNOWN_CLUSTER && (entry->cluster != cluster || !had)) {
-        entry->unknown_since_ns = engine->now.mono_ns;
+    if (cluster == DECIDE_UNKNOWN_CLUSTER && (entry->facts.cluster != cluster || !had)) {
+        entry->facts.unknown_since_ns = engine->now.mono_ns;
         tell_unknown(engine, entry, object);
     }
-    entry->cluster = cluster;
-    entry->attempt = attempt;
+    entry->facts.cluster = cluster;
+    entry->facts.attempt = attempt;
     read_phase(engine, entry, object, had);
-    bool counts = !entry->finished && !entry->being_deleted && cluster != ENTRY_UNKNOWN_CLUSTER;
+    bool counts = !entry->facts.finished && !entry->facts.being_deleted && cluster != DECIDE_UNKNOWN_CLUSTER;
     engine_count_active(engine, entry, counts ? cluster : 0);
     uint64_t hash = mirror_carry_hash(object, false);
     if (hash != entry->carry_hash) {
         entry->carry_hash = hash;
         if (entry->refusals > 0)
-            entry->not_before_ns = 0; // it may be another one that is not refused
-        for (struct mirror *m = entry->mirrors; m; m = m->next) {
-            m->update_due = true;
+            entry->facts.not_before_ns = 0; // it may be another one that is not refused
+        for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
+            m->facts.update_due = true;
             m->refused_patch = 0;
-            m->update_at_ns = 0;
+            m->facts.update_at_ns = 0;
         }
     }
-    entry->status_due = true;
+    entry->facts.status_due = true;
 }
 
 // The workload is gone, or not ours any more.
 static void forget_workload(struct engine *engine, struct entry *entry) {
-    if (!entry->workload.text)
+    if (!entry->facts.exists)
         return;
-    doc_clear(&engine->store, &entry->workload);
+    entry_set_object(&engine->store, entry, NULL);
     engine_count_active(engine, entry, 0);
     entry_set_phase(engine, entry, true, 0, false);
-    entry->cluster = entry->attempt = entry->gone_attempt = entry->clean_attempt = 0;
-    entry->failures = entry->refusals = entry->status_refusals = 0;
+    entry->facts.cluster = entry->facts.attempt = entry->facts.gone_attempt = entry->facts.clean_attempt = 0;
+    entry->failures = entry->refusals = entry->facts.status_refusals = 0;
     entry->denied_status = 0;
-    entry->too_large = false;
-    entry->not_before_ns = 0;
-    entry->places = entry->statuses = (struct throttle){0};
+    entry->facts.too_large = false;
+    entry->facts.not_before_ns = 0;
+    entry->facts.places = entry->facts.statuses = (struct throttle){0};
     entry->wrote_of = entry->conflicted = 0;
-    entry->status_held = entry->unsure = false;
-    entry->carry_hash = entry->refused_patch = entry->refused_note = 0;
-    entry->finished = entry->suspended = entry->being_deleted = entry->status_due = false;
+    entry->facts.status_held = entry->unsure = false;
+    entry->carry_hash = entry->refused_patch = 0;
+    entry->last_note = 0;
+    entry->facts.finished = entry->facts.suspended = entry->facts.being_deleted = entry->facts.status_due = false;
     entry->uid[0] = '\0';
     entry->kueue = KUEUE_UNKNOWN;
-    entry->misplaced = entry->stranger_told = false;
+    entry->facts.misplaced = entry->stranger_told = false;
     entry->placed_attempt = entry->asked_attempt = entry->asked_cluster = 0;
-    entry->restores = (struct throttle){0};
-    entry->restore_at_ns = 0;
+    entry->facts.restores = (struct throttle){0};
     entry->asked = 0;
     waiting_end(engine, entry);
     last_word_drop(entry);
-    for (struct mirror *m = entry->mirrors; m; m = m->next) {
-        m->of_workload = false;
-        m->excluded_until_ns = 0;
+    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
+        m->facts.of_workload = false;
+        m->facts.excluded_until_ns = 0;
         m->refusals = 0;
     }
     engine_queue(engine, entry);
 }
 
 static void set_of_workload(const struct entry *entry, struct mirror *m) {
-    m->of_workload = entry->workload.text && strcmp(m->workload_uid, entry->uid) == 0;
-    m->was_of_workload |= m->of_workload;
-    m->unsure |= m->of_workload && m->by_name;
+    m->facts.of_workload = entry->facts.exists && strcmp(m->workload_uid, entry->uid) == 0;
+    m->was_of_workload |= m->facts.of_workload;
+    m->facts.unsure |= m->facts.of_workload && m->facts.by_name;
 }
 
 void observe_workload(struct engine *engine, struct entry *entry, struct object *object) {
-    bool had = entry->workload.text;
+    bool had = entry->facts.exists;
     if (had && strcmp(entry->uid, object_uid(object->value)) != 0) {
         if (!engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->listing)
             orphans_seen_deleted(engine, entry, entry->uid);
         forget_workload(engine, entry);
         had = false;
     }
-    if (had && is_stale(engine, &entry->workload, object->value)) {
+    if (had && is_stale(engine, &entry->doc, object->value)) {
         object_free(object);
         return;
     }
-    bool had_finished = had && entry->finished && strcmp(entry->workload.version, STORE_VERSION_NONE) == 0;
-    uint32_t len = 0;
-    char *text = had_finished ? doc_take(&engine->store, &entry->workload, &len) : NULL;
-    entry->too_large = object->too_large;
-    doc_set(&engine->store, &entry->workload, object);
-    read_workload(engine, entry, doc_tree(&engine->store, &entry->workload), had);
-    rewound_finished(engine, entry, text, len);
-    for (struct mirror *m = entry->mirrors; m && !had; m = m->next)
+    bool had_finished = had && entry->facts.finished && strcmp(entry->doc.version, STORE_VERSION_NONE) == 0;
+    char *text = had_finished ? entry_take_text(&engine->store, entry) : NULL;
+    entry->facts.too_large = object->too_large;
+    entry_set_object(&engine->store, entry, object);
+    read_workload(engine, entry, doc_tree(&engine->store, &entry->doc), had);
+    rewound_finished(engine, entry, text);
+    for (struct mirror *m = entry_mirrors(entry); m && !had; m = mirror_next(m))
         set_of_workload(entry, m);
     engine_queue(engine, entry);
 }
@@ -210,7 +209,7 @@ static void seen_workload(struct engine *engine, size_t kind, struct object *obj
         observe_workload(engine, entry, object);
         return;
     }
-    if (entry && entry->workload.text && strcmp(entry->uid, object_uid(object->value)) == 0)
+    if (entry && entry->facts.exists && strcmp(entry->uid, object_uid(object->value)) == 0)
         aside_disowned(engine, entry, manager);
     if (entry)
         forget_workload(engine, entry);
@@ -219,7 +218,7 @@ static void seen_workload(struct engine *engine, size_t kind, struct object *obj
 
 // The marks of a mirror do not change as long as it is the same object.
 static bool has_kept_marks(const struct mirror *m, const struct json *object) {
-    return m->attempt == mirror_attempt(object) && text_equal(object_label(object, MARK_UID), m->workload_uid);
+    return m->facts.attempt == mirror_attempt(object) && text_equal(object_label(object, MARK_UID), m->workload_uid);
 }
 
 enum standing observe_standing(const struct engine *engine, size_t cluster, size_t kind, const struct mirror *m,
@@ -230,7 +229,7 @@ enum standing observe_standing(const struct engine *engine, size_t cluster, size
     enum standing otherwise = known ? STANDING_KNOWN : STANDING_NONE;
     if (strlen(uid) >= STORE_UID_MAX || !mirror_is_ours(k, engine->origin, object))
         return otherwise;
-    if (known && m->doc.text && !has_kept_marks(m, object))
+    if (known && m->facts.present && !has_kept_marks(m, object))
         return STANDING_KNOWN;
     if (!seal_keys_any(engine->seals))
         return STANDING_MARKS;
@@ -249,94 +248,95 @@ enum standing observe_standing(const struct engine *engine, size_t cluster, size
 
 static void read_mirror(struct engine *engine, struct entry *entry, struct mirror *m, const struct json *object,
                         enum standing standing, bool same) {
-    m->being_deleted = object_is_being_deleted(object);
+    m->facts.being_deleted = object_is_being_deleted(object);
     m->released = text_equal(object_annotation(object, MARK_RELEASE), "true");
     text_copy(m->uid, sizeof m->uid, object_uid(object));
     if (standing != STANDING_KNOWN) {
         text_copy(m->workload_uid, sizeof m->workload_uid, object_label(object, MARK_UID));
-        m->attempt = mirror_attempt(object);
+        m->facts.attempt = mirror_attempt(object);
     } else { // its marks were changed and will be put back
         if (!same)
             text_copy(m->workload_uid, sizeof m->workload_uid, entry->uid);
-        m->update_due = true;
+        m->facts.update_due = true;
     }
     m->unmarked = standing == STANDING_KNOWN;
-    m->proven = (same && m->proven) || standing == STANDING_PROVEN;
+    m->facts.proven = (same && m->facts.proven) || standing == STANDING_PROVEN;
     set_of_workload(entry, m);
     uint64_t hash = mirror_carry_hash(object, true);
     // What had to wait for a suspended mirror to come to rest may be possible now.
     if (hash != m->carry_hash || phase_suspend_asked(&engine->kinds[entry->kind]->abi, object)) {
         m->carry_hash = hash;
-        m->update_due = true;
+        m->facts.update_due = true;
     }
-    m->finalizer = finalizer_is_on(object);
+    m->facts.finalizer = finalizer_is_on(object);
     m->had_status = m->had_status || json_first(json_get(object, "status"));
-    m->finished = json_first(json_get(object, "status")) && last_word_is_final(engine, entry, object);
-    if (!m->finished && m->of_workload && m->attempt == entry->last_word_attempt)
+    m->facts.finished = json_first(json_get(object, "status")) && last_word_is_final(engine, entry, object);
+    if (!m->facts.finished && m->facts.of_workload && m->facts.attempt == entry->facts.final_attempt)
         last_word_drop(entry);
-    m->unsure = false;
-    if (!m->condemned) {
-        m->excluded_until_ns = 0;
+    m->facts.unsure = false;
+    if (!m->facts.condemned) {
+        m->facts.excluded_until_ns = 0;
         m->refusals = 0;
     }
     m->seen_ns = engine->received_ns;
-    entry->status_due = true;
-    if (entry->denied_status && entry->denials.last_ns < entry->not_before_ns)
-        entry->not_before_ns = entry->denials.last_ns; // its status may be another one
+    entry->facts.status_due = true;
+    if (entry->denied_status && entry->denials.at_ns < entry->facts.not_before_ns)
+        entry->facts.not_before_ns = entry->denials.at_ns; // its status may be another one
 }
 
 void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m, struct object *object,
                     enum standing standing) {
-    bool had = m->doc.text, same = strcmp(m->uid, object_uid(object->value)) == 0;
+    bool had = m->facts.present, same = strcmp(m->uid, object_uid(object->value)) == 0;
     if (had && same && is_stale(engine, &m->doc, object->value)) {
         object_free(object);
         return;
     }
     if (!had)
-        engine->stats.clusters[m->cluster].mirrors++;
+        engine->stats.clusters[m->facts.cluster].mirrors++;
     if (!same) {
         m->sent_for = 0;
-        m->condemned = false;
+        m->facts.condemned = false;
         m->refused_patch = 0;
         m->told_theirs = m->stop_only = false;
-        m->update_at_ns = 0;
+        m->facts.update_at_ns = 0;
         free(m->record);
         m->record = NULL;
         m->had_status = m->was_of_workload = false;
     }
     if (had && !same)
-        m->outdated = m->command != 0;
-    m->too_large = object->too_large;
-    m->by_name = false;
-    doc_set(&engine->store, &m->doc, object);
+        m->outdated = m->facts.busy;
+    m->facts.too_large = object->too_large;
+    m->facts.by_name = false;
+    mirror_set_object(&engine->store, m, object);
     read_mirror(engine, entry, m, doc_tree(&engine->store, &m->doc), standing, same);
     engine_queue(engine, entry);
 }
 
 static void drop_mirror_doc(struct engine *engine, struct entry *entry, struct mirror *m, bool wanted) {
-    if (!m->doc.text)
+    if (!m->facts.present)
         return;
-    if (wanted && m->finished)
+    if (wanted && m->facts.finished)
         last_word_keep(engine, entry, m);
     else
-        doc_clear(&engine->store, &m->doc);
-    m->finished = false;
-    engine->stats.clusters[m->cluster].mirrors--;
-    engine->stats.clusters[m->cluster].doubted -= m->doubted;
+        mirror_set_object(&engine->store, m, NULL);
+    m->facts.finished = false;
+    engine->stats.clusters[m->facts.cluster].mirrors--;
+    engine->stats.clusters[m->facts.cluster].doubted -= m->doubted;
     m->doubted = false;
 }
 
 void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirror *m, bool certain) {
-    bool wanted = entry->workload.text && !entry->being_deleted && !entry->finished && m->of_workload &&
-                  m->attempt == entry->attempt && m->cluster == entry->cluster;
-    bool was_being_deleted = m->being_deleted;
+    bool wanted = entry->facts.exists && !entry->facts.being_deleted && !entry->facts.finished &&
+                  m->facts.of_workload && m->facts.attempt == entry->facts.attempt &&
+                  m->facts.cluster == entry->facts.cluster;
+    bool was_being_deleted = m->facts.being_deleted;
     drop_mirror_doc(engine, entry, m, wanted);
-    m->being_deleted = m->update_due = false;
-    m->outdated = m->command != 0; // its answer may be older than this
-    m->unsure = wanted && !certain && !was_being_deleted;
-    if (wanted && !m->unsure)
-        entry->gone_attempt = entry->attempt;
-    entry->status_due = true;
+    m->facts.being_deleted = m->facts.update_due = false;
+    m->outdated = m->facts.busy; // its answer may be older than this
+    m->facts.unsure = wanted && !certain && !was_being_deleted;
+    if (wanted && !m->facts.unsure)
+        entry->facts.gone_attempt = entry->facts.attempt;
+    entry->facts.status_due = true;
     m->failures = 0;
     engine_queue(engine, entry);
 }
@@ -346,7 +346,7 @@ static void tell_stranger(struct engine *engine, size_t cluster, size_t kind, st
                           const struct json *object) {
     struct stranger_log *log = &engine->strangers[cluster];
     engine->stats.clusters[cluster].strangers++;
-    if (entry && entry->workload.text && !entry->stranger_told &&
+    if (entry && entry->facts.exists && !entry->stranger_told &&
         text_equal(object_label(object, MARK_UID), entry->uid)) {
         entry->stranger_told = true;
         command_note(
@@ -369,7 +369,7 @@ static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, stru
     struct entry *entry = store_get(&engine->store, kind, space, name);
     struct mirror *m = entry ? entry_mirror(entry, cluster) : NULL;
     enum standing standing = observe_standing(engine, cluster, kind, m, value);
-    bool by_name = false, unknown = standing != STANDING_NONE && (!entry || !entry->workload.text);
+    bool by_name = false, unknown = standing != STANDING_NONE && (!entry || !entry->facts.exists);
     if (unknown && !m && !aside_takes(engine, cluster, kind)) {
         object_free(object);
         return;
@@ -387,14 +387,14 @@ static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, stru
         // Only what watches and lists tell counts here: an answer may be newer than a list that is under way.
         m->epoch = engine_feed(engine, cluster, kind)->epoch;
         observe_mirror(engine, entry, m, object, standing);
-        m->by_name = by_name;
+        m->facts.by_name = by_name;
         if (by_name) // the whole is newer than its name
             memcpy(m->doc.version, STORE_VERSION_NONE, sizeof STORE_VERSION_NONE);
         return;
     }
     if (standing == STANDING_NONE && mirror_is_ours(engine->kinds[kind], engine->origin, value))
         tell_stranger(engine, cluster, kind, entry, value);
-    if (m && m->doc.text)
+    if (m && m->facts.present)
         observe_mirror_gone(engine, entry, m, false);
     object_free(object);
 }
@@ -410,12 +410,12 @@ void observe_seen(struct engine *engine, size_t cluster, size_t kind, struct obj
 
 // What is gone is shown once more as it was at the end: it may have finished since it was last seen.
 static void take_last_state(struct engine *engine, struct entry *entry, struct mirror *m, struct object **object) {
-    if (entry->finished || m->finished || is_stale(engine, &m->doc, (*object)->value) ||
+    if (entry->facts.finished || m->facts.finished || is_stale(engine, &m->doc, (*object)->value) ||
         !last_word_is_final(engine, entry, (*object)->value))
         return;
-    doc_set(&engine->store, &m->doc, *object);
+    mirror_set_object(&engine->store, m, *object);
     *object = NULL;
-    m->finished = true;
+    m->facts.finished = true;
 }
 
 void observe_gone(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
@@ -428,14 +428,14 @@ void observe_gone(struct engine *engine, size_t cluster, size_t kind, struct obj
     } else if (entry) {
         struct mirror *m = entry_mirror(entry, cluster);
         bool known = m && strcmp(m->uid, object_uid(value)) == 0;
-        if (known && m->doc.text) {
+        if (known && m->facts.present) {
             bool certain = object_is_being_deleted(value);
             take_last_state(engine, entry, m, &object);
             observe_mirror_gone(engine, entry, m, certain);
         } else if (known)
-            m->outdated = m->command != 0;
-        else if (m && m->unsure) { // what was in its place, perhaps
-            m->not_before_ns = 0;
+            m->outdated = m->facts.busy;
+        else if (m && m->facts.unsure) { // what was in its place, perhaps
+            m->facts.not_before_ns = 0;
             engine_queue(engine, entry);
         }
     }
@@ -449,7 +449,7 @@ void observe_listed(struct engine *engine, size_t cluster, size_t kind) {
         if (cluster == ENGINE_MANAGEMENT && e->epoch != epoch)
             forget_workload(engine, e);
         struct mirror *m = cluster == ENGINE_MANAGEMENT ? NULL : entry_mirror(e, cluster);
-        if (m && m->doc.text && m->epoch != epoch)
+        if (m && m->facts.present && m->epoch != epoch)
             observe_mirror_gone(engine, e, m, false);
         engine_queue(engine, e);
     }

@@ -47,7 +47,7 @@ void orphans_listed(struct engine *engine, size_t cluster, size_t kind) {
     uint32_t epoch = engine_feed(engine, cluster, kind)->epoch;
     size_t cursor = 0;
     for (const struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));)
-        if (e->workload.text && e->epoch == epoch)
+        if (e->facts.exists && e->epoch == epoch)
             return;
     orphans_suspect(engine, kind, false); // there is not one of ours
 }
@@ -55,10 +55,10 @@ void orphans_listed(struct engine *engine, size_t cluster, size_t kind) {
 // It is none any more, or is on its way out.
 static void leave(struct engine *engine, struct mirror *m) {
     if (m->orphan == ORPHAN_NEW || m->orphan == ORPHAN_HELD)
-        engine->orphans[m->cluster].waiting--;
-    struct stats_cluster *stats = &engine->stats.clusters[m->cluster];
+        engine->orphans[m->facts.cluster].waiting--;
+    struct stats_cluster *stats = &engine->stats.clusters[m->facts.cluster];
     if (m->orphan == ORPHAN_HELD && --stats->orphans_held == 0)
-        engine_remark(engine, false, m->cluster, REMARK_NO_KIND, "no mirror without a workload is held any more");
+        engine_remark(engine, false, m->facts.cluster, REMARK_NO_KIND, "no mirror without a workload is held any more");
     m->orphan = ORPHAN_NOT;
 }
 
@@ -78,7 +78,7 @@ static bool are_too_many(const struct engine *engine, size_t cluster, uint32_t *
 static void tell_held(struct engine *engine, const struct entry *entry, const struct mirror *m, bool doubtful,
                       uint32_t count) {
     const char *kind = engine->kinds[entry->kind]->plural_group;
-    engine_remark(engine, true, m->cluster, entry->kind,
+    engine_remark(engine, true, m->facts.cluster, entry->kind,
                   "mirrors without a workload are held for %" PRId64 " s and not deleted: %s (%u at present, the first "
                   "is %s). To let one go: kubectl annotate %s NAME " MARK_RELEASE "=true in that cluster",
                   engine->orphan_grace_ns / CLOCK_SECOND,
@@ -88,7 +88,7 @@ static void tell_held(struct engine *engine, const struct entry *entry, const st
 }
 
 static void let_go(struct engine *engine, struct mirror *m) {
-    struct orphan_count *orphans = &engine->orphans[m->cluster];
+    struct orphan_count *orphans = &engine->orphans[m->facts.cluster];
     bool held = m->orphan == ORPHAN_HELD;
     leave(engine, m);
     m->orphan = ORPHAN_LET_GO;
@@ -105,12 +105,12 @@ static void let_go(struct engine *engine, struct mirror *m) {
 static int64_t judge(struct engine *engine, const struct entry *entry, struct mirror *m) {
     uint32_t count = 0;
     bool doubtful = is_doubtful(engine, entry, m);
-    if (!are_too_many(engine, m->cluster, &count) && !doubtful) {
+    if (!are_too_many(engine, m->facts.cluster, &count) && !doubtful) {
         let_go(engine, m);
         return 0;
     }
     m->orphan = ORPHAN_HELD;
-    if (engine->stats.clusters[m->cluster].orphans_held++ == 0)
+    if (engine->stats.clusters[m->facts.cluster].orphans_held++ == 0)
         tell_held(engine, entry, m, doubtful, count);
     return m->orphan_since_ns + engine->orphan_grace_ns;
 }
@@ -121,7 +121,7 @@ static int64_t look_at(struct engine *engine, const struct entry *entry, struct 
     case ORPHAN_NOT:
         m->orphan = ORPHAN_NEW;
         m->orphan_since_ns = now_ns;
-        engine->orphans[m->cluster].waiting++;
+        engine->orphans[m->facts.cluster].waiting++;
         return now_ns + LOOK_NS;
     case ORPHAN_NEW:
         return now_ns < m->orphan_since_ns + LOOK_NS ? m->orphan_since_ns + LOOK_NS : judge(engine, entry, m);
@@ -136,14 +136,14 @@ static int64_t look_at(struct engine *engine, const struct entry *entry, struct 
 
 // How many there are, and how much is kept of them.
 static void account(struct engine *engine, struct mirror *m) {
-    struct orphan_count *orphans = &engine->orphans[m->cluster];
-    uint32_t bytes = m->doc.text && !m->of_workload ? m->doc.len + 1 : 0;
+    struct orphan_count *orphans = &engine->orphans[m->facts.cluster];
+    uint32_t bytes = m->facts.present && !m->facts.of_workload ? m->doc.len + 1 : 0;
     orphans->bytes += (size_t)bytes - m->accounted;
     orphans->names += (size_t)(bytes > 0) - (m->accounted > 0);
     bool gone = m->accounted > 0 && bytes == 0;
     m->accounted = bytes;
     if (gone)
-        aside_gone(engine, m->cluster);
+        aside_gone(engine, m->facts.cluster);
 }
 
 struct object *orphans_by_name(const struct engine *engine, size_t cluster, size_t kind, struct object *object,
@@ -169,14 +169,14 @@ struct object *orphans_by_name(const struct engine *engine, size_t cluster, size
 
 void orphans_look(struct engine *engine, struct entry *entry) {
     bool listed = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->listed;
-    for (struct mirror *m = entry->mirrors; m; m = m->next) {
+    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
         account(engine, m);
-        bool orphan = m->doc.text && !m->of_workload && !m->being_deleted;
+        bool orphan = m->facts.present && !m->facts.of_workload && !m->facts.being_deleted;
         bool seen = orphan && entry->deleted_surely && entry->deleted_uid == uid_hash(m->workload_uid);
-        m->held_until_ns = 0;
+        m->facts.held_until_ns = 0;
         if (!orphan || seen || m->released || engine->orphan_grace_ns == 0)
             leave(engine, m);
-        else if (listed && engine->workers[entry->kind][m->cluster].connected) // only then it is one
-            m->held_until_ns = look_at(engine, entry, m);
+        else if (listed && engine->workers[entry->kind][m->facts.cluster].connected) // only then it is one
+            m->facts.held_until_ns = look_at(engine, entry, m);
     }
 }

@@ -64,7 +64,7 @@ static const char *newest_writer(const struct json *object, bool status) {
 void repeat_named(struct engine *engine, struct entry *entry, const struct pending *pending,
                   const struct response *response) {
     entry->asking--;
-    if (!entry->workload.text)
+    if (!entry->facts.exists)
         return;
     bool status = pending->cluster == ENGINE_MANAGEMENT;
     bool subresource = !(engine->kinds[entry->kind]->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE);
@@ -84,26 +84,27 @@ void repeat_named(struct engine *engine, struct entry *entry, const struct pendi
 }
 
 bool repeat_placed(struct engine *engine, struct entry *entry) {
-    if (entry->clean_attempt == entry->attempt)
+    if (entry->facts.clean_attempt == entry->facts.attempt)
         return false;
-    bool told = becomes_hot(&entry->places, engine->now.mono_ns, FREE_PLACES);
+    bool told = becomes_hot(&entry->facts.places, engine->now.mono_ns, FREE_PLACES);
     if (told)
         command_note(
             engine, entry, true, "PlacedTooOften", "Place",
             "placed again %u times within a short time: its mirror goes away, and this host does not delete it "
             "(last in cluster %s); it is placed again after longer and longer waits, up to 5 min",
-            entry->places.count,
-            entry->cluster && entry->cluster != ENTRY_UNKNOWN_CLUSTER ? engine->names[entry->cluster] : "?");
-    return throttle_is_hot(&entry->places, engine->now.mono_ns, FREE_PLACES);
+            entry->facts.places.count,
+            entry->facts.cluster && entry->facts.cluster != DECIDE_UNKNOWN_CLUSTER ? engine->names[entry->facts.cluster]
+                                                                                   : "?");
+    return throttle_is_hot(&entry->facts.places, engine->now.mono_ns, FREE_PLACES);
 }
 
 int64_t repeat_update_at_ns(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     if (mirror->sent_for != fold(entry->carry_hash))
         return engine->now.mono_ns;
-    if (mirror->updates.last_ns > engine->now.mono_ns)
-        return mirror->updates.last_ns;
+    if (mirror->updates.at_ns > engine->now.mono_ns)
+        return mirror->updates.at_ns;
     if (becomes_hot(&mirror->updates, engine->now.mono_ns, FREE_UPDATES))
-        ask_who(engine, entry, mirror->cluster, mirror->updates.count);
+        ask_who(engine, entry, mirror->facts.cluster, mirror->updates.count);
     return engine->now.mono_ns;
 }
 
@@ -113,16 +114,16 @@ void repeat_updated(struct mirror *mirror, const struct pending *pending) {
 
 uint32_t repeat_source(const struct entry *entry, const struct json *mirror) {
     const struct json *status = json_get(mirror, "status");
-    return fold((status ? json_hash(status) : 0) * 31 + (uint64_t)entry->generation * 7 + entry->attempt);
+    return fold((status ? json_hash(status) : 0) * 31 + (uint64_t)entry->generation * 7 + entry->facts.attempt);
 }
 
 bool repeat_may_write(struct engine *engine, struct entry *entry, uint32_t source) {
     if (entry->wrote_of != source)
         return true;
-    entry->status_held = entry->statuses.last_ns > engine->now.mono_ns;
-    if (!entry->status_held && becomes_hot(&entry->statuses, engine->now.mono_ns, FREE_STATUSES))
-        ask_who(engine, entry, ENGINE_MANAGEMENT, entry->statuses.count);
-    return !entry->status_held;
+    entry->facts.status_held = entry->facts.statuses.at_ns > engine->now.mono_ns;
+    if (!entry->facts.status_held && becomes_hot(&entry->facts.statuses, engine->now.mono_ns, FREE_STATUSES))
+        ask_who(engine, entry, ENGINE_MANAGEMENT, entry->facts.statuses.count);
+    return !entry->facts.status_held;
 }
 
 // A status that could not be written because somebody else had written, and that is there now: we did not write it, and

@@ -19,7 +19,7 @@ static void distrust_mirror(struct mirror *m) {
     m->record = NULL;
     m->record_unsure = m->told_theirs = m->stop_only = false;
     m->refused_patch = 0;
-    m->update_due = true;
+    m->facts.update_due = true;
 }
 
 void rewound_take(struct engine *engine, size_t cluster, size_t kind) {
@@ -34,7 +34,7 @@ void rewound_take(struct engine *engine, size_t cluster, size_t kind) {
         if (m)
             distrust_mirror(m);
         else if (cluster == ENGINE_MANAGEMENT)
-            distrust(&e->workload);
+            distrust(&e->doc);
     }
     if (cluster == ENGINE_MANAGEMENT)
         orphans_suspect(engine, kind, true);
@@ -51,15 +51,15 @@ void rewound_answer(const struct engine *engine, const struct pending *pending, 
         response->reason = REASON_UNKNOWN_OUTCOME;
 }
 
-void rewound_finished(struct engine *engine, struct entry *entry, char *text, uint32_t len) {
-    if (!text || entry->finished) {
+void rewound_finished(struct engine *engine, struct entry *entry, char *text) {
+    if (!text || entry->facts.finished) {
         free(text);
         return;
     }
     last_word_drop(entry);
     entry->last_word = text;
-    entry->last_word_len = len;
-    entry->last_word_attempt = entry->attempt;
+    entry->facts.final_attempt = entry->facts.attempt;
+    entry->facts.has_final_status = true;
     command_note(engine, entry, false, "HadFinished", "CopyStatus",
                  "it had finished before the management cluster went back in time: it is not run again");
 }

@@ -6,6 +6,17 @@
 
 #define KEY_MAX 512 // a namespace has at most 63 characters, a name 253
 
+static struct error *make_slots(struct store *store) {
+    store->parsed = calloc(store->max_trees + 1, sizeof *store->parsed);
+    if (!store->parsed)
+        return error_no_memory();
+    for (uint32_t i = (uint32_t)store->max_trees; i > 0; i--) {
+        store->parsed[i].older = store->free;
+        store->free = i;
+    }
+    return NULL;
+}
+
 struct error *store_init(struct store *store, size_t n_kinds, size_t max_trees, uint64_t seed) {
     *store = (struct store){.n_kinds = n_kinds, .max_trees = max_trees};
     store->maps = calloc(n_kinds ? n_kinds : 1, sizeof *store->maps);
@@ -13,41 +24,53 @@ struct error *store_init(struct store *store, size_t n_kinds, size_t max_trees, 
         return error_no_memory();
     for (size_t i = 0; i < n_kinds; i++)
         map_init(&store->maps[i], seed + i);
-    return NULL;
+    return make_slots(store);
 }
 
-static void unlink_doc(struct store *store, struct doc *doc) {
-    if (doc->newer)
-        doc->newer->older = doc->older;
+static void unlink_slot(struct store *store, uint32_t slot) {
+    struct parsed *p = &store->parsed[slot];
+    if (p->newer)
+        store->parsed[p->newer].older = p->older;
     else
-        store->newest = doc->older;
-    if (doc->older)
-        doc->older->newer = doc->newer;
+        store->newest = p->older;
+    if (p->older)
+        store->parsed[p->older].newer = p->newer;
     else
-        store->oldest = doc->newer;
-    doc->newer = doc->older = NULL;
+        store->oldest = p->newer;
+}
+
+static void link_newest(struct store *store, uint32_t slot) {
+    struct parsed *p = &store->parsed[slot];
+    p->newer = 0;
+    p->older = store->newest;
+    if (store->newest)
+        store->parsed[store->newest].newer = slot;
+    else
+        store->oldest = slot;
+    store->newest = slot;
+}
+
+static void drop_tree(struct store *store, uint32_t slot) {
+    if (!slot)
+        return;
+    struct parsed *p = &store->parsed[slot];
+    unlink_slot(store, slot);
+    json_free(p->tree);
+    p->doc->slot = 0;
+    *p = (struct parsed){.older = store->free};
+    store->free = slot;
     store->trees--;
 }
 
-static void drop_tree(struct store *store, struct doc *doc) {
-    if (!doc->tree)
-        return;
-    unlink_doc(store, doc);
-    json_free(doc->tree);
-    doc->tree = NULL;
-}
-
-static void link_newest(struct store *store, struct doc *doc) {
-    doc->newer = NULL;
-    doc->older = store->newest;
-    if (store->newest)
-        store->newest->newer = doc;
-    else
-        store->oldest = doc;
-    store->newest = doc;
-    store->trees++;
-    while (store->trees > store->max_trees && store->oldest != doc)
+static void keep_tree(struct store *store, struct doc *doc, struct json *tree) {
+    if (!store->free)
         drop_tree(store, store->oldest);
+    uint32_t slot = store->free;
+    store->free = store->parsed[slot].older;
+    store->parsed[slot] = (struct parsed){.doc = doc, .tree = tree};
+    doc->slot = slot;
+    link_newest(store, slot);
+    store->trees++;
 }
 
 void store_forget_trees(struct store *store, size_t keep) {
@@ -59,60 +82,72 @@ const char *doc_version(struct store *store, struct doc *doc) {
     return *doc->version || !doc->text ? doc->version : object_version(doc_tree(store, doc));
 }
 
-void doc_clear(struct store *store, struct doc *doc) {
-    drop_tree(store, doc);
-    doc->version[0] = '\0';
-    free(doc->text);
-    doc->text = NULL;
-    doc->len = 0;
-}
-
-char *doc_take(struct store *store, struct doc *doc, uint32_t *len) {
+static char *take_text(struct store *store, struct doc *doc) {
     char *text = doc->text;
-    *len = doc->len;
-    doc->text = NULL;
-    doc_clear(store, doc);
+    drop_tree(store, doc->slot);
+    *doc = (struct doc){0};
     return text;
 }
 
-void doc_set(struct store *store, struct doc *doc, struct object *object) {
-    doc_clear(store, doc);
+static void set_doc(struct store *store, struct doc *doc, struct object *object) {
+    free(take_text(store, doc));
+    if (!object)
+        return;
     doc->text = object->text;
     doc->len = (uint32_t)object->len;
-    doc->tree = object->value;
-    const char *version = object_version(doc->tree);
+    const char *version = object_version(object->value);
     if (strlen(version) < sizeof doc->version)
         memcpy(doc->version, version, strlen(version) + 1);
+    keep_tree(store, doc, object->value);
     object->text = NULL;
     object->value = NULL;
     object_free(object);
-    link_newest(store, doc);
+}
+
+void entry_set_object(struct store *store, struct entry *entry, struct object *object) {
+    entry->facts.exists = object;
+    set_doc(store, &entry->doc, object);
+}
+
+void mirror_set_object(struct store *store, struct mirror *mirror, struct object *object) {
+    mirror->facts.present = object;
+    set_doc(store, &mirror->doc, object);
+}
+
+char *entry_take_text(struct store *store, struct entry *entry) {
+    entry->facts.exists = false;
+    return take_text(store, &entry->doc);
+}
+
+char *mirror_take_text(struct store *store, struct mirror *mirror) {
+    mirror->facts.present = false;
+    return take_text(store, &mirror->doc);
 }
 
 struct json *doc_tree(struct store *store, struct doc *doc) {
-    if (doc->tree) {
-        if (store->newest != doc) {
-            unlink_doc(store, doc);
-            link_newest(store, doc);
+    if (doc->slot) {
+        if (store->newest != doc->slot) {
+            unlink_slot(store, doc->slot);
+            link_newest(store, doc->slot);
         }
-        return doc->tree;
+        return store->parsed[doc->slot].tree;
     }
     if (!doc->text)
         return NULL;
-    struct error *error = json_parse(doc->text, doc->len, &doc->tree);
+    struct json *tree = NULL;
+    struct error *error = json_parse(doc->text, doc->len, &tree);
     if (error) {
         error_free(error);
-        doc->tree = NULL;
         return NULL;
     }
-    link_newest(store, doc);
-    return doc->tree;
+    keep_tree(store, doc, tree);
+    return tree;
 }
 
 static void free_entry(struct store *store, struct entry *entry) {
     while (entry->mirrors)
-        entry_remove_mirror(store, entry, entry->mirrors);
-    doc_clear(store, &entry->workload);
+        entry_remove_mirror(store, entry, entry_mirrors(entry));
+    entry_set_object(store, entry, NULL);
     free(entry->last_word);
     free(entry);
 }
@@ -125,7 +160,9 @@ void store_free(struct store *store) {
         map_free(&store->maps[i]);
     }
     free(store->maps);
+    free(store->parsed);
     store->maps = NULL;
+    store->parsed = NULL;
 }
 
 static void write_key(char *out, const char *namespace_, const char *name) {
@@ -171,9 +208,17 @@ void store_remove(struct store *store, struct entry *entry) {
     free_entry(store, entry);
 }
 
+struct mirror *entry_mirrors(const struct entry *entry) {
+    return (struct mirror *)entry->mirrors;
+}
+
+struct mirror *mirror_next(const struct mirror *mirror) {
+    return (struct mirror *)mirror->facts.next;
+}
+
 struct mirror *entry_mirror(const struct entry *entry, size_t cluster) {
-    for (struct mirror *m = entry->mirrors; m; m = m->next)
-        if (m->cluster == cluster)
+    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
+        if (m->facts.cluster == cluster)
             return m;
     return NULL;
 }
@@ -185,20 +230,20 @@ struct mirror *entry_make_mirror(struct entry *entry, size_t cluster) {
     m = calloc(1, sizeof *m);
     if (!m)
         return NULL;
-    m->cluster = (uint32_t)cluster;
-    m->next = entry->mirrors;
-    entry->mirrors = m;
+    m->facts.cluster = (uint32_t)cluster;
+    m->facts.next = entry->mirrors;
+    entry->mirrors = &m->facts;
     return m;
 }
 
 void entry_remove_mirror(struct store *store, struct entry *entry, struct mirror *mirror) {
-    struct mirror **at = &entry->mirrors;
-    while (*at && *at != mirror)
+    struct mirror_facts **at = &entry->mirrors;
+    while (*at && *at != &mirror->facts)
         at = &(*at)->next;
     if (!*at)
         return;
-    *at = mirror->next;
-    doc_clear(store, &mirror->doc);
+    *at = mirror->facts.next;
+    mirror_set_object(store, mirror, NULL);
     free(mirror->record);
     free(mirror);
 }

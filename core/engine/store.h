@@ -20,49 +20,39 @@
 struct doc {
     char *text; // NULL: nothing
     uint32_t len;
+    uint32_t slot;                   // of the store's parsed trees, 0: none
     char version[STORE_VERSION_MAX]; // resourceVersion; "" if it is longer
-    struct json *tree;               // NULL unless in the list of recent ones
-    struct doc *newer, *older;
 };
 
 // The object of the entry's name in one worker, or what is known of its absence.
 struct mirror {
-    struct mirror *next;
-    struct doc doc;   // the mirror as last seen; nothing: not seen, or gone
-    uint64_t command; // in flight, 0: none
-    int64_t not_before_ns, excluded_until_ns;
+    struct mirror_facts facts; // first, so that the list of facts is the list of mirrors
+    struct doc doc;            // the mirror as last seen; nothing: not seen, or gone
     int64_t unheard_ns; // when a create of this attempt was last not answered: it may take effect later; 0: never
-    uint32_t accounted; // bytes in orphan_count
-    int64_t orphan_since_ns, held_until_ns;
-    int64_t seen_ns;        // when the event that made the status due came
-    uint64_t carry_hash;    // of what the host carries (labels, annotations, spec generation), to notice changes
-    uint64_t refused_patch; // hash of a patch that was accepted and changed nothing
-    char *record;           // what the host knows of what was carried (record.h); NULL: nothing but the annotation
-    uint64_t denied_patch;  // hash of the patch that was refused last; 0: none
-    int64_t denied_until_ns, update_at_ns; // no such patch, no patch at all before that
-    struct throttle updates;               // patches of it though the workload has not changed
-    uint32_t sent_for;                     // of what of the workload the last accepted patch was made
-    uint32_t cluster, attempt;
-    uint32_t epoch;         // of the list in which, or after which, a watch or list told of it
-    uint32_t noted_attempt; // the last one of which people were told that it was created
+    int64_t orphan_since_ns;
+    int64_t seen_ns;         // when the event that made the status due came
+    uint64_t carry_hash;     // of what the host carries (labels, annotations, spec generation), to notice changes
+    uint64_t refused_patch;  // hash of a patch that was accepted and changed nothing
+    uint64_t denied_patch;   // hash of the patch that was refused last; 0: none
+    int64_t denied_until_ns; // no such patch before that
+    char *record;            // what the host knows of what was carried (record.h); NULL: nothing but the annotation
+    struct throttle updates; // patches of it though the workload has not changed
+    uint32_t sent_for;       // of what of the workload the last accepted patch was made
+    uint32_t accounted;      // bytes in orphan_count
+    uint32_t epoch;          // of the list in which, or after which, a watch or list told of it
+    uint32_t noted_attempt;  // the last one of which people were told that it was created
     uint16_t failures, refusals, denials;
-    bool of_workload, being_deleted, unsure, update_due, finished;
     uint8_t orphan;                   // enum orphan_state, see orphans.c
-    bool by_name;                     // of the mirror only name and marks are kept
-    bool released;                    // somebody wrote that it may be deleted
-    bool proven;                      // that it is ours: by its seal, its create's answer, or the annotations (no key)
-    bool doubted;                     // see decide_is_held; told
-    bool asked_for;                   // by name, and it was not there
-    bool was_of_workload;             // of one that this process has seen
-    bool unmarked;                    // it is known by its uid: it has not all its marks, and watches may not show it
-    bool finalizer;                   // it has ours
-    bool condemned;                   // it cannot keep its marks, and has to go
-    bool outdated;                    // it went away while a request about it was in flight
-    bool had_status;                  // this object had one, so that an empty one is an emptied one
-    bool record_unsure;               // a patch was sent since, and nobody knows what became of it
-    bool stop_only;                   // a patch that suspends was refused: that alone first
-    bool too_large;                   // a stub was seen last: what is kept is older, or the stub
-    bool told_theirs;                 // people were told that somebody in the worker suspended it
+    bool released : 1;                // somebody wrote that it may be deleted
+    bool doubted : 1;                 // see decide_is_held; told
+    bool asked_for : 1;               // by name, and it was not there
+    bool was_of_workload : 1;         // of one that this process has seen
+    bool unmarked : 1;                // it is known by its uid: it has not all its marks, and watches may not show it
+    bool outdated : 1;                // it went away while a request about it was in flight
+    bool had_status : 1;              // this object had one, so that an empty one is an emptied one
+    bool record_unsure : 1;           // a patch was sent since, and nobody knows what became of it
+    bool stop_only : 1;               // a patch that suspends was refused: that alone first
+    bool told_theirs : 1;             // people were told that somebody in the worker suspended it
     char uid[STORE_UID_MAX];          // of the object itself
     char workload_uid[STORE_UID_MAX]; // from its mark
 };
@@ -70,57 +60,54 @@ struct mirror {
 struct entry {
     struct timer timer; // when to look again; first, so that a timer is its entry
     struct entry *next_queued;
-    struct mirror *mirrors;
-    struct doc workload; // nothing: there is none of ours
-    uint64_t command;    // write to the workload in flight, 0: none
-    int64_t not_before_ns, unknown_since_ns, retain_until_ns;
-    uint64_t carry_hash, refused_patch, refused_note;
-    uint64_t deleted_uid; // hash of the uid of the last workload that was seen being deleted, 0: none
+    struct mirror_facts *mirrors; // see entry_mirrors
+    struct workload_facts facts;
+    struct doc doc; // the workload; nothing: there is none of ours
+    uint64_t carry_hash, refused_patch;
+    uint64_t deleted_uid;    // hash of the uid of the last workload that was seen being deleted, 0: none
+    uint64_t denied_status;  // hash of the status patch that was refused last; 0: none
+    int64_t denied_until_ns; // no such patch before that
+    struct throttle denials; // of such patches, whatever is in them
     int64_t generation;
-    uint32_t kind, cluster, attempt, gone_attempt, clean_attempt, epoch;
-    uint32_t counted; // the worker whose active workloads this one counts among, 0: none
-    uint16_t failures, name_at;
-    uint16_t refusals;        // in a row, by its adapter or for its size
-    uint16_t status_refusals; // in a row, by the management cluster
-    uint64_t denied_status;   // hash of the status patch that was refused last; 0: none
-    int64_t denied_until_ns;  // no such patch before that
-    struct throttle denials;  // of such patches, whatever is in them
-    uint8_t phase;            // wharf_phase_kind
-    bool queued, blocked, suspended, finished, being_deleted, status_due;
-    struct throttle places;   // further attempts
-    struct throttle statuses; // written again though the mirror's has not changed
-    uint32_t wrote_of;        // of what the last accepted status patch was made
-    uint32_t conflicted;      // hash of a status that could not be written because somebody else had written
-    uint8_t asking;           // requests in flight that nothing waits for
-    bool status_held;         // a status waits because it was written too often
-    bool unsure;              // an earlier write was not answered
-    char *last_word; // text of a mirror that had finished when it went away, until its status was written; or NULL
-    uint32_t last_word_len, last_word_attempt;
-    bool too_large;        // as of a mirror
-    const char *why;       // of the last decision; static
-    uint8_t waiting;       // enum waiting: for what
-    bool told;             // people were told something since it waits
-    uint32_t told_waiting; // for what of it they were told, a bit for each
     int64_t waiting_since_ns;
-    uint8_t asked;                         // how often it was asked whether Kueue owns it, see kueue.h
-    uint8_t kueue;                         // enum kueue
-    bool deleted_surely;                   // and there is no reason to doubt it
-    bool misplaced;                        // somebody changed the annotations while a mirror runs: they are put back
-    bool stranger_told;                    // that an object with our marks and no seal was seen
-    uint32_t placed_attempt;               // whose annotations this process wrote, 0: none
+    const char *why;    // of the last decision; static
+    char *last_word;    // text of a mirror that had finished when it went away, until its status was written; or NULL
+    uint32_t last_note; // the last thing that people were told, hashed
+    uint32_t kind, epoch;
+    uint32_t counted;        // the worker whose active workloads this one counts among, 0: none
+    uint32_t wrote_of;       // of what the last accepted status patch was made
+    uint32_t conflicted;     // hash of a status that could not be written because somebody else had written
+    uint32_t told_waiting;   // for what of it they were told, a bit for each
+    uint32_t placed_attempt; // whose annotations this process wrote, 0: none
     uint32_t asked_cluster, asked_attempt; // of the last write of the annotations, whatever came of it
-    struct throttle restores;              // of the annotations
-    int64_t restore_at_ns;
+    uint16_t failures, name_at;
+    uint16_t refusals; // in a row, by its adapter or for its size
+    uint8_t phase;     // wharf_phase_kind
+    uint8_t asking;    // requests in flight that nothing waits for
+    uint8_t waiting;   // enum waiting: for what
+    uint8_t asked;     // how often it was asked whether Kueue owns it, see kueue.h
+    uint8_t kueue;     // enum kueue
+    bool queued : 1, blocked : 1;
+    bool unsure : 1;         // an earlier write was not answered
+    bool told : 1;           // people were told something since it waits
+    bool deleted_surely : 1; // and there is no reason to doubt it
+    bool stranger_told : 1;  // that an object with our marks and no seal was seen
     char uid[STORE_UID_MAX];
     char key[]; // "namespace/name"; name_at is where the name begins
 };
 
-#define ENTRY_UNKNOWN_CLUSTER UINT32_MAX
+// A parsed object, of those that were looked at last.
+struct parsed {
+    struct doc *doc; // NULL: the slot is free
+    struct json *tree;
+    uint32_t newer, older; // slots, 0: none
+};
 
 struct store {
     struct map *maps; // one a kind
     size_t n_kinds;
-    struct doc *newest, *oldest; // with trees
+    struct parsed *parsed;         // [1] to [max_trees]
+    uint32_t newest, oldest, free; // slots; free ones are linked by `older`
     size_t trees, max_trees;
     size_t entries;
 };
@@ -133,6 +120,9 @@ struct entry *store_get(const struct store *store, size_t kind, const char *name
 struct entry *store_make(struct store *store, size_t kind, const char *namespace_, const char *name);
 void store_remove(struct store *store, struct entry *entry); // frees it
 
+// The first one, and the one after `mirror`; or NULL.
+struct mirror *entry_mirrors(const struct entry *entry);
+struct mirror *mirror_next(const struct mirror *mirror);
 struct mirror *entry_mirror(const struct entry *entry, size_t cluster); // or NULL
 struct mirror *entry_make_mirror(struct entry *entry, size_t cluster);  // NULL when out of memory
 void entry_remove_mirror(struct store *store, struct entry *entry, struct mirror *mirror);
@@ -140,11 +130,12 @@ const char *entry_name(const struct entry *entry);
 // The namespace, "" if there is none, into `out` (254 bytes).
 void entry_namespace(const struct entry *entry, char out[254]);
 
-// Takes the object.
-void doc_set(struct store *store, struct doc *doc, struct object *object);
-void doc_clear(struct store *store, struct doc *doc);
-// As doc_clear; its text is the caller's to free.
-char *doc_take(struct store *store, struct doc *doc, uint32_t *len);
+// What is kept of the workload or of a mirror: `object` is taken; NULL: nothing.
+void entry_set_object(struct store *store, struct entry *entry, struct object *object);
+void mirror_set_object(struct store *store, struct mirror *mirror, struct object *object);
+// As nothing is set; the text that was there is the caller's to free.
+char *entry_take_text(struct store *store, struct entry *entry);
+char *mirror_take_text(struct store *store, struct mirror *mirror);
 // The tree, parsed again if it must be; valid until the store is used for more than a few others. NULL: nothing, or no
 // memory.
 struct json *doc_tree(struct store *store, struct doc *doc);

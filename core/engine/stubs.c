@@ -25,9 +25,9 @@ static void seen_workload(struct engine *engine, size_t kind, struct object *stu
         return;
     }
     AUTO_TEXT why = strdup(stub->too_large);
-    if (is_same(entry->uid, &entry->workload, stub)) {
-        entry->too_large = true;
-        entry->being_deleted |= object_is_being_deleted(stub->value);
+    if (is_same(entry->uid, &entry->doc, stub)) {
+        entry->facts.too_large = true;
+        entry->facts.being_deleted |= object_is_being_deleted(stub->value);
         object_free(stub);
         engine_queue(engine, entry);
     } else {
@@ -38,12 +38,12 @@ static void seen_workload(struct engine *engine, size_t kind, struct object *stu
 
 static void tell_mirror(struct engine *engine, struct entry *entry, const struct mirror *m, bool known,
                         const char *why) {
-    if (m->of_workload)
+    if (m->facts.of_workload)
         command_note(engine, entry, true, "TooLarge", "CopyStatus",
                      "its mirror in cluster %s is not looked at, and its status not copied: %s",
-                     engine->names[m->cluster], why);
+                     engine->names[m->facts.cluster], why);
     if (!known)
-        engine_remark(engine, true, m->cluster, entry->kind, "%s is not looked at: %s", entry->key, why);
+        engine_remark(engine, true, m->facts.cluster, entry->kind, "%s is not looked at: %s", entry->key, why);
 }
 
 static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, struct object *stub) {
@@ -51,7 +51,7 @@ static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, stru
     struct entry *entry = store_get(&engine->store, kind, space, name);
     struct mirror *m = entry ? entry_mirror(entry, cluster) : NULL;
     enum standing standing = observe_standing(engine, cluster, kind, m, stub->value);
-    if (standing != STANDING_NONE && !m && (!entry || !entry->workload.text) && !aside_takes(engine, cluster, kind)) {
+    if (standing != STANDING_NONE && !m && (!entry || !entry->facts.exists) && !aside_takes(engine, cluster, kind)) {
         object_free(stub);
         return;
     }
@@ -63,15 +63,15 @@ static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, stru
     if (m)
         m->epoch = engine_feed(engine, cluster, kind)->epoch;
     if (!m || (standing == STANDING_NONE && !is_same(m->uid, &m->doc, stub))) {
-        if (m && m->doc.text)
+        if (m && m->facts.present)
             observe_mirror_gone(engine, entry, m, false);
         object_free(stub);
         return;
     }
-    bool known = m->too_large;
+    bool known = m->facts.too_large;
     if (is_same(m->uid, &m->doc, stub)) {
-        m->too_large = true;
-        m->being_deleted |= object_is_being_deleted(stub->value);
+        m->facts.too_large = true;
+        m->facts.being_deleted |= object_is_being_deleted(stub->value);
         object_free(stub);
         engine_queue(engine, entry);
     } else {

@@ -13,8 +13,8 @@
 #define THROTTLE_MAX_NS (5 * CLOCK_MINUTE)
 #define THROTTLE_REST_NS (10 * CLOCK_MINUTE)
 
-struct throttle { // all zero: nothing was repeated yet
-    int64_t last_ns;
+struct throttle {  // all zero: nothing was repeated yet
+    int64_t at_ns; // of the last one; while it waits: when it may be repeated
     uint32_t count;
 };
 

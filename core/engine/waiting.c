@@ -43,7 +43,7 @@ void waiting_look(struct engine *engine, struct entry *entry, const struct actio
     enum waiting waiting = action->waiting;
     if (waiting == WAITING_ANSWER)
         return;
-    if (waiting == WAITING_NOT || waiting == WAITING_STOPPING || !entry->workload.text || entry->finished) {
+    if (waiting == WAITING_NOT || waiting == WAITING_STOPPING || !entry->facts.exists || entry->facts.finished) {
         waiting_end(engine, entry);
         return;
     }

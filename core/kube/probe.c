@@ -164,13 +164,10 @@ static void take_time(struct probe *probe, int64_t now_ns) {
     probe->now_ns = now_ns;
 }
 
-static int64_t later(int64_t a_ns, int64_t b_ns) {
-    return a_ns > b_ns ? a_ns : b_ns;
-}
-
 static int64_t next_question(const struct probe *probe) {
     int64_t least_ns = probe->asked_ns + PROBE_AGAIN_NS;
-    return probe->wanted ? least_ns : later(least_ns, later(probe->heard_ns, probe->asked_ns) + PROBE_SILENCE_NS);
+    return probe->wanted ? least_ns
+                         : clock_later(least_ns, clock_later(probe->heard_ns, probe->asked_ns) + PROBE_SILENCE_NS);
 }
 
 int64_t probe_tick(struct probe *probe, struct moment now) {
@@ -188,6 +185,6 @@ int64_t probe_tick(struct probe *probe, struct moment now) {
     probe->due_ns = probe->exchange == 0 ? next_question(probe) : CLOCK_NEVER;
     int64_t judge_ns = probe->heard_ns + (probe->contact == CONTACT_SUSPECT ? PROBE_LOST_NS : PROBE_SUSPECT_NS);
     if (probe->unanswered && probe->contact != CONTACT_LOST && judge_ns < probe->due_ns)
-        probe->due_ns = later(judge_ns, now.mono_ns + 1);
+        probe->due_ns = clock_later(judge_ns, now.mono_ns + 1);
     return probe->due_ns;
 }

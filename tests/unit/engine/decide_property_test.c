@@ -46,12 +46,13 @@ static void make_workload(struct random *random, struct workload_facts *w) {
     if (one_in(random, 4))
         return;
     w->attempt = 1 + (uint32_t)random_below(random, 3);
-    w->cluster = one_in(random, 10) ? DECIDE_UNKNOWN_CLUSTER : 1 + random_below(random, WORKERS);
+    w->cluster = one_in(random, 10) ? DECIDE_UNKNOWN_CLUSTER : 1 + (uint32_t)random_below(random, WORKERS);
     w->gone_attempt = (uint32_t)random_below(random, 4);
     w->clean_attempt = (uint32_t)random_below(random, 4);
-    w->last_word = one_in(random, 8);
+    w->has_final_status = one_in(random, 8);
+    w->final_attempt = one_in(random, 4) ? 0 : w->attempt;
     w->misplaced = one_in(random, 10);
-    w->restore_at_ns = one_in(random, 2) ? some_time(random) : 0;
+    w->restores.at_ns = one_in(random, 2) ? some_time(random) : 0;
 }
 
 static void make_mirror(struct random *random, const struct workload_facts *w, struct mirror_facts *m) {
@@ -88,13 +89,13 @@ static void make_facts(struct random *random, struct facts *f) {
         w->active = random_below(random, 3);
         if (!one_in(random, 2))
             continue;
-        f->mirrors[n].cluster = c;
+        f->mirrors[n].cluster = (uint32_t)c;
+        f->mirrors[n].next = n ? &f->mirrors[n - 1] : NULL;
         make_mirror(random, &f->workload, &f->mirrors[n++]);
     }
     bool listed = !one_in(random, 5);
     f->all = (struct decide_facts){.workload = &f->workload,
-                                   .mirrors = f->mirrors,
-                                   .n_mirrors = n,
+                                   .mirrors = n ? &f->mirrors[n - 1] : NULL,
                                    .workers = f->workers,
                                    .n_clusters = WORKERS + 1,
                                    .management_connected = listed && !one_in(random, 4),
@@ -106,10 +107,14 @@ static void make_facts(struct random *random, struct facts *f) {
 }
 
 static const struct mirror_facts *mirror_in(const struct facts *f, size_t cluster) {
-    for (size_t i = 0; i < f->all.n_mirrors; i++)
-        if (f->mirrors[i].cluster == cluster)
-            return &f->mirrors[i];
-    return NULL;
+    const struct mirror_facts *m = f->all.mirrors;
+    while (m && m->cluster != cluster)
+        m = m->next;
+    return m;
+}
+
+static bool has_final_status(const struct workload_facts *w) {
+    return w->has_final_status && w->final_attempt == w->attempt;
 }
 
 static bool is_current(const struct facts *f, const struct mirror_facts *m) {
@@ -118,8 +123,7 @@ static bool is_current(const struct facts *f, const struct mirror_facts *m) {
 }
 
 static bool runs_somewhere(const struct facts *f) {
-    for (size_t i = 0; i < f->all.n_mirrors; i++) {
-        const struct mirror_facts *m = &f->mirrors[i];
+    for (const struct mirror_facts *m = f->all.mirrors; m; m = m->next) {
         const struct worker_facts *w = &f->workers[m->cluster];
         bool unwanted = m->attempt < f->workload.attempt;
         if (m->present && m->of_workload && (w->connected || (unwanted && w->lost_since_ns + TIMEOUT > NOW)))
@@ -137,7 +141,7 @@ static const char *check_create(const struct facts *f, const struct action *a) {
         return "a mirror is created that was not written down";
     if (!f->workers[a->cluster].connected || (m && (m->present || m->busy || m->unsure || m->not_before_ns > NOW)))
         return "a mirror is created where it may be already";
-    if (w->last_word)
+    if (has_final_status(w))
         return "what has finished is created again";
     if (runs_somewhere(f))
         return "a mirror is created while another one runs";
@@ -166,7 +170,7 @@ static const char *check_place(const struct facts *f, const struct action *a) {
     const struct mirror_facts *current = mirror_in(f, w->cluster);
     bool runs = current && is_current(f, current) && f->workers[w->cluster].connected;
     if (w->misplaced && a->cluster == w->cluster && a->attempt == w->attempt)
-        return w->restore_at_ns <= NOW ? NULL : "the annotations are put back too early";
+        return w->restores.at_ns <= NOW ? NULL : "the annotations are put back too early";
     if (m && m->present && m->of_workload && m->attempt == a->attempt && runs)
         return "another mirror takes over from one that runs";
     if (m && m->present && m->of_workload && m->attempt == a->attempt)
@@ -177,7 +181,7 @@ static const char *check_place(const struct facts *f, const struct action *a) {
         return "it is placed where it cannot run";
     if (a->attempt != w->attempt + 1)
         return "an attempt is left out";
-    if (w->last_word)
+    if (has_final_status(w))
         return "what has finished is placed anew";
     if (w->attempt == 0 || w->cluster == DECIDE_UNKNOWN_CLUSTER)
         return NULL;
@@ -228,7 +232,7 @@ static const char *check(const struct facts *f, const struct action *a) {
     case ACTION_WAIT:
         return a->at_ns > NOW && a->at_ns != CLOCK_NEVER ? NULL : "a wait for the past, or for ever";
     case ACTION_FORGET:
-        return !w->exists && f->all.n_mirrors == 0 ? NULL : "something is forgotten that is there";
+        return !w->exists && !f->all.mirrors ? NULL : "something is forgotten that is there";
     case ACTION_NONE:
         return NULL;
     }

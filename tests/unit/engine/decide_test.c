@@ -46,14 +46,17 @@ static struct action decide_row(const struct row *row) {
     static const char *const names[] = {"", "a", "b", "c"};
     const char *letters = row->workers ? row->workers : "ccc";
     struct worker_facts workers[4] = {{0}};
-    size_t n = strlen(letters), mirrors = 0;
+    struct mirror_facts mirrors[COUNT(row->mirrors)], *list = NULL;
+    size_t n = strlen(letters), n_mirrors = 0;
     for (size_t i = 0; i < n; i++)
         workers[i + 1] = worker_of(letters[i], names[i + 1]);
-    while (mirrors < COUNT(row->mirrors) && row->mirrors[mirrors].cluster)
-        mirrors++;
+    memcpy(mirrors, row->mirrors, sizeof mirrors);
+    while (n_mirrors < COUNT(mirrors) && mirrors[n_mirrors].cluster)
+        n_mirrors++;
+    for (size_t i = n_mirrors; i-- > 0; list = &mirrors[i])
+        mirrors[i].next = list;
     struct decide_facts facts = {.workload = &row->workload,
-                                 .mirrors = row->mirrors,
-                                 .n_mirrors = mirrors,
+                                 .mirrors = list,
                                  .workers = workers,
                                  .n_clusters = n + 1,
                                  .management_connected = !row->lost && !row->unlisted,
@@ -282,13 +285,14 @@ static void a_finished_workload_keeps_its_mirror_for_the_retention(void **state)
          .type = ACTION_WAIT,
          .at_ns = LATER},
         {"its status is refused again and again",
-         {PLACED(1, 1), .finished = true, .status_due = true, .status_refused = true, .not_before_ns = LATER},
+         {PLACED(1, 1), .finished = true, .status_due = true, .status_refusals = DECIDE_STATUS_REFUSALS,
+          .not_before_ns = LATER},
          {{MIRROR(1, 1)}},
          .type = ACTION_DELETE,
          .cluster = 1},
         {"its status is refused, and its mirror retained",
-         {PLACED(1, 1), .finished = true, .status_due = true, .status_refused = true, .not_before_ns = LATER,
-          .retain_until_ns = LATER + 1},
+         {PLACED(1, 1), .finished = true, .status_due = true, .status_refusals = DECIDE_STATUS_REFUSALS,
+          .not_before_ns = LATER, .retain_until_ns = LATER + 1},
          {{MIRROR(1, 1)}},
          .type = ACTION_WAIT,
          .at_ns = LATER},
@@ -451,7 +455,7 @@ static void annotations_are_put_right_by_what_is_there(void **state) {
          .cluster = 1,
          .attempt = 1},
         {"somebody changes them again and again",
-         {PLACED(1, 1), .misplaced = true, .restore_at_ns = LATER},
+         {PLACED(1, 1), .misplaced = true, .restores = {.at_ns = LATER}},
          {{MIRROR(1, 1)}},
          .type = ACTION_WAIT,
          .at_ns = LATER},

@@ -29,7 +29,7 @@ static void after_a_rest_it_begins_again(void **state) {
     struct throttle throttle = {0};
     for (int i = 0; i < 5; i++)
         throttle_next(&throttle, 0, 0);
-    int64_t now_ns = throttle.last_ns + THROTTLE_REST_NS;
+    int64_t now_ns = throttle.at_ns + THROTTLE_REST_NS;
     assert_false(throttle_is_hot(&throttle, now_ns, 0));
     assert_int_equal(throttle_next(&throttle, now_ns, 0), now_ns + THROTTLE_FIRST_NS);
 }
