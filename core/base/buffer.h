@@ -48,4 +48,7 @@ char *buffer_take(struct buffer *buffer, size_t *len);
 
 void buffer_cleanup(struct buffer *buffer); // for __attribute__((cleanup))
 
+// Declares a buffer that is freed with its block. `limit` is its maximum.
+#define AUTO_BUFFER(name, limit) __attribute__((cleanup(buffer_free))) struct buffer name = {.max = (limit)}
+
 #endif

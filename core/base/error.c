@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/error.h"
 
-#include <stdio.h>
+#include "core/base/text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,8 @@ struct error *error_vnew(enum error_code code, const char *format, va_list args)
     if (!error)
         return &no_memory;
     error->code = code;
-    if (vasprintf(&error->message, format, args) < 0) {
+    error->message = text_vformat(format, args);
+    if (!error->message) {
         free(error);
         return &no_memory;
     }
@@ -43,15 +45,13 @@ struct error *error_new(enum error_code code, const char *format, ...) {
 struct error *error_wrap(struct error *error, const char *format, ...) {
     if (!error)
         return NULL;
-    char *context = NULL;
     va_list args;
     va_start(args, format);
-    int written = vasprintf(&context, format, args);
+    AUTO_TEXT context = text_vformat(format, args);
     va_end(args);
-    if (written < 0)
+    if (!context)
         return error; // less context is better than no error
     struct error *wrapped = error_new(error->code, "%s: %s", context, error->message);
-    free(context);
     if (wrapped == &no_memory)
         return error;
     error_free(error);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/heap.h"
 
+#include "core/base/memory.h"
+
 #include <stdlib.h>
 
 void heap_init(struct heap *heap) {
@@ -51,19 +53,9 @@ static void move_down(struct heap *heap, struct timer *timer) {
     put_at(heap, place, timer);
 }
 
-static bool grow(struct heap *heap) {
-    size_t capacity = heap->capacity ? heap->capacity * 2 : 16;
-    struct timer **items = reallocarray(heap->items, capacity, sizeof(struct timer *));
-    if (!items)
-        return false;
-    heap->items = items;
-    heap->capacity = capacity;
-    return true;
-}
-
 bool heap_set(struct heap *heap, struct timer *timer, int64_t at_ns) {
     if (timer->place == HEAP_NOT_IN) {
-        if (heap->count == heap->capacity && !grow(heap))
+        if (!array_reserve(&heap->items, &heap->capacity, heap->count + 1, sizeof *heap->items))
             return false;
         put_at(heap, heap->count++, timer);
     }

@@ -145,8 +145,7 @@ void log_line(enum log_level level, const char *message, const struct log_field 
     int saved = errno;
     char time[CLOCK_RFC3339_MAX];
     clock_rfc3339_micro(clock_now().wall_ns, time);
-    __attribute__((cleanup(buffer_cleanup))) struct buffer line;
-    buffer_init(&line, LINE_MAX_BYTES);
+    AUTO_BUFFER(line, LINE_MAX_BYTES);
     if (atomic_load(&current_format) == LOG_JSON)
         build_json(&line, time, json_names[level], message, fields);
     else

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/problems.h"
 
+#include "core/base/memory.h"
+#include "core/base/text.h"
+
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 // Takes the sentence.
 static void keep(struct problems *problems, char *sentence) {
-    char **list = !sentence ? NULL : realloc(problems->list, (problems->count + 1) * sizeof(*list));
-    if (!list) {
+    char **place = sentence ? array_next(&problems->list, problems->count, sizeof *problems->list) : NULL;
+    if (!place) {
         free(sentence);
         problems->lost++;
         return;
     }
-    problems->list = list;
-    problems->list[problems->count++] = sentence;
+    *place = sentence;
+    problems->count++;
 }
 
 void problems_add(struct problems *problems, const char *format, ...) {
-    char *sentence = NULL;
     va_list args;
     va_start(args, format);
-    int len = vasprintf(&sentence, format, args);
+    keep(problems, text_vformat(format, args));
     va_end(args);
-    keep(problems, len < 0 ? NULL : sentence);
 }
 
 void problems_add_error(struct problems *problems, struct error *error) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/text.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +10,17 @@ void text_cleanup(char **text) {
     *text = NULL;
 }
 
-char *text_format(const char *format, ...) {
+char *text_vformat(const char *format, va_list args) {
     char *text = NULL;
+    return vasprintf(&text, format, args) < 0 ? NULL : text;
+}
+
+char *text_format(const char *format, ...) {
     va_list args;
     va_start(args, format);
-    int len = vasprintf(&text, format, args);
+    char *text = text_vformat(format, args);
     va_end(args);
-    return len < 0 ? NULL : text;
+    return text;
 }
 
 bool text_has_prefix(const char *text, const char *prefix) {

@@ -6,6 +6,7 @@
 #include "core/base/buffer.h"
 #include "core/base/error.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +18,7 @@ void text_cleanup(char **text);
 
 // NULL when out of memory.
 char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *text_vformat(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
 bool text_has_prefix(const char *text, const char *prefix);
 

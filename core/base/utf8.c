@@ -122,8 +122,7 @@ bool text_show(struct buffer *out, const char *text) {
 }
 
 void text_print_line(FILE *out, const char *text) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer shown;
-    buffer_init(&shown, SIZE_MAX / 4);
+    AUTO_BUFFER(shown, SIZE_MAX / 4);
     bool ok = text_show(&shown, text);
     fprintf(out, "%s\n", !ok ? "(out of memory)" : shown.data ? shown.data : "");
 }

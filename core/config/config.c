@@ -285,8 +285,7 @@ static struct error *absolute_directory(const char *path, char **out) {
 }
 
 static struct error *read_yaml(const char *path, struct config_reader *reader) {
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&text, FILE_MAX);
+    AUTO_BUFFER(text, FILE_MAX);
     struct error *error = text_read_file(path, FILE_MAX, &text);
     if (!error)
         error = yaml_parse(path, !text.data ? "" : text.data, text.len, &reader->yaml);

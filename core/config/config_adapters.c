@@ -72,9 +72,7 @@ static void read_adapter(struct config_reader *reader, const struct config_place
         {"settings", read_settings, offsetof(struct config_adapter, settings), false},
     };
     struct config *config = reader->config;
-    void *list = config->adapters;
-    struct config_adapter *adapter = config_grow(reader, &list, config->n_adapters, sizeof(*adapter));
-    config->adapters = list;
+    struct config_adapter *adapter = config_grow(reader, &config->adapters, config->n_adapters, sizeof(*adapter));
     if (!adapter)
         return;
     adapter->line = config_line(reader, place);

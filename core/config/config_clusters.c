@@ -58,9 +58,7 @@ static void read_label(struct config_reader *reader, const struct config_place *
                      "'-', '_' and '.' (in quotes if it looks like a number)");
         return;
     }
-    void *list = cluster->labels;
-    struct config_label *label = config_grow(reader, &list, cluster->n_labels, sizeof(*label));
-    cluster->labels = list;
+    struct config_label *label = config_grow(reader, &cluster->labels, cluster->n_labels, sizeof(*label));
     if (!label)
         return;
     cluster->n_labels++;
@@ -133,9 +131,7 @@ static void read_worker(struct config_reader *reader, const struct config_place 
         {"labels", read_labels, 0, false},
     };
     struct config *config = reader->config;
-    void *list = config->workers;
-    struct config_cluster *worker = config_grow(reader, &list, config->n_workers, sizeof(*worker));
-    config->workers = list;
+    struct config_cluster *worker = config_grow(reader, &config->workers, config->n_workers, sizeof(*worker));
     if (!worker)
         return;
     worker->line = config_line(reader, place);

@@ -2,6 +2,7 @@
 #include "core/config/config_reader.h"
 
 #include "core/base/clock.h"
+#include "core/base/memory.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
 #include "core/json/pointer.h"
@@ -40,8 +41,7 @@ static void place_name(const struct config_place *place, struct buffer *out) {
 }
 
 size_t config_line(struct config_reader *reader, const struct config_place *place) {
-    struct buffer pointer __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&pointer, POINTER_MAX);
+    AUTO_BUFFER(pointer, POINTER_MAX);
     place_pointer(place, &pointer);
     if (pointer.failed)
         reader->no_memory = true;
@@ -49,8 +49,7 @@ size_t config_line(struct config_reader *reader, const struct config_place *plac
 }
 
 void config_problem(struct config_reader *reader, const struct config_place *place, const char *format, ...) {
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&text, POINTER_MAX);
+    AUTO_BUFFER(text, POINTER_MAX);
     size_t line = !place ? 0 : config_line(reader, place);
     place_name(place, &text);
     if (text.len > 0)
@@ -105,8 +104,7 @@ void config_wrong(struct config_reader *reader, const struct config_place *place
 static void unknown_key(struct config_reader *reader, const struct config_place *place,
                         const struct config_field *fields, size_t count) {
     const char *known[KEYS_MAX];
-    struct buffer list __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&list, POINTER_MAX);
+    AUTO_BUFFER(list, POINTER_MAX);
     for (size_t i = 0; i < count && i < KEYS_MAX; i++) {
         known[i] = fields[i].key;
         buffer_printf(&list, "%s%s", i == 0 ? "" : ", ", fields[i].key);
@@ -168,15 +166,9 @@ void config_keep(struct config_reader *reader, char **slot, const char *text) {
     *slot = copy;
 }
 
-void *config_grow(struct config_reader *reader, void **list, size_t count, size_t size) {
-    void *grown = realloc(*list, (count + 1) * size);
-    if (!grown) {
-        reader->no_memory = true;
-        return NULL;
-    }
-    *list = grown;
-    void *element = (char *)grown + count * size;
-    memset(element, 0, size);
+void *config_grow(struct config_reader *reader, void *list, size_t count, size_t size) {
+    void *element = array_next(list, count, size);
+    reader->no_memory |= !element;
     return element;
 }
 
@@ -228,8 +220,7 @@ void config_read_paths(struct config_reader *reader, const struct config_place *
     const char *text = config_text(reader, place, value, "a path, or several with ':' between them");
     if (!text)
         return;
-    __attribute__((cleanup(buffer_cleanup))) struct buffer paths;
-    buffer_init(&paths, (size_t)64 * 1024);
+    AUTO_BUFFER(paths, (size_t)64 * 1024);
     for (const char *at = text; *at != '\0';) {
         size_t len = strcspn(at, ":");
         AUTO_TEXT part = strndup(at, len);

@@ -79,8 +79,8 @@ void config_check_clusters(struct config_reader *reader);
 void config_check_adapters(struct config_reader *reader);
 void config_check_seal(struct config_reader *reader);
 
-// Makes room for one more element of `size` bytes, zeroed, at the end of a list; NULL after noting no_memory.
-void *config_grow(struct config_reader *reader, void **list, size_t count, size_t size);
+// array_next, which notes no_memory. `list` is the address of the list's pointer.
+void *config_grow(struct config_reader *reader, void *list, size_t count, size_t size);
 
 void config_cluster_clear(struct config_cluster *cluster);
 void config_adapter_clear(struct config_adapter *adapter);

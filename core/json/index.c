@@ -5,6 +5,7 @@
 // container. Without memory for it everything works as before, only slower.
 #include "core/json/index.h"
 
+#include "core/base/memory.h"
 #include "core/base/text.h"
 
 #include <stdlib.h>
@@ -31,14 +32,8 @@ void index_drop(cJSON *container) {
 }
 
 static bool push(struct index *index, cJSON *item) {
-    if (index->count == index->capacity) {
-        size_t capacity = index->capacity ? index->capacity * 2 : (size_t)2 * INDEX_FAR;
-        cJSON **items = reallocarray(index->items, capacity, sizeof *items);
-        if (!items)
-            return false;
-        index->items = items;
-        index->capacity = capacity;
-    }
+    if (!array_reserve(&index->items, &index->capacity, index->count + 1, sizeof(cJSON *)))
+        return false;
     index->items[index->count++] = item;
     return true;
 }

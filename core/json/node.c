@@ -44,8 +44,7 @@ static cJSON *new_with_text(int type, const char *text, size_t len) {
 cJSON *node_new_text(const char *text, size_t len) {
     if (!memchr(text, '\0', len))
         return new_with_text(cJSON_String, text, len);
-    __attribute__((cleanup(buffer_cleanup))) struct buffer literal; // so that the length is not lost
-    buffer_init(&literal, SIZE_MAX / 4);
+    AUTO_BUFFER(literal, SIZE_MAX / 4); // so that the length is not lost
     return buffer_json_string(&literal, text, len) ? new_with_text(cJSON_Raw, literal.data, literal.len) : NULL;
 }
 

@@ -69,8 +69,7 @@ bool json_print(const struct json *value, struct buffer *out) {
 }
 
 char *json_text(const struct json *value, size_t *len) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer out;
-    buffer_init(&out, SIZE_MAX / 4);
+    AUTO_BUFFER(out, SIZE_MAX / 4);
     if (!json_print(value, &out))
         return NULL;
     // Texts are what the host keeps: a buffer that grew by doubling would waste a third of them.

@@ -154,8 +154,7 @@ enum scalar scalar_resolve(const char *text, size_t len, struct buffer *token) {
         return SCALAR_STRING;
     if (memchr(text, '\0', len))
         return SCALAR_STRING;
-    __attribute__((cleanup(buffer_cleanup))) struct buffer plain;
-    buffer_init(&plain, SIZE_MAX / 4);
+    AUTO_BUFFER(plain, SIZE_MAX / 4);
     for (size_t i = 0; i < len; i++)
         if (text[i] != '_' || text[0] == '.') // Go drops them where it looks for integers first
             buffer_char(&plain, text[i]);

@@ -2,6 +2,7 @@
 // Reading YAML: streams, documents and errors. The nodes are in yaml_node.c.
 #include "core/json/yaml.h"
 
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/json/pointer.h"
 #include "core/json/yaml_reader.h"
@@ -80,8 +81,7 @@ static bool read_document(struct reader *reader, struct json **out) {
     reader_drop_anchors(reader);
     if (!value || !reader_next(reader))
         return false;
-    *out = value;
-    value = NULL;
+    *out = TAKE(value);
     return true;
 }
 

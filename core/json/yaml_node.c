@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // YAML nodes: libyaml's events become cJSON nodes, each with its line in valueint (yaml_reader.h, node.h).
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/json/scalar.h"
 #include "core/json/yaml_reader.h"
@@ -57,8 +58,7 @@ static cJSON *read_scalar(struct reader *reader) {
     const char *tag = (const char *)reader->event.data.scalar.tag;
     const char *text = (const char *)reader->event.data.scalar.value;
     size_t len = reader->event.data.scalar.length;
-    __attribute__((cleanup(buffer_cleanup))) struct buffer token;
-    buffer_init(&token, SIZE_MAX / 4);
+    AUTO_BUFFER(token, SIZE_MAX / 4);
     if (tag && !text_has_prefix(tag, TAG_PREFIX)) // an application's own tag: go-yaml takes the text
         return make_scalar(reader, SCALAR_STRING, &token);
     if (!tag && !reader->event.data.scalar.plain_implicit) // quoted, or tagged "!"
@@ -217,8 +217,7 @@ static bool apply_merges(struct reader *reader, struct mapping *mapping) {
             if (!merge_object(reader, mapping, item))
                 return false;
     }
-    struct json *merged = mapping->merged;
-    mapping->merged = NULL;
+    struct json *merged = TAKE(mapping->merged);
     return !merged || json_append(reader->kept, merged);
 }
 
@@ -238,9 +237,7 @@ static cJSON *read_mapping(struct reader *reader, size_t depth) {
     }
     if (!apply_merges(reader, &mapping))
         return NULL;
-    cJSON *object = mapping.object;
-    mapping.object = NULL;
-    return object;
+    return TAKE(mapping.object);
 }
 
 static int event_line(const struct reader *reader) {

@@ -22,8 +22,7 @@ static bool looks_like_time(const char *text) {
 }
 
 static bool reads_as_other(const char *text, size_t len) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer token;
-    buffer_init(&token, SIZE_MAX / 4);
+    AUTO_BUFFER(token, SIZE_MAX / 4);
     return scalar_resolve(text, len, &token) != SCALAR_STRING || token.failed || looks_like_time(text) ||
            strcmp(text, "<<") == 0 || strcmp(text, "=") == 0;
 }

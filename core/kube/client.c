@@ -158,8 +158,7 @@ static struct error *request_path(const struct request *request, struct buffer *
 }
 
 static struct error *entry_fill(struct entry *entry, const struct request *request) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer path;
-    buffer_init(&path, 8192);
+    AUTO_BUFFER(path, 8192);
     struct error *error = request_path(request, &path);
     if (error)
         return error;

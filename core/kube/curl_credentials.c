@@ -167,8 +167,7 @@ static bool stamp_of(const char *path, struct file_stamp *out) {
 
 // The content of a file in place of *text.
 static struct error *read_pem(const char *path, char **text) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer buffer;
-    buffer_init(&buffer, PEM_MAX);
+    AUTO_BUFFER(buffer, PEM_MAX);
     struct error *error = text_read_file(path, PEM_MAX, &buffer);
     if (error)
         return error;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // libcurl's sockets on epoll (curl_internal.h).
 #include "core/base/clock.h"
+#include "core/base/memory.h"
 #include "core/kube/curl_internal.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -32,15 +32,8 @@ void events_close(struct curl_transport *transport) {
 // NULL when out of memory.
 static struct watched *watched_at(struct curl_transport *transport, curl_socket_t fd) {
     size_t index = (size_t)fd;
-    if (index >= transport->n_watched) {
-        size_t count = index + 16;
-        struct watched *more = realloc(transport->watched, count * sizeof *more);
-        if (!more)
-            return NULL;
-        memset(more + transport->n_watched, 0, (count - transport->n_watched) * sizeof *more);
-        transport->watched = more;
-        transport->n_watched = count;
-    }
+    if (!array_reserve(&transport->watched, &transport->n_watched, index + 1, sizeof *transport->watched))
+        return NULL;
     return &transport->watched[index];
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exchanges and the multi handles that run them (curl_internal.h).
 #include "core/base/clock.h"
+#include "core/base/memory.h"
 #include "core/kube/curl_internal.h"
 
 #include <stdlib.h>
@@ -52,15 +53,8 @@ static bool take_slot(struct curl_transport *transport, struct exchange *exchang
     if (transport->n_exchanges < transport->n_slots)
         for (slot = 0; transport->slots[slot];)
             slot++;
-    if (slot == transport->n_slots) {
-        size_t count = transport->n_slots * 2 + 8;
-        struct exchange **more = realloc(transport->slots, count * sizeof(struct exchange *));
-        if (!more)
-            return false;
-        memset(more + transport->n_slots, 0, (count - transport->n_slots) * sizeof(struct exchange *));
-        transport->slots = more;
-        transport->n_slots = count;
-    }
+    if (!array_reserve(&transport->slots, &transport->n_slots, slot + 1, sizeof(struct exchange *)))
+        return false;
     transport->slots[slot] = exchange;
     transport->n_exchanges++;
     exchange->slot = slot;

@@ -178,8 +178,7 @@ static char *describe(const struct exchange *exchange, CURLcode code) {
 }
 
 static void deliver_answer(struct exchange *exchange) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer warnings;
-    buffer_init(&warnings, WARNINGS_MAX);
+    AUTO_BUFFER(warnings, WARNINGS_MAX);
     collect_warnings(exchange->easy, &warnings);
     const char *content_type = NULL;
     curl_easy_getinfo(exchange->easy, CURLINFO_CONTENT_TYPE, &content_type);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/curl_transport.h"
 
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/kube/curl_internal.h"
 
@@ -92,8 +93,7 @@ static void change_identity(struct curl_transport *transport) {
     if (transport->retired)
         end_all(transport->retired, false, problem);
     free_retired(transport);
-    transport->retired = transport->pool;
-    transport->pool = NULL;
+    transport->retired = TAKE(transport->pool);
     if (transport->retired)
         end_all(transport->retired, true, problem);
     free_retired(transport);

@@ -76,8 +76,7 @@ static struct error *check_token(const char *token) {
 }
 
 static struct error *read_token(const char *path, char **token) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer buffer;
-    buffer_init(&buffer, TOKEN_MAX);
+    AUTO_BUFFER(buffer, TOKEN_MAX);
     struct error *error = text_read_file(path, TOKEN_MAX, &buffer);
     if (error)
         return error;

@@ -348,8 +348,7 @@ static bool request_body(const struct series *series, struct buffer *body) {
 }
 
 static void submit(struct series *series, int64_t now_ns) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer body;
-    buffer_init(&body, BODY_MAX);
+    AUTO_BUFFER(body, BODY_MAX);
     bool complete = request_body(series, &body);
     struct request request = {.verb = series->created ? VERB_MERGE_PATCH : VERB_CREATE,
                               .resource = {.group = "events.k8s.io", .version = "v1", .plural = "events"},

@@ -12,8 +12,7 @@
 #define NAMESPACE_MAX ((size_t)1024)
 
 static struct error *read_text(const char *path, size_t max, char **out) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer content;
-    buffer_init(&content, max);
+    AUTO_BUFFER(content, max);
     struct error *error = text_read_file(path, max, &content);
     if (error)
         return error;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/kubeconfig_file.h"
 
+#include "core/base/memory.h"
 #include "core/base/text.h"
 
 #include <errno.h>
@@ -102,8 +103,7 @@ static struct error *read_file(struct kubeconfig_file *file, const char *path) {
     file->directory = text_resolve_path(here, directory);
     if (!file->path || !file->directory)
         return error_no_memory();
-    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
-    buffer_init(&text, FILE_MAX);
+    AUTO_BUFFER(text, FILE_MAX);
     struct error *error = text_read_file(path, FILE_MAX, &text);
     if (!error)
         error = yaml_parse(path, text.data, text.len, &file->yaml);
@@ -111,20 +111,18 @@ static struct error *read_file(struct kubeconfig_file *file, const char *path) {
 }
 
 struct error *kubeconfig_add(struct kubeconfig *config, const char *path, bool optional) {
-    struct kubeconfig_file *more = realloc(config->files, (config->count + 1) * sizeof *more);
-    if (!more)
+    struct kubeconfig_file *file = array_next(&config->files, config->count, sizeof *file);
+    if (!file)
         return error_no_memory();
-    config->files = more;
-    struct kubeconfig_file file = {0};
-    struct error *error = read_file(&file, path);
+    struct error *error = read_file(file, path);
     if (error) {
-        file_free(&file);
+        file_free(file);
         if (!optional || error->code != ERROR_NOT_FOUND)
             return error;
         error_free(error);
         return NULL;
     }
-    config->files[config->count++] = file;
+    config->count++;
     return NULL;
 }
 

@@ -39,8 +39,7 @@ static struct error *take(struct buffer *content, char **out) {
 }
 
 static struct error *decode(const char *base64, char **out) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer content;
-    buffer_init(&content, PEM_MAX);
+    AUTO_BUFFER(content, PEM_MAX);
     struct error *error = text_base64_decode(base64, &content);
     if (error)
         return error_wrap(error, "expected PEM text in base64");
@@ -49,8 +48,7 @@ static struct error *decode(const char *base64, char **out) {
 }
 
 static struct error *read_pem_file(const char *path, char **out) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer content;
-    buffer_init(&content, PEM_MAX);
+    AUTO_BUFFER(content, PEM_MAX);
     struct error *error = text_read_file(path, PEM_MAX, &content);
     return error ? error : take(&content, out);
 }

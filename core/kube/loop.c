@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/loop.h"
 
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/kube/curl_transport.h"
 
@@ -29,8 +30,7 @@ struct loop {
 // Takes what was posted so far. *last: nothing can be posted any more.
 static struct posted *take_posted(struct loop *loop, bool *last) {
     pthread_mutex_lock(&loop->lock);
-    struct posted *first = loop->first;
-    loop->first = NULL;
+    struct posted *first = TAKE(loop->first);
     loop->end = &loop->first;
     *last = loop->stopping;
     pthread_mutex_unlock(&loop->lock);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/object.h"
 
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/kube/object_stub.h"
 #include "core/kube/span.h"
@@ -82,8 +83,7 @@ static struct error *make(struct json *value, char *text, size_t len, const char
         free(object);
         return error_no_memory();
     }
-    object->value = taken;
-    taken = NULL;
+    object->value = TAKE(taken);
     *out = object;
     return NULL;
 }
@@ -108,9 +108,7 @@ static struct error *parse_stripped(char **stripped, size_t len, const char *api
     struct error *error = json_parse_limited(*stripped, len, limits, &value);
     if (error)
         return error_wrap(error, "JSON that cannot be read");
-    char *taken = *stripped;
-    *stripped = NULL;
-    return make(value, taken, len, api_version, kind, out);
+    return make(value, TAKE(*stripped), len, api_version, kind, out);
 }
 
 static char *strip_text(const char *text, size_t len, size_t *stripped) {

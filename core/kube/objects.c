@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/objects.h"
 
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/json/yaml.h"
 #include "core/kube/object.h"
@@ -30,8 +31,7 @@ static bool is_document_file(const char *path) {
 
 // An array of the documents in a file.
 static struct error *read_all(const char *path, struct json **out) {
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&text, FILE_MAX);
+    AUTO_BUFFER(text, FILE_MAX);
     struct error *error = text_read_file(path, FILE_MAX, &text);
     if (error)
         return error;
@@ -63,13 +63,11 @@ struct error *document_read(const char *path, struct json **out) {
 
 // Takes the value.
 static bool add(struct documents *documents, struct json *value, const char *path, size_t number) {
-    void *grown = realloc(documents->list, (documents->count + 1) * sizeof(documents->list[0]));
-    if (!grown) {
+    struct document *document = array_next(&documents->list, documents->count, sizeof *document);
+    if (!document) {
         json_free(value);
         return false;
     }
-    documents->list = grown;
-    struct document *document = &documents->list[documents->count];
     *document = (struct document){text_format("%s:%zu", path, number), text_directory(path), value};
     documents->count++;
     return document->source && document->folder;

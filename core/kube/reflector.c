@@ -35,8 +35,7 @@ static bool copy_versions(struct reflector *reflector, const char *const *versio
 static bool copy_selector(struct reflector *reflector, const char *selector) {
     if (!selector || selector[0] == '\0')
         return true;
-    __attribute__((cleanup(buffer_cleanup))) struct buffer encoded;
-    buffer_init(&encoded, PATH_MAX_BYTES);
+    AUTO_BUFFER(encoded, PATH_MAX_BYTES);
     text_percent_encode(&encoded, selector);
     reflector->selector = buffer_take(&encoded, NULL);
     return reflector->selector;

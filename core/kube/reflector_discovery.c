@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which of the acceptable versions the server serves, from /apis/<group>/<version> (APIResourceList).
+#include "core/base/memory.h"
 #include "core/kube/reflector_internal.h"
 
 #include <stdlib.h>
@@ -51,8 +52,7 @@ static void discovery_done(void *ctx, const struct http_result *result) {
     reflector_note_end(reflector, result);
     reflector_read(reflector, result);
     if (reflector->ending.reason == REASON_OK) {
-        AUTO_JSON document = reflector->ending.value;
-        reflector->ending.value = NULL;
+        AUTO_JSON document = TAKE(reflector->ending.value);
         read_document(reflector, document);
     }
 }

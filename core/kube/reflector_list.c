@@ -47,8 +47,7 @@ static struct error *page_path(const struct reflector *reflector, struct buffer 
 }
 
 void list_start(struct reflector *reflector) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer path;
-    buffer_init(&path, 1);
+    AUTO_BUFFER(path, 1);
     __attribute__((cleanup(error_cleanup))) struct error *error = page_path(reflector, &path);
     if (error) {
         reflector_conclude(reflector, REASON_BAD_REQUEST, error_text(error));

@@ -39,8 +39,7 @@ static void reset(struct reflector *reflector) {
 }
 
 void watch_start(struct reflector *reflector) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer path;
-    buffer_init(&path, 1);
+    AUTO_BUFFER(path, 1);
     uint64_t timeout_s = TIMEOUT_MIN_S + random_below(&reflector->random, TIMEOUT_SPAN_S);
     __attribute__((cleanup(error_cleanup))) struct error *error = watch_path(reflector, timeout_s, &path);
     if (error) {

@@ -123,8 +123,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
         *upload_len = 0;
         return MHD_YES;
     }
-    __attribute__((cleanup(buffer_cleanup))) struct buffer body;
-    buffer_init(&body, BODY_MAX);
+    AUTO_BUFFER(body, BODY_MAX);
     const struct page *page = find_page(path);
     if (!page) {
         buffer_text(&body, "there is /healthz, /readyz and /metrics\n");

@@ -23,8 +23,7 @@ static uint64_t field(const char *text, int number) {
 }
 
 static uint64_t resident_bytes(void) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer statm;
-    buffer_init(&statm, PROC_FILE_MAX);
+    AUTO_BUFFER(statm, PROC_FILE_MAX);
     struct error *error = text_read_file("/proc/self/statm", PROC_FILE_MAX, &statm);
     if (error) {
         error_free(error);
@@ -35,8 +34,7 @@ static uint64_t resident_bytes(void) {
 
 // The name in field 2 may contain spaces and parentheses: counting begins after its last parenthesis, at field 3.
 static double start_seconds(void) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer stat;
-    buffer_init(&stat, PROC_FILE_MAX);
+    AUTO_BUFFER(stat, PROC_FILE_MAX);
     struct error *error = text_read_file("/proc/self/stat", PROC_FILE_MAX, &stat);
     if (error) {
         error_free(error);

@@ -209,8 +209,7 @@ static void run_remove(struct subject *s) {
 }
 
 static void run_pointer(struct subject *s) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer pointer;
-    buffer_init(&pointer, 1024);
+    AUTO_BUFFER(pointer, 1024);
     for (size_t i = 0; i < s->count; i++) {
         buffer_reset(&pointer);
         buffer_text(&pointer, "/s");

@@ -95,8 +95,7 @@ static void replay(struct random *random, uint8_t *data, size_t len) {
 int main(int argc, char **argv) {
     struct random random = {1};
     for (int i = 1; i < argc; i++) {
-        __attribute__((cleanup(buffer_cleanup))) struct buffer file;
-        buffer_init(&file, 1 << 26);
+        AUTO_BUFFER(file, 1 << 26);
         struct error *error = text_read_file(argv[i], file.max, &file);
         if (error) {
             fprintf(stderr, "%s\n", error_text(error));

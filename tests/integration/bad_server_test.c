@@ -124,8 +124,7 @@ static int open_play(void **state, const struct raw_case *raw, size_t count, siz
     trap_port = server_port(play->trap);
     static const char settings[] = "mirrorRetention: 0s\nworkerLostTimeout: 2s\n";
     play->scene = stage_open(good, true, settings);
-    struct buffer workers __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&workers, 1 << 20);
+    AUTO_BUFFER(workers, 1 << 20);
     for (size_t i = 0; i < count; i++) {
         play->servers[i] = raw_start(&raw[i]);
         AUTO_TEXT url = text_format("http://127.0.0.1:%u", raw_port(play->servers[i]));
@@ -162,8 +161,7 @@ static int close_play(void **state) {
 // VmHWM of /proc/<pid>/status (proc(5)), in MiB.
 static long peak_memory(const struct scene *scene) {
     AUTO_TEXT path = text_format("/proc/%d/status", (int)scene->child);
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&text, 1 << 16);
+    AUTO_BUFFER(text, 1 << 16);
     struct error *error = text_read_file(path, 1 << 16, &text);
     error_free(error);
     const char *line = text.data ? strstr(text.data, "VmHWM:") : NULL;

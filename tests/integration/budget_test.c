@@ -143,8 +143,7 @@ static const struct raw_case cases[] = {
 // VmHWM of /proc/<pid>/status (proc(5)), in MiB.
 static long peak_memory(const struct scene *scene) {
     AUTO_TEXT path = text_format("/proc/%d/status", (int)scene->child);
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&text, 1 << 16);
+    AUTO_BUFFER(text, 1 << 16);
     struct error *error = text_read_file(path, 1 << 16, &text);
     error_free(error);
     const char *line = text.data ? strstr(text.data, "VmHWM:") : NULL;
@@ -196,8 +195,7 @@ static struct error *start_with_few(struct scene *scene, rlim_t files) {
 // Seconds of processor time that the child used so far (proc_pid_stat(5)).
 static double cpu_seconds(const struct scene *scene) {
     AUTO_TEXT path = text_format("/proc/%d/stat", (int)scene->child);
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&text, 1 << 16);
+    AUTO_BUFFER(text, 1 << 16);
     struct error *error = text_read_file(path, 1 << 16, &text);
     error_free(error);
     const char *at = text.data ? strrchr(text.data, ')') : NULL;

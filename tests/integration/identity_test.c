@@ -21,8 +21,7 @@ static struct scene *run_with(const char *name, const char *like) {
     AUTO_TEXT from = text_format("%s/%s.kubeconfig", scene->directory, like);
     AUTO_TEXT file = text_format("%s.kubeconfig", name);
     AUTO_TEXT worker = text_format("- {name: %s, kubeconfig: %s.kubeconfig}\n", name, name);
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&text, 65536);
+    AUTO_BUFFER(text, 65536);
     must(scene, text_read_file(from, 65536, &text));
     must(scene, scene_write(scene, file, text.data));
     must(scene, scene_configure(scene, worker, SETTINGS));
@@ -32,8 +31,7 @@ static struct scene *run_with(const char *name, const char *like) {
 }
 
 static bool readyz_says(struct scene *scene, const char *text) {
-    struct buffer body __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&body, 65536);
+    AUTO_BUFFER(body, 65536);
     int status = http_ask(scene->serve_port, "GET", "/readyz", &body);
     return status == 200 && body.data && strstr(body.data, text);
 }

@@ -143,8 +143,7 @@ static void stream(struct raw_server *server, struct peer *peer, const char *pat
         return;
     }
     peer_send(peer, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n");
-    struct buffer out __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&out, 64 << 20);
+    AUTO_BUFFER(out, 64 << 20);
     for (bool ended = false; !ended && !atomic_load(&server->stopping); usleep(5000)) {
         buffer_reset(&out);
         pthread_mutex_lock(&server->lock);

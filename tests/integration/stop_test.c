@@ -130,8 +130,7 @@ static void a_mirror_whose_workload_went_while_the_host_was_down_is_deleted(void
 }
 
 static int ask(struct scene *scene, const char *method, const char *path, const char *expected) {
-    struct buffer body __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&body, 1 << 20);
+    AUTO_BUFFER(body, 1 << 20);
     int status = http_ask(scene->serve_port, method, path, &body);
     if (expected && !strstr(body.data ? body.data : "", expected))
         fail_msg("%s %s: \"%s\" is not in: %s", method, path, expected, body.data ? body.data : "");
@@ -139,8 +138,7 @@ static int ask(struct scene *scene, const char *method, const char *path, const 
 }
 
 static bool unready_tells(struct scene *scene, const char *what) {
-    struct buffer body __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&body, 1 << 20);
+    AUTO_BUFFER(body, 1 << 20);
     return http_ask(scene->serve_port, "GET", "/readyz", &body) == 503 && strstr(body.data ? body.data : "", what);
 }
 

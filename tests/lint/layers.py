@@ -20,7 +20,7 @@ ROOMS = {   # folder of core/: what of core/ it may include besides itself, fold
     "cmd": ("base", "json", "kube", "config", "adapter", "engine", "host", "serve"),
 }
 LIBRARIES = {   # the one folder (or two) that may know of a library
-    "cjson": ("json",), "cJSON.h": ("json",), "yaml.h": ("json",), "curl": ("kube",), "openssl": ("kube", "adapter", "engine", "host"),
+    "cjson": ("json",), "cJSON.h": ("json",), "yaml.h": ("json",), "curl": ("kube",), "openssl": ("base", "kube", "adapter", "engine", "host"),
     "microhttpd.h": ("serve",), "dlfcn.h": ("adapter",),
 }
 LIBC = set("""assert ctype errno float inttypes iso646 limits math stdalign stdarg stdbool stddef stdint stdio stdlib

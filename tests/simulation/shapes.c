@@ -77,8 +77,7 @@ static const char *manager_of(enum shape shape) {
 struct json *shape_job(struct trial *trial, enum shape shape, const char *namespace_, const char *name,
                        bool finalizer) {
     struct traits t = traits_of(trial, shape);
-    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
-    buffer_init(&text, 16384);
+    AUTO_BUFFER(text, 16384);
     buffer_printf(&text,
                   "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"namespace\":\"%s\",\"name\":"
                   "\"%s\"%s,\"labels\":{\"team\":\"a\"},\"annotations\":{\"" USERS_EXPECTED
@@ -98,8 +97,7 @@ struct json *shape_job(struct trial *trial, enum shape shape, const char *namesp
 
 struct json *shape_stranger(struct trial *trial, enum stranger kind, const char *namespace_, const char *name,
                             const char *uid, const char *owner_uid, const char *owner_name) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
-    buffer_init(&text, 16384);
+    AUTO_BUFFER(text, 16384);
     buffer_printf(&text,
                   "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"namespace\":\"%s\",\"name\":"
                   "\"%s\"",

@@ -26,8 +26,7 @@ static struct error *wrong(const struct source *source, const struct json *docum
 }
 
 static struct error *read_source(struct source *source) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
-    buffer_init(&text, FILE_MAX);
+    AUTO_BUFFER(text, FILE_MAX);
     struct error *error = text_read_file(source->path, FILE_MAX, &text);
     return error ? error : yaml_parse_all(source->path, text.data ? text.data : "", text.len, &source->yaml);
 }

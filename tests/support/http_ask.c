@@ -38,8 +38,7 @@ static bool exchange(int fd, const char *method, const char *path, struct buffer
 }
 
 int http_ask(uint16_t port, const char *method, const char *path, struct buffer *body) {
-    struct buffer answer __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&answer, ANSWER_MAX);
+    AUTO_BUFFER(answer, ANSWER_MAX);
     int fd = connect_to(port);
     if (fd < 0)
         return 0;
@@ -58,8 +57,7 @@ bool wharf_is_ready(const struct scene *scene) {
 }
 
 double wharf_metric(const struct scene *scene, const char *sample) {
-    struct buffer body __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&body, ANSWER_MAX);
+    AUTO_BUFFER(body, ANSWER_MAX);
     if (http_ask(scene->serve_port, "GET", "/metrics", &body) != 200 || !body.data)
         return -1;
     size_t len = strlen(sample);

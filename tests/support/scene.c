@@ -116,8 +116,7 @@ void scene_close(struct scene *scene) {
 
 struct error *scene_configure(const struct scene *scene, const char *more_workers, const char *settings) {
     AUTO_TEXT adapters = built_path("adapters");
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&text, 1 << 16);
+    AUTO_BUFFER(text, 1 << 16);
     buffer_printf(&text,
                   "apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\norigin: %s\n"
                   "management: {kubeconfig: mgmt.kubeconfig}\nworkers:\n",

@@ -9,8 +9,7 @@
 #define FILE_MAX ((size_t)16 << 20)
 
 static struct error *add_file(const char *path, struct json *all) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
-    buffer_init(&text, FILE_MAX);
+    AUTO_BUFFER(text, FILE_MAX);
     struct error *error = text_read_file(path, FILE_MAX, &text);
     __attribute__((cleanup(yaml_cleanup))) struct yaml yaml = {.value = NULL};
     if (!error)

@@ -22,7 +22,6 @@ static void compare(const struct json *before, const struct json *after, struct 
 }
 
 void strict_unknown(const struct json *before, const struct json *after, struct buffer *out) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer path;
-    buffer_init(&path, (size_t)1 << 20);
+    AUTO_BUFFER(path, (size_t)1 << 20);
     compare(before, after, &path, out);
 }

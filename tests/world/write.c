@@ -91,8 +91,7 @@ static bool admit(const struct op *op, struct json *value) {
 }
 
 static bool refuse_unknown(const struct op *op, const struct json *before, const struct json *after) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer unknown;
-    buffer_init(&unknown, (size_t)1 << 20);
+    AUTO_BUFFER(unknown, (size_t)1 << 20);
     strict_unknown(before, after, &unknown);
     if (!unknown.len)
         return false;

@@ -37,8 +37,7 @@ static char *in(const char *directory, const char *name) {
 static char *copied(const char *from, const char *name, long offset, char byte) {
     AUTO_TEXT source = in(built, from);
     char *target = in(folder, name);
-    struct buffer content __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&content, 16 << 20);
+    AUTO_BUFFER(content, 16 << 20);
     assert_null(text_read_file(source, content.max, &content));
     if (offset >= 0)
         content.data[offset] = byte;
@@ -296,8 +295,7 @@ static void the_hash_is_sha256_of_the_whole_file(void **state) {
     (void)state;
     AUTO_TEXT file = copied("good.so", "hashed.so", -1, 0);
     assert_int_equal(truncate(file, 200001), 0); // zeros behind, so that it is read in several pieces
-    struct buffer content __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&content, 16 << 20);
+    AUTO_BUFFER(content, 16 << 20);
     assert_null(text_read_file(file, content.max, &content));
     assert_int_equal(content.len, 200001);
     unsigned char sum[32];

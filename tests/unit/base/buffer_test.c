@@ -148,8 +148,20 @@ static void taking_hands_over_the_content(void **state) {
     free(text);
 }
 
+static void a_buffer_of_a_block_has_its_maximum(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) { // empty again with each turn
+        AUTO_BUFFER(text, 4);
+        assert_int_equal(text.len, 0);
+        assert_true(buffer_text(&text, "four"));
+        assert_false(buffer_char(&text, '5'));
+        assert_string_equal(text.data, "four");
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_buffer_of_a_block_has_its_maximum),
         cmocka_unit_test(content_is_terminated_after_every_append),
         cmocka_unit_test(appending_nothing_gives_an_empty_text),
         cmocka_unit_test(the_maximum_is_reached_and_never_passed),

@@ -107,7 +107,8 @@ static void what_is_not_base64_is_refused_with_its_offset(void **state) {
     } cases[] = {
         {"Zg", "offset 2"},    {"Zg=", "offset 3"},      {"Z", "offset 1"},         {"Zg==Zg==", NULL},
         {"Zg===", "offset 4"}, {"=Zg=", "offset 0"},     {"Z===", "offset 1"},      {"Zm9v-", "offset 4"},
-        {"Zg=g", "offset 3"},  {"Zm9v\xC3", "offset 4"}, {"Zm9vZg==x", "offset 8"},
+        {"Zg=g", "offset 3"},  {"Zm9v\xC3", "offset 4"}, {"Zm9vZg==x", "offset 8"}, {"Zm-v", "offset 2"},
+        {"Zm9v=", "offset 4"}, {"Zm9v\v", "offset 4"},   {"Zm9v\n-", "offset 5"},   {"Zm_v", "offset 2"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct buffer out;

@@ -30,8 +30,7 @@ static bool note(void *ctx, const struct plan_change *change) {
 static void assert_diff(const char *from, const char *to, const char *wanted) {
     AUTO_JSON a = read_json(from);
     AUTO_JSON b = read_json(to);
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&text, 65536);
+    AUTO_BUFFER(text, 65536);
     buffer_text(&text, "");
     assert_true(plan_diff(a, b, "", note, &text));
     for (char *c = text.data; c && *c != '\0'; c++)

@@ -323,8 +323,7 @@ static void a_file_that_is_not_there_is_one_problem(void **state) {
 
 static void bombs_and_binaries_are_refused(void **state) {
     (void)state;
-    struct buffer bomb __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&bomb, 1 << 22);
+    AUTO_BUFFER(bomb, 1 << 22);
     buffer_text(&bomb, GOOD "a: &a [x, x, x, x, x, x, x, x, x, x]\n");
     for (int c = 'b'; c <= 'k'; c++)
         buffer_printf(&bomb, "%c: &%c [*%c, *%c, *%c, *%c, *%c, *%c, *%c, *%c, *%c]\n", c, c, c - 1, c - 1, c - 1,
@@ -413,8 +412,7 @@ static void the_example_is_a_good_file(void **state) {
     for (int i = 0; i < 4; i++)
         *strrchr(example, '/') = '\0';
     AUTO_TEXT path = text_format("%s/etc/wharf.yaml", example);
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&text, 1 << 20);
+    AUTO_BUFFER(text, 1 << 20);
     struct error *error = text_read_file(path, text.max, &text);
     if (error) { // built elsewhere
         error_free(error);

@@ -93,8 +93,7 @@ static void the_inputs_of_a_finding_are_saved_as_yaml(void **state) {
     assert_int_equal(fclose(out), 0);
     AUTO_TEXT path = text_format("%s/2-mirror-clean.yaml", folder);
     assert_non_null(strstr(told, path));
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&text, 4096);
+    AUTO_BUFFER(text, 4096);
     assert_null(text_read_file(path, 4096, &text));
     assert_non_null(strstr(text.data, "---\nkind: Thing\n---\nkind: Mirror\n"));
     free(told);

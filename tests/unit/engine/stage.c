@@ -113,8 +113,7 @@ static void serve(struct stage *stage, const struct command *command) {
         answered(stage, command, STAGE_LOST, NULL, 0);
         return;
     }
-    __attribute__((cleanup(buffer_cleanup))) struct buffer path;
-    buffer_init(&path, 4096);
+    AUTO_BUFFER(path, 4096);
     bool create = request->verb == VERB_CREATE, status = request->verb == VERB_STATUS_PATCH;
     if (request->verb == VERB_RAW_GET)
         assert_true(buffer_append(&path, request->name, strlen(request->name)));

@@ -108,8 +108,7 @@ static void what_is_no_key_is_told_with_its_line(void **state) {
     assert_refused(":2: found a key of 3 bytes, expected 32 to 256");
     write_file("# one\n\n!" A "\n", 0600);
     assert_refused(":3: not base64");
-    __attribute__((cleanup(buffer_cleanup))) struct buffer many;
-    buffer_init(&many, 1 << 20);
+    AUTO_BUFFER(many, 1 << 20);
     for (int i = 0; i < SEAL_KEYS_MAX + 1; i++)
         buffer_text(&many, A "\n");
     write_file(many.data, 0600);

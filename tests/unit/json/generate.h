@@ -128,8 +128,7 @@ static inline void generate_text(struct random *random, struct buffer *out, unsi
 
 // NULL if the generated text was refused.
 static inline struct json *generate_value(struct random *random, unsigned depth) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
-    buffer_init(&text, 1 << 24);
+    AUTO_BUFFER(text, 1 << 24);
     generate_text(random, &text, depth);
     struct json *value = NULL;
     struct error *error = text.failed ? error_no_memory() : json_parse(text.data, text.len, &value);

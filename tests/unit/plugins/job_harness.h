@@ -61,8 +61,7 @@ static inline struct json *harness_json(const char *text) {
 }
 
 static inline struct json *harness_file(const char *path) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
-    buffer_init(&text, 1 << 20);
+    AUTO_BUFFER(text, 1 << 20);
     struct error *error = text_read_file(path, 1 << 20, &text);
     if (error)
         fail_msg("%s", error->message);

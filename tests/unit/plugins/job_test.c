@@ -287,8 +287,7 @@ static void spoil(const struct spoiling *s, const struct json *at, const char *p
     }
     size_t index = 0;
     for (const struct json *m = json_first(at); m && !json_is(at, JSON_STRING); m = json_next(m), index++) {
-        __attribute__((cleanup(buffer_cleanup))) struct buffer below;
-        buffer_init(&below, 4096);
+        AUTO_BUFFER(below, 4096);
         buffer_text(&below, pointer);
         if (json_key(m))
             pointer_append(&below, json_key(m));

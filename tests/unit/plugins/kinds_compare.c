@@ -63,8 +63,7 @@ static bool differ(const struct json **found, const struct json **expected, stru
 
 void kinds_expect_same(const struct tale *tale, const char *what, const struct json *found,
                        const struct json *expected) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer path;
-    buffer_init(&path, POINTER_MAX);
+    AUTO_BUFFER(path, POINTER_MAX);
     assert_true(buffer_text(&path, ""));
     if (!differ(&found, &expected, &path))
         return;

@@ -96,8 +96,7 @@ static struct json *settings_of(struct table *table, const char *name) {
     struct json *settings = json_new_object();
     if (strcmp(name, "generic") != 0)
         return settings;
-    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
-    buffer_init(&text, 1 << 20);
+    AUTO_BUFFER(text, 1 << 20);
     struct yaml yaml = {.value = NULL};
     struct error *error = text_read_file(SETTINGS, 1 << 20, &text);
     if (!error)

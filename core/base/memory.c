@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALLEST 8 // items; a power of two
+
+// `array` is the address of a pointer of some type, which only its bytes may be read through.
+static void *resize(void *array, size_t items, size_t size) {
+    void *list = NULL;
+    memcpy(&list, array, sizeof list);
+    list = reallocarray(list, items, size);
+    if (list)
+        memcpy(array, &list, sizeof list);
+    return list;
+}
+
+bool array_reserve(void *array, size_t *capacity, size_t need, size_t size) {
+    if (need <= *capacity)
+        return true;
+    size_t wanted = *capacity <= SIZE_MAX / 2 ? *capacity * 2 : SIZE_MAX;
+    if (wanted < need)
+        wanted = need < SMALLEST ? SMALLEST : need;
+    char *list = resize(array, wanted, size);
+    if (!list)
+        return false;
+    memset(list + *capacity * size, 0, (wanted - *capacity) * size);
+    *capacity = wanted;
+    return true;
+}
+
+void *array_next(void *array, size_t count, size_t size) {
+    void *list = NULL;
+    memcpy(&list, array, sizeof list);
+    if (count == 0)
+        list = resize(array, SMALLEST, size);
+    else if (count >= SMALLEST && (count & (count - 1)) == 0) // full
+        list = count <= SIZE_MAX / 2 ? resize(array, count * 2, size) : NULL;
+    return list ? memset((char *)list + count * size, 0, size) : NULL;
+}
