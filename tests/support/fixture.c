@@ -124,7 +124,8 @@ static struct error *read_story(const char *path, const char *file, struct story
     if (error)
         return error;
     story->documents = source.yaml.value;
-    story->name = strndup(file, strlen(file) - strlen(SUFFIX));
+    const char *suffix = strrchr(file, '.');
+    story->name = strndup(file, suffix ? (size_t)(suffix - file) : strlen(file));
     size_t count = json_size(story->documents);
     if (count == 0)
         return error_new(ERROR_INVALID, "%s:1: expected at least one step", path);
@@ -168,6 +169,21 @@ static struct error *check_objects(const char *folder, const struct fixture *fix
     return NULL;
 }
 
+static const char *last_segment(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+struct error *fixture_add_story(struct fixture *fixture, const char *path) {
+    const char *file = last_segment(path);
+    struct story *grown = realloc(fixture->stories, (fixture->n_stories + 1) * sizeof *grown);
+    if (!grown)
+        return error_no_memory();
+    fixture->stories = grown;
+    grown[fixture->n_stories] = (struct story){.name = NULL};
+    return read_story(path, file, &grown[fixture->n_stories++]);
+}
+
 static struct error *add_file(const char *folder, const char *file, struct fixture *fixture) {
     AUTO_TEXT path = text_format("%s/%s", folder, file);
     if (!path)
@@ -176,12 +192,7 @@ static struct error *add_file(const char *folder, const char *file, struct fixtu
         return read_object(path, &fixture->workload);
     if (strcmp(file, "mirror.yaml") == 0)
         return read_object(path, &fixture->mirror);
-    struct story *grown = realloc(fixture->stories, (fixture->n_stories + 1) * sizeof *grown);
-    if (!grown)
-        return error_no_memory();
-    fixture->stories = grown;
-    grown[fixture->n_stories] = (struct story){.name = NULL};
-    return read_story(path, file, &grown[fixture->n_stories++]);
+    return fixture_add_story(fixture, path);
 }
 
 static int is_yaml(const struct dirent *entry) {
@@ -206,11 +217,6 @@ static struct error *add_files(const char *folder, struct fixture *fixture) {
     }
     free(entries);
     return error;
-}
-
-static const char *last_segment(const char *folder) {
-    const char *slash = strrchr(folder, '/');
-    return slash ? slash + 1 : folder;
 }
 
 struct error *fixture_load(const char *folder, struct fixture **out) {

@@ -51,6 +51,9 @@ struct fixture {
 struct error *fixture_load(const char *folder, struct fixture **out);
 void fixture_free(struct fixture *fixture);
 
+// Adds one story from a file, named as the file is. For fixtures that are stories only, without objects.
+struct error *fixture_add_story(struct fixture *fixture, const char *path);
+
 // The story of this name, or NULL.
 const struct story *fixture_story(const struct fixture *fixture, const char *name);
 

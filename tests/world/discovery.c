@@ -97,6 +97,35 @@ static struct json *resource_entry(const struct kind *kind, const char *suffix, 
     return entry;
 }
 
+static void add_list_of_one(struct json *entry, const char *key, const char *text) {
+    if (text)
+        append(add_list(entry, key), json_new_string(text));
+}
+
+// Short names and categories, which kubectl resolves: `kubectl get ns`, `kubectl get all`.
+static void add_names(struct json *entry, const struct kind *kind) {
+    static const struct {
+        enum special special;
+        const char *short_name, *category;
+    } known[] = {{SPECIAL_NAMESPACE, "ns", NULL},
+                 {SPECIAL_POD, "po", "all"},
+                 {SPECIAL_JOB, NULL, "all"},
+                 {SPECIAL_CRONJOB, "cj", "all"},
+                 {SPECIAL_EVENT, "ev", NULL}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (kind->special == known[i].special) {
+            add_list_of_one(entry, "shortNames", known[i].short_name);
+            add_list_of_one(entry, "categories", known[i].category);
+        }
+    static const char *const copied[] = {"singularName", "shortNames", "categories"};
+    static const char *const from[] = {"singular", "shortNames", "categories"};
+    for (size_t i = 0; i < sizeof from / sizeof *from; i++) {
+        const struct json *names = json_path(kind->definition, "spec", "names", from[i], NULL);
+        if (names)
+            world_json_set(entry, copied[i], world_json_copy(names));
+    }
+}
+
 static struct json *review_entry(void) {
     struct json *entry = object_of("SelfSubjectAccessReview", NULL);
     world_set_text(entry, "name", "selfsubjectaccessreviews");
@@ -118,7 +147,9 @@ static void answer_resources(const struct world_cluster *cluster, const char *gr
     for (const struct kind *kind = cluster->kinds; kind; kind = kind->next_kind) {
         if (strcmp(kind->group, group) != 0 || !world_kind_serves(kind, version))
             continue;
-        append(list, resource_entry(kind, "", verbs));
+        struct json *entry = resource_entry(kind, "", verbs);
+        add_names(entry, kind);
+        append(list, entry);
         if (kind->has_status)
             append(list, resource_entry(kind, "/status", status_verbs));
     }

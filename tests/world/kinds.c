@@ -42,6 +42,7 @@ struct kind *world_kind_add(struct world_cluster *cluster, const struct world_ki
     kind->has_status = !from->no_status;
     kind->has_generation = special != SPECIAL_EVENT && special != SPECIAL_LEASE && special != SPECIAL_NAMESPACE;
     kind->special = special;
+    kind->definition = from->definition;
     kind->ring_size = cluster->options.history ? cluster->options.history : HISTORY;
     kind->compacted = cluster->version;
     kind->levels.state = random_next(&cluster->random);

@@ -69,8 +69,9 @@ struct kind {
     size_t version_count;
     bool cluster_scoped, has_status, builtin, has_generation;
     enum special special;
-    const struct custom *custom;  // what its CRD says; NULL: nothing is known of it
-    const struct fixture *player; // its controller plays these stories; NULL: it has none
+    const struct custom *custom;   // what its CRD says; NULL: nothing is known of it
+    const struct json *definition; // its CRD; NULL: none
+    const struct fixture *player;  // its controller plays these stories; NULL: it has none
     struct map by_key;
     struct stored head; // of the skip list; only `next` is used
     struct random levels;

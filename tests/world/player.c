@@ -28,12 +28,18 @@ const struct world_kind *player_kind(const char *plural) {
     return custom ? &custom->kind : NULL;
 }
 
-bool player_install(struct world_cluster *cluster, const struct fixture *fixture) {
-    const struct world_kind *kind = player_kind(fixture->plural);
-    if (!kind || !world_register(cluster, kind))
+bool player_install_custom(struct world_cluster *cluster, const struct custom *custom, const struct fixture *fixture) {
+    if (!world_register(cluster, &custom->kind))
         return false;
-    world_kind_find(cluster, kind->group, kind->plural)->player = fixture;
+    struct kind *kind = world_kind_find(cluster, custom->kind.group, custom->kind.plural);
+    kind->custom = custom;
+    kind->player = fixture;
     return true;
+}
+
+bool player_install(struct world_cluster *cluster, const struct fixture *fixture) {
+    const struct custom *custom = custom_by_plural(fixture->plural);
+    return custom && player_install_custom(cluster, custom, fixture);
 }
 
 void player_forget(struct stored *object) {

@@ -22,6 +22,10 @@ const struct world_kind *player_kind(const char *plural);
 // the kind, or does not know of it.
 bool player_install(struct world_cluster *cluster, const struct fixture *fixture);
 
+// The same for a kind from outside (crd.h). `fixture` NULL: it has no controller.
+struct custom;
+bool player_install_custom(struct world_cluster *cluster, const struct custom *custom, const struct fixture *fixture);
+
 // controllers.c
 struct stored;
 void player_sync(struct stored *object);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a request to the part of the API server that answers it.
 #include "tests/world/server.h"
+#include "core/json/patch.h"
 #include "tests/world/commit.h"
 #include "tests/world/list.h"
+#include "tests/world/patch_types.h"
 #include "tests/world/watch.h"
 
 #include <stdlib.h>
@@ -11,6 +13,8 @@
 #define BODY_MAX ((size_t)3 << 20)   // apiserver: MaxRequestBodyBytes
 #define STORED_MAX ((size_t)3 << 19) // etcd: --max-request-bytes
 #define MERGE_PATCH "application/merge-patch+json"
+#define STRATEGIC_PATCH "application/strategic-merge-patch+json"
+#define JSON_PATCH "application/json-patch+json"
 
 static bool method_is(const struct world_request *request, const char *method) {
     return strcmp(request->method, method) == 0;
@@ -160,10 +164,38 @@ static void remove_target(struct op *op, const struct world_request *request, co
                                             : "");
 }
 
+// A patch of another type becomes the merge patch that does the same to the object as it is. NULL: answered.
+static struct json *as_merge_patch(const struct op *op, const struct world_request *request, struct json *patch) {
+    bool strategic = content_is(request, STRATEGIC_PATCH), json = content_is(request, JSON_PATCH);
+    const struct stored *object = world_find(op->kind, op->namespace_, op->name);
+    if (!patch || !object || (!strategic && !json))
+        return patch;
+    char message[256];
+    struct json *now = world_json_copy(object->value), *merge = NULL;
+    if (strategic ? patch_strategic(now, patch, message) : patch_json(&now, patch, message)) {
+        merge = patch_diff(object->value, now, NULL);
+        if (!merge)
+            world_oom();
+    } else {
+        answer_failure(op->response, 422, "Invalid", NULL, "%s", message);
+    }
+    json_free(now);
+    json_free(patch);
+    return merge;
+}
+
+static const char *patch_type(const struct op *op, const struct world_request *request) {
+    if (op->kind->builtin && content_is(request, STRATEGIC_PATCH))
+        return STRATEGIC_PATCH;
+    return content_is(request, JSON_PATCH) ? JSON_PATCH : MERGE_PATCH;
+}
+
 static void write_target(struct op *op, const struct world_request *request) {
     bool patch = method_is(request, "PATCH");
-    struct json *body =
-        check_body(op, request, patch ? MERGE_PATCH : "application/json") ? read_body(op, request) : NULL;
+    const char *type = patch ? patch_type(op, request) : "application/json";
+    struct json *body = check_body(op, request, type) ? read_body(op, request) : NULL;
+    if (patch)
+        body = as_merge_patch(op, request, body);
     if (!body)
         commit_refused(op);
     else if (op->verb == WORLD_CREATE)
@@ -243,7 +275,8 @@ void world_request(struct world_cluster *cluster, const struct world_request *re
         answer_bad_request(response, "the path cannot be read");
     else if (is_review(request, &route))
         world_review(cluster, request, response);
-    else if (method_is(request, "GET") && world_discover(cluster, &route, response))
+    else if (method_is(request, "GET") &&
+             (world_discover(cluster, &route, response) || world_openapi(cluster, &route, response)))
         ;
     else if (route_flag(&route, "watch") && method_is(request, "GET"))
         answer_bad_request(response, "a watch is no single request");

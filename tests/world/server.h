@@ -12,6 +12,9 @@ struct world_watch *world_watch_open(const struct op *op, const struct route *ro
 // discovery.c: /version, /api, /apis and below. False: not such a path.
 bool world_discover(struct world_cluster *cluster, const struct route *route, struct world_response *response);
 
+// openapi.c: /openapi/v3 and below. False: not such a path.
+bool world_openapi(const struct world_cluster *cluster, const struct route *route, struct world_response *response);
+
 // review.c
 bool world_allowed(const struct world_cluster *cluster, const char *verb, const char *resource);
 void world_review(struct world_cluster *cluster, const struct world_request *request, struct world_response *response);

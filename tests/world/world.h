@@ -110,7 +110,9 @@ struct world_kind {
     const char *versions[4]; // served versions, storage version first; NULL after the last
     const char *plural, *kind;
     bool cluster_scoped;
-    bool no_status; // no status subresource: status is written through the object itself
+    bool no_status;                // no status subresource: status is written through the object itself
+    const struct json *definition; // its CustomResourceDefinition, for short names, columns and the schema that kubectl
+                                   // explains; NULL: none. Lives as long as the cluster
 };
 
 // A custom kind comes, as when its CRD is established; false if it is there already. Its objects are checked for
