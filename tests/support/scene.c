@@ -59,6 +59,35 @@ static struct error *find_port(uint16_t *port) {
     return found ? NULL : error_new(ERROR_IO, "no free port on 127.0.0.1: %s", strerror(errno));
 }
 
+struct error *scene_use_directory(const char *path, bool *made) {
+    struct stat found;
+    *made = mkdir(path, 0700) == 0;
+    if (!*made && errno != EEXIST)
+        return error_new(ERROR_IO, "cannot make the folder %s: %s", path, strerror(errno));
+    if (stat(path, &found) != 0 || !S_ISDIR(found.st_mode))
+        return error_new(ERROR_IO, "%s: expected a folder", path);
+    if (found.st_uid != geteuid() || (found.st_mode & 022) != 0)
+        return error_new(ERROR_REFUSED, "%s: expected a folder of this user that nobody else may write to", path);
+    return NULL;
+}
+
+static struct error *use_directory(struct scene *scene, const char *path) {
+    scene->given = true;
+    if (strlen(path) >= sizeof scene->directory)
+        return error_new(ERROR_LIMIT, "%s: found a path of %zu characters, expected fewer than %zu", path, strlen(path),
+                         sizeof scene->directory);
+    text_copy(scene->directory, sizeof scene->directory, path);
+    return scene_use_directory(path, &scene->made);
+}
+
+static struct error *make_directory(struct scene *scene) {
+    text_copy(scene->directory, sizeof scene->directory, "/tmp/wharf-scene-XXXXXX");
+    if (mkdtemp(scene->directory))
+        return NULL;
+    scene->directory[0] = '\0';
+    return error_new(ERROR_IO, "cannot make a folder in /tmp: %s", strerror(errno));
+}
+
 struct error *scene_open(const struct scene_options *options, struct scene **out) {
     *out = NULL;
     struct scene *scene = calloc(1, sizeof *scene);
@@ -66,14 +95,11 @@ struct error *scene_open(const struct scene_options *options, struct scene **out
         return error_no_memory();
     scene->tls = !options->plain;
     scene->adapters = strdup(options->adapters ? options->adapters : "");
-    text_copy(scene->directory, sizeof scene->directory, "/tmp/wharf-scene-XXXXXX");
     struct error *error = NULL;
     if (!scene->adapters)
         error = error_no_memory();
-    else if (!mkdtemp(scene->directory)) {
-        scene->directory[0] = '\0';
-        error = error_new(ERROR_IO, "cannot make a folder in /tmp: %s", strerror(errno));
-    }
+    else
+        error = options->directory ? use_directory(scene, options->directory) : make_directory(scene);
     if (!error)
         error = find_port(&scene->serve_port);
     if (!error && scene->tls)
@@ -99,6 +125,18 @@ static void remove_directory(const char *directory) {
     }
 }
 
+static void remove_written(const struct scene *scene) {
+    static const char *const files[] = {"wharf.yaml", "wharf.log"};
+    for (size_t i = 0; i < sizeof files / sizeof *files + scene->count; i++) {
+        AUTO_TEXT path = i < scene->count ? text_format("%s/%s.kubeconfig", scene->directory, scene->clusters[i].name)
+                                          : text_format("%s/%s", scene->directory, files[i - scene->count]);
+        if (path)
+            unlink(path);
+    }
+    if (scene->made)
+        rmdir(scene->directory);
+}
+
 void scene_close(struct scene *scene) {
     if (!scene)
         return;
@@ -110,7 +148,10 @@ void scene_close(struct scene *scene) {
     }
     certs_free(&scene->certs);
     free(scene->adapters);
-    remove_directory(scene->directory);
+    if (scene->given && *scene->directory)
+        remove_written(scene);
+    else if (!scene->given)
+        remove_directory(scene->directory);
     free(scene);
 }
 

@@ -14,7 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define SCENE_CLUSTERS 8
+#define SCENE_CLUSTERS 17
+#define SCENE_PATH 1024
 #define SCENE_MANAGEMENT 0
 #define SCENE_ORIGIN "scene" // of the configuration that scene_configure writes
 
@@ -25,7 +26,10 @@ struct scene_cluster {
 };
 
 struct scene {
-    char directory[64];
+    char directory[SCENE_PATH];
+    bool given;        // somebody else's folder: what the scene has written is removed, nothing else
+    bool made;         // but not there before
+    const char *wharf; // the program; NULL: the one that was built with this one
     struct certs certs;
     char *adapters;
     bool tls;
@@ -38,12 +42,16 @@ struct scene {
 
 struct scene_options {
     size_t workers;
+    const char *directory;      // made if it is not there; NULL: a new one in /tmp
     bool plain;                 // HTTP instead of TLS with client certificates
     struct world_options world; // of every cluster, but for name and seed
     const char *adapters;       // items of `adapters.enabled` besides job, in YAML; NULL: none
 };
 
-// Makes the folder, starts the clusters and writes a kubeconfig for each.
+// A folder that somebody named: made, unless it is there and nobody else may put files into it.
+struct error *scene_use_directory(const char *path, bool *made);
+
+// Makes the folder (only for its owner), starts the clusters and writes a kubeconfig for each.
 struct error *scene_open(const struct scene_options *options, struct scene **out);
 // Ends the child with SIGKILL if there is one, stops everything and removes the folder. NULL is fine.
 void scene_close(struct scene *scene);

@@ -35,6 +35,7 @@ static _Noreturn void become(const char *program, char *const arguments[], int l
     if (getppid() != parent || dup2(log, STDERR_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0)
         _exit(127);
     close_range(3, ~0U, 0);
+    setpgid(0, 0); // Ctrl-C is for the parent, which ends this process in good order
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -43,7 +44,7 @@ static _Noreturn void become(const char *program, char *const arguments[], int l
 }
 
 struct error *wharf_start_with_log(struct scene *scene, int log) {
-    AUTO_TEXT program = built_path("wharf");
+    AUTO_TEXT program = scene->wharf ? text_format("%s", scene->wharf) : built_path("wharf");
     AUTO_TEXT config = text_format("%s/wharf.yaml", scene->directory);
     char run[] = "run", option[] = "--config";
     if (!program || !config)

@@ -133,6 +133,10 @@ struct error *front_up(struct front *front) {
     return front->daemon ? NULL : bind_port(front);
 }
 
+bool front_is_up(const struct front *front) {
+    return front->daemon;
+}
+
 void front_stop(struct front *front) {
     if (!front)
         return;

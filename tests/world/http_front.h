@@ -26,6 +26,7 @@ void front_unlock(struct front *front);
 void front_down(struct front *front);
 // The same port again.
 struct error *front_up(struct front *front);
+bool front_is_up(const struct front *front);
 
 enum front_fault {
     FRONT_FINE,

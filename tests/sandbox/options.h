@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of wharf-sandbox.
+#ifndef WHARF_SANDBOX_OPTIONS_H
+#define WHARF_SANDBOX_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define WORKERS_MAX 16
+#define FILES_MAX 64
+#define EXIT_USAGE 2
+
+struct story_file {
+    const char *path;
+    const char *kind; // its plural, if said
+    size_t crd;       // else: how many --crd came before it
+};
+
+struct options {
+    const char *command; // "serve", "cut", "back", "list", "stop"
+    const char *cluster; // of cut and back
+    const char *directory;
+    size_t workers;
+    const char *crds[FILES_MAX];
+    size_t n_crds;
+    struct story_file stories[FILES_MAX];
+    size_t n_stories;
+    const char *adapters; // a folder; NULL: only those that are installed
+    bool run, detach;
+};
+
+// -1: go on; else the exit code, with everything said. `options` refers to argv.
+int options_read(int argc, char **argv, struct options *options);
+
+#endif
