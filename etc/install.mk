@@ -21,15 +21,17 @@ $(B)/wharf.yaml: etc/wharf.yaml $(B)/adapter-dir Makefile
 	sed 's|/usr/lib/wharf/adapters|$(ADAPTER_DIR)|g' $< > $@
 
 .PHONY: install
-install: all $(B)/wharf-adapter.pc $(B)/wharf.service $(B)/wharf.yaml
+install: all $(B)/wharf-sandbox $(B)/wharf-adapter.pc $(B)/wharf.service $(B)/wharf.yaml
 	$(INSTALL) -d $(addprefix '$(DESTDIR)$(PREFIX)'/,$(INSTALL_DIRS))
 	$(INSTALL) -m 755 $(B)/wharf '$(DESTDIR)$(PREFIX)/bin/wharf'
 	$(INSTALL) -m 755 $(B)/wharf-conformance '$(DESTDIR)$(PREFIX)/libexec/wharf/wharf-conformance'
+	$(INSTALL) -m 755 $(B)/wharf-sandbox '$(DESTDIR)$(PREFIX)/bin/wharf-sandbox'
 	$(INSTALL) -m 644 $(ADAPTERS) '$(DESTDIR)$(ADAPTER_DIR)/'
 	$(INSTALL) -m 644 include/wharf/adapter.h '$(DESTDIR)$(PREFIX)/include/wharf/adapter.h'
 	$(INSTALL) -m 644 $(B)/wharf-adapter.pc '$(DESTDIR)$(PREFIX)/lib/pkgconfig/wharf-adapter.pc'
 	$(INSTALL) -m 644 $(B)/wharf.service '$(DESTDIR)$(PREFIX)/lib/systemd/system/wharf.service'
 	$(INSTALL) -m 644 etc/man/wharf.1 '$(DESTDIR)$(MAN_DIR)/man1/wharf.1'
+	$(INSTALL) -m 644 etc/man/wharf-sandbox.1 '$(DESTDIR)$(MAN_DIR)/man1/wharf-sandbox.1'
 	$(INSTALL) -m 644 etc/man/wharf-adapter.3 '$(DESTDIR)$(MAN_DIR)/man3/wharf-adapter.3'
 	$(INSTALL) -m 644 $(B)/wharf.yaml LICENSE '$(DESTDIR)$(DOC_DIR)/'
 	$(INSTALL) -m 644 $(MANIFESTS) '$(DESTDIR)$(DOC_DIR)/kubernetes/'

@@ -22,6 +22,7 @@ $(B)/tests/world.a $(B)/tests/world-http.a $(B)/tests/support.a:
 
 $(B)/tests/world/world: $(B)/tests/world/world_main.o $(WORLD_HTTP)
 $(B)/tests/demo/demo: $(call objects,tests/demo/*.c) $(B)/tests/support.a $(WORLD_HTTP)
+$(B)/wharf-sandbox: $(call objects,tests/sandbox/*.c) $(B)/tests/support.a $(WORLD_HTTP)
 $(B)/tests/simulation/sim: $(call objects,tests/simulation/*.c) $(PLUGIN_OBJ) $(B)/tests/support.a $(WORLD)
 $(B)/tests/to_json: $(B)/tests/support/to_json.o
 $(BENCH)/host_bench: $(filter-out $(BENCH)/%_bench.o,$(call objects,tests/bench/*.c)) $(BENCH)/host_bench.o $(FIXTURE) $(WORLD_HTTP)
@@ -34,7 +35,7 @@ $(INTEGRATION_BIN): $(B)/tests/integration/%: $(B)/tests/integration/%.o $(INTEG
 FUZZ_PROGRAMS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/*_fuzz.c))
 $(FUZZ_PROGRAMS): %: %.o $(B)/tests/fuzz/fuzz_main.o $(B)/tests/simulation/kinds.o $(PLUGIN_OBJ) $(B)/tests/support.a $(WORLD)
 
-WORLD_PROGRAMS := $(B)/tests/world/world $(B)/tests/demo/demo $(BENCH)/host_bench $(INTEGRATION_BIN)
+WORLD_PROGRAMS := $(B)/wharf-sandbox $(B)/tests/world/world $(B)/tests/demo/demo $(BENCH)/host_bench $(INTEGRATION_BIN)
 PROGRAMS := $(WORLD_PROGRAMS) $(B)/tests/simulation/sim $(B)/tests/to_json $(FUZZ_PROGRAMS) $(filter-out $(WORLD_PROGRAMS),$(BENCHES))
 $(WORLD_PROGRAMS): private LIBS += $(WORLD_LIBS)
 $(INTEGRATION_BIN): private LIBS += -lcmocka

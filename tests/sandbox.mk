@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-SANDBOX_SRC := $(wildcard tests/sandbox/*.c)
-$(B)/wharf-sandbox: $(SANDBOX_SRC:%.c=$(B)/%.o) $(B)/tests/support.a $(B)/tests/world-http.a $(B)/tests/world.a $(B)/core.a
-	@$(if $(V),,echo "LD $@")
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) $(WORLD_LIBS)
+## make sandbox   $(B)/wharf-sandbox: simulated clusters for kubectl
+.PHONY: sandbox sandbox-test
+sandbox: $(B)/wharf-sandbox $(B)/wharf $(ADAPTERS)
+
+## make sandbox-test  wharf-sandbox from outside: its command line, wharf in it, kinds from CRDs, kubectl where there is one
+TEST_TARGETS += sandbox-test
+sandbox-test: sandbox $(PLAN_ADAPTER)
+	python3 -B tests/sandbox/test $(B)

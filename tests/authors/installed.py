@@ -7,15 +7,15 @@ import subprocess
 
 from shell import Skipped, Wrong
 
-FILES = ("bin/wharf", "libexec/wharf/wharf-conformance", "include/wharf/adapter.h", "lib/pkgconfig/wharf-adapter.pc",
+FILES = ("bin/wharf", "bin/wharf-sandbox", "libexec/wharf/wharf-conformance", "include/wharf/adapter.h", "lib/pkgconfig/wharf-adapter.pc",
          "lib/systemd/system/wharf.service",
-         "lib/wharf/adapters/job.so", "share/man/man1/wharf.1", "share/man/man3/wharf-adapter.3",
+         "lib/wharf/adapters/job.so", "share/man/man1/wharf.1", "share/man/man1/wharf-sandbox.1", "share/man/man3/wharf-adapter.3",
          "share/doc/wharf/adapters.md", "share/doc/wharf/abi.md", "share/doc/wharf/security.md",
          "share/doc/wharf/wharf.yaml", "share/doc/wharf/LICENSE", "share/doc/wharf/kubernetes/deployment.yaml",
          "share/doc/wharf/examples/job.yaml", "share/doc/wharf/examples/adapter-c/Makefile",
          "share/doc/wharf/examples/adapter-c/objects/workload.yaml",
          "share/doc/wharf/examples/adapter-cpp/simulation.cc", "share/doc/wharf/examples/adapter-rust/wharf.rs")
-PAGES = ("share/man/man1/wharf.1", "share/man/man3/wharf-adapter.3")
+PAGES = ("share/man/man1/wharf.1", "share/man/man1/wharf-sandbox.1", "share/man/man3/wharf-adapter.3")
 
 
 def all_files(author):

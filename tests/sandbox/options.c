@@ -29,6 +29,7 @@ static const struct option flags[] = {{"workers", required_argument, NULL, OPTIO
                                       {"version", no_argument, NULL, OPTION_VERSION},
                                       {"help", no_argument, NULL, 'h'},
                                       {NULL, 0, NULL, 0}};
+#define ABOUT_ONE 2 // of these, the first ones are about one cluster
 static const char *const commands[] = {"cut", "back", "list", "stop"};
 #define N_COMMANDS (sizeof commands / sizeof *commands)
 
@@ -68,26 +69,34 @@ static int wrong(const char *format, ...) {
     return EXIT_USAGE;
 }
 
-static int wrong_word(const char *what, const char *word, const char *const *known, size_t count, const char *mark) {
+static int wrong_word(const char *what, const char *mark, const char *word, const char *const *known, size_t count) {
     const char *meant = suggest(word, known, count);
-    return wrong("unknown %s \"%s%s\"%s%s%s%s", what, mark, word, meant ? ", did you mean \"" : "", meant ? mark : "",
-                 meant ? meant : "", meant ? "\"?" : "");
+    return wrong("unknown %s%s%s%s%s%s%s", what, mark, word, meant ? ", did you mean " : "", meant ? mark : "",
+                 meant ? meant : "", meant ? "?" : "");
 }
 
-// getopt_long has no word for what it does not know: argv has it.
 static int unknown_flag(const char *argument) {
     const char *known[sizeof flags / sizeof *flags];
     size_t count = 0;
-    char name[64];
-    if (!text_has_prefix(argument, "--"))
-        return wrong("unknown flag \"%s\"", argument);
+    AUTO_TEXT name = strndup(argument, strcspn(argument, "="));
     while (flags[count].name) {
         known[count] = flags[count].name;
         count++;
     }
-    text_copy(name, sizeof name, argument + 2);
-    name[strcspn(name, "=")] = '\0';
-    return wrong_word("flag", name, known, count, "--");
+    if (!name || !text_has_prefix(name, "--"))
+        return wrong("unknown flag: %s", argument);
+    return wrong_word("flag: ", "--", name + 2, known, count);
+}
+
+// getopt_long takes "--work" for "--workers"; here a flag is written out, so that a new one breaks no script.
+static bool is_abbreviated(const char *argument) {
+    size_t len = strcspn(argument, "=");
+    if (!text_has_prefix(argument, "--"))
+        return false;
+    for (const struct option *flag = flags; flag->name; flag++)
+        if (strlen(flag->name) == len - 2 && strncmp(flag->name, argument + 2, len - 2) == 0)
+            return false;
+    return true;
 }
 
 static int add_story(struct options *options, char *value) {
@@ -145,42 +154,55 @@ static int take(int option, struct options *options) {
     }
 }
 
-static int read_command(int argc, char **argv, struct options *options) {
-    if (optind == argc)
-        return -1;
-    const char *word = argv[optind++];
+static int read_word(const char *word, struct options *options) {
     size_t at = 0;
+    if (options->command && !options->cluster && options->about_one) {
+        options->cluster = word;
+        return -1;
+    }
+    if (options->command)
+        return wrong("unexpected argument: %s", word);
     while (at < N_COMMANDS && strcmp(commands[at], word) != 0)
         at++;
     if (at == N_COMMANDS)
-        return wrong_word("command", word, commands, N_COMMANDS, "");
+        return wrong_word("command: ", "", word, commands, N_COMMANDS);
     options->command = word;
-    bool about_one = at < 2;
-    if (about_one && optind < argc)
-        options->cluster = argv[optind++];
-    else if (about_one)
-        return wrong("%s: expected the name of a cluster, see 'wharf-sandbox list'", word);
-    if (optind < argc)
-        return wrong("unexpected argument \"%s\"", argv[optind]);
-    if (options->n_crds || options->n_stories || options->adapters || options->run || options->detach)
-        return wrong("%s takes no flag but --dir", word);
+    options->about_one = at < ABOUT_ONE;
     return -1;
 }
 
+static int read_next(int argc, char **argv, struct options *options) {
+    const char *argument = argv[optind];
+    int option = getopt_long(argc, argv, "+:h", flags, NULL);
+    if (option == -1)
+        return optind < argc ? read_word(argv[optind++], options) : -1;
+    if (option == '?' && optopt != 0 && text_has_prefix(argument, "--"))
+        return wrong("flag takes no argument: %.*s", (int)strcspn(argument, "="), argument);
+    if (option == '?' || is_abbreviated(argument))
+        return unknown_flag(argument);
+    if (option == ':')
+        return wrong("flag needs an argument: %s", argument);
+    return take(option, options);
+}
+
+static int check(const struct options *options) {
+    if (options->about_one && !options->cluster)
+        return wrong("%s: expected the name of a cluster, see 'wharf-sandbox list'", options->command);
+    bool serves = options->n_crds || options->n_stories || options->adapters || options->run || options->detach ||
+                  options->workers;
+    return options->command && serves ? wrong("%s takes no flag but --dir", options->command) : -1;
+}
+
 int options_read(int argc, char **argv, struct options *options) {
-    *options = (struct options){.command = "serve", .workers = 2};
+    int code = -1;
+    *options = (struct options){.command = NULL};
     opterr = 0;
-    for (;;) {
-        const char *argument = optind < argc ? argv[optind] : "";
-        int option = getopt_long(argc, argv, ":h", flags, NULL);
-        if (option == -1)
-            return read_command(argc, argv, options);
-        // Words between flags are moved to the end: what was read is just before optind.
-        argument = optind > 0 && text_has_prefix(argv[optind - 1], "-") ? argv[optind - 1] : argument;
-        int code = option == ':'   ? wrong("flag needs an argument: %s", argument)
-                   : option == '?' ? unknown_flag(argument)
-                                   : take(option, options);
-        if (code >= 0)
-            return code;
-    }
+    optind = 1;
+    while (code < 0 && optind < argc)
+        code = read_next(argc, argv, options);
+    if (code < 0)
+        code = check(options);
+    if (!options->workers)
+        options->workers = WORKERS_DEFAULT;
+    return code;
 }

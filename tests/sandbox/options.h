@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define WORKERS_DEFAULT 2
 #define WORKERS_MAX 16
 #define FILES_MAX 64
 #define EXIT_USAGE 2
@@ -17,7 +18,8 @@ struct story_file {
 };
 
 struct options {
-    const char *command; // "serve", "cut", "back", "list", "stop"
+    const char *command; // "cut", "back", "list", "stop"; NULL: serve
+    bool about_one;      // the command needs a cluster
     const char *cluster; // of cut and back
     const char *directory;
     size_t workers;

@@ -169,6 +169,6 @@ int main(int argc, char **argv) {
         fputs("error: out of memory\n", stderr);
         return EXIT_FAILURE;
     }
-    code = strcmp(options.command, "serve") == 0 ? run(&options, directory) : ask(&options, directory);
+    code = options.command ? ask(&options, directory) : run(&options, directory);
     return fflush(stdout) == 0 ? code : EXIT_FAILURE;
 }
