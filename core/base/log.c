@@ -68,6 +68,8 @@ static void build_text(struct buffer *out, const char *time, const char *level, 
     buffer_printf(out, "%s %-5s ", time, level);
     append_value(out, message, "");
     for (; fields && fields->name; fields++) {
+        if (fields->is_number)
+            buffer_printf(out, " %s=%" PRId64, fields->name, fields->number);
         if (!fields->value)
             continue;
         buffer_printf(out, " %s=", fields->name);
@@ -81,12 +83,15 @@ static void build_json(struct buffer *out, const char *time, const char *level, 
     buffer_printf(out, "{\"time\":\"%s\",\"level\":\"%s\",\"message\":", time, level);
     buffer_json_shown(out, message, shown_len(message));
     for (; fields && fields->name; fields++) {
-        if (!fields->value)
+        if (!fields->value && !fields->is_number)
             continue;
         buffer_char(out, ',');
         buffer_json_shown(out, fields->name, strlen(fields->name));
         buffer_char(out, ':');
-        buffer_json_shown(out, fields->value, shown_len(fields->value));
+        if (fields->is_number)
+            buffer_printf(out, "%" PRId64, fields->number);
+        else
+            buffer_json_shown(out, fields->value, shown_len(fields->value));
     }
     buffer_text(out, "}\n");
 }

@@ -12,7 +12,9 @@ enum log_format { LOG_TEXT, LOG_JSON };
 
 struct log_field {
     const char *name;  // "cluster", "kind", "object" (namespace/name), "uid", "error", ...
-    const char *value; // NULL: the field is left out
+    const char *value; // NULL: the field is left out, unless it is a number
+    int64_t number;
+    bool is_number;
 };
 
 void log_setup(enum log_format format, enum log_level level);
@@ -37,8 +39,19 @@ bool log_enabled(enum log_level level);
 // `fields` ends with a field whose name is NULL; may be NULL.
 void log_line(enum log_level level, const char *message, const struct log_field *fields);
 
-// log_fields(LOG_INFO, "placed", {"cluster", name}, {"uid", uid})
-#define log_fields(level, message, ...) log_line(level, message, (const struct log_field[]){__VA_ARGS__, {NULL, NULL}})
+// log_fields(LOG_INFO, "placed", {"cluster", name}, LOG_INT("attempt", attempt)). A field of text needs only its two
+// members, a missing one is meant.
+#define log_fields(level, message, ...)                                                                                \
+    do {                                                                                                               \
+        _Pragma("GCC diagnostic push");                                                                                \
+        _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"");                                            \
+        log_line(level, message, (const struct log_field[]){__VA_ARGS__, {.name = NULL}});                             \
+        _Pragma("GCC diagnostic pop");                                                                                 \
+    } while (0)
+
+// A number, which is one in JSON lines too.
+#define LOG_INT(field, n)                                                                                              \
+    { .name = (field), .number = (int64_t)(n), .is_number = true }
 
 #define log_plain(level, message) log_line(level, message, (const struct log_field *)0)
 

@@ -105,10 +105,8 @@ static struct error *prepare(struct program *program, const char *config_path, c
 }
 
 static void tell_start(const struct program *program) {
-    AUTO_TEXT workers = text_format("%zu", program->config->n_workers);
-    AUTO_TEXT kinds = text_format("%zu", program->adapters->n_kinds);
     log_fields(LOG_INFO, "wharf starts", {"version", WHARF_VERSION}, {"config", program->config->path},
-               {"workers", workers}, {"kinds", kinds},
+               LOG_INT("workers", program->config->n_workers), LOG_INT("kinds", program->adapters->n_kinds),
                {"serving", program->server ? program->config->serve_address : NULL});
 }
 

@@ -374,6 +374,19 @@ class Directory(Case):
                          "FOLDER/wharf.yaml:9: w1: cannot read FOLDER/w1.kubeconfig: No such file")
 
 
+class Log(Case):
+    def test_numbers_are_numbers_in_json_lines(self):
+        self.good_files()
+        self.write_config(more="log: {format: json}\norigin: eu\n")
+        with subprocess.Popen([WHARF, "run", "--config", self.config], stdin=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True) as host:
+            try:
+                started = next(line for line in map(json.loads, host.stderr) if line["message"] == "wharf starts")
+            finally:
+                host.kill()
+        self.assertEqual((started["workers"], started["kinds"], started["config"]), (1, 1, self.config))
+
+
 class Online(Case):
     def check(self):
         return wharf("check", "--online", "--config", self.config)

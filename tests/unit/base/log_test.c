@@ -70,6 +70,22 @@ static void a_json_line_is_one_document(void **state) {
     assert_non_null(json_get(document, "time"));
 }
 
+static void a_number_is_one_in_json_too(void **state) {
+    (void)state;
+    log_setup(LOG_JSON, LOG_INFO);
+    size_t bytes = 12;
+    log_fields(LOG_INFO, "m", {"cluster", "w1"}, LOG_INT("bytes", bytes), LOG_INT("least", INT64_MIN), {"left", NULL});
+    const char *line = logged();
+    AUTO_JSON document = NULL;
+    assert_null(json_parse(line, strlen(line), &document));
+    assert_true(json_is(json_get(document, "bytes"), JSON_NUMBER));
+    assert_int_equal(json_int64(json_get(document, "bytes"), 0), 12);
+    assert_non_null(strstr(line, ",\"cluster\":\"w1\",\"bytes\":12,\"least\":-9223372036854775808}\n"));
+    log_setup(LOG_TEXT, LOG_INFO);
+    log_fields(LOG_INFO, "m", LOG_INT("code", 0), {"error", "none"}, LOG_INT("after", -7));
+    assert_string_equal(logged() + 27, " INFO  m code=0 error=none after=-7\n");
+}
+
 static void lines_below_the_level_are_left_out(void **state) {
     (void)state;
     log_setup(LOG_TEXT, LOG_WARN);
@@ -162,6 +178,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_line_has_time_level_message_and_fields),
         cmocka_unit_test(a_json_line_is_one_document),
+        cmocka_unit_test(a_number_is_one_in_json_too),
         cmocka_unit_test(lines_below_the_level_are_left_out),
         cmocka_unit_test(a_message_cannot_forge_a_second_line),
         cmocka_unit_test(what_acts_on_a_terminal_is_escaped),
