@@ -158,7 +158,8 @@ static void read_rate_limit(struct config_reader *reader, const struct config_pl
     if (!reader->burst_given)
         config->burst = config->qps < 1 ? 1 : 2 * config->qps;
     else if (config->qps > 0 && config->burst < 1)
-        config_problem(reader, place, "burst: found less than 1, expected at least 1, or no request could be sent");
+        config_problem(reader, place,
+                       "burst: found less than 1, expected at least 1: with less no request could be sent");
 }
 
 static void read_whole(struct config_reader *reader, const struct config_place *place, const struct json *value,
@@ -189,7 +190,7 @@ static void read_mass_deletion(struct config_reader *reader, const struct config
     config_mapping(reader, place, value, fields, COUNT(fields), target);
 }
 
-// The index of the word in the list, or -1 after telling the problem.
+// The index of the word in the list, or -1 after reporting the problem.
 static int read_word(struct config_reader *reader, const struct config_place *place, const struct json *value,
                      const char *const *words, size_t count, const char *expected) {
     const char *text = json_string(value);
@@ -268,15 +269,15 @@ static bool read_document(struct config_reader *reader) {
     return true;
 }
 
-// The folder that paths in the file are relative to. Symlinks stay: a file that is mounted as one (as from a ConfigMap)
-// has its neighbours beside the link.
+// The directory that paths in the file are relative to. Symlinks are not resolved: the neighbours of a file that is
+// mounted as one (as from a ConfigMap) are beside the link.
 static struct error *absolute_directory(const char *path, char **out) {
     AUTO_TEXT directory = text_directory(path);
     if (!directory)
         return error_no_memory();
     char here[PATH_MAX];
     if (directory[0] != '/' && !getcwd(here, sizeof(here)))
-        return error_new(ERROR_IO, "the present folder: %s", strerror(errno));
+        return error_new(ERROR_IO, "cannot read the current directory: %s", strerror(errno));
     if (directory[0] == '/' || strcmp(directory, ".") == 0)
         *out = strdup(directory[0] == '/' ? directory : here);
     else

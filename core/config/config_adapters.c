@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The adapters that the configuration enables. Whether their files are what they should be is adapters.c's business.
+// The adapters that the configuration enables. Their files are checked by core/adapter.
 #include "core/base/text.h"
 #include "core/config/config_reader.h"
 
@@ -28,10 +28,10 @@ static bool has_parent_segment(const char *path) {
 static void read_file(struct config_reader *reader, const struct config_place *place, const struct json *value,
                       void *target) {
     const char *text = config_text(reader, place, value, "the path of a shared object");
-    if (!text)
+    if (!text || !config_is_path(reader, place, text))
         return;
     if (text[0] != '/' && has_parent_segment(text))
-        config_wrong(reader, place, value, "a path within adapters.directory, or an absolute one");
+        config_wrong(reader, place, value, "a path inside adapters.directory, or an absolute path");
     else
         config_keep(reader, target, text);
 }
@@ -155,14 +155,12 @@ static void check_distinct(struct config_reader *reader, size_t index) {
     for (size_t i = 0; i < index; i++) {
         const struct config_adapter *other = &reader->config->adapters[i];
         if (strcmp(adapter->name, other->name) == 0)
-            problems_add(reader->problems,
-                         "%s:%zu: adapter %s: found a second adapter of this name, expected another "
-                         "one: line %zu has it already",
-                         reader->file, adapter->line, adapter->name, other->line);
+            problems_add(reader->problems, "%s:%zu: adapter %s: duplicate name: line %zu has it already", reader->file,
+                         adapter->line, adapter->name, other->line);
         else if (text_equal(adapter->file, other->file))
             problems_add(reader->problems,
-                         "%s:%zu: adapter %s: found the file of adapter %s (line %zu), expected "
-                         "another one: %s",
+                         "%s:%zu: adapter %s: found the same file as adapter %s (line %zu), expected a "
+                         "different one: %s",
                          reader->file, adapter->line, adapter->name, other->name, other->line, adapter->file);
     }
 }

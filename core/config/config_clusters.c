@@ -49,13 +49,14 @@ static void read_label(struct config_reader *reader, const struct config_place *
                        struct config_cluster *cluster) {
     const char *text = json_string(value);
     if (!is_label_key(place->key)) {
-        config_problem(reader, place, "found this key, expected one that a Kubernetes label may have");
+        config_problem(reader, place, "found \"%s\", expected a valid Kubernetes label key", place->key);
         return;
     }
     if (!text || (text[0] != '\0' && !is_label_word(text))) {
-        config_wrong(reader, place, value,
-                     "what a Kubernetes label may have: a text of at most 63 letters, digits, "
-                     "'-', '_' and '.' (in quotes if it looks like a number)");
+        config_wrong(
+            reader, place, value,
+            "a valid Kubernetes label value: at most 63 letters, digits, '-', '_' and '.' (in quotes if it looks "
+            "like a number)");
         return;
     }
     struct config_label *label = config_grow(reader, &cluster->labels, cluster->n_labels, sizeof(*label));
@@ -87,7 +88,7 @@ static void read_worker_name(struct config_reader *reader, const struct config_p
     if (!text_is_dns_label(text))
         config_wrong(reader, place, value, expected);
     else if (strcmp(text, MANAGEMENT) == 0)
-        config_wrong(reader, place, value, "another name: this one is the management cluster's");
+        config_wrong(reader, place, value, "another name: this one is reserved for the management cluster");
     config_keep(reader, target, text);
 }
 
@@ -122,7 +123,7 @@ void config_read_management(struct config_reader *reader, const struct config_pl
         config_problem(reader, place, "found a context without a kubeconfig, expected both or neither");
 }
 
-// Reads one worker. What is not fit for anything (no mapping, no kubeconfig) is not kept.
+// Reads one worker. One that is unusable (not a mapping, no kubeconfig) is dropped.
 static void read_worker(struct config_reader *reader, const struct config_place *place, const struct json *value) {
     static const struct config_field fields[] = {
         {"name", read_worker_name, offsetof(struct config_cluster, name), true},
@@ -174,19 +175,17 @@ static void check_worker(struct config_reader *reader, size_t index) {
     if (same_cluster(&config->management, worker))
         problems_add(reader->problems,
                      "%s:%zu: worker %s: found the kubeconfig and context of the management cluster, "
-                     "expected another cluster: mirrors would take the place of their workloads",
+                     "expected a different cluster: mirrors would collide with their workloads",
                      reader->file, worker->line, worker->name);
     for (size_t i = 0; i < index; i++) {
         const struct config_cluster *other = &config->workers[i];
         if (strcmp(worker->name, other->name) == 0)
-            problems_add(reader->problems,
-                         "%s:%zu: worker %s: found a second worker of this name, expected another "
-                         "one: line %zu has it already",
-                         reader->file, worker->line, worker->name, other->line);
+            problems_add(reader->problems, "%s:%zu: worker %s: duplicate name: line %zu has it already", reader->file,
+                         worker->line, worker->name, other->line);
         if (same_cluster(worker, other))
             problems_add(reader->problems,
                          "%s:%zu: worker %s: found the kubeconfig and context of worker %s (line "
-                         "%zu), expected another cluster",
+                         "%zu), expected a different cluster",
                          reader->file, worker->line, worker->name, other->name, other->line);
     }
 }

@@ -17,7 +17,7 @@
 #define MIB ((size_t)1 << 20)
 #define GIB ((size_t)1 << 30)
 
-// "64MiB"; false if it is none.
+// "64MiB"; false if it is not a size.
 static bool read_size(const char *text, size_t *size) {
     static const struct {
         const char *unit;
@@ -68,7 +68,7 @@ static void read_object_nodes(struct config_reader *reader, const struct config_
         config_wrong(reader, place, value, "a whole number of 1000 or more");
 }
 
-// An object has to fit into its share of what a cluster may cost.
+// An object must fit into its share of the memory budget of a cluster.
 static void check(struct config_reader *reader, const struct config_place *place, const struct config *config) {
     size_t share = config->memory_per_cluster / 8;
     if (config->max_object_size > share)

@@ -15,7 +15,7 @@
 
 #define POINTER_MAX (1 << 20)
 #define FOUND_MAX 100
-#define KEYS_MAX 16
+#define KEYS_MAX 32
 #define RATE_MAX 1e6
 
 // Appends the JSON pointer to a place, root first.
@@ -29,7 +29,7 @@ static void place_pointer(const struct config_place *place, struct buffer *out) 
         buffer_printf(out, "/%zu", place->index);
 }
 
-// Appends the place as people write it: workers[0].labels.region
+// Appends the place in the usual notation: workers[0].labels.region
 static void place_name(const struct config_place *place, struct buffer *out) {
     if (!place || !place->up)
         return;
@@ -68,7 +68,7 @@ void config_problem(struct config_reader *reader, const struct config_place *pla
         problems_add(reader->problems, "%s: %s", reader->file, text.data);
 }
 
-// What a value is, for people; long texts are cut.
+// What a value is, for messages; long strings are truncated.
 static void describe(const struct json *value, char out[FOUND_MAX]) {
     char text[FOUND_MAX / 2];
     switch (json_type(value)) {
@@ -82,7 +82,7 @@ static void describe(const struct json *value, char out[FOUND_MAX]) {
         text_copy(out, FOUND_MAX / 2, json_number_text(value));
         return;
     case JSON_STRING:
-        text_copy(text, sizeof(text), json_string_or(value, "text with a NUL character"));
+        text_copy(text, sizeof(text), json_string_or(value, "a string with a NUL character"));
         snprintf(out, FOUND_MAX, "\"%s\"", text);
         return;
     case JSON_ARRAY:
@@ -151,7 +151,7 @@ const char *config_text(struct config_reader *reader, const struct config_place 
     if (text && text[0] != '\0')
         return text;
     bool scalar = json_is(value, JSON_NUMBER) || json_is(value, JSON_BOOL);
-    AUTO_TEXT quoted = scalar ? text_format("%s; put it in quotes if it is one", expected) : NULL;
+    AUTO_TEXT quoted = scalar ? text_format("%s; put it in quotes to make it a string", expected) : NULL;
     config_wrong(reader, place, value, quoted ? quoted : expected);
     return NULL;
 }
@@ -174,12 +174,12 @@ void *config_grow(struct config_reader *reader, void *list, size_t count, size_t
 
 void config_read_text(struct config_reader *reader, const struct config_place *place, const struct json *value,
                       void *target) {
-    const char *text = config_text(reader, place, value, "a text");
+    const char *text = config_text(reader, place, value, "a string");
     if (text)
         config_keep(reader, target, text);
 }
 
-// Takes "." and empty segments out of an absolute path, so that one file has one name. ".." stays: what it means
+// Removes "." and empty segments from an absolute path, so that equal paths compare equal. ".." stays: its meaning
 // depends on symlinks.
 static void tidy(char *path) {
     char *to = path;
@@ -205,10 +205,17 @@ char *config_absolute(struct config_reader *reader, const char *directory, const
     return absolute;
 }
 
+bool config_is_path(struct config_reader *reader, const struct config_place *place, const char *text) {
+    if (text[0] != '~')
+        return true;
+    config_problem(reader, place, "found %s, expected an absolute path: ~ is not expanded", text);
+    return false;
+}
+
 void config_read_path(struct config_reader *reader, const struct config_place *place, const struct json *value,
                       void *target) {
     const char *text = config_text(reader, place, value, "a path");
-    if (!text)
+    if (!text || !config_is_path(reader, place, text))
         return;
     AUTO_TEXT path = config_absolute(reader, reader->directory, text);
     if (path)
@@ -217,13 +224,15 @@ void config_read_path(struct config_reader *reader, const struct config_place *p
 
 void config_read_paths(struct config_reader *reader, const struct config_place *place, const struct json *value,
                        void *target) {
-    const char *text = config_text(reader, place, value, "a path, or several with ':' between them");
+    const char *text = config_text(reader, place, value, "a path, or several separated by ':'");
     if (!text)
         return;
     AUTO_BUFFER(paths, (size_t)64 * 1024);
     for (const char *at = text; *at != '\0';) {
         size_t len = strcspn(at, ":");
         AUTO_TEXT part = strndup(at, len);
+        if (part && !config_is_path(reader, place, part))
+            return;
         AUTO_TEXT path = part && len > 0 ? config_absolute(reader, reader->directory, part) : NULL;
         bool kept = path && buffer_printf(&paths, "%s%s", paths.len > 0 ? ":" : "", path);
         reader->no_memory |= len > 0 && !kept;
@@ -232,7 +241,7 @@ void config_read_paths(struct config_reader *reader, const struct config_place *
     if (reader->no_memory)
         return;
     if (!paths.data)
-        config_wrong(reader, place, value, "a path, or several with ':' between them");
+        config_wrong(reader, place, value, "a path, or several separated by ':'");
     else
         config_keep(reader, target, paths.data);
 }

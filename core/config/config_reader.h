@@ -49,9 +49,12 @@ size_t config_line(struct config_reader *reader, const struct config_place *plac
 bool config_mapping(struct config_reader *reader, const struct config_place *place, const struct json *value,
                     const struct config_field *fields, size_t count, void *target);
 
-// The text of a string that is not empty; NULL after telling the problem.
+// The text of a string that is not empty; NULL after reporting the problem.
 const char *config_text(struct config_reader *reader, const struct config_place *place, const struct json *value,
                         const char *expected);
+
+// False after reporting a path that begins with ~, which only a shell expands.
+bool config_is_path(struct config_reader *reader, const struct config_place *place, const char *text);
 
 // Replaces the text in *slot by a copy.
 void config_keep(struct config_reader *reader, char **slot, const char *text);
@@ -63,7 +66,7 @@ char *config_absolute(struct config_reader *reader, const char *directory, const
 config_read_fn config_read_text;     // char *
 config_read_fn config_read_path;     // char *, made absolute
 config_read_fn config_read_label;    // char *, an RFC 1123 label
-config_read_fn config_read_paths;    // char *, one or several as in KUBECONFIG, each made absolute
+config_read_fn config_read_paths;    // char *, one or several as in KUBECONFIG, made absolute
 config_read_fn config_read_bool;     // bool
 config_read_fn config_read_duration; // int64_t, 0 allowed
 config_read_fn config_read_positive; // int64_t, a duration that is not 0

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENTRY_MAX 253 // of the name of an entry of a Secret (apimachinery validation.IsConfigMapKey)
+#define ENTRY_MAX 253 // of a key of a Secret (apimachinery validation.IsConfigMapKey)
 
 void config_seal_clear(struct config_seal *seal) {
     free(seal->file);
@@ -29,7 +29,7 @@ static void read_secret_name(struct config_reader *reader, const struct config_p
 static void read_secret_key(struct config_reader *reader, const struct config_place *place, const struct json *value,
                             void *target) {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-    static const char expected[] = "the name of an entry of a Secret (letters, digits, '-', '_' and '.')";
+    static const char expected[] = "a key of a Secret (letters, digits, '-', '_' and '.')";
     const char *text = config_text(reader, place, value, expected);
     if (text && (strlen(text) > ENTRY_MAX || text[strspn(text, allowed)] != '\0'))
         config_wrong(reader, place, value, expected);
@@ -60,7 +60,7 @@ void config_read_seal(struct config_reader *reader, const struct config_place *p
         return;
     seal->line = config_line(reader, place);
     if (seal->file && seal->from_secret)
-        config_problem(reader, place, "found file and secret, expected one of them");
+        config_problem(reader, place, "found both file and secret, expected one of them");
 }
 
 void config_check_seal(struct config_reader *reader) {

@@ -45,6 +45,21 @@ static yaml_mark_t mark_at(const char *text, size_t len, size_t offset) {
     return mark;
 }
 
+// Whether a tab is where the indentation goes on.
+static bool is_tab(const struct reader *reader, const yaml_mark_t *mark) {
+    const char *line = reader->text, *end = reader->text + reader->len;
+    for (size_t i = 0; line && i < mark->line; i++) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        line = newline ? newline + 1 : NULL;
+    }
+    if (!line || mark->column >= (size_t)(end - line) || line[mark->column] != '\t')
+        return false;
+    for (size_t i = 0; i < mark->column; i++)
+        if (line[i] != ' ')
+            return false;
+    return true;
+}
+
 static void syntax_error(struct reader *reader) {
     const yaml_parser_t *parser = &reader->parser;
     const char *problem = parser->problem ? parser->problem : "not YAML";
@@ -53,6 +68,9 @@ static void syntax_error(struct reader *reader) {
     } else if (parser->error == YAML_READER_ERROR) {
         yaml_mark_t mark = mark_at(reader->text, reader->len, parser->problem_offset);
         reader_fail_at(reader, &mark, ERROR_INVALID, problem);
+    } else if (is_tab(reader, &parser->problem_mark)) {
+        reader_fail_at(reader, &parser->problem_mark, ERROR_INVALID,
+                       "found a tab, expected spaces: YAML does not allow tabs for indentation");
     } else {
         AUTO_TEXT whole =
             text_format("%s%s%s", problem, parser->context ? " " : "", parser->context ? parser->context : "");

@@ -6,7 +6,6 @@
 #include "core/base/text.h"
 #include "core/kube/certs.h"
 
-#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -69,19 +68,6 @@ static bool has_files(const struct credentials *credentials) {
     return false;
 }
 
-// RFC 7617 section 2.
-static char *basic_header(const struct endpoint *endpoint) {
-    AUTO_TEXT pair = text_format("%s:%s", endpoint->username, endpoint->password ? endpoint->password : "");
-    if (!pair)
-        return NULL;
-    size_t len = strlen(pair);
-    AUTO_TEXT encoded = malloc(4 * ((len + 2) / 3) + 1);
-    if (!encoded || len > INT32_MAX / 2)
-        return NULL;
-    EVP_EncodeBlock((unsigned char *)encoded, (const unsigned char *)pair, (int)len);
-    return text_format("Authorization: Basic %s", encoded);
-}
-
 // Puts the header that the endpoint's credentials make in *header, NULL for none.
 static struct error *make_header(const struct endpoint *endpoint, char **header) {
     *header = NULL;
@@ -91,9 +77,7 @@ static struct error *make_header(const struct endpoint *endpoint, char **header)
         return error;
     if (token)
         *header = text_format("Authorization: Bearer %s", token);
-    else if (endpoint->username)
-        *header = basic_header(endpoint);
-    if (!*header && (token || endpoint->username))
+    if (!*header && token)
         return error_no_memory();
     return NULL;
 }

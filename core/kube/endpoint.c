@@ -18,11 +18,11 @@ void endpoint_free(struct endpoint *endpoint) {
         return;
     if (endpoint->client_key_pem)
         explicit_bzero(endpoint->client_key_pem, strlen(endpoint->client_key_pem));
-    char *texts[] = {endpoint->server,    endpoint->ca_pem,           endpoint->tls_server_name,
-                     endpoint->proxy_url, endpoint->client_cert_pem,  endpoint->client_key_pem,
-                     endpoint->token,     endpoint->token_file,       endpoint->username,
-                     endpoint->password,  endpoint->namespace_,       endpoint->description,
-                     endpoint->ca_file,   endpoint->client_cert_file, endpoint->client_key_file};
+    char *texts[] = {endpoint->server,         endpoint->ca_pem,          endpoint->tls_server_name,
+                     endpoint->proxy_url,      endpoint->client_cert_pem, endpoint->client_key_pem,
+                     endpoint->token,          endpoint->token_file,      endpoint->namespace_,
+                     endpoint->description,    endpoint->ca_file,         endpoint->client_cert_file,
+                     endpoint->client_key_file};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         free(texts[i]);
     free(endpoint);
@@ -70,7 +70,7 @@ static struct error *check_token(const char *token) {
         return error_new(ERROR_INVALID, "found nothing, expected a bearer token");
     for (const char *c = token; *c; c++)
         if (*c <= ' ' || *c > '~')
-            return error_new(ERROR_INVALID, "found a byte that no bearer token has, at offset %zu",
+            return error_new(ERROR_INVALID, "found an invalid byte at offset %zu, expected a bearer token",
                              (size_t)(c - token));
     return NULL;
 }

@@ -15,7 +15,7 @@ static struct error *not_found(const struct kubeconfig *config, const char *sect
     AUTO_BUFFER(names, 512); // a long list is cut
     (void)entry_names(config, section, &names);
     return error_new(ERROR_NOT_FOUND, "%s, expected one of %s: %s%s", what, section,
-                     names.len > 0 ? names.data : "(there are none)", names.failed ? ", ..." : "");
+                     names.len > 0 ? names.data : "(none)", names.failed ? ", ..." : "");
 }
 
 // The context to use, by name or by default.
@@ -68,7 +68,7 @@ static struct error *read_context(const struct kubeconfig *config, const char *n
     error = follow(config, &context, "user", "users", &user);
     if (!error)
         error = kubeconfig_read_cluster(&cluster, endpoint);
-    // As client-go: without TLS there is nobody to be, and nothing of the user is read.
+    // As client-go: without TLS no credentials are sent, and nothing of the user is read.
     if (!error && user.file && text_has_prefix(endpoint->server, "https://"))
         error = kubeconfig_read_user(&user, endpoint);
     const char *namespace_;

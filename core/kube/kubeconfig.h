@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where an API server is and how to be somebody there: kubeconfig files (k8s.io/client-go clientcmd), merging of
-// several as KUBECONFIG lists them, and the credentials of a pod. Everything is read into memory here, but token files,
-// which change while they are used.
+// Where an API server is and how to authenticate to it: kubeconfig files (k8s.io/client-go clientcmd), merging of
+// several as KUBECONFIG lists them, and the credentials of a pod. Everything is read into memory here except token
+// files, which change while they are in use.
 #ifndef WHARF_KUBE_KUBECONFIG_H
 #define WHARF_KUBE_KUBECONFIG_H
 
@@ -20,17 +20,16 @@ struct endpoint {
     bool disable_compression;
     char *client_cert_pem, *client_key_pem; // both or none
     char *token;
-    char *token_file; // absolute; beats token once readable; read again every minute less ten seconds and on a 401
-    char *username, *password;
-    char *namespace_;                                   // of the context; may be NULL
-    char *description;                                  // for messages: "w1.kubeconfig, context kind-w1"
+    char *token_file;  // absolute; beats token once readable; read again every minute less ten seconds and on a 401
+    char *namespace_;  // of the context; may be NULL
+    char *description; // for messages: "w1.kubeconfig, context kind-w1"
     char *ca_file, *client_cert_file, *client_key_file; // where the PEMs came from, for re-reading; NULL: inline data
 };
 
 void endpoint_free(struct endpoint *endpoint);
 
 // One file. `context` NULL or "": current-context. Errors say file, field, what was found and what was expected; exec,
-// auth-provider and impersonation give ERROR_UNSUPPORTED, "not yet".
+// auth-provider, impersonation and basic authentication give ERROR_UNSUPPORTED.
 struct error *kubeconfig_load(const char *path, const char *context, struct endpoint **out);
 
 // A colon-separated list as in KUBECONFIG, merged: the first file to define an entry wins whole.

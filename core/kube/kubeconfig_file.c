@@ -35,7 +35,7 @@ static const char *type_name(const struct json *value) {
     case JSON_NUMBER:
         return "a number";
     case JSON_STRING:
-        return "text";
+        return "a string";
     case JSON_ARRAY:
         return "a list";
     case JSON_OBJECT:
@@ -69,7 +69,7 @@ static struct error *top_text(const struct kubeconfig_file *file, const char *fi
         return NULL;
     if (!*out) {
         AUTO_TEXT pointer = text_format("/%s", field);
-        return wrap(file, pointer ? pointer : "", field, wrong_type(value, "text"));
+        return wrap(file, pointer ? pointer : "", field, wrong_type(value, "a string"));
     }
     if (!**out)
         *out = NULL;
@@ -98,7 +98,8 @@ static struct error *read_file(struct kubeconfig_file *file, const char *path) {
     AUTO_TEXT directory = text_directory(path);
     AUTO_TEXT here = directory && directory[0] != '/' ? getcwd(NULL, 0) : strdup("/");
     if (!directory || !here)
-        return errno == ENOMEM ? error_no_memory() : error_new(ERROR_IO, "cannot tell the current folder");
+        return errno == ENOMEM ? error_no_memory()
+                               : error_new(ERROR_IO, "cannot read the current directory: %s", strerror(errno));
     file->path = strdup(path);
     file->directory = text_resolve_path(here, directory);
     if (!file->path || !file->directory)
@@ -175,6 +176,15 @@ static struct error *item_error(const struct kubeconfig_file *file, const char *
     return wrap(file, pointer ? pointer : "", field ? field : section, error);
 }
 
+// The name is at `index`, and at found->index before.
+static struct error *duplicate_error(const struct kubeconfig_file *file, const struct entry *found, size_t index,
+                                     const char *name) {
+    AUTO_TEXT first = text_format("/%s/%zu", found->section, found->index);
+    size_t line = first ? yaml_line(&file->yaml, first) : 0;
+    return item_error(file, found->section, index,
+                      error_new(ERROR_INVALID, "\"%s\" is a duplicate name: line %zu has it already", name, line));
+}
+
 static struct error *find_in_file(const struct kubeconfig_file *file, const char *name, struct entry *found) {
     const struct json *list;
     struct error *error = section_of(file, found->section, &list);
@@ -185,13 +195,12 @@ static struct error *find_in_file(const struct kubeconfig_file *file, const char
         const struct json *own_name = json_get(item, "name");
         if (!json_string(own_name))
             return item_error(file, found->section, index,
-                              is_absent(own_name) ? error_new(ERROR_INVALID, "found no name, expected one")
-                                                  : error_wrap(wrong_type(own_name, "text"), "name"));
+                              is_absent(own_name) ? error_new(ERROR_INVALID, "found nothing, expected a name")
+                                                  : error_wrap(wrong_type(own_name, "a string"), "name"));
         if (strcmp(json_string(own_name), name) != 0)
             continue;
         if (found->file)
-            return item_error(file, found->section, index,
-                              error_new(ERROR_INVALID, "found \"%s\" a second time, expected each name once", name));
+            return duplicate_error(file, found, index, name);
         found->file = file;
         found->index = index;
         found->value = json_get(item, found->inner);
@@ -236,8 +245,8 @@ struct error *entry_text(const struct entry *entry, const char *field, const cha
     if (is_absent(value) || json_string(value))
         return NULL;
     if (json_is(value, JSON_STRING))
-        return entry_error(entry, field, ERROR_INVALID, "found text with a NUL character, expected text without");
-    return entry_wrap(entry, field, wrong_type(value, "text"));
+        return entry_error(entry, field, ERROR_INVALID, "found a string with a NUL character, expected one without");
+    return entry_wrap(entry, field, wrong_type(value, "a string"));
 }
 
 struct error *entry_bool(const struct entry *entry, const char *field, bool *out) {

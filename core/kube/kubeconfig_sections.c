@@ -27,6 +27,8 @@ static struct error *copy_path(const struct entry *entry, const char *field, cha
     struct error *error = entry_text(entry, field, &text);
     if (error || !text)
         return error;
+    if (text[0] == '~')
+        return entry_error(entry, field, ERROR_INVALID, "found %s, expected an absolute path: ~ is not expanded", text);
     *out = text_resolve_path(entry->file->directory, text);
     return *out ? NULL : error_no_memory();
 }
@@ -120,7 +122,7 @@ struct error *kubeconfig_read_cluster(const struct entry *entry, struct endpoint
                          &endpoint->ca_pem, &endpoint->ca_file);
     if (!error && endpoint->ca_pem && endpoint->insecure)
         error = entry_error(entry, "insecure-skip-tls-verify", ERROR_INVALID,
-                            "found true together with a certificate authority, expected one of the two");
+                            "found true together with a certificate authority, expected only one of them");
     if (!error)
         error = copy_text(entry, "tls-server-name", &endpoint->tls_server_name);
     if (!error)
@@ -130,17 +132,20 @@ struct error *kubeconfig_read_cluster(const struct entry *entry, struct endpoint
     return error;
 }
 
-// Authentication that is not there yet is refused rather than left out: the requests would be somebody else's.
+// Unsupported authentication is rejected rather than ignored: requests would be sent as a different user.
 static struct error *refuse_unsupported(const struct entry *entry, bool has_own) {
     static const struct {
         const char *field, *what;
+        bool never;
     } unsupported[] = {
-        {"exec", "credentials from a program (exec)"},
-        {"auth-provider", "auth-provider"},
-        {"as", "impersonation"},
-        {"as-uid", "impersonation"},
-        {"as-groups", "impersonation"},
-        {"as-user-extra", "impersonation"},
+        {"exec", "exec credential plugins are", false},
+        {"auth-provider", "auth-provider is", false},
+        {"username", "basic authentication (username and password) is", true}, // gone since Kubernetes 1.19
+        {"password", "basic authentication (username and password) is", true},
+        {"as", "impersonation is", false},
+        {"as-uid", "impersonation is", false},
+        {"as-groups", "impersonation is", false},
+        {"as-user-extra", "impersonation is", false},
     };
     for (size_t i = 0; i < sizeof unsupported / sizeof unsupported[0]; i++) {
         const struct json *value = json_get(entry->value, unsupported[i].field);
@@ -151,8 +156,8 @@ static struct error *refuse_unsupported(const struct entry *entry, bool has_own)
         if (empty || (i == 0 && has_own))
             continue;
         return entry_error(entry, unsupported[i].field, ERROR_UNSUPPORTED,
-                           "%s cannot be used yet, expected a token, a tokenFile or a client certificate",
-                           unsupported[i].what);
+                           "%s not supported%s, expected a token, a tokenFile or a client certificate",
+                           unsupported[i].what, unsupported[i].never ? "" : " yet");
     }
     return NULL;
 }
@@ -186,14 +191,6 @@ struct error *kubeconfig_read_user(const struct entry *entry, struct endpoint *e
     struct error *error = read_certificate(entry, endpoint);
     if (!error)
         error = read_token(entry, endpoint);
-    if (!error)
-        error = copy_text(entry, "username", &endpoint->username);
-    if (!error)
-        error = copy_text(entry, "password", &endpoint->password);
-    if (error)
-        return error;
-    bool token = endpoint->token || endpoint->token_file;
-    if (token && endpoint->username)
-        return entry_error(entry, "username", ERROR_INVALID, "found it together with a token, expected one of the two");
-    return refuse_unsupported(entry, token || endpoint->username || endpoint->client_cert_pem);
+    bool has_own = endpoint->token || endpoint->token_file || endpoint->client_cert_pem;
+    return error ? error : refuse_unsupported(entry, has_own);
 }

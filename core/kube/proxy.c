@@ -155,7 +155,7 @@ struct error *proxy_check(const char *proxy_url) {
         if (strncasecmp(proxy_url, schemes[i], strlen(schemes[i])) == 0 && proxy_url[strlen(schemes[i])] != '\0')
             return NULL;
     // The URL itself is not shown: it may contain a password.
-    return error_new(ERROR_INVALID, "found a URL of another kind, expected one that begins with http://, https:// or "
+    return error_new(ERROR_INVALID, "found an unsupported URL, expected one that begins with http://, https:// or "
                                     "socks5://");
 }
 

@@ -364,6 +364,12 @@ class Directory(Case):
         self.assertEqual(code, 1)
         self.assert_says(err, "adapter not loaded", "/nowhere: No such file or directory")
 
+    def test_a_tilde_is_not_expanded(self):
+        for flag in ("--adapters", "--config"):
+            code, out, err = wharf("check", flag + "=~/x")
+            self.assertEqual((code, out), (1, ""))
+            self.assertEqual(err, "error: %s: found ~/x, expected an absolute path: ~ is not expanded\n" % flag)
+
     def test_a_missing_kubeconfig_is_reported_at_the_line_of_its_key(self):
         self.write("wharf.yaml", "apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\nmanagement:\n  context: c\n"
                    "  kubeconfig: mgmt.kubeconfig\nworkers:\n- name: w1\n  context: c\n  kubeconfig: w1.kubeconfig\n"

@@ -189,6 +189,28 @@ static const struct {
      8,
      {"adapters.enabled[0].sha265", "did you mean \"sha256\"?"}},
     {GOOD "rateLimit: {qsp: 1}\n", 6, {"rateLimit.qsp", "\"qps\""}},
+    {GOOD "memroy: {}\n", 6, {"memroy", "did you mean \"memory\"?"}},
+    {GOOD "logs: {}\n", 6, {"logs", "did you mean \"log\"?"}},
+    {GOOD "colour: blue\n", 6, {"colour", "orphanGrace, memory, rateLimit, log"}},
+    // Paths that a shell would have expanded
+    {HEAD ADAPTERS "workers:\n- name: w\n  kubeconfig: ~/w1.kubeconfig\n",
+     6,
+     {"workers[0].kubeconfig: found ~/w1.kubeconfig, expected an absolute path: ~ is not expanded"}},
+    {GOOD "management: {kubeconfig: \"/a:~me/b\"}\n",
+     6,
+     {"management.kubeconfig: found ~me/b, expected an absolute path"}},
+    {HEAD WORKERS "adapters:\n  enabled: [{name: job}]\n  directory: ~/libs\n",
+     7,
+     {"adapters.directory: found ~/libs, expected an absolute path"}},
+    {HEAD WORKERS "adapters:\n  enabled: [{name: job, file: ~/job.so}]\n",
+     6,
+     {"adapters.enabled[0].file: found ~/job.so, expected an absolute path"}},
+    {GOOD "seal: {file: ~/seal.keys}\n", 6, {"seal.file: found ~/seal.keys, expected an absolute path"}},
+    // Tabs
+    {HEAD ADAPTERS "workers:\n\t- name: w\n", 5, {":5:1: found a tab, expected spaces: YAML does not allow tabs"}},
+    {HEAD ADAPTERS "workers:\n- name: w\n \tkubeconfig: a\n", 6, {":6:2: found a tab, expected spaces"}},
+    // Keys given twice
+    {GOOD "origin: a\nlog: {}\norigin: b\n", 8, {":8:1: \"origin\" is a duplicate key: it is already on line 6"}},
     // Types
     {GOOD "controllerName: 5\n", 6, {"controllerName", "found 5", "quotes"}},
     {GOOD "createNamespaces: \"yes\"\n", 6, {"\"yes\"", "true or false"}},
@@ -249,10 +271,10 @@ static const struct {
     {GOOD "massDeletion: 20\n", 6, {"massDeletion", "found 20"}},
     {GOOD "seal: key\n", 6, {"seal", "\"key\"", "a mapping"}},
     {GOOD "seal: {files: a}\n", 6, {"seal.files", "did you mean \"file\"?"}},
-    {GOOD "seal: {file: a, secret: {}}\n", 6, {"seal", "found file and secret"}},
+    {GOOD "seal: {file: a, secret: {}}\n", 6, {"seal", "found both file and secret"}},
     {GOOD "seal: {secret: seals}\n", 6, {"seal.secret", "a mapping"}},
     {GOOD "seal: {secret: {name: Seals}}\n", 6, {"seal.secret.name", "\"Seals\"", "Secret"}},
-    {GOOD "seal: {secret: {key: a/b}}\n", 6, {"seal.secret.key", "\"a/b\"", "entry"}},
+    {GOOD "seal: {secret: {key: a/b}}\n", 6, {"seal.secret.key", "\"a/b\"", "a key of a Secret"}},
     {HEAD WORKERS ADAPTERS "management: {kubeconfig: m}\nseal: {adoptUnsealed: true}\n",
      7,
      {"seal.adoptUnsealed", "found no file and no secret"}},
@@ -266,7 +288,7 @@ static const struct {
     // What must be unique
     {HEAD ADAPTERS "workers:\n- {name: w, kubeconfig: a}\n- {name: w, kubeconfig: b}\n",
      6,
-     {"worker w", "second worker", "line 5"}},
+     {"worker w: duplicate name: line 5 has it already"}},
     {HEAD ADAPTERS "workers:\n- {name: w, kubeconfig: a}\n- {name: v, kubeconfig: ./a}\n",
      6,
      {"worker v", "of worker w", "line 5"}},
@@ -275,10 +297,10 @@ static const struct {
      {"worker w", "management cluster", "mirrors"}},
     {HEAD WORKERS "adapters:\n  enabled:\n  - name: job\n  - name: job\n",
      8,
-     {"adapter job", "second adapter", "line 7"}},
+     {"adapter job: duplicate name: line 7 has it already"}},
     {HEAD WORKERS "adapters:\n  enabled:\n  - {name: a, file: /x.so}\n  - {name: b, file: /.//x.so}\n",
      8,
-     {"adapter b", "of adapter a", "/x.so"}},
+     {"adapter b", "same file as adapter a (line 7)", "/x.so"}},
 };
 
 static void what_is_wrong_is_told_with_its_line(void **state) {

@@ -192,6 +192,21 @@ static void keys_become_text(void **state) {
     assert_refused("\"a\\0\": b", ERROR_INVALID, "a key with U+0000");
 }
 
+static void a_tab_in_the_indentation_is_named(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        {"a: 1\n\tb: 2\n", "2:1"},       {"a:\n\tb: 2\n", "2:1"}, {"a:\n  b: 1\n\tc: 2\n", "3:1"},
+        {"a:\n b: 1\n \tc: 1\n", "3:2"}, {"\t- a\n", "1:1"},      {"a: |\n\tb\n", "2:1"},
+        {"- x\n- y\n\t- z: 1\n", "3:1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        AUTO_TEXT sentence = text_format(
+            "f.yaml:%s: found a tab, expected spaces: YAML does not allow tabs for indentation", cases[i][1]);
+        assert_refused(cases[i][0], ERROR_INVALID, sentence);
+    }
+    assert_refused("a: [\t@\n", ERROR_INVALID, "f.yaml:1:6: found character that cannot start any token");
+}
+
 static void duplicate_keys_are_refused_with_both_lines(void **state) {
     (void)state;
     assert_refused("a: 1\nb: 2\na: 3\n", ERROR_INVALID,
@@ -432,6 +447,7 @@ int main(void) {
         cmocka_unit_test(explicit_tags_are_obeyed),
         cmocka_unit_test(block_and_flow_styles_are_read),
         cmocka_unit_test(keys_become_text),
+        cmocka_unit_test(a_tab_in_the_indentation_is_named),
         cmocka_unit_test(duplicate_keys_are_refused_with_both_lines),
         cmocka_unit_test(aliases_are_expanded),
         cmocka_unit_test(merge_keys_add_what_is_not_written_out),

@@ -121,13 +121,12 @@ static void without_the_token_that_is_needed_nothing_is_sent(void **state) {
 
 static void there_is_nothing_to_refresh_without_files(void **state) {
     struct world *world = *state;
-    world->endpoint.username = strdup("Aladdin");
-    world->endpoint.password = strdup("open sesame");
+    world->endpoint.token = strdup("open-sesame");
     world_connect(world);
     assert_false(world->transport->ops->refresh(world->transport));
     struct answer answer;
     ask(&answer, world, &(struct http_request){.path = "/echo"});
-    assert_non_null(strstr(text_of(&answer.body), "\r\nAuthorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\n"));
+    assert_non_null(strstr(text_of(&answer.body), "\r\nAuthorization: Bearer open-sesame\r\n"));
     answer_free(&answer);
 }
 
@@ -310,7 +309,7 @@ static void an_endpoint_that_makes_no_sense_is_refused(void **state) {
          "https://host:6443"},
         {{.server = "https://h", .tls_server_name = "a b"}, "tls-server-name: found \"a b\", expected a host name"},
         {{.server = "https://h", .proxy_url = "ftp://p", .description = "x.yaml"},
-         "x.yaml: proxy-url: found a URL of another kind, expected one that begins with http://, https:// or "
+         "x.yaml: proxy-url: found an unsupported URL, expected one that begins with http://, https:// or "
          "socks5://"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -101,7 +101,7 @@ static void addresses_are_checked(void **state) {
         {"https://h:1", "socks5://p:1", "no error"},
         {"h:1", NULL, "server: \"h:1\" is not a URL, expected a URL like https://host:6443"},
         {"https://h", "p",
-         "proxy-url: found a URL of another kind, expected one that begins with http://, https:// or "
+         "proxy-url: found an unsupported URL, expected one that begins with http://, https:// or "
          "socks5://"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -125,9 +125,9 @@ static void a_token_is_read_trimmed_and_checked(void **state) {
         {" \n", 2, "fixed", "fixed", NULL},
         {NULL, 0, NULL, NULL, "No such file or directory"},
         {"", 0, NULL, NULL, "found nothing, expected a bearer token"},
-        {"a\nb", 3, NULL, NULL, "found a byte that no bearer token has, at offset 1"},
+        {"a\nb", 3, NULL, NULL, "found an invalid byte at offset 1, expected a bearer token"},
         {"a\0b", 3, NULL, NULL, "found a NUL byte, expected a bearer token"},
-        {"t\xC3\xBC", 3, NULL, NULL, "found a byte that no bearer token has, at offset 1"},
+        {"t\xC3\xBC", 3, NULL, NULL, "found an invalid byte at offset 1, expected a bearer token"},
     };
     char path[] = "/tmp/wharf-test-XXXXXX";
     int fd = mkstemp(path);

@@ -125,7 +125,6 @@ static void every_field_is_read(void **state) {
     assert_null(endpoint->client_cert_file);
     assert_null(endpoint->client_key_file);
     assert_null(endpoint->token_file);
-    assert_null(endpoint->username);
     endpoint_free(endpoint);
 }
 
@@ -207,6 +206,9 @@ static void expect_error(size_t number, struct error *error, enum error_code cod
     error_free(error);
 }
 
+#define BASIC                                                                                                          \
+    "basic authentication (username and password) is not supported, expected a token, a tokenFile or a client "        \
+    "certificate"
 #define URL "expected a URL like https://host:6443"
 
 static const struct {
@@ -214,7 +216,7 @@ static const struct {
     enum error_code code;
 } wrong_entries[] = {
     {"{}", "{}", "config:5: clusters[0].cluster.server: found nothing, " URL, ERROR_INVALID},
-    {"{server: 7}", "{}", "config:5: clusters[0].cluster.server: found a number, expected text", ERROR_INVALID},
+    {"{server: 7}", "{}", "config:5: clusters[0].cluster.server: found a number, expected a string", ERROR_INVALID},
     {"{server: 'https://'}", "{}", "config:5: clusters[0].cluster.server: \"https://\" is not a URL, " URL,
      ERROR_INVALID},
     {"{server: 'ftp://h'}", "{}", "config:5: clusters[0].cluster.server: \"ftp://h\" is neither http nor https, " URL,
@@ -224,7 +226,7 @@ static const struct {
      ERROR_INVALID},
     {"7", "{}", "config:5: clusters[0].cluster: found a number, expected a mapping", ERROR_INVALID},
     {"{server: 'https://h', insecure-skip-tls-verify: 'yes'}", "{}",
-     "config:5: clusters[0].cluster.insecure-skip-tls-verify: found text, expected true or false", ERROR_INVALID},
+     "config:5: clusters[0].cluster.insecure-skip-tls-verify: found a string, expected true or false", ERROR_INVALID},
     {"{server: 'https://h', certificate-authority-data: 'a*b'}", "{}",
      "config:5: clusters[0].cluster.certificate-authority-data: expected PEM text in base64: not base64: "
      "unexpected character at offset 1",
@@ -238,24 +240,33 @@ static const struct {
      ERROR_NOT_FOUND},
     {"{server: 'https://h', certificate-authority: pki/ca.crt, insecure-skip-tls-verify: true}", "{}",
      "config:5: clusters[0].cluster.insecure-skip-tls-verify: found true together with a certificate authority, "
-     "expected one of the two",
+     "expected only one of them",
      ERROR_INVALID},
     {"{server: 'https://h', proxy-url: 'ftp://p'}", "{}",
-     "config:5: clusters[0].cluster.proxy-url: found a URL of another kind, expected one that begins with http://, "
+     "config:5: clusters[0].cluster.proxy-url: found an unsupported URL, expected one that begins with http://, "
      "https:// or socks5://",
      ERROR_INVALID},
     {"{server: 'https://h'}", "[]", "config:7: users[0].user: found a list, expected a mapping", ERROR_INVALID},
-    {"{server: 'https://h'}", "{token: 12345}", "config:7: users[0].user.token: found a number, expected text",
+    {"{server: 'https://h'}", "{token: 12345}", "config:7: users[0].user.token: found a number, expected a string",
      ERROR_INVALID},
-    {"{server: 'https://h'}", "{token: t, username: me}",
-     "config:7: users[0].user.username: found it together with a token, expected one of the two", ERROR_INVALID},
-    {"{server: 'https://h'}", "{tokenFile: pki/token, username: me}",
-     "config:7: users[0].user.username: found it together with a token, expected one of the two", ERROR_INVALID},
+    {"{server: 'https://h'}", "{token: t, username: me}", "config:7: users[0].user.username: " BASIC,
+     ERROR_UNSUPPORTED},
+    {"{server: 'https://h'}", "{tokenFile: pki/token, username: me}", "config:7: users[0].user.username: " BASIC,
+     ERROR_UNSUPPORTED},
+    {"{server: 'https://h'}", "{username: me, password: pass}", "config:7: users[0].user.username: " BASIC,
+     ERROR_UNSUPPORTED},
+    {"{server: 'https://h'}", "{password: pass}", "config:7: users[0].user.password: " BASIC, ERROR_UNSUPPORTED},
+    {"{server: 'https://h', certificate-authority: ~/ca.crt}", "{}",
+     "config:5: clusters[0].cluster.certificate-authority: found ~/ca.crt, expected an absolute path: ~ is not "
+     "expanded",
+     ERROR_INVALID},
+    {"{server: 'https://h'}", "{tokenFile: ~/token}",
+     "config:7: users[0].user.tokenFile: found ~/token, expected an absolute path: ~ is not expanded", ERROR_INVALID},
     {"{server: 'https://h'}", "{tokenFile: /nonexistent/token}",
      "config:7: users[0].user.tokenFile: token file: cannot read /nonexistent/token: No such file or directory",
      ERROR_NOT_FOUND},
     {"{server: 'https://h'}", "{token: 'a b'}",
-     "config:7: users[0].user.token: token: found a byte that no bearer token has, at offset 1", ERROR_INVALID},
+     "config:7: users[0].user.token: token: found an invalid byte at offset 1, expected a bearer token", ERROR_INVALID},
     {"{server: 'https://h'}", "{client-certificate: pki/me.crt}",
      "config:7: users[0].user.client-key: found nothing, expected it along with the client certificate", ERROR_INVALID},
     {"{server: 'https://h'}", "{client-key: pki/me.key}",
@@ -265,19 +276,19 @@ static const struct {
      "PRIVATE KEY----- or its RSA or EC form",
      ERROR_INVALID},
     {"{server: 'https://h'}", "{exec: {command: x}}",
-     "config:7: users[0].user.exec: credentials from a program (exec) cannot be used yet, expected a token, a "
+     "config:7: users[0].user.exec: exec credential plugins are not supported yet, expected a token, a "
      "tokenFile or a client certificate",
      ERROR_UNSUPPORTED},
     {"{server: 'https://h'}", "{token: t, auth-provider: {name: oidc}}",
-     "config:7: users[0].user.auth-provider: auth-provider cannot be used yet, expected a token, a tokenFile or a "
+     "config:7: users[0].user.auth-provider: auth-provider is not supported yet, expected a token, a tokenFile or a "
      "client certificate",
      ERROR_UNSUPPORTED},
     {"{server: 'https://h'}", "{token: t, as: other}",
-     "config:7: users[0].user.as: impersonation cannot be used yet, expected a token, a tokenFile or a client "
+     "config:7: users[0].user.as: impersonation is not supported yet, expected a token, a tokenFile or a client "
      "certificate",
      ERROR_UNSUPPORTED},
     {"{server: 'https://h'}", "{token: t, as-groups: [g]}",
-     "config:7: users[0].user.as-groups: impersonation cannot be used yet, expected a token, a tokenFile or a "
+     "config:7: users[0].user.as-groups: impersonation is not supported yet, expected a token, a tokenFile or a "
      "client certificate",
      ERROR_UNSUPPORTED},
 };
@@ -298,16 +309,17 @@ static void what_is_wrong_with_a_file_is_said(void **state) {
         const char *text, *context, *message;
         enum error_code code;
     } cases[] = {
-        {"", NULL, "config: found no current-context, expected one of contexts: (there are none)", ERROR_NOT_FOUND},
+        {"", NULL, "config: found no current-context, expected one of contexts: (none)", ERROR_NOT_FOUND},
         {"[]", NULL, "config: found a list, expected a kubeconfig, which is a mapping", ERROR_INVALID},
         {"kind: Pod\n", NULL, "config:1: kind: found \"Pod\", expected \"Config\"", ERROR_INVALID},
-        {"apiVersion: 1\n", NULL, "config:1: apiVersion: found a number, expected text", ERROR_INVALID},
-        {"current-context: []\n", NULL, "config:1: current-context: found a list, expected text", ERROR_INVALID},
+        {"apiVersion: 1\n", NULL, "config:1: apiVersion: found a number, expected a string", ERROR_INVALID},
+        {"current-context: []\n", NULL, "config:1: current-context: found a list, expected a string", ERROR_INVALID},
         {"contexts: {}\n", "c", "config:1: contexts: found a mapping, expected a list", ERROR_INVALID},
-        {"contexts:\n- context: {}\n", "c", "config:2: contexts[0]: found no name, expected one", ERROR_INVALID},
-        {"contexts:\n- name: 7\n", "c", "config:2: contexts[0]: name: found a number, expected text", ERROR_INVALID},
+        {"contexts:\n- context: {}\n", "c", "config:2: contexts[0]: found nothing, expected a name", ERROR_INVALID},
+        {"contexts:\n- name: 7\n", "c", "config:2: contexts[0]: name: found a number, expected a string",
+         ERROR_INVALID},
         {"contexts:\n- name: c\n- name: c\n", "c",
-         "config:3: contexts[1]: found \"c\" a second time, expected each name once", ERROR_INVALID},
+         "config:3: contexts[1]: \"c\" is a duplicate name: line 2 has it already", ERROR_INVALID},
         {"contexts:\n- name: a\n- name: b\n", "c",
          "config: found no context \"c\", expected one of contexts: \"a\", \"b\"", ERROR_NOT_FOUND},
         {"contexts:\n- name: a\n", NULL, "config: found no current-context, expected one of contexts: \"a\"",
@@ -318,8 +330,7 @@ static void what_is_wrong_with_a_file_is_said(void **state) {
          "config:3: contexts[0].context.cluster: found no cluster \"k\", expected one of clusters: \"j\"",
          ERROR_NOT_FOUND},
         {"contexts:\n- name: c\n  context: {cluster: k, user: u}\nclusters:\n- name: k\n", "c",
-         "config:3: contexts[0].context.user: found no user \"u\", expected one of users: (there are none)",
-         ERROR_NOT_FOUND},
+         "config:3: contexts[0].context.user: found no user \"u\", expected one of users: (none)", ERROR_NOT_FOUND},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         write_file("config", cases[i].text);

@@ -58,7 +58,7 @@ static void the_given_proxy_or_the_environments_is_taken(void **state) {
         {"https://[::1]:6443", NULL, "", {"HTTPS_PROXY", "http://p"}},
         {"https://h",
          NULL,
-         "HTTPS_PROXY in the environment: found a URL of another kind, expected one that begins with http://, https:// "
+         "HTTPS_PROXY in the environment: found an unsupported URL, expected one that begins with http://, https:// "
          "or socks5://",
          {"HTTPS_PROXY", "ftp://p"}},
     };
