@@ -155,8 +155,12 @@ static bool do_status(struct engine *engine, struct entry *entry) {
         job.mirror = said;
     AUTO_JSON patch = NULL;
     uint64_t wanted = 0;
+    enum carry_state carry = mirror ? mirror->carry : CARRY_UNKNOWN;
+    job.carry = &carry;
     bool known = job.workload && (job.mirror || (!mirror && !last));
     wharf_result result = known ? mirror_status(&job, &patch, &wanted) : WHARF_RETRY;
+    if (mirror)
+        mirror->carry = (uint8_t)carry;
     if (result != WHARF_OK)
         entry->facts.not_before_ns = act_not_ok(engine, entry, result, &call, "CopyStatus", &entry->refusals);
     adapter_call_end(&call);

@@ -73,8 +73,11 @@ bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirro
     struct mirror_job job = act_job(engine, entry, mirror, &call);
     struct mirror_record record = record_for(mirror);
     AUTO_JSON patch = NULL;
+    enum carry_state carry = CARRY_UNKNOWN;
     job.record = &record;
+    job.carry = &carry;
     wharf_result result = job.workload && job.mirror ? mirror_patch(&job, &patch) : WHARF_RETRY;
+    mirror->carry = (uint8_t)carry;
     if (result != WHARF_OK)
         mirror->facts.update_at_ns = act_not_ok(engine, entry, result, &call, "CarryChange", &mirror->denials);
     else

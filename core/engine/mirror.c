@@ -220,7 +220,7 @@ static struct json *status_draft(const struct mirror_job *job) {
             // what was there.
             int64_t generation = object_generation(job->workload);
             if (json_int64(pointer_find(wrapper, observed), 0) < object_generation(job->mirror) ||
-                !mirror_rest_is_same(job) || !mirror_is_like(job))
+                !mirror_is_complete(job))
                 generation = json_int64(pointer_find(job->workload, observed), 0);
             if (!pointer_set(wrapper, observed, json_new_int64(generation)))
                 return NULL;

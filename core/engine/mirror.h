@@ -40,6 +40,13 @@ struct mirror_record {
 
 void mirror_record_cleanup(struct mirror_record *record); // frees what came out; NULL is fine
 
+// Whether a mirror has all that the workload says, as far as that can be carried.
+enum carry_state {
+    CARRY_UNKNOWN, // not compared since either side changed
+    CARRY_COMPLETE,
+    CARRY_PARTIAL
+};
+
 // Everything that the functions below look at.
 struct mirror_job {
     const struct kind *kind;
@@ -51,6 +58,7 @@ struct mirror_job {
     bool finalizer;                // mirrors are made with ours
     bool had_status;               // the mirror: an empty status of it is one that was emptied
     struct mirror_record *record;  // NULL: nothing is known, and nothing asked for
+    enum carry_state *carry;       // of the mirror: read, and set once it is known; NULL: compared each time
     const struct seal_keys *seals; // NULL, or none: mirrors are not sealed
     const char *cluster;           // where the mirror is or will be; only looked at where there are keys
 };
@@ -64,10 +72,9 @@ wharf_result mirror_make(const struct mirror_job *job, struct json **out);
 // With WHARF_OK the call's answer may have a message: what could not be carried.
 wharf_result mirror_patch(const struct mirror_job *job, struct json **patch);
 
-// Whether there is nothing to carry but the record. False also when it cannot be told.
-bool mirror_is_like(const struct mirror_job *job);
-// Whether what is not carried is as it was when the mirror was made.
-bool mirror_rest_is_same(const struct mirror_job *job);
+// Whether there is nothing to carry but the record, and what is not carried is as it was when the mirror was made.
+// False also when it cannot be told. Compares only where job->carry is not known.
+bool mirror_is_complete(const struct mirror_job *job);
 
 // The merge patch for the workload's status, {"metadata": {"uid", "resourceVersion"}, "status": {...}}; NULL if there
 // is nothing to write. *wanted is the json_hash of the status that it leads to.

@@ -98,11 +98,6 @@ static wharf_result compare(const struct mirror_job *job, struct change *change)
     return change->diff ? WHARF_OK : WHARF_RETRY;
 }
 
-bool mirror_is_like(const struct mirror_job *job) {
-    AUTO_CHANGE change = {0};
-    return compare(job, &change) == WHARF_OK && json_size(change.diff) == 0;
-}
-
 // Whether the record that the mirror has need not be written anew for its own sake. One in the form of an earlier
 // version that nobody changed waits for the next change.
 static bool is_covered(const struct mirror_job *job, const struct change *change, const char *present, bool *covered) {
@@ -177,6 +172,31 @@ static bool stops(const struct mirror_job *job, const struct change *change) {
     return !phase_suspend_asked(&job->kind->abi, job->mirror) && phase_suspend_asked(&job->kind->abi, change->desired);
 }
 
+// Whether what is not carried is as it was when the mirror was made.
+static bool rest_is_same(const struct mirror_job *job) {
+    const char *made_of = object_annotation(job->mirror, MARK_REST);
+    return !made_of || strtoull(made_of, NULL, 16) == carry_rest_hash(&job->kind->abi, job->workload);
+}
+
+// Remembers what a comparison has shown.
+static bool set_carry(const struct mirror_job *job, bool complete) {
+    if (job->carry)
+        *job->carry = complete ? CARRY_COMPLETE : CARRY_PARTIAL;
+    return complete;
+}
+
+bool mirror_is_complete(const struct mirror_job *job) {
+    if (job->carry && *job->carry != CARRY_UNKNOWN)
+        return *job->carry == CARRY_COMPLETE;
+    if (!rest_is_same(job))
+        return set_carry(job, false);
+    AUTO_CHANGE change = {0};
+    wharf_result result = compare(job, &change);
+    if (result == WHARF_RETRY) // known another time
+        return false;
+    return set_carry(job, result == WHARF_OK && json_size(change.diff) == 0);
+}
+
 static wharf_result finish(const struct mirror_job *job, struct change *change, struct json **patch) {
     __attribute__((cleanup(buffer_cleanup))) struct buffer text;
     buffer_init(&text, SIZE_MAX / 4);
@@ -206,14 +226,9 @@ static wharf_result finish(const struct mirror_job *job, struct change *change, 
     return WHARF_OK;
 }
 
-bool mirror_rest_is_same(const struct mirror_job *job) {
-    const char *made_of = object_annotation(job->mirror, MARK_REST);
-    return !made_of || strtoull(made_of, NULL, 16) == carry_rest_hash(&job->kind->abi, job->workload);
-}
-
 // Fields that changed after the mirror was made, and cannot be changed in it.
 static wharf_result remark_rest(const struct mirror_job *job) {
-    if (job->call->answer.message || mirror_rest_is_same(job))
+    if (job->call->answer.message || rest_is_same(job))
         return WHARF_OK;
     __attribute__((cleanup(buffer_cleanup))) struct buffer fields;
     buffer_init(&fields, 4096);
@@ -231,6 +246,8 @@ wharf_result mirror_patch(const struct mirror_job *job, struct json **patch) {
     *patch = NULL;
     AUTO_CHANGE change = {0};
     wharf_result result = compare(job, &change);
+    if (result == WHARF_OK && job->kind->abi.observed_generation)
+        set_carry(job, json_size(change.diff) == 0 && rest_is_same(job));
     if (result == WHARF_OK)
         result = finish(job, &change, patch);
     if (result == WHARF_OK)

@@ -126,6 +126,7 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
             entry->facts.not_before_ns = 0; // it may be another one that is not refused
         for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
             m->facts.update_due = true;
+            m->carry = CARRY_UNKNOWN;
             m->refused_patch = 0;
             m->facts.update_at_ns = 0;
         }
@@ -267,6 +268,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     if (hash != m->carry_hash || phase_suspend_asked(&engine->kinds[entry->kind]->abi, object)) {
         m->carry_hash = hash;
         m->facts.update_due = true;
+        m->carry = CARRY_UNKNOWN;
     }
     m->facts.finalizer = finalizer_is_on(object);
     m->had_status = m->had_status || json_first(json_get(object, "status"));
@@ -294,6 +296,7 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
     if (!had)
         engine->stats.clusters[m->facts.cluster].mirrors++;
     if (!same) {
+        m->carry = CARRY_UNKNOWN;
         m->sent_for = 0;
         m->facts.condemned = false;
         m->refused_patch = 0;

@@ -19,6 +19,7 @@ static void distrust_mirror(struct mirror *m) {
     m->record = NULL;
     m->record_unsure = m->told_theirs = m->stop_only = false;
     m->refused_patch = 0;
+    m->carry = CARRY_UNKNOWN;
     m->facts.update_due = true;
 }
 

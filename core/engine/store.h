@@ -43,6 +43,7 @@ struct mirror {
     uint32_t noted_attempt;  // the last one of which people were told that it was created
     uint16_t failures, refusals, denials;
     uint8_t orphan;                   // enum orphan_state, see orphans.c
+    uint8_t carry;                    // enum carry_state, since either side changed
     bool released : 1;                // somebody wrote that it may be deleted
     bool doubted : 1;                 // see decide_is_held; told
     bool asked_for : 1;               // by name, and it was not there

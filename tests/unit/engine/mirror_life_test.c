@@ -24,6 +24,30 @@ static const wharf_kind given = {
     .phase = phase,
 };
 
+static unsigned updates; // calls of this kind's update
+
+static wharf_result update(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
+                           wharf_value *desired) {
+    (void)call;
+    (void)workload;
+    (void)mirror;
+    (void)desired;
+    updates++;
+    return WHARF_OK;
+}
+
+static const wharf_kind observing_given = {
+    .size = sizeof observing_given,
+    .group = "example.com",
+    .versions = (const char *const[]){"v1", NULL},
+    .kind = "Train",
+    .plural = "trains",
+    .managed_by = "/spec/managedBy",
+    .observed_generation = "/status/observedGeneration",
+    .phase = phase,
+    .update = update,
+};
+
 struct play {
     struct engine *engine;
     struct update update;
@@ -33,7 +57,7 @@ struct play {
     size_t dispatched; // Events
 };
 
-static struct kind *kind;
+static struct kind *kind, *observing;
 
 static struct object *object_of(const struct json *value) {
     struct object *object = NULL;
@@ -103,12 +127,12 @@ static void settle(struct play *play) {
     fail_msg("it does not come to rest");
 }
 
-static void begin(struct play *play) {
+static void begin_with(struct play *play, struct kind *const *kinds) {
     static const char *const workers[] = {"w1"};
     struct engine_options options = {.origin = "here",
                                      .worker_names = workers,
                                      .n_workers = 1,
-                                     .kinds = &kind,
+                                     .kinds = kinds,
                                      .n_kinds = 1,
                                      .worker_lost_timeout_ns = CLOCK_MINUTE,
                                      .seed = 1};
@@ -128,6 +152,10 @@ static void begin(struct play *play) {
     tell_change(play, 0);
     settle(play);
     assert_non_null(play->objects[WORKER]);
+}
+
+static void begin(struct play *play) {
+    begin_with(play, &kind);
 }
 
 static void end(struct play *play) {
@@ -189,14 +217,55 @@ static void a_new_mirror_without_a_status_leaves_the_workload_its_own(void **sta
     end(&play);
 }
 
+static void copying_a_status_compares_the_mirror_with_its_workload_once(void **state) {
+    (void)state;
+    struct play play;
+    begin_with(&play, &observing);
+    change(&play, WORKER, "{'metadata':{'generation':1},'status':{'observedGeneration':1}}");
+    settle(&play);
+    unsigned before = updates;
+    for (int i = 1; i <= 10; i++) {
+        AUTO_TEXT status = text_format("{'status':{'observedGeneration':1,'ready':%d}}", i);
+        change(&play, WORKER, status);
+        settle(&play);
+        assert_int_equal(json_int64(pointer_find(play.objects[0], "/status/ready"), 0), i);
+        assert_int_equal(json_int64(pointer_find(play.objects[0], "/status/observedGeneration"), 0), 1);
+    }
+    assert_int_equal(updates, before);
+    change(&play, 0, "{'metadata':{'generation':2}}");
+    settle(&play);
+    assert_true(updates > before);
+    assert_int_equal(json_int64(pointer_find(play.objects[0], "/status/observedGeneration"), 0), 2);
+    end(&play);
+}
+
+static void a_label_that_is_not_carried_yet_keeps_the_observed_generation_back(void **state) {
+    (void)state;
+    struct play play;
+    begin_with(&play, &observing);
+    change(&play, WORKER, "{'metadata':{'generation':1},'status':{'observedGeneration':1,'ready':1}}");
+    settle(&play);
+    assert_true(pointer_set(play.objects[0], "/metadata/labels", parsed("{'team':'x'}")));
+    change(&play, 0, "{'metadata':{'generation':2}}");
+    change(&play, WORKER, "{'status':{'ready':2}}");
+    settle(&play); // with the patch of the mirror, and both status copies
+    assert_string_equal(json_string(pointer_find(play.objects[WORKER], "/metadata/labels/team")), "x");
+    assert_int_equal(json_int64(pointer_find(play.objects[0], "/status/observedGeneration"), 0), 2);
+    assert_int_equal(json_int64(pointer_find(play.objects[0], "/status/ready"), 0), 2);
+    end(&play);
+}
+
 static int setup(void **state) {
     (void)state;
+    if (kind_check(&observing_given, NULL, "wharf.dev/host", &observing))
+        return 1;
     return kind_check(&given, NULL, "wharf.dev/host", &kind) ? 1 : 0;
 }
 
 static int teardown(void **state) {
     (void)state;
     kind_free(kind);
+    kind_free(observing);
     return 0;
 }
 
@@ -205,6 +274,8 @@ int main(void) {
         cmocka_unit_test(each_mirror_that_is_made_in_the_same_worker_is_told),
         cmocka_unit_test(a_status_that_the_mirror_had_and_has_no_more_is_taken_away),
         cmocka_unit_test(a_new_mirror_without_a_status_leaves_the_workload_its_own),
+        cmocka_unit_test(copying_a_status_compares_the_mirror_with_its_workload_once),
+        cmocka_unit_test(a_label_that_is_not_carried_yet_keeps_the_observed_generation_back),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
