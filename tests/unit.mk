@@ -20,6 +20,8 @@ unit_obj = $(1:%=$(B)/tests/unit/%.o)
 
 $(call unit_bin,cmd/% fault/plan): $(B)/cmd.a
 $(call unit_bin,conform/%): $(B)/conform.a
+$(call unit_bin,demo/%): $(B)/tests/demo/table.o $(B)/tests/demo/screen.o $(B)/tests/demo/jobs.o $(WORLD_HTTP)
+$(call unit_bin,demo/%): private LIBS += $(WORLD_LIBS)
 $(call unit_bin,engine/%): $(call unit_obj,engine/stage) $(WORLD)
 $(call unit_bin,world/%): $(WORLD_HTTP)
 $(call unit_bin,world/%): private LIBS += $(WORLD_LIBS)

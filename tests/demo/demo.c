@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/demo/demo.h"
 #include "core/base/clock.h"
+#include "tests/demo/keep.h"
 #include "tests/demo/screen.h"
 #include "tests/demo/table.h"
 #include "tests/support/wharf_child.h"
@@ -126,17 +127,28 @@ static struct error *show(struct demo *demo, struct screen *screen, bool *in_tim
     return NULL;
 }
 
-static size_t conclude(struct demo *demo, const struct screen *screen, bool in_time) {
-    size_t wrong = summary_print(demo, screen, in_time);
+static size_t end_wharf(struct demo *demo, const struct screen *screen) {
     int64_t asked_ns = clock_now().mono_ns;
     bool ended = wharf_end(demo->scene, SIGTERM, 11 * CLOCK_SECOND) && wharf_exit_code(demo->scene) == 0;
-    wrong += !ended;
     printf("%s%s%s wharf ended on SIGTERM with %d after %.1f s\n", screen_on(screen, ended ? COLOR_GREEN : COLOR_RED),
            ended ? "ok   " : "WRONG", screen_off(screen), wharf_exit_code(demo->scene),
            (double)(clock_now().mono_ns - asked_ns) / 1e9);
+    return !ended;
+}
+
+static size_t conclude(struct demo *demo, const struct screen *screen, bool in_time, bool keeps) {
+    size_t wrong = summary_print(demo, screen, in_time);
+    struct error *error = keeps ? keep(demo->scene) : NULL;
+    if (error)
+        fprintf(stderr, "demo: %s\n", error_text(error));
+    wrong += error ? 1 : 0;
+    error_free(error);
+    wrong += end_wharf(demo, screen);
     if (wrong == 0)
         printf("\n%sEverything is as it should be: %zu workloads in %.0f s.%s\n", screen_on(screen, COLOR_BOLD),
                demo->n_jobs, (double)demo->now_ns / 1e9, screen_off(screen));
+    if (!keeps)
+        keep_hint();
     return wrong;
 }
 
@@ -152,7 +164,28 @@ static void tell_trouble(const struct demo *demo, const struct error *error, siz
     }
 }
 
-int main(void) {
+// -1: go on; else the exit code.
+static int read_arguments(int argc, char **argv, bool *keeps) {
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--keep") == 0) {
+            *keeps = true;
+        } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            puts("Usage: demo [--keep]\n\n  --keep  leave the clusters and wharf running until Ctrl-C, for kubectl");
+            return 0;
+        } else {
+            fprintf(stderr, "error: unknown argument: %s\nUsage: demo [--keep]\n", argv[i]);
+            return 2;
+        }
+    }
+    return -1;
+}
+
+int main(int argc, char **argv) {
+    bool keeps = false;
+    int code = read_arguments(argc, argv, &keeps);
+    if (code >= 0)
+        return code;
+
     struct demo demo = {.user = pthread_self(), .counters = PTHREAD_MUTEX_INITIALIZER};
     struct screen screen;
     bool in_time = false;
@@ -165,7 +198,7 @@ int main(void) {
     if (!error)
         error = show(&demo, &screen, &in_time);
     if (!error)
-        wrong = conclude(&demo, &screen, in_time);
+        wrong = conclude(&demo, &screen, in_time, keeps);
     screen_close(&screen);
     if (error || wrong > 0)
         tell_trouble(&demo, error, wrong);

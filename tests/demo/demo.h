@@ -99,6 +99,8 @@ struct job *demo_job(struct demo *demo, const char *name);
 
 // jobs.c: fills in the Jobs that will be submitted.
 void jobs_init(struct demo *demo);
+const char *phase_text(enum phase phase);
+bool job_is_done(const struct job *job);
 
 // plays.c: the kinds with fixtures come to all clusters, and one object of each to the Jobs.
 struct error *plays_init(struct demo *demo);
@@ -111,8 +113,6 @@ void record_start(struct demo *demo);
 
 // look.c: reads what a user would see.
 void look(struct demo *demo);
-const char *phase_text(enum phase phase);
-bool job_is_done(const struct job *job);
 
 // story.c: does what is due. True once the story is told and nothing is left to wait for.
 bool story_step(struct demo *demo);

@@ -109,3 +109,15 @@ void jobs_init(struct demo *demo) {
             job->submit_ns = (int64_t)i * 300 * CLOCK_MS;
     }
 }
+
+const char *phase_text(enum phase phase) {
+    static const char *const texts[] = {"",           "Pending", "Running",  "Suspended",
+                                        "Completing", "Failing", "Complete", "Failed"};
+    return texts[phase];
+}
+
+bool job_is_done(const struct job *job) {
+    if (job->runs)
+        return job->deleted && !job->exists;
+    return job->phase == PHASE_COMPLETE || job->phase == PHASE_FAILED;
+}

@@ -8,18 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-const char *phase_text(enum phase phase) {
-    static const char *const texts[] = {"",           "Pending", "Running",  "Suspended",
-                                        "Completing", "Failing", "Complete", "Failed"};
-    return texts[phase];
-}
-
-bool job_is_done(const struct job *job) {
-    if (job->runs)
-        return job->deleted && !job->exists;
-    return job->phase == PHASE_COMPLETE || job->phase == PHASE_FAILED;
-}
-
 static const struct json *condition(const struct json *job, const char *type) {
     for (const struct json *item = json_first(json_path(job, "status", "conditions", NULL)); item;
          item = json_next(item))

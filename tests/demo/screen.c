@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define FRAME_MAX ((size_t)1 << 20)
-#define WIDTH_MAX 80 // a table gets no better by being wider
+#define WIDTH_MAX 110 // a table gets no better by being wider
 
 // ECMA-48: SGR, CUU (cursor up), EL (erase to the end of the line), ED (erase below); DEC private mode 25: the cursor.
 static const char *const codes[] = {"",         "\033[1m",  "\033[2m",  "\033[31m",
@@ -26,7 +26,7 @@ const char *screen_off(const struct screen *screen) {
 
 void screen_open(struct screen *screen) {
     const char *terminal = getenv("TERM"), *no_color = getenv("NO_COLOR");
-    *screen = (struct screen){.columns = WIDTH_MAX, .rows = 24};
+    *screen = (struct screen){.columns = 80, .rows = 24};
     screen->is_terminal = isatty(STDOUT_FILENO) && terminal && *terminal && strcmp(terminal, "dumb") != 0;
     screen->has_color = screen->is_terminal && !(no_color && *no_color);
     buffer_init(&screen->frame, FRAME_MAX);
@@ -57,23 +57,50 @@ void screen_begin(struct screen *screen) {
     screen->lines = screen->column = 0;
 }
 
+size_t screen_left(const struct screen *screen) {
+    return screen->columns - screen->column;
+}
+
+static void put(struct screen *screen, enum color color, const char *text, size_t columns) {
+    size_t len = strlen(text), room = screen_left(screen);
+    bool cut = len > columns || columns > room;
+    columns = columns < room ? columns : room;
+    if (columns == 0)
+        return;
+    buffer_text(&screen->frame, screen_on(screen, color));
+    buffer_append(&screen->frame, text, cut ? columns - 1 : columns);
+    if (cut)
+        buffer_text(&screen->frame, SCREEN_CUT);
+    if (color != COLOR_NONE)
+        buffer_text(&screen->frame, screen_off(screen));
+    screen->column += columns;
+}
+
+static void pad(struct screen *screen, size_t columns) {
+    for (size_t i = 0; i < columns && screen_left(screen) > 0; i++) {
+        buffer_char(&screen->frame, ' ');
+        screen->column++;
+    }
+}
+
+void screen_fit(struct screen *screen, enum color color, size_t columns, bool right, const char *text) {
+    size_t len = strlen(text), blank = len < columns ? columns - len : 0;
+    pad(screen, right ? blank : 0);
+    put(screen, color, text, len < columns ? len : columns);
+    pad(screen, right ? 0 : blank);
+}
+
 void screen_put(struct screen *screen, enum color color, const char *format, ...) {
     char text[256];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    size_t len = strlen(text), room = screen->columns - screen->column;
-    len = len < room ? len : room;
-    buffer_text(&screen->frame, screen_on(screen, color));
-    buffer_append(&screen->frame, text, len);
-    if (color != COLOR_NONE)
-        buffer_text(&screen->frame, screen_off(screen));
-    screen->column += len;
+    put(screen, color, text, strlen(text));
 }
 
 void screen_end_line(struct screen *screen) {
-    buffer_text(&screen->frame, "\033[K\n");
+    buffer_text(&screen->frame, SCREEN_END_LINE);
     screen->lines++;
     screen->column = 0;
 }

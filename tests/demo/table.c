@@ -5,17 +5,25 @@
 #include <stdio.h>
 #include <string.h>
 
+#define GAP 2 // between columns
+#define NOTES 6
+#define NOTES_SMALL 3 // where there are few rows
+#define ROWS_SMALL 16
+
 struct column {
     const char *title;
-    int width;      // negative: to the left
-    size_t columns; // shown if the terminal has as many
+    size_t width;
+    bool right;
 };
 
 enum { COLUMN_NAME, COLUMN_CLUSTER, COLUMN_PHASE, COLUMN_ACTIVE, COLUMN_READY, COLUMN_DONE, COLUMN_FAILED, COLUMN_AGE };
-static const struct column table[] = {
-    [COLUMN_NAME] = {"WORKLOAD", -21, 0}, [COLUMN_CLUSTER] = {"CLUSTER", -8, 0}, [COLUMN_PHASE] = {"PHASE", -11, 0},
-    [COLUMN_ACTIVE] = {"ACTIVE", 7, 46},  [COLUMN_READY] = {"READY", 7, 60},     [COLUMN_DONE] = {"SUCCEEDED", 11, 71},
-    [COLUMN_FAILED] = {"FAILED", 8, 71},  [COLUMN_AGE] = {"AGE", 6, 78},
+#define COLUMNS (COLUMN_AGE + 1)
+// Those that do not fit are left out, from the end.
+static const struct column table[COLUMNS] = {
+    [COLUMN_NAME] = {"WORKLOAD", 21, false}, [COLUMN_CLUSTER] = {"CLUSTER", 7, false},
+    [COLUMN_PHASE] = {"PHASE", 10, false},   [COLUMN_ACTIVE] = {"ACTIVE", 6, true},
+    [COLUMN_READY] = {"READY", 5, true},     [COLUMN_DONE] = {"DONE", 4, true},
+    [COLUMN_FAILED] = {"FAILED", 6, true},   [COLUMN_AGE] = {"AGE", 4, true},
 };
 
 static enum color phase_color(enum phase phase) {
@@ -24,9 +32,25 @@ static enum color phase_color(enum phase phase) {
     return colors[phase];
 }
 
+// The column at which column `index` ends.
+static size_t end_of(size_t index) {
+    size_t end = 0;
+    for (size_t i = 0; i <= index; i++)
+        end += table[i].width + (i ? GAP : 0);
+    return end;
+}
+
+static bool is_shown(const struct screen *screen, size_t column) {
+    return end_of(column) <= screen->columns;
+}
+
+// The last one stands at the right edge.
 static void cell(struct screen *screen, size_t column, enum color color, const char *text) {
-    if (screen->columns >= table[column].columns)
-        screen_put(screen, color, "%*s", table[column].width, text);
+    if (!is_shown(screen, column))
+        return;
+    screen_fit(screen, COLOR_NONE, column ? GAP : 0, false, "");
+    screen_fit(screen, color, column == COLUMN_AGE ? screen_left(screen) : table[column].width, table[column].right,
+               text);
 }
 
 static void number_cell(struct screen *screen, size_t column, enum color color, int64_t number) {
@@ -35,21 +59,31 @@ static void number_cell(struct screen *screen, size_t column, enum color color, 
     cell(screen, column, number ? color : COLOR_DIM, text);
 }
 
+// In the kind's own words, over the columns of numbers.
+static void state_cell(struct screen *screen, const char *state) {
+    size_t age = is_shown(screen, COLUMN_AGE) ? table[COLUMN_AGE].width + GAP : 0;
+    size_t from = end_of(COLUMN_PHASE) + GAP + age;
+    if (!is_shown(screen, COLUMN_ACTIVE) || screen->columns < from)
+        return;
+    screen_fit(screen, COLOR_NONE, GAP, false, "");
+    screen_fit(screen, COLOR_DIM, screen->columns - from, false, state);
+}
+
 static bool is_on_cut_worker(const struct demo *demo, const struct job *job) {
     return demo->is_cut && strcmp(job->cluster, demo->scene->clusters[demo->cut].name) == 0;
 }
 
-static void where(const struct job *job, char out[32]) {
+static void where(const struct job *job, char out[96]) {
     if (job->not_ours)
-        text_copy(out, 32, "-");
+        text_copy(out, 96, "-");
     else if (job->attempt > 1)
-        snprintf(out, 32, "%.4s #%lld", job->cluster, (long long)job->attempt);
+        snprintf(out, 96, "%s #%lld", job->cluster, (long long)job->attempt);
     else
-        text_copy(out, 32, job->cluster);
+        text_copy(out, 96, job->cluster);
 }
 
 static void draw_row(struct screen *screen, const struct demo *demo, const struct job *job) {
-    char cluster[32], age[24] = "";
+    char cluster[96], age[24] = "";
     if (!job->exists) {
         cell(screen, COLUMN_NAME, COLOR_DIM, job->label);
         screen_end_line(screen);
@@ -67,8 +101,8 @@ static void draw_row(struct screen *screen, const struct demo *demo, const struc
         number_cell(screen, COLUMN_READY, COLOR_NONE, job->ready);
         number_cell(screen, COLUMN_DONE, COLOR_GREEN, job->succeeded);
         number_cell(screen, COLUMN_FAILED, COLOR_RED, job->failed);
-    } else if (screen->columns >= table[COLUMN_DONE].columns) { // in the kind's own words
-        screen_put(screen, COLOR_DIM, "  %-31.31s", job->state);
+    } else {
+        state_cell(screen, job->state);
     }
     cell(screen, COLUMN_AGE, COLOR_DIM, age);
     screen_end_line(screen);
@@ -76,10 +110,11 @@ static void draw_row(struct screen *screen, const struct demo *demo, const struc
 
 static void draw_head(struct screen *screen, const struct demo *demo) {
     char clock[16];
-    snprintf(clock, sizeof clock, "%3lld s", (long long)(demo->now_ns / CLOCK_SECOND));
+    static const char title[] = "  what users see in the management cluster";
+    int len = snprintf(clock, sizeof clock, "  %lld s", (long long)(demo->now_ns / CLOCK_SECOND));
     screen_put(screen, COLOR_BOLD, "wharf");
-    screen_put(screen, COLOR_NONE, "%-*.*s", (int)screen->columns > 10 ? (int)screen->columns - 10 : 0,
-               (int)screen->columns > 10 ? (int)screen->columns - 10 : 0, "  what users see in the management cluster");
+    screen_fit(screen, COLOR_NONE, screen_left(screen) > (size_t)len ? screen_left(screen) - (size_t)len : 0, false,
+               title);
     screen_put(screen, COLOR_DIM, "%s", clock);
     screen_end_line(screen);
     for (size_t w = 1; w < demo->scene->count; w++) {
@@ -89,11 +124,12 @@ static void draw_head(struct screen *screen, const struct demo *demo) {
         for (size_t i = 0; i < demo->n_jobs; i++)
             jobs += demo->jobs[i].exists && !job_is_done(&demo->jobs[i]) &&
                     strcmp(demo->jobs[i].cluster, worker->name) == 0;
-        screen_put(screen, down ? COLOR_RED : COLOR_GREEN, "%s %s", worker->name, down ? "CUT OFF" : "up");
-        screen_put(screen, COLOR_DIM, " %zu placed   ", jobs);
+        screen_put(screen, down ? COLOR_RED : COLOR_GREEN, "%s%s %s", w > 1 ? "   " : "", worker->name,
+                   down ? "CUT OFF" : "up");
+        screen_put(screen, COLOR_DIM, " %zu placed", jobs);
     }
     screen_end_line(screen);
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    for (size_t i = 0; i < COLUMNS; i++)
         cell(screen, i, COLOR_BOLD, table[i].title);
     screen_end_line(screen);
 }
@@ -110,22 +146,50 @@ static void draw_notes(struct screen *screen, const struct demo *demo, size_t ro
         screen_end_line(screen);
 }
 
+// Which rows are drawn where there is no room for all: what is over and what is not submitted yet go first.
+static size_t choose_rows(const struct demo *demo, size_t room, bool shown[DEMO_JOBS]) {
+    size_t count = demo->n_jobs;
+    for (size_t i = 0; i < demo->n_jobs; i++)
+        shown[i] = true;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = demo->n_jobs; count > room && i-- > 0;) {
+            const struct job *job = &demo->jobs[i];
+            bool idle = !job->submitted || (job_is_done(job) && job->mirrors == 0);
+            if (!shown[i] || (pass == 0 && !idle))
+                continue;
+            shown[i] = false;
+            count--;
+        }
+    return count;
+}
+
+static void draw_rows(struct screen *screen, const struct demo *demo, size_t room) {
+    bool shown[DEMO_JOBS];
+    bool all = demo->n_jobs <= room;
+    size_t count = choose_rows(demo, all ? room : room - 1, shown);
+    for (size_t i = 0; i < demo->n_jobs; i++)
+        if (shown[i])
+            draw_row(screen, demo, &demo->jobs[i]);
+    if (!all) {
+        screen_put(screen, COLOR_DIM, "... and %zu more", demo->n_jobs - count);
+        screen_end_line(screen);
+    }
+}
+
+void table_render(struct screen *screen, const struct demo *demo) {
+    draw_head(screen, demo);
+    size_t room = screen_room(screen), notes = room < ROWS_SMALL ? NOTES_SMALL : NOTES;
+    if (room > notes + 2) {
+        draw_rows(screen, demo, room - notes - 1);
+        screen_end_line(screen);
+    }
+    room = screen_room(screen);
+    draw_notes(screen, demo, room < notes ? room : notes);
+}
+
 void table_draw(struct screen *screen, const struct demo *demo) {
     screen_begin(screen);
-    draw_head(screen, demo);
-    // Where there is no room for all, what is over goes first.
-    size_t hidden = demo->n_jobs + 2 > screen_room(screen) ? demo->n_jobs + 2 - screen_room(screen) : 0;
-    for (size_t i = 0; i < demo->n_jobs && screen_room(screen) > 2; i++) {
-        bool over = job_is_done(&demo->jobs[i]) && demo->jobs[i].mirrors == 0;
-        if (hidden > 0 && (over || !demo->jobs[i].submitted))
-            hidden--;
-        else
-            draw_row(screen, demo, &demo->jobs[i]);
-    }
-    if (screen_room(screen) > 4)
-        screen_end_line(screen);
-    size_t room = screen_room(screen);
-    draw_notes(screen, demo, room < 6 ? room : 6);
+    table_render(screen, demo);
     screen_draw(screen);
 }
 
@@ -135,7 +199,7 @@ void table_print(struct table_lines *lines, const struct demo *demo) {
         printf("%5.1f s  %s\n", (double)demo->notes[lines->notes].at_ns / 1e9, demo->notes[lines->notes].text);
     for (size_t i = 0; i < demo->n_jobs; i++) {
         const struct job *job = &demo->jobs[i];
-        char line[160], cluster[32];
+        char line[240], cluster[96];
         if (!job->exists)
             continue;
         where(job, cluster);
