@@ -61,7 +61,7 @@ static struct error *ask_clusters(struct check *check) {
     struct error *error = curl_transport_setup();
     if (error)
         return error;
-    return online_check(check->config, check->adapters, check->endpoints, &check->problems);
+    return preflight_check(check->config, check->adapters, check->endpoints, &check->problems);
 }
 
 // A missing file is created at the first start.

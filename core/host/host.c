@@ -247,7 +247,7 @@ static void publish(struct host *host, struct moment now, bool force) {
         return;
     bool in_sync = engine_in_sync(host->engine);
     if (in_sync && !host->trimmed) {
-        pages_release();
+        memory_trim_all();
         host->trimmed = true;
         log_plain(LOG_INFO, "in sync");
     }
@@ -297,7 +297,7 @@ static void trim_when_idle(struct host *host, struct moment now, size_t events) 
         host->trim_at_ns = host->churn >= TRIM_EVENTS ? now.mono_ns + TRIM_AFTER_NS : CLOCK_NEVER;
     if (now.mono_ns < host->trim_at_ns)
         return;
-    pages_trim();
+    memory_trim_heap();
     host->churn = 0;
     host->trim_at_ns = CLOCK_NEVER;
 }

@@ -180,7 +180,7 @@ static struct error *watch_kind(struct link *link, const struct link_options *op
 
 static struct error *fill_link(struct link *link, const struct link_options *options, struct moment now) {
     struct probe_handler handler = {on_identity, on_contact, link};
-    struct error *error = probe_new(options->transport, &handler, &link->probe);
+    struct error *error = probe_new(options->name, options->transport, &handler, &link->probe);
     struct client_options client = {.cluster = options->name,
                                     .transport = options->transport,
                                     .qps = options->qps,
@@ -293,8 +293,4 @@ int64_t link_tick(struct link *link, struct moment now) {
 
 size_t link_pending(const struct link *link) {
     return client_pending(link->client);
-}
-
-struct client *link_client(struct link *link) {
-    return link->client;
 }

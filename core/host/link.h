@@ -46,6 +46,4 @@ int64_t link_tick(struct link *link, struct moment now);
 // Commands and Events that were not answered yet.
 size_t link_pending(const struct link *link);
 
-struct client *link_client(struct link *link);
-
 #endif

@@ -23,11 +23,11 @@ static int release_object(struct dl_phdr_info *info, size_t size, void *ctx) {
     return 0;
 }
 
-void pages_trim(void) {
+void memory_trim_heap(void) {
     malloc_trim(0);
 }
 
-void pages_release(void) {
-    pages_trim();
+void memory_trim_all(void) {
+    memory_trim_heap();
     dl_iterate_phdr(release_object, NULL);
 }

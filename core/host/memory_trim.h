@@ -5,9 +5,9 @@
 
 // Returns free heap to the system, and lets go of the pages of program text and constants: libcurl brings some thirty
 // libraries, most of whose text is touched once, at start. What is needed again is mapped again from the page cache.
-void pages_release(void);
+void memory_trim_all(void);
 
 // The first part of it alone.
-void pages_trim(void);
+void memory_trim_heap(void);
 
 #endif

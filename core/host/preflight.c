@@ -268,7 +268,7 @@ static void read_uid(struct visit *visit) {
     error_free(error);
 }
 
-static void look_around(struct visit *visit) {
+static void check_cluster(struct visit *visit) {
     if (!answers(visit))
         return;
     read_uid(visit);
@@ -286,7 +286,7 @@ static void *run(void *arg) {
         error = client_new(&options, clock_now(), &visit->client);
     }
     if (!error)
-        look_around(visit);
+        check_cluster(visit);
     else
         tell(visit, error_text(error));
     error_free(error);
@@ -308,8 +308,8 @@ static void compare_uids(struct visit *visits, size_t count) {
         }
 }
 
-struct error *online_check(const struct config *config, const struct adapters *adapters,
-                           struct endpoint *const *endpoints, struct problems *problems) {
+struct error *preflight_check(const struct config *config, const struct adapters *adapters,
+                              struct endpoint *const *endpoints, struct problems *problems) {
     size_t count = config->n_workers + 1;
     struct visit *visits = calloc(count, sizeof(*visits));
     if (!visits)

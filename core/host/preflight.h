@@ -12,7 +12,7 @@
 // `endpoints` are the management cluster's and then each worker's, in the order of the config; NULL ones are left out.
 // All clusters are asked at the same time; one that accepts connections and never answers takes 40 s. Needs
 // curl_transport_setup. An error is returned only if nothing could be asked.
-struct error *online_check(const struct config *config, const struct adapters *adapters,
-                           struct endpoint *const *endpoints, struct problems *problems);
+struct error *preflight_check(const struct config *config, const struct adapters *adapters,
+                              struct endpoint *const *endpoints, struct problems *problems);
 
 #endif

@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "core/base/map.h"
 #include "core/base/text.h"
+#include "core/kube/request_log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,7 @@ struct entry {
     size_t body_len;
     response_handler handler;
     void *ctx;
+    struct request_log log;
     struct line *line; // where it is
 };
 
@@ -71,6 +73,7 @@ static void line_take(struct entry *entry) {
 
 static void entry_free(struct entry *entry) {
     if (entry) {
+        request_log_free(&entry->log);
         free(entry->path);
         free(entry->body);
         free(entry);
@@ -257,6 +260,7 @@ static void exchange_done(void *ctx, const struct http_result *result) {
     struct entry *entry = ctx;
     struct client *client = entry->client;
     client->in_flight--;
+    request_log_end(&entry->log, client->cluster, result);
     (result->outcome == HTTP_ANSWERED ? probe_heard : probe_disconnected)(client->probe);
     log_warning(client, entry->dry_run ? NULL : result->warning);
     if (result->outcome == HTTP_ANSWERED && result->status == 401 && !entry->resent &&
@@ -302,6 +306,7 @@ static bool entry_send(struct client *client, struct entry *entry) {
     line_put(&client->sent, entry, false);
     entry->exchange = client->transport->ops->submit(client->transport, &request, &handler);
     if (entry->exchange != 0) {
+        request_log_begin(&entry->log, request_log_verb(entry->verb), entry->path);
         client->in_flight++;
         return true;
     }

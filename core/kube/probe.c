@@ -3,6 +3,7 @@
 
 #include "core/base/text.h"
 #include "core/kube/client.h"
+#include "core/kube/request_log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,12 @@
 #define LATE_NS (2 * CLOCK_SECOND)        // a tick that comes so much too late: we did not run
 
 struct probe {
+    char *cluster;
     struct transport *transport;
     struct probe_handler handler;
     enum contact contact;
     uint64_t exchange;      // 0: none under way
+    struct request_log log; // of it
     bool started;           // ticked before
     bool heard;             // since the last tick
     bool wanted;            // asked for besides the silence
@@ -30,11 +33,17 @@ struct probe {
     struct response answer;
 };
 
-struct error *probe_new(struct transport *transport, const struct probe_handler *handler, struct probe **out) {
-    *out = calloc(1, sizeof **out);
-    if (!*out)
+struct error *probe_new(const char *cluster, struct transport *transport, const struct probe_handler *handler,
+                        struct probe **out) {
+    struct probe *probe = calloc(1, sizeof *probe);
+    char *copy = strdup(cluster);
+    if (!probe || !copy) {
+        free(probe);
+        free(copy);
         return error_no_memory();
-    **out = (struct probe){.transport = transport, .handler = *handler, .answer.retry_after_ns = -1};
+    }
+    *probe = (struct probe){.cluster = copy, .transport = transport, .handler = *handler, .answer.retry_after_ns = -1};
+    *out = probe;
     return NULL;
 }
 
@@ -44,6 +53,8 @@ void probe_free(struct probe *probe) {
     if (probe->exchange != 0)
         probe->transport->ops->cancel(probe->transport, probe->exchange);
     response_clear(&probe->answer);
+    request_log_free(&probe->log);
+    free(probe->cluster);
     free(probe);
 }
 
@@ -62,6 +73,7 @@ static void on_done(void *ctx, const struct http_result *result) {
     probe->exchange = 0;
     probe->ended = true;
     probe->outcome = result->outcome;
+    request_log_end(&probe->log, probe->cluster, result);
     response_clear(&probe->answer);
     response_read(&probe->answer, result, VERB_GET);
 }
@@ -76,6 +88,8 @@ static void ask(struct probe *probe) {
     probe->wanted = false;
     probe->asked_ns = probe->now_ns;
     probe->exchange = probe->transport->ops->submit(probe->transport, &request, &handler);
+    if (probe->exchange != 0)
+        request_log_begin(&probe->log, "get", PATH);
     probe->unanswered = probe->unanswered || probe->exchange != 0;
     probe->wanted = probe->exchange == 0; // no memory
 }

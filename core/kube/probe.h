@@ -30,8 +30,9 @@ struct probe_handler {
 };
 
 struct probe;
-// Does nothing until the first tick.
-struct error *probe_new(struct transport *transport, const struct probe_handler *handler, struct probe **out);
+// Does nothing until the first tick. `cluster` is for log lines; copied.
+struct error *probe_new(const char *cluster, struct transport *transport, const struct probe_handler *handler,
+                        struct probe **out);
 void probe_free(struct probe *probe); // cancels; no handler is called any more. NULL is fine
 
 // From handlers of the transport; NULL is fine. The next tick, which knows the time, looks at it.

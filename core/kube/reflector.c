@@ -95,6 +95,7 @@ void reflector_free(struct reflector *reflector) {
     list_reset(&reflector->list);
     response_clear(&reflector->ending);
     reflector_drop_tail(reflector);
+    request_log_free(&reflector->log);
     free(reflector);
 }
 
@@ -163,6 +164,7 @@ void reflector_conclude_no_memory(struct reflector *reflector) {
 void reflector_note_end(struct reflector *reflector, const struct http_result *result) {
     reflector->exchange = 0;
     reflector->ended = true;
+    request_log_end(&reflector->log, reflector->cluster, result);
     (result->outcome == HTTP_ANSWERED ? probe_heard : probe_disconnected)(reflector->probe);
 }
 
@@ -216,13 +218,20 @@ struct error *reflector_path(const struct reflector *reflector, bool selected, s
 
 void reflector_submit(struct reflector *reflector, const struct http_request *request,
                       const struct http_handler *handler) {
+    static const char *const verbs[] = {[PHASE_DISCOVER] = "get",
+                                        [PHASE_LIST] = "list",
+                                        [PHASE_WATCH_LIST] = "watch",
+                                        [PHASE_PROVE] = "list",
+                                        [PHASE_WATCH] = "watch"};
     reflector->sent_ns = reflector->now_ns;
     reflector->ended = false;
     reflector->exchange = reflector->transport->ops->submit(reflector->transport, request, handler);
     if (reflector->exchange == 0) {
         reflector_conclude_no_memory(reflector);
         reflector_wait(reflector, reflector->phase, "ask for");
+        return;
     }
+    request_log_begin(&reflector->log, verbs[reflector->phase], request->path);
 }
 
 static void log_skip(struct reflector *reflector, const struct error *error) {

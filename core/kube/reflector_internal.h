@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/kube/reflector.h"
+#include "core/kube/request_log.h"
 
 enum phase {
     PHASE_DISCOVER,
@@ -83,7 +84,8 @@ struct reflector {
     enum reflector_state state;
     char *problem; // told last; NULL: none
     enum phase phase;
-    uint64_t exchange; // 0: none
+    uint64_t exchange;      // 0: none
+    struct request_log log; // of it
     int64_t now_ns, sent_ns;
     int64_t due_ns; // of the next exchange
     bool ended;

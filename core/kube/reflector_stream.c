@@ -169,6 +169,7 @@ bool stream_opened(void *ctx) {
     struct reflector *reflector = ctx;
     reflector->watch.open = true;
     reflector->watch.heard = true;
+    request_log_opened(&reflector->log, reflector->cluster);
     probe_heard(reflector->probe);
     return true;
 }

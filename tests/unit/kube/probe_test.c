@@ -48,7 +48,7 @@ static void begin(struct bench *b) {
     fake_init(&b->fake);
     buffer_init(&b->told, 1 << 20);
     struct probe_handler handler = {told_identity, told_contact, b};
-    assert_null(probe_new(&b->fake.base, &handler, &b->probe));
+    assert_null(probe_new("w1", &b->fake.base, &handler, &b->probe));
     tick(b);
 }
 
