@@ -319,7 +319,8 @@ static void tell_deletion(struct engine *engine, struct entry *entry, const stru
         engine_remark(engine, true, mirror->facts.cluster, entry->kind,
                       "mirror %s (uid %s) is deleted: its marks name workload %s, which is not there", entry->key,
                       mirror->uid, mirror->workload_uid);
-    else if (mirror->facts.of_workload && mirror->facts.attempt > entry->facts.attempt)
+    else if (mirror->facts.of_workload && mirror->facts.attempt > entry->facts.attempt &&
+             entry->facts.cluster != DECIDE_UNKNOWN_CLUSTER)
         command_note(engine, entry, true, "SecondMirror", "DeleteMirror",
                      "the mirror of attempt %u in cluster %s is deleted: that of attempt %u in cluster %s stays",
                      mirror->facts.attempt, engine->names[mirror->facts.cluster], entry->facts.attempt,

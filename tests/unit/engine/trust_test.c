@@ -99,6 +99,26 @@ static void without_a_key_a_higher_attempt_is_held_and_told(void **state) {
     assert_int_equal(engine_stats(play->engine)->clusters[W2].doubted, 0);
 }
 
+// There is no name for the worker whose mirror stays.
+static void a_held_mirror_goes_with_a_workload_whose_cluster_is_nonsense(void **state) {
+    (void)state;
+    begin(NULL);
+    play_put(play, W2, forged("7", NAME));
+    play_patch(play, W1, NAME, PLAY_COMPLETE);
+    play_settle(play);
+    assert_true(is_complete());
+    assert_non_null(play_object(play, W2, NAME));
+    play_pass(play, 2 * CLOCK_MINUTE);
+    play_start(play, NULL, false);
+    play_patch(play, MANAGEMENT, NAME, "{'metadata':{'annotations':{'wharf.dev/cluster':''}}}");
+    play_settle(play);
+    play_patch(play, MANAGEMENT, NAME, "{'metadata':{'deletionTimestamp':'2026-03-01T12:01:00Z'}}");
+    play_settle(play);
+    play_pass(play, CLOCK_MINUTE);
+    assert_null(play_object(play, W2, NAME));
+    assert_int_equal(play_told(play, "SecondMirror"), 0);
+}
+
 static void a_copy_in_another_worker_is_a_stranger(void **state) {
     (void)state;
     begin(key);
@@ -374,6 +394,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_forged_mirror_of_a_higher_attempt_takes_nothing_over),
         TEST(without_a_key_a_higher_attempt_is_held_and_told),
+        TEST(a_held_mirror_goes_with_a_workload_whose_cluster_is_nonsense),
         TEST(a_copy_in_another_worker_is_a_stranger),
         TEST(a_copy_under_another_name_is_a_stranger),
         TEST(without_a_key_a_copy_is_deleted_as_an_orphan_and_told),
