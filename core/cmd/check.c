@@ -4,11 +4,10 @@
 #include "core/base/text.h"
 #include "core/cmd/main.h"
 #include "core/cmd/setup.h"
-#include "core/host/access.h"
+#include "core/host/connect.h"
 #include "core/host/preflight.h"
 #include "core/host/seal_source.h"
 #include "core/kube/curl_transport.h"
-#include "core/kube/kubeconfig.h"
 
 #include <stdlib.h>
 
@@ -25,28 +24,27 @@ static const struct flag flags[] = {
 struct check {
     struct config *config;
     struct adapters *adapters;
-    struct endpoint **endpoints; // management first; NULL where a kubeconfig is not usable
+    struct connection *connections; // management first; without an endpoint where a kubeconfig is not usable
     struct problems problems;
 };
 
 static void check_cleanup(struct check *check) {
-    size_t count = !check->endpoints ? 0 : check->config->n_workers + 1;
-    for (size_t i = 0; i < count; i++)
-        endpoint_free(check->endpoints[i]);
-    free(check->endpoints);
+    for (size_t i = 0; check->connections && i <= check->config->n_workers; i++)
+        connection_close(&check->connections[i]);
+    free(check->connections);
     adapters_free(check->adapters);
     config_free(check->config);
     problems_free(&check->problems);
 }
 
-static struct error *load_endpoints(struct check *check) {
+static struct error *load_kubeconfigs(struct check *check) {
     const struct config *config = check->config;
-    check->endpoints = calloc(config->n_workers + 1, sizeof(struct endpoint *));
-    if (!check->endpoints)
+    check->connections = calloc(config->n_workers + 1, sizeof(*check->connections));
+    if (!check->connections)
         return error_no_memory();
     for (size_t i = 0; i <= config->n_workers; i++) {
         const struct config_cluster *cluster = i == 0 ? &config->management : &config->workers[i - 1];
-        struct error *error = access_load(cluster, clock_now().wall_ns, &check->endpoints[i]);
+        struct error *error = connection_load(&check->connections[i], cluster, clock_now().wall_ns);
         size_t line = cluster->kubeconfig_line > 0 ? cluster->kubeconfig_line : cluster->line;
         if (line > 0)
             error = error_wrap(error, "%s:%zu: %s", config->path, line, cluster->name);
@@ -61,7 +59,7 @@ static struct error *ask_clusters(struct check *check) {
     struct error *error = curl_transport_setup();
     if (error)
         return error;
-    return preflight_check(check->config, check->adapters, check->endpoints, &check->problems);
+    return preflight_check(check->config, check->adapters, check->connections, &check->problems);
 }
 
 // A missing file is created at the first start.
@@ -80,7 +78,7 @@ static void check_seal(struct check *check) {
 
 // The files that the configuration names, and with `online` the clusters.
 static struct error *check_files(struct check *check, bool online) {
-    struct error *error = load_endpoints(check);
+    struct error *error = load_kubeconfigs(check);
     if (!error)
         error = setup_adapters(check->config, &check->problems, &check->adapters);
     check_seal(check);

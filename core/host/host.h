@@ -29,6 +29,7 @@ int64_t host_stalled_ns(struct host *host);
 // What others may look at: a copy made by the engine's thread at most a quarter of a second ago.
 struct host_snapshot {
     struct stats stats;       // owned
+    char *waits_for;          // owned; not running: why the engine has not begun; NULL: nothing is known of it yet
     const char *const *names; // of clusters, [0] "management"
     const struct kind *const *kinds;
     bool running; // the engine has begun

@@ -5,7 +5,7 @@
 
 #include "core/base/text.h"
 #include "core/kube/ask.h"
-#include "core/kube/curl_transport.h"
+#include "core/kube/cluster_id.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ struct visit {
     const struct config *config;
     const struct adapters *adapters;
     const struct config_cluster *cluster;
-    const struct endpoint *endpoint;
+    struct connection *connection;
     bool management;
     char *uid; // of its namespace kube-system, or NULL
     struct client *client;
@@ -26,7 +26,7 @@ struct visit {
 };
 
 static void tell(struct visit *visit, const char *sentence) {
-    problems_add(&visit->problems, "%s (%s): %s", visit->cluster->name, visit->endpoint->server, sentence);
+    problems_add(&visit->problems, "%s (%s): %s", visit->cluster->name, visit->connection->endpoint->server, sentence);
 }
 
 #define TELL(visit, ...)                                                                                               \
@@ -228,11 +228,12 @@ static bool may_mirror(struct visit *visit, const struct kind *kind) {
 
 // A Secret that the configuration names: nothing begins without it.
 static void may_read_seal(struct visit *visit) {
-    const struct permission secret = {.resource = "secrets",
-                                      .group = "",
-                                      .verb = "get",
-                                      .name = seal_secret_name(visit->config),
-                                      .namespace_ = seal_secret_namespace(visit->config, visit->endpoint->namespace_)};
+    const struct permission secret = {
+        .resource = "secrets",
+        .group = "",
+        .verb = "get",
+        .name = seal_secret_name(visit->config),
+        .namespace_ = seal_secret_namespace(visit->config, visit->connection->endpoint->namespace_)};
     if (seal_source_of(visit->config) == SEAL_FROM_SECRET)
         check_permission(visit, &secret);
 }
@@ -259,11 +260,12 @@ static void check_permissions(struct visit *visit) {
         check_permission(visit, &namespaces);
 }
 
-// Which cluster it is; whoever may not see that gets no answer, and `run` can tell no more.
+// Whoever may not see it gets no answer, and `run` can tell no more.
 static void read_uid(struct visit *visit) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
-    struct error *error = ask_raw(visit->client, "/api/v1/namespaces/kube-system", &response);
-    const char *uid = !error && response.reason == REASON_OK ? object_uid(response.value) : "";
+    struct request request = cluster_id_request();
+    struct error *error = ask(visit->client, &request, &response);
+    const char *uid = error ? "" : cluster_id_uid(&response);
     visit->uid = *uid != '\0' ? strdup(uid) : NULL;
     error_free(error);
 }
@@ -279,20 +281,15 @@ static void check_cluster(struct visit *visit) {
 
 static void *run(void *arg) {
     struct visit *visit = arg;
-    struct transport *transport = NULL;
-    struct error *error = curl_transport_new(visit->endpoint, "wharf/" WHARF_VERSION, &transport);
-    if (!error) {
-        struct client_options options = {.cluster = visit->cluster->name, .transport = transport};
-        error = client_new(&options, clock_now(), &visit->client);
-    }
+    struct error *error = connection_open(visit->connection, NULL);
+    if (!error)
+        error = connection_client(visit->connection, visit->cluster->name, clock_now(), &visit->client);
     if (!error)
         check_cluster(visit);
     else
         tell(visit, error_text(error));
     error_free(error);
     client_free(visit->client);
-    if (transport)
-        transport->ops->free(transport);
     return NULL;
 }
 
@@ -300,7 +297,7 @@ static void *run(void *arg) {
 static void compare_uids(struct visit *visits, size_t count) {
     for (size_t i = 1; i < count; i++)
         for (size_t k = 0; k < i; k++) {
-            if (!visits[i].endpoint || !visits[i].uid || !text_equal(visits[i].uid, visits[k].uid))
+            if (!visits[i].uid || !text_equal(visits[i].uid, visits[k].uid))
                 continue;
             TELL(&visits[i], "found the same cluster as %s (uid %s of namespace kube-system), expected another one",
                  visits[k].management ? "the management cluster" : visits[k].cluster->name, visits[i].uid);
@@ -309,7 +306,7 @@ static void compare_uids(struct visit *visits, size_t count) {
 }
 
 struct error *preflight_check(const struct config *config, const struct adapters *adapters,
-                              struct endpoint *const *endpoints, struct problems *problems) {
+                              struct connection *connections, struct problems *problems) {
     size_t count = config->n_workers + 1;
     struct visit *visits = calloc(count, sizeof(*visits));
     if (!visits)
@@ -319,10 +316,10 @@ struct error *preflight_check(const struct config *config, const struct adapters
         visit->config = config;
         visit->adapters = adapters;
         visit->cluster = i == 0 ? &config->management : &config->workers[i - 1];
-        visit->endpoint = endpoints[i];
+        visit->connection = &connections[i];
         visit->management = i == 0;
-        visit->started = endpoints[i] && pthread_create(&visit->thread, NULL, run, visit) == 0;
-        if (endpoints[i] && !visit->started)
+        visit->started = connections[i].endpoint && pthread_create(&visit->thread, NULL, run, visit) == 0;
+        if (connections[i].endpoint && !visit->started)
             tell(visit, "cannot be asked: no thread could be started");
     }
     for (size_t i = 0; i < count; i++)

@@ -7,12 +7,13 @@
 #include "core/adapter/adapters.h"
 #include "core/base/problems.h"
 #include "core/config/config.h"
-#include "core/kube/kubeconfig.h"
+#include "core/host/connect.h"
 
-// `endpoints` are the management cluster's and then each worker's, in the order of the config; NULL ones are left out.
+// `connections` are the management cluster's and then each worker's, in the order of the config; they are opened here,
+// and those without an endpoint are left out.
 // All clusters are asked at the same time; one that accepts connections and never answers takes 40 s. Needs
 // curl_transport_setup. An error is returned only if nothing could be asked.
 struct error *preflight_check(const struct config *config, const struct adapters *adapters,
-                              struct endpoint *const *endpoints, struct problems *problems);
+                              struct connection *connections, struct problems *problems);
 
 #endif

@@ -3,12 +3,12 @@
 
 #include "core/base/text.h"
 #include "core/kube/client.h"
+#include "core/kube/cluster_id.h"
 #include "core/kube/request_log.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define PATH "/api/v1/namespaces/kube-system"
 #define BODY_MAX ((size_t)1 << 20)
 #define PROBE_ERROR_NS (5 * CLOCK_SECOND) // until the next question after a 5xx or a 429
 #define LATE_NS (2 * CLOCK_SECOND)        // a tick that comes so much too late: we did not run
@@ -80,7 +80,7 @@ static void on_done(void *ctx, const struct http_result *result) {
 
 static void ask(struct probe *probe) {
     const struct http_request request = {.method = HTTP_GET,
-                                         .path = PATH,
+                                         .path = CLUSTER_ID_PATH,
                                          .accept = "application/json",
                                          .max_body = BODY_MAX,
                                          .timeout_ns = PROBE_TIMEOUT_NS};
@@ -89,19 +89,16 @@ static void ask(struct probe *probe) {
     probe->asked_ns = probe->now_ns;
     probe->exchange = probe->transport->ops->submit(probe->transport, &request, &handler);
     if (probe->exchange != 0)
-        request_log_begin(&probe->log, "get", PATH);
+        request_log_begin(&probe->log, "get", CLUSTER_ID_PATH);
     probe->unanswered = probe->unanswered || probe->exchange != 0;
     probe->wanted = probe->exchange == 0; // no memory
 }
 
 static void tell_identity(struct probe *probe) {
-    const struct response *answer = &probe->answer;
-    const struct json *namespace_ = answer->object ? answer->object->value : NULL;
-    AUTO_TEXT problem =
-        namespace_ ? NULL : text_format("which cluster it is cannot be read from " PATH ": %s", answer->message);
+    const char *uid = cluster_id_uid(&probe->answer);
+    AUTO_TEXT problem = *uid ? NULL : cluster_id_problem(&probe->answer);
     const char *unread = problem ? problem : "out of memory";
-    probe->handler.identity(probe->handler.ctx, object_uid(namespace_), object_version(namespace_),
-                            namespace_ ? NULL : unread);
+    probe->handler.identity(probe->handler.ctx, uid, cluster_id_version(&probe->answer), *uid ? NULL : unread);
 }
 
 // The uid, or a refusal that will be the same next time.
@@ -146,7 +143,7 @@ static void set_contact(struct probe *probe, enum contact contact) {
     AUTO_TEXT problem = NULL;
     if (contact != CONTACT_GOOD) {
         const char *said = probe->answer.message ? probe->answer.message : "no answer yet";
-        problem = text_format("nothing came from the server for %lld s, and " PATH " is not answered: %s",
+        problem = text_format("nothing came from the server for %lld s, and " CLUSTER_ID_PATH " is not answered: %s",
                               (long long)((probe->now_ns - probe->heard_ns) / CLOCK_SECOND), said);
     }
     const char *text = contact == CONTACT_GOOD ? NULL : problem ? problem : "out of memory";

@@ -58,7 +58,8 @@ static size_t explain_feeds(const struct host_snapshot *snapshot, size_t cluster
 static void explain_start(const struct host_snapshot *snapshot, struct buffer *out) {
     size_t lines = 0;
     for (size_t c = 1; c < snapshot->stats.n_clusters; c++)
-        lines += explain_contact(snapshot, c, out) + explain_feeds(snapshot, c, out);
+        lines +=
+            explain_contact(snapshot, c, out) + explain_feeds(snapshot, c, out) + explain_refusal(snapshot, c, out);
     if (snapshot->stats.queued > 0 || lines == 0)
         buffer_printf(out, "not in sync yet: %llu objects wait to be looked at\n",
                       (unsigned long long)snapshot->stats.queued);
@@ -74,10 +75,22 @@ bool health_alive(int64_t stalled_ns, struct buffer *out) {
     return false;
 }
 
+static void explain_startup(const struct host_snapshot *snapshot, struct buffer *out) {
+    buffer_text(out, "not running yet: ");
+    if (snapshot->waits_for)
+        text_show(out, snapshot->waits_for); // may be a server's words
+    else
+        buffer_text(out, "the management cluster has not answered");
+    buffer_char(out, '\n');
+}
+
 bool health_ready(const struct host_snapshot *snapshot, bool *been_in_sync, struct buffer *out) {
-    if (snapshot->stopping || !snapshot->running) {
-        buffer_text(out,
-                    snapshot->stopping ? "stopping\n" : "not running yet: the management cluster has not answered\n");
+    if (snapshot->stopping) {
+        buffer_text(out, "stopping\n");
+        return false;
+    }
+    if (!snapshot->running) {
+        explain_startup(snapshot, out);
         return false;
     }
     if (snapshot->stalled_ns >= HEALTH_STALL_NS)

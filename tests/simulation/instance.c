@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host process of a trial: engine and links as core/host/host.c puts them together, with the virtual clock in the
-// place of threads. Events go to the engine in the order in which they were posted, never from within one another.
+// The host process of a trial: the event queue, turns, dispatch and links of the shipped host, as core/host/host.c puts
+// them together, with the virtual clock in the place of threads: a link's thread runs when a batch or its own time has
+// come, the engine's thread when there is an event, or when a link waits for room in the queue.
 #include "core/base/error.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/rules.h"
@@ -9,9 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct item {
-    struct item *next;
-    struct engine_event event;
+#define QUEUE_EVENTS 1024
+#define QUEUE_BYTES ((size_t)16 << 20)
+#define SHORT_QUEUE_EVENTS 3
+#define LATE_NS (200 * CLOCK_MS)
+
+struct sent {
+    struct sent *next;
+    struct command_batch *batch;
+    int64_t at_ns; // when its thread gets to it
 };
 
 static struct moment moment_of(const struct trial *trial) {
@@ -20,11 +27,6 @@ static struct moment moment_of(const struct trial *trial) {
 
 static int64_t virtual_time(const struct trial *trial, int64_t mono_ns) {
     return mono_ns == CLOCK_NEVER ? CLOCK_NEVER : mono_ns + trial->host.clock_ns;
-}
-
-static void free_item(struct item *item) {
-    engine_event_clear(&item->event);
-    free(item);
 }
 
 static const char *state_text(enum reflector_state state) {
@@ -45,7 +47,8 @@ static void note_contact(struct trial *trial, const struct engine_event *event) 
 }
 
 // What the engine is about to know about its feeds.
-static void note_feed(struct trial *trial, const struct engine_event *event) {
+static void before_event(void *ctx, const struct engine_event *event) {
+    struct trial *trial = ctx;
     struct instance *host = &trial->host;
     if (event->type == EVENT_ANSWER || event->type == EVENT_TIME)
         return;
@@ -71,13 +74,63 @@ static void note_feed(struct trial *trial, const struct engine_event *event) {
     host->feeds[event->cluster][event->kind].connected = connected;
 }
 
+// The rules are told of a command when the engine gives it, and knows what it knew.
+static void after_step(void *ctx, const struct update *update, const struct turn_mark *older) {
+    struct trial *trial = ctx;
+    for (size_t i = older->commands; i < update->n_commands; i++)
+        rules_command(trial, &update->commands[i]);
+    for (size_t i = older->notes; i < update->n_notes; i++)
+        trial_trace(trial, "host: Event %s on %s: %s", update->notes[i].reason, update->notes[i].name,
+                    update->notes[i].text);
+    for (size_t i = older->remarks; i < update->n_remarks; i++)
+        trial_trace(trial, "host: %s: %s", world_name(trial->worlds[update->remarks[i].cluster]),
+                    update->remarks[i].text);
+}
+
+static struct moment now_of(void *ctx) {
+    return moment_of(ctx);
+}
+
+static void take_turn(struct trial *trial) {
+    struct instance *host = &trial->host;
+    (void)turn_run(&host->turn, event_queue_take(host->queue));
+    host->wake_ns = virtual_time(trial, host->turn.update.wake_ns);
+}
+
+static bool is_awake(const struct trial *trial) {
+    return trial->now_ns >= trial->host.asleep_until_ns;
+}
+
+// As inbox_post: a link that finds no room waits, and meanwhile the engine's thread takes turns. What it dispatches is
+// only put into queues, so that this is safe from within a link.
 static void post(void *ctx, struct engine_event *event) {
     struct trial *trial = ctx;
-    struct item *item = calloc(1, sizeof *item);
-    if (!item || engine_event_own(event, &item->event))
+    struct instance *host = &trial->host;
+    struct event_item *item = event_item_new(event);
+    if (!item)
         abort();
-    *trial->host.last = item;
-    trial->host.last = &item->next;
+    while (!event_queue_has_room(host->queue, item) && is_awake(trial))
+        take_turn(trial);
+    event_queue_put(host->queue, item);
+}
+
+// As the host posts it to the loop of the cluster.
+static bool deliver(void *ctx, struct command_batch *batch) {
+    struct trial *trial = ctx;
+    struct sent *sent = malloc(sizeof *sent), **last = &trial->host.sent[batch->cluster];
+    if (!sent)
+        abort();
+    bool late = trial->plan.late_threads && trial_chance(trial, 30);
+    *sent = (struct sent){.batch = batch, .at_ns = trial->now_ns + (late ? trial_between(trial, 0, LATE_NS) : 0)};
+    for (; *last; last = &(*last)->next)
+        sent->at_ns = (*last)->at_ns > sent->at_ns ? (*last)->at_ns : sent->at_ns;
+    *last = sent;
+    return true;
+}
+
+static void not_sent(void *ctx, struct engine_event *event) {
+    (void)ctx, (void)event;
+    abort(); // out of memory
 }
 
 static void must(struct error *error) {
@@ -116,14 +169,12 @@ static void start_links(struct trial *trial, struct moment now) {
 bool instance_start(struct trial *trial) {
     struct instance *host = &trial->host;
     *host = (struct instance){.number = host->number + 1};
-    host->last = &host->first;
     host->clock_ns = trial->now_ns - trial_between(trial, 0, CLOCK_MINUTE * 1000);
     struct moment now = moment_of(trial);
-    const char *names[TRIAL_WORKERS];
-    for (size_t c = 1; c < trial->plan.n_clusters; c++)
-        names[c - 1] = world_name(trial->worlds[c]);
+    for (size_t c = 0; c < trial->plan.n_clusters; c++)
+        trial->names[c] = world_name(trial->worlds[c]);
     struct engine_options options = {.origin = TRIAL_ORIGIN,
-                                     .worker_names = names,
+                                     .worker_names = trial->names + 1,
                                      .n_workers = trial->plan.n_clusters - 1,
                                      .kinds = trial->engine_kinds,
                                      .n_kinds = trial->n_kinds,
@@ -138,7 +189,17 @@ bool instance_start(struct trial *trial) {
                                      .seals = trial->plan.upgrade && host->number == 1 ? NULL : trial->seals,
                                      .adopt_unsealed = trial->plan.upgrade,
                                      .seed = trial->seed + host->number};
-    must(engine_new(&options, now, &host->engine));
+    struct dispatch_options dispatch = {.n_clusters = trial->plan.n_clusters,
+                                        .names = trial->names,
+                                        .kinds = trial->engine_kinds,
+                                        .deliver = deliver,
+                                        .post = not_sent,
+                                        .ctx = trial};
+    host->turn = (struct turn){.now = now_of, .before = before_event, .after = after_step, .ctx = trial};
+    must(engine_new(&options, now, &host->turn.engine));
+    must(dispatch_new(&dispatch, &host->turn.dispatch));
+    must(event_queue_new(trial->plan.n_clusters, trial->plan.short_queue ? SHORT_QUEUE_EVENTS : QUEUE_EVENTS,
+                         QUEUE_BYTES, &host->queue));
     host->wake_ns = trial->now_ns;
     start_links(trial, now);
     trial_trace(trial, "host: process %u starts", host->number);
@@ -156,82 +217,51 @@ void instance_stop(struct trial *trial) {
         host->links[c] = NULL;
         host->taps[c] = NULL;
     }
-    while (host->first) {
-        struct item *item = host->first;
-        host->first = item->next;
-        free_item(item);
-    }
-    host->last = &host->first;
-    engine_free(host->engine);
-    host->engine = NULL;
-    update_free(&host->update);
-}
-
-static void dispatch(struct trial *trial) {
-    struct instance *host = &trial->host;
-    struct moment now = moment_of(trial);
-    for (size_t i = 0; i < host->update.n_commands; i++) {
-        size_t cluster = host->update.commands[i].cluster;
-        rules_command(trial, &host->update.commands[i]);
-        link_command(host->links[cluster], &host->update.commands[i]);
-        host->dirty[cluster] = true;
-    }
-    for (size_t i = 0; i < host->update.n_notes; i++) {
-        struct note *note = &host->update.notes[i];
-        trial_trace(trial, "host: Event %s on %s: %s", note->reason, note->name, note->text);
-        link_note(host->links[ENGINE_MANAGEMENT], now, note);
-        host->dirty[ENGINE_MANAGEMENT] = true;
-    }
-    for (size_t i = 0; i < host->update.n_remarks; i++) {
-        trial_trace(trial, "host: %s: %s", world_name(trial->worlds[host->update.remarks[i].cluster]),
-                    host->update.remarks[i].text);
-        remark_free(&host->update.remarks[i]);
-    }
-    for (size_t i = 0; i < host->update.n_relists; i++) {
-        const struct relist *relist = &host->update.relists[i];
-        link_relist(host->links[relist->cluster], relist->kind);
-        host->dirty[relist->cluster] = true;
-    }
-    host->update.n_commands = host->update.n_notes = host->update.n_remarks = host->update.n_relists = 0;
-}
-
-static void step(struct trial *trial, struct engine_event *event) {
-    struct instance *host = &trial->host;
-    event->now = moment_of(trial);
-    engine_step(host->engine, event, &host->update);
-    host->wake_ns = virtual_time(trial, host->update.wake_ns);
-    dispatch(trial);
+    for (size_t c = 0; c < trial->plan.n_clusters; c++)
+        for (struct sent *sent; (sent = host->sent[c]);) {
+            host->sent[c] = sent->next;
+            command_batch_free(sent->batch);
+            free(sent);
+        }
+    event_queue_free(host->queue);
+    dispatch_free(host->turn.dispatch);
+    engine_free(host->turn.engine);
+    update_free(&host->turn.update);
+    host->queue = NULL;
+    host->turn = (struct turn){0};
 }
 
 static bool run_engine(struct trial *trial) {
     struct instance *host = &trial->host;
-    if (trial->now_ns < host->asleep_until_ns)
+    if (!is_awake(trial) || (event_queue_count(host->queue) == 0 && host->wake_ns > trial->now_ns))
         return false;
-    bool any = false;
-    for (struct item *item; (item = host->first); any = true) {
-        host->first = item->next;
-        if (!host->first)
-            host->last = &host->first;
-        note_feed(trial, &item->event);
-        step(trial, &item->event);
-        free_item(item);
+    while (event_queue_count(host->queue) > 0 || host->wake_ns <= trial->now_ns)
+        take_turn(trial);
+    return true;
+}
+
+// What a turn of core/kube/loop.c does: what was posted, then a tick.
+static bool run_link(struct trial *trial, size_t cluster) {
+    struct instance *host = &trial->host;
+    struct link *link = host->links[cluster];
+    struct moment now = moment_of(trial);
+    bool due = host->dirty[cluster] || host->link_due_ns[cluster] <= trial->now_ns;
+    for (struct sent *sent; (sent = host->sent[cluster]) && sent->at_ns <= trial->now_ns; due = true) {
+        host->sent[cluster] = sent->next;
+        command_batch_run(sent->batch, link, now);
+        free(sent);
     }
-    if (host->wake_ns > trial->now_ns)
-        return any;
-    step(trial, &(struct engine_event){.type = EVENT_TIME});
+    if (!due)
+        return false;
+    host->dirty[cluster] = false;
+    host->link_due_ns[cluster] = virtual_time(trial, link_tick(link, now));
     return true;
 }
 
 static bool run_links(struct trial *trial) {
-    struct instance *host = &trial->host;
     bool any = false;
-    for (size_t c = 0; c < trial->plan.n_clusters; c++) {
-        if (!host->dirty[c] && host->link_due_ns[c] > trial->now_ns)
-            continue;
-        host->dirty[c] = false;
-        host->link_due_ns[c] = virtual_time(trial, link_tick(host->links[c], moment_of(trial)));
-        any = true;
-    }
+    for (size_t c = 0; c < trial->plan.n_clusters; c++)
+        any = run_link(trial, c) || any;
     return any;
 }
 
@@ -248,11 +278,13 @@ void instance_run(struct trial *trial) {
 
 int64_t instance_due(const struct trial *trial) {
     const struct instance *host = &trial->host;
-    int64_t due = host->first ? trial->now_ns : host->wake_ns;
+    int64_t due = event_queue_count(host->queue) > 0 ? trial->now_ns : host->wake_ns;
     if (due < host->asleep_until_ns)
         due = host->asleep_until_ns;
     for (size_t c = 0; c < trial->plan.n_clusters; c++) {
         int64_t at = host->dirty[c] ? trial->now_ns : host->link_due_ns[c];
+        if (host->sent[c] && host->sent[c]->at_ns < at)
+            at = host->sent[c]->at_ns;
         due = at < due ? at : due;
     }
     return due;

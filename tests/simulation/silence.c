@@ -36,8 +36,9 @@ static void look_at(void *ctx, const struct engine_view *view) {
 
 void silence_check(struct trial *trial) {
     struct instance *host = &trial->host;
-    if (trial->now_ns < trial->rules->looked_ns + EVERY_NS || host->first || host->wake_ns <= trial->now_ns)
+    if (trial->now_ns < trial->rules->looked_ns + EVERY_NS || event_queue_count(host->queue) > 0 ||
+        host->wake_ns <= trial->now_ns)
         return;
     trial->rules->looked_ns = trial->now_ns;
-    engine_each(host->engine, look_at, trial);
+    engine_each(host->turn.engine, look_at, trial);
 }

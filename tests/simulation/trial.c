@@ -117,6 +117,8 @@ static void make_plan(struct trial *trial) {
     plan->back = plan->faults ? choose_back(trial) : TRIAL_BACK_NONE;
     plan->stripping = plan->faults && trial_chance(trial, 10);
     plan->queues = plan->faults && trial->seed % 6 == 3;
+    plan->late_threads = trial->seed % 9 > 5;
+    plan->short_queue = trial->seed % 7 == 2;
     plan->lost_timeout_ns = trial_between(trial, 15 * CLOCK_SECOND, 90 * CLOCK_SECOND);
     static const int64_t retentions[] = {0, 5 * CLOCK_SECOND, 60 * CLOCK_SECOND};
     plan->retention_ns = retentions[trial_below(trial, 3)];

@@ -7,7 +7,7 @@
 
 #include "core/base/text.h"
 #include "core/engine/mirror.h"
-#include "core/host/link.h"
+#include "core/host/turn.h"
 #include "tests/simulation/kinds.h"
 #include "tests/world/sim_transport.h"
 
@@ -30,6 +30,8 @@ struct trial_plan { // what the seed decides beforehand
     bool upgrade; // the first process of the host has no key yet; the later ones adopt what is not sealed
     bool mirror_finalizer;
     enum trial_back back; // clusters are restored from copies, or wiped
+    bool late_threads;    // a batch of commands may wait until the thread of its cluster runs
+    bool short_queue;     // of events to the engine: links wait for it to take some
     bool queues;          // in some workers somebody else suspends and resumes Jobs
     bool stripping;       // a webhook in the workers takes a label off that is carried
     int64_t lost_timeout_ns, retention_ns, orphan_grace_ns;
@@ -37,20 +39,20 @@ struct trial_plan { // what the seed decides beforehand
     int64_t trouble_end_ns; // users and faults are over by then
 };
 
-struct item; // an event on its way to the engine
 struct tap;
+struct sent; // a batch of commands on its way to a link
 
 struct instance { // the host process; another one after each restart
     unsigned number;
-    struct engine *engine;
-    struct update update;
+    struct turn turn; // of its engine
+    struct event_queue *queue;
+    struct sent *sent[TRIAL_CLUSTERS];
     struct link *links[TRIAL_CLUSTERS];
     struct tap *taps[TRIAL_CLUSTERS];
     int64_t link_due_ns[TRIAL_CLUSTERS]; // virtual time, as all that follows
     bool dirty[TRIAL_CLUSTERS];          // its link has to be called
     int64_t wake_ns, asleep_until_ns;
     int64_t clock_ns; // when its monotonic clock stood at zero
-    struct item *first, **last;
     // What it was told about the clusters and their feeds.
     bool silent[TRIAL_CLUSTERS];
     struct {
@@ -75,6 +77,7 @@ struct trial {
     size_t n_kinds;
     struct world_cluster *worlds[TRIAL_CLUSTERS];
     struct side sides[TRIAL_CLUSTERS];
+    const char *names[TRIAL_CLUSTERS];
     struct sim_net *net;
     struct seal_keys *seals; // of the host
     struct instance host;

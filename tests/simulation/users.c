@@ -309,14 +309,17 @@ static bool came_too_late(const struct trial *trial, const struct json *object) 
     return trial->plan.upgrade && trial->host.number > 1 && !*rules_text(object, "metadata", "annotations", MARK_SEAL);
 }
 
-// A mirror without its marks is a stranger to a host that was started since, and in the way for ever.
+// A mirror without its marks is a stranger to a host that was started since, and in the way for ever. The host's
+// finalizer on it is nobody's then: docs/lifecycle.md says how to take it off.
 static void clean_up(struct trial *trial, unsigned job) {
     for (size_t c = 1; c < trial->plan.n_clusters; c++) {
         const struct json *object = object_of(trial, c, job);
         if (object && rules_mirror(trial, uid_of(object)) &&
             (forgery_is(object) || came_too_late(trial, object) ||
-             !rules_is_ours(trial, c, trial->users->jobs[job].kind, object)))
+             !rules_is_ours(trial, c, trial->users->jobs[job].kind, object))) {
             delete_in(trial, c, job, "Background");
+            patch(trial, c, job, "{\"metadata\":{\"finalizers\":null}}");
+        }
     }
 }
 

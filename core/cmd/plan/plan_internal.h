@@ -7,6 +7,7 @@
 #include "core/base/text.h"
 #include "core/cmd/plan/plan.h"
 #include "core/engine/mirror.h"
+#include "core/host/connect.h"
 #include "core/kube/types.h"
 
 // Stand for what only the clusters know. They are valid as values of labels.
@@ -29,8 +30,7 @@ struct plan_input {
 // The worker of --cluster.
 struct plan_worker {
     const struct config_cluster *cluster;
-    struct endpoint *endpoint;
-    struct transport *transport;
+    struct connection connection;
     struct client *client;
 };
 

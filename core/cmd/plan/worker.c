@@ -3,9 +3,7 @@
 #include "core/cmd/plan/plan_internal.h"
 
 #include "core/base/suggest.h"
-#include "core/host/access.h"
 #include "core/kube/ask.h"
-#include "core/kube/curl_transport.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,20 +36,17 @@ struct error *plan_worker_open(const struct plan_request *request, struct plan_w
     *out = (struct plan_worker){.cluster = find_worker(request->config, request->cluster)};
     if (!out->cluster)
         return unknown_worker(request->config, request->cluster);
-    struct error *error = access_load(out->cluster, request->now.wall_ns, &out->endpoint);
+    struct error *error = connection_load(&out->connection, out->cluster, request->now.wall_ns);
     if (!error)
-        error = curl_transport_new(out->endpoint, "wharf/" WHARF_VERSION, &out->transport);
+        error = connection_open(&out->connection, NULL);
     if (!error)
-        error = client_new(&(struct client_options){.cluster = out->cluster->name, .transport = out->transport},
-                           request->now, &out->client);
+        error = connection_client(&out->connection, out->cluster->name, request->now, &out->client);
     return error_wrap(error, "%s", out->cluster->name);
 }
 
 void plan_worker_close(struct plan_worker *worker) {
     client_free(worker->client);
-    if (worker->transport)
-        worker->transport->ops->free(worker->transport);
-    endpoint_free(worker->endpoint);
+    connection_close(&worker->connection);
     *worker = (struct plan_worker){.client = NULL};
 }
 

@@ -55,12 +55,12 @@ static void start(struct poster *poster) {
 
 static size_t take_all(struct inbox *inbox, size_t *largest) {
     size_t count = 0, sums[2] = {0, 0};
-    for (struct inbox_item *item = inbox_take(inbox, CLOCK_NEVER), *next; item; item = next, count++) {
+    for (struct event_item *item = inbox_take(inbox, CLOCK_NEVER), *next; item; item = next, count++) {
         next = item->next;
         size_t *sum = &sums[item->event.cluster];
         *sum += item->event.type == EVENT_SEEN ? object_cost(item->event.object) : item->event.answer.response->cost;
         *largest = *sum > *largest ? *sum : *largest;
-        inbox_item_free(item);
+        event_item_free(item);
     }
     return count;
 }

@@ -36,10 +36,10 @@ static void post(struct inbox *inbox, size_t cluster, unsigned number) {
                    &(struct engine_event){.type = EVENT_SEEN, .cluster = cluster, .object = object_numbered(number)});
 }
 
-static void free_all(struct inbox_item *items) {
-    for (struct inbox_item *next; items; items = next) {
+static void free_all(struct event_item *items) {
+    for (struct event_item *next; items; items = next) {
         next = items->next;
-        inbox_item_free(items);
+        event_item_free(items);
     }
 }
 
@@ -50,9 +50,9 @@ static void a_flood_of_one_cluster_delays_no_other(void **state) {
         post(inbox, 1, i);
     post(inbox, 0, 0);
     post(inbox, 2, 0);
-    struct inbox_item *items = inbox_take(inbox, FOREVER);
+    struct event_item *items = inbox_take(inbox, FOREVER);
     size_t counts[3] = {0};
-    for (const struct inbox_item *item = items; item; item = item->next)
+    for (const struct event_item *item = items; item; item = item->next)
         counts[item->event.cluster]++;
     assert_int_equal(counts[0], 1);
     assert_int_equal(counts[2], 1);
@@ -70,9 +70,9 @@ static void what_one_cluster_posts_comes_out_in_its_order(void **state) {
     }
     unsigned next[2] = {0};
     while (next[0] + next[1] < 600) {
-        struct inbox_item *items = inbox_take(inbox, FOREVER);
+        struct event_item *items = inbox_take(inbox, FOREVER);
         assert_non_null(items);
-        for (const struct inbox_item *item = items; item; item = item->next) {
+        for (const struct event_item *item = items; item; item = item->next) {
             char name[16];
             snprintf(name, sizeof name, "o%u", next[item->event.cluster]++);
             assert_string_equal(object_name(item->event.object->value), name);
@@ -103,9 +103,9 @@ static void take_from_a_poster(size_t max_events, size_t max_bytes, unsigned roo
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, post_many, &poster), 0);
     for (unsigned taken = 0; taken < 50;) {
-        struct inbox_item *items = inbox_take(poster.inbox, FOREVER);
+        struct event_item *items = inbox_take(poster.inbox, FOREVER);
         unsigned count = 0;
-        for (const struct inbox_item *item = items; item; item = item->next)
+        for (const struct event_item *item = items; item; item = item->next)
             count++;
         assert_in_range(count, 1, room);
         taken += count;
@@ -132,7 +132,7 @@ static void strings_are_copied_and_a_closed_inbox_drops_what_comes(void **state)
     char version[] = "v1", problem[] = "trouble", uid[] = "u";
     inbox_post(inbox, &(struct engine_event){.type = EVENT_IDENTITY, .identity = {uid, version, problem}});
     version[0] = problem[0] = uid[0] = '?';
-    struct inbox_item *items = inbox_take(inbox, FOREVER);
+    struct event_item *items = inbox_take(inbox, FOREVER);
     assert_string_equal(items->event.identity.version, "v1");
     assert_string_equal(items->event.identity.problem, "trouble");
     assert_string_equal(items->event.identity.uid, "u");

@@ -98,6 +98,35 @@ static void the_cause_of_a_lost_feed_is_told_and_does_nothing_to_a_terminal(void
     buffer_free(&out);
 }
 
+static void before_it_runs_it_is_told_what_it_waits_for(void **state) {
+    (void)state;
+    struct fake fake;
+    fake_init(&fake);
+    char cause[] = "the API server cannot be reached: refused\x1b[2J";
+    fake.snapshot.running = false;
+    fake.snapshot.waits_for = cause;
+    bool been_in_sync = false;
+    struct buffer out;
+    buffer_init(&out, 4096);
+    assert_false(health_ready(&fake.snapshot, &been_in_sync, &out));
+    assert_string_equal(out.data, "not running yet: the API server cannot be reached: refused\\u001b[2J\n");
+    buffer_free(&out);
+}
+
+static void a_refused_worker_is_told_before_the_first_sync_too(void **state) {
+    (void)state;
+    struct fake fake;
+    fake_init(&fake);
+    text_copy(fake.clusters[1].refused, sizeof fake.clusters[1].refused, "it is somebody else");
+    fake.snapshot.in_sync = false;
+    bool been_in_sync = false;
+    struct buffer out;
+    buffer_init(&out, 4096);
+    assert_false(health_ready(&fake.snapshot, &been_in_sync, &out));
+    assert_string_equal(out.data, "w1: refused, it is somebody else\n");
+    buffer_free(&out);
+}
+
 static void readiness_is_told_with_its_reasons(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -162,6 +191,8 @@ static void a_refused_worker_is_told_and_a_refused_management_cluster_is_a_reaso
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readiness_is_told_with_its_reasons),
+        cmocka_unit_test(before_it_runs_it_is_told_what_it_waits_for),
+        cmocka_unit_test(a_refused_worker_is_told_before_the_first_sync_too),
         cmocka_unit_test(the_cause_of_a_lost_feed_is_told_and_does_nothing_to_a_terminal),
         cmocka_unit_test(a_refused_worker_is_told_and_a_refused_management_cluster_is_a_reason),
         cmocka_unit_test(a_silent_management_cluster_is_a_reason_though_its_watches_are_open),

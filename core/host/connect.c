@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/connect.h"
+
+#include "core/kube/curl_transport.h"
+
+#include <string.h>
+
+static struct error *load(const struct config_cluster *cluster, struct endpoint **out) {
+    if (!cluster->kubeconfig)
+        return kubeconfig_in_cluster("", out);
+    // A list, as in KUBECONFIG, skips files that are not there; a single file must be.
+    if (strchr(cluster->kubeconfig, ':'))
+        return kubeconfig_load_list(cluster->kubeconfig, cluster->context, out);
+    return kubeconfig_load(cluster->kubeconfig, cluster->context, out);
+}
+
+struct error *connection_load(struct connection *connection, const struct config_cluster *cluster, int64_t wall_ns) {
+    struct endpoint *endpoint = NULL;
+    struct error *error = load(cluster, &endpoint);
+    if (!error)
+        error = endpoint_check(endpoint, wall_ns);
+    if (error)
+        endpoint_free(endpoint);
+    else
+        connection->endpoint = endpoint;
+    return error;
+}
+
+struct error *connection_open(struct connection *connection, struct budget *budget) {
+    struct error *error = curl_transport_new(connection->endpoint, "wharf/" WHARF_VERSION, &connection->transport);
+    if (!error)
+        curl_transport_limit(connection->transport, budget);
+    return error;
+}
+
+struct error *connection_client(const struct connection *connection, const char *cluster, struct moment now,
+                                struct client **out) {
+    struct client_options options = {.cluster = cluster, .transport = connection->transport};
+    return client_new(&options, now, out);
+}
+
+void connection_close(struct connection *connection) {
+    if (connection->transport)
+        connection->transport->ops->free(connection->transport);
+    endpoint_free(connection->endpoint);
+    *connection = (struct connection){0};
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a cluster of the configuration is reached: its kubeconfig, or several merged, or the credentials of the pod; the
+// transport that uses them; and clients on that.
+#ifndef WHARF_HOST_CONNECT_H
+#define WHARF_HOST_CONNECT_H
+
+#include "core/config/config.h"
+#include "core/kube/client.h"
+#include "core/kube/kubeconfig.h"
+
+// Begins as all zero.
+struct connection {
+    struct endpoint *endpoint;   // NULL: not loaded
+    struct transport *transport; // NULL: not open
+};
+
+// Reads the kubeconfig and checks the certificates at `wall_ns`. Errors do not name the cluster.
+struct error *connection_load(struct connection *connection, const struct config_cluster *cluster, int64_t wall_ns);
+
+// Makes the transport of a loaded one; needs curl_transport_setup. `budget` may be NULL.
+struct error *connection_open(struct connection *connection, struct budget *budget);
+
+// A client without a rate limit on an open one, to be freed before it is closed. `cluster` is for log lines.
+struct error *connection_client(const struct connection *connection, const char *cluster, struct moment now,
+                                struct client **out);
+
+void connection_close(struct connection *connection);
+
+#endif

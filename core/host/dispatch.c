@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/dispatch.h"
+
+#include "core/base/log.h"
+#include "core/base/memory.h"
+
+#include <stdlib.h>
+
+struct dispatch {
+    struct dispatch_options options;
+    struct command_batch **batches; // by cluster; NULL: nothing for it yet
+};
+
+struct error *dispatch_new(const struct dispatch_options *options, struct dispatch **out) {
+    struct dispatch *dispatch = calloc(1, sizeof *dispatch);
+    struct command_batch **batches = calloc(options->n_clusters, sizeof(struct command_batch *));
+    if (!dispatch || !batches) {
+        free(dispatch);
+        free(batches);
+        return error_no_memory();
+    }
+    *dispatch = (struct dispatch){.options = *options, .batches = batches};
+    *out = dispatch;
+    return NULL;
+}
+
+void dispatch_free(struct dispatch *dispatch) {
+    if (!dispatch)
+        return;
+    free(dispatch->batches); // empty between two calls of dispatch_run
+    free(dispatch);
+}
+
+void command_batch_free(struct command_batch *batch) {
+    if (!batch)
+        return;
+    for (size_t i = 0; i < batch->n_commands; i++)
+        command_free(&batch->commands[i]);
+    for (size_t i = 0; i < batch->n_notes; i++)
+        note_free(&batch->notes[i]);
+    free(batch->commands);
+    free(batch->notes);
+    free(batch->relists);
+    free(batch);
+}
+
+void command_batch_run(struct command_batch *batch, struct link *link, struct moment now) {
+    for (size_t i = 0; link && i < batch->n_relists; i++)
+        link_relist(link, batch->relists[i]);
+    for (size_t i = 0; link && i < batch->n_commands; i++)
+        link_command(link, &batch->commands[i]); // which empties it
+    for (size_t i = 0; link && i < batch->n_notes; i++)
+        link_note(link, now, &batch->notes[i]);
+    command_batch_free(batch);
+}
+
+static struct command_batch *batch_of(struct dispatch *dispatch, size_t cluster) {
+    struct command_batch **batch = &dispatch->batches[cluster];
+    if (!*batch && (*batch = calloc(1, sizeof **batch)))
+        (*batch)->cluster = cluster;
+    return *batch;
+}
+
+static void answer_not_sent(struct dispatch *dispatch, struct command *command) {
+    struct response response = {.reason = REASON_NOT_SENT, .retry_after_ns = -1};
+    struct engine_event event = {.type = EVENT_ANSWER, .cluster = command->cluster, .answer = {command->id, &response}};
+    dispatch->options.post(dispatch->options.ctx, &event);
+    command_free(command);
+}
+
+static void add_command(struct dispatch *dispatch, struct command *command) {
+    struct command_batch *batch = batch_of(dispatch, command->cluster);
+    if (batch && array_reserve(&batch->commands, &batch->cap_commands, batch->n_commands + 1, sizeof *batch->commands))
+        batch->commands[batch->n_commands++] = *command;
+    else
+        answer_not_sent(dispatch, command);
+}
+
+// One that is lost for lack of memory was told in the log.
+static void add_note(struct dispatch *dispatch, struct note *note) {
+    log_fields(note->warning ? LOG_WARN : LOG_INFO, note->text, {"reason", note->reason}, {"action", note->action},
+               {"kind", dispatch->options.kinds[note->kind]->plural_group}, {"namespace", note->namespace_},
+               {"name", note->name}, {"uid", note->uid});
+    struct command_batch *batch = batch_of(dispatch, ENGINE_MANAGEMENT);
+    if (batch && array_reserve(&batch->notes, &batch->cap_notes, batch->n_notes + 1, sizeof *batch->notes))
+        batch->notes[batch->n_notes++] = *note;
+    else
+        note_free(note);
+}
+
+// One that is lost for lack of memory is asked for again when more has gone.
+static void add_relist(struct dispatch *dispatch, const struct relist *relist) {
+    struct command_batch *batch = batch_of(dispatch, relist->cluster);
+    if (batch && array_reserve(&batch->relists, &batch->cap_relists, batch->n_relists + 1, sizeof *batch->relists))
+        batch->relists[batch->n_relists++] = relist->kind;
+}
+
+static void log_remark(const struct dispatch *dispatch, struct remark *remark) {
+    bool of_kind = remark->kind != REMARK_NO_KIND;
+    log_fields(remark->warning ? LOG_WARN : LOG_INFO, remark->text,
+               {"cluster", dispatch->options.names[remark->cluster]},
+               {"kind", of_kind ? dispatch->options.kinds[remark->kind]->plural_group : NULL});
+    remark_free(remark);
+}
+
+static void deliver(struct dispatch *dispatch, struct command_batch *batch) {
+    if (!batch || dispatch->options.deliver(dispatch->options.ctx, batch))
+        return;
+    for (size_t i = 0; i < batch->n_commands; i++)
+        answer_not_sent(dispatch, &batch->commands[i]);
+    command_batch_free(batch);
+}
+
+void dispatch_run(struct dispatch *dispatch, struct update *update) {
+    for (size_t i = 0; i < update->n_commands; i++)
+        add_command(dispatch, &update->commands[i]);
+    for (size_t i = 0; i < update->n_notes; i++)
+        add_note(dispatch, &update->notes[i]);
+    for (size_t i = 0; i < update->n_remarks; i++)
+        log_remark(dispatch, &update->remarks[i]);
+    for (size_t i = 0; i < update->n_relists; i++)
+        add_relist(dispatch, &update->relists[i]);
+    update->n_commands = update->n_notes = update->n_remarks = update->n_relists = 0;
+    for (size_t c = 0; c < dispatch->options.n_clusters; c++)
+        deliver(dispatch, TAKE(dispatch->batches[c]));
+}

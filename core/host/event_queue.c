@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/event_queue.h"
+
+#include <stdlib.h>
+
+// Of one cluster at a time, so that what the others post does not wait for a flood of it.
+#define TAKE_EVENTS 64
+#define TAKE_BYTES ((size_t)256 << 10)
+
+struct event_line { // what one cluster posted
+    struct event_item *first, *last;
+    size_t events, bytes;
+};
+
+struct event_queue {
+    struct event_line *lines;
+    size_t n_clusters, max_events, max_bytes;
+    size_t events; // in all lines
+    size_t next;   // the cluster that comes first the next time
+};
+
+struct error *event_queue_new(size_t n_clusters, size_t max_events, size_t max_bytes, struct event_queue **out) {
+    struct event_queue *queue = calloc(1, sizeof *queue);
+    struct event_line *lines = calloc(n_clusters, sizeof *lines);
+    if (!queue || !lines) {
+        free(queue);
+        free(lines);
+        return error_no_memory();
+    }
+    *queue = (struct event_queue){
+        .lines = lines, .n_clusters = n_clusters, .max_events = max_events, .max_bytes = max_bytes};
+    *out = queue;
+    return NULL;
+}
+
+void event_queue_free(struct event_queue *queue) {
+    if (!queue)
+        return;
+    for (size_t c = 0; c < queue->n_clusters; c++)
+        for (struct event_item *item = queue->lines[c].first, *next; item; item = next) {
+            next = item->next;
+            event_item_free(item);
+        }
+    free(queue->lines);
+    free(queue);
+}
+
+// About what the event takes while it waits.
+static size_t cost_of(const struct event_item *item) {
+    const struct engine_event *event = &item->event;
+    if ((event->type == EVENT_SEEN || event->type == EVENT_GONE) && event->object)
+        return sizeof *item + object_cost(event->object);
+    return sizeof *item + (event->type == EVENT_ANSWER ? event->answer.response->cost : 0);
+}
+
+struct event_item *event_item_new(struct engine_event *event) {
+    struct event_item *item = calloc(1, sizeof *item);
+    if (!item)
+        return NULL;
+    struct error *error = engine_event_own(event, &item->event);
+    if (error) {
+        error_free(error);
+        free(item);
+        return NULL;
+    }
+    item->bytes = cost_of(item);
+    return item;
+}
+
+void event_item_free(struct event_item *item) {
+    engine_event_clear(&item->event);
+    free(item);
+}
+
+bool event_queue_has_room(const struct event_queue *queue, const struct event_item *item) {
+    const struct event_line *line = &queue->lines[item->event.cluster];
+    bool fits = line->bytes == 0 || (line->bytes < queue->max_bytes && item->bytes <= queue->max_bytes - line->bytes);
+    return line->events < queue->max_events && fits;
+}
+
+static void append(struct event_line *line, struct event_item *item) {
+    item->next = NULL;
+    if (line->last)
+        line->last->next = item;
+    else
+        line->first = item;
+    line->last = item;
+    line->events++;
+    line->bytes += item->bytes;
+}
+
+void event_queue_put(struct event_queue *queue, struct event_item *item) {
+    append(&queue->lines[item->event.cluster], item);
+    queue->events++;
+}
+
+// Moves some items of the line to the end of `taken`.
+static void take_some(struct event_queue *queue, struct event_line *line, struct event_line *taken) {
+    size_t bytes = 0;
+    for (size_t events = 0; line->first && events < TAKE_EVENTS && bytes < TAKE_BYTES; events++) {
+        struct event_item *item = line->first;
+        line->first = item->next;
+        if (!line->first)
+            line->last = NULL;
+        bytes += item->bytes;
+        line->bytes -= item->bytes;
+        line->events--;
+        queue->events--;
+        append(taken, item);
+    }
+}
+
+struct event_item *event_queue_take(struct event_queue *queue) {
+    struct event_line taken = {0};
+    for (size_t i = 0; i < queue->n_clusters; i++)
+        take_some(queue, &queue->lines[(queue->next + i) % queue->n_clusters], &taken);
+    queue->next = queue->next + 1 < queue->n_clusters ? queue->next + 1 : 0;
+    return taken.first;
+}
+
+size_t event_queue_count(const struct event_queue *queue) {
+    return queue->events;
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What others may look at, as the engine's thread last left it.
+#include "core/base/log.h"
+#include "core/host/host_internal.h"
+#include "core/host/memory_trim.h"
+
+#include <stdlib.h>
+
+void snapshot_publish(struct host *host, struct moment now, bool force) {
+    if (!force && now.mono_ns < host->published_ns + HOST_PUBLISH_NS) {
+        host->publish_due = true;
+        return;
+    }
+    struct stats copy;
+    if (stats_copy(engine_stats(host->turn.engine), &copy))
+        return;
+    bool in_sync = engine_in_sync(host->turn.engine);
+    if (in_sync && !host->trimmed) {
+        memory_trim_all();
+        host->trimmed = true;
+        log_plain(LOG_INFO, "in sync");
+    }
+    pthread_mutex_lock(&host->snapshot_mutex);
+    stats_free(&host->snapshot.stats);
+    host->snapshot.stats = copy;
+    host->snapshot.running = true;
+    host->snapshot.in_sync = in_sync;
+    host->snapshot.stopping = atomic_load(&host->stop);
+    pthread_mutex_unlock(&host->snapshot_mutex);
+    host->published_ns = now.mono_ns;
+    host->publish_due = false;
+}
+
+int64_t host_stalled_ns(struct host *host) {
+    return heartbeat_stalled_ns(&host->heart, inbox_waiting_since(host->inbox), clock_now().mono_ns);
+}
+
+struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
+    pthread_mutex_lock(&host->snapshot_mutex);
+    *out = host->snapshot;
+    struct error *error = stats_copy(&host->snapshot.stats, &out->stats);
+    pthread_mutex_unlock(&host->snapshot_mutex);
+    if (error)
+        return error;
+    if (!out->running)
+        out->waits_for = startup_problem(host->startup);
+    out->stalled_ns = host_stalled_ns(host);
+    out->names = host->names;
+    out->kinds = (const struct kind *const *)host->adapters->kinds;
+    for (size_t k = 0; k < out->stats.n_kinds; k++)
+        for (size_t p = 0; p < STATS_PHASES; p++)
+            out->workloads += out->stats.kinds[k].phases[p];
+    return NULL;
+}
+
+void host_snapshot_free(struct host_snapshot *snapshot) {
+    stats_free(&snapshot->stats);
+    free(snapshot->waits_for);
+}

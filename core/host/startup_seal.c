@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of seals at start, when they are in a Secret of the management cluster: it is read, and made where there is
+// none. Until that is settled, nothing else begins.
+#include "core/base/text.h"
+#include "core/host/seal_source.h"
+#include "core/host/startup_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *secret_key(const struct startup *startup) {
+    return startup->config->seal.secret_key ? startup->config->seal.secret_key : SEAL_SECRET_KEY;
+}
+
+static const char *secret_namespace(const struct startup *startup) {
+    return seal_secret_namespace(startup->config, startup->connection->endpoint->namespace_);
+}
+
+static void settle(struct startup *startup, struct seal_keys *keys) {
+    startup->seals = keys;
+    startup_settle(startup, &startup->seal);
+}
+
+// `said`: what the server or the Secret itself says is wrong.
+static void retry(struct startup *startup, int64_t after_ns, enum log_level level, const char *message,
+                  const char *said) {
+    AUTO_TEXT cause =
+        text_format("%s/%s: %s", secret_namespace(startup), seal_secret_name(startup->config), said ? said : "");
+    startup_retry(startup, &startup->seal, after_ns, level, message, cause);
+}
+
+static void tell(struct startup *startup, enum log_level level, const char *message, const char *error) {
+    log_fields(level, message, {"cluster", "management"}, {"namespace", secret_namespace(startup)},
+               {"name", seal_secret_name(startup->config)}, {"error", error});
+}
+
+static void use(struct startup *startup, const struct json *secret) {
+    struct seal_keys *keys = NULL;
+    struct error *error = seal_secret_load(secret, secret_key(startup), &keys);
+    if (error)
+        retry(startup, STARTUP_RETRY_SLOW_NS, LOG_ERROR,
+              "the Secret with the keys of seals cannot be used, and nothing begins without it", error_text(error));
+    else
+        settle(startup, keys);
+    error_free(error);
+}
+
+// Nobody but a person can do something about it.
+static void denied(struct startup *startup, const struct response *response) {
+    if (seal_source_of(startup->config) == SEAL_FROM_DEFAULT_SECRET) {
+        tell(startup, LOG_WARN,
+             "mirrors are not sealed: the host may not read or make its Secret. A role for it is in "
+             "rbac-management.yaml; docs/security.md says what a seal is for",
+             response->message);
+        settle(startup, NULL);
+        return;
+    }
+    retry(startup, STARTUP_RETRY_SLOW_NS, LOG_ERROR,
+          "the Secret with the keys of seals cannot be read or made, and nothing begins without it", response->message);
+}
+
+static void failed(struct startup *startup, const struct response *response) {
+    retry(startup, STARTUP_RETRY_NS, LOG_WARN, "the Secret with the keys of seals cannot be read now",
+          response->message);
+}
+
+static void on_made(void *ctx, struct response *response) {
+    struct startup *startup = ctx;
+    switch (response->reason) {
+    case REASON_OK:
+        tell(startup, LOG_INFO, "made a Secret with a new key for seals", NULL);
+        use(startup, response->object ? response->object->value : NULL);
+        break;
+    case REASON_ALREADY_EXISTS: // somebody else made it meanwhile
+        startup->seal.asked = false;
+        startup->seal.at_ns = clock_now().mono_ns;
+        break;
+    case REASON_FORBIDDEN:
+    case REASON_QUOTA:
+    case REASON_INVALID:
+    case REASON_BAD_REQUEST:
+    case REASON_NAMESPACE_NOT_FOUND:
+    case REASON_NAMESPACE_TERMINATING:
+        denied(startup, response);
+        break;
+    default:
+        failed(startup, response);
+    }
+}
+
+static struct error *submit(struct startup *startup, enum verb verb, const char *body, response_handler handler) {
+    struct request request = {.verb = verb,
+                              .resource = {.group = "", .version = "v1", .plural = "secrets"},
+                              .namespace_ = secret_namespace(startup),
+                              .name = seal_secret_name(startup->config),
+                              .body = body,
+                              .body_len = body ? strlen(body) : 0};
+    return client_submit(startup->client, &request, handler, startup, NULL);
+}
+
+static void make(struct startup *startup) {
+    AUTO_TEXT body =
+        seal_secret_make(secret_namespace(startup), seal_secret_name(startup->config), secret_key(startup));
+    struct error *error = body ? submit(startup, VERB_CREATE, body, on_made) : error_no_memory();
+    if (error)
+        retry(startup, STARTUP_RETRY_NS, LOG_WARN, "the Secret with the keys of seals cannot be made now",
+              error_text(error));
+    error_free(error);
+}
+
+static void on_read(void *ctx, struct response *response) {
+    struct startup *startup = ctx;
+    if (response->reason == REASON_OK && response->object)
+        use(startup, response->object->value);
+    else if (response->reason == REASON_NOT_FOUND)
+        make(startup);
+    else if (response->reason == REASON_FORBIDDEN)
+        denied(startup, response);
+    else
+        failed(startup, response);
+}
+
+struct error *startup_seal_ask(struct startup *startup) {
+    return submit(startup, VERB_GET, NULL, on_read);
+}
+
+struct error *startup_seal_begin(struct startup *startup) {
+    switch (seal_source_of(startup->config)) {
+    case SEAL_FROM_SECRET:
+    case SEAL_FROM_DEFAULT_SECRET:
+        return NULL;
+    case SEAL_FROM_FILE:
+        startup->seal.settled = true;
+        return error_wrap(seal_file_load(startup->config->seal.file, true, &startup->seals), "seal.file");
+    case SEAL_FROM_NOTHING:
+        break;
+    }
+    log_plain(LOG_WARN,
+              "mirrors are not sealed: the configuration has no key (seal); docs/security.md says what it is for");
+    startup->seal.settled = true;
+    return NULL;
+}

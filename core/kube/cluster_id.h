@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which cluster an API server belongs to: the uid of its namespace kube-system, which is made once.
+#ifndef WHARF_KUBE_CLUSTER_ID_H
+#define WHARF_KUBE_CLUSTER_ID_H
+
+#include "core/kube/types.h"
+
+#define CLUSTER_ID_PATH "/api/v1/namespaces/kube-system"
+
+// Reads that namespace; not rate limited.
+struct request cluster_id_request(void);
+
+// Of the answer to a GET of that path: the uid and the resourceVersion; "" where it could not be read.
+const char *cluster_id_uid(const struct response *response);
+const char *cluster_id_version(const struct response *response);
+
+// Why it could not be read, as one sentence; NULL when out of memory. free().
+char *cluster_id_problem(const struct response *response);
+
+#endif
