@@ -64,6 +64,9 @@ void text_print_line(FILE *out, const char *text); // with a line feed
 bool text_is_dns_label(const char *text);
 bool text_is_dns_subdomain(const char *text);
 bool text_is_domain_prefixed_path(const char *text);
+// apimachinery validation.IsQualifiedName and IsValidLabelValue.
+bool text_is_label_key(const char *text);
+bool text_is_label_value(const char *text);
 
 // A whole file; ERROR_NOT_FOUND, ERROR_IO, ERROR_LIMIT (larger than max bytes). The content is NUL-terminated.
 struct error *text_read_file(const char *path, size_t max, struct buffer *out);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #define MANAGEMENT "management"
-#define LABEL_MAX 63 // apimachinery validation.LabelValueMaxLength, and of a key's name part
 
 void config_cluster_clear(struct config_cluster *cluster) {
     free(cluster->name);
@@ -21,38 +20,14 @@ void config_cluster_clear(struct config_cluster *cluster) {
     *cluster = (struct config_cluster){.name = NULL};
 }
 
-static bool is_alphanumeric(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
-// apimachinery validation.IsQualifiedName, the part after the slash; label values have the same form, or are empty.
-static bool is_label_word(const char *text) {
-    size_t len = strlen(text);
-    if (len == 0 || len > LABEL_MAX || !is_alphanumeric(text[0]) || !is_alphanumeric(text[len - 1]))
-        return false;
-    for (; *text != '\0'; text++)
-        if (!is_alphanumeric(*text) && !strchr("-_.", *text))
-            return false;
-    return true;
-}
-
-// False also when out of memory.
-static bool is_label_key(const char *key) {
-    const char *slash = strchr(key, '/');
-    if (!slash)
-        return is_label_word(key);
-    AUTO_TEXT prefix = strndup(key, (size_t)(slash - key));
-    return prefix && text_is_dns_subdomain(prefix) && is_label_word(slash + 1);
-}
-
 static void read_label(struct config_reader *reader, const struct config_place *place, const struct json *value,
                        struct config_cluster *cluster) {
     const char *text = json_string(value);
-    if (!is_label_key(place->key)) {
+    if (!text_is_label_key(place->key)) {
         config_problem(reader, place, "found \"%s\", expected a valid Kubernetes label key", place->key);
         return;
     }
-    if (!text || (text[0] != '\0' && !is_label_word(text))) {
+    if (!text || !text_is_label_value(text)) {
         config_wrong(
             reader, place, value,
             "a valid Kubernetes label value: at most 63 letters, digits, '-', '_' and '.' (in quotes if it looks "

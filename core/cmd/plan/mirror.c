@@ -208,7 +208,9 @@ static wharf_result try_mirror(struct plan_object *object, struct adapter_call *
     return call_mirror(object, 0, call, &thrown_away);
 }
 
-static void tell_placeholders(struct plan_object *object) {
+static void tell_what_is_assumed(struct plan_object *object) {
+    if (!object->plan->request->cluster)
+        plan_say(&object->lines, "not validated without --cluster: no API server has checked this mirror");
     if (!object->plan->request->config->origin)
         plan_say(&object->lines,
                  "placeholder: " PLAN_NO_ORIGIN " for the origin, which the configuration leaves to the "
@@ -237,6 +239,6 @@ struct error *plan_make_mirror(struct plan_object *object) {
     adapter_call_end(&call);
     if (!object->mirror)
         return NULL;
-    tell_placeholders(object);
+    tell_what_is_assumed(object);
     return plan_order(&object->mirror) && tell_differences(object) ? NULL : error_no_memory();
 }

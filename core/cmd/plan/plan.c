@@ -59,16 +59,6 @@ static void tell_placement(struct plan_object *object) {
         plan_say(&object->lines, "placed: its annotations say in %s, attempt %u", cluster, attempt);
 }
 
-static bool has_name(struct plan_object *object) {
-    const struct json *metadata = json_get(object->item->value, "metadata");
-    const char *prefix = json_string_or(json_get(metadata, "generateName"), "");
-    if (object_name(object->item->value)[0] != '\0' || prefix[0] != '\0')
-        return true;
-    plan_say(&object->lines, "name: metadata.name is absent, and metadata.generateName too");
-    plan_wrong(object, PLAN_REFUSED);
-    return false;
-}
-
 static struct error *look_at(struct plan_object *object) {
     object->kind =
         plan_find_kind(object->plan->request->adapters, object->item->value, &object->version, &object->lines);
@@ -77,7 +67,7 @@ static struct error *look_at(struct plan_object *object) {
         return NULL;
     object->verdict = PLAN_DELEGATED;
     plan_judge_manager(object);
-    if (object->left_alone || !has_name(object))
+    if (!plan_check_names(object) || object->left_alone)
         return NULL;
     struct error *error = plan_prepare(object);
     if (error)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the parts of `wharf plan` share: plan.c (one object after another), input.c (reading them), kind.c (which
-// adapter, and whose), mirror.c, pods.c, status.c, worker.c (the dry run), diff.c and text.c (writing).
+// adapter, and whose), names.c, mirror.c, pods.c, status.c, worker.c (the dry run), diff.c and text.c (writing).
 #ifndef WHARF_CMD_PLAN_PLAN_INTERNAL_H
 #define WHARF_CMD_PLAN_PLAN_INTERNAL_H
 
@@ -74,6 +74,10 @@ const struct kind *plan_find_kind(const struct adapters *adapters, const struct 
 bool plan_understands(const struct kind *kind, const char *version);
 // Whether it is delegated to this host; tells why, or why not.
 void plan_judge_manager(struct plan_object *object);
+
+// names.c
+// False after telling which names, labels or annotations every API server rejects.
+bool plan_check_names(struct plan_object *object);
 
 // mirror.c
 // Fills in what the API server would.

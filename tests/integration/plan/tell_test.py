@@ -46,6 +46,7 @@ class Telling(Case):
 # phase: Pending
 # pods: 2: c (i:1) with cpu 500m, memory 1Gi
 # remark: half of it is missing (Incomplete)
+# not validated without --cluster: no API server has checked this mirror
 # not in the mirror: /metadata/uid (the worker's API server gives the mirror its own)
 # not in the mirror: /metadata/finalizers (nobody in the worker would take them away)
 # not in the mirror: /metadata/labels/local (the adapter leaves it out of every mirror)
@@ -118,6 +119,53 @@ class Telling(Case):
                 self.assertIn(sentence, out)
                 self.assertEqual(len(documents(self.folder, out)), has_mirror)
 
+    def test_names_that_no_api_server_accepts_are_wrong(self):
+        dns = "at most 253 lower-case letters, digits, '-' and '.', with a letter or digit at both ends)"
+        word = "at most 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends"
+        key = "expected an optional DNS prefix and '/', then " + word
+        rejects = " (the API server rejects it: expected "
+        big = {"a/b": "x" * (128 << 10), "c": "x" * (128 << 10)}
+        cases = [   # metadata, the sentence; "": it is accepted
+            ({"name": "Simulation_1"}, 'name: /metadata/name: "Simulation_1"' + rejects + dns),
+            ({"name": "a" * 254}, 'name: /metadata/name: "aaa'),
+            ({"name": "a..b"}, 'name: /metadata/name: "a..b"'),
+            ({"name": "-a"}, 'name: /metadata/name: "-a"'),
+            ({"name": 7}, "name: /metadata/name: 7" + rejects + "a string)"),
+            ({"generateName": "Big-"}, 'name: /metadata/generateName: "Big-"' + rejects + dns),
+            ({"generateName": "-"}, 'name: /metadata/generateName: "-"'),
+            ([], "metadata: /metadata: []" + rejects + "a mapping)"),
+            ({"name": "a", "namespace": "a.b"}, 'namespace: /metadata/namespace: "a.b"' + rejects + "at most 63 lower-case"),
+            ({"name": "a", "namespace": "a" * 64}, "namespace: /metadata/namespace: "),
+            ({"name": "a", "labels": {"app": 1}}, "labels: /metadata/labels/app: 1" + rejects + "a string (in quotes))"),
+            ({"name": "a", "labels": {"app": "x y"}}, 'labels: /metadata/labels/app: "x y"' + rejects + word + ", or nothing)"),
+            ({"name": "a", "labels": {"app": "x" * 64}}, "labels: /metadata/labels/app: "),
+            ({"name": "a", "labels": {"a b": "x"}}, 'labels: the API server rejects the key "a b": ' + key),
+            ({"name": "a", "labels": {"X.y/a": "x"}}, 'labels: the API server rejects the key "X.y/a": '),
+            ({"name": "a", "labels": {"/a": "x"}}, 'labels: the API server rejects the key "/a": '),
+            ({"name": "a", "labels": {"a/b/c": "x"}}, 'labels: the API server rejects the key "a/b/c": '),
+            ({"name": "a", "labels": ["x"]}, 'labels: /metadata/labels: ["x"]' + rejects + "a mapping)"),
+            ({"name": "a", "annotations": {"a b": "x"}}, 'annotations: the API server rejects the key "a b": '),
+            ({"name": "a", "annotations": {"n": True}}, "annotations: /metadata/annotations/n: true" + rejects + "a string"),
+            ({"name": "a", "annotations": big}, "annotations: 262148 bytes of keys and values; the API server rejects more than"),
+            ({"name": "a.b-c." + "d" * 247, "namespace": "a" * 63, "annotations": {"X.y/A_b": "any text\n"},
+              "labels": {"x.y/A.b_c-d": "", "k": "A" * 63}}, ""),
+            ({"generateName": "a-"}, ""),
+            ({"name": "a", "generateName": None, "labels": None, "annotations": None, "namespace": None}, ""),
+        ]
+        for metadata, sentence in cases:
+            for managed in (KUEUE, None) if sentence else (KUEUE,):
+                with self.subTest(sentence=sentence, managed=managed):
+                    value = {**thing(managed=managed), "metadata": metadata}
+                    out = self.plan(value, code=WRONG if sentence else DELEGATED)
+                    self.assertIn("# " + sentence, out)
+                    self.assertEqual(len(documents(self.folder, out)), 0 if sentence else 1)
+                    if sentence:
+                        self.assertIn("would be refused by the API server", out.splitlines()[1])
+
+    def test_a_mirror_that_no_server_has_checked_is_said_to_be_that(self):
+        self.assertEqual(self.plan(thing()).count("# not validated without --cluster: "), 1)
+        self.assertNotIn("not validated", self.plan(thing(managed=None), code=NOT_DELEGATED))
+
     def test_what_only_clusters_know_is_a_placeholder(self):
         self.write_config(origin="")
         out = self.plan(thing())
@@ -148,7 +196,10 @@ class Telling(Case):
 
     def test_the_output_is_yaml_whatever_the_object_says(self):
         nasty = "a\nb\u2028c\x1b[31m \u0085 --- \ufeff\t'\"# {x: 1}\r\n---\nkind: Evil"
-        out = self.plan(thing("a", remark=nasty, metadata={"annotations": {"x": nasty, "wharf.dev/" + nasty: nasty}},
+        nasty_key = {"annotations": {"wharf.dev/" + nasty: nasty}, "labels": {nasty: nasty}}
+        out = self.plan(thing(nasty, metadata=nasty_key), code=WRONG)
+        self.assertEqual((documents(self.folder, out), "\x1b" in out), ([], False))
+        out = self.plan(thing("a", remark=nasty, metadata={"annotations": {"x": nasty}},
                               status={"state": nasty}, text=nasty, **{nasty: nasty}))
         mirror, = documents(self.folder, out)
         self.assertEqual(mirror["spec"]["text"], nasty)

@@ -344,6 +344,35 @@ static void what_acts_on_a_terminal_is_shown_escaped(void **state) {
     }
 }
 
+static void labels_are_told_from_what_no_label_is(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        bool key, value;
+    } cases[] = {
+        {"", false, true},        {"a", true, true},           {"A.b_c-1", true, true}, {"-a", false, false},
+        {"a.", false, false},     {"a b", false, false},       {"x.y/a", true, false},  {"X.y/a", false, false},
+        {"/a", false, false},     {"x.y/", false, false},      {"a/b/c", false, false}, {"x..y/a", false, false},
+        {"x.y/-a", false, false}, {"a\xC3\xBC", false, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(text_is_label_key(cases[i].text), cases[i].key);
+        assert_int_equal(text_is_label_value(cases[i].text), cases[i].value);
+    }
+    char text[400];
+    for (size_t len = 62; len <= 64; len++) {
+        memset(text, 'a', len);
+        text[len] = '\0';
+        assert_int_equal(text_is_label_value(text), len <= 63);
+        assert_int_equal(text_is_label_key(text), len <= 63);
+    }
+    for (size_t len = 252; len <= 300; len++) {
+        memset(text, 'a', len);
+        snprintf(text + len, sizeof(text) - len, "/k");
+        assert_int_equal(text_is_label_key(text), len <= 253);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_acts_on_a_terminal_is_shown_escaped),
@@ -362,6 +391,7 @@ int main(void) {
         cmocka_unit_test(paths_are_resolved_against_a_folder),
         cmocka_unit_test(random_numbers_follow_from_the_seed),
         cmocka_unit_test(bounded_random_numbers_are_even),
+        cmocka_unit_test(labels_are_told_from_what_no_label_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
