@@ -25,7 +25,7 @@ def what_a_plan_prints_is_what_a_worker_takes(env):
     env.host.use()
     worker = env.workers[0]
     out = _plan(env, _in_namespace(env, job("planned", parallelism=2)), "--cluster", worker.name)
-    assert f"# {worker.name} would take the mirror (dry run)" in out, out
+    assert f"# {worker.name} would accept the mirror (dry run)" in out, out
     assert f"# {worker.name} adds: /spec/backoffLimit: 6" in out, out
     assert f"# {worker.name} changes" not in out and f"# {worker.name} removes" not in out, out
     # All of it, sentences included, is a document that the API server reads.
@@ -40,10 +40,10 @@ def a_plan_tells_unknown_fields_and_what_the_worker_refuses(env):
     env.host.use()
     worker = env.workers[0].name
     out = _plan(env, _in_namespace(env, job("odd", fancy=1)), "--cluster", worker)
-    assert f"# {worker} does not know all of it" in out and 'unknown field "spec.fancy"' in out, out
+    assert f"# {worker} would drop unknown fields" in out and 'unknown field "spec.fancy"' in out, out
     assert f"# {worker} removes: /spec/fancy: 1" in out, out
     out = _plan(env, _in_namespace(env, job("odd", parallelism=-1)), "--cluster", worker, code=1)
-    assert f"# {worker} would refuse the mirror: " in out and "spec.parallelism" in out, out
+    assert f"# {worker} would reject the mirror: " in out and "spec.parallelism" in out, out
     absent = job("odd")
     absent["metadata"]["namespace"] = "absent-namespace"
     assert f"# {worker} has no namespace absent-namespace" in _plan(env, absent, "--cluster", worker, code=1)
@@ -55,9 +55,9 @@ def a_plan_looks_at_the_mirror_that_is_there(env):
     name = env.placed("here")
     found = env.job("here")
     out = _plan(env, found, "--cluster", name)
-    assert f"# {name} has a mirror of this name already: of the workload with the uid {found['metadata']['uid']}, " \
+    assert f"# {name} already has a mirror of this name: of the workload with uid {found['metadata']['uid']}, " \
            "attempt 1" in out, out
-    assert f"# {name}: that mirror would not be changed" in out, out
+    assert f"# {name}: that mirror would not change" in out, out
     found["spec"]["parallelism"] = 3
     out = _plan(env, found, "--cluster", name)
     assert f"# {name} changes: /spec/parallelism: 1 -> 3" in out, out

@@ -39,8 +39,8 @@ static bool begins_as_json(const char *text) {
     return *text == '{' || *text == '[';
 }
 
-// A JSON text becomes the one document of an array. JSON that YAML does not understand (surrogate pairs) is read too,
-// but its lines are not known then.
+// A JSON text becomes the one document of an array. JSON that is not valid YAML (surrogate pairs) is read
+// too, but without line numbers.
 static struct error *read_documents(const char *name, const struct buffer *text, struct yaml *out) {
     struct error *error = yaml_parse_all(name, text->data, text->len, out);
     if (!error || error->code == ERROR_NO_MEMORY || !begins_as_json(text->data))
@@ -94,7 +94,7 @@ static void add_problem(struct reader *reader, const char *pointer, const char *
     problems_add(reader->problems, "%s: %sfound %s", place ? place : reader->name, field, found);
 }
 
-// Whether a value can be an object of Kubernetes at all; what is wrong goes to the problems.
+// Whether a value can be a Kubernetes object at all; if not, a problem is added.
 static bool check_object(struct reader *reader, const struct json *value, const char *pointer) {
     static const char *const required[] = {"apiVersion: ", "kind: "};
     if (!json_is(value, JSON_OBJECT)) {
@@ -105,7 +105,7 @@ static bool check_object(struct reader *reader, const struct json *value, const 
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
         if (json_string_or(members[i], "")[0] != '\0')
             continue;
-        const char *found = !members[i] ? "nothing, expected a string" : "something else than a name";
+        const char *found = !members[i] ? "nothing, expected a string" : "something else, expected a string";
         add_problem(reader, pointer, required[i], found);
         return false;
     }
@@ -190,8 +190,8 @@ struct error *plan_input_status(const char *path, struct json **out) {
         return error;
     struct json *document = json_first(yaml.value);
     if (json_size(yaml.value) != 1 || !json_is(document, JSON_OBJECT))
-        return error_new(ERROR_INVALID, "%s: found %zu documents%s, expected one object with the status of a mirror",
-                         name, json_size(yaml.value), json_size(yaml.value) == 1 ? " that is no object" : "");
+        return error_new(ERROR_INVALID, "%s: found %zu document%s, expected one object with the status of a mirror",
+                         name, json_size(yaml.value), json_size(yaml.value) == 1 ? " that is not an object" : "s");
     const struct json *status = json_get(document, "status");
     if (!status && json_get(document, "apiVersion") && json_get(document, "kind"))
         return error_new(ERROR_INVALID, "%s: found an object without a status, expected a status", name);

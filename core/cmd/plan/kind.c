@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which adapter takes an object, and whether the object is delegated to this host.
+// Which adapter supports an object, and whether the object is delegated to this host.
 #include "core/cmd/plan/plan_internal.h"
 
 #include "core/base/suggest.h"
@@ -42,12 +42,12 @@ static void tell_versions(struct buffer *lines, const struct kind *kind, const c
     buffer_init(&known, 65536);
     for (size_t i = 0; kind->abi.versions[i]; i++)
         buffer_printf(&known, "%s%s", i == 0 ? "" : ", ", kind->abi.versions[i]);
-    plan_say(lines, "adapter: %s knows %s, but not in version %s; it understands %s", kind->adapter->name,
-             kind->plural_group, version, !known.data ? "?" : known.data);
+    plan_say(lines, "adapter: %s supports %s in %s, but not in %s", kind->adapter->name, kind->plural_group,
+             !known.data ? "?" : known.data, version);
 }
 
 // A kind of the same name in another group, or one whose name is near.
-static void tell_nobody(struct buffer *lines, const struct adapters *adapters, const struct json *value) {
+static void tell_unsupported(struct buffer *lines, const struct adapters *adapters, const struct json *value) {
     const char **names = calloc(adapters->n_kinds + 1, sizeof(*names));
     for (size_t i = 0; names && i < adapters->n_kinds; i++)
         names[i] = adapters->kinds[i]->abi.kind;
@@ -57,7 +57,7 @@ static void tell_nobody(struct buffer *lines, const struct adapters *adapters, c
         if (strcmp(adapters->kinds[i]->abi.kind, near) == 0)
             meant = adapters->kinds[i];
     free(names);
-    plan_say(lines, "adapter: none is for %s of %s%s%s%s%s%s%s%s", kind_word(value), api_version(value),
+    plan_say(lines, "adapter: none supports %s of %s%s%s%s%s%s%s%s", kind_word(value), api_version(value),
              meant ? "; did you mean " : "", meant ? meant->abi.kind : "", meant ? " of " : "",
              meant ? meant->abi.group : "", meant && meant->abi.group[0] != '\0' ? "/" : "",
              meant ? meant->abi.versions[0] : "", meant ? "?" : "");
@@ -79,11 +79,11 @@ const struct kind *plan_find_kind(const struct adapters *adapters, const struct 
         return kind;
     }
     if (lines)
-        tell_nobody(lines, adapters, value);
+        tell_unsupported(lines, adapters, value);
     return NULL;
 }
 
-// The values that the kind's API accepts, as a list for people.
+// The values that the kind's API accepts, as a list for messages.
 static char *accepted(const struct kind *kind) {
     struct buffer text __attribute__((cleanup(buffer_cleanup)));
     buffer_init(&text, 65536);
@@ -103,34 +103,34 @@ static bool is_accepted(const struct kind *kind, const char *value) {
     return false;
 }
 
-static void not_ours(struct plan_object *object) {
+static void left_to_others(struct plan_object *object) {
     object->left_alone = true;
     object->verdict = PLAN_NOT_DELEGATED;
 }
 
-static void refused(struct plan_object *object) {
+static void rejected(struct plan_object *object) {
     object->left_alone = true;
-    plan_wrong(object, PLAN_REFUSED);
+    plan_wrong(object, PLAN_REJECTED);
 }
 
 static void tell_other_manager(struct plan_object *object, const char *value) {
     const struct kind *kind = object->kind;
     const char *field = kind->abi.managed_by;
     if (text_equal(kind->abi.managed_by_builtin, value)) {
-        plan_say(&object->lines, "managedBy: %s is \"%s\", the kind's own controller; this host answers to \"%s\"",
-                 field, value, kind->managed_by);
+        plan_say(&object->lines, "managedBy: %s is \"%s\", the kind's own controller; this host manages \"%s\"", field,
+                 value, kind->managed_by);
     } else if (!is_accepted(kind, value)) {
         AUTO_TEXT set = accepted(kind);
-        plan_say(&object->lines, "managedBy: %s is \"%s\", which the API server refuses; it accepts %s", field, value,
+        plan_say(&object->lines, "managedBy: %s is \"%s\", which the API server rejects; it accepts %s", field, value,
                  !set ? "?" : set);
-        refused(object);
+        rejected(object);
         return;
     } else {
         const char *meant = suggest(value, (const char *const[]){kind->managed_by}, 1);
-        plan_say(&object->lines, "managedBy: %s is \"%s\", another controller; this host answers to \"%s\"%s", field,
+        plan_say(&object->lines, "managedBy: %s is \"%s\", another controller; this host manages \"%s\"%s", field,
                  value, kind->managed_by, meant ? ", did you mean that?" : "");
     }
-    not_ours(object);
+    left_to_others(object);
 }
 
 void plan_judge_manager(struct plan_object *object) {
@@ -138,21 +138,20 @@ void plan_judge_manager(struct plan_object *object) {
     const struct json *field = pointer_find(object->item->value, kind->abi.managed_by);
     const char *value = json_string(field);
     if (!field || json_is(field, JSON_NULL)) {
-        plan_say(&object->lines, "managedBy: %s is absent; this host answers to \"%s\"", kind->abi.managed_by,
+        plan_say(&object->lines, "managedBy: %s is absent; this host manages \"%s\"", kind->abi.managed_by,
                  kind->managed_by);
-        not_ours(object);
+        left_to_others(object);
     } else if (!value) {
         const struct plan_change found = {kind->abi.managed_by, field, NULL};
-        plan_say_change(&object->lines, "managedBy:", &found, "the API server refuses what is no string");
-        refused(object);
+        plan_say_change(&object->lines, "managedBy:", &found, "the API server rejects it: expected a string");
+        rejected(object);
     } else if (strcmp(value, kind->managed_by) != 0) {
         tell_other_manager(object, value);
     } else if (strlen(object_uid(object->item->value)) >= STORE_UID_MAX) {
-        plan_say(&object->lines, "managedBy: metadata.uid has more than %d characters, which is no uid",
-                 STORE_UID_MAX - 1);
-        refused(object);
+        plan_say(&object->lines, "uid: metadata.uid has more than %d characters, expected a uid", STORE_UID_MAX - 1);
+        rejected(object);
     } else {
-        plan_say(&object->lines, "managedBy: %s is \"%s\", which this host answers to", kind->abi.managed_by, value);
+        plan_say(&object->lines, "managedBy: %s is \"%s\", which this host manages", kind->abi.managed_by, value);
         if (kueue_may_own(value, object->item->value))
             plan_say(&object->lines,
                      "Kueue: label " KUEUE_QUEUE_NAME " is \"%s\": once a Kueue Workload owns the object, it "

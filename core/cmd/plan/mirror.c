@@ -11,7 +11,7 @@ static bool set_text(struct json *object, const char *key, const char *text) {
     return json_set(object, key, json_new_string(text));
 }
 
-// Something that the API server gives an object when it is created.
+// A field that the API server sets when an object is created.
 static bool given(struct json *metadata, const char *key, struct json *value) {
     if (!json_get(metadata, key))
         return json_set(metadata, key, value);
@@ -25,10 +25,10 @@ static bool name_it(struct plan_object *object, struct json *metadata) {
         AUTO_TEXT name = text_format("%sxxxxx", prefix);
         if (!name || !set_text(metadata, "name", name))
             return false;
-        plan_say(&object->lines, "name: %s stands for what the API server makes of generateName", name);
+        plan_say(&object->lines, "name: %s stands for the name that the API server generates", name);
     }
     if (object_namespace(object->workload)[0] == '\0') {
-        plan_say(&object->lines, "namespace: none is given, \"default\" is assumed");
+        plan_say(&object->lines, "namespace: not set, \"default\" is assumed");
         if (!set_text(metadata, "namespace", "default"))
             return false;
     }
@@ -55,7 +55,7 @@ const char *plan_origin(const struct plan *plan) {
     return plan->request->config->origin ? plan->request->config->origin : PLAN_NO_ORIGIN;
 }
 
-// The worker that is asked, or else the first one stands for all.
+// The worker of --cluster, or else the first one stands for all.
 static const char *cluster_name(const struct plan *plan) {
     const struct config *config = plan->request->config;
     if (plan->request->cluster)
@@ -78,12 +78,12 @@ void plan_begin_call(const struct plan_object *object, uint32_t attempt, wharf_m
 
 void plan_tell_refusal(struct plan_object *object, wharf_result result, struct adapter_call *call, const char *what) {
     if (result == WHARF_REFUSED)
-        plan_say(&object->lines, "refused: the adapter makes no %s: %s (%s)", what,
-                 adapter_answer_message(call, "it gives no reason"), adapter_answer_reason(call, "Refused"));
+        plan_say(&object->lines, "rejected: the adapter creates no %s: %s (%s)", what,
+                 adapter_answer_message(call, "no reason given"), adapter_answer_reason(call, "Refused"));
     else
-        plan_say(&object->lines, "no %s: the adapter wants to be asked again later: %s", what,
-                 adapter_answer_message(call, "it gives no reason"));
-    plan_wrong(object, result == WHARF_REFUSED ? "would be refused by its adapter" : "would have to wait");
+        plan_say(&object->lines, "no %s: the adapter asks to retry later: %s", what,
+                 adapter_answer_message(call, "no reason given"));
+    plan_wrong(object, result == WHARF_REFUSED ? "would be rejected by its adapter" : "would have to wait");
 }
 
 static const char *phase_text(wharf_phase_kind phase) {
@@ -112,7 +112,7 @@ wharf_phase_kind plan_say_phase(const struct plan_object *object, const struct j
         plan_say(out, "phase: %s%s%s%s%s", phase_text(phase.phase), phase.reason ? ", " : "",
                  phase.reason ? phase.reason : "", phase.message ? ": " : "", phase.message ? phase.message : "");
     else
-        plan_say(out, "phase: Active, since the adapter does not say");
+        plan_say(out, "phase: Active, as the adapter reports none");
     adapter_call_end(&call);
     return known;
 }
@@ -120,13 +120,13 @@ wharf_phase_kind plan_say_phase(const struct plan_object *object, const struct j
 void plan_tell_phase(struct plan_object *object) {
     wharf_phase_kind phase = plan_say_phase(object, object->workload, &object->lines);
     if (phase_is_final(phase)) {
-        plan_say(&object->lines, "finished: no mirror is made of what has finished");
+        plan_say(&object->lines, "finished: a finished object gets no mirror");
         object->left_alone = true;
     } else if (object_is_being_deleted(object->workload)) {
-        plan_say(&object->lines, "deleted: no mirror is made of what is being deleted");
+        plan_say(&object->lines, "deleted: an object that is being deleted gets no mirror");
         object->left_alone = true;
     } else if (phase_suspend_asked(&object->kind->abi, object->workload)) {
-        plan_say(&object->lines, "suspended: %s says so; not placed before it is resumed", object->kind->abi.suspend);
+        plan_say(&object->lines, "suspended: by %s; it is placed once it is resumed", object->kind->abi.suspend);
         object->suspended = true;
     }
     if (object->left_alone)
@@ -140,19 +140,19 @@ static const char *why_removed(const struct kind *kind, const struct plan_change
     } known[] = {
         {"/metadata/ownerReferences",
          "its owner is not in the worker, whose garbage collector would delete the mirror"},
-        {"/metadata/finalizers", "nobody in the worker would take them away"},
+        {"/metadata/finalizers", "no controller in the worker would remove them"},
         {"/metadata/generateName", "the mirror has the workload's name"},
-        {"/metadata", "the worker's API server gives the mirror its own"},
+        {"/metadata", "the worker's API server sets its own"},
         {"/status", "the worker's controller writes its own"},
     };
     if (strcmp(change->pointer, kind->abi.managed_by) == 0)
         return "in the worker the kind's own controller runs it";
     for (const char *const *p = kind->abi.removed; p && *p; p++)
         if (pointer_matches(*p, change->pointer))
-            return "the adapter leaves it out of every mirror";
+            return "the adapter removes it from every mirror";
     if (text_has_prefix(change->pointer, "/metadata/labels/") ||
         text_has_prefix(change->pointer, "/metadata/annotations/"))
-        return mirror_key_is_private(json_key(change->from)) ? "it is about the workload only"
+        return mirror_key_is_private(json_key(change->from)) ? "it concerns the workload only"
                                                              : "the adapter removes it";
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (text_has_prefix(change->pointer, known[i].pointer))
@@ -212,9 +212,8 @@ static void tell_what_is_assumed(struct plan_object *object) {
     if (!object->plan->request->cluster)
         plan_say(&object->lines, "not validated without --cluster: no API server has checked this mirror");
     if (!object->plan->request->config->origin)
-        plan_say(&object->lines,
-                 "placeholder: " PLAN_NO_ORIGIN " for the origin, which the configuration leaves to the "
-                 "management cluster");
+        plan_say(&object->lines, "placeholder: " PLAN_NO_ORIGIN " for the origin, which is derived from the "
+                                 "management cluster");
     if (object_uid(object->item->value)[0] == '\0')
         plan_say(&object->lines, "placeholder: " PLAN_NO_UID " for the uid, which the object does not have yet");
 }

@@ -36,12 +36,12 @@ void plan_wrong(struct plan_object *object, const char *trouble) {
         object->trouble = trouble;
 }
 
-// One section of the output: what is said, the mirror, and what follows it.
+// One section of the output: the explanations, the mirror, and what follows it.
 static struct error *write_object(const struct plan_object *object, struct buffer *out) {
     buffer_text(out, "---\n");
     const char *name = object->name ? object->name : object_name(object->item->value);
     plan_say(out, "%s %s (%s): %s", json_string_or(json_get(object->item->value, "kind"), "?"),
-             name[0] != '\0' ? name : "without a name", object->item->where, verdict_text(object));
+             name[0] != '\0' ? name : "unnamed", object->item->where, verdict_text(object));
     bool ok = !object->lines.failed && !object->more.failed &&
               buffer_append(out, object->lines.data, object->lines.len) &&
               (!object->mirror || yaml_print(object->mirror, out));
@@ -50,16 +50,16 @@ static struct error *write_object(const struct plan_object *object, struct buffe
     return ok && !out->failed ? NULL : error_no_memory();
 }
 
-// What an earlier placement left on it; a new object has none.
+// The annotations of an earlier placement; a new object has none.
 static void tell_placement(struct plan_object *object) {
     const char *cluster = object_annotation(object->workload, MARK_CLUSTER);
     uint32_t attempt = mirror_attempt(object->workload);
     object->attempt = cluster && attempt > 0 ? attempt : 1;
     if (cluster && attempt > 0)
-        plan_say(&object->lines, "placed: its annotations say in %s, attempt %u", cluster, attempt);
+        plan_say(&object->lines, "placed: in %s according to its annotations, attempt %u", cluster, attempt);
 }
 
-static struct error *look_at(struct plan_object *object) {
+static struct error *plan_object(struct plan_object *object) {
     object->kind =
         plan_find_kind(object->plan->request->adapters, object->item->value, &object->version, &object->lines);
     object->verdict = PLAN_NOT_DELEGATED;
@@ -83,7 +83,7 @@ static struct error *look_at(struct plan_object *object) {
     return error ? error : plan_try_mirror(object);
 }
 
-// What the whole comes to: the worst of what counts. An object that no adapter is for does not count beside others.
+// The verdict on all objects: the worst of them. An object that no adapter supports does not count beside others.
 struct tally {
     bool wrong, delegated, left;
 };
@@ -93,7 +93,7 @@ static struct error *plan_one(const struct plan *plan, const struct plan_item *i
     __attribute__((cleanup(object_cleanup))) struct plan_object object = {.plan = plan, .item = item};
     buffer_init(&object.lines, LINES_MAX);
     buffer_init(&object.more, MORE_MAX);
-    struct error *error = look_at(&object);
+    struct error *error = plan_object(&object);
     if (!error)
         error = write_object(&object, out);
     tally->wrong |= object.verdict == PLAN_WRONG;
@@ -112,7 +112,7 @@ static struct error *read_status(struct plan *plan, const struct plan_input *inp
         count += plan_find_kind(plan->request->adapters, input->items[i].value, &version, NULL) ? 1 : 0;
     }
     if (count > 1)
-        return error_new(ERROR_INVALID, "--status: found %zu objects in %s that adapters are for, expected one", count,
+        return error_new(ERROR_INVALID, "--status: found %zu objects of supported kinds in %s, expected one", count,
                          plan->request->file);
     return plan_input_status(plan->request->status, &plan->status);
 }

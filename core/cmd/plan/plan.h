@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf plan`: what would become of objects if they were created in the management cluster, without creating them.
-// What it tells is a stream of YAML: sentences are comments, and the documents are the objects that the host would
+// `wharf plan`: what would happen to objects if they were created in the management cluster, without creating them.
+// The output is a stream of YAML: explanations are comments, and the documents are the objects that the host would
 // write.
 #ifndef WHARF_CMD_PLAN_PLAN_H
 #define WHARF_CMD_PLAN_PLAN_H
@@ -20,13 +20,13 @@ struct plan_request {
 };
 
 enum plan_verdict {
-    PLAN_DELEGATED,     // every object of a kind that an adapter takes would be delegated, and there is one
+    PLAN_DELEGATED,     // every object of a supported kind would be delegated, and there is one
     PLAN_NOT_DELEGATED, // nothing is wrong, but one of them would not, or there is none
-    PLAN_WRONG          // something is refused, or could not be read or asked
+    PLAN_WRONG          // something is rejected, or could not be read or reached
 };
 
-// Appends to `out` what can be told, also where an error is returned. What is wrong with the input goes to `problems`.
-// An error is returned if there was nothing to work with (a file, a cluster), and for out of memory.
+// Appends the output to `out`, as far as there is one, also where an error is returned. Problems of the input go to
+// `problems`. An error is returned where a file or a cluster cannot be used, and for out of memory.
 struct error *plan_run(const struct plan_request *request, struct buffer *out, struct problems *problems,
                        enum plan_verdict *verdict);
 

@@ -14,7 +14,7 @@
 #define PLAN_NO_UID "UID-OF-THE-WORKLOAD"
 #define PLAN_NO_ORIGIN "UID-OF-KUBE-SYSTEM"
 
-#define PLAN_REFUSED "would be refused by the API server"
+#define PLAN_REJECTED "would be rejected by the API server"
 
 // One object of the input.
 struct plan_item {

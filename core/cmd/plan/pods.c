@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pods that an object asks for, a line for each set.
+// The pods that an object requests, a line for each set.
 #include "core/cmd/plan/plan_internal.h"
 
 #include "core/adapter/pods.h"
@@ -45,7 +45,7 @@ void plan_tell_pods(struct plan_object *object) {
     plan_begin_call(object, object->attempt, WHARF_MIRROR_NONE, &call);
     wharf_result result = pods_of(&call, object->workload, &sets);
     if (result != WHARF_OK)
-        plan_say(&object->lines, "pods: not known: %s", adapter_answer_message(&call, "the adapter does not say"));
+        plan_say(&object->lines, "pods: unknown: %s", adapter_answer_message(&call, "no reason given"));
     adapter_call_end(&call);
     for (const struct json *set = json_first(sets); set; set = json_next(set))
         tell_set(object, set);

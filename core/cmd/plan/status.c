@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The status that is written on the workload: of a given status of the mirror, or while there is no mirror.
+// The status that is written on the workload: for a given status of the mirror, or while there is no mirror.
 #include "core/cmd/plan/plan_internal.h"
 
 #include "core/adapter/phase.h"
@@ -20,7 +20,7 @@ static bool tell_difference(void *ctx, const struct plan_change *change) {
     const char *observed = object->kind->abi.observed_generation;
     if (!change->to)
         plan_say(more, "not copied: %s (%s)", change->pointer,
-                 is_worker_only(object->kind, change->pointer) ? "it makes sense in the worker only"
+                 is_worker_only(object->kind, change->pointer) ? "it is meaningful in the worker only"
                                                                : "the adapter removes it");
     else if (text_equal(observed, change->pointer))
         plan_say_change(more, "rewritten:", change, "the generation of the workload");
@@ -62,7 +62,7 @@ static struct json *excerpt(const struct json *after) {
 static void tell_phase(struct plan_object *object, const struct json *after) {
     wharf_phase_kind phase = plan_say_phase(object, after, &object->more);
     if (phase_is_final(phase) && object->mirror)
-        plan_say(&object->more, "finished: the mirror stays for mirrorRetention, then it is deleted");
+        plan_say(&object->more, "finished: the mirror is kept for mirrorRetention, then deleted");
 }
 
 static bool tell_written(struct plan_object *object, const struct json *mirror, const struct json *patch) {
@@ -71,11 +71,11 @@ static bool tell_written(struct plan_object *object, const struct json *mirror, 
     if (!shown)
         return false;
     plan_say(&object->more,
-             mirror ? "the status of %s %s that is written for this status of the mirror"
-                    : "the status of %s %s that is written while it has no mirror",
+             mirror ? "status written on %s %s for this status of its mirror"
+                    : "status written on %s %s while it has no mirror",
              object->kind->abi.kind, object->name);
     if (!patch)
-        plan_say(&object->more, "nothing is written: it is so already");
+        plan_say(&object->more, "nothing is written: the status is up to date");
     tell_phase(object, after);
     if (mirror && !plan_diff(json_get(mirror, "status"), json_get(after, "status"), "/status", tell_difference, object))
         return false;

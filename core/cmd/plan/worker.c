@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mirror is tried in a worker: a server-side dry run, which passes through its admission and stores nothing.
+// Validation of the mirror by a worker: a server-side dry run, which passes admission and stores nothing.
 #include "core/cmd/plan/plan_internal.h"
 
 #include "core/base/suggest.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOT_TAKEN "would be delegated, but not taken by the worker"
+#define NOT_ACCEPTED "would be delegated, but not accepted by the worker"
 
 static const struct config_cluster *find_worker(const struct config *config, const char *name) {
     for (size_t i = 0; i < config->n_workers; i++)
@@ -50,14 +50,14 @@ void plan_worker_close(struct plan_worker *worker) {
     *worker = (struct plan_worker){.client = NULL};
 }
 
-// One dry run: what was sent, and what came back.
+// One dry run: the object and the response.
 struct trial {
     struct plan_object *object;
     const char *name; // of the worker
     struct response response;
 };
 
-// What every API server gives an object, and the worker's controller.
+// Fields that every API server sets, or the worker's controller.
 static bool is_given(const char *pointer) {
     static const char *const given[] = {
         "/metadata/uid",
@@ -98,7 +98,7 @@ static bool tell_change(void *ctx, const struct plan_change *change) {
     return !telling->trial->object->lines.failed;
 }
 
-// What is changed or taken away comes first; what is added is mostly defaults.
+// Changes and removals come first; additions are mostly defaults.
 static bool tell_changes(const struct trial *trial, const struct json *sent) {
     size_t count = 0;
     for (int pass = PASS_CHANGED; pass <= PASS_ADDED; pass++) {
@@ -108,7 +108,7 @@ static bool tell_changes(const struct trial *trial, const struct json *sent) {
         count += telling.count;
     }
     if (count == 0)
-        plan_say(&trial->object->lines, "%s: nothing would be changed", trial->name);
+        plan_say(&trial->object->lines, "%s: nothing would change", trial->name);
     return true;
 }
 
@@ -134,11 +134,11 @@ static struct error *send(struct trial *trial, enum verb verb, const struct json
     return body && !text ? error_no_memory() : ask(object->plan->worker.client, &request, &trial->response);
 }
 
-static void tell_refused(const struct trial *trial, const char *what) {
+static void tell_rejected(const struct trial *trial, const char *what) {
     const struct response *response = &trial->response;
     plan_say(&trial->object->lines, "%s %s: %s (%s)", trial->name, what, response->message,
              reason_text(response->reason));
-    plan_wrong(trial->object, NOT_TAKEN);
+    plan_wrong(trial->object, NOT_ACCEPTED);
 }
 
 static struct error *patch_existing(struct trial *trial, const struct json *existing) {
@@ -160,7 +160,7 @@ static struct error *patch_existing(struct trial *trial, const struct json *exis
     adapter_call_end(&call);
     if (!patch) {
         if (result == WHARF_OK)
-            plan_say(&object->lines, "%s: that mirror would not be changed", trial->name);
+            plan_say(&object->lines, "%s: that mirror would not change", trial->name);
         return NULL;
     }
     struct error *error = send(trial, VERB_MERGE_PATCH, patch, DRY_RUN);
@@ -168,20 +168,20 @@ static struct error *patch_existing(struct trial *trial, const struct json *exis
         return error;
     tell_warning(trial);
     if (trial->response.reason != REASON_OK)
-        tell_refused(trial, "would refuse to have that mirror changed");
+        tell_rejected(trial, "would reject the change of that mirror");
     else if (!tell_changes(trial, existing))
         return error_no_memory();
     return NULL;
 }
 
 // There is an object of this name already.
-static struct error *look_at_existing(struct trial *trial) {
+static struct error *compare_with_existing(struct trial *trial) {
     struct plan_object *object = trial->object;
     struct error *error = send(trial, VERB_GET, NULL, DRY_RUN_NO);
     if (error)
         return error;
     if (trial->response.reason != REASON_OK) {
-        tell_refused(trial, "has an object of this name, which cannot be looked at");
+        tell_rejected(trial, "has an object of this name that cannot be read");
         return NULL;
     }
     AUTO_JSON existing = json_copy(trial->response.object->value);
@@ -192,13 +192,13 @@ static struct error *look_at_existing(struct trial *trial) {
     const char *uid = object_label(existing, MARK_UID), *own = object_uid(object->item->value);
     if (!origin || !mirror_is_ours(object->kind, origin, existing) || (own[0] != '\0' && strcmp(uid, own) != 0)) {
         plan_say(&object->lines,
-                 "%s has an object of this name that is no mirror of this workload: it stays as it is, and another "
+                 "%s has an object of this name that is not a mirror of this workload: it is left alone, and another "
                  "worker is tried",
                  trial->name);
-        plan_wrong(object, NOT_TAKEN);
+        plan_wrong(object, NOT_ACCEPTED);
         return NULL;
     }
-    plan_say(&object->lines, "%s has a mirror of this name already: of the workload with the uid %s, attempt %u",
+    plan_say(&object->lines, "%s already has a mirror of this name: of the workload with uid %s, attempt %u",
              trial->name, uid, mirror_attempt(existing));
     if (own[0] == '\0' && !json_set(json_get(object->workload, "metadata"), "uid", json_new_string(uid)))
         return error_no_memory();
@@ -210,13 +210,13 @@ static struct error *tell_answer(struct trial *trial) {
     struct buffer *lines = &trial->object->lines;
     switch (trial->response.reason) {
     case REASON_OK:
-        plan_say(lines, "%s would take the mirror (dry run)", trial->name);
+        plan_say(lines, "%s would accept the mirror (dry run)", trial->name);
         return tell_changes(trial, object->mirror) ? NULL : error_no_memory();
     case REASON_ALREADY_EXISTS:
-        return look_at_existing(trial);
+        return compare_with_existing(trial);
     case REASON_NAMESPACE_NOT_FOUND:
         if (object->plan->request->config->create_namespaces) {
-            plan_say(lines, "%s has no namespace %s: it would be created first, so that nothing more can be tried",
+            plan_say(lines, "%s has no namespace %s: it would be created first, so the mirror cannot be validated yet",
                      trial->name, object_namespace(object->workload));
             return NULL;
         }
@@ -230,17 +230,18 @@ static struct error *tell_answer(struct trial *trial) {
     case REASON_NOT_SENT:
     case REASON_UNKNOWN_OUTCOME:
     case REASON_GARBAGE:
-        tell_refused(trial, "could not be asked");
+        tell_rejected(trial, "gave no usable response");
         break;
     default:
-        tell_refused(trial, "would refuse the mirror");
+        tell_rejected(trial, "would reject the mirror");
         break;
     }
-    plan_wrong(object, NOT_TAKEN);
+    plan_wrong(object, NOT_ACCEPTED);
     return NULL;
 }
 
-// "strict decoding error: unknown field ..." (apiserver handlers/create.go): told, and tried again as the host does it.
+// "strict decoding error: unknown field ..." (apiserver handlers/create.go): reported, and retried in the way of the
+// host.
 static bool is_strictness(const struct response *response) {
     return response->reason == REASON_BAD_REQUEST && strstr(response->message, "strict decoding error");
 }
@@ -251,8 +252,7 @@ struct error *plan_try_mirror(struct plan_object *object) {
     struct trial trial = {.object = object, .name = object->plan->worker.cluster->name};
     struct error *error = send(&trial, VERB_CREATE, object->mirror, DRY_RUN_STRICT);
     if (!error && is_strictness(&trial.response)) {
-        plan_say(&object->lines, "%s does not know all of it, and leaves out what it does not know: %s", trial.name,
-                 trial.response.message);
+        plan_say(&object->lines, "%s would drop unknown fields: %s", trial.name, trial.response.message);
         error = send(&trial, VERB_CREATE, object->mirror, DRY_RUN);
     } else if (!error) {
         tell_warning(&trial);

@@ -42,18 +42,18 @@ class Telling(Case):
 ---
 # Thing ns/a (o.yaml:1): would be delegated
 # adapter: thing 1.2.3 for things.example.com/v1, {THING_SO}
-# managedBy: /spec/managedBy is "kueue.x-k8s.io/multikueue", which this host answers to
+# managedBy: /spec/managedBy is "kueue.x-k8s.io/multikueue", which this host manages
 # phase: Pending
 # pods: 2: c (i:1) with cpu 500m, memory 1Gi
 # remark: half of it is missing (Incomplete)
 # not validated without --cluster: no API server has checked this mirror
-# not in the mirror: /metadata/uid (the worker's API server gives the mirror its own)
-# not in the mirror: /metadata/finalizers (nobody in the worker would take them away)
-# not in the mirror: /metadata/labels/local (the adapter leaves it out of every mirror)
-# not in the mirror: /metadata/annotations/wharf.dev~1note (it is about the workload only)
+# not in the mirror: /metadata/uid (the worker's API server sets its own)
+# not in the mirror: /metadata/finalizers (no controller in the worker would remove them)
+# not in the mirror: /metadata/labels/local (the adapter removes it from every mirror)
+# not in the mirror: /metadata/annotations/wharf.dev~1note (it concerns the workload only)
 # not in the mirror: /spec/managedBy (in the worker the kind's own controller runs it)
-# not in the mirror: /spec/ttl (the adapter leaves it out of every mirror)
-# not in the mirror: /spec/parts/0/owner (the adapter leaves it out of every mirror)
+# not in the mirror: /spec/ttl (the adapter removes it from every mirror)
+# not in the mirror: /spec/parts/0/owner (the adapter removes it from every mirror)
 # added in the mirror: /spec/addedByAdapter: [1,"two"] (by the adapter)
 """ + out[out.index("apiVersion:"):])
         mirror, = documents(self.folder, out)
@@ -71,46 +71,46 @@ class Telling(Case):
 
     def test_each_verdict_with_its_reason_and_exit_code(self):
         cases = [   # object, exit code, verdict, a sentence, whether there is a mirror
-            (thing(), DELEGATED, "would be delegated", 'which this host answers to', True),
+            (thing(), DELEGATED, "would be delegated", 'which this host manages', True),
             (thing(version="v1beta1"), DELEGATED, "would be delegated", "for things.example.com/v1beta1", True),
             (thing(managed=None), NOT_DELEGATED, "would not be delegated",
-             f'managedBy: /spec/managedBy is absent; this host answers to "{KUEUE}"', False),
+             f'managedBy: /spec/managedBy is absent; this host manages "{KUEUE}"', False),
             (thing(managed="example.com/thing-controller"), NOT_DELEGATED, "would not be delegated",
-             "the kind's own controller; this host answers to", False),
-            (thing(managed="wharf.dev/host"), WRONG, "would be refused by the API server",
-             f'which the API server refuses; it accepts "example.com/thing-controller", "{KUEUE}"', False),
-            (thing(managed=7), WRONG, "would be refused by the API server",
-             "managedBy: /spec/managedBy: 7 (the API server refuses what is no string)", False),
+             "the kind's own controller; this host manages", False),
+            (thing(managed="wharf.dev/host"), WRONG, "would be rejected by the API server",
+             f'which the API server rejects; it accepts "example.com/thing-controller", "{KUEUE}"', False),
+            (thing(managed=7), WRONG, "would be rejected by the API server",
+             "managedBy: /spec/managedBy: 7 (the API server rejects it: expected a string)", False),
             ({**job(), "spec": {"managedBy": "wharf.dev/hots"}}, NOT_DELEGATED, "would not be delegated",
-             'another controller; this host answers to "wharf.dev/host", did you mean that?', False),
+             'another controller; this host manages "wharf.dev/host", did you mean that?', False),
             ({**job(), "spec": {"managedBy": "acme.example/x"}}, NOT_DELEGATED, "would not be delegated",
-             '"acme.example/x", another controller; this host answers to "wharf.dev/host"\n', False),
+             '"acme.example/x", another controller; this host manages "wharf.dev/host"\n', False),
             ({**job(), "spec": []}, NOT_DELEGATED, "would not be delegated", "/spec/managedBy is absent", False),
             (thing(version="v2"), NOT_DELEGATED, "would not be delegated",
-             "adapter: thing knows things.example.com, but not in version v2; it understands v1, v1beta1", False),
+             "adapter: thing supports things.example.com in v1, v1beta1, but not in v2", False),
             ({**thing(), "apiVersion": "v1"}, NOT_DELEGATED, "would not be delegated",
-             "adapter: none is for Thing of v1; did you mean Thing of example.com/v1?", False),
+             "adapter: none supports Thing of v1; did you mean Thing of example.com/v1?", False),
             ({**thing(), "kind": "Thingy"}, NOT_DELEGATED, "would not be delegated", "did you mean Thing of", False),
             ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}, NOT_DELEGATED,
-             "would not be delegated", "adapter: none is for ConfigMap of v1\n", False),
+             "would not be delegated", "adapter: none supports ConfigMap of v1\n", False),
             (thing(metadata={"labels": {"kueue.x-k8s.io/queue-name": "q"}}), DELEGATED, "would be delegated",
              'label kueue.x-k8s.io/queue-name is "q": once a Kueue Workload owns the object', True),
             (thing(suspend=True), DELEGATED, "would be delegated once it is resumed",
-             "suspended: /spec/suspend says so; not placed before it is resumed", True),
+             "suspended: by /spec/suspend; it is placed once it is resumed", True),
             (thing(status={"conditions": [{"type": "Done", "status": "True", "reason": "AllDone", "message": "ok"}]}),
              NOT_DELEGATED, "would not be delegated", "phase: Succeeded, AllDone: ok\n# finished: ", False),
             (thing(metadata={"deletionTimestamp": "2026-01-02T03:04:05Z"}), NOT_DELEGATED, "would not be delegated",
-             "deleted: no mirror is made of what is being deleted", False),
-            (thing(refuse="it has a wart"), WRONG, "would be refused by its adapter",
-             "refused: the adapter makes no mirror: it has a wart (Unwilling)", False),
-            (thing(wait=1), WRONG, "would have to wait", "the adapter wants to be asked again later", False),
-            ({**thing(), "metadata": {}}, WRONG, "Thing without a name (o.yaml:1): would be refused by the API server",
-             "metadata.name is absent, and metadata.generateName too", False),
+             "deleted: an object that is being deleted gets no mirror", False),
+            (thing(refuse="it has a wart"), WRONG, "would be rejected by its adapter",
+             "rejected: the adapter creates no mirror: it has a wart (Unwilling)", False),
+            (thing(wait=1), WRONG, "would have to wait", "the adapter asks to retry later", False),
+            ({**thing(), "metadata": {}}, WRONG, "Thing unnamed (o.yaml:1): would be rejected by the API server",
+             "neither metadata.name nor metadata.generateName is set", False),
             ({**thing(), "metadata": {"generateName": "a-"}}, DELEGATED, "Thing default/a-xxxxx",
-             "a-xxxxx stands for what the API server makes of generateName", True),
+             "a-xxxxx stands for the name that the API server generates", True),
             (thing(metadata={"annotations": {"wharf.dev/cluster": "w2", "wharf.dev/attempt": "4"}}), DELEGATED,
-             "would be delegated", "placed: its annotations say in w2, attempt 4", True),
-            (thing(metadata={"uid": "x" * 50}), WRONG, "would be refused", "metadata.uid has more than 39", False),
+             "would be delegated", "placed: in w2 according to its annotations, attempt 4", True),
+            (thing(metadata={"uid": "x" * 50}), WRONG, "would be rejected", "metadata.uid has more than 39", False),
         ]
         for value, code, verdict, sentence, has_mirror in cases:
             with self.subTest(sentence=sentence):
@@ -160,7 +160,7 @@ class Telling(Case):
                     self.assertIn("# " + sentence, out)
                     self.assertEqual(len(documents(self.folder, out)), 0 if sentence else 1)
                     if sentence:
-                        self.assertIn("would be refused by the API server", out.splitlines()[1])
+                        self.assertIn("would be rejected by the API server", out.splitlines()[1])
 
     def test_a_mirror_that_no_server_has_checked_is_said_to_be_that(self):
         self.assertEqual(self.plan(thing()).count("# not validated without --cluster: "), 1)
@@ -169,7 +169,7 @@ class Telling(Case):
     def test_what_only_clusters_know_is_a_placeholder(self):
         self.write_config(origin="")
         out = self.plan(thing())
-        self.assert_says(out, "# namespace: none is given, \"default\" is assumed",
+        self.assert_says(out, "# namespace: not set, \"default\" is assumed",
                          "# placeholder: UID-OF-KUBE-SYSTEM for the origin", "# placeholder: UID-OF-THE-WORKLOAD for")
         labels = documents(self.folder, out)[0]["metadata"]["labels"]
         self.assertEqual((labels["wharf.dev/origin"], labels["wharf.dev/uid"]),
@@ -230,9 +230,9 @@ class Status(Case):
                 "status": {"state": "running", "observedGeneration": 4, "cluster": "w1"}})
             self.assertEqual(out[out.rindex("---\n"):out.rindex("apiVersion")], """\
 ---
-# the status of Thing ns/a that is written for this status of the mirror
+# status written on Thing ns/a for this status of its mirror
 # phase: Active, running
-# not copied: /status/podName (it makes sense in the worker only)
+# not copied: /status/podName (it is meaningful in the worker only)
 # not copied: /status/note (the adapter removes it)
 # rewritten: /status/observedGeneration: 9 -> 4 (the generation of the workload)
 # added: /status/cluster: "w1" (by the adapter)
@@ -240,26 +240,26 @@ class Status(Case):
 
     def test_a_final_status_says_what_becomes_of_the_mirror(self):
         out = self.plan_status(thing(), {"conditions": [{"type": "Done", "status": "True", "reason": "Ok"}]})
-        self.assert_says(out, "# phase: Succeeded, Ok\n", "# finished: the mirror stays for mirrorRetention")
+        self.assert_says(out, "# phase: Succeeded, Ok\n", "# finished: the mirror is kept for mirrorRetention")
 
     def test_a_status_that_is_there_already_is_not_written(self):
         same = {"state": "running", "cluster": "w1"}
-        self.assertIn("# nothing is written: it is so already", self.plan_status(thing(status=same), same))
+        self.assertIn("# nothing is written: the status is up to date", self.plan_status(thing(status=same), same))
 
     def test_a_status_that_the_adapter_refuses_is_wrong(self):
         out = self.plan_status(thing(), {"refuse": "too odd"}, code=WRONG)
-        self.assertIn("# refused: the adapter makes no status: too odd (Unwilling)", out)
+        self.assertIn("# rejected: the adapter creates no status: too odd (Unwilling)", out)
         self.assertEqual(len(documents(self.folder, out)), 1)
 
     def test_a_suspended_job_gets_the_status_that_it_is_owed(self):
         out = self.plan(job(suspend=True))
         _, written = documents(self.folder, out)
-        self.assertIn("# the status of Job default/a that is written while it has no mirror", out)
+        self.assertIn("# status written on Job default/a while it has no mirror", out)
         self.assertEqual([(c["type"], c["status"]) for c in written["status"]["conditions"]], [("Suspended", "True")])
 
     def test_what_is_no_status_is_told(self):
         cases = [
-            ("[1]", "s.yaml: found 1 documents that is no object, expected one object with the status of a mirror"),
+            ("[1]", "s.yaml: found 1 document that is not an object, expected one object with the status of a mirror"),
             ("", "s.yaml: found 0 documents, expected one object"),
             ("a: 1\n---\nb: 1\n", "s.yaml: found 2 documents, expected one object"),
             ("\nstatus: 7\n", "s.yaml:2: status: expected an object"),
@@ -281,7 +281,7 @@ class Status(Case):
         self.write("s.yaml", "{}")
         code, out, err = self.run_plan("-f", "o.yaml", "--status", "s.yaml")
         self.assertEqual((code, out), (WRONG, ""))
-        self.assertIn("--status: found 2 objects in o.yaml that adapters are for, expected one", err)
+        self.assertIn("--status: found 2 objects of supported kinds in o.yaml, expected one", err)
 
 
 class Input(Case):
@@ -298,7 +298,7 @@ class Input(Case):
             ("kind: List\napiVersion: v1\nitems: []\n", "o.yaml: found no object, expected at least one", False),
             (good + "\n---\n\nmetadata: {name: x}\n", "o.yaml:4: apiVersion: found nothing, expected a string", True),
             ("apiVersion: v1\nmetadata: {}\n---\n" + good, "o.yaml:1: kind: found nothing, expected a string", True),
-            ("apiVersion: v1\nkind: [1]\n---\n" + good, "o.yaml:1: kind: found something else than a name", True),
+            ("apiVersion: v1\nkind: [1]\n---\n" + good, "o.yaml:1: kind: found something else, expected a string", True),
             ("just text\n---\n" + good, "o.yaml:1: found no object, expected one with apiVersion", True),
             ("- 1\n---\n" + good, "o.yaml:1: found no object", True),
             ("kind: List\nitems:\n- 1\n- " + good, "o.yaml:3: found no object", True),

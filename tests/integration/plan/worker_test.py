@@ -81,7 +81,7 @@ class Played(Case):
             {"name": "a", "image": "a"}, {"name": "b", "image": "b"}]))
         self.assertEqual(lines, [
             'w1 warns: example.com/v1 Thing is old; size is "odd"',
-            "w1 would take the mirror (dry run)",
+            "w1 would accept the mirror (dry run)",
             "w1 changes: /spec/size: 1 -> 2",
             'w1 removes: /spec/drop: {"a":1}',
             'w1 changes: /spec/args: ["x"] -> ["x","--safe"]',
@@ -98,37 +98,37 @@ class Played(Case):
 
     def test_a_mirror_that_passes_unchanged(self):
         lines, _, _ = self.plan_with(lambda _, __, body: (201, body, []), thing())
-        self.assertEqual(lines, ["w1 would take the mirror (dry run)", "w1: nothing would be changed"])
+        self.assertEqual(lines, ["w1 would accept the mirror (dry run)", "w1: nothing would change"])
 
     def test_refusals_are_told_in_the_words_of_the_server(self):
         cases = [
             (failure(403, "Forbidden", 'things "a" is forbidden: exceeded quota: q', name="a"),
-             'w1 would refuse the mirror: things "a" is forbidden: exceeded quota: q (QuotaExceeded)'),
+             'w1 would reject the mirror: things "a" is forbidden: exceeded quota: q (QuotaExceeded)'),
             (failure(403, "Forbidden", "admission webhook \"x\" denied the request: no\nway"),
-             'w1 would refuse the mirror: admission webhook "x" denied the request: no way (Forbidden)'),
-            (failure(401, "Unauthorized", "who are you"), "w1 would refuse the mirror: who are you (Unauthorized)"),
+             'w1 would reject the mirror: admission webhook "x" denied the request: no way (Forbidden)'),
+            (failure(401, "Unauthorized", "who are you"), "w1 would reject the mirror: who are you (Unauthorized)"),
             (failure(422, "Invalid", "spec.size: Invalid value"),
-             "w1 would refuse the mirror: spec.size: Invalid value (Invalid)"),
+             "w1 would reject the mirror: spec.size: Invalid value (Invalid)"),
             (failure(404, "NotFound", "the server could not find the requested resource"),
              "w1 does not serve things.example.com/v1: another worker is tried"),
             (failure(404, "NotFound", 'namespaces "default" not found', name="default", kind="namespaces"),
              "w1 has no namespace default: another worker is tried"),
-            ((200, b"<html>", []), "w1 could not be asked: the server answered 200 with JSON that cannot be read"),
-            ((503, {"kind": "Status", "message": "not now"}, []), "w1 would refuse the mirror: not now (ServerError)"),
+            ((200, b"<html>", []), "w1 gave no usable response: the server answered 200 with JSON that cannot be read"),
+            ((503, {"kind": "Status", "message": "not now"}, []), "w1 would reject the mirror: not now (ServerError)"),
         ]
         for answer, sentence in cases:
             with self.subTest(sentence=sentence):
                 lines, _, out = self.plan_with(lambda *_, a=answer: a, thing(), code=WRONG)
                 self.assertTrue(lines[0].startswith(sentence), lines)
-                self.assertIn("would be delegated, but not taken by the worker", out)
+                self.assertIn("would be delegated, but not accepted by the worker", out)
                 self.assertEqual(len(documents(self.folder, out)), 1)
 
     def test_a_namespace_that_would_be_created_is_no_trouble(self):
         self.write_config(more="createNamespaces: true\n")
         answer = failure(404, "NotFound", 'namespaces "default" not found', name="default", kind="namespaces")
         lines, _, _ = self.plan_with(lambda *_: answer, thing())
-        self.assertEqual(lines, ["w1 has no namespace default: it would be created first, so that nothing more can be "
-                                 "tried"])
+        self.assertEqual(lines, ["w1 has no namespace default: it would be created first, so the mirror cannot be "
+                                 "validated yet"])
 
     def test_nothing_is_asked_of_a_worker_without_a_mirror(self):
         _, requests, _ = self.plan_with(lambda *_: failure(500, "", ""), thing(managed=None), code=NOT_DELEGATED)
@@ -137,13 +137,13 @@ class Played(Case):
     def test_an_existing_object_is_looked_at(self):
         marks = {"wharf.dev/origin": "eu", "wharf.dev/uid": "u-1", "wharf.dev/kind": "things.example.com"}
         ours = {"labels": marks, "annotations": {"wharf.dev/attempt": "2", "wharf.dev/carried": ""}}
-        another = "w1 has an object of this name that is no mirror of this workload"
+        another = "w1 has an object of this name that is not a mirror of this workload"
         cases = [   # its metadata, uid in the file, exit code, what is said
             ({}, None, WRONG, [another]),
-            (ours, None, DELEGATED, ["w1 has a mirror of this name already: of the workload with the uid u-1, attempt 2",
+            (ours, None, DELEGATED, ["w1 already has a mirror of this name: of the workload with uid u-1, attempt 2",
                                      "w1 changes: /metadata/annotations/wharf.dev~1carried: \"\" -> ",
                                      "w1 adds: /metadata/labels/new: \"1\""]),
-            (ours, "u-1", DELEGATED, ["w1 has a mirror of this name already", "w1 changes", "w1 adds"]),
+            (ours, "u-1", DELEGATED, ["w1 already has a mirror of this name", "w1 changes", "w1 adds"]),
             (ours, "u-2", WRONG, [another]),
             ({**ours, "labels": {**marks, "wharf.dev/origin": "us"}}, None, WRONG, [another]),
             ({**ours, "ownerReferences": [{"controller": True}]}, None, WRONG, [another]),
@@ -175,7 +175,7 @@ class Played(Case):
         worker.stop()
         self.write("w1.kubeconfig", kubeconfig(worker.url))
         out = self.plan(thing(), "--cluster", "w1", code=WRONG)
-        self.assert_says(out, "w1 could not be asked: cannot connect to " + worker.url, "(NotSent)")
+        self.assert_says(out, "w1 gave no usable response: cannot connect to " + worker.url, "(NotSent)")
 
 
 class World(Case):
@@ -203,7 +203,7 @@ class World(Case):
     def test_a_job_gets_its_defaults_and_nothing_is_stored(self):
         before = self.writes("w1")
         out = self.plan(job(), "--cluster", "w1")
-        self.assert_says(out, "# w1 would take the mirror (dry run)", "# w1 adds: /spec/backoffLimit: 6",
+        self.assert_says(out, "# w1 would accept the mirror (dry run)", "# w1 adds: /spec/backoffLimit: 6",
                          "# w1 adds: /spec/parallelism: 1")
         self.assertNotIn("w1 changes", out)
         self.assertEqual(self.writes("w1"), before)
@@ -213,13 +213,13 @@ class World(Case):
 
     def test_unknown_fields_are_told_and_the_rest_is_tried_as_the_host_does_it(self):
         out = self.plan(job(fancy={"x": 1}), "--cluster", "w2")
-        self.assert_says(out, "# w2 does not know all of it, and leaves out what it does not know: ",
-                         'unknown field "spec.fancy"', "# w2 would take the mirror (dry run)",
+        self.assert_says(out, "# w2 would drop unknown fields: ",
+                         'unknown field "spec.fancy"', "# w2 would accept the mirror (dry run)",
                          '# w2 removes: /spec/fancy: {"x":1}', "# w2 adds: /spec/backoffLimit: 6")
 
     def test_what_the_api_refuses_is_refused_here(self):
         out = self.plan(job(parallelism=-1), "--cluster", "w1", code=WRONG)
-        self.assert_says(out, "# w1 would refuse the mirror: ", "spec.parallelism", "(Invalid)")
+        self.assert_says(out, "# w1 would reject the mirror: ", "spec.parallelism", "(Invalid)")
 
     def test_a_namespace_and_a_kind_that_are_missing(self):
         absent = job()
