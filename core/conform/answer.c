@@ -109,7 +109,13 @@ static int phase_with(const struct probe *probe, const struct json *status) {
                                    .version = probe->call.call.version};
     wharf_phase phase;
     adapter_call_begin(&call, &context);
+    struct board *board = probe->run->board;
+    enum function asked = board->function;
+    board->function = CALL_PHASE;
+    board->stage = STAGE_CALL;
     wharf_result result = adapter_phase(&call, workload, &phase);
+    board->stage = STAGE_HOST;
+    board->function = asked;
     int found = result == WHARF_OK ? (int)phase.phase : -1;
     adapter_call_end(&call);
     return found;

@@ -13,8 +13,9 @@
 #define BOARD_SKIPS 64
 #define BOARD_TRIALS 400000
 #define BOARD_TIMES 4096
+#define BOARD_CALLS ((size_t)16 << 20)
 
-enum stage { STAGE_HOST, STAGE_CALL, STAGE_DONE };
+enum stage { STAGE_HOST, STAGE_CALL, STAGE_DONE, STAGE_ERROR }; // the last: `object` says what is wrong
 
 struct board_skip {
     size_t trial;
@@ -37,8 +38,11 @@ struct board {
     volatile size_t kind_index;
     volatile bool wrote_input; // it died of a write to what it may only read
     char kind[128];
-    char object[1024];             // what the call is about, for people
-    uint64_t hashes[BOARD_TRIALS]; // of all outputs of a trial, 0: not run yet
+    char object[1024]; // what the call is about, for people
+    bool done[BOARD_TRIALS];
+    uint32_t starts[BOARD_TRIALS]; // of the hashes of a trial's calls
+    uint32_t n_hashes;
+    uint32_t hashes[BOARD_CALLS]; // of the outputs of a call; 0: not made
     struct board_times times[N_FUNCTIONS];
     // Written by the kit while there is no child.
     bool given_up[BOARD_KINDS][N_FUNCTIONS];

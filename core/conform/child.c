@@ -4,8 +4,8 @@
 #include "core/adapter/services.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
+#include "core/conform/intercept.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,8 +16,6 @@
 #include <unistd.h>
 
 #define AGAIN_STEP 8 // of the trials, this part is made again in the second pass, and all whole objects
-#define FIRST_SIGNAL 1
-#define N_SIGNALS 32
 
 // For the handler, which has no other way to it.
 static struct board *handler_board;
@@ -40,53 +38,15 @@ static bool watch_faults(struct board *board) {
            sigaction(SIGBUS, &action, NULL) == 0;
 }
 
-// What a process has that its adapters leave alone.
-struct surroundings {
-    size_t threads, descriptors;
-    struct sigaction actions[N_SIGNALS];
-};
-
-static size_t entries_of(const char *folder) {
-    DIR *listing = opendir(folder);
-    size_t count = 0;
-    while (listing && readdir(listing))
-        count++;
-    if (listing)
-        closedir(listing);
-    return count;
-}
-
-static void look_around(struct surroundings *out) {
-    memset(out, 0, sizeof(*out));
-    out->threads = entries_of("/proc/self/task");
-    out->descriptors = entries_of("/proc/self/fd");
-    for (int i = FIRST_SIGNAL; i < N_SIGNALS; i++)
-        sigaction(i, NULL, &out->actions[i]);
-}
-
-static void compare_surroundings(struct run *run, const struct surroundings *before, size_t opened,
-                                 enum function function) {
-    struct surroundings now;
-    look_around(&now);
-    if (now.threads > before->threads)
-        run_say(run, RULE_THREADS, function, "thread", "%zu threads were started", now.threads - before->threads);
-    if (now.descriptors > before->descriptors + opened)
-        run_say(run, RULE_IO, function, "descriptor", "%zu files or sockets were opened and are open still",
-                now.descriptors - before->descriptors - opened);
-    for (int i = FIRST_SIGNAL; i < N_SIGNALS; i++)
-        if (now.actions[i].sa_handler != before->actions[i].sa_handler)
-            run_say(run, RULE_THREADS, function, "signal", "a handler for signal %d (%s) was installed", i,
-                    strsignal(i));
-}
-
-static void setup(const struct child_task *task) {
+static void setup(struct run *run) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nowhere >= 0)
         log_to(nowhere);
-    (void)task;
+    setvbuf(stdout, NULL, _IONBF, 0); // what is written is noticed at once
+    intercept_start(run);
 }
 
 static struct error *load(const struct child_task *task, struct run *run) {
@@ -103,6 +63,7 @@ static struct error *load(const struct child_task *task, struct run *run) {
     run->board->calls++;
     struct error *error = adapters_load(&config, &problems, &run->adapters);
     run->board->stage = STAGE_HOST;
+    surroundings_check(run, CALL_LOAD);
     for (size_t i = 0; i < problems.count; i++)
         run_say(run, RULE_LOAD, CALL_LOAD, problems.list[i], "%s", problems.list[i]);
     problems_free(&problems);
@@ -155,18 +116,17 @@ static void tell_adapter(struct run *run) {
 static void run_one(struct run *run, size_t index, bool again) {
     struct board *board = run->board;
     const struct trial *trial = &run->trials.list[index];
-    if (again && (trial->type == TRIAL_HEAVY || board->hashes[index] == 0 ||
-                  (trial->type == TRIAL_BROKEN && index % AGAIN_STEP != 0)))
+    if (again &&
+        (trial->type == TRIAL_HEAVY || !board->done[index] || (trial->type == TRIAL_BROKEN && index % AGAIN_STEP != 0)))
         return;
     board->trial = index;
+    run->again = again;
+    if (!again && !board->done[index])
+        board->starts[index] = board->n_hashes;
     run_trial(run, trial);
-    bool complete = true; // nothing is left out that was called at the first time
-    for (enum function function = CALL_LOAD; function < N_FUNCTIONS; function++)
-        complete &= !board->given_up[run->now->index % BOARD_KINDS][function];
-    if (again && complete && board->hashes[index] != run->hash)
-        run_say(run, RULE_RESTART, CALL_LOAD, board->kind,
-                "the outputs of its functions are others after other calls and in another process");
-    board->hashes[index] = run->hash;
+    if (!again)
+        board->n_hashes = board->starts[index] + run->ordinal;
+    board->done[index] = true;
 }
 
 static void run_trials(struct run *run, const struct child_task *task) {
@@ -195,12 +155,11 @@ static void check_kinds(struct run *run, const wharf_kind *kept) {
 
 int child_main(const struct child_task *task) {
     struct run run = {.board = task->board, .out = task->out};
-    struct surroundings before;
-    setup(task);
+    setup(&run);
     if (!watch_faults(task->board) || !input_setup())
         return EXIT_FAILURE;
     watch_services(&run);
-    look_around(&before);
+    surroundings_note(&run);
     snprintf(run.board->object, sizeof(run.board->object), "the load");
     run.board->kind[0] = '\0';
     struct error *error = load(task, &run);
@@ -209,20 +168,18 @@ int child_main(const struct child_task *task) {
     if (!error)
         error = make_tested(task, &run);
     if (error) {
-        run_tell(&run, "error: %s", error_text(error));
+        snprintf(run.board->object, sizeof(run.board->object), "%s", error_text(error));
+        run.board->stage = STAGE_ERROR;
         return EXIT_FAILURE;
     }
     run.board->n_trials = run.trials.count;
     if (task->from == 0 && !task->again)
         tell_adapter(&run);
-    compare_surroundings(&run, &before, 1, CALL_LOAD);
-    look_around(&before);
     wharf_kind *kept = keep_kinds(&run);
     run_trials(&run, task);
     run.workload = run.mirror = NULL;
     snprintf(run.board->object, sizeof(run.board->object), "the whole run");
     run.board->kind[0] = '\0';
-    compare_surroundings(&run, &before, 0, CALL_LOAD);
     char used[1024];
     if (task->from == 0 && !task->again && run.n_tested > 0)
         run_tell(&run, "of the host (ABI %u.%u) it uses: %s", services_table()->abi_major, services_table()->abi_minor,

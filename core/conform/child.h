@@ -11,6 +11,8 @@
 #include "core/engine/mirror.h"
 #include "core/kube/objects.h"
 
+#include <sys/types.h>
+
 // An object to try a kind with.
 struct subject {
     char *source;         // for people
@@ -48,6 +50,13 @@ struct trials {
     size_t count, capacity;
 };
 
+// What must stay as it is, see surroundings.c.
+struct surroundings {
+    size_t threads;
+    int lowest_free; // file descriptor
+    off_t written;   // bytes, to standard output and error
+};
+
 struct run {
     struct board *board;
     int out; // where findings go, a line each
@@ -59,8 +68,11 @@ struct run {
     const struct json *workload; // of the call under way, for findings
     const struct json *mirror;
     uint32_t ordinal;
-    uint64_t hash;
-    bool ordinary;          // of a size that objects have: times count
+    bool ordinary; // of a size that objects have: times count
+    bool again;    // the second pass: outputs are compared with those of the first
+    bool differs;  // in this trial they are others already
+    struct surroundings around;
+    bool thorough;          // they are compared after each call
     wharf_result answered;  // by the last step_status
     enum function measured; // with `quiet`: the only function that is called
     bool quiet;             // a call that is made again only to look at the memory that it takes
@@ -126,6 +138,12 @@ void run_tell(struct run *run, const char *format, ...) __attribute__((format(pr
 void watch_services(struct run *run);
 // The functions of struct wharf_host that it called, "find, string".
 const char *watch_used(char *out, size_t size);
+
+// -- surroundings.c --
+void surroundings_note(struct run *run);
+// Reports what changed since it was noted, and blames the function.
+void surroundings_check(struct run *run, enum function function);
+void surroundings_check_output(struct run *run, enum function function); // only what was written
 
 // -- steps.c: what the host does with a workload, a step each, with the rules for the result --
 // The phase, or -1 if there is no answer.

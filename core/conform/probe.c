@@ -29,7 +29,7 @@ static struct probe *probe_of(const wharf_call *call) {
     return (struct probe *)call->host_data;
 }
 
-static int invoke(const struct invocation *in, struct json *out, wharf_phase *phase) {
+static int call_function(const struct invocation *in, struct json *out, wharf_phase *phase) {
     const wharf_kind *kind = &probe_of(in->call)->run->now->real->abi;
     wharf_value *value = (wharf_value *)out;
     switch (in->function) {
@@ -50,6 +50,15 @@ static int invoke(const struct invocation *in, struct json *out, wharf_phase *ph
     return WHARF_OK;
 }
 
+static int invoke(const struct invocation *in, struct json *out, wharf_phase *phase) {
+    struct board *board = probe_of(in->call)->run->board;
+    board->calls++;
+    board->stage = STAGE_CALL;
+    int result = call_function(in, out, phase);
+    board->stage = STAGE_HOST;
+    return result;
+}
+
 static int64_t cpu_ns(void) {
     struct timespec at;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
@@ -59,10 +68,12 @@ static int64_t cpu_ns(void) {
 // False if the call is to be left out.
 static bool enter(struct run *run, enum function function) {
     struct board *board = run->board;
-    if (board->given_up[run->now->index % BOARD_KINDS][function] || (run->quiet && run->measured != function))
+    if (run->quiet && run->measured != function)
         return false;
     if (!run->quiet)
         board->ordinal = run->ordinal++;
+    if (board->given_up[run->now->index % BOARD_KINDS][function])
+        return false;
     for (size_t i = 0; i < board->n_skips; i++)
         if (board->skips[i].trial == board->trial && board->skips[i].ordinal == board->ordinal) {
             if (!run->quiet)
@@ -70,8 +81,6 @@ static bool enter(struct run *run, enum function function) {
             return false;
         }
     board->function = function;
-    board->calls++;
-    board->stage = STAGE_CALL;
     return true;
 }
 
@@ -98,7 +107,6 @@ static void check_time(const struct invocation *in, const struct json *before, c
         int64_t start = cpu_ns();
         invoke(in, out, &phase);
         took[i] = cpu_ns() - start;
-        run->board->calls++;
     }
     qsort(took, REPEATS, sizeof(took[0]), compare_times);
     int64_t median = took[REPEATS / 2];
@@ -120,6 +128,23 @@ static uint64_t hash_text(const char *text) {
     return hash;
 }
 
+// Of this call, in this pass and in the first one. What a function was given depends only on the calls before, so the
+// first one of a trial with another output is to blame.
+static void check_restart(struct run *run, enum function function, uint64_t hash) {
+    struct board *board = run->board;
+    size_t at = (size_t)board->starts[board->trial] + board->ordinal;
+    uint32_t short_hash = (uint32_t)hash | 1;
+    if (at >= BOARD_CALLS)
+        return;
+    if (!run->again)
+        board->hashes[at] = short_hash;
+    if (!run->again || run->differs || board->hashes[at] == short_hash)
+        return;
+    run->differs = true;
+    if (board->hashes[at] != 0)
+        run_say(run, RULE_RESTART, function, "", "its output is another one after other calls and in another process");
+}
+
 static uint64_t output_hash(const struct probe *probe, int result, const struct json *out, const wharf_phase *phase) {
     const wharf_answer *answer = &probe->call.answer;
     uint64_t hash = mix(mix(mix(7, (uint64_t)result), hash_text(answer->reason)), hash_text(answer->message));
@@ -137,7 +162,6 @@ static void check_repeat(const struct invocation *in, struct json *before, const
     wharf_answer first = probe->call.answer;
     wharf_phase phase = *phase_before;
     probe->call.answer = (wharf_answer){.size = sizeof(wharf_answer)};
-    probe->run->board->calls++;
     int result = invoke(in, before, &phase);
     if (output_hash(probe, result, before, in->phase ? &phase : NULL) != expected)
         run_say(probe->run, RULE_REPEAT, in->function, "", "the second of two equal calls has another output");
@@ -149,18 +173,15 @@ static wharf_result probe_call(const struct invocation *in) {
     struct run *run = probe->run;
     if (!enter(run, in->function))
         return WHARF_OK;
-    if (run->quiet) {
-        int again = invoke(in, in->out, in->phase);
-        run->board->stage = STAGE_HOST;
-        return (wharf_result)again;
-    }
+    if (run->quiet)
+        return (wharf_result)invoke(in, in->out, in->phase);
     AUTO_JSON before = in->out ? json_copy(in->out) : NULL;
     wharf_phase none = {.size = 0}, phase_before = in->phase ? *in->phase : none;
     int64_t start = cpu_ns();
     int result = invoke(in, in->out, in->phase);
     int64_t took = cpu_ns() - start;
     uint64_t hash = output_hash(probe, result, in->out, in->phase);
-    run->hash = mix(run->hash, hash);
+    check_restart(run, in->function, hash);
     answer_check(probe, in->function, result, in->phase, in->out);
     if (in->function == CALL_STATUS && run->must_stay >= 0 && result == WHARF_OK && before)
         answer_check_finished(probe, before, in->out);
@@ -171,7 +192,10 @@ static wharf_result probe_call(const struct invocation *in) {
             check_time(in, copy, &phase_before, took);
         check_repeat(in, before, &phase_before, hash);
     }
-    run->board->stage = STAGE_HOST;
+    if (run->thorough)
+        surroundings_check(run, in->function);
+    else
+        surroundings_check_output(run, in->function);
     return (wharf_result)result;
 }
 

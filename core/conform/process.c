@@ -21,6 +21,7 @@
 #define HANGS_MAX 2
 #define LINE_MAX ((size_t)2 << 20)
 #define LAST_WORDS 200
+#define MEMORY_MAX ((size_t)2 << 30) // of a child
 
 struct child {
     pid_t pid;
@@ -29,7 +30,7 @@ struct child {
     struct buffer text;
     uint64_t call; // number of the call that was under way when it was looked at, and since when
     int64_t cpu_ns, wall_ns;
-    bool hung;
+    bool hung, swollen;
     int status; // of waitpid
 };
 
@@ -41,7 +42,6 @@ struct crew {
     size_t ended[BOARD_KINDS][N_FUNCTIONS]; // how often a child died in it
     size_t hung[BOARD_KINDS][N_FUNCTIONS];
     size_t pending; // the finding that has no inputs yet, or SIZE_MAX
-    bool wrote;     // a finding about output was made
 };
 
 static int64_t now_ns(clockid_t clock) {
@@ -70,9 +70,7 @@ static struct error *start(const struct crew *crew, struct child *child) {
         close(ends[0]);
         dup2(child->words, STDOUT_FILENO);
         dup2(child->words, STDERR_FILENO);
-        int code = child_main(&task);
-        fflush(NULL); // what the adapter may have left in stdio's buffers
-        _exit(code);
+        _exit(child_main(&task));
     }
     close(ends[1]);
     child->lines = ends[0];
@@ -138,7 +136,20 @@ static bool read_lines(struct crew *crew, struct child *child) {
     return true;
 }
 
-// Ends a child whose call does not return.
+// Bytes in use, as the kernel counts them.
+static size_t memory_of(pid_t pid) {
+    char path[64], text[128];
+    snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    text[len > 0 ? len : 0] = '\0';
+    const char *resident = strchr(text, ' ');
+    return resident ? (size_t)strtoull(resident, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+// Ends a child whose call does not return, or takes all the memory.
 static void look_at_call(const struct crew *crew, struct child *child) {
     int64_t cpu = cpu_of(child->pid), wall = now_ns(CLOCK_MONOTONIC);
     if (child->call != crew->board->calls || crew->board->stage != STAGE_CALL) {
@@ -147,8 +158,10 @@ static void look_at_call(const struct crew *crew, struct child *child) {
         child->wall_ns = wall;
     } else if (cpu - child->cpu_ns > HANG_CPU_NS || wall - child->wall_ns > HANG_WALL_NS) {
         child->hung = true;
-        kill(child->pid, SIGKILL);
     }
+    child->swollen = !child->hung && memory_of(child->pid) > MEMORY_MAX;
+    if (child->hung || child->swollen)
+        kill(child->pid, SIGKILL);
 }
 
 static void attend(struct crew *crew, struct child *child) {
@@ -157,7 +170,7 @@ static void attend(struct crew *crew, struct child *child) {
         int ready = poll(&wait, 1, LOOK_MS);
         if (ready > 0)
             open = read_lines(crew, child);
-        if (!child->hung)
+        if (!child->hung && !child->swollen)
             look_at_call(crew, child);
         // A process that the adapter made may keep the pipe open.
         if (ready == 0 && waitpid(child->pid, &child->status, WNOHANG) == child->pid)
@@ -191,39 +204,34 @@ static void say(struct crew *crew, enum rule rule, enum function function, const
     crew->pending = of_call && function != CALL_LOAD ? index : SIZE_MAX;
 }
 
-static void say_words(struct crew *crew, const struct child *child) {
-    char words[LAST_WORDS + 1];
-    last_words(child, words);
-    if (words[0] == '\0' || crew->wrote)
-        return;
-    crew->wrote = true;
-    AUTO_TEXT found = text_format("it wrote to standard output or error: \"%s\"", words);
-    if (found)
-        say(crew, RULE_IO, CALL_LOAD, found, false);
-}
-
-// What a death in a call was.
+// What a death was: in a call, or after one, when the host came upon what the adapter had done.
 static void say_death(struct crew *crew, const struct child *child) {
     char words[LAST_WORDS + 1];
     last_words(child, words);
     const char *name = function_name(crew->board->function);
+    const char *before = words[0] != '\0' ? "; its last words: " : "";
+    bool in_call = crew->board->stage == STAGE_CALL;
     AUTO_TEXT found = NULL;
     enum rule rule = RULE_CRASH;
-    if (child->hung) {
+    if (child->swollen) {
+        rule = RULE_MEMORY;
+        found = text_format("%s took more than %zu MB of memory", name, MEMORY_MAX >> 20);
+    } else if (child->hung) {
         rule = RULE_HANG;
         found = text_format("%s did not return in %d seconds", name, (int)(HANG_CPU_NS / CLOCK_SECOND));
     } else if (WIFEXITED(child->status)) {
         rule = RULE_EXIT;
-        found = text_format("%s ended the process with exit code %d%s%s", name, WEXITSTATUS(child->status),
-                            words[0] != '\0' ? "; its last words: " : "", words);
+        found =
+            text_format("%s ended the process with exit code %d%s%s", name, WEXITSTATUS(child->status), before, words);
     } else if (crew->board->wrote_input) {
         rule = RULE_INPUT;
         found =
             text_format("%s wrote to an object that it may only read (each is in memory that cannot be written)", name);
     } else {
         int number = WTERMSIG(child->status);
-        found = text_format("%s died of signal %d (%s)%s%s", name, number, strsignal(number),
-                            words[0] != '\0' ? "; its last words: " : "", words);
+        found =
+            text_format("%s%s of signal %d (%s)%s%s", name, in_call ? " died" : " returned, and then the process died",
+                        number, strsignal(number), before, words);
     }
     if (found)
         say(crew, rule, crew->board->function, found, true);
@@ -264,17 +272,12 @@ struct error *process_trials(const struct child_task *task, struct board *board,
         }
         more = false;
         bool fine = WIFEXITED(child.status) && WEXITSTATUS(child.status) == 0 && board->stage == STAGE_DONE;
-        if (fine) {
-            say_words(&crew, &child);
-        } else if (board->stage == STAGE_CALL) {
+        if (board->stage == STAGE_ERROR) {
+            error = error_new(ERROR_INVALID, "%s", board->object);
+        } else if (!fine) {
             say_death(&crew, &child);
-            more = leave_out(&crew, child.hung);
+            more = leave_out(&crew, child.hung || child.swollen);
             crew.task.from = task->again ? board->n_trials - 1 - board->trial : board->trial;
-        } else {
-            char words[LAST_WORDS + 1];
-            last_words(&child, words);
-            error = error_new(ERROR_INTERNAL, "the kit's own process ended with status 0x%x at %s of %s: %s",
-                              (unsigned)child.status, board->object, board->kind, words);
         }
         child_end(&child);
         if (error)

@@ -38,12 +38,14 @@ static const struct rule_text rules[N_RULES] = {
     [RULE_POD_SETS] = {"pod-sets", "wharf_kind.pod_sets",
                        "an array of {\"template\": an object, \"count\": an integer}"},
     [RULE_TIME] = {"time", "Threads", "to return within microseconds, for an ordinary object under a millisecond"},
-    [RULE_MEMORY] = {"memory", "Memory", "that nothing is kept between calls but what was made at load"},
+    [RULE_MEMORY] = {"memory", "Memory", "that a call takes little memory, and keeps none of it when it returns"},
     [RULE_POINTER] = {"pointer", "wharf_host: \"A malformed pointer finds nothing\"",
                       "an RFC 6901 pointer: \"\", or segments that begin with a slash"},
     [RULE_DATA] = {"data", "Memory", "the module and its kinds to stay unchanged after the load"},
     [RULE_IO] = {"io", "Threads", "no I/O: log lines go through wharf_host.log"},
     [RULE_THREADS] = {"threads", "Threads", "no thread, no process and no signal handler of its own"},
+    [RULE_CLOCK] = {"clock", "Determinism",
+                    "that time comes in through struct wharf_call, and random numbers not at all"},
 };
 
 const struct rule_text *rule_text(enum rule rule) {

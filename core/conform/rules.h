@@ -35,6 +35,7 @@ enum rule {
     RULE_DATA,
     RULE_IO,
     RULE_THREADS,
+    RULE_CLOCK,
     N_RULES
 };
 

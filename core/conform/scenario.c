@@ -152,12 +152,20 @@ static void broken_trial(struct run *run, const struct trial *trial, const struc
         step_status(run, after, broken, WHARF_MIRROR_PRESENT);
 }
 
+static bool given_up(const struct board *board, size_t kind) {
+    bool any = false;
+    for (enum function function = CALL_LOAD; function < N_FUNCTIONS; function++)
+        any |= board->given_up[kind % BOARD_KINDS][function];
+    return any;
+}
+
 void run_trial(struct run *run, const struct trial *trial) {
     struct board *board = run->board;
     run->now = &run->tested[trial->tested];
     run->ordinal = 0;
     run->must_stay = -1;
-    run->hash = 1;
+    run->differs = given_up(board, run->now->index); // then later calls are given something else
+    run->thorough = trial->type == TRIAL_WHOLE;
     run->ordinary = trial->type != TRIAL_HEAVY;
     board->kind_index = run->now->index;
     text_copy(board->kind, sizeof(board->kind), run->now->kind.plural_group);
@@ -169,6 +177,8 @@ void run_trial(struct run *run, const struct trial *trial) {
         whole_trial(run, trial, object, strlen(board->object));
     else if (object)
         broken_trial(run, trial, object);
+    if (!run->thorough)
+        surroundings_check(run, board->function);
     board->objects++;
     input_reset();
 }

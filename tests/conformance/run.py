@@ -48,10 +48,11 @@ def check_shipped(build, path):
 
 
 def check_bad(build, source):
-    """What the source says is found, and nothing else."""
+    """What the source says is found, in its words, and nothing else."""
     name = os.path.basename(source)[:-2]
     with open(source, encoding="utf-8") as file:
-        line = re.search(r"^// finds: (.*)$", file.read(), re.MULTILINE).group(1)
+        text = file.read()
+    line = re.search(r"^// finds: (.*)$", text, re.MULTILINE).group(1)
     wanted = set() if line == "nothing" else set(line.split(", "))
     result = run(build, os.path.join(build, "conformance", name + ".so"), "--objects", os.path.join(HERE, "objects"))
     found = findings(result.stdout)
@@ -61,6 +62,8 @@ def check_bad(build, source):
     expect(found == wanted, f"expected {sorted(wanted)}, exit code {result.returncode}\n{result.stdout}")
     expect(result.returncode == (1 if wanted else 0), f"exit code {result.returncode}\n{result.stdout}")
     expect(SUMMARY.search(result.stdout), result.stdout)
+    for said in re.findall(r"^// says: (.*)$", text, re.MULTILINE):
+        expect(is_sanitized(build) or said in result.stdout, f"expected \"{said}\"\n{result.stdout}")
 
 
 def check_save(build):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a clock.
-// finds: repeat status, restart wharf_adapters_v1, status-stable status
+// finds: repeat status, restart status, status-stable status, clock status
 #include "tests/conformance/template.h"
 
 #include <time.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens a file and keeps it.
-// finds: io wharf_adapters_v1
+// finds: io mirror
 #include "tests/conformance/template.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps something of the first object that it sees.
-// finds: restart wharf_adapters_v1
+// finds: restart phase
 #include "tests/conformance/template.h"
 
 static char first[16];

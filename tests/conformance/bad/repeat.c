@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts its calls.
-// finds: repeat phase, restart wharf_adapters_v1
+// finds: repeat phase, restart phase
 #include "tests/conformance/template.h"
 
 static char text[2] = "A";

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a process has that its adapters leave alone: threads, file descriptors, signal handlers, standard output. It is
+// compared after each call, so that a change has a function to blame.
+#include "core/conform/child.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FIRST_SIGNAL 1
+#define N_SIGNALS 32
+#define LAST_WORDS 200
+
+static struct sigaction actions[N_SIGNALS]; // as they should be; as large as a stack frame should not be
+
+static size_t thread_count(void) {
+    struct stat info;
+    return stat("/proc/self/task", &info) == 0 ? (size_t)info.st_nlink : 0; // a folder each, and two more
+}
+
+// The descriptor that a file would get now.
+static int lowest_free(void) {
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return fd;
+}
+
+static off_t written(void) {
+    struct stat info;
+    return fstat(STDOUT_FILENO, &info) == 0 ? info.st_size : 0;
+}
+
+void surroundings_note(struct run *run) {
+    run->around = (struct surroundings){thread_count(), lowest_free(), written()};
+    for (int i = FIRST_SIGNAL; i < N_SIGNALS; i++)
+        sigaction(i, NULL, &actions[i]);
+}
+
+static void check_signals(struct run *run, enum function function) {
+    for (int i = FIRST_SIGNAL; i < N_SIGNALS; i++) {
+        struct sigaction now;
+        if (sigaction(i, NULL, &now) == 0 && now.sa_handler != actions[i].sa_handler)
+            run_say(run, RULE_THREADS, function, "signal", "the handler of signal %d (%s) is another one", i,
+                    strsignal(i));
+    }
+}
+
+static void check_written(struct run *run, enum function function, off_t before, off_t now) {
+    char words[LAST_WORDS + 1];
+    size_t size = now - before < LAST_WORDS ? (size_t)(now - before) : LAST_WORDS;
+    ssize_t len = now > before ? pread(STDOUT_FILENO, words, size, before) : 0;
+    words[len > 0 ? len : 0] = '\0';
+    if (len > 0)
+        run_say(run, RULE_IO, function, "output", "it wrote to standard output or error: \"%s\"", words);
+}
+
+void surroundings_check_output(struct run *run, enum function function) {
+    off_t before = run->around.written, now = written();
+    if (now != before)
+        check_written(run, function, before, now);
+    run->around.written = now;
+}
+
+void surroundings_check(struct run *run, enum function function) {
+    surroundings_check_output(run, function);
+    struct surroundings before = run->around, now = {thread_count(), lowest_free(), before.written};
+    if (now.threads > before.threads)
+        run_say(run, RULE_THREADS, function, "thread", "%zu threads run that it started", now.threads - before.threads);
+    // The load itself keeps the adapter's file open.
+    if (now.lowest_free != before.lowest_free && function != CALL_LOAD)
+        run_say(run, RULE_IO, function, "descriptor",
+                now.lowest_free > before.lowest_free ? "a file or socket that it opened is open still"
+                                                     : "a file or socket that is not its own was closed");
+    check_signals(run, function);
+    surroundings_note(run);
+}
