@@ -4,10 +4,13 @@ DESTDIR ?=
 INSTALL ?= install
 DOC_DIR := $(PREFIX)/share/doc/wharf
 MAN_DIR := $(PREFIX)/share/man
-DOCS := README.md CHANGELOG.md $(wildcard docs/*.md)
+DOCS := README.md CHANGELOG.md CONTRIBUTING.md $(wildcard docs/*.md)
+# Links as they are from $(DOC_DIR), which has all documents side by side; tests/authors follows each.
+RELINK := s|](\.\./|](|g; s|](docs/|](|g; s|](include/|](../../../include/|g; \
+	s|](etc/wharf\.service\.in)|](../../../lib/systemd/system/wharf.service)|g; s|](etc/|](|g
 MANIFESTS := $(wildcard etc/kubernetes/*.yaml)
 EXAMPLE_DIRS := $(sort $(dir $(wildcard examples/* examples/*/* examples/*/*/*)))
-EXAMPLES := $(wildcard $(foreach suffix,yaml c cc rs,$(EXAMPLE_DIRS:%=%*.$(suffix))) $(EXAMPLE_DIRS:%=%Makefile))
+EXAMPLES := $(wildcard $(foreach suffix,yaml c cc rs md,$(EXAMPLE_DIRS:%=%*.$(suffix))) $(EXAMPLE_DIRS:%=%Makefile))
 INSTALL_DIRS := bin libexec/wharf lib/wharf/adapters lib/pkgconfig lib/systemd/system include/wharf share/man/man1 share/man/man3 \
 	share/doc/wharf/kubernetes $(patsubst %/,share/doc/wharf/%,$(EXAMPLE_DIRS))
 
@@ -35,6 +38,6 @@ install: all $(B)/wharf-sandbox $(B)/wharf-adapter.pc $(B)/wharf.service $(B)/wh
 	$(INSTALL) -m 644 etc/man/wharf-adapter.3 '$(DESTDIR)$(MAN_DIR)/man3/wharf-adapter.3'
 	$(INSTALL) -m 644 $(B)/wharf.yaml LICENSE '$(DESTDIR)$(DOC_DIR)/'
 	$(INSTALL) -m 644 $(MANIFESTS) '$(DESTDIR)$(DOC_DIR)/kubernetes/'
-	@for file in $(DOCS); do sed 's|](\.\./etc/|](|g; s|](\.\./|](|g; s|](docs/|](|g; s|](etc/|](|g' "$$file" > $(B)/document && \
+	@for file in $(DOCS); do sed '$(RELINK)' "$$file" > $(B)/document && \
 		$(INSTALL) -m 644 $(B)/document '$(DESTDIR)$(DOC_DIR)'/"$$(basename "$$file")" || exit 1; done
 	@for file in $(EXAMPLES); do $(INSTALL) -m 644 "$$file" '$(DESTDIR)$(DOC_DIR)'/"$$file" || exit 1; done

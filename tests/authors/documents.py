@@ -4,8 +4,13 @@ that begin with "$ " are run, each followed by what it prints: "..." stands for 
 command that is to fail ends with "# fails". All blocks of a document are run in one new folder, in their order."""
 import os
 import re
+import sys
 
 from shell import Wrong
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lint"))
+
+import links    # noqa: E402
 
 DOCUMENTS = ("adapters.md",)
 BLOCK = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -63,14 +68,17 @@ def document(author, name):
 
 
 def links_lead_somewhere(author):
-    """In the repository; and from the installed guide to what is installed with it."""
-    for folder, names in (("docs", ("adapters.md", "abi.md", "security.md")),
-                          (f"{author.tree}/share/doc/wharf", ("adapters.md", "abi.md"))):
-        for name in names:
-            with open(f"{folder}/{name}", encoding="utf-8") as file:
-                for target in re.findall(r"\]\(([^)#:]+)\)", file.read()):
-                    if not os.path.exists(os.path.join(folder, target)):
-                        raise Wrong(f"{folder}/{name}: {target} is not there")
+    """From each installed document to something that is installed too. (Those of the repository: make lint.)"""
+    documents = [os.path.relpath(os.path.join(folder, name), author.tree) for folder, _, names in os.walk(author.tree)
+                 for name in names if name.endswith(".md")]
+    if len(documents) < MINIMUM:
+        raise Wrong(f"only {len(documents)} documents are installed")
+    found = []
+    for path in sorted(documents):
+        with open(f"{author.tree}/{path}", encoding="utf-8") as file:
+            found += [f"{path}:{line}: {problem}" for line, problem in links.broken(author.tree, path, file.read())]
+    if found:
+        raise Wrong("\n".join(found))
 
 
 def checks(author):

@@ -2,6 +2,7 @@
 """A check that finds nothing may be broken: each is tried on something that it must find, and on something that it
 must not."""
 import layers
+import links
 import named_tests
 import sizes
 import words
@@ -22,6 +23,10 @@ CASES = (
     (layers, "plugins/job/job.c", "#include <unistd.h>\n", 1),
     (layers, "plugins/job/job.c", '#include "core/base/text.h"\n', 1),
     (layers, "include/wharf/adapter.h", "#include <stdio.h>\n", 1),
+    (links, "docs/plan.md", "[x](plan.md) [y](../README.md#kinds) [z](#a-b) [w](https://example.com/a.md)\n# A, b!\n", 0),
+    (links, "docs/plan.md", "[x](nowhere.md)\n[y](plan.md#no-such-section)\n[z](#c)\n[w](../../etc)\n", 4),
+    (links, "docs/plan.md", "`[x](nowhere.md)`\n```\n[x](nowhere.md)\n# not a heading\n```\n[y](#not-a-heading)\n", 1),
+    (links, "core/a/b.c", "// see docs/plan.md and doc" "s/nowhere.md\n", 1),
     (named_tests, "a.md", "`map_test` and `hostile: drip`\n", 0),
     (named_tests, "a.md", "`no_such_test` `map_test: no_such_sentence` `hostile: nobody`\n", 3),
     (sizes, "core/a/b.c", LONG, 1),
