@@ -163,7 +163,11 @@ static bool serve(void *ctx, struct peer *peer, const char *text) {
     struct parsed parsed = {.path = NULL};
     if (!parse(text, &parsed))
         return false;
-    struct world_request request = {parsed.method, parsed.path, parsed.type, parsed.body, strlen(parsed.body)};
+    struct world_request request = {.method = parsed.method,
+                                    .path = parsed.path,
+                                    .content_type = parsed.type,
+                                    .body = parsed.body,
+                                    .body_len = strlen(parsed.body)};
     enum raw_stage stage = stage_of(&parsed, &request);
     bool spoiled = stage == server->raw->stage && !atomic_load(&server->healed);
     bool streams = stage == RAW_WATCH && !spoiled;

@@ -139,15 +139,17 @@ static void answer_resources(const struct world_cluster *cluster, const char *gr
                              struct world_response *response) {
     static const char *const verbs[] = {"create", "delete", "deletecollection", "get", "list", "patch", "update",
                                         "watch",  NULL};
+    static const char *const read_verbs[] = {"get", "list", "watch", NULL};
     static const char *const status_verbs[] = {"get", "patch", "update", NULL};
     AUTO_JSON value = object_of("APIResourceList", "v1");
     AUTO_TEXT both = *group ? text_format("%s/%s", group, version) : text_format("%s", version);
     world_set_text(value, "groupVersion", both);
     struct json *list = add_list(value, "resources");
     for (const struct kind *kind = cluster->kinds; kind; kind = kind->next_kind) {
-        if (strcmp(kind->group, group) != 0 || !world_kind_serves(kind, version))
+        bool core_event = kind->special == SPECIAL_EVENT && !*group; // which are shown there too
+        if ((strcmp(kind->group, group) != 0 && !core_event) || !world_kind_serves(kind, version))
             continue;
-        struct json *entry = resource_entry(kind, "", verbs);
+        struct json *entry = resource_entry(kind, "", core_event ? read_verbs : verbs);
         add_names(entry, kind);
         append(list, entry);
         if (kind->has_status)

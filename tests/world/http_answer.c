@@ -161,11 +161,13 @@ static enum MHD_Result send_response(struct MHD_Connection *connection, struct w
     return queued;
 }
 
-static enum MHD_Result start_watch(struct incoming *incoming) {
+static enum MHD_Result start_watch(struct incoming *incoming, const char *accept) {
     struct front *front = incoming->front;
     struct world_response refused;
     front_lock(front);
     incoming->watch = world_watch(front->cluster, incoming->uri, front_now_ns(), resume, incoming, &refused);
+    if (incoming->watch)
+        world_watch_accept(incoming->watch, accept);
     front_unlock(front);
     if (!incoming->watch)
         return send_response(incoming->connection, &refused);
@@ -223,10 +225,16 @@ static enum MHD_Result answer_fault(struct incoming *incoming, enum front_fault 
 static enum MHD_Result answer(struct incoming *incoming, const char *method) {
     struct front *front = incoming->front;
     const char *type = MHD_lookup_connection_value(incoming->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE);
-    struct world_request request = {method, incoming->uri, type, incoming->body.data, incoming->body.len};
+    const char *accept = MHD_lookup_connection_value(incoming->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+    struct world_request request = {.method = method,
+                                    .path = incoming->uri,
+                                    .content_type = type,
+                                    .accept = accept,
+                                    .body = incoming->body.data,
+                                    .body_len = incoming->body.len};
     struct world_response response;
     if (world_is_watch(&request))
-        return start_watch(incoming);
+        return start_watch(incoming, accept);
     front_lock(front);
     world_request(front->cluster, &request, front_now_ns(), &response);
     front_unlock(front);

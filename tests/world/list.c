@@ -217,7 +217,7 @@ void world_list(const struct op *op, const struct route *route) {
     struct listing listing = {.op = op};
     char message[256] = "";
     op->cluster->counts.lists++;
-    if (!selector_read(&listing.selector, op->namespace_, route_query(route, "labelSelector"),
+    if (!selector_read(&listing.selector, op->kind, op->namespace_, route_query(route, "labelSelector"),
                        route_query(route, "fieldSelector"), message))
         answer_bad_request(op->response, "%s", message);
     else if (read_options(&listing, route)) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/world/selector.h"
+#include "core/json/pointer.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -86,7 +87,29 @@ static bool read_term(struct selector *selector, char *text) {
     return *term->key && !strchr(term->key, ' ');
 }
 
-static bool read_field(struct selector *selector, char *text, char message[256]) {
+// The fields by which Events can be selected, in both groups.
+static bool add_event_field(struct selector *selector, const char *name, const char *value) {
+    static const char *const names[][2] = {{"kind", "/regarding/kind"},
+                                           {"namespace", "/regarding/namespace"},
+                                           {"name", "/regarding/name"},
+                                           {"uid", "/regarding/uid"},
+                                           {"apiVersion", "/regarding/apiVersion"},
+                                           {"resourceVersion", "/regarding/resourceVersion"},
+                                           {"fieldPath", "/regarding/fieldPath"}};
+    const char *pointer = strcmp(name, "reason") == 0 ? "/reason" : strcmp(name, "type") == 0 ? "/type" : NULL;
+    const char *dot = strchr(name, '.');
+    bool about = text_has_prefix(name, "involvedObject.") || text_has_prefix(name, "regarding.");
+    for (size_t i = 0; about && i < sizeof names / sizeof *names; i++)
+        if (strcmp(dot + 1, names[i][0]) == 0)
+            pointer = names[i][1];
+    if (!pointer || selector->fields == SELECTOR_FIELDS)
+        return false;
+    selector->field[selector->fields].pointer = pointer;
+    selector->field[selector->fields++].value = value;
+    return true;
+}
+
+static bool read_field(struct selector *selector, const struct kind *kind, char *text, char message[256]) {
     char *equal = strchr(text, '=');
     if (!equal || (equal > text && equal[-1] == '!')) {
         snprintf(message, 256, "invalid field selector: %.200s", text);
@@ -103,15 +126,15 @@ static bool read_field(struct selector *selector, char *text, char message[256])
             selector->nothing = true;
         free(selector->namespace_);
         selector->namespace_ = world_strdup(value);
-    } else {
+    } else if (kind->special != SPECIAL_EVENT || !add_event_field(selector, text, value)) {
         snprintf(message, 256, "field label \"%.100s\" not supported", text);
         return false;
     }
     return true;
 }
 
-bool selector_read(struct selector *selector, const char *namespace_, const char *labels, const char *fields,
-                   char message[256]) {
+bool selector_read(struct selector *selector, const struct kind *kind, const char *namespace_, const char *labels,
+                   const char *fields, char message[256]) {
     *selector = (struct selector){.namespace_ = *namespace_ ? world_strdup(namespace_) : NULL};
     size_t labels_size = labels ? strlen(labels) + 1 : 1, fields_size = fields ? strlen(fields) + 1 : 1;
     selector->text = world_alloc(labels_size + fields_size);
@@ -126,7 +149,7 @@ bool selector_read(struct selector *selector, const char *namespace_, const char
             return false;
         }
     for (char *rest = field_text, *field; (field = next_term(&rest));)
-        if (!read_field(selector, field, message))
+        if (!read_field(selector, kind, field, message))
             return false;
     return true;
 }
@@ -169,6 +192,15 @@ static bool term_matches(const struct selector *selector, const struct selector_
     return false;
 }
 
+static bool fields_match(const struct selector *selector, const struct blob *blob) {
+    AUTO_JSON value = NULL;
+    error_free(json_parse(blob->text, blob->len, &value));
+    for (size_t i = 0; i < selector->fields; i++)
+        if (strcmp(json_string_or(pointer_find(value, selector->field[i].pointer), ""), selector->field[i].value) != 0)
+            return false;
+    return true;
+}
+
 bool selector_matches(const struct selector *selector, const struct blob *blob) {
     if (!blob || selector->nothing)
         return false;
@@ -181,5 +213,5 @@ bool selector_matches(const struct selector *selector, const struct blob *blob) 
     for (size_t i = 0; i < selector->terms; i++)
         if (!term_matches(selector, &selector->term[i], blob))
             return false;
-    return true;
+    return selector->fields == 0 || fields_match(selector, blob);
 }

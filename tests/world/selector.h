@@ -7,6 +7,7 @@
 
 #define SELECTOR_TERMS 16
 #define SELECTOR_VALUES 64
+#define SELECTOR_FIELDS 8
 
 enum selector_op { SELECTOR_IN, SELECTOR_NOT_IN, SELECTOR_EXISTS, SELECTOR_ABSENT };
 
@@ -24,12 +25,16 @@ struct selector {
     size_t terms;
     const char *value[SELECTOR_VALUES];
     size_t values;
+    struct {
+        const char *pointer, *value;
+    } field[SELECTOR_FIELDS]; // of Events
+    size_t fields;
     bool nothing; // a field selector that no object can match
 };
 
 // `labels` and `fields` may be NULL. False with a message when they cannot be read.
-bool selector_read(struct selector *selector, const char *namespace_, const char *labels, const char *fields,
-                   char message[256]);
+bool selector_read(struct selector *selector, const struct kind *kind, const char *namespace_, const char *labels,
+                   const char *fields, char message[256]);
 void selector_free(struct selector *selector);
 bool selector_matches(const struct selector *selector, const struct blob *blob); // NULL matches nothing
 

@@ -5,6 +5,8 @@
 #include "tests/world/commit.h"
 #include "tests/world/list.h"
 #include "tests/world/patch_types.h"
+#include "tests/world/protobuf.h"
+#include "tests/world/view.h"
 #include "tests/world/watch.h"
 
 #include <stdlib.h>
@@ -250,6 +252,20 @@ static void serve(struct op *op, const struct world_request *request, const stru
         write_target(op, request);
 }
 
+// Reads another form of what is stored.
+static void show(const struct op *op, const struct view *view) {
+    struct world_response *response = op->response;
+    struct json *value = NULL;
+    if (!view_changes(view) || response->status != 200 || op->verb != WORLD_READ)
+        return;
+    error_free(json_parse(response->body, response->body_len, &value));
+    if (!value)
+        world_oom();
+    value = *op->name ? view_object(view, op->kind, op->version, value) : view_list(view, op->kind, op->version, value);
+    answer_json(response, 200, value);
+    json_free(value);
+}
+
 static void count_refusal(struct world_cluster *cluster, const struct world_response *response) {
     if (response->status >= 400 && response->status < 600)
         cluster->counts.refused[response->status]++;
@@ -265,13 +281,32 @@ static bool is_review(const struct world_request *request, const struct route *r
            strcmp(route->plural, "selfsubjectaccessreviews") == 0;
 }
 
-void world_request(struct world_cluster *cluster, const struct world_request *request, int64_t now_ns,
+// A request with an object as protobuf is that with the object as JSON. False: answered.
+static bool as_json(const struct world_request *request, struct world_request *out, char **text,
+                    struct world_response *response) {
+    char message[256];
+    *out = *request;
+    if (!content_is(request, "application/vnd.kubernetes.protobuf") || request->body_len == 0)
+        return true;
+    AUTO_JSON object = protobuf_read(request->body, request->body_len, message);
+    if (!object) {
+        answer_failure(response, 415, "UnsupportedMediaType", NULL, "%s", message);
+        return false;
+    }
+    *text = json_text(object, &out->body_len);
+    if (!*text)
+        world_oom();
+    out->body = *text;
+    out->content_type = "application/json";
+    return true;
+}
+
+static void answer(struct world_cluster *cluster, const struct world_request *request,
                    struct world_response *response) {
     struct route route;
     struct op op = {.cluster = cluster, .response = response};
-    *response = (struct world_response){0};
-    set_now(cluster, now_ns);
-    if (!route_read(&route, request->path))
+    bool readable = route_read(&route, request->path), core_event = readable && view_redirect(&route);
+    if (!readable)
         answer_bad_request(response, "the path cannot be read");
     else if (is_review(request, &route))
         world_review(cluster, request, response);
@@ -280,10 +315,26 @@ void world_request(struct world_cluster *cluster, const struct world_request *re
         ;
     else if (route_flag(&route, "watch") && method_is(request, "GET"))
         answer_bad_request(response, "a watch is no single request");
-    else if (find_target(&op, &route))
-        serve(&op, request, &route);
-    count_refusal(cluster, response);
+    else if (find_target(&op, &route)) {
+        struct view view = {.core_event = core_event, .table = view_wants_table(request->accept)};
+        if (core_event && !method_is(request, "GET"))
+            answer_failure(response, 405, "MethodNotAllowed", NULL, "core Events can only be read here");
+        else
+            serve(&op, request, &route);
+        show(&op, &view);
+    }
     route_free(&route);
+}
+
+void world_request(struct world_cluster *cluster, const struct world_request *request, int64_t now_ns,
+                   struct world_response *response) {
+    struct world_request read;
+    AUTO_TEXT text = NULL;
+    *response = (struct world_response){0};
+    set_now(cluster, now_ns);
+    if (as_json(request, &read, &text, response))
+        answer(cluster, &read, response);
+    count_refusal(cluster, response);
 }
 
 bool world_is_watch(const struct world_request *request) {
@@ -303,7 +354,8 @@ struct world_watch *world_watch(struct world_cluster *cluster, const char *path,
     struct world_watch *watch = NULL;
     *refused = (struct world_response){0};
     set_now(cluster, now_ns);
-    if (!route_read(&route, path)) {
+    bool readable = route_read(&route, path), core_event = readable && view_redirect(&route);
+    if (!readable) {
         answer_bad_request(refused, "the path cannot be read");
     } else if (find_target(&op, &route) && check_allowed(&op, "watch")) {
         // Watching one object by its path is the old way to say fieldSelector=metadata.name.
@@ -311,6 +363,8 @@ struct world_watch *world_watch(struct world_cluster *cluster, const char *path,
             answer_bad_request(refused, "a watch of a single object needs a fieldSelector");
         else
             watch = world_watch_open(&op, &route, notify, ctx);
+        if (watch && core_event)
+            world_watch_core(watch);
     }
     count_refusal(cluster, refused);
     route_free(&route);

@@ -9,6 +9,8 @@
 struct world_watch *world_watch_open(const struct op *op, const struct route *route, void (*notify)(void *ctx),
                                      void *ctx);
 
+void world_watch_core(struct world_watch *watch); // its Events are those of the core group
+
 // discovery.c: /version, /api, /apis and below. False: not such a path.
 bool world_discover(struct world_cluster *cluster, const struct route *route, struct world_response *response);
 

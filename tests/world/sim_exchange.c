@@ -216,8 +216,11 @@ static void send_answer(struct exchange *exchange) {
 static void arrive(struct exchange *exchange) {
     struct sim_net *net = exchange->net;
     struct sim_host *host = exchange->host;
-    struct world_request request = {exchange->method, exchange->path, exchange->content_type, exchange->body,
-                                    exchange->body_len};
+    struct world_request request = {.method = exchange->method,
+                                    .path = exchange->path,
+                                    .content_type = exchange->content_type,
+                                    .body = exchange->body,
+                                    .body_len = exchange->body_len};
     exchange->arrived = true;
     if (host->outage != SIM_UP) {
         if (!exchange->transport)

@@ -24,7 +24,11 @@ static char *path_to(const struct kind *kind, const char *namespace_, const char
 
 static int ask(struct world_cluster *cluster, const char *method, const char *path, const char *content_type,
                const char *body, int64_t now_ns) {
-    struct world_request request = {method, path, content_type, body, body ? strlen(body) : 0};
+    struct world_request request = {.method = method,
+                                    .path = path,
+                                    .content_type = content_type,
+                                    .body = body,
+                                    .body_len = body ? strlen(body) : 0};
     struct world_response response;
     world_request(cluster, &request, now_ns, &response);
     int status = response.status;

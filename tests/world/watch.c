@@ -5,6 +5,7 @@
 #include "tests/world/list.h"
 #include "tests/world/selector.h"
 #include "tests/world/server.h"
+#include "tests/world/view.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ struct world_watch {
     struct world_cluster *cluster;
     struct kind *kind; // NULL once it went away
     char *version;
+    struct view view;
     struct selector selector;
     uint64_t cursor;        // next event of the history
     uint64_t after;         // only events of later versions are told
@@ -73,9 +75,26 @@ static void open_frame(struct buffer *out, const char *type) {
     buffer_text(out, "\",\"object\":");
 }
 
+static void print_view(const struct world_watch *watch, const struct blob *blob, struct buffer *out) {
+    struct buffer text __attribute__((cleanup(buffer_cleanup)));
+    struct json *value = NULL;
+    buffer_init(&text, PENDING_MAX);
+    world_blob_print(blob, watch->kind, watch->version, &text);
+    error_free(json_parse(text.data, text.len, &value));
+    if (!value)
+        world_oom();
+    value = view_object(&watch->view, watch->kind, watch->version, value);
+    if (!json_print(value, out))
+        world_oom();
+    json_free(value);
+}
+
 static void print_frame(struct world_watch *watch, const char *type, const struct blob *blob, struct buffer *out) {
     open_frame(out, type);
-    world_blob_print(blob, watch->kind, watch->version, out);
+    if (view_changes(&watch->view))
+        print_view(watch, blob, out);
+    else
+        world_blob_print(blob, watch->kind, watch->version, out);
     buffer_text(out, "}\n");
 }
 
@@ -166,6 +185,14 @@ size_t world_watch_read(struct world_watch *watch, struct buffer *out, size_t wa
         set_timer(watch);
     }
     return out->len - start;
+}
+
+void world_watch_accept(struct world_watch *watch, const char *accept) {
+    watch->view.table = view_wants_table(accept);
+}
+
+void world_watch_core(struct world_watch *watch) {
+    watch->view.core_event = true;
 }
 
 bool world_watch_ended(const struct world_watch *watch) {
@@ -297,7 +324,7 @@ struct world_watch *world_watch_open(const struct op *op, const struct route *ro
     watch->bookmarks = route_flag(route, "allowWatchBookmarks");
     watch->sibling = op->kind->watches;
     op->kind->watches = watch;
-    bool readable = selector_read(&watch->selector, op->namespace_, route_query(route, "labelSelector"),
+    bool readable = selector_read(&watch->selector, op->kind, op->namespace_, route_query(route, "labelSelector"),
                                   route_query(route, "fieldSelector"), message);
     if (!readable)
         answer_bad_request(op->response, "%s", message);

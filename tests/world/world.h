@@ -57,6 +57,7 @@ struct world_request {
     const char *method;       // "GET", "POST", "PUT", "PATCH", "DELETE"
     const char *path;         // with the query: "/apis/batch/v1/jobs?limit=500"
     const char *content_type; // NULL: none
+    const char *accept;       // Tables are the one other form than JSON objects; NULL: none is asked for
     const char *body;         // NULL: none
     size_t body_len;
 };
@@ -91,6 +92,9 @@ struct world_watch *world_watch(struct world_cluster *cluster, const char *path,
 // Appends whole frames (one JSON document and a newline each) until `out` has grown by about `want` bytes or nothing
 // is left; returns the number of bytes appended.
 size_t world_watch_read(struct world_watch *watch, struct buffer *out, size_t want, int64_t now_ns);
+
+// The Accept header of its request, before anything is read: see world_request.
+void world_watch_accept(struct world_watch *watch, const char *accept);
 
 // True once the server has ended the stream and everything was read.
 bool world_watch_ended(const struct world_watch *watch);

@@ -6,7 +6,9 @@
 Needs BUILD_FOLDER/wharf-sandbox, wharf, adapters/*.so and plan_adapters/thing.so.
 """
 import http.client
+import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -216,6 +218,60 @@ class Life(Case):
         self.expect(0, f"{lost} is back", "back", lost)
         old = self.sandbox.cluster(lost)
         wait_for("the stale mirror is deleted", lambda: not old.get(f"{JOBS}/long"))
+
+
+@unittest.skipUnless(KUBECTL, "there is no kubectl (KUBECTL, PATH, KUBEBUILDER_ASSETS)")
+class Kubectl(Case):
+    """What people type: each command with kubectl's own defaults."""
+
+    def kubectl(self, command, text=None, given=None):
+        words = [KUBECTL, *shlex.split(command)]
+        done = subprocess.run(words, input=given or "", capture_output=True, text=True, timeout=60, check=False, env={
+            **os.environ, "HOME": self.folder, "KUBECONFIG": os.path.join(self.directory, "mgmt.kubeconfig")})
+        self.assertEqual(done.returncode, 0, f"{command}: {done.stdout}{done.stderr}")
+        self.assertEqual(done.stderr, "", command)
+        if text:
+            self.assertRegex(done.stdout, text, command)
+
+    def test_a_day_with_kubectl(self):
+        self.start("--workers", "1", "--run", *self.with_things())
+        self.kubectl(f"apply -f {self.directory}/job.yaml", "job.batch/hello created")
+        self.kubectl(f"apply -f {self.directory}/job.yaml", "job.batch/hello unchanged")
+        self.kubectl("create namespace film", "namespace/film created")
+        self.kubectl("create job here --image=a --namespace film -- sleep 1", "job.batch/here created")
+        self.kubectl("create -f -", "thing.example.com/one created", json.dumps(thing("one")))
+        self.kubectl("get jobs", r"NAME +STATUS +COMPLETIONS +DURATION +AGE\nhello +(Running|Complete) +\d/4 ")
+        self.kubectl("wait --for=jsonpath='{.status.state}'=running thing/one --timeout=10s", "condition met")
+        self.kubectl("get tg", r"NAME +STATE\none +running\n")
+        self.kubectl("patch job hello -p '{\"spec\":{\"parallelism\":4}}'", "job.batch/hello patched")
+        self.kubectl("patch thing one --type=json -p '[{\"op\":\"add\",\"path\":\"/spec/size\",\"value\":2}]'", "patched")
+        self.kubectl("label job hello a=b", "job.batch/hello labeled")
+        self.kubectl("annotate thing one a=b", "thing.example.com/one annotated")
+        self.kubectl("describe job hello", r"(?s)Parallelism: +4.*Dispatched .*created in cluster w1")
+        self.kubectl("get events", r"LAST SEEN +TYPE +REASON +OBJECT +MESSAGE\n.*Dispatched +\w+/")
+        self.kubectl("explain thing.spec", "What a thing is to do.")
+        self.kubectl("get all,ns", r"namespace/film +Active")
+        self.kubectl("auth can-i create jobs", "yes")
+        self.kubectl("replace -f -", "replaced", self.read("job hello"))
+        self.kubectl("delete thing one", "deleted")
+        self.kubectl("delete namespace film", "deleted")
+
+    def read(self, what):
+        done = subprocess.run([KUBECTL, "get", *what.split(), "-o", "json", "--kubeconfig",
+                               os.path.join(self.directory, "mgmt.kubeconfig")], capture_output=True, text=True,
+                              timeout=60, check=True)
+        found = json.loads(done.stdout)
+        del found["metadata"]["resourceVersion"]    # its status may have changed since
+        return json.dumps(found)
+
+    def test_a_field_that_a_job_does_not_have_is_refused(self):
+        self.start("--workers", "1")
+        wrong = job("wrong")
+        wrong["spec"]["parallel"] = 3
+        done = subprocess.run([KUBECTL, "apply", "-f", "-", "--kubeconfig",
+                               os.path.join(self.directory, "mgmt.kubeconfig")], input=json.dumps(wrong),
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertIn('unknown field "spec.parallel"', done.stderr)
 
 
 class Wharf:

@@ -124,9 +124,11 @@ static void serve(struct stage *stage, const struct command *command) {
     bool patch = status || request->verb == VERB_MERGE_PATCH;
     if (request->verb != VERB_RAW_GET)
         assert_true(buffer_append(&path, "?fieldManager=wharf", strlen("?fieldManager=wharf")));
-    struct world_request sent = {methods[request->verb], path.data,
-                                 patch ? "application/merge-patch+json" : "application/json", request->body,
-                                 request->body_len};
+    struct world_request sent = {.method = methods[request->verb],
+                                 .path = path.data,
+                                 .content_type = patch ? "application/merge-patch+json" : "application/json",
+                                 .body = request->body,
+                                 .body_len = request->body_len};
     struct world_response response = {0};
     world_request(stage->clusters[command->cluster], &sent, stage->now.wall_ns, &response);
     answered(stage, command, meddled == STAGE_UNHEARD ? STAGE_UNHEARD : response.status, response.body,

@@ -177,7 +177,7 @@ static void a_kind_that_goes_away_takes_its_objects_and_watches_with_it(void **s
     assert_string_equal(types, "D");
     assert_true(world_watch_ended(watch));
     world_watch_close(watch);
-    struct world_request request = {"GET", things, NULL, NULL, 0};
+    struct world_request request = {.method = "GET", .path = things};
     struct world_response response;
     world_request(fixture.cluster, &request, fixture.now_ns, &response);
     assert_int_equal(response.status, 404);
