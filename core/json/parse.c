@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JSON parser: RFC 8259 and nothing more, one pass, no recursion.
 #include "core/json/node.h"
+#include "core/json/scan.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -72,7 +73,7 @@ static bool unexpected(struct parser *parser, const char *expected) {
 static char peek(struct parser *parser) {
     while (parser->at < parser->len) {
         char c = parser->text[parser->at];
-        if (c != ' ' && c != '\n' && c != '\r' && c != '\t')
+        if (!scan_is_space(c))
             return c;
         parser->at++;
     }

@@ -3,6 +3,7 @@
 
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/json/scan.h"
 #include "core/kube/object_stub.h"
 #include "core/kube/span.h"
 
@@ -92,10 +93,6 @@ struct error *object_new(struct json *value, const char *api_version, const char
     return make(value, NULL, 0, api_version, kind, out);
 }
 
-static bool is_space(char c) {
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
 struct error *object_parse(const char *text, size_t len, const char *api_version, const char *kind,
                            struct object **out) {
     return object_parse_limited(text, len, api_version, kind, NULL, out);
@@ -112,7 +109,7 @@ static struct error *parse_stripped(char **stripped, size_t len, const char *api
 }
 
 static char *strip_text(const char *text, size_t len, size_t *stripped) {
-    while (len > 0 && is_space(text[len - 1])) // watches and answers end with a newline
+    while (len > 0 && scan_is_space(text[len - 1])) // watches and answers end with a newline
         len--;
     return span_strip(text, len, stripped);
 }

@@ -6,6 +6,7 @@
 #define WHARF_KUBE_REFLECTOR_H
 
 #include "core/base/clock.h"
+#include "core/json/scan.h"
 #include "core/kube/client.h"
 
 // Called on the reflector's thread.
@@ -63,8 +64,8 @@ void reflector_relist(struct reflector *reflector);
 
 // Splits a stream of concatenated JSON documents into documents, by nesting, whatever the chunks (also used by tests).
 struct frame_scanner {
-    size_t depth, scanned;
-    bool in_string, escaped, started;
+    size_t scanned;
+    struct scan value; // of a document that is not complete yet; depth 0: none has begun
 };
 // Looks at `len` bytes of which the first `scanner->scanned` were looked at before. Returns the length of the first
 // complete document with leading white space, and is ready for the next one then; 0 if there is none yet. *bad is set

@@ -186,7 +186,7 @@ bool stream_data(void *ctx, const char *bytes, size_t len) {
         if (bad)
             return stop_undecodable(reflector, "it is no JSON object");
         if (end == 0)
-            return !watch->scanner.started || reflector_keep_tail(reflector, bytes, len) || stop(reflector);
+            return watch->scanner.value.depth == 0 || reflector_keep_tail(reflector, bytes, len) || stop(reflector);
         if (!(watch->tail.len > 0 ? on_split_frame : on_frame)(reflector, bytes, end))
             return false;
         bytes += end;

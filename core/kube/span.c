@@ -1,55 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/span.h"
 
+#include "core/json/scan.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-static size_t skip_space(const char *text, size_t at, size_t len) {
-    while (at < len && (text[at] == ' ' || text[at] == '\n' || text[at] == '\r' || text[at] == '\t'))
-        at++;
-    return at;
-}
-
-// `at` is behind the opening quote. The offset behind the closing one, or `len`.
-static size_t skip_string(const char *text, size_t at, size_t len) {
-    while (at < len) {
-        const char *quote = memchr(text + at, '"', len - at);
-        if (!quote)
-            return len;
-        size_t end = (size_t)(quote - text), escapes = end;
-        while (escapes > at && text[escapes - 1] == '\\')
-            escapes--;
-        at = end + 1;
-        if ((end - escapes) % 2 == 0)
-            return at;
-    }
-    return len;
-}
-
 // The offset behind the value at `at`, or `len` if it does not end.
 static size_t skip_value(const char *text, size_t at, size_t len) {
-    size_t depth = 0;
-    while (at < len) {
-        char c = text[at];
-        if (c == '"') {
-            at = skip_string(text, at + 1, len);
-            if (depth == 0)
-                return at;
-            continue;
-        }
-        if (c == '{' || c == '[') {
-            depth++;
-        } else if (c == '}' || c == ']') {
-            if (depth == 0)
-                return at; // behind a number or a word
-            if (--depth == 0)
-                return at + 1;
-        } else if (depth == 0 && (c == ',' || c == ' ' || c == '\n' || c == '\r' || c == '\t')) {
-            return at;
-        }
-        at++;
-    }
-    return len;
+    struct scan scan = {0};
+    return scan_value(&scan, text, &at, len) ? at : len;
 }
 
 // Reads the member whose key is at `at`; false if there is none.
@@ -57,36 +17,36 @@ static bool read_member(const char *text, size_t at, size_t len, struct span *ou
     if (at >= len || text[at] != '"')
         return false;
     out->key = at;
-    size_t colon = skip_space(text, skip_string(text, at + 1, len), len);
+    size_t colon = scan_space(text, skip_value(text, at, len), len);
     if (colon >= len || text[colon] != ':')
         return false;
-    out->value = skip_space(text, colon + 1, len);
+    out->value = scan_space(text, colon + 1, len);
     out->end = skip_value(text, out->value, len);
     return out->end > out->value && out->end < len;
 }
 
 // The offset of the bracket before the first element, or of the comma before the next one; `len`: neither is there.
 static size_t before_next(const char *text, size_t len, size_t at, char bracket) {
-    size_t next = skip_space(text, at, len);
+    size_t next = scan_space(text, at, len);
     return next < len && text[next] == (at == 0 ? bracket : ',') ? next : len;
 }
 
 bool span_next_member(const char *text, size_t len, size_t *at, struct span *out) {
     size_t before = before_next(text, len, *at, '{');
-    if (before == len || !read_member(text, skip_space(text, before + 1, len), len, out))
+    if (before == len || !read_member(text, scan_space(text, before + 1, len), len, out))
         return false;
     *at = out->end;
     return true;
 }
 
 enum span_step span_next_item(const char *text, size_t len, size_t *at, struct span *out) {
-    size_t next = skip_space(text, *at, len);
+    size_t next = scan_space(text, *at, len);
     if (*at > 0 && next < len && text[next] == ']')
         return SPAN_END;
     size_t before = before_next(text, len, *at, '[');
     if (before == len)
         return SPAN_BAD;
-    out->value = skip_space(text, before + 1, len);
+    out->value = scan_space(text, before + 1, len);
     if (*at == 0 && out->value < len && text[out->value] == ']')
         return SPAN_END;
     out->end = skip_value(text, out->value, len);
@@ -95,12 +55,12 @@ enum span_step span_next_item(const char *text, size_t len, size_t *at, struct s
 }
 
 bool span_is_closed(const char *text, size_t len) {
-    size_t at = skip_space(text, 0, len);
+    size_t at = scan_space(text, 0, len);
     if (at == len || (text[at] != '{' && text[at] != '['))
         return false;
     char close = text[at] == '{' ? '}' : ']';
     size_t end = skip_value(text, at, len);
-    return text[end - 1] == close && end > at + 1 && skip_space(text, end, len) == len;
+    return text[end - 1] == close && end > at + 1 && scan_space(text, end, len) == len;
 }
 
 static bool is_key(const char *text, const struct span *member, const char *key) {
@@ -119,13 +79,13 @@ bool span_member(const char *text, size_t len, const char *key, struct span *out
 
 // Widens a member by the comma that goes with it.
 static void take_comma(const char *text, size_t len, struct span *member) {
-    size_t after = skip_space(text, member->end, len);
+    size_t after = scan_space(text, member->end, len);
     if (after < len && text[after] == ',') {
         member->end = after + 1;
         return;
     }
     size_t before = member->key;
-    while (before > 0 && skip_space(text, before - 1, before) == before)
+    while (before > 0 && scan_space(text, before - 1, before) == before)
         before--;
     if (before > 0 && text[before - 1] == ',')
         member->key = before - 1;

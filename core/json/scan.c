@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/json/scan.h"
+
+// The offset behind the closing quote, or `len`; scan->in_string says which.
+static size_t scan_string(struct scan *scan, const char *text, size_t at, size_t len) {
+    bool escaped = scan->escaped;
+    scan->in_string = true;
+    while (at < len) {
+        char c = text[at++];
+        if (escaped) {
+            escaped = false;
+        } else if (c == '\\') {
+            escaped = true;
+        } else if (c == '"') {
+            scan->in_string = false;
+            break;
+        }
+    }
+    scan->escaped = escaped;
+    return at;
+}
+
+// Outside of strings, or behind one. The offset of what ends it, or behind that; *ended says whether.
+static size_t scan_nested(struct scan *scan, const char *text, size_t at, size_t len, bool *ended) {
+    size_t depth = scan->depth;
+    *ended = false;
+    while (at < len && !*ended) {
+        char c = text[at];
+        if (depth == 0 && (c == ',' || c == '}' || c == ']' || scan_is_space(c))) {
+            *ended = true; // behind a number or a word
+            break;
+        }
+        at++;
+        if (c == '"') {
+            at = scan_string(scan, text, at, len);
+            *ended = !scan->in_string && depth == 0;
+        } else if (c == '{' || c == '[') {
+            depth++;
+        } else if (c == '}' || c == ']') {
+            *ended = --depth == 0;
+        }
+    }
+    scan->depth = depth;
+    return at;
+}
+
+bool scan_value(struct scan *scan, const char *text, size_t *at, size_t len) {
+    bool ended = false;
+    if (scan->in_string) {
+        *at = scan_string(scan, text, *at, len);
+        ended = !scan->in_string && scan->depth == 0;
+    }
+    if (!ended)
+        *at = scan_nested(scan, text, *at, len, &ended);
+    return ended;
+}
