@@ -70,7 +70,7 @@ static bool unexpected(struct parser *parser, const char *expected) {
 }
 
 // The next character that is no white space, or '\0' (which may also be in the text, and is then not expected either).
-static char peek(struct parser *parser) {
+static inline char peek(struct parser *parser) {
     while (parser->at < parser->len) {
         char c = parser->text[parser->at];
         if (!scan_is_space(c))
