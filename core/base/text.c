@@ -27,6 +27,11 @@ bool text_has_prefix(const char *text, const char *prefix) {
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+bool text_has_suffix(const char *text, const char *suffix) {
+    size_t len = strlen(text), suffix_len = strlen(suffix);
+    return len >= suffix_len && strcmp(text + len - suffix_len, suffix) == 0;
+}
+
 bool text_equal(const char *a, const char *b) {
     if (!a || !b)
         return a == b;

@@ -21,6 +21,7 @@ char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)))
 char *text_vformat(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
 bool text_has_prefix(const char *text, const char *prefix);
+bool text_has_suffix(const char *text, const char *suffix);
 
 // Equality where both may be NULL.
 bool text_equal(const char *a, const char *b);

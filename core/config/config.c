@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/config.h"
 
+#include "core/base/address.h"
 #include "core/base/clock.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
 #include "core/config/config_reader.h"
 #include "core/kube/budget.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -21,7 +21,6 @@
 #define KIND "HostConfiguration"
 #define FILE_MAX ((size_t)1 << 20)
 #define CONTROLLER_NAME_MAX 63 // batch/v1 JobSpec.managedBy
-#define PORT_MAX 65535
 #define MASS_MAX 1000000
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -101,32 +100,12 @@ static void read_controller_name(struct config_reader *reader, const struct conf
         config_keep(reader, target, text);
 }
 
-// "127.0.0.1:9440" or "[::1]:9440".
-static bool is_address(const char *text) {
-    const char *colon = strrchr(text, ':');
-    char host[INET6_ADDRSTRLEN + 2];
-    unsigned char parsed[sizeof(struct in6_addr)];
-    int64_t port = 0;
-    if (!colon || !text_to_int64(colon + 1, &port) || port > PORT_MAX)
-        return false;
-    size_t len = (size_t)(colon - text);
-    if (len >= sizeof(host))
-        return false;
-    memcpy(host, text, len);
-    host[len] = '\0';
-    if (host[0] != '[')
-        return inet_pton(AF_INET, host, parsed) == 1;
-    if (host[len - 1] != ']')
-        return false;
-    host[len - 1] = '\0';
-    return inet_pton(AF_INET6, host + 1, parsed) == 1;
-}
-
 static void read_address(struct config_reader *reader, const struct config_place *place, const struct json *value,
                          void *target) {
     static const char expected[] = "an IP address and a port, like 127.0.0.1:9440 or [::1]:9440";
     const char *text = config_text(reader, place, value, expected);
-    if (text && !is_address(text))
+    struct address address;
+    if (text && !address_parse_port(text, &address))
         config_wrong(reader, place, value, expected);
     else if (text)
         config_keep(reader, target, text);

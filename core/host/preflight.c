@@ -4,6 +4,7 @@
 #include "core/host/seal_source.h"
 
 #include "core/base/text.h"
+#include "core/kube/api_resources.h"
 #include "core/kube/ask.h"
 #include "core/kube/cluster_id.h"
 
@@ -57,31 +58,16 @@ static bool answers(struct visit *visit) {
     return false;
 }
 
-static bool has_item(const struct json *list, const char *text) {
-    for (const struct json *item = json_first(list); item; item = json_next(item))
-        if (text_equal(json_string(item), text))
-            return true;
-    return false;
-}
-
-static const struct json *find_resource(const struct json *document, const char *name) {
-    const struct json *resources = json_get(document, "resources");
-    for (const struct json *item = json_first(resources); item; item = json_next(item))
-        if (text_equal(json_string(json_get(item, "name")), name))
-            return item;
-    return NULL;
-}
-
 // What a version's APIResourceList says of a kind that it lists.
 static void check_resource(struct visit *visit, const struct kind *kind, const char *version,
                            const struct json *document, const struct json *resource) {
     static const char *const verbs[] = {"get", "list", "watch", "create", "patch", "delete"};
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-        if (!has_item(json_get(resource, "verbs"), verbs[i]))
+        if (!api_resource_has_verb(resource, verbs[i]))
             TELL(visit, "serves %s/%s without the verb %s, which is needed", kind->plural_group, version, verbs[i]);
     AUTO_TEXT status = text_format("%s/status", kind->abi.plural);
     bool wanted = visit->management && (kind->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0;
-    if (status && wanted && !find_resource(document, status))
+    if (status && wanted && !api_resources_find(document, status))
         TELL(visit, "serves %s/%s without its status subresource, which adapter %s expects", kind->plural_group,
              version, kind->adapter->name);
 }
@@ -89,9 +75,8 @@ static void check_resource(struct visit *visit, const struct kind *kind, const c
 enum served { SERVED_NO, SERVED_YES, SERVED_UNKNOWN };
 
 static enum served serves_version(struct visit *visit, const struct kind *kind, const char *version) {
-    const char *group = kind->abi.group;
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
-    AUTO_TEXT path = text_format("%s%s/%s", group[0] != '\0' ? "/apis/" : "/api", group, version);
+    AUTO_TEXT path = api_resources_path(kind->abi.group, version);
     struct error *error = !path ? error_no_memory() : ask_raw(visit->client, path, &response);
     if (error) {
         tell(visit, error_text(error));
@@ -104,7 +89,7 @@ static enum served serves_version(struct visit *visit, const struct kind *kind, 
         TELL(visit, "GET %s: %s", path, response.message);
         return SERVED_UNKNOWN;
     }
-    const struct json *resource = find_resource(response.value, kind->abi.plural);
+    const struct json *resource = api_resources_find(response.value, kind->abi.plural);
     if (!resource)
         return SERVED_NO;
     check_resource(visit, kind, version, response.value, resource);

@@ -190,14 +190,21 @@ const char *object_annotation(const struct json *value, const char *key) {
     return json_string(json_get(json_get(metadata_of(value), "annotations"), key));
 }
 
-// Presence counts, not the time: it may lie in the future (metav1.ObjectMeta.deletionTimestamp). Old servers write
-// null for none.
-bool object_is_list(const struct json *value) {
-    const char *kind = json_string_or(json_get(value, "kind"), "");
-    size_t len = strlen(kind);
-    return len >= 4 && strcmp(kind + len - 4, "List") == 0 && json_is(json_get(value, "items"), JSON_ARRAY);
+bool object_kind_is_list(const char *kind, size_t *item_kind_len) {
+    if (!text_has_suffix(kind, "List"))
+        return false;
+    *item_kind_len = strlen(kind) - strlen("List");
+    return true;
 }
 
+bool object_is_list(const struct json *value) {
+    size_t len;
+    return object_kind_is_list(json_string_or(json_get(value, "kind"), ""), &len) &&
+           json_is(json_get(value, "items"), JSON_ARRAY);
+}
+
+// Presence counts, not the time: it may lie in the future (metav1.ObjectMeta.deletionTimestamp). Old servers write
+// null for none.
 bool object_is_being_deleted(const struct json *value) {
     return json_is(json_get(metadata_of(value), "deletionTimestamp"), JSON_STRING);
 }

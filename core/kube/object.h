@@ -58,8 +58,11 @@ const char *object_version(const struct json *value);                     // res
 int64_t object_generation(const struct json *value);                      // 0 if absent
 const char *object_label(const struct json *value, const char *key);      // NULL if absent
 const char *object_annotation(const struct json *value, const char *key); // NULL if absent
-bool object_is_list(const struct json *value);                            // "JobList", with items
+bool object_is_list(const struct json *value);                            // with items
 bool object_is_being_deleted(const struct json *value);                   // has a deletionTimestamp
+
+// Whether the kind is that of a list ("JobList", "List"), and how much of it names the kind of its items.
+bool object_kind_is_list(const char *kind, size_t *item_kind_len);
 
 // The ownerReference with controller: true, or NULL.
 const struct json *object_controller(const struct json *value);

@@ -20,13 +20,8 @@ struct reader {
     struct problems *problems;
 };
 
-static bool has_suffix(const char *text, const char *suffix) {
-    size_t len = strlen(text), suffix_len = strlen(suffix);
-    return len >= suffix_len && strcmp(text + len - suffix_len, suffix) == 0;
-}
-
 static bool is_document_file(const char *path) {
-    return has_suffix(path, ".yaml") || has_suffix(path, ".yml") || has_suffix(path, ".json");
+    return text_has_suffix(path, ".yaml") || text_has_suffix(path, ".yml") || text_has_suffix(path, ".json");
 }
 
 // An array of the documents in a file.
@@ -36,7 +31,7 @@ static struct error *read_all(const char *path, struct json **out) {
     if (error)
         return error;
     const char *content = text.data ? text.data : "";
-    if (has_suffix(path, ".json")) {
+    if (text_has_suffix(path, ".json")) {
         struct json *value = NULL;
         error = error_wrap(json_parse(content, text.len, &value), "%s", path);
         *out = !error ? json_new_array() : NULL;

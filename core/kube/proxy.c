@@ -1,32 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/proxy.h"
 
+#include "core/base/address.h"
 #include "core/base/text.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-struct address {
-    int family; // AF_INET, AF_INET6, 0: not an address
-    unsigned char bytes[16];
-};
+#include <sys/socket.h>
 
 // IPv4 in IPv6 clothes (::ffff:1.2.3.4) is IPv4, as in Go's net.IP.
 static struct address parse_address(const char *text) {
     static const unsigned char mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
-    struct address address = {0};
-    if (inet_pton(AF_INET, text, address.bytes) == 1) {
+    struct address address;
+    if (address_parse(text, &address) && address.family == AF_INET6 &&
+        memcmp(address.bytes, mapped, sizeof mapped) == 0) {
+        memmove(address.bytes, address.bytes + 12, 4);
         address.family = AF_INET;
-    } else if (inet_pton(AF_INET6, text, address.bytes) == 1) {
-        address.family = AF_INET6;
-        if (memcmp(address.bytes, mapped, sizeof mapped) == 0) {
-            memmove(address.bytes, address.bytes + 12, 4);
-            address.family = AF_INET;
-        }
     }
     return address;
 }
@@ -44,7 +36,7 @@ static unsigned address_bits(const struct address *address) {
 }
 
 static bool is_loopback(const char *host) {
-    static const struct address v6 = {AF_INET6, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}};
+    static const struct address v6 = {.family = AF_INET6, .bytes = {[15] = 1}};
     struct address address = parse_address(host);
     if (strcasecmp(host, "localhost") == 0)
         return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which of the acceptable versions the server serves, from /apis/<group>/<version> (APIResourceList).
 #include "core/base/memory.h"
+#include "core/kube/api_resources.h"
 #include "core/kube/reflector_internal.h"
 
 #include <stdlib.h>
@@ -11,20 +12,6 @@
 // API servers of one cluster differ for some seconds about what they serve.
 #define ABSENT_CONFIRM_NS (10 * CLOCK_SECOND)
 
-static bool has_verb(const struct json *resource, const char *verb) {
-    for (const struct json *item = json_first(json_get(resource, "verbs")); item; item = json_next(item))
-        if (strcmp(json_string_or(item, ""), verb) == 0)
-            return true;
-    return false;
-}
-
-static const struct json *find(const struct json *document, const char *plural) {
-    for (const struct json *item = json_first(json_get(document, "resources")); item; item = json_next(item))
-        if (strcmp(json_string_or(json_get(item, "name"), ""), plural) == 0)
-            return item;
-    return NULL;
-}
-
 static void read_document(struct reflector *reflector, const struct json *document) {
     struct discovery *discovery = &reflector->discovery;
     if (strcmp(json_string_or(json_get(document, "kind"), ""), "APIResourceList") != 0) {
@@ -32,8 +19,8 @@ static void read_document(struct reflector *reflector, const struct json *docume
                            "the server answered with something else than an APIResourceList");
         return;
     }
-    const struct json *resource = find(document, reflector->plural);
-    discovery->served = resource && has_verb(resource, "list") && has_verb(resource, "watch");
+    const struct json *resource = api_resources_find(document, reflector->plural);
+    discovery->served = resource && api_resource_has_verb(resource, "list") && api_resource_has_verb(resource, "watch");
     if (!discovery->served)
         return;
     const char *group = reflector->group;
@@ -63,8 +50,7 @@ void discovery_start(struct reflector *reflector) {
         return;
     }
     const char *version = reflector->versions[reflector->discovery.index];
-    const char *group = reflector->group;
-    AUTO_TEXT path = text_format("%s%s/%s", group[0] != '\0' ? "/apis/" : "/api", group, version);
+    AUTO_TEXT path = api_resources_path(reflector->group, version);
     if (!path) {
         reflector_conclude_no_memory(reflector);
         reflector_wait(reflector, PHASE_DISCOVER, "look for");

@@ -12,7 +12,8 @@ struct page {
     const char *text;
     size_t len;
     struct json *kind, *metadata;
-    struct span items; // value and end; nothing for null
+    size_t item_kind_len; // of `kind`, which is that of a list
+    struct span items;    // value and end; nothing for null
 };
 
 static bool read_value(const struct page *page, const char *key, struct json **out) {
@@ -23,11 +24,6 @@ static bool read_value(const struct page *page, const char *key, struct json **o
     struct error *error = json_parse_limited(page->text + span.value, span.end - span.value, &limits, out);
     error_free(error);
     return !error;
-}
-
-static bool ends_with_list(const char *kind) {
-    size_t len = strlen(kind);
-    return len >= 4 && strcmp(kind + len - 4, "List") == 0;
 }
 
 // False: no array, and not null.
@@ -47,7 +43,7 @@ static const char *find_fault(struct page *page) {
     if (!span_is_closed(page->text, page->len) || !read_value(page, "kind", &page->kind) ||
         !read_value(page, "metadata", &page->metadata))
         return "the server answered with JSON that cannot be read";
-    if (!ends_with_list(json_string_or(page->kind, "")))
+    if (!object_kind_is_list(json_string_or(page->kind, ""), &page->item_kind_len))
         return "the server answered with something else than a list";
     if (!find_items(page))
         return "the server answered with a list without items";
@@ -61,8 +57,7 @@ static const char *find_fault(struct page *page) {
 static bool learn_kind(struct discovery *discovery, const struct page *page) {
     if (discovery->kind[0] != '\0')
         return true;
-    const char *list_kind = json_string_or(page->kind, "List");
-    char *kind = strndup(list_kind, strlen(list_kind) - strlen("List"));
+    char *kind = strndup(json_string_or(page->kind, ""), page->item_kind_len);
     if (!kind)
         return false;
     free(discovery->kind);

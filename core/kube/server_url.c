@@ -91,15 +91,17 @@ void server_url_free(struct server_url *url) {
     *url = (struct server_url){0};
 }
 
+// Host and port of a URL, RFC 3986 section 3.2. `port` may be NULL. NULL when out of memory.
+static char *authority(const char *host, const char *port) {
+    bool v6 = strchr(host, ':');
+    return text_format("%s%s%s%s%s", v6 ? "[" : "", host, v6 ? "]" : "", port ? ":" : "", port ? port : "");
+}
+
 char *server_url_base(const struct server_url *url, const char *host) {
-    const char *name = host ? host : url->host;
-    const char *open = strchr(name, ':') ? "[" : "";
-    return text_format("%s://%s%s%s:%s%s", url->tls ? "https" : "http", open, name, *open ? "]" : "", url->port,
-                       url->path);
+    AUTO_TEXT with_port = authority(host ? host : url->host, url->port);
+    return with_port ? text_format("%s://%s%s", url->tls ? "https" : "http", with_port, url->path) : NULL;
 }
 
 char *server_url_authority(const struct server_url *url, bool with_port) {
-    const char *open = strchr(url->host, ':') ? "[" : "";
-    return text_format("%s%s%s%s%s", open, url->host, *open ? "]" : "", with_port ? ":" : "",
-                       with_port ? url->port : "");
+    return authority(url->host, with_port ? url->port : NULL);
 }

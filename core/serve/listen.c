@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/listen.h"
 
-#include "core/base/text.h"
+#include "core/base/address.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -12,46 +11,30 @@
 
 #define BACKLOG 16
 
-union address {
+union socket_name {
     struct sockaddr any;
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
 };
 
-static struct error *bad_address(const char *address) {
-    return error_new(ERROR_INVALID,
-                     "found the address \"%s\", expected an IP address and a port, like "
-                     "127.0.0.1:9440 or [::1]:9440",
-                     address);
-}
-
-// RFC 3986 section 3.2.2: an IPv6 address stands in brackets before a port.
-static struct error *parse(const char *address, union address *out, socklen_t *len) {
-    const char *colon = strrchr(address, ':');
-    int64_t port = 0;
-    char host[INET6_ADDRSTRLEN];
-    if (!colon || !text_to_int64(colon + 1, &port) || port > UINT16_MAX)
-        return bad_address(address);
-    size_t host_len = (size_t)(colon - address);
-    bool brackets = host_len > 2 && address[0] == '[' && address[host_len - 1] == ']';
-    if (brackets)
-        host_len -= 2;
-    if (host_len >= sizeof host)
-        return bad_address(address);
-    text_copy(host, host_len + 1, brackets ? address + 1 : address);
-    *out = (union address){.v6 = {.sin6_port = htons((uint16_t)port)}};
-    if (brackets && inet_pton(AF_INET6, host, &out->v6.sin6_addr) == 1) {
-        out->v6.sin6_family = AF_INET6;
+static struct error *parse(const char *text, union socket_name *out, socklen_t *len) {
+    struct address address;
+    if (!address_parse_port(text, &address))
+        return error_new(ERROR_INVALID,
+                         "found the address \"%s\", expected an IP address and a port, like "
+                         "127.0.0.1:9440 or [::1]:9440",
+                         text);
+    *out = (union socket_name){0};
+    if (address.family == AF_INET6) {
+        out->v6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons(address.port)};
+        memcpy(&out->v6.sin6_addr, address.bytes, sizeof out->v6.sin6_addr);
         *len = sizeof out->v6;
-        return NULL;
-    }
-    *out = (union address){.v4 = {.sin_port = htons((uint16_t)port)}};
-    if (!brackets && inet_pton(AF_INET, host, &out->v4.sin_addr) == 1) {
-        out->v4.sin_family = AF_INET;
+    } else {
+        out->v4 = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(address.port)};
+        memcpy(&out->v4.sin_addr, address.bytes, sizeof out->v4.sin_addr);
         *len = sizeof out->v4;
-        return NULL;
     }
-    return bad_address(address);
+    return NULL;
 }
 
 static struct error *failed(const char *address, int fd, int number) {
@@ -63,7 +46,7 @@ static struct error *failed(const char *address, int fd, int number) {
 }
 
 struct error *listen_open(const char *address, int *fd, uint16_t *port) {
-    union address name;
+    union socket_name name;
     socklen_t len = 0;
     struct error *error = parse(address, &name, &len);
     if (error)

@@ -117,8 +117,8 @@ static struct error *add_value(struct reader *reader, struct json *value, struct
 // Items of a JobList have neither apiVersion nor kind.
 static bool inherit(const struct json *list, struct json *item) {
     const char *kind = json_string_or(json_get(list, "kind"), "");
-    size_t len = strlen(kind) - strlen("List");
-    if (!json_is(item, JSON_OBJECT) || len == 0)
+    size_t len = 0;
+    if (!json_is(item, JSON_OBJECT) || !object_kind_is_list(kind, &len) || len == 0)
         return true;
     bool ok = true;
     if (!json_get(item, "kind"))

@@ -25,6 +25,10 @@ static void texts_are_formatted_and_compared(void **state) {
     assert_true(text_has_prefix("abc", "ab"));
     assert_true(text_has_prefix("abc", ""));
     assert_false(text_has_prefix("ab", "abc"));
+    assert_true(text_has_suffix("abc", "bc"));
+    assert_true(text_has_suffix("abc", ""));
+    assert_false(text_has_suffix("bc", "abc"));
+    assert_false(text_has_suffix("abcd", "abc"));
 }
 
 static void copies_are_cut_between_characters(void **state) {

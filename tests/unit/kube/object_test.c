@@ -180,8 +180,31 @@ static void reading_of_an_object_can_be_stopped(void **state) {
     error_free(error);
 }
 
+static void the_kind_of_a_list_names_that_of_its_items(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t len;
+    } lists[] = {{"JobList", 3}, {"List", 0}, {"ListList", 4}};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        size_t len = 99;
+        assert_true(object_kind_is_list(lists[i].text, &len));
+        assert_int_equal(len, lists[i].len);
+    }
+    static const char *const others[] = {"", "Job", "ist", "Joblist", "JobLists"};
+    size_t len;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(object_kind_is_list(others[i], &len));
+    AUTO_JSON list = parse("{\"kind\":\"JobList\",\"items\":[]}");
+    AUTO_JSON object = parse("{\"kind\":\"MyList\",\"items\":{}}");
+    assert_true(object_is_list(list));
+    assert_false(object_is_list(object));
+    assert_false(object_is_list(NULL));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_kind_of_a_list_names_that_of_its_items),
         cmocka_unit_test(an_object_keeps_what_it_was_but_for_what_the_host_never_needs),
         cmocka_unit_test(what_is_no_object_is_refused_with_the_missing_part_named),
         cmocka_unit_test(metadata_can_be_read_and_absence_has_its_value),

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// IP addresses as text, with and without a port.
+#ifndef WHARF_BASE_ADDRESS_H
+#define WHARF_BASE_ADDRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct address {
+    int family;              // AF_INET, AF_INET6; 0: none
+    unsigned char bytes[16]; // in network order; of IPv4 the first four
+    uint16_t port;           // 0 unless one was read
+};
+
+// "127.0.0.1" or "::1". False: it is neither, and family is 0.
+bool address_parse(const char *text, struct address *out);
+
+// "127.0.0.1:9440" or "[::1]:9440": an IPv6 address stands in brackets before a port (RFC 3986 section 3.2.2).
+bool address_parse_port(const char *text, struct address *out);
+
+#endif

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Discovery: what a server says of the resources of one version of a group (metav1.APIResourceList).
+#ifndef WHARF_KUBE_API_RESOURCES_H
+#define WHARF_KUBE_API_RESOURCES_H
+
+#include "core/json/json.h"
+
+#include <stdbool.h>
+
+// Where the list is: "/api/v1", "/apis/batch/v1". NULL when out of memory.
+char *api_resources_path(const char *group, const char *version);
+
+// The resource of this name ("jobs", "jobs/status") in a list; NULL if it is not served.
+const struct json *api_resources_find(const struct json *list, const char *name);
+
+// Whether a resource has a verb ("watch").
+bool api_resource_has_verb(const struct json *resource, const char *verb);
+
+#endif
