@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of a mirror that is there: changes are carried to it, what somebody in the worker did is left to them;
 // and whether a workload can have a mirror at all.
+#include "core/engine/act_update.h"
+
+#include "core/engine/call.h"
+#include "core/engine/command.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/kueue.h"
+#include "core/engine/mirror.h"
+#include "core/engine/queue.h"
+#include "core/engine/record.h"
+#include "core/engine/repeat.h"
+#include "core/engine/report.h"
 
 #include <stdlib.h>
 
@@ -20,40 +29,40 @@ static void keep_record(struct mirror *mirror, struct mirror_record *record) {
 }
 
 // The host leaves it to them, and says so once.
-static void note_suspender(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+static void report_suspender(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     const struct json *object = doc_tree(&engine->store, &mirror->doc);
     const char *queue = object_label(object, KUEUE_QUEUE_NAME), *cluster = engine->names[mirror->facts.cluster];
-    if (mirror->told_theirs)
+    if (mirror->suspension_reported)
         return;
-    mirror->told_theirs = true;
+    mirror->suspension_reported = true;
     if (queue)
-        command_note(engine, entry, false, "SuspendedInWorker", "CarryChange",
+        report_event(engine, entry, false, "SuspendedInWorker", "CarryChange",
                      "in cluster %s it waits in the queue %s of the Kueue there, which resumes it", cluster, queue);
     else
-        command_note(engine, entry, true, "SuspendedInWorker", "CarryChange",
+        report_event(engine, entry, true, "SuspendedInWorker", "CarryChange",
                      "somebody in cluster %s has suspended the mirror: it is left to them to resume it", cluster);
 }
 
 // When a patch may be sent: what was refused waits, and so does what somebody else takes back.
-static int64_t patch_at_ns(struct engine *engine, struct entry *entry, struct mirror *mirror, uint64_t wish) {
-    if (wish == mirror->denied_patch && mirror->denied_until_ns > engine->now.mono_ns)
+static int64_t patch_at_ns(struct engine *engine, struct entry *entry, struct mirror *mirror, uint64_t hash) {
+    if (hash == mirror->denied_patch_hash && mirror->denied_until_ns > engine->now.mono_ns)
         return mirror->denied_until_ns;
     return repeat_update_at_ns(engine, entry, mirror);
 }
 
 static void send_update(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,
                         struct mirror_record *record) {
-    uint64_t wish = act_wish_hash(patch);
-    if (wish == mirror->refused_patch)
+    uint64_t hash = command_patch_hash(patch);
+    if (hash == mirror->noop_patch_hash)
         return;
-    mirror->refused_patch = 0;
-    mirror->facts.update_at_ns = patch_at_ns(engine, entry, mirror, wish);
+    mirror->noop_patch_hash = 0;
+    mirror->facts.update_at_ns = patch_at_ns(engine, entry, mirror, hash);
     mirror->facts.update_due = mirror->facts.update_at_ns > engine->now.mono_ns;
     if (mirror->facts.update_due)
         return;
     struct command_spec spec = {.type = PENDING_UPDATE,
                                 .verb = VERB_MERGE_PATCH,
-                                .patch_hash = wish,
+                                .patch_hash = hash,
                                 .wanted = entry->carry_hash,
                                 .cluster = mirror->facts.cluster,
                                 .attempt = entry->facts.attempt,
@@ -61,16 +70,16 @@ static void send_update(struct engine *engine, struct entry *entry, struct mirro
                                 .stops = record->stops,
                                 .stop_only = record->stops && record->stop_only,
                                 .marks = mirror->unmarked};
-    if (!act_send_patch(engine, entry, mirror, patch, spec)) {
+    if (!command_send_patch(engine, entry, mirror, patch, spec)) {
         mirror->facts.update_due = true;
-        act_retry_soon(engine, &mirror->facts.not_before_ns);
+        queue_retry_soon(engine, &mirror->facts.not_before_ns);
     }
 }
 
 bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     struct adapter_call call;
-    act_begin_call(engine, entry, WHARF_MIRROR_PRESENT, &call);
-    struct mirror_job job = act_job(engine, entry, mirror, &call);
+    call_begin(engine, entry, WHARF_MIRROR_PRESENT, &call);
+    struct mirror_job job = call_context(engine, entry, mirror, &call);
     struct mirror_record record = record_for(mirror);
     AUTO_JSON patch = NULL;
     enum carry_state carry = CARRY_UNKNOWN;
@@ -79,9 +88,9 @@ bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirro
     wharf_result result = job.workload && job.mirror ? mirror_patch(&job, &patch) : WHARF_RETRY;
     mirror->carry = (uint8_t)carry;
     if (result != WHARF_OK)
-        mirror->facts.update_at_ns = act_not_ok(engine, entry, result, &call, "CarryChange", &mirror->denials);
+        mirror->facts.update_at_ns = call_failed(engine, entry, result, &call, "CarryChange", &mirror->denials);
     else
-        act_note_remark(engine, entry, &call, "CarryChange");
+        call_report_message(engine, entry, &call, "CarryChange");
     adapter_call_end(&call);
     if (result == WHARF_RETRY)
         return true;
@@ -90,23 +99,23 @@ bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirro
         return true;
     mirror->denials = 0;
     if (record.theirs)
-        note_suspender(engine, entry, mirror);
+        report_suspender(engine, entry, mirror);
     if (patch)
         send_update(engine, entry, mirror, patch, &record);
     else
-        mirror->refused_patch = 0, keep_record(mirror, &record);
+        mirror->noop_patch_hash = 0, keep_record(mirror, &record);
     mirror_record_cleanup(&record);
     return true;
 }
 
 wharf_result act_check_body(struct adapter_call *call, const struct json *body) {
     __attribute__((cleanup(buffer_cleanup))) struct buffer text;
-    buffer_init(&text, MIRROR_BODY_MAX);
+    buffer_init(&text, REQUEST_BODY_MAX);
     if (json_print(body, &text))
         return WHARF_OK;
     call->answer.reason = "TooLarge";
     call->answer.message = services_table()->format(
-        &call->call, "its mirror would have more than %zu bytes, which no API server takes", MIRROR_BODY_MAX);
+        &call->call, "its mirror would have more than %zu bytes, which no API server takes", REQUEST_BODY_MAX);
     return WHARF_REFUSED;
 }
 
@@ -114,14 +123,14 @@ bool act_passes_trial(struct engine *engine, struct entry *entry) {
     if ((engine->kinds[entry->kind]->abi.flags & WHARF_KIND_MAY_REFUSE) == 0 && entry->doc.len < ENGINE_LARGE)
         return true;
     struct adapter_call call;
-    act_begin_call(engine, entry, WHARF_MIRROR_NONE, &call);
-    struct mirror_job job = act_job(engine, entry, NULL, &call);
+    call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
+    struct mirror_job job = call_context(engine, entry, NULL, &call);
     AUTO_JSON thrown_away = NULL;
     wharf_result result = job.workload ? mirror_make(&job, &thrown_away) : WHARF_RETRY;
     if (result == WHARF_OK)
         result = act_check_body(&call, thrown_away);
     if (result != WHARF_OK)
-        entry->facts.not_before_ns = act_not_ok(engine, entry, result, &call, "Place", &entry->refusals);
+        entry->facts.not_before_ns = call_failed(engine, entry, result, &call, "Place", &entry->refusals);
     else
         entry->refusals = 0;
     adapter_call_end(&call);

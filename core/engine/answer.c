@@ -1,7 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers to commands: what they say about the objects, when to try again, and what people are told.
+#include "core/engine/answer.h"
+
+#include "core/engine/backoff.h"
+#include "core/engine/cluster_state.h"
+#include "core/engine/command.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/kueue.h"
+#include "core/engine/marks.h"
+#include "core/engine/mirror.h"
+#include "core/engine/observe.h"
+#include "core/engine/pause.h"
+#include "core/engine/queue.h"
+#include "core/engine/repeat.h"
+#include "core/engine/report.h"
+#include "core/engine/rewound.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,18 +26,9 @@
 #define PERMANENT_BASE_NS (5 * CLOCK_SECOND) // a server that has just come up forbids much for a moment
 #define GONE_SOON_NS (200 * CLOCK_MS)        // after a deletion that no watch shows
 #define GONE_LATER_NS (10 * CLOCK_SECOND)
-#define FAILURES_TOLD 4 // a create that fails so often in passing is told to people
-#define FREE_DENIALS 3  // statuses that were refused before another one has to wait
+#define FAILURES_REPORTED 4 // a create that fails so often in passing is told to people
+#define FREE_DENIALS 3      // statuses that were refused before another one has to wait
 #define PERMANENT_MAX_NS (10 * CLOCK_MINUTE)
-
-int64_t answer_backoff_ns(struct engine *engine, unsigned failures, int64_t base_ns, int64_t max_ns) {
-    int64_t delay_ns = base_ns;
-    for (unsigned i = 1; i < failures && delay_ns < max_ns; i++)
-        delay_ns *= 2;
-    if (delay_ns > max_ns)
-        delay_ns = max_ns;
-    return delay_ns + (int64_t)random_below(&engine->random, (uint64_t)delay_ns / 2 + 1);
-}
 
 // Cannot succeed as things stand; told to people and tried again slowly.
 static bool is_permanent(enum reason reason) {
@@ -59,11 +63,11 @@ static int64_t next_try_ns(struct engine *engine, const struct response *respons
         (*failures)++;
     int64_t delay_ns;
     if (is_permanent(response->reason))
-        delay_ns = answer_backoff_ns(engine, *failures, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
+        delay_ns = backoff_ns(engine, *failures, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
     else if (response->reason == REASON_CONFLICT)
-        delay_ns = answer_backoff_ns(engine, *failures, CONFLICT_BASE_NS, TRANSIENT_MAX_NS);
+        delay_ns = backoff_ns(engine, *failures, CONFLICT_BASE_NS, TRANSIENT_MAX_NS);
     else
-        delay_ns = answer_backoff_ns(engine, *failures, TRANSIENT_BASE_NS, TRANSIENT_MAX_NS);
+        delay_ns = backoff_ns(engine, *failures, TRANSIENT_BASE_NS, TRANSIENT_MAX_NS);
     if (response->retry_after_ns > delay_ns)
         delay_ns = response->retry_after_ns + (int64_t)random_below(&engine->random, (uint64_t)CLOCK_SECOND / 4);
     return engine->now.mono_ns + delay_ns;
@@ -79,13 +83,13 @@ static struct object *take_object(struct response *response) {
 static void observe_answer(struct engine *engine, struct entry *entry, struct mirror *mirror,
                            struct response *response) {
     struct object *object = take_object(response);
-    enum standing standing = observe_standing(engine, mirror->facts.cluster, entry->kind, mirror, object->value);
-    observe_mirror(engine, entry, mirror, object, standing == STANDING_NONE ? STANDING_KNOWN : standing);
+    enum ownership ownership = observe_ownership(engine, mirror->facts.cluster, entry->kind, mirror, object->value);
+    observe_mirror(engine, entry, mirror, object, ownership == OWNERSHIP_NONE ? OWNERSHIP_UID : ownership);
 }
 
 // Another status may be sent sooner than this one.
 static void status_denied(struct engine *engine, struct entry *entry, uint64_t patch_hash) {
-    entry->denied_status = patch_hash;
+    entry->denied_status_hash = patch_hash;
     entry->denied_until_ns = entry->facts.not_before_ns;
     if (entry->facts.status_refusals < UINT16_MAX)
         entry->facts.status_refusals++;
@@ -101,7 +105,7 @@ static void workload_failed(struct engine *engine, struct entry *entry, const st
     if (status && (response->reason == REASON_INVALID || response->reason == REASON_BAD_REQUEST))
         status_denied(engine, entry, pending->patch_hash);
     if (is_permanent(response->reason))
-        command_note(engine, entry, true, reason_text(response->reason), action,
+        report_event(engine, entry, true, reason_text(response->reason), action,
                      "the management cluster refused it: %s", response->message);
 }
 
@@ -118,8 +122,8 @@ static void status_written(struct engine *engine, struct entry *entry, const str
     bool same = workload && entry->generation == before->generation && entry->facts.attempt == before->facts.attempt &&
                 entry->facts.cluster == before->facts.cluster &&
                 json_hash(json_get(workload, "status")) == pending->wanted;
-    entry->refused_patch = same || !is_newest(engine, &entry->doc, version) ? 0 : pending->patch_hash;
-    entry->wrote_of = pending->source;
+    entry->noop_patch_hash = same || !is_newest(engine, &entry->doc, version) ? 0 : pending->patch_hash;
+    entry->written_source = pending->source;
     if (same)
         entry->facts.status_due = before->facts.status_due; // the mirror may have changed meanwhile
 }
@@ -131,7 +135,7 @@ static void workload_answered(struct engine *engine, struct entry *entry, const 
     if (!entry->facts.exists)
         return;
     if (pending->type == PENDING_STATUS)
-        aside_status_answered(engine, entry->kind, response->reason);
+        pause_status_answered(engine, entry->kind, response->reason);
     if (pending->type == PENDING_OWNER && kueue_answered(engine, entry, pending, response))
         return;
     if (response->reason != REASON_OK || !response->object) {
@@ -140,7 +144,7 @@ static void workload_answered(struct engine *engine, struct entry *entry, const 
         entry->unsure |= !is_answered(response->reason);
         workload_failed(engine, entry, pending, response);
         if (place) // what it was counted for did not happen, as far as is known
-            engine_count_active(
+            cluster_count_active(
                 engine, entry,
                 entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER || entry->facts.finished ? 0 : entry->facts.cluster);
         return;
@@ -164,7 +168,7 @@ static void workload_answered(struct engine *engine, struct entry *entry, const 
         return;
     status_written(engine, entry, pending, &before, version);
     entry->facts.status_refusals = 0;
-    entry->denied_status = 0;
+    entry->denied_status_hash = 0;
 }
 
 static void exclude(struct engine *engine, struct entry *entry, struct mirror *mirror, const char *reason,
@@ -172,8 +176,8 @@ static void exclude(struct engine *engine, struct entry *entry, struct mirror *m
     if (mirror->refusals < UINT16_MAX)
         mirror->refusals++;
     mirror->facts.excluded_until_ns =
-        engine->now.mono_ns + answer_backoff_ns(engine, mirror->refusals, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
-    command_note(engine, entry, true, reason, "CreateMirror", "cluster %s does not take it: %s",
+        engine->now.mono_ns + backoff_ns(engine, mirror->refusals, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
+    report_event(engine, entry, true, reason, "CreateMirror", "cluster %s does not take it: %s",
                  engine->names[mirror->facts.cluster], message);
 }
 
@@ -222,10 +226,10 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
             return;
         if (pending->wanted == entry->carry_hash)
             mirror->facts.update_due = false; // it was made of the workload as it still is
-        if (mirror->noted_attempt != pending->attempt)
-            command_note(engine, entry, false, "Dispatched", "CreateMirror", "created in cluster %s (attempt %u)",
+        if (mirror->created_reported != pending->attempt)
+            report_event(engine, entry, false, "Dispatched", "CreateMirror", "created in cluster %s (attempt %u)",
                          engine->names[mirror->facts.cluster], pending->attempt);
-        mirror->noted_attempt = pending->attempt;
+        mirror->created_reported = pending->attempt;
     } else if (response->reason == REASON_ALREADY_EXISTS) {
         mirror->facts.unsure = !mirror->facts.present;
         int64_t again_ns = next_try_ns(engine, response, &mirror->failures);
@@ -238,11 +242,11 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
     } else {
         mirror->facts.not_before_ns = next_try_ns(engine, response, &mirror->failures);
         if (!is_answered(response->reason))
-            mirror->unheard_ns = engine->now.mono_ns;
+            mirror->unanswered_ns = engine->now.mono_ns;
         // Asked for by name; if it is not there, and no create can still be on its way, it may go elsewhere.
-        mirror->facts.unsure |= mirror->failures >= FAILURES_TOLD;
-        if (mirror->failures >= FAILURES_TOLD)
-            command_note(engine, entry, true, reason_text(response->reason), "CreateMirror",
+        mirror->facts.unsure |= mirror->failures >= FAILURES_REPORTED;
+        if (mirror->failures >= FAILURES_REPORTED)
+            report_event(engine, entry, true, reason_text(response->reason), "CreateMirror",
                          "cluster %s does not get it done: %s", engine->names[mirror->facts.cluster],
                          response->message);
     }
@@ -250,11 +254,11 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
 
 // Asked for by name, and not there.
 static void known_absent(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    bool heard = mirror->unheard_ns == 0 || engine->now.mono_ns - mirror->unheard_ns >= engine->lost_timeout_ns;
+    bool heard = mirror->unanswered_ns == 0 || engine->now.mono_ns - mirror->unanswered_ns >= engine->lost_timeout_ns;
     bool existed = *mirror->uid != '\0' && mirror->facts.of_workload && mirror->facts.attempt == entry->facts.attempt;
     if (existed && mirror->facts.cluster == entry->facts.cluster)
         entry->facts.gone_attempt = entry->facts.attempt;
-    else if (!existed && mirror->failures >= FAILURES_TOLD && heard)
+    else if (!existed && mirror->failures >= FAILURES_REPORTED && heard)
         exclude(engine, entry, mirror, "CreateFailed",
                 "creates fail there, and the object was asked for and is absent");
 }
@@ -273,8 +277,8 @@ static void wait_for_seal(struct engine *engine, struct entry *entry, struct mir
         mirror->refusals++;
     mirror->facts.unsure = true;
     mirror->facts.not_before_ns =
-        engine->now.mono_ns + answer_backoff_ns(engine, mirror->refusals, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
-    command_note(
+        engine->now.mono_ns + backoff_ns(engine, mirror->refusals, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
+    report_event(
         engine, entry, true, "NotSealed", "CreateMirror",
         "cluster %s has an object with the marks of its mirror and without a valid seal: nothing is made before "
         "that is gone or sealed",
@@ -294,7 +298,7 @@ static void verified(struct engine *engine, struct entry *entry, struct mirror *
         if (mirror->facts.present && !mirror->facts.unsure)
             return; // it has come since
         mirror->facts.unsure = false;
-        mirror->asked_for = true;
+        mirror->looked_up = true;
         if (mirror->facts.present)
             observe_mirror_gone(engine, entry, mirror, true);
         else
@@ -307,9 +311,9 @@ static void verified(struct engine *engine, struct entry *entry, struct mirror *
     }
     mirror->failures = 0;
     struct object *object = take_object(response);
-    enum standing standing = observe_standing(engine, mirror->facts.cluster, entry->kind, mirror, object->value);
-    if (standing != STANDING_NONE) {
-        observe_mirror(engine, entry, mirror, object, standing);
+    enum ownership ownership = observe_ownership(engine, mirror->facts.cluster, entry->kind, mirror, object->value);
+    if (ownership != OWNERSHIP_NONE) {
+        observe_mirror(engine, entry, mirror, object, ownership);
         mirror->facts.unsure = false;
         ask_again(engine, mirror, GONE_LATER_NS);
         return;
@@ -337,7 +341,7 @@ static void updated(struct engine *engine, struct entry *entry, struct mirror *m
         if (pending->marks && !mirror->facts.finished)
             refuse_marks(engine, entry, mirror, pending, mirror->refusals);
         mirror->facts.update_due = true; // looked at once more: the server may have changed what it was sent
-        mirror->refused_patch = is_newest(engine, &mirror->doc, version) ? pending->patch_hash : 0;
+        mirror->noop_patch_hash = is_newest(engine, &mirror->doc, version) ? pending->patch_hash : 0;
         mirror->stop_only &= pending->stop_only;
         return;
     }
@@ -350,11 +354,11 @@ static void updated(struct engine *engine, struct entry *entry, struct mirror *m
         return;
     }
     // It need not wait to be deleted, nor to be suspended without the rest, nor for another change.
-    mirror->denied_patch = pending->patch_hash;
+    mirror->denied_patch_hash = pending->patch_hash;
     mirror->denied_until_ns = next_ns;
     mirror->facts.update_at_ns = pending->stops && !pending->stop_only ? 0 : next_ns;
     mirror->stop_only |= pending->stops;
-    command_note(engine, entry, true, reason_text(response->reason), "CarryChange", "cluster %s refused a change: %s",
+    report_event(engine, entry, true, reason_text(response->reason), "CarryChange", "cluster %s refused a change: %s",
                  engine->names[mirror->facts.cluster], response->message);
 }
 
@@ -380,7 +384,7 @@ static void released(struct engine *engine, struct entry *entry, struct mirror *
     // The watch may be behind, and shows nothing more of a mirror that lost its marks.
     mirror->facts.unsure |= response->reason == REASON_NOT_FOUND || response->reason == REASON_CONFLICT;
     if (is_permanent(response->reason))
-        command_note(engine, entry, true, reason_text(response->reason), "DeleteMirror",
+        report_event(engine, entry, true, reason_text(response->reason), "DeleteMirror",
                      "cluster %s does not let the finalizer " MARK_FINALIZER " be taken off: %s",
                      engine->names[mirror->facts.cluster], response->message);
 }
@@ -398,7 +402,7 @@ static void deleted(struct engine *engine, struct entry *entry, struct mirror *m
     default:
         mirror->facts.not_before_ns = next_try_ns(engine, response, &mirror->failures);
         if (is_permanent(response->reason))
-            command_note(engine, entry, true, reason_text(response->reason), "DeleteMirror",
+            report_event(engine, entry, true, reason_text(response->reason), "DeleteMirror",
                          "cluster %s refused a deletion: %s", engine->names[mirror->facts.cluster], response->message);
     }
 }
@@ -475,18 +479,18 @@ void answer_handle(struct engine *engine, uint64_t id, struct response *response
         [PENDING_PLACE] = VERB_MERGE_PATCH,   [PENDING_CREATE] = VERB_CREATE,    [PENDING_UPDATE] = VERB_MERGE_PATCH,
         [PENDING_STATUS] = VERB_STATUS_PATCH, [PENDING_DELETE] = VERB_DELETE,    [PENDING_RELEASE] = VERB_MERGE_PATCH,
         [PENDING_VERIFY] = VERB_GET,          [PENDING_NAMESPACE] = VERB_CREATE, [PENDING_OWNER] = VERB_RAW_GET,
-        [PENDING_WHO] = VERB_RAW_GET};
+        [PENDING_WRITER] = VERB_RAW_GET};
     if (response->object && response->object->too_large) { // a stub says nothing of what was written
         object_free(response->object);
         response->object = NULL;
     }
     engine->stats.clusters[pending.cluster].answers[verbs[pending.type]][response->reason]++;
-    if (pending.type == PENDING_WHO)
-        repeat_named(engine, entry, &pending, response);
+    if (pending.type == PENDING_WRITER)
+        repeat_writer_answered(engine, entry, &pending, response);
     else if (pending.type == PENDING_PLACE || pending.type == PENDING_STATUS || pending.type == PENDING_OWNER)
         workload_answered(engine, entry, &pending, response);
     else
         mirror_answered(engine, entry, &pending, response);
     free(pending.record);
-    engine_queue(engine, entry);
+    queue_entry(engine, entry);
 }

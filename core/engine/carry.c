@@ -3,7 +3,7 @@
 
 #include "core/adapter/phase.h"
 #include "core/base/text.h"
-#include "core/engine/kueue.h"
+#include "core/engine/kueue_labels.h"
 #include "core/engine/mirror.h"
 #include "core/json/pointer.h"
 #include "core/kube/object.h"

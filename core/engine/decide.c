@@ -23,7 +23,7 @@ static const struct {
     [WAITING_PREDECESSOR] = {"predecessor", "another object of the name has to go first"},
     [WAITING_EARLIER] = {"earlier-mirror", "an earlier mirror has to go first"},
     [WAITING_REPEATED] = {"repeated", "it was done too often"},
-    [WAITING_LAST_WORD] = {"final-status", "its mirror has finished, and its final status cannot be written"},
+    [WAITING_FINAL_STATUS] = {"final-status", "its mirror has finished, and its final status cannot be written"},
     [WAITING_PROOF] = {"proof", "a mirror that nothing proves to be its own has to go first"},
     [WAITING_SIZE] = {"size", "it is too large to be handled"},
     [WAITING_GONE] = {"deletion", "its mirror is being deleted and is still there"},
@@ -78,7 +78,7 @@ const struct mirror_facts *decide_placed(const struct decide_facts *f) {
     if (w->attempt == 0 || w->cluster == DECIDE_UNKNOWN_CLUSTER)
         return NULL;
     const struct mirror_facts *m = mirror_in(f, w->cluster);
-    return m && m->present && m->of_workload && !m->condemned && m->attempt == w->attempt ? m : NULL;
+    return m && m->present && m->of_workload && !m->marks_stripped && m->attempt == w->attempt ? m : NULL;
 }
 
 const struct mirror_facts *decide_followed(const struct decide_facts *f) {
@@ -107,7 +107,7 @@ static bool is_there(const struct decide_facts *f, const struct mirror_facts *m)
 
 static bool is_unwanted(const struct decide_facts *f, const struct mirror_facts *m) {
     const struct workload_facts *w = f->workload;
-    if (!w->exists || w->being_deleted || !m->of_workload || m->condemned)
+    if (!w->exists || w->being_deleted || !m->of_workload || m->marks_stripped)
         return true;
     if (m->attempt < w->attempt)
         return true;
@@ -191,7 +191,9 @@ static struct action remove_unwanted(const struct decide_facts *f, int64_t *wait
     return none(NULL);
 }
 
-size_t decide_worker(const struct decide_facts *f, int64_t *next_ns) {
+// The worker that a workload should go to: eligible, not excluded; fewest active workloads first,
+// then by name. DECIDE_UNPLACED if there is none. `next_ns` is lowered to the end of the earliest exclusion.
+static size_t best_worker(const struct decide_facts *f, int64_t *next_ns) {
     size_t best = DECIDE_UNPLACED;
     for (size_t c = 1; c < f->n_clusters; c++) {
         const struct worker_facts *w = &f->workers[c];
@@ -237,7 +239,7 @@ static struct action place(const struct decide_facts *f, size_t cluster, uint32_
 static bool status_is_due(const struct decide_facts *f) {
     const struct workload_facts *w = f->workload;
     const struct mirror_facts *followed = decide_followed(f);
-    if (followed && followed->by_name) // it is asked for first
+    if (followed && followed->name_only) // it is asked for first
         return false;
     return w->status_due || (w->status_held && w->statuses.at_ns <= f->now_ns);
 }
@@ -274,7 +276,7 @@ static struct action move(const struct decide_facts *f, const char *why) {
     if (w->attempt && w->clean_attempt != w->attempt && w->places.at_ns > f->now_ns)
         return wait_until(w->places.at_ns, WAITING_REPEATED, 0);
     int64_t next_ns = CLOCK_NEVER;
-    size_t best = decide_worker(f, &next_ns);
+    size_t best = best_worker(f, &next_ns);
     if (best == DECIDE_UNPLACED)
         return nowhere(f, next_ns);
     return place(f, best, w->attempt + 1, why);
@@ -288,7 +290,7 @@ static const struct mirror_facts *adoptable(const struct decide_facts *f) {
     if (is_there(f, current))
         return NULL;
     for (const struct mirror_facts *m = f->mirrors; m; m = m->next) {
-        if (!m->present || !m->of_workload || !m->proven || m->being_deleted || m->condemned || m->attempt == 0 ||
+        if (!m->present || !m->of_workload || !m->proven || m->being_deleted || m->marks_stripped || m->attempt == 0 ||
             f->workers[m->cluster].frozen)
             continue;
         if (m->attempt > least || (m->attempt == least && !current && m->cluster != f->workload->cluster && !best)) {
@@ -357,11 +359,11 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
 }
 
 // What has finished is not run again: its status is written, whatever becomes of the mirror.
-static struct action last_word(const struct decide_facts *f) {
+static struct action final_status(const struct decide_facts *f) {
     if (f->workload->busy)
         return in_flight("a write to the workload is in flight");
     struct action copy = status(f, "its mirror has finished");
-    return copy.type == ACTION_NONE && !copy.waiting ? blocked(WAITING_LAST_WORD, 0) : copy;
+    return copy.type == ACTION_NONE && !copy.waiting ? blocked(WAITING_FINAL_STATUS, 0) : copy;
 }
 
 // Its worker cannot be reached: it is waited for until the timeout, then the workload goes elsewhere.
@@ -370,7 +372,7 @@ static struct action unreachable(const struct decide_facts *f, const struct mirr
     const struct workload_facts *w = f->workload;
     const char *why = waiting_text(waiting);
     if (decide_has_final_status(w) || (m && m->finished))
-        return last_word(f);
+        return final_status(f);
     bool clean = w->clean_attempt == w->attempt && !m;
     int64_t until_ns = clean || since_ns > CLOCK_NEVER - f->lost_timeout_ns ? since_ns : since_ns + f->lost_timeout_ns;
     if (!clean && until_ns > f->now_ns) {
@@ -393,7 +395,7 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
     const struct workload_facts *w = f->workload;
     if (m && m->busy)
         return in_flight("a request about its mirror is in flight");
-    if (m && m->present && m->condemned)
+    if (m && m->present && m->marks_stripped)
         return blocked(WAITING_GONE, m->cluster);
     if (m && request_at_ns(m) > f->now_ns)
         return wait_until(request_at_ns(m), WAITING_BACKOFF, m->cluster);
@@ -429,7 +431,7 @@ static struct action placed(const struct decide_facts *f, size_t stale_pending) 
     const struct worker_facts *worker = &f->workers[w->cluster];
     const struct mirror_facts *current = decide_placed(f);
     if (decide_has_final_status(w) && !current)
-        return last_word(f);
+        return final_status(f);
     if (!worker->connected)
         return unreachable(f, current, worker->lost_since_ns, worker->frozen ? WAITING_IDENTITY : WAITING_WORKER);
     if (worker->frozen)
@@ -471,7 +473,7 @@ static struct action for_workload(const struct decide_facts *f, size_t stale_pen
     if (w->attempt != 0)
         return placed(f, stale_pending);
     if (decide_has_final_status(w))
-        return last_word(f);
+        return final_status(f);
     if (w->suspended)
         return status(f, "suspended");
     struct action result = move(f, "new");

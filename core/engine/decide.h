@@ -69,11 +69,11 @@ struct mirror_facts {
     bool unsure : 1;     // must be asked for before anything is concluded from its absence
     bool update_due : 1; // it may differ from the workload
     bool too_large : 1;  // a stub was seen last: what is kept is older, or the stub
-    bool by_name : 1;    // only its name and marks are kept: its status has to be asked for
+    bool name_only : 1;  // only its name and marks are kept: its status has to be asked for
     bool finished : 1;
-    bool finalizer : 1; // of ours
-    bool condemned : 1; // it cannot keep its marks, and has to go
-    bool proven : 1;    // that it is ours: by its seal, its create's answer, or the annotations (no key)
+    bool finalizer : 1;      // of ours
+    bool marks_stripped : 1; // it cannot keep its marks, and has to go
+    bool proven : 1;         // that it is ours: by its seal, its create's answer, or the annotations (no key)
 };
 
 struct decide_facts {
@@ -120,7 +120,7 @@ enum waiting {
     WAITING_GONE,
     WAITING_REPEATED,
     WAITING_STATUS,
-    WAITING_LAST_WORD,
+    WAITING_FINAL_STATUS,
     WAITING_PROOF,
     WAITING_SIZE,
     WAITINGS
@@ -153,9 +153,5 @@ const struct mirror_facts *decide_followed(const struct decide_facts *facts);
 
 // What the mirror of the present attempt, which had finished, said last is not written yet.
 bool decide_has_final_status(const struct workload_facts *workload);
-
-// The worker that a workload should go to: eligible, not excluded; fewest active workloads first,
-// then by name. DECIDE_UNPLACED if there is none. `next_ns` is lowered to the end of the earliest exclusion.
-size_t decide_worker(const struct decide_facts *facts, int64_t *next_ns);
 
 #endif

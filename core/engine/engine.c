@@ -1,26 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/engine/engine.h"
+
+#include "core/adapter/services.h"
+#include "core/engine/act.h"
+#include "core/engine/answer.h"
+#include "core/engine/cluster_state.h"
+#include "core/engine/command.h"
 #include "core/engine/engine_internal.h"
+#include "core/engine/facts.h"
+#include "core/engine/identity.h"
+#include "core/engine/observe.h"
+#include "core/engine/orphans.h"
+#include "core/engine/oversized.h"
+#include "core/engine/pause.h"
+#include "core/engine/queue.h"
+#include "core/engine/rewound.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct feed *engine_feed(const struct engine *engine, size_t cluster, size_t kind) {
-    return &engine->feeds[cluster * engine->n_kinds + kind];
-}
-
 static struct error *make_tables(struct engine *engine) {
     size_t clusters = engine->n_clusters, kinds = engine->n_kinds;
-    engine->feeds = calloc(clusters * kinds + 1, sizeof *engine->feeds);
+    engine->watches = calloc(clusters * kinds + 1, sizeof *engine->watches);
     engine->workers = calloc(kinds + 1, sizeof *engine->workers);
     engine->contacts = calloc(clusters, sizeof *engine->contacts);
     engine->orphans = calloc(clusters, sizeof *engine->orphans);
     engine->identities = calloc(clusters, sizeof *engine->identities);
     engine->clock = calloc(1, sizeof *engine->clock);
-    engine->strangers = calloc(clusters, sizeof *engine->strangers);
+    engine->unsealed = calloc(clusters, sizeof *engine->unsealed);
     engine->stats.clusters = calloc(clusters, sizeof *engine->stats.clusters);
     engine->stats.kinds = calloc(kinds + 1, sizeof *engine->stats.kinds);
-    if (!engine->contacts || !engine->orphans || !engine->identities || !engine->feeds || !engine->workers ||
-        !engine->strangers || !engine->clock || !engine->stats.clusters || !engine->stats.kinds)
+    if (!engine->contacts || !engine->orphans || !engine->identities || !engine->watches || !engine->workers ||
+        !engine->unsealed || !engine->clock || !engine->stats.clusters || !engine->stats.kinds)
         return error_no_memory();
     engine->stats.n_clusters = clusters;
     engine->stats.n_kinds = kinds;
@@ -30,13 +41,13 @@ static struct error *make_tables(struct engine *engine) {
             return error_no_memory();
     }
     for (size_t c = 0; c < clusters; c++) {
-        engine->stats.clusters[c].feeds = calloc(kinds + 1, sizeof *engine->stats.clusters[c].feeds);
-        if (!engine->stats.clusters[c].feeds)
+        engine->stats.clusters[c].watches = calloc(kinds + 1, sizeof *engine->stats.clusters[c].watches);
+        if (!engine->stats.clusters[c].watches)
             return error_no_memory();
         for (size_t k = 0; k < kinds; k++) {
-            engine_feed(engine, c, k)->lost_since_ns = engine->started_ns;
+            cluster_watch(engine, c, k)->lost_since_ns = engine->started_ns;
             engine->workers[k][c].name = engine->names[c];
-            engine_feed_changed(engine, c, k);
+            cluster_refresh(engine, c, k);
         }
     }
     return NULL;
@@ -66,6 +77,7 @@ struct error *engine_new(const struct engine_options *options, struct moment now
     engine->seals = options->seals;
     engine->adopt_unsealed = options->adopt_unsealed;
     engine->mirror_finalizer = options->mirror_finalizer;
+    engine->log_decisions = options->log_decisions;
     engine->create_namespaces = options->create_namespaces;
     engine->kueue_carried = options->kueue_carried;
     engine->lost_timeout_ns = options->worker_lost_timeout_ns;
@@ -103,16 +115,16 @@ void engine_free(struct engine *engine) {
         if (engine->names)
             free(engine->names[c]);
         if (engine->stats.clusters)
-            free(engine->stats.clusters[c].feeds);
+            free(engine->stats.clusters[c].watches);
     }
     for (size_t k = 0; engine->workers && k < engine->n_kinds; k++)
         free(engine->workers[k]);
     free(engine->workers);
     free(engine->orphans);
-    free(engine->strangers);
+    free(engine->unsealed);
     free(engine->identities);
     free(engine->clock);
-    free(engine->feeds);
+    free(engine->watches);
     free(engine->contacts);
     free(engine->names);
     free(engine->origin);
@@ -124,115 +136,21 @@ void engine_free(struct engine *engine) {
     free(engine);
 }
 
-void engine_queue(struct engine *engine, struct entry *entry) {
-    if (entry->queued)
-        return;
-    entry->queued = true;
-    entry->next_queued = NULL;
-    if (engine->queue_last)
-        engine->queue_last->next_queued = entry;
-    else
-        engine->queue_first = entry;
-    engine->queue_last = entry;
-    engine->stats.queued++;
-}
-
-void engine_wake(struct engine *engine, struct entry *entry, int64_t at_ns) {
-    if (entry->timer.place != HEAP_NOT_IN && entry->timer.at_ns <= at_ns && entry->timer.at_ns > engine->now.mono_ns)
-        return;
-    // Without memory for a timer the entry is looked at again in the next step: slower, but never forgotten.
-    if (!heap_set(&engine->timers, &entry->timer, at_ns))
-        engine_queue(engine, entry);
-}
-
-void engine_count_active(struct engine *engine, struct entry *entry, uint32_t cluster) {
-    if (entry->counted == cluster)
-        return;
-    for (size_t k = 0; k < engine->n_kinds; k++) {
-        if (entry->counted)
-            engine->workers[k][entry->counted].active--;
-        if (cluster)
-            engine->workers[k][cluster].active++;
-    }
-    if (entry->counted)
-        engine->stats.clusters[entry->counted].active--;
-    if (cluster)
-        engine->stats.clusters[cluster].active++;
-    entry->counted = cluster;
-}
-
-void entry_set_phase(struct engine *engine, struct entry *entry, bool had, uint8_t phase, bool has) {
-    struct stats_kind *kind = &engine->stats.kinds[entry->kind];
-    if (had)
-        kind->phases[entry->phase]--;
-    if (has)
-        kind->phases[phase]++;
-    entry->phase = phase;
-}
-
-bool engine_connected(const struct engine *engine, size_t cluster, size_t kind) {
-    const struct feed *feed = engine_feed(engine, cluster, kind);
-    return feed->state == REFLECTOR_CONNECTED && feed->listed && engine->contacts[cluster] != CONTACT_LOST &&
-           !identity_is_other(engine, cluster);
-}
-
-// Keeps what decide() sees of a worker in step with its feed.
-void engine_feed_changed(struct engine *engine, size_t cluster, size_t kind) {
-    struct feed *feed = engine_feed(engine, cluster, kind);
-    const char *wanted = engine_feed(engine, ENGINE_MANAGEMENT, kind)->version;
-    struct worker_facts *facts = &engine->workers[kind][cluster];
-    facts->settled = feed->settled && (identity_is_read(engine, cluster) || feed->state != REFLECTOR_CONNECTED);
-    facts->frozen = identity_forbids(engine, cluster);
-    facts->connected = engine_connected(engine, cluster, kind);
-    facts->listed = feed->listed;
-    facts->serves = facts->connected && text_equal(feed->version, wanted);
-    facts->eligible = facts->serves && !facts->frozen && (feed->aside & ASIDE_FULL) == 0 &&
-                      engine->contacts[cluster] != CONTACT_SUSPECT;
-    facts->lost_since_ns = feed->lost_since_ns;
-    engine->stats.clusters[cluster].feeds[kind].state = feed->state;
-}
-
-static void queue_blocked(struct engine *engine, size_t kind, size_t cluster) {
-    size_t cursor = 0;
-    for (struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
-        if (e->facts.cluster == cluster) // while a worker was given up, the status was told without the mirror
-            e->facts.status_due = e->facts.exists && !e->facts.finished;
-        if (e->blocked || e->facts.cluster == cluster)
-            engine_queue(engine, e);
-    }
-}
-
-static void feed_changed(struct engine *engine, size_t cluster, size_t kind) {
-    size_t end = cluster == ENGINE_MANAGEMENT ? engine->n_clusters : cluster + 1;
-    for (size_t c = cluster; c < end; c++)
-        engine_feed_changed(engine, c, kind);
-    queue_blocked(engine, kind, cluster);
-}
-
-void engine_cluster_changed(struct engine *engine, size_t cluster) {
-    for (size_t k = 0; k < engine->n_kinds; k++) {
-        feed_changed(engine, cluster, k);
-        size_t cursor = 0;
-        for (struct entry *e; cluster == ENGINE_MANAGEMENT && (e = map_next(&engine->store.maps[k], &cursor));)
-            engine_queue(engine, e);
-    }
-}
-
 static void on_state(struct engine *engine, const struct engine_event *event) {
-    struct feed *feed = engine_feed(engine, event->cluster, event->kind);
-    bool was_connected = feed->state == REFLECTOR_CONNECTED;
-    feed->state = event->watch.state;
-    struct stats_feed *stats = &engine->stats.clusters[event->cluster].feeds[event->kind];
+    struct watch_state *watch = cluster_watch(engine, event->cluster, event->kind);
+    bool was_connected = watch->state == REFLECTOR_CONNECTED;
+    watch->state = event->watch.state;
+    struct stats_watch *stats = &engine->stats.clusters[event->cluster].watches[event->kind];
     text_copy(stats->problem, sizeof stats->problem, event->watch.problem ? event->watch.problem : "");
-    feed->settled = feed->settled || event->watch.state != REFLECTOR_STARTING;
+    watch->settled = watch->settled || event->watch.state != REFLECTOR_STARTING;
     if (was_connected && event->watch.state != REFLECTOR_CONNECTED) {
-        if (engine->contacts[event->cluster] != CONTACT_LOST && !identity_is_other(engine, event->cluster))
-            feed->lost_since_ns = event->now.mono_ns;
+        if (engine->contacts[event->cluster] != CONTACT_LOST && !cluster_is_other(engine, event->cluster))
+            watch->lost_since_ns = event->now.mono_ns;
         stats->losses++;
     }
     if (event->watch.state == REFLECTOR_LOST)
         identity_forget(engine, event->cluster);
-    feed_changed(engine, event->cluster, event->kind);
+    cluster_watch_changed(engine, event->cluster, event->kind);
 }
 
 // A cluster that is silent counts as lost from the last byte that came from it, though its watches stay open.
@@ -240,53 +158,60 @@ static void on_contact(struct engine *engine, const struct engine_event *event) 
     size_t cluster = event->cluster;
     bool is_lost = event->contact.state == CONTACT_LOST && engine->contacts[cluster] != CONTACT_LOST;
     for (size_t k = 0; k < engine->n_kinds; k++) {
-        struct feed *feed = engine_feed(engine, cluster, k);
-        if (is_lost && feed->state == REFLECTOR_CONNECTED)
-            feed->lost_since_ns = event->contact.heard_ns;
+        struct watch_state *watch = cluster_watch(engine, cluster, k);
+        if (is_lost && watch->state == REFLECTOR_CONNECTED)
+            watch->lost_since_ns = event->contact.heard_ns;
     }
     engine->contacts[cluster] = engine->stats.clusters[cluster].contact = event->contact.state;
     if (is_lost)
         identity_forget(engine, cluster);
     for (size_t k = 0; k < engine->n_kinds; k++)
-        feed_changed(engine, cluster, k);
+        cluster_watch_changed(engine, cluster, k);
 }
 
 // Known from the beginning of a list on: adapters are told in which version the objects are.
 static void take_version(struct engine *engine, const struct engine_event *event) {
-    struct feed *feed = engine_feed(engine, event->cluster, event->kind);
+    struct watch_state *watch = cluster_watch(engine, event->cluster, event->kind);
     for (const char *const *v = engine->kinds[event->kind]->abi.versions; event->version && *v; v++)
         if (strcmp(*v, event->version) == 0)
-            feed->version = *v;
+            watch->version = *v;
 }
 
 static void on_listed(struct engine *engine, const struct engine_event *event) {
-    struct feed *feed = engine_feed(engine, event->cluster, event->kind);
+    struct watch_state *watch = cluster_watch(engine, event->cluster, event->kind);
     take_version(engine, event);
-    feed->listing = false;
-    feed->listed = true;
-    aside_listed(engine, event->cluster, event->kind);
+    watch->listing = false;
+    watch->listed = true;
+    pause_listed(engine, event->cluster, event->kind);
     orphans_listed(engine, event->cluster, event->kind);
-    engine->stats.clusters[event->cluster].feeds[event->kind].lists++;
+    engine->stats.clusters[event->cluster].watches[event->kind].lists++;
     observe_listed(engine, event->cluster, event->kind);
     for (size_t c = 0; c < engine->n_clusters; c++)
-        engine_feed_changed(engine, c, event->kind);
+        cluster_refresh(engine, c, event->kind);
+}
+
+static void on_seen(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
+    if (object->too_large)
+        oversized_seen(engine, cluster, kind, object);
+    else
+        observe_seen(engine, cluster, kind, object);
 }
 
 static void take_event(struct engine *engine, struct engine_event *event) {
     switch (event->type) {
     case EVENT_LISTING:
         take_version(engine, event);
-        engine_feed(engine, event->cluster, event->kind)->listing = true;
-        engine_feed(engine, event->cluster, event->kind)->overflowed = false;
-        engine_feed(engine, event->cluster, event->kind)->epoch++;
+        cluster_watch(engine, event->cluster, event->kind)->listing = true;
+        cluster_watch(engine, event->cluster, event->kind)->overflowed = false;
+        cluster_watch(engine, event->cluster, event->kind)->epoch++;
         break;
     case EVENT_SEEN:
-        engine->stats.clusters[event->cluster].feeds[event->kind].seen++;
-        observe_seen(engine, event->cluster, event->kind, event->object);
+        engine->stats.clusters[event->cluster].watches[event->kind].seen++;
+        on_seen(engine, event->cluster, event->kind, event->object);
         event->object = NULL;
         break;
     case EVENT_GONE:
-        engine->stats.clusters[event->cluster].feeds[event->kind].gone++;
+        engine->stats.clusters[event->cluster].watches[event->kind].gone++;
         observe_gone(engine, event->cluster, event->kind, event->object);
         event->object = NULL;
         break;
@@ -318,7 +243,7 @@ static void end_settling(struct engine *engine) {
         return;
     engine->settle_over = true;
     for (size_t k = 0; k < engine->n_kinds; k++)
-        queue_blocked(engine, k, SIZE_MAX);
+        cluster_queue_blocked(engine, k, SIZE_MAX);
 }
 
 // Parsed objects are worth their memory only while they are looked at again soon. Returns when to look next.
@@ -344,7 +269,7 @@ void engine_step(struct engine *engine, struct engine_event *event, struct updat
     for (struct timer *t; (t = heap_first(&engine->timers)) && t->at_ns <= engine->now.mono_ns;) {
         struct entry *entry = (struct entry *)(void *)t;
         heap_remove(&engine->timers, t);
-        engine_queue(engine, entry);
+        queue_entry(engine, entry);
     }
     for (int i = 0; i < ENGINE_BATCH && engine->queue_first; i++) {
         struct entry *entry = engine->queue_first;
@@ -353,7 +278,7 @@ void engine_step(struct engine *engine, struct engine_event *event, struct updat
             engine->queue_last = NULL;
         entry->queued = false;
         engine->stats.queued--;
-        act_on_entry(engine, entry);
+        act_reconcile(engine, entry);
     }
     const struct timer *first = heap_first(&engine->timers);
     update->wake_ns = engine->queue_first ? engine->now.mono_ns : first ? first->at_ns : CLOCK_NEVER;
@@ -383,8 +308,8 @@ bool engine_in_sync(const struct engine *engine) {
         return false;
     for (size_t k = 0; k < engine->n_kinds; k++) {
         for (size_t c = 0; c < engine->n_clusters; c++) {
-            const struct feed *feed = engine_feed(engine, c, k);
-            if (!feed->settled || (c == ENGINE_MANAGEMENT && !feed->listed && feed->state != REFLECTOR_ABSENT))
+            const struct watch_state *watch = cluster_watch(engine, c, k);
+            if (!watch->settled || (c == ENGINE_MANAGEMENT && !watch->listed && watch->state != REFLECTOR_ABSENT))
                 return false;
         }
     }
@@ -392,14 +317,14 @@ bool engine_in_sync(const struct engine *engine) {
 }
 
 static void view_of_waiting(const struct engine *engine, const struct entry *e, struct engine_view *view) {
-    const struct mirror *current = act_current_mirror(engine, e);
+    const struct mirror *current = facts_followed_mirror(engine, e);
     view->mirror = current && !current->facts.being_deleted && !current->unmarked ? current->uid : "";
     view->being_deleted = e->facts.being_deleted;
     view->suspended = e->facts.suspended;
-    view->told = e->told || e->told_waiting;
+    view->told = e->reported || e->waiting_reported;
     view->wake_ns = e->timer.place == HEAP_NOT_IN ? CLOCK_NEVER : e->timer.at_ns;
     view->why = e->why;
-    view->in_flight = e->facts.busy || e->asking > 0;
+    view->in_flight = e->facts.busy || e->lookups > 0;
     for (const struct mirror *m = entry_mirrors(e); m; m = mirror_next(m))
         view->in_flight |= m->facts.busy;
 }

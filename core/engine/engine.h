@@ -9,9 +9,7 @@
 #include "core/engine/event.h"
 #include "core/engine/seal.h"
 #include "core/engine/stats.h"
-
-#define ENGINE_MANAGEMENT                                                                                              \
-    ((size_t)0) // clusters are numbered: 0 is the management cluster, workers from 1 in config order
+#include "core/engine/update.h"
 
 struct engine_options {
     const char *origin;              // copied
@@ -29,52 +27,8 @@ struct engine_options {
     int64_t mass_deletion_max, mass_deletion_percent, orphan_grace_ns; // see orphans.c
     const struct seal_keys *seals; // not owned; NULL, or none: mirrors are not sealed
     bool adopt_unsealed;           // what has our marks and no seal in a first list is a mirror, to be sealed
+    bool log_decisions;            // each of them is a log message, LOG_DEBUG
     uint64_t seed;
-};
-
-// A request to be sent to a cluster. All strings are owned by the command.
-struct command {
-    uint64_t id; // answered with EVENT_ANSWER exactly once
-    size_t cluster;
-    struct request request;
-    char *memory; // what the request's strings point into
-};
-
-// An Event to be recorded on a workload in the management cluster.
-struct note {
-    size_t kind;
-    bool warning;
-    const char *action;                                // static
-    const char *reason;                                // in `memory`
-    char *text;                                        // owned
-    const char *api_version, *namespace_, *name, *uid; // in `memory`
-    char *memory;
-};
-
-// Something to be told in the log about a cluster, or about one kind in it.
-struct remark {
-    size_t cluster, kind; // kind REMARK_NO_KIND: about the cluster
-    bool warning;
-    char *text; // owned
-};
-#define REMARK_NO_KIND SIZE_MAX
-
-// The objects of a kind are to be listed again: some were not kept, and now there is room.
-struct relist {
-    size_t cluster, kind;
-};
-
-// What a step asks for. Reused from step to step by its owner.
-struct update {
-    struct command *commands;
-    size_t n_commands, cap_commands;
-    struct note *notes;
-    size_t n_notes, cap_notes;
-    struct remark *remarks;
-    size_t n_remarks, cap_remarks;
-    struct relist *relists;
-    size_t n_relists, cap_relists;
-    int64_t wake_ns; // EVENT_TIME is needed then (monotonic), CLOCK_NEVER: not until another event
 };
 
 struct engine;
@@ -92,7 +46,7 @@ size_t engine_pending(const struct engine *engine);
 
 const struct stats *engine_stats(const struct engine *engine);
 
-// True when every feed that can be reached is complete and nothing waits to be looked at.
+// True when every watch that can be reached is complete and nothing waits to be looked at.
 bool engine_in_sync(const struct engine *engine);
 
 // For people and for tests: calls `visit` for each workload that is ours. Strings are valid during the call.
@@ -110,11 +64,5 @@ struct engine_view {
     const char *why; // of the last decision; may be NULL
 };
 void engine_each(const struct engine *engine, void (*visit)(void *ctx, const struct engine_view *view), void *ctx);
-
-void command_free(struct command *command);
-void note_free(struct note *note);
-void remark_free(struct remark *remark);
-void update_clear(struct update *update);
-void update_free(struct update *update);
 
 #endif

@@ -7,6 +7,9 @@
 #include "core/base/error.h"
 #include "core/kube/types.h"
 
+#define ENGINE_MANAGEMENT                                                                                              \
+    ((size_t)0) // clusters are numbered: 0 is the management cluster, workers from 1 in config order
+
 enum event_type {
     EVENT_LISTING,  // a list of (cluster, kind) begins
     EVENT_SEEN,     // an object as it is now

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is known of one entry, as decide() is told it: pointers to the facts where they are kept.
-#include "core/engine/engine_internal.h"
+#include "core/engine/facts.h"
 
-struct decide_facts facts_of(const struct engine *engine, const struct entry *entry) {
-    const struct feed *management = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind);
-    bool trusted = identity_is_read(engine, ENGINE_MANAGEMENT) && !identity_is_other(engine, ENGINE_MANAGEMENT);
+#include "core/engine/cluster_state.h"
+#include "core/engine/engine_internal.h"
+#include "core/engine/mirror.h"
+#include "core/engine/report.h"
+
+static struct decide_facts facts_of(const struct engine *engine, const struct entry *entry) {
+    const struct watch_state *management = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind);
+    bool trusted = cluster_is_identified(engine, ENGINE_MANAGEMENT) && !cluster_is_other(engine, ENGINE_MANAGEMENT);
     return (struct decide_facts){.workload = &entry->facts,
                                  .mirrors = entry->mirrors,
                                  .workers = engine->workers[entry->kind],
                                  .n_clusters = engine->n_clusters,
                                  .management_connected =
-                                     trusted && engine_connected(engine, ENGINE_MANAGEMENT, entry->kind),
+                                     trusted && cluster_is_connected(engine, ENGINE_MANAGEMENT, entry->kind),
                                  .management_listed = trusted && management->listed,
                                  .placing = engine->placing,
                                  .settle_time_is_over = engine->settle_over,
@@ -19,15 +24,30 @@ struct decide_facts facts_of(const struct engine *engine, const struct entry *en
                                  .now_ns = engine->now.mono_ns};
 }
 
-static void tell_held(struct engine *engine, struct entry *entry, const struct decide_facts *facts) {
+struct mirror *facts_placed_mirror(const struct entry *entry) {
+    return (struct mirror *)decide_placed(&(struct decide_facts){.workload = &entry->facts, .mirrors = entry->mirrors});
+}
+
+struct mirror *facts_followed_mirror(const struct engine *engine, const struct entry *entry) {
+    struct decide_facts facts = facts_of(engine, entry);
+    return (struct mirror *)decide_followed(&facts);
+}
+
+// It was placed in a worker that cannot be reached, or that the configuration does not have.
+bool facts_out_of_reach(const struct engine *engine, const struct entry *entry) {
+    return entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER ||
+           (entry->facts.cluster && !engine->workers[entry->kind][entry->facts.cluster].connected);
+}
+
+static void report_held(struct engine *engine, struct entry *entry, const struct decide_facts *facts) {
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
         bool held = decide_is_held(facts, &m->facts);
-        if (held == m->doubted)
+        if (held == m->unproven_reported)
             continue;
-        m->doubted = held;
-        engine->stats.clusters[m->facts.cluster].doubted += held ? 1 : UINT64_MAX;
+        m->unproven_reported = held;
+        engine->stats.clusters[m->facts.cluster].unproven += held ? 1 : UINT64_MAX;
         if (held)
-            command_note(
+            report_event(
                 engine, entry, true, "MirrorHeld", "Place",
                 "cluster %s has a mirror of attempt %u that the annotations do not name, and nothing proves "
                 "that it is ours: it is neither adopted nor deleted. Delete it there, or name it in " MARK_CLUSTER
@@ -38,10 +58,10 @@ static void tell_held(struct engine *engine, struct entry *entry, const struct d
 
 struct action facts_decide(struct engine *engine, struct entry *entry) {
     // Without a key the annotations are all the proof that there is.
-    struct mirror *placed = seal_keys_any(engine->seals) ? NULL : act_placed_mirror(entry);
+    struct mirror *placed = seal_keys_any(engine->seals) ? NULL : facts_placed_mirror(entry);
     if (placed)
         placed->facts.proven = true;
     struct decide_facts facts = facts_of(engine, entry);
-    tell_held(engine, entry, &facts);
+    report_held(engine, entry, &facts);
     return decide(&facts);
 }

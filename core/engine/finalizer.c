@@ -3,8 +3,10 @@
 // was written; then it is taken off. docs/lifecycle.md says what is promised with it and without it.
 #include "core/engine/finalizer.h"
 
+#include "core/base/text.h"
 #include "core/engine/carry.h"
-#include "core/engine/engine_internal.h"
+#include "core/engine/mirror.h"
+#include "core/kube/object.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +29,7 @@ bool finalizer_put(struct json *mirror) {
 }
 
 // The list without ours, under the version that it was read from: a merge patch replaces it whole.
-static struct json *patch_without(const struct json *mirror) {
+struct json *finalizer_patch_off(const struct json *mirror) {
     AUTO_JSON patch = json_new_object();
     AUTO_JSON list = json_new_array();
     struct json *metadata = patch ? carry_member(patch, "metadata") : NULL;
@@ -47,21 +49,4 @@ static struct json *patch_without(const struct json *mirror) {
     struct json *result = patch;
     patch = NULL;
     return result;
-}
-
-void finalizer_take_off(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    const struct json *object = doc_tree(&engine->store, &mirror->doc);
-    AUTO_JSON patch = object ? patch_without(object) : NULL;
-    size_t len = 0;
-    AUTO_TEXT body = patch ? json_text(patch, &len) : NULL;
-    if (body)
-        mirror->facts.busy = command_send(engine, entry,
-                                          &(struct command_spec){.type = PENDING_RELEASE,
-                                                                 .verb = VERB_MERGE_PATCH,
-                                                                 .cluster = mirror->facts.cluster,
-                                                                 .attempt = entry->facts.attempt,
-                                                                 .body = body,
-                                                                 .body_len = len});
-    if (!body || !mirror->facts.busy)
-        mirror->facts.not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
 }

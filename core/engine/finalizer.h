@@ -9,5 +9,7 @@
 
 bool finalizer_is_on(const struct json *mirror);
 bool finalizer_put(struct json *mirror); // false: no memory
+// The patch that takes it off; NULL: no memory.
+struct json *finalizer_patch_off(const struct json *mirror);
 
 #endif

@@ -2,7 +2,9 @@
 #include "core/engine/kueue.h"
 
 #include "core/base/text.h"
+#include "core/engine/command.h"
 #include "core/engine/engine_internal.h"
+#include "core/engine/report.h"
 #include "core/kube/object.h"
 
 #include <stdio.h>
@@ -47,7 +49,7 @@ bool kueue_permits(struct engine *engine, struct entry *entry) {
     // Kueue labels a Workload with the uid of what it stands for (constants.JobUIDLabel).
     snprintf(path, sizeof path,
              "/apis/kueue.x-k8s.io/%s/namespaces/%s/workloads?labelSelector=kueue.x-k8s.io%%2Fjob-uid%%3D%s",
-             versions[entry->asked % VERSIONS], space, entry->uid);
+             versions[entry->kueue_asked % VERSIONS], space, entry->uid);
     ask(engine, entry, path, NULL);
     return false;
 }
@@ -87,7 +89,7 @@ static bool owned(struct engine *engine, struct entry *entry, const struct json 
     }
     AUTO_TEXT names = checks_of(workload);
     char path[128];
-    snprintf(path, sizeof path, "/apis/kueue.x-k8s.io/%s/admissionchecks", versions[entry->asked % VERSIONS]);
+    snprintf(path, sizeof path, "/apis/kueue.x-k8s.io/%s/admissionchecks", versions[entry->kueue_asked % VERSIONS]);
     if (!names || !ask(engine, entry, path, &names))
         entry->facts.not_before_ns = engine->now.mono_ns + CLOCK_SECOND;
     return true;
@@ -106,7 +108,7 @@ static bool checks_answered(struct engine *engine, struct entry *entry, const st
     is_known(entry, check ? KUEUE_UNKNOWN : KUEUE_ADMITTED);
     if (!check)
         return true;
-    command_note(engine, entry, false, "OwnedByKueue", "Place",
+    report_event(engine, entry, false, "OwnedByKueue", "Place",
                  "left to the MultiKueue that runs here: Kueue's Workload %.*s has its admission check %s",
                  (int)strcspn(names, " "), names, object_name(check));
     entry->facts.not_before_ns = engine->now.mono_ns + LOOK_AGAIN_NS;
@@ -115,10 +117,10 @@ static bool checks_answered(struct engine *engine, struct entry *entry, const st
 
 // No Kueue there, or it cannot be asked. An object that MultiKueue may have waits; of others the labels are carried.
 static bool not_answered(struct engine *engine, struct entry *entry, const struct response *response, bool absent) {
-    if (absent && ++entry->asked < VERSIONS)
+    if (absent && ++entry->kueue_asked < VERSIONS)
         return true; // the next version
     if (absent) {
-        entry->asked = 0;
+        entry->kueue_asked = 0;
         engine->no_kueue_until_ns = engine->now.mono_ns + LOOK_AGAIN_NS;
         is_known(entry, KUEUE_NONE);
         return true;
@@ -126,7 +128,7 @@ static bool not_answered(struct engine *engine, struct entry *entry, const struc
     bool refused = response->reason == REASON_FORBIDDEN || response->reason == REASON_UNAUTHORIZED;
     if (!refused || kueue_shares(engine->kinds[entry->kind]->managed_by))
         return false;
-    command_note(engine, entry, true, reason_text(response->reason), "Place",
+    report_event(engine, entry, true, reason_text(response->reason), "Place",
                  "whether Kueue admitted it cannot be read, and its queue's name is carried to the mirror: %s",
                  response->message);
     is_known(entry, KUEUE_NONE);

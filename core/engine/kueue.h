@@ -10,11 +10,9 @@
 #ifndef WHARF_ENGINE_KUEUE_H
 #define WHARF_ENGINE_KUEUE_H
 
-#include <stdbool.h>
+#include "core/engine/kueue_labels.h"
 
-#define KUEUE_QUEUE_NAME "kueue.x-k8s.io/queue-name"         // label
-#define KUEUE_PRIORITY_CLASS "kueue.x-k8s.io/priority-class" // label
-#define KUEUE_STOPPING "kueue.x-k8s.io/stopping"             // annotation
+#include <stdbool.h>
 
 enum kueue {
     KUEUE_UNKNOWN,

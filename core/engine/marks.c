@@ -2,7 +2,10 @@
 // A mirror that does not keep its marks: a policy in the worker takes them off or changes them as it is stored. Watches
 // do not show it, and another process of the host would not know it. The worker does not take it, then: what was made
 // is deleted by its uid, once, and the workload goes elsewhere.
+#include "core/engine/marks.h"
+
 #include "core/engine/engine_internal.h"
+#include "core/engine/mirror.h"
 
 #include <string.h>
 
@@ -33,5 +36,5 @@ void marks_adopt(struct entry *entry, struct mirror *mirror, uint32_t attempt) {
     text_copy(mirror->workload_uid, sizeof mirror->workload_uid, entry->uid);
     mirror->facts.attempt = attempt;
     mirror->facts.of_workload = mirror->was_of_workload = mirror->facts.proven = mirror->unmarked =
-        mirror->facts.condemned = true;
+        mirror->facts.marks_stripped = true;
 }

@@ -22,9 +22,8 @@
 #define MARK_SEAL "wharf.dev/seal" // annotation of a mirror: proves that a host with the key put the other marks on it
 #define MIRROR_ATTEMPT_MAX INT32_MAX
 
-// What an API server takes (apimachinery TotalAnnotationSizeLimitB; the generic server's MaxRequestBodyBytes).
+// What an API server takes (apimachinery TotalAnnotationSizeLimitB).
 #define MIRROR_ANNOTATIONS_MAX ((size_t)256 * 1024) // keys and values
-#define MIRROR_BODY_MAX ((size_t)3 * 1024 * 1024)
 
 // What the host keeps of a mirror's record, and what becomes of it.
 struct mirror_record {

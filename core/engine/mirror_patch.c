@@ -3,7 +3,7 @@
 // and the record of it.
 #include "core/adapter/phase.h"
 #include "core/engine/carry.h"
-#include "core/engine/kueue.h"
+#include "core/engine/kueue_labels.h"
 #include "core/engine/mirror.h"
 #include "core/json/patch.h"
 #include "core/json/pointer.h"

@@ -1,17 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects come in: from watches and lists, and out of answers. What is kept of them is facts and text.
-#include "core/engine/engine_internal.h"
+#include "core/engine/observe.h"
 
 #include "core/adapter/phase.h"
+#include "core/engine/call.h"
+#include "core/engine/cluster_state.h"
+#include "core/engine/engine_internal.h"
+#include "core/engine/facts.h"
+#include "core/engine/final_status.h"
 #include "core/engine/finalizer.h"
 #include "core/engine/kueue.h"
+#include "core/engine/mirror.h"
+#include "core/engine/orphans.h"
+#include "core/engine/pause.h"
+#include "core/engine/queue.h"
+#include "core/engine/report.h"
+#include "core/engine/rewound.h"
+#include "core/engine/waiting.h"
 #include "core/json/pointer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define STRANGERS_TOLD 8 // of one cluster, before the log line has to wait
-#define RESTORES_FREE 3  // of annotations that somebody changed, before it has to wait
+#define UNSEALED_REPORTED 8 // of one cluster, before the log line has to wait
+#define RESTORES_FREE 3     // of annotations that somebody changed, before it has to wait
 
 // True if `object` is not newer than what is kept: a watch that lags behind an answer.
 static bool is_stale(struct engine *engine, struct doc *doc, const struct json *object) {
@@ -32,9 +44,18 @@ static uint32_t annotated_cluster(const struct engine *engine, const struct json
     return DECIDE_UNKNOWN_CLUSTER;
 }
 
+static void set_phase(struct engine *engine, struct entry *entry, bool had, uint8_t phase, bool has) {
+    struct stats_kind *kind = &engine->stats.kinds[entry->kind];
+    if (had)
+        kind->phases[entry->phase]--;
+    if (has)
+        kind->phases[phase]++;
+    entry->phase = phase;
+}
+
 static void read_phase(struct engine *engine, struct entry *entry, const struct json *object, bool had) {
     struct adapter_call call;
-    act_begin_call(engine, entry, WHARF_MIRROR_NONE, &call);
+    call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
     wharf_phase phase;
     wharf_result result = adapter_phase(&call, object, &phase);
     if (result != WHARF_OK) {
@@ -51,8 +72,8 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
     }
     entry->facts.finished = finished;
     if (finished)
-        last_word_drop(entry);
-    entry_set_phase(engine, entry, had, (uint8_t)phase.phase, true);
+        final_status_drop(entry);
+    set_phase(engine, entry, had, (uint8_t)phase.phase, true);
     adapter_call_end(&call);
 }
 
@@ -68,9 +89,9 @@ static void check_annotations(struct engine *engine, struct entry *entry, const 
     bool was = entry->facts.misplaced;
     entry->facts.misplaced = false;
     if ((cluster == entry->facts.cluster && attempt == entry->facts.attempt) ||
-        (cluster == entry->asked_cluster && attempt == entry->asked_attempt) || entry->facts.finished)
+        (cluster == entry->requested_cluster && attempt == entry->requested_attempt) || entry->facts.finished)
         return;
-    const struct mirror *m = act_placed_mirror(entry);
+    const struct mirror *m = facts_placed_mirror(entry);
     if (!m || !m->facts.proven)
         return;
     entry->facts.misplaced = true;
@@ -80,16 +101,16 @@ static void check_annotations(struct engine *engine, struct entry *entry, const 
     written(object, MARK_CLUSTER, name);
     written(object, MARK_ATTEMPT, number);
     throttle_next(&entry->facts.restores, engine->now.mono_ns, RESTORES_FREE);
-    command_note(engine, entry, true, "AnnotationsRestored", "Place",
+    report_event(engine, entry, true, "AnnotationsRestored", "Place",
                  "somebody changed " MARK_CLUSTER " to %s and " MARK_ATTEMPT
                  " to %s: they are put back to cluster %s, attempt %u, where its mirror is",
                  name, number, engine->names[m->facts.cluster], m->facts.attempt);
 }
 
-static void tell_unknown(struct engine *engine, struct entry *entry, const struct json *object) {
+static void report_unknown(struct engine *engine, struct entry *entry, const struct json *object) {
     char name[64];
     written(object, MARK_CLUSTER, name);
-    command_note(engine, entry, true, "UnknownCluster", "Place",
+    report_event(engine, entry, true, "UnknownCluster", "Place",
                  MARK_CLUSTER " names %s, which the configuration does not have: it counts as a worker that is lost",
                  name);
 }
@@ -112,13 +133,13 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
     }
     if (cluster == DECIDE_UNKNOWN_CLUSTER && (entry->facts.cluster != cluster || !had)) {
         entry->facts.unknown_since_ns = engine->now.mono_ns;
-        tell_unknown(engine, entry, object);
+        report_unknown(engine, entry, object);
     }
     entry->facts.cluster = cluster;
     entry->facts.attempt = attempt;
     read_phase(engine, entry, object, had);
     bool counts = !entry->facts.finished && !entry->facts.being_deleted && cluster != DECIDE_UNKNOWN_CLUSTER;
-    engine_count_active(engine, entry, counts ? cluster : 0);
+    cluster_count_active(engine, entry, counts ? cluster : 0);
     uint64_t hash = mirror_carry_hash(object, false);
     if (hash != entry->carry_hash) {
         entry->carry_hash = hash;
@@ -127,7 +148,7 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
         for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
             m->facts.update_due = true;
             m->carry = CARRY_UNKNOWN;
-            m->refused_patch = 0;
+            m->noop_patch_hash = 0;
             m->facts.update_at_ns = 0;
         }
     }
@@ -139,45 +160,45 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
     if (!entry->facts.exists)
         return;
     entry_set_object(&engine->store, entry, NULL);
-    engine_count_active(engine, entry, 0);
-    entry_set_phase(engine, entry, true, 0, false);
+    cluster_count_active(engine, entry, 0);
+    set_phase(engine, entry, true, 0, false);
     entry->facts.cluster = entry->facts.attempt = entry->facts.gone_attempt = entry->facts.clean_attempt = 0;
     entry->failures = entry->refusals = entry->facts.status_refusals = 0;
-    entry->denied_status = 0;
+    entry->denied_status_hash = 0;
     entry->facts.too_large = false;
     entry->facts.not_before_ns = 0;
     entry->facts.places = entry->facts.statuses = (struct throttle){0};
-    entry->wrote_of = entry->conflicted = 0;
+    entry->written_source = entry->conflict_hash = 0;
     entry->facts.status_held = entry->unsure = false;
-    entry->carry_hash = entry->refused_patch = 0;
+    entry->carry_hash = entry->noop_patch_hash = 0;
     entry->last_note = 0;
     entry->facts.finished = entry->facts.suspended = entry->facts.being_deleted = entry->facts.status_due = false;
     entry->uid[0] = '\0';
     entry->kueue = KUEUE_UNKNOWN;
-    entry->facts.misplaced = entry->stranger_told = false;
-    entry->placed_attempt = entry->asked_attempt = entry->asked_cluster = 0;
+    entry->facts.misplaced = entry->unsealed_reported = false;
+    entry->placed_attempt = entry->requested_attempt = entry->requested_cluster = 0;
     entry->facts.restores = (struct throttle){0};
-    entry->asked = 0;
+    entry->kueue_asked = 0;
     waiting_end(engine, entry);
-    last_word_drop(entry);
+    final_status_drop(entry);
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
         m->facts.of_workload = false;
         m->facts.excluded_until_ns = 0;
         m->refusals = 0;
     }
-    engine_queue(engine, entry);
+    queue_entry(engine, entry);
 }
 
 static void set_of_workload(const struct entry *entry, struct mirror *m) {
     m->facts.of_workload = entry->facts.exists && strcmp(m->workload_uid, entry->uid) == 0;
     m->was_of_workload |= m->facts.of_workload;
-    m->facts.unsure |= m->facts.of_workload && m->facts.by_name;
+    m->facts.unsure |= m->facts.of_workload && m->facts.name_only;
 }
 
 void observe_workload(struct engine *engine, struct entry *entry, struct object *object) {
     bool had = entry->facts.exists;
     if (had && strcmp(entry->uid, object_uid(object->value)) != 0) {
-        if (!engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->listing)
+        if (!cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->listing)
             orphans_seen_deleted(engine, entry, entry->uid);
         forget_workload(engine, entry);
         had = false;
@@ -194,7 +215,7 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
     rewound_finished(engine, entry, text);
     for (struct mirror *m = entry_mirrors(entry); m && !had; m = mirror_next(m))
         set_of_workload(entry, m);
-    engine_queue(engine, entry);
+    queue_entry(engine, entry);
 }
 
 static void seen_workload(struct engine *engine, size_t kind, struct object *object) {
@@ -205,13 +226,13 @@ static void seen_workload(struct engine *engine, size_t kind, struct object *obj
     struct entry *entry =
         ours ? store_make(&engine->store, kind, space, name) : store_get(&engine->store, kind, space, name);
     if (ours && entry) {
-        entry->epoch = engine_feed(engine, ENGINE_MANAGEMENT, kind)->epoch;
-        aside_owned(engine, kind);
+        entry->epoch = cluster_watch(engine, ENGINE_MANAGEMENT, kind)->epoch;
+        pause_owned(engine, kind);
         observe_workload(engine, entry, object);
         return;
     }
     if (entry && entry->facts.exists && strcmp(entry->uid, object_uid(object->value)) == 0)
-        aside_disowned(engine, entry, manager);
+        pause_disowned(engine, entry, manager);
     if (entry)
         forget_workload(engine, entry);
     object_free(object);
@@ -222,25 +243,25 @@ static bool has_kept_marks(const struct mirror *m, const struct json *object) {
     return m->facts.attempt == mirror_attempt(object) && text_equal(object_label(object, MARK_UID), m->workload_uid);
 }
 
-enum standing observe_standing(const struct engine *engine, size_t cluster, size_t kind, const struct mirror *m,
-                               const struct json *object) {
+enum ownership observe_ownership(const struct engine *engine, size_t cluster, size_t kind, const struct mirror *m,
+                                 const struct json *object) {
     const struct kind *k = engine->kinds[kind];
     const char *uid = object_uid(object);
     bool known = m && *m->uid && strcmp(m->uid, uid) == 0;
-    enum standing otherwise = known ? STANDING_KNOWN : STANDING_NONE;
+    enum ownership otherwise = known ? OWNERSHIP_UID : OWNERSHIP_NONE;
     if (strlen(uid) >= STORE_UID_MAX || !mirror_is_ours(k, engine->origin, object))
         return otherwise;
     if (known && m->facts.present && !has_kept_marks(m, object))
-        return STANDING_KNOWN;
+        return OWNERSHIP_UID;
     if (!seal_keys_any(engine->seals))
-        return STANDING_MARKS;
+        return OWNERSHIP_MARKS;
     switch (mirror_seal(k, engine->seals, engine->names[cluster], object)) {
     case SEAL_VALID:
     case SEAL_OLD_KEY:
-        return STANDING_PROVEN;
+        return OWNERSHIP_SEAL;
     case SEAL_MISSING: // made before there were seals, perhaps
-        if (!known && engine->adopt_unsealed && !engine_feed(engine, cluster, kind)->listed)
-            return STANDING_MARKS;
+        if (!known && engine->adopt_unsealed && !cluster_watch(engine, cluster, kind)->listed)
+            return OWNERSHIP_MARKS;
         return otherwise;
     default:
         return otherwise;
@@ -248,11 +269,11 @@ enum standing observe_standing(const struct engine *engine, size_t cluster, size
 }
 
 static void read_mirror(struct engine *engine, struct entry *entry, struct mirror *m, const struct json *object,
-                        enum standing standing, bool same) {
+                        enum ownership ownership, bool same) {
     m->facts.being_deleted = object_is_being_deleted(object);
     m->released = text_equal(object_annotation(object, MARK_RELEASE), "true");
     text_copy(m->uid, sizeof m->uid, object_uid(object));
-    if (standing != STANDING_KNOWN) {
+    if (ownership != OWNERSHIP_UID) {
         text_copy(m->workload_uid, sizeof m->workload_uid, object_label(object, MARK_UID));
         m->facts.attempt = mirror_attempt(object);
     } else { // its marks were changed and will be put back
@@ -260,8 +281,8 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
             text_copy(m->workload_uid, sizeof m->workload_uid, entry->uid);
         m->facts.update_due = true;
     }
-    m->unmarked = standing == STANDING_KNOWN;
-    m->facts.proven = (same && m->facts.proven) || standing == STANDING_PROVEN;
+    m->unmarked = ownership == OWNERSHIP_UID;
+    m->facts.proven = (same && m->facts.proven) || ownership == OWNERSHIP_SEAL;
     set_of_workload(entry, m);
     uint64_t hash = mirror_carry_hash(object, true);
     // What had to wait for a suspended mirror to come to rest may be possible now.
@@ -272,22 +293,22 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     }
     m->facts.finalizer = finalizer_is_on(object);
     m->had_status = m->had_status || json_first(json_get(object, "status"));
-    m->facts.finished = json_first(json_get(object, "status")) && last_word_is_final(engine, entry, object);
+    m->facts.finished = json_first(json_get(object, "status")) && final_status_reached(engine, entry, object);
     if (!m->facts.finished && m->facts.of_workload && m->facts.attempt == entry->facts.final_attempt)
-        last_word_drop(entry);
+        final_status_drop(entry);
     m->facts.unsure = false;
-    if (!m->facts.condemned) {
+    if (!m->facts.marks_stripped) {
         m->facts.excluded_until_ns = 0;
         m->refusals = 0;
     }
     m->seen_ns = engine->received_ns;
     entry->facts.status_due = true;
-    if (entry->denied_status && entry->denials.at_ns < entry->facts.not_before_ns)
+    if (entry->denied_status_hash && entry->denials.at_ns < entry->facts.not_before_ns)
         entry->facts.not_before_ns = entry->denials.at_ns; // its status may be another one
 }
 
 void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m, struct object *object,
-                    enum standing standing) {
+                    enum ownership ownership) {
     bool had = m->facts.present, same = strcmp(m->uid, object_uid(object->value)) == 0;
     if (had && same && is_stale(engine, &m->doc, object->value)) {
         object_free(object);
@@ -297,10 +318,10 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
         engine->stats.clusters[m->facts.cluster].mirrors++;
     if (!same) {
         m->carry = CARRY_UNKNOWN;
-        m->sent_for = 0;
-        m->facts.condemned = false;
-        m->refused_patch = 0;
-        m->told_theirs = m->stop_only = false;
+        m->patched_source = 0;
+        m->facts.marks_stripped = false;
+        m->noop_patch_hash = 0;
+        m->suspension_reported = m->stop_only = false;
         m->facts.update_at_ns = 0;
         free(m->record);
         m->record = NULL;
@@ -309,23 +330,23 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
     if (had && !same)
         m->outdated = m->facts.busy;
     m->facts.too_large = object->too_large;
-    m->facts.by_name = false;
+    m->facts.name_only = false;
     mirror_set_object(&engine->store, m, object);
-    read_mirror(engine, entry, m, doc_tree(&engine->store, &m->doc), standing, same);
-    engine_queue(engine, entry);
+    read_mirror(engine, entry, m, doc_tree(&engine->store, &m->doc), ownership, same);
+    queue_entry(engine, entry);
 }
 
 static void drop_mirror_doc(struct engine *engine, struct entry *entry, struct mirror *m, bool wanted) {
     if (!m->facts.present)
         return;
     if (wanted && m->facts.finished)
-        last_word_keep(engine, entry, m);
+        final_status_keep(engine, entry, m);
     else
         mirror_set_object(&engine->store, m, NULL);
     m->facts.finished = false;
     engine->stats.clusters[m->facts.cluster].mirrors--;
-    engine->stats.clusters[m->facts.cluster].doubted -= m->doubted;
-    m->doubted = false;
+    engine->stats.clusters[m->facts.cluster].unproven -= m->unproven_reported;
+    m->unproven_reported = false;
 }
 
 void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirror *m, bool certain) {
@@ -341,18 +362,18 @@ void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirr
         entry->facts.gone_attempt = entry->facts.attempt;
     entry->facts.status_due = true;
     m->failures = 0;
-    engine_queue(engine, entry);
+    queue_entry(engine, entry);
 }
 
 // It has our marks, and no seal of theirs.
-static void tell_stranger(struct engine *engine, size_t cluster, size_t kind, struct entry *entry,
-                          const struct json *object) {
-    struct stranger_log *log = &engine->strangers[cluster];
-    engine->stats.clusters[cluster].strangers++;
-    if (entry && entry->facts.exists && !entry->stranger_told &&
+static void report_unsealed(struct engine *engine, size_t cluster, size_t kind, struct entry *entry,
+                            const struct json *object) {
+    struct unsealed_log *log = &engine->unsealed[cluster];
+    engine->stats.clusters[cluster].unsealed++;
+    if (entry && entry->facts.exists && !entry->unsealed_reported &&
         text_equal(object_label(object, MARK_UID), entry->uid)) {
-        entry->stranger_told = true;
-        command_note(
+        entry->unsealed_reported = true;
+        report_event(
             engine, entry, true, "Stranger", "Observe",
             "cluster %s has an object of this name with the marks of its mirror and without a valid seal: it is "
             "left alone",
@@ -360,10 +381,10 @@ static void tell_stranger(struct engine *engine, size_t cluster, size_t kind, st
     }
     if (engine->now.mono_ns < log->next_ns)
         return;
-    log->next_ns = throttle_next(&log->throttle, engine->now.mono_ns, STRANGERS_TOLD);
-    engine_remark(engine, true, cluster, kind,
-                  "%s/%s (uid %s) has the marks of a mirror and no valid seal: it is left alone",
-                  object_namespace(object), object_name(object), object_uid(object));
+    log->next_ns = throttle_next(&log->throttle, engine->now.mono_ns, UNSEALED_REPORTED);
+    report_log(engine, LOG_WARN, cluster, kind,
+               "%s/%s (uid %s) has the marks of a mirror and no valid seal: it is left alone", object_namespace(object),
+               object_name(object), object_uid(object));
 }
 
 static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
@@ -371,41 +392,39 @@ static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, stru
     const char *space = object_namespace(value), *name = object_name(value);
     struct entry *entry = store_get(&engine->store, kind, space, name);
     struct mirror *m = entry ? entry_mirror(entry, cluster) : NULL;
-    enum standing standing = observe_standing(engine, cluster, kind, m, value);
-    bool by_name = false, unknown = standing != STANDING_NONE && (!entry || !entry->facts.exists);
-    if (unknown && !m && !aside_takes(engine, cluster, kind)) {
+    enum ownership ownership = observe_ownership(engine, cluster, kind, m, value);
+    bool name_only = false, unknown = ownership != OWNERSHIP_NONE && (!entry || !entry->facts.exists);
+    if (unknown && !m && !pause_has_room(engine, cluster, kind)) {
         object_free(object);
         return;
     }
     if (unknown && !finalizer_is_on(value)) // whose finalizers have to be known
-        object = orphans_by_name(engine, cluster, kind, object, &by_name);
+        object = orphans_by_name(engine, cluster, kind, object, &name_only);
     value = object->value;
     space = object_namespace(value);
     name = object_name(value);
-    if (standing != STANDING_NONE && !entry)
+    if (ownership != OWNERSHIP_NONE && !entry)
         entry = store_make(&engine->store, kind, space, name);
-    if (standing != STANDING_NONE && !m && entry)
+    if (ownership != OWNERSHIP_NONE && !m && entry)
         m = entry_make_mirror(entry, cluster);
-    if (standing != STANDING_NONE && m) {
+    if (ownership != OWNERSHIP_NONE && m) {
         // Only what watches and lists tell counts here: an answer may be newer than a list that is under way.
-        m->epoch = engine_feed(engine, cluster, kind)->epoch;
-        observe_mirror(engine, entry, m, object, standing);
-        m->facts.by_name = by_name;
-        if (by_name) // the whole is newer than its name
+        m->epoch = cluster_watch(engine, cluster, kind)->epoch;
+        observe_mirror(engine, entry, m, object, ownership);
+        m->facts.name_only = name_only;
+        if (name_only) // the whole is newer than its name
             memcpy(m->doc.version, STORE_VERSION_NONE, sizeof STORE_VERSION_NONE);
         return;
     }
-    if (standing == STANDING_NONE && mirror_is_ours(engine->kinds[kind], engine->origin, value))
-        tell_stranger(engine, cluster, kind, entry, value);
+    if (ownership == OWNERSHIP_NONE && mirror_is_ours(engine->kinds[kind], engine->origin, value))
+        report_unsealed(engine, cluster, kind, entry, value);
     if (m && m->facts.present)
         observe_mirror_gone(engine, entry, m, false);
     object_free(object);
 }
 
 void observe_seen(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
-    if (object->too_large)
-        stubs_seen(engine, cluster, kind, object);
-    else if (cluster == ENGINE_MANAGEMENT)
+    if (cluster == ENGINE_MANAGEMENT)
         seen_workload(engine, kind, object);
     else
         seen_mirror(engine, cluster, kind, object);
@@ -414,7 +433,7 @@ void observe_seen(struct engine *engine, size_t cluster, size_t kind, struct obj
 // What is gone is shown once more as it was at the end: it may have finished since it was last seen.
 static void take_last_state(struct engine *engine, struct entry *entry, struct mirror *m, struct object **object) {
     if (entry->facts.finished || m->facts.finished || is_stale(engine, &m->doc, (*object)->value) ||
-        !last_word_is_final(engine, entry, (*object)->value))
+        !final_status_reached(engine, entry, (*object)->value))
         return;
     mirror_set_object(&engine->store, m, *object);
     *object = NULL;
@@ -439,14 +458,14 @@ void observe_gone(struct engine *engine, size_t cluster, size_t kind, struct obj
             m->outdated = m->facts.busy;
         else if (m && m->facts.unsure) { // what was in its place, perhaps
             m->facts.not_before_ns = 0;
-            engine_queue(engine, entry);
+            queue_entry(engine, entry);
         }
     }
     object_free(object);
 }
 
 void observe_listed(struct engine *engine, size_t cluster, size_t kind) {
-    uint32_t epoch = engine_feed(engine, cluster, kind)->epoch;
+    uint32_t epoch = cluster_watch(engine, cluster, kind)->epoch;
     size_t cursor = 0;
     for (struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
         if (cluster == ENGINE_MANAGEMENT && e->epoch != epoch)
@@ -454,6 +473,6 @@ void observe_listed(struct engine *engine, size_t cluster, size_t kind) {
         struct mirror *m = cluster == ENGINE_MANAGEMENT ? NULL : entry_mirror(e, cluster);
         if (m && m->facts.present && m->epoch != epoch)
             observe_mirror_gone(engine, e, m, false);
-        engine_queue(engine, e);
+        queue_entry(engine, e);
     }
 }

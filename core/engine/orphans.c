@@ -3,7 +3,14 @@
 // list, after a restart) may as well mean that the management cluster was emptied, restored or exchanged. So what is
 // not explained is looked at for a moment, until it is known how many there are; many at once, or any while the
 // management cluster is under suspicion, are held for orphanGrace.
+#include "core/engine/orphans.h"
+
+#include "core/engine/cluster_state.h"
 #include "core/engine/engine_internal.h"
+#include "core/engine/mirror.h"
+#include "core/engine/pause.h"
+#include "core/engine/queue.h"
+#include "core/engine/report.h"
 #include "core/kube/object_stub.h"
 
 #include <inttypes.h>
@@ -19,7 +26,7 @@ enum orphan_state {
     ORPHAN_NOT,
     ORPHAN_NEW, // looked at
     ORPHAN_HELD,
-    ORPHAN_LET_GO
+    ORPHAN_DELETABLE
 };
 
 static uint64_t uid_hash(const char *uid) {
@@ -30,26 +37,19 @@ static uint64_t uid_hash(const char *uid) {
 void orphans_seen_deleted(struct engine *engine, struct entry *entry, const char *uid) {
     entry->deleted_uid = uid_hash(uid);
     entry->deleted_surely =
-        engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->rewound_until_ns <= engine->now.mono_ns;
-    engine_queue(engine, entry);
-}
-
-void orphans_suspect(struct engine *engine, size_t kind, bool rewound) {
-    struct feed *feed = engine_feed(engine, ENGINE_MANAGEMENT, kind);
-    feed->suspect_until_ns = engine->now.mono_ns + engine->orphan_grace_ns;
-    if (rewound)
-        feed->rewound_until_ns = feed->suspect_until_ns;
+        cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->rewound_until_ns <= engine->now.mono_ns;
+    queue_entry(engine, entry);
 }
 
 void orphans_listed(struct engine *engine, size_t cluster, size_t kind) {
     if (cluster != ENGINE_MANAGEMENT)
         return;
-    uint32_t epoch = engine_feed(engine, cluster, kind)->epoch;
+    uint32_t epoch = cluster_watch(engine, cluster, kind)->epoch;
     size_t cursor = 0;
     for (const struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));)
         if (e->facts.exists && e->epoch == epoch)
             return;
-    orphans_suspect(engine, kind, false); // there is not one of ours
+    cluster_suspect_deletions(engine, kind, false); // there is not one of ours
 }
 
 // It is none any more, or is on its way out.
@@ -58,13 +58,13 @@ static void leave(struct engine *engine, struct mirror *m) {
         engine->orphans[m->facts.cluster].waiting--;
     struct stats_cluster *stats = &engine->stats.clusters[m->facts.cluster];
     if (m->orphan == ORPHAN_HELD && --stats->orphans_held == 0)
-        engine_remark(engine, false, m->facts.cluster, REMARK_NO_KIND, "no mirror without a workload is held any more");
+        report_log(engine, LOG_INFO, m->facts.cluster, LOG_NO_KIND, "no mirror without a workload is held any more");
     m->orphan = ORPHAN_NOT;
 }
 
 static bool is_doubtful(const struct engine *engine, const struct entry *entry, const struct mirror *m) {
     bool seen = entry->deleted_uid == uid_hash(m->workload_uid);
-    return !seen && engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->suspect_until_ns > m->orphan_since_ns;
+    return !seen && cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->suspect_until_ns > m->orphan_since_ns;
 }
 
 static bool are_too_many(const struct engine *engine, size_t cluster, uint32_t *count) {
@@ -75,23 +75,23 @@ static bool are_too_many(const struct engine *engine, size_t cluster, uint32_t *
     return n > engine->mass_max || (n > FEW && n * 100 > engine->mass_percent * all);
 }
 
-static void tell_held(struct engine *engine, const struct entry *entry, const struct mirror *m, bool doubtful,
-                      uint32_t count) {
+static void report_held(struct engine *engine, const struct entry *entry, const struct mirror *m, bool doubtful,
+                        uint32_t count) {
     const char *kind = engine->kinds[entry->kind]->plural_group;
-    engine_remark(engine, true, m->facts.cluster, entry->kind,
-                  "mirrors without a workload are held for %" PRId64 " s and not deleted: %s (%u at present, the first "
-                  "is %s). To let one go: kubectl annotate %s NAME " MARK_RELEASE "=true in that cluster",
-                  engine->orphan_grace_ns / CLOCK_SECOND,
-                  doubtful ? "the management cluster has none of this kind, or went back in time"
-                           : "there are more than massDeletion allows",
-                  count, entry->key, kind);
+    report_log(engine, LOG_WARN, m->facts.cluster, entry->kind,
+               "mirrors without a workload are held for %" PRId64 " s and not deleted: %s (%u at present, the first "
+               "is %s). To let one go: kubectl annotate %s NAME " MARK_RELEASE "=true in that cluster",
+               engine->orphan_grace_ns / CLOCK_SECOND,
+               doubtful ? "the management cluster has none of this kind, or went back in time"
+                        : "there are more than massDeletion allows",
+               count, entry->key, kind);
 }
 
 static void let_go(struct engine *engine, struct mirror *m) {
     struct orphan_count *orphans = &engine->orphans[m->facts.cluster];
     bool held = m->orphan == ORPHAN_HELD;
     leave(engine, m);
-    m->orphan = ORPHAN_LET_GO;
+    m->orphan = ORPHAN_DELETABLE;
     if (held)
         return;
     if (engine->now.mono_ns - orphans->window_ns >= WINDOW_NS) {
@@ -111,7 +111,7 @@ static int64_t judge(struct engine *engine, const struct entry *entry, struct mi
     }
     m->orphan = ORPHAN_HELD;
     if (engine->stats.clusters[m->facts.cluster].orphans_held++ == 0)
-        tell_held(engine, entry, m, doubtful, count);
+        report_held(engine, entry, m, doubtful, count);
     return m->orphan_since_ns + engine->orphan_grace_ns;
 }
 
@@ -138,18 +138,18 @@ static int64_t look_at(struct engine *engine, const struct entry *entry, struct 
 static void account(struct engine *engine, struct mirror *m) {
     struct orphan_count *orphans = &engine->orphans[m->facts.cluster];
     uint32_t bytes = m->facts.present && !m->facts.of_workload ? m->doc.len + 1 : 0;
-    orphans->bytes += (size_t)bytes - m->accounted;
-    orphans->names += (size_t)(bytes > 0) - (m->accounted > 0);
-    bool gone = m->accounted > 0 && bytes == 0;
-    m->accounted = bytes;
+    orphans->bytes += (size_t)bytes - m->counted_bytes;
+    orphans->names += (size_t)(bytes > 0) - (m->counted_bytes > 0);
+    bool gone = m->counted_bytes > 0 && bytes == 0;
+    m->counted_bytes = bytes;
     if (gone)
-        aside_gone(engine, m->facts.cluster);
+        pause_orphan_gone(engine, m->facts.cluster);
 }
 
 struct object *orphans_by_name(const struct engine *engine, size_t cluster, size_t kind, struct object *object,
-                               bool *by_name) {
-    bool listed = engine_feed(engine, ENGINE_MANAGEMENT, kind)->listed;
-    *by_name = false;
+                               bool *name_only) {
+    bool listed = cluster_watch(engine, ENGINE_MANAGEMENT, kind)->listed;
+    *name_only = false;
     if (engine->max_orphans == 0 || (!listed && engine->orphans[cluster].bytes < engine->max_orphans * NAME_BYTES))
         return object; // its workload may be seen in a moment
     struct object *stub = NULL;
@@ -160,15 +160,15 @@ struct object *orphans_by_name(const struct engine *engine, size_t cluster, size
         object_free(object);
         free(stub->too_large); // it is not too large, but all that is wanted of it
         stub->too_large = NULL;
-        *by_name = true;
+        *name_only = true;
         return stub;
     }
     error_free(error);
     return object;
 }
 
-void orphans_look(struct engine *engine, struct entry *entry) {
-    bool listed = engine_feed(engine, ENGINE_MANAGEMENT, entry->kind)->listed;
+void orphans_check(struct engine *engine, struct entry *entry) {
+    bool listed = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->listed;
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
         account(engine, m);
         bool orphan = m->facts.present && !m->facts.of_workload && !m->facts.being_deleted;

@@ -2,14 +2,20 @@
 // What is repeated for one workload though nothing that it follows from has changed: somebody takes it back. A few
 // times it is done at once; then it waits longer each time (throttle.h), and people are told once who it is or what
 // happens.
+#include "core/engine/repeat.h"
+
+#include "core/engine/cluster_state.h"
+#include "core/engine/command.h"
 #include "core/engine/engine_internal.h"
+#include "core/engine/record.h"
+#include "core/engine/report.h"
 
 #include <string.h>
 
 #define FREE_PLACES 4
 #define FREE_UPDATES 5
 #define FREE_STATUSES 3
-#define TWINS_TOLD 3 // so many writes that somebody else made just as we would have
+#define OTHER_HOST_REPORTED 3 // so many writes that somebody else made just as we would have
 
 #define MANAGER "wharf" // our own name in managedFields
 
@@ -26,9 +32,9 @@ static bool becomes_hot(struct throttle *throttle, int64_t now_ns, uint32_t free
 }
 
 // Asks for the object with its managedFields, which are not kept. Without an answer nobody is named.
-static void ask_who(struct engine *engine, struct entry *entry, uint32_t cluster, uint32_t count) {
+static void ask_for_writer(struct engine *engine, struct entry *entry, uint32_t cluster, uint32_t count) {
     const struct kind *kind = engine->kinds[entry->kind];
-    const char *version = engine_feed(engine, cluster, entry->kind)->version;
+    const char *version = cluster_watch(engine, cluster, entry->kind)->version;
     char space[254];
     entry_namespace(entry, space);
     struct resource resource = {.group = kind->abi.group,
@@ -42,8 +48,8 @@ static void ask_who(struct engine *engine, struct entry *entry, uint32_t cluster
         command_send(
             engine, entry,
             &(struct command_spec){
-                .type = PENDING_WHO, .verb = VERB_RAW_GET, .cluster = cluster, .attempt = count, .path = path.data}))
-        entry->asking++;
+                .type = PENDING_WRITER, .verb = VERB_RAW_GET, .cluster = cluster, .attempt = count, .path = path.data}))
+        entry->lookups++;
     error_free(error);
 }
 
@@ -61,9 +67,9 @@ static const char *newest_writer(const struct json *object, bool status) {
     return name;
 }
 
-void repeat_named(struct engine *engine, struct entry *entry, const struct pending *pending,
-                  const struct response *response) {
-    entry->asking--;
+void repeat_writer_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
+                            const struct response *response) {
+    entry->lookups--;
     if (!entry->facts.exists)
         return;
     bool status = pending->cluster == ENGINE_MANAGEMENT;
@@ -72,12 +78,12 @@ void repeat_named(struct engine *engine, struct entry *entry, const struct pendi
     char name[128];
     text_copy(name, sizeof name, who ? who : "not known who; perhaps another host with this origin");
     if (status)
-        command_note(engine, entry, true, "StatusRewritten", "CopyStatus",
+        report_event(engine, entry, true, "StatusRewritten", "CopyStatus",
                      "somebody else (%s) changes its status again and again while that of its mirror stays as it is; "
                      "it is written again after longer and longer waits, up to 5 min",
                      name);
     else
-        command_note(engine, entry, true, "MirrorRewritten", "CarryChange",
+        report_event(engine, entry, true, "MirrorRewritten", "CarryChange",
                      "somebody else (%s) changes its mirror in cluster %s again and again; the workload's values are "
                      "put back after longer and longer waits, up to 5 min",
                      name, engine->names[pending->cluster]);
@@ -88,7 +94,7 @@ bool repeat_placed(struct engine *engine, struct entry *entry) {
         return false;
     bool told = becomes_hot(&entry->facts.places, engine->now.mono_ns, FREE_PLACES);
     if (told)
-        command_note(
+        report_event(
             engine, entry, true, "PlacedTooOften", "Place",
             "placed again %u times within a short time: its mirror goes away, and this host does not delete it "
             "(last in cluster %s); it is placed again after longer and longer waits, up to 5 min",
@@ -99,17 +105,17 @@ bool repeat_placed(struct engine *engine, struct entry *entry) {
 }
 
 int64_t repeat_update_at_ns(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    if (mirror->sent_for != fold(entry->carry_hash))
+    if (mirror->patched_source != fold(entry->carry_hash))
         return engine->now.mono_ns;
     if (mirror->updates.at_ns > engine->now.mono_ns)
         return mirror->updates.at_ns;
     if (becomes_hot(&mirror->updates, engine->now.mono_ns, FREE_UPDATES))
-        ask_who(engine, entry, mirror->facts.cluster, mirror->updates.count);
+        ask_for_writer(engine, entry, mirror->facts.cluster, mirror->updates.count);
     return engine->now.mono_ns;
 }
 
 void repeat_updated(struct mirror *mirror, const struct pending *pending) {
-    mirror->sent_for = fold(pending->wanted);
+    mirror->patched_source = fold(pending->wanted);
 }
 
 uint32_t repeat_source(const struct entry *entry, const struct json *mirror) {
@@ -118,29 +124,29 @@ uint32_t repeat_source(const struct entry *entry, const struct json *mirror) {
 }
 
 bool repeat_may_write(struct engine *engine, struct entry *entry, uint32_t source) {
-    if (entry->wrote_of != source)
+    if (entry->written_source != source)
         return true;
     entry->facts.status_held = entry->facts.statuses.at_ns > engine->now.mono_ns;
     if (!entry->facts.status_held && becomes_hot(&entry->facts.statuses, engine->now.mono_ns, FREE_STATUSES))
-        ask_who(engine, entry, ENGINE_MANAGEMENT, entry->facts.statuses.count);
+        ask_for_writer(engine, entry, ENGINE_MANAGEMENT, entry->facts.statuses.count);
     return !entry->facts.status_held;
 }
 
 // A status that could not be written because somebody else had written, and that is there now: we did not write it, and
 // nobody but another host of this origin would.
 void repeat_nothing_to_write(struct engine *engine, struct entry *entry, uint64_t wanted) {
-    bool twin = entry->conflicted && entry->conflicted == fold(wanted);
-    entry->conflicted = 0;
-    if (!twin)
+    bool other_host = entry->conflict_hash && entry->conflict_hash == fold(wanted);
+    entry->conflict_hash = 0;
+    if (!other_host)
         return;
-    engine->stats.twin_writes++;
-    if (becomes_hot(&engine->twins, engine->now.mono_ns, TWINS_TOLD - 1))
-        command_note(engine, entry, true, "AnotherHost", "CopyStatus",
+    engine->stats.other_host_writes++;
+    if (becomes_hot(&engine->other_hosts, engine->now.mono_ns, OTHER_HOST_REPORTED - 1))
+        report_event(engine, entry, true, "AnotherHost", "CopyStatus",
                      "somebody else writes what this host is about to write: is another host running with origin %s?",
                      engine->origin);
 }
 
 void repeat_conflict(struct entry *entry, const struct pending *pending) {
     if (pending->type == PENDING_STATUS && !entry->unsure)
-        entry->conflicted = fold(pending->wanted);
+        entry->conflict_hash = fold(pending->wanted);
 }

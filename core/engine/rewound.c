@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cluster's versions went back: it was restored from a copy, or wiped. What was known of it is compared with the list
 // that follows, and until that is complete nothing is done.
+#include "core/engine/rewound.h"
+
+#include "core/engine/cluster_state.h"
+#include "core/engine/command.h"
 #include "core/engine/engine_internal.h"
+#include "core/engine/final_status.h"
+#include "core/engine/identity.h"
+#include "core/engine/mirror.h"
+#include "core/engine/report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,18 +25,18 @@ static void distrust_mirror(struct mirror *m) {
     distrust(&m->doc);
     free(m->record);
     m->record = NULL;
-    m->record_unsure = m->told_theirs = m->stop_only = false;
-    m->refused_patch = 0;
+    m->record_unsure = m->suspension_reported = m->stop_only = false;
+    m->noop_patch_hash = 0;
     m->carry = CARRY_UNKNOWN;
     m->facts.update_due = true;
 }
 
 void rewound_take(struct engine *engine, size_t cluster, size_t kind) {
-    struct feed *feed = engine_feed(engine, cluster, kind);
-    if (feed->state == REFLECTOR_CONNECTED && feed->listed)
-        feed->lost_since_ns = engine->now.mono_ns;
-    feed->listed = false;
-    feed->rewinds++;
+    struct watch_state *watch = cluster_watch(engine, cluster, kind);
+    if (watch->state == REFLECTOR_CONNECTED && watch->listed)
+        watch->lost_since_ns = engine->now.mono_ns;
+    watch->listed = false;
+    watch->rewinds++;
     size_t cursor = 0;
     for (struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
         struct mirror *m = cluster == ENGINE_MANAGEMENT ? NULL : entry_mirror(e, cluster);
@@ -38,13 +46,13 @@ void rewound_take(struct engine *engine, size_t cluster, size_t kind) {
             distrust(&e->doc);
     }
     if (cluster == ENGINE_MANAGEMENT)
-        orphans_suspect(engine, kind, true);
+        cluster_suspect_deletions(engine, kind, true);
     identity_forget(engine, cluster);
-    engine_cluster_changed(engine, cluster);
+    cluster_changed(engine, cluster);
 }
 
 void rewound_answer(const struct engine *engine, const struct pending *pending, struct response *response) {
-    if (pending->rewinds == engine_feed(engine, pending->cluster, pending->entry->kind)->rewinds)
+    if (pending->rewinds == cluster_watch(engine, pending->cluster, pending->entry->kind)->rewinds)
         return;
     object_free(response->object);
     response->object = NULL;
@@ -57,10 +65,10 @@ void rewound_finished(struct engine *engine, struct entry *entry, char *text) {
         free(text);
         return;
     }
-    last_word_drop(entry);
-    entry->last_word = text;
+    final_status_drop(entry);
+    entry->final_status = text;
     entry->facts.final_attempt = entry->facts.attempt;
     entry->facts.has_final_status = true;
-    command_note(engine, entry, false, "HadFinished", "CopyStatus",
+    report_event(engine, entry, false, "HadFinished", "CopyStatus",
                  "it had finished before the management cluster went back in time: it is not run again");
 }

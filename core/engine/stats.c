@@ -6,7 +6,7 @@
 
 void stats_free(struct stats *stats) {
     for (size_t c = 0; stats->clusters && c < stats->n_clusters; c++)
-        free(stats->clusters[c].feeds);
+        free(stats->clusters[c].watches);
     free(stats->clusters);
     free(stats->kinds);
     *stats = (struct stats){0};
@@ -19,10 +19,10 @@ struct error *stats_copy(const struct stats *from, struct stats *to) {
     bool ok = to->clusters && to->kinds;
     for (size_t c = 0; c < from->n_clusters && ok; c++) {
         to->clusters[c] = from->clusters[c];
-        to->clusters[c].feeds = calloc(from->n_kinds + 1, sizeof *to->clusters[c].feeds);
-        ok = to->clusters[c].feeds;
+        to->clusters[c].watches = calloc(from->n_kinds + 1, sizeof *to->clusters[c].watches);
+        ok = to->clusters[c].watches;
         if (ok)
-            memcpy(to->clusters[c].feeds, from->clusters[c].feeds, from->n_kinds * sizeof *to->clusters[c].feeds);
+            memcpy(to->clusters[c].watches, from->clusters[c].watches, from->n_kinds * sizeof *to->clusters[c].watches);
     }
     if (!ok) {
         stats_free(to);

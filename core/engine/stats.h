@@ -14,24 +14,24 @@
 #define STATS_PHASES 5   // wharf_phase_kind
 #define STATS_BUCKETS 16 // of status latency: bucket i counts up to 2^i * 50 us; the last one everything above
 
-struct stats_feed { // one kind in one cluster
+struct stats_watch { // one kind in one cluster
     enum reflector_state state;
     uint64_t seen, gone, lists, losses;
     char problem[128]; // why it is not connected, "": not known
-    bool aside;        // see aside.c
+    bool paused;       // see pause.c
 };
 
 struct stats_cluster {
     uint64_t answers[STATS_VERBS][STATS_REASONS];
     uint64_t sent[STATS_VERBS];
-    struct stats_feed *feeds; // one a kind
+    struct stats_watch *watches; // one a kind
     enum contact contact;
     uint64_t active; // unfinished workloads placed here (workers)
     uint64_t mirrors;
     char refused[256];     // why nothing is done there (identity.c), "": it is not refused
     uint64_t orphans_held; // mirrors without a workload that are not deleted, see orphans.c
-    uint64_t strangers;    // seen: objects with our marks and without a valid seal
-    uint64_t doubted;      // mirrors that are neither adopted nor deleted, for nothing proves them
+    uint64_t unsealed;     // seen: objects with our marks and without a valid seal
+    uint64_t unproven;     // mirrors that are neither adopted nor deleted, for nothing proves them
 };
 
 struct stats_kind {
@@ -44,11 +44,11 @@ struct stats {
     size_t n_clusters;
     struct stats_kind *kinds;
     size_t n_kinds;
-    uint64_t placements, replacements; // first attempts and further ones
-    uint64_t conflicts;                // an object of the same name that is not ours
-    uint64_t orphans;                  // mirrors deleted without a workload
-    uint64_t twin_writes;              // somebody else wrote what we were about to write
-    uint64_t notes;
+    uint64_t placements, replacements;      // first attempts and further ones
+    uint64_t conflicts;                     // an object of the same name that is not ours
+    uint64_t orphans;                       // mirrors deleted without a workload
+    uint64_t other_host_writes;             // somebody else wrote what we were about to write
+    uint64_t events;                        // recorded on workloads
     uint64_t status_latency[STATS_BUCKETS]; // mirror seen to status patch issued
     uint64_t status_latency_count;
     int64_t status_latency_sum_ns;

@@ -148,7 +148,7 @@ static void free_entry(struct store *store, struct entry *entry) {
     while (entry->mirrors)
         entry_remove_mirror(store, entry, entry_mirrors(entry));
     entry_set_object(store, entry, NULL);
-    free(entry->last_word);
+    free(entry->final_status);
     free(entry);
 }
 

@@ -28,32 +28,32 @@ struct doc {
 struct mirror {
     struct mirror_facts facts; // first, so that the list of facts is the list of mirrors
     struct doc doc;            // the mirror as last seen; nothing: not seen, or gone
-    int64_t unheard_ns; // when a create of this attempt was last not answered: it may take effect later; 0: never
+    int64_t unanswered_ns; // when a create of this attempt was last not answered: it may take effect later; 0: never
     int64_t orphan_since_ns;
-    int64_t seen_ns;         // when the event that made the status due came
-    uint64_t carry_hash;     // of what the host carries (labels, annotations, spec generation), to notice changes
-    uint64_t refused_patch;  // hash of a patch that was accepted and changed nothing
-    uint64_t denied_patch;   // hash of the patch that was refused last; 0: none
-    int64_t denied_until_ns; // no such patch before that
-    char *record;            // what the host knows of what was carried (record.h); NULL: nothing but the annotation
-    struct throttle updates; // patches of it though the workload has not changed
-    uint32_t sent_for;       // of what of the workload the last accepted patch was made
-    uint32_t accounted;      // bytes in orphan_count
-    uint32_t epoch;          // of the list in which, or after which, a watch or list told of it
-    uint32_t noted_attempt;  // the last one of which people were told that it was created
+    int64_t seen_ns;            // when the event that made the status due came
+    uint64_t carry_hash;        // of what the host carries (labels, annotations, spec generation), to notice changes
+    uint64_t noop_patch_hash;   // hash of a patch that was accepted and changed nothing
+    uint64_t denied_patch_hash; // hash of the patch that was refused last; 0: none
+    int64_t denied_until_ns;    // no such patch before that
+    char *record;               // what the host knows of what was carried (record.h); NULL: nothing but the annotation
+    struct throttle updates;    // patches of it though the workload has not changed
+    uint32_t patched_source;    // of what of the workload the last accepted patch was made
+    uint32_t counted_bytes;     // bytes in orphan_count
+    uint32_t epoch;             // of the list in which, or after which, a watch or list told of it
+    uint32_t created_reported;  // the last one of which people were told that it was created
     uint16_t failures, refusals, denials;
     uint8_t orphan;                   // enum orphan_state, see orphans.c
     uint8_t carry;                    // enum carry_state, since either side changed
     bool released : 1;                // somebody wrote that it may be deleted
-    bool doubted : 1;                 // see decide_is_held; told
-    bool asked_for : 1;               // by name, and it was not there
+    bool unproven_reported : 1;       // see decide_is_held; told
+    bool looked_up : 1;               // by name, and it was not there
     bool was_of_workload : 1;         // of one that this process has seen
     bool unmarked : 1;                // it is known by its uid: it has not all its marks, and watches may not show it
     bool outdated : 1;                // it went away while a request about it was in flight
     bool had_status : 1;              // this object had one, so that an empty one is an emptied one
     bool record_unsure : 1;           // a patch was sent since, and nobody knows what became of it
     bool stop_only : 1;               // a patch that suspends was refused: that alone first
-    bool told_theirs : 1;             // people were told that somebody in the worker suspended it
+    bool suspension_reported : 1;     // people were told that somebody in the worker suspended it
     char uid[STORE_UID_MAX];          // of the object itself
     char workload_uid[STORE_UID_MAX]; // from its mark
 };
@@ -64,35 +64,35 @@ struct entry {
     struct mirror_facts *mirrors; // see entry_mirrors
     struct workload_facts facts;
     struct doc doc; // the workload; nothing: there is none of ours
-    uint64_t carry_hash, refused_patch;
-    uint64_t deleted_uid;    // hash of the uid of the last workload that was seen being deleted, 0: none
-    uint64_t denied_status;  // hash of the status patch that was refused last; 0: none
-    int64_t denied_until_ns; // no such patch before that
-    struct throttle denials; // of such patches, whatever is in them
+    uint64_t carry_hash, noop_patch_hash;
+    uint64_t deleted_uid;        // hash of the uid of the last workload that was seen being deleted, 0: none
+    uint64_t denied_status_hash; // hash of the status patch that was refused last; 0: none
+    int64_t denied_until_ns;     // no such patch before that
+    struct throttle denials;     // of such patches, whatever is in them
     int64_t generation;
     int64_t waiting_since_ns;
     const char *why;    // of the last decision; static
-    char *last_word;    // text of a mirror that had finished when it went away, until its status was written; or NULL
+    char *final_status; // text of a mirror that had finished when it went away, until its status was written; or NULL
     uint32_t last_note; // the last thing that people were told, hashed
     uint32_t kind, epoch;
-    uint32_t counted;        // the worker whose active workloads this one counts among, 0: none
-    uint32_t wrote_of;       // of what the last accepted status patch was made
-    uint32_t conflicted;     // hash of a status that could not be written because somebody else had written
-    uint32_t told_waiting;   // for what of it they were told, a bit for each
-    uint32_t placed_attempt; // whose annotations this process wrote, 0: none
-    uint32_t asked_cluster, asked_attempt; // of the last write of the annotations, whatever came of it
+    uint32_t active_in;        // the worker whose active workloads this one counts among, 0: none
+    uint32_t written_source;   // of what the last accepted status patch was made
+    uint32_t conflict_hash;    // hash of a status that could not be written because somebody else had written
+    uint32_t waiting_reported; // for what of it they were told, a bit for each
+    uint32_t placed_attempt;   // whose annotations this process wrote, 0: none
+    uint32_t requested_cluster, requested_attempt; // of the last write of the annotations, whatever came of it
     uint16_t failures, name_at;
-    uint16_t refusals; // in a row, by its adapter or for its size
-    uint8_t phase;     // wharf_phase_kind
-    uint8_t asking;    // requests in flight that nothing waits for
-    uint8_t waiting;   // enum waiting: for what
-    uint8_t asked;     // how often it was asked whether Kueue owns it, see kueue.h
-    uint8_t kueue;     // enum kueue
+    uint16_t refusals;   // in a row, by its adapter or for its size
+    uint8_t phase;       // wharf_phase_kind
+    uint8_t lookups;     // requests in flight that nothing waits for
+    uint8_t waiting;     // enum waiting: for what
+    uint8_t kueue_asked; // how often it was asked whether Kueue owns it, see kueue.h
+    uint8_t kueue;       // enum kueue
     bool queued : 1, blocked : 1;
-    bool unsure : 1;         // an earlier write was not answered
-    bool told : 1;           // people were told something since it waits
-    bool deleted_surely : 1; // and there is no reason to doubt it
-    bool stranger_told : 1;  // that an object with our marks and no seal was seen
+    bool unsure : 1;            // an earlier write was not answered
+    bool reported : 1;          // people were told something since it waits
+    bool deleted_surely : 1;    // and there is no reason to doubt it
+    bool unsealed_reported : 1; // that an object with our marks and no seal was seen
     char uid[STORE_UID_MAX];
     char key[]; // "namespace/name"; name_at is where the name begins
 };

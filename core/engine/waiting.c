@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is waited for longer than a minute is told: an Event on the workload, once for each reason, and a metric.
-#include "core/engine/engine_internal.h"
+#include "core/engine/waiting.h"
 
-#define WAITING_TOLD_NS (60 * CLOCK_SECOND)
+#include "core/engine/engine_internal.h"
+#include "core/engine/queue.h"
+#include "core/engine/report.h"
+
+#define WAITING_REPORTED_NS (60 * CLOCK_SECOND)
 
 static uint32_t bit_of(uint8_t waiting) {
     return UINT32_C(1) << waiting;
 }
 
 static void count(struct engine *engine, const struct entry *entry, bool more) {
-    if ((entry->told_waiting & bit_of(entry->waiting)) == 0)
+    if ((entry->waiting_reported & bit_of(entry->waiting)) == 0)
         return;
     if (more)
         engine->stats.waiting[entry->waiting]++;
@@ -20,26 +24,26 @@ static void count(struct engine *engine, const struct entry *entry, bool more) {
 void waiting_end(struct engine *engine, struct entry *entry) {
     count(engine, entry, false);
     entry->waiting = WAITING_NOT;
-    entry->told_waiting = 0;
-    entry->told = false;
+    entry->waiting_reported = 0;
+    entry->reported = false;
 }
 
 static void tell(struct engine *engine, struct entry *entry, const struct action *action) {
-    entry->told_waiting |= bit_of(entry->waiting);
+    entry->waiting_reported |= bit_of(entry->waiting);
     count(engine, entry, true);
     // Why something is tried again, or waits, was told when that began.
-    if ((entry->waiting == WAITING_BACKOFF || entry->waiting == WAITING_REPEATED) && entry->told)
+    if ((entry->waiting == WAITING_BACKOFF || entry->waiting == WAITING_REPEATED) && entry->reported)
         return;
     bool somewhere = action->cluster != 0 && action->cluster < engine->n_clusters;
     const char *refused = somewhere ? engine->stats.clusters[action->cluster].refused : "";
     bool detail = entry->waiting == WAITING_IDENTITY && *refused;
-    command_note(engine, entry, true, "Waiting", "Wait", "waits for longer than a minute: %s%s%s%s%s%s",
+    report_event(engine, entry, true, "Waiting", "Wait", "waits for longer than a minute: %s%s%s%s%s%s",
                  waiting_text(action->waiting), somewhere ? " (cluster " : "",
                  somewhere ? engine->names[action->cluster] : "", somewhere ? ")" : "", detail ? ": " : "",
                  detail ? refused : "");
 }
 
-void waiting_look(struct engine *engine, struct entry *entry, const struct action *action) {
+void waiting_update(struct engine *engine, struct entry *entry, const struct action *action) {
     enum waiting waiting = action->waiting;
     if (waiting == WAITING_ANSWER)
         return;
@@ -54,10 +58,10 @@ void waiting_look(struct engine *engine, struct entry *entry, const struct actio
         entry->waiting = (uint8_t)waiting;
         count(engine, entry, true);
     }
-    if (entry->told_waiting & bit_of(entry->waiting))
+    if (entry->waiting_reported & bit_of(entry->waiting))
         return;
-    if (engine->now.mono_ns >= entry->waiting_since_ns + WAITING_TOLD_NS)
+    if (engine->now.mono_ns >= entry->waiting_since_ns + WAITING_REPORTED_NS)
         tell(engine, entry, action);
     else
-        engine_wake(engine, entry, entry->waiting_since_ns + WAITING_TOLD_NS);
+        queue_wake(engine, entry, entry->waiting_since_ns + WAITING_REPORTED_NS);
 }

@@ -36,10 +36,10 @@ void command_batch_free(struct command_batch *batch) {
         return;
     for (size_t i = 0; i < batch->n_commands; i++)
         command_free(&batch->commands[i]);
-    for (size_t i = 0; i < batch->n_notes; i++)
-        note_free(&batch->notes[i]);
+    for (size_t i = 0; i < batch->n_events; i++)
+        workload_event_free(&batch->events[i]);
     free(batch->commands);
-    free(batch->notes);
+    free(batch->events);
     free(batch->relists);
     free(batch);
 }
@@ -49,8 +49,8 @@ void command_batch_run(struct command_batch *batch, struct link *link, struct mo
         link_relist(link, batch->relists[i]);
     for (size_t i = 0; link && i < batch->n_commands; i++)
         link_command(link, &batch->commands[i]); // which empties it
-    for (size_t i = 0; link && i < batch->n_notes; i++)
-        link_note(link, now, &batch->notes[i]);
+    for (size_t i = 0; link && i < batch->n_events; i++)
+        link_event(link, now, &batch->events[i]);
     command_batch_free(batch);
 }
 
@@ -77,15 +77,15 @@ static void add_command(struct dispatch *dispatch, struct command *command) {
 }
 
 // One that is lost for lack of memory was told in the log.
-static void add_note(struct dispatch *dispatch, struct note *note) {
+static void add_event(struct dispatch *dispatch, struct workload_event *note) {
     log_fields(note->warning ? LOG_WARN : LOG_INFO, note->text, {"reason", note->reason}, {"action", note->action},
                {"kind", dispatch->options.kinds[note->kind]->plural_group}, {"namespace", note->namespace_},
                {"name", note->name}, {"uid", note->uid});
     struct command_batch *batch = batch_of(dispatch, ENGINE_MANAGEMENT);
-    if (batch && array_reserve(&batch->notes, &batch->cap_notes, batch->n_notes + 1, sizeof *batch->notes))
-        batch->notes[batch->n_notes++] = *note;
+    if (batch && array_reserve(&batch->events, &batch->cap_events, batch->n_events + 1, sizeof *batch->events))
+        batch->events[batch->n_events++] = *note;
     else
-        note_free(note);
+        workload_event_free(note);
 }
 
 // One that is lost for lack of memory is asked for again when more has gone.
@@ -95,12 +95,12 @@ static void add_relist(struct dispatch *dispatch, const struct relist *relist) {
         batch->relists[batch->n_relists++] = relist->kind;
 }
 
-static void log_remark(const struct dispatch *dispatch, struct remark *remark) {
-    bool of_kind = remark->kind != REMARK_NO_KIND;
-    log_fields(remark->warning ? LOG_WARN : LOG_INFO, remark->text,
-               {"cluster", dispatch->options.names[remark->cluster]},
-               {"kind", of_kind ? dispatch->options.kinds[remark->kind]->plural_group : NULL});
-    remark_free(remark);
+static void write_log(const struct dispatch *dispatch, struct log_message *message) {
+    bool of_kind = message->kind != LOG_NO_KIND;
+    log_fields(message->level, message->text, {"cluster", dispatch->options.names[message->cluster]},
+               {"kind", of_kind ? dispatch->options.kinds[message->kind]->plural_group : NULL},
+               {"object", message->object}, {"action", message->action}, {"reason", message->reason});
+    log_message_free(message);
 }
 
 static void deliver(struct dispatch *dispatch, struct command_batch *batch) {
@@ -114,13 +114,13 @@ static void deliver(struct dispatch *dispatch, struct command_batch *batch) {
 void dispatch_run(struct dispatch *dispatch, struct update *update) {
     for (size_t i = 0; i < update->n_commands; i++)
         add_command(dispatch, &update->commands[i]);
-    for (size_t i = 0; i < update->n_notes; i++)
-        add_note(dispatch, &update->notes[i]);
-    for (size_t i = 0; i < update->n_remarks; i++)
-        log_remark(dispatch, &update->remarks[i]);
+    for (size_t i = 0; i < update->n_events; i++)
+        add_event(dispatch, &update->events[i]);
+    for (size_t i = 0; i < update->n_log; i++)
+        write_log(dispatch, &update->log[i]);
     for (size_t i = 0; i < update->n_relists; i++)
         add_relist(dispatch, &update->relists[i]);
-    update->n_commands = update->n_notes = update->n_remarks = update->n_relists = 0;
+    update->n_commands = update->n_events = update->n_log = update->n_relists = 0;
     for (size_t c = 0; c < dispatch->options.n_clusters; c++)
         deliver(dispatch, TAKE(dispatch->batches[c]));
 }

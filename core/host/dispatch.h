@@ -11,8 +11,8 @@ struct command_batch {
     size_t cluster;
     struct command *commands;
     size_t n_commands, cap_commands;
-    struct note *notes; // of the management cluster only
-    size_t n_notes, cap_notes;
+    struct workload_event *events; // of the management cluster only
+    size_t n_events, cap_events;
     size_t *relists; // kinds
     size_t n_relists, cap_relists;
 };

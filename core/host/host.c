@@ -107,6 +107,7 @@ static struct error *start_engine(struct host *host, struct moment now) {
     struct engine_options options = {.origin = origin,
                                      .seals = startup_seals(host->startup),
                                      .adopt_unsealed = config->seal.adopt_unsealed,
+                                     .log_decisions = log_enabled(LOG_DEBUG),
                                      .worker_names = host->names + 1,
                                      .n_workers = host->n_clusters - 1,
                                      .kinds = host->adapters->kinds,

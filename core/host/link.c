@@ -262,7 +262,7 @@ void link_relist(struct link *link, size_t kind) {
         reflector_relist(link->watched[kind].reflector);
 }
 
-void link_note(struct link *link, struct moment now, struct note *note) {
+void link_event(struct link *link, struct moment now, struct workload_event *note) {
     struct event event = {.api_version = note->api_version,
                           .kind = link->kinds[note->kind]->abi.kind,
                           .namespace_ = note->namespace_,
@@ -274,7 +274,7 @@ void link_note(struct link *link, struct moment now, struct note *note) {
                           .note = note->text};
     if (link->recorder)
         recorder_event(link->recorder, now, &event);
-    note_free(note);
+    workload_event_free(note);
 }
 
 int64_t link_tick(struct link *link, struct moment now) {

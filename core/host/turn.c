@@ -4,7 +4,7 @@
 #define DISPATCH_AT 64 // commands, so that sending begins before a long turn is over
 
 static void step(struct turn *turn, struct engine_event *event) {
-    const struct turn_mark older = {turn->update.n_commands, turn->update.n_notes, turn->update.n_remarks};
+    const struct turn_mark older = {turn->update.n_commands, turn->update.n_events, turn->update.n_log};
     engine_step(turn->engine, event, &turn->update);
     if (turn->after)
         turn->after(turn->ctx, &turn->update, &older);

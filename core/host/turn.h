@@ -9,7 +9,7 @@
 
 // How much an update asked for before a step.
 struct turn_mark {
-    size_t commands, notes, remarks;
+    size_t commands, events, log;
 };
 
 struct turn {

@@ -66,6 +66,9 @@ enum dry_run {
     DRY_RUN_STRICT // they are refused (fieldValidation=Strict)
 };
 
+#define REQUEST_BODY_MAX                                                                                               \
+    ((size_t)3 * 1024 * 1024) // what an API server takes (the generic server's MaxRequestBodyBytes)
+
 struct request {
     enum verb verb;
     struct resource resource; // strings are copied by client_submit

@@ -41,12 +41,12 @@ static size_t explain_refusal(const struct host_snapshot *snapshot, size_t clust
 static size_t explain_feeds(const struct host_snapshot *snapshot, size_t cluster, struct buffer *out) {
     size_t lines = 0;
     for (size_t k = 0; k < snapshot->stats.n_kinds; k++) {
-        const struct stats_feed *feed = &snapshot->stats.clusters[cluster].feeds[k];
-        if (feed->state == REFLECTOR_CONNECTED || feed->state == REFLECTOR_ABSENT)
+        const struct stats_watch *watch = &snapshot->stats.clusters[cluster].watches[k];
+        if (watch->state == REFLECTOR_CONNECTED || watch->state == REFLECTOR_ABSENT)
             continue;
         buffer_printf(out, "%s/%s: %s%s", snapshot->names[cluster], snapshot->kinds[k]->plural_group,
-                      state_text(feed->state), *feed->problem ? ": " : "");
-        text_show(out, feed->problem); // may be a server's words
+                      state_text(watch->state), *watch->problem ? ": " : "");
+        text_show(out, watch->problem); // may be a server's words
         buffer_char(out, '\n');
         lines++;
     }

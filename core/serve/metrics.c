@@ -115,7 +115,7 @@ static void print_contacts(const struct host_snapshot *s, struct buffer *out) {
                    (size_t)s->stats.clusters[c].contact == i);
 }
 
-static void print_feed_states(const struct host_snapshot *s, struct buffer *out) {
+static void print_watch_states(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_feed_state";
     family(out, name, "gauge", "State of the watch of a kind in a cluster: 1 for the state that it is in, else 0.");
     for (size_t c = 0; c < s->stats.n_clusters; c++)
@@ -124,31 +124,31 @@ static void print_feed_states(const struct host_snapshot *s, struct buffer *out)
                 sample(
                     out, name,
                     LABELS({"cluster", s->names[c]}, {"kind", s->kinds[k]->plural_group}, {"state", state_labels[i]}),
-                    (size_t)s->stats.clusters[c].feeds[k].state == i);
+                    (size_t)s->stats.clusters[c].watches[k].state == i);
 }
 
-static void print_feed_counter(const struct host_snapshot *s, struct buffer *out, const char *name, const char *help,
-                               size_t offset) {
+static void print_watch_counter(const struct host_snapshot *s, struct buffer *out, const char *name, const char *help,
+                                size_t offset) {
     family(out, name, "counter", help);
     for (size_t c = 0; c < s->stats.n_clusters; c++)
         for (size_t k = 0; k < s->stats.n_kinds; k++) {
-            const char *feed = (const char *)&s->stats.clusters[c].feeds[k];
+            const char *watch = (const char *)&s->stats.clusters[c].watches[k];
             sample(out, name, LABELS({"cluster", s->names[c]}, {"kind", s->kinds[k]->plural_group}),
-                   *(const uint64_t *)(const void *)(feed + offset));
+                   *(const uint64_t *)(const void *)(watch + offset));
         }
 }
 
-static void print_feeds(const struct host_snapshot *s, struct buffer *out) {
+static void print_watchs(const struct host_snapshot *s, struct buffer *out) {
     print_contacts(s, out);
-    print_feed_states(s, out);
-    print_feed_counter(s, out, "wharf_feed_objects_seen_total", "Objects that were listed, added or changed.",
-                       offsetof(struct stats_feed, seen));
-    print_feed_counter(s, out, "wharf_feed_objects_gone_total", "Objects that were deleted.",
-                       offsetof(struct stats_feed, gone));
-    print_feed_counter(s, out, "wharf_feed_lists_total", "Lists that were completed.",
-                       offsetof(struct stats_feed, lists));
-    print_feed_counter(s, out, "wharf_feed_losses_total", "Times that a connected watch was lost.",
-                       offsetof(struct stats_feed, losses));
+    print_watch_states(s, out);
+    print_watch_counter(s, out, "wharf_feed_objects_seen_total", "Objects that were listed, added or changed.",
+                        offsetof(struct stats_watch, seen));
+    print_watch_counter(s, out, "wharf_feed_objects_gone_total", "Objects that were deleted.",
+                        offsetof(struct stats_watch, gone));
+    print_watch_counter(s, out, "wharf_feed_lists_total", "Lists that were completed.",
+                        offsetof(struct stats_watch, lists));
+    print_watch_counter(s, out, "wharf_feed_losses_total", "Times that a connected watch was lost.",
+                        offsetof(struct stats_watch, losses));
 }
 
 static void print_workloads(const struct host_snapshot *s, struct buffer *out) {
@@ -181,13 +181,13 @@ static void print_workers(const struct host_snapshot *s, struct buffer *out) {
         sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].mirrors);
 }
 
-static void print_aside(const struct host_snapshot *s, struct buffer *out) {
+static void print_paused(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_kind_set_aside";
     family(out, name, "gauge", "1 where a kind is set aside in a cluster, see the log for why, else 0.");
     for (size_t c = 0; c < s->stats.n_clusters; c++)
         for (size_t k = 0; k < s->stats.n_kinds; k++)
             sample(out, name, LABELS({"cluster", s->names[c]}, {"kind", s->kinds[k]->plural_group}),
-                   s->stats.clusters[c].feeds[k].aside);
+                   s->stats.clusters[c].watches[k].paused);
 }
 
 static void print_refused(const struct host_snapshot *s, struct buffer *out) {
@@ -208,11 +208,11 @@ static void print_doubts(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_mirrors_unproven";
     family(out, name, "gauge", "Mirrors that are neither adopted nor deleted, for nothing proves that they are ours.");
     for (size_t c = 1; c < s->stats.n_clusters; c++)
-        sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].doubted);
+        sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].unproven);
     name = "wharf_strangers_total";
     family(out, name, "counter", "Times that an object with our marks and without a valid seal was seen.");
     for (size_t c = 1; c < s->stats.n_clusters; c++)
-        sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].strangers);
+        sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].unsealed);
 }
 
 static void print_engine(const struct host_snapshot *s, struct buffer *out) {
@@ -225,8 +225,8 @@ static void print_engine(const struct host_snapshot *s, struct buffer *out) {
            s->stats.orphans);
     single(out, "wharf_twin_writes_total", "counter",
            "Statuses that somebody else wrote just as this host was about to: another host of the same origin.",
-           s->stats.twin_writes);
-    single(out, "wharf_events_recorded_total", "counter", "Kubernetes Events recorded on workloads.", s->stats.notes);
+           s->stats.other_host_writes);
+    single(out, "wharf_events_recorded_total", "counter", "Kubernetes Events recorded on workloads.", s->stats.events);
     single(out, "wharf_queue_length", "gauge", "Workloads that wait to be looked at.", s->stats.queued);
     family(out, "wharf_engine_stalled_seconds", "gauge",
            "How long there has been work without the engine finishing anything; 0 when all is well.");
@@ -269,10 +269,10 @@ struct error *metrics_print(const struct host_snapshot *snapshot, const struct m
                             struct buffer *out) {
     print_answers(snapshot, out);
     print_sent(snapshot, out);
-    print_feeds(snapshot, out);
+    print_watchs(snapshot, out);
     print_workloads(snapshot, out);
     print_workers(snapshot, out);
-    print_aside(snapshot, out);
+    print_paused(snapshot, out);
     print_refused(snapshot, out);
     print_doubts(snapshot, out);
     print_orphans(snapshot, out);

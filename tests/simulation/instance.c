@@ -79,12 +79,11 @@ static void after_step(void *ctx, const struct update *update, const struct turn
     struct trial *trial = ctx;
     for (size_t i = older->commands; i < update->n_commands; i++)
         rules_command(trial, &update->commands[i]);
-    for (size_t i = older->notes; i < update->n_notes; i++)
-        trial_trace(trial, "host: Event %s on %s: %s", update->notes[i].reason, update->notes[i].name,
-                    update->notes[i].text);
-    for (size_t i = older->remarks; i < update->n_remarks; i++)
-        trial_trace(trial, "host: %s: %s", world_name(trial->worlds[update->remarks[i].cluster]),
-                    update->remarks[i].text);
+    for (size_t i = older->events; i < update->n_events; i++)
+        trial_trace(trial, "host: Event %s on %s: %s", update->events[i].reason, update->events[i].name,
+                    update->events[i].text);
+    for (size_t i = older->log; i < update->n_log; i++)
+        trial_trace(trial, "host: %s: %s", world_name(trial->worlds[update->log[i].cluster]), update->log[i].text);
 }
 
 static struct moment now_of(void *ctx) {

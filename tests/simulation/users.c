@@ -178,7 +178,7 @@ static void create(struct trial *trial, unsigned job) {
     if (!workload_of(trial, job))
         create_in(trial, ENGINE_MANAGEMENT, job, object);
     struct tracked_workload *tracked = tracked_of(trial, job);
-    // Not every worker has that namespace, and where there are strangers things cost more.
+    // Not every worker has that namespace, and where there are unsealed things cost more.
     if (tracked && (strcmp(tracked->namespace_, "team") == 0 || users->jobs[job].shape == SHAPE_DEADLINE))
         tracked->touched = true;
 }
@@ -216,7 +216,7 @@ static void change_labels(struct trial *trial, unsigned job, bool add) {
     patch(trial, ENGINE_MANAGEMENT, job, text);
 }
 
-// One worker is left without strangers, so that there is a place for everyone.
+// One worker is left without unsealed, so that there is a place for everyone.
 static size_t some_worker(struct trial *trial, unsigned job) {
     size_t workers = trial->plan.n_clusters - 1;
     size_t spared = strcmp(trial->users->jobs[job].namespace_, "team") == 0 ? 0 : job % workers;
@@ -247,7 +247,7 @@ static void add_stranger(struct trial *trial, unsigned job, enum stranger kind, 
         rules_adopt(trial, cluster, index, made);
 }
 
-static void strangers(struct trial *trial, enum act act, unsigned job) {
+static void unsealed(struct trial *trial, enum act act, unsigned job) {
     size_t cluster = some_worker(trial, job);
     char name[32];
     if (act == ACT_STRANGER) {
@@ -430,7 +430,7 @@ static void act_on_job(struct trial *trial, enum act act, unsigned job) {
         touch_mirror(trial, act, job);
         break;
     default:
-        strangers(trial, act, job);
+        unsealed(trial, act, job);
         break;
     }
 }

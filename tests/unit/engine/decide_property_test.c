@@ -69,7 +69,7 @@ static void make_mirror(struct random *random, const struct workload_facts *w, s
     m->finished = one_in(random, 3);
     m->finalizer = one_in(random, 3);
     m->proven = !one_in(random, 3);
-    m->condemned = m->proven && one_in(random, 8); // only what we made
+    m->marks_stripped = m->proven && one_in(random, 8); // only what we made
     m->attempt = 1 + (uint32_t)random_below(random, 4);
 }
 
@@ -119,7 +119,7 @@ static bool has_final_status(const struct workload_facts *w) {
 
 static bool is_current(const struct facts *f, const struct mirror_facts *m) {
     const struct workload_facts *w = &f->workload;
-    return m->present && m->of_workload && !m->condemned && m->cluster == w->cluster && m->attempt == w->attempt;
+    return m->present && m->of_workload && !m->marks_stripped && m->cluster == w->cluster && m->attempt == w->attempt;
 }
 
 static bool runs_somewhere(const struct facts *f) {

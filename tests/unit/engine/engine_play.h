@@ -169,13 +169,13 @@ static inline void play_serve_all(struct play *play) {
                                      .reason = reason,
                                      .value = object ? json_copy(play_object(play, command->cluster, name)) : NULL});
     }
-    for (size_t i = 0; i < play->update.n_notes; i++) {
-        const struct note *note = &play->update.notes[i];
+    for (size_t i = 0; i < play->update.n_events; i++) {
+        const struct workload_event *note = &play->update.events[i];
         assert_true(play->n_notes < PLAY_NOTES);
         play->notes[play->n_notes++] = text_format("%s: %s", note->reason, note->text);
     }
-    for (size_t i = 0; i < play->update.n_remarks; i++) {
-        const struct remark *remark = &play->update.remarks[i];
+    for (size_t i = 0; i < play->update.n_log; i++) {
+        const struct log_message *remark = &play->update.log[i];
         assert_true(play->n_notes < PLAY_NOTES);
         play->notes[play->n_notes++] = text_format("log: cluster %zu: %s", remark->cluster, remark->text);
     }

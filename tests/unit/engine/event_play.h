@@ -28,7 +28,7 @@ struct play {
     struct moment now;
     struct play_command commands[PLAY_COMMANDS];
     size_t n_commands, relists;
-    struct buffer notes, remarks; // "Reason: text\n", "cluster: text\n"
+    struct buffer notes, log; // "Reason: text\n", "level cluster: text [object] action: reason\n"
     int64_t version;
 };
 
@@ -63,7 +63,7 @@ static inline void play_init(struct play *play) {
                                             .orphan_grace_ns = 60 * CLOCK_MINUTE,
                                             .seed = 1};
     buffer_init(&play->notes, 1 << 20);
-    buffer_init(&play->remarks, 1 << 20);
+    buffer_init(&play->log, 1 << 20);
     assert_true(clock_parse_rfc3339(HARNESS_NOW, &play->now.wall_ns));
 }
 
@@ -77,7 +77,7 @@ static inline void play_end(struct play *play) {
     for (size_t i = 0; i < play->n_commands; i++)
         free(play->commands[i].body);
     buffer_free(&play->notes);
-    buffer_free(&play->remarks);
+    buffer_free(&play->log);
 }
 
 static inline void play_take(struct play *play) {
@@ -89,10 +89,18 @@ static inline void play_take(struct play *play) {
         text_copy(kept->name, sizeof kept->name, command->request.name);
         kept->body = command->request.body ? strdup(command->request.body) : NULL;
     }
-    for (size_t i = 0; i < play->update.n_notes; i++)
-        buffer_printf(&play->notes, "%s: %s\n", play->update.notes[i].reason, play->update.notes[i].text);
-    for (size_t i = 0; i < play->update.n_remarks; i++)
-        buffer_printf(&play->remarks, "%zu: %s\n", play->update.remarks[i].cluster, play->update.remarks[i].text);
+    for (size_t i = 0; i < play->update.n_events; i++)
+        buffer_printf(&play->notes, "%s: %s\n", play->update.events[i].reason, play->update.events[i].text);
+    static const char *const levels[] = {"error", "warn", "info", "debug"};
+    for (size_t i = 0; i < play->update.n_log; i++) {
+        const struct log_message *m = &play->update.log[i];
+        buffer_printf(&play->log, "%s %zu: %s", levels[m->level], m->cluster, m->text);
+        if (m->object)
+            buffer_printf(&play->log, " [%s]", m->object);
+        if (m->action)
+            buffer_printf(&play->log, " %s: %s", m->action, m->reason ? m->reason : "");
+        buffer_text(&play->log, "\n");
+    }
     play->relists += play->update.n_relists;
     update_clear(&play->update);
 }

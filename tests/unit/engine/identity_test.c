@@ -54,7 +54,7 @@ static void workers_that_are_who_they_should_be_are_used(void **state) {
     open_play(&play, "k0", "k1", "k2");
     submit(&play, 4);
     assert_string_equal(places(&play), "12");
-    assert_int_equal(play.remarks.len, 0);
+    assert_int_equal(play.log.len, 0);
     play_end(&play);
 }
 
@@ -88,9 +88,9 @@ static void the_later_one_of_two_names_for_one_cluster_is_refused(void **state) 
         assert_string_equal(places(&play), "1");
         assert_string_equal(refused(&play, 1), "");
         assert_non_null(strstr(refused(&play, 2), "the same cluster as w1"));
-        assert_int_equal(play_times(&play.remarks, "2: the cluster is refused"), 1);
+        assert_int_equal(play_times(&play.log, "2: the cluster is refused"), 1);
         play_identity(&play, 2, "k1"); // again: told once
-        assert_int_equal(play_times(&play.remarks, "2: the cluster is refused"), 1);
+        assert_int_equal(play_times(&play.log, "2: the cluster is refused"), 1);
         play_end(&play);
     }
 }
@@ -112,8 +112,8 @@ static void who_cannot_be_known_is_used_and_told_once(void **state) {
     play_identity(&play, 1, "");
     submit(&play, 4);
     assert_string_equal(places(&play), "12");
-    assert_int_equal(play_times(&play.remarks, "cannot be told"), 2);
-    assert_int_equal(play_times(&play.remarks, "is forbidden"), 2);
+    assert_int_equal(play_times(&play.log, "cannot be told"), 2);
+    assert_int_equal(play_times(&play.log, "is forbidden"), 2);
     play_end(&play);
 }
 
@@ -205,7 +205,7 @@ static void it_is_used_again_when_the_first_one_answers_again(void **state) {
     assert_string_equal(places(&play), "2");
     play_identity(&play, 1, "k1");
     assert_string_equal(refused(&play, 1), "");
-    assert_int_equal(play_times(&play.remarks, "not refused any more"), 1);
+    assert_int_equal(play_times(&play.log, "not refused any more"), 1);
     for (int i = 0; i < 2; i++)
         play_seen(&play, 0, play_workload(i ? "x" : "y", "wharf.dev/host", ""));
     play_wait(&play, CLOCK_SECOND);
@@ -232,7 +232,7 @@ static void another_management_cluster_stops_everything(void **state) {
     play_seen(&play, 0, play_workload("new", "wharf.dev/host", ""));
     play_wait(&play, 3 * 60 * CLOCK_MINUTE);
     assert_int_equal(play.n_commands, before);
-    assert_int_equal(play_times(&play.remarks, "0: the cluster is refused"), 1);
+    assert_int_equal(play_times(&play.log, "0: the cluster is refused"), 1);
     play_end(&play);
 }
 

@@ -113,8 +113,8 @@ static void settle(struct play *play) {
     for (int turns = 0; turns < 20; turns++) {
         struct update update = play->update;
         play->update = (struct update){0};
-        for (size_t i = 0; i < update.n_notes; i++)
-            play->dispatched += strcmp(update.notes[i].reason, "Dispatched") == 0;
+        for (size_t i = 0; i < update.n_events; i++)
+            play->dispatched += strcmp(update.events[i].reason, "Dispatched") == 0;
         size_t commands = update.n_commands;
         for (size_t i = 0; i < commands; i++)
             serve(play, &update.commands[i]);

@@ -80,7 +80,7 @@ static void more_than_the_number_are_held_for_the_grace(void **state) {
     play_wait(&play, 59 * CLOCK_MINUTE);
     assert_int_equal(deletes(&play), 0);
     assert_int_equal(held(&play), 21);
-    assert_int_equal(play_times(&play.remarks, HELD), 1);
+    assert_int_equal(play_times(&play.log, HELD), 1);
     play_wait(&play, 2 * CLOCK_MINUTE);
     assert_int_equal(deletes(&play), 21);
     assert_int_equal(held(&play), 0);
@@ -128,7 +128,7 @@ static void none_is_deleted_after_the_management_cluster_turned_out_empty(void *
     play_wait(&play, 50 * CLOCK_MINUTE);
     assert_int_equal(deletes(&play), 0);
     assert_int_equal(held(&play), 5);
-    assert_int_equal(play_times(&play.remarks, HELD), 1);
+    assert_int_equal(play_times(&play.log, HELD), 1);
     play_end(&play);
 }
 
@@ -143,7 +143,7 @@ static void none_is_deleted_after_it_lost_all_while_it_was_watched(void **state)
     play_wait(&play, 60 * CLOCK_MINUTE);
     assert_int_equal(deletes(&play), 0);
     assert_int_equal(held(&play), 0);
-    assert_int_equal(play_times(&play.remarks, "any more"), 1);
+    assert_int_equal(play_times(&play.log, "any more"), 1);
     play_end(&play);
 }
 

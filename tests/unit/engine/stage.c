@@ -139,10 +139,10 @@ static void serve(struct stage *stage, const struct command *command) {
 static void take_update(struct stage *stage) {
     for (size_t i = 0; i < stage->update.n_commands; i++)
         serve(stage, &stage->update.commands[i]);
-    for (size_t i = 0; i < stage->update.n_notes; i++) {
+    for (size_t i = 0; i < stage->update.n_events; i++) {
         AUTO_TEXT before = stage->notes;
-        stage->notes =
-            text_format("%s%s: %s\n", before ? before : "", stage->update.notes[i].reason, stage->update.notes[i].text);
+        stage->notes = text_format("%s%s: %s\n", before ? before : "", stage->update.events[i].reason,
+                                   stage->update.events[i].text);
     }
     update_clear(&stage->update);
 }

@@ -82,7 +82,7 @@ static void a_forged_mirror_of_a_higher_attempt_takes_nothing_over(void **state)
     assert_int_equal(play_told(play, "Stranger: cluster w2"), 1);
     assert_int_equal(play_told(play, "log: cluster 2: default/a (uid "), 1);
     assert_untouched();
-    assert_int_equal(engine_stats(play->engine)->clusters[W2].strangers, 1);
+    assert_int_equal(engine_stats(play->engine)->clusters[W2].unsealed, 1);
 }
 
 static void without_a_key_a_higher_attempt_is_held_and_told(void **state) {
@@ -92,11 +92,11 @@ static void without_a_key_a_higher_attempt_is_held_and_told(void **state) {
     play_put(play, W2, forged("7", NAME));
     play_settle(play);
     assert_int_equal(play_told(play, "MirrorHeld: cluster w2"), 1);
-    assert_int_equal(engine_stats(play->engine)->clusters[W2].doubted, 1);
+    assert_int_equal(engine_stats(play->engine)->clusters[W2].unproven, 1);
     assert_untouched();
     play_remove(play, W2, NAME);
     play_settle(play);
-    assert_int_equal(engine_stats(play->engine)->clusters[W2].doubted, 0);
+    assert_int_equal(engine_stats(play->engine)->clusters[W2].unproven, 0);
 }
 
 // There is no name for the worker whose mirror stays.

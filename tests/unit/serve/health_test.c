@@ -89,7 +89,7 @@ static void the_cause_of_a_lost_feed_is_told_and_does_nothing_to_a_terminal(void
     (void)state;
     struct fake fake;
     fake_init(&fake);
-    fake.feeds[0][0] = (struct stats_feed){.state = REFLECTOR_LOST, .problem = "403: may not\x1b[2J list\njobs"};
+    fake.feeds[0][0] = (struct stats_watch){.state = REFLECTOR_LOST, .problem = "403: may not\x1b[2J list\njobs"};
     bool been_in_sync = true;
     struct buffer out;
     buffer_init(&out, 4096);

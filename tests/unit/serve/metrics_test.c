@@ -42,14 +42,14 @@ static void what_was_counted_is_printed_under_its_labels(void **state) {
     fake.clusters[1].sent[VERB_CREATE] = 3;
     fake.clusters[2].active = 5;
     fake.clusters[2].mirrors = 6;
-    fake.feeds[1][0] = (struct stats_feed){REFLECTOR_LOST, .seen = 11, .gone = 12, .lists = 13, .losses = 14};
+    fake.feeds[1][0] = (struct stats_watch){REFLECTOR_LOST, .seen = 11, .gone = 12, .lists = 13, .losses = 14};
     fake.kind_stats[0] = (struct stats_kind){.phases = {1, 2, 3, 4, 5}, .adapter_errors = 8};
     struct stats *stats = &fake.snapshot.stats;
     stats->placements = 21;
     stats->replacements = 22;
     stats->conflicts = 23;
     stats->orphans = 24;
-    stats->notes = 25;
+    stats->events = 25;
     stats->queued = 26;
     fake.snapshot.workloads = 27;
     char *text = printed(&fake);

@@ -8,7 +8,7 @@
 #define SNAPSHOT_CLUSTERS 3
 
 struct fake {
-    struct stats_feed feeds[SNAPSHOT_CLUSTERS][1];
+    struct stats_watch feeds[SNAPSHOT_CLUSTERS][1];
     struct stats_cluster clusters[SNAPSHOT_CLUSTERS];
     struct stats_kind kind_stats[1];
     struct kind kind;
@@ -25,7 +25,7 @@ static inline void fake_init(struct fake *fake) {
     for (size_t c = 0; c < SNAPSHOT_CLUSTERS; c++) {
         fake->names[c] = names[c];
         fake->feeds[c][0].state = REFLECTOR_CONNECTED;
-        fake->clusters[c].feeds = fake->feeds[c];
+        fake->clusters[c].watches = fake->feeds[c];
     }
     fake->kinds[0] = &fake->kind;
     fake->snapshot = (struct host_snapshot){

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects beyond maxObjectSize or maxObjectNodes: of them there is a stub (object.h). A workload like that is not
 // handled, a mirror like that says nothing; both are told. What was known before stays, and what is being deleted is.
-#include "core/engine/engine_internal.h"
+#include "core/engine/oversized.h"
 
+#include "core/engine/cluster_state.h"
+#include "core/engine/engine_internal.h"
+#include "core/engine/observe.h"
+#include "core/engine/pause.h"
+#include "core/engine/queue.h"
+#include "core/engine/report.h"
 #include "core/json/pointer.h"
 
 #include <string.h>
@@ -19,7 +25,7 @@ static void seen_workload(struct engine *engine, size_t kind, struct object *stu
     struct entry *entry =
         ours ? store_make(&engine->store, kind, space, name) : store_get(&engine->store, kind, space, name);
     if (entry)
-        entry->epoch = engine_feed(engine, ENGINE_MANAGEMENT, kind)->epoch;
+        entry->epoch = cluster_watch(engine, ENGINE_MANAGEMENT, kind)->epoch;
     if (!entry || !ours) {
         object_free(stub);
         return;
@@ -29,40 +35,41 @@ static void seen_workload(struct engine *engine, size_t kind, struct object *stu
         entry->facts.too_large = true;
         entry->facts.being_deleted |= object_is_being_deleted(stub->value);
         object_free(stub);
-        engine_queue(engine, entry);
+        queue_entry(engine, entry);
     } else {
         observe_workload(engine, entry, stub);
     }
-    command_note(engine, entry, true, "TooLarge", "Observe", "it is not handled: %s", why ? why : "it is too large");
+    report_event(engine, entry, true, "TooLarge", "Observe", "it is not handled: %s", why ? why : "it is too large");
 }
 
-static void tell_mirror(struct engine *engine, struct entry *entry, const struct mirror *m, bool known,
-                        const char *why) {
+static void report_oversized(struct engine *engine, struct entry *entry, const struct mirror *m, bool known,
+                             const char *why) {
     if (m->facts.of_workload)
-        command_note(engine, entry, true, "TooLarge", "CopyStatus",
+        report_event(engine, entry, true, "TooLarge", "CopyStatus",
                      "its mirror in cluster %s is not looked at, and its status not copied: %s",
                      engine->names[m->facts.cluster], why);
     if (!known)
-        engine_remark(engine, true, m->facts.cluster, entry->kind, "%s is not looked at: %s", entry->key, why);
+        report_log(engine, LOG_WARN, m->facts.cluster, entry->kind, "%s is not looked at: %s", entry->key, why);
 }
 
 static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, struct object *stub) {
     const char *space = object_namespace(stub->value), *name = object_name(stub->value);
     struct entry *entry = store_get(&engine->store, kind, space, name);
     struct mirror *m = entry ? entry_mirror(entry, cluster) : NULL;
-    enum standing standing = observe_standing(engine, cluster, kind, m, stub->value);
-    if (standing != STANDING_NONE && !m && (!entry || !entry->facts.exists) && !aside_takes(engine, cluster, kind)) {
+    enum ownership ownership = observe_ownership(engine, cluster, kind, m, stub->value);
+    if (ownership != OWNERSHIP_NONE && !m && (!entry || !entry->facts.exists) &&
+        !pause_has_room(engine, cluster, kind)) {
         object_free(stub);
         return;
     }
     AUTO_TEXT why = strdup(stub->too_large);
-    if (standing != STANDING_NONE && !entry)
+    if (ownership != OWNERSHIP_NONE && !entry)
         entry = store_make(&engine->store, kind, space, name);
-    if (standing != STANDING_NONE && !m && entry)
+    if (ownership != OWNERSHIP_NONE && !m && entry)
         m = entry_make_mirror(entry, cluster);
     if (m)
-        m->epoch = engine_feed(engine, cluster, kind)->epoch;
-    if (!m || (standing == STANDING_NONE && !is_same(m->uid, &m->doc, stub))) {
+        m->epoch = cluster_watch(engine, cluster, kind)->epoch;
+    if (!m || (ownership == OWNERSHIP_NONE && !is_same(m->uid, &m->doc, stub))) {
         if (m && m->facts.present)
             observe_mirror_gone(engine, entry, m, false);
         object_free(stub);
@@ -73,14 +80,14 @@ static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, stru
         m->facts.too_large = true;
         m->facts.being_deleted |= object_is_being_deleted(stub->value);
         object_free(stub);
-        engine_queue(engine, entry);
+        queue_entry(engine, entry);
     } else {
-        observe_mirror(engine, entry, m, stub, standing);
+        observe_mirror(engine, entry, m, stub, ownership);
     }
-    tell_mirror(engine, entry, m, known, why ? why : "it is too large");
+    report_oversized(engine, entry, m, known, why ? why : "it is too large");
 }
 
-void stubs_seen(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
+void oversized_seen(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
     if (cluster == ENGINE_MANAGEMENT)
         seen_workload(engine, kind, object);
     else

@@ -47,8 +47,8 @@ static void list_workloads(struct play *play, int count) {
     play_listed(play, 0);
 }
 
-static bool is_aside(const struct play *play, size_t cluster) {
-    return engine_stats(play->engine)->clusters[cluster].feeds[0].aside;
+static bool is_paused(const struct play *play, size_t cluster) {
+    return engine_stats(play->engine)->clusters[cluster].watches[0].paused;
 }
 
 static uint64_t kept(const struct play *play) {
@@ -63,8 +63,8 @@ static void more_mirrors_without_a_workload_than_are_kept_set_the_kind_aside_the
     list_mirrors(&play, 1, 20 * MAX);
     list_mirrors(&play, 2, 0);
     assert_int_equal(kept(&play), MAX);
-    assert_true(is_aside(&play, 1));
-    assert_int_equal(play_times(&play.remarks, "1: the kind is set aside"), 1);
+    assert_true(is_paused(&play, 1));
+    assert_int_equal(play_times(&play.log, "1: the kind is set aside"), 1);
     for (int i = 0; i < 4; i++) {
         char name[16];
         snprintf(name, sizeof name, "new%d", i);
@@ -74,7 +74,7 @@ static void more_mirrors_without_a_workload_than_are_kept_set_the_kind_aside_the
     assert_int_equal(engine_stats(play.engine)->clusters[1].active, 0);
     assert_int_equal(engine_stats(play.engine)->clusters[2].active, 4);
     list_mirrors(&play, 1, MAX / 2);
-    assert_false(is_aside(&play, 1));
+    assert_false(is_paused(&play, 1));
     assert_int_equal(kept(&play), MAX / 2);
     play_end(&play);
 }
@@ -100,7 +100,7 @@ static void when_half_of_them_are_gone_the_others_are_listed(void **state) {
     play_wait(&play, 0);
     assert_int_equal(play.relists, 2);
     list_mirrors(&play, 1, MAX);
-    assert_false(is_aside(&play, 1));
+    assert_false(is_paused(&play, 1));
     for (int i = 0; i < MAX; i++)
         play_gone(&play, 1, mirror(i));
     play_wait(&play, 0);
@@ -114,10 +114,10 @@ static void before_the_management_cluster_is_listed_more_are_kept(void **state) 
     open_play(&play);
     list_mirrors(&play, 1, 5 * MAX);
     assert_int_equal(kept(&play), 5 * MAX);
-    assert_false(is_aside(&play, 1));
+    assert_false(is_paused(&play, 1));
     list_workloads(&play, 5 * MAX);
     play_wait(&play, 0);
-    assert_false(is_aside(&play, 1));
+    assert_false(is_paused(&play, 1));
     play_end(&play);
 }
 
@@ -164,12 +164,12 @@ static void a_kind_that_loses_its_field_is_set_aside_and_told(void **state) {
             assert_int_equal(play_sent(&play, 1, VERB_DELETE), 0);
             assert_int_equal(engine_stats(play.engine)->clusters[1].orphans_held, count);
             assert_int_equal(play_times(&play.notes, "NotDelegated"), count);
-            assert_int_equal(play_times(&play.remarks, "0: the kind is set aside"), 1);
-            assert_true(is_aside(&play, 0));
+            assert_int_equal(play_times(&play.log, "0: the kind is set aside"), 1);
+            assert_true(is_paused(&play, 0));
             for (int i = 0; i < count; i++)
                 play_seen(&play, 0, workload(i, "wharf.dev/host"));
             play_wait(&play, 60 * CLOCK_MINUTE);
-            assert_false(is_aside(&play, 0));
+            assert_false(is_paused(&play, 0));
             assert_int_equal(play_sent(&play, 1, VERB_DELETE), 0);
             play_end(&play);
         }
@@ -184,7 +184,7 @@ static void one_that_somebody_takes_away_is_followed_and_told(void **state) {
     play_wait(&play, CLOCK_MINUTE);
     assert_int_equal(play_sent(&play, 1, VERB_DELETE), 1);
     assert_int_equal(play_times(&play.notes, "is somebody.else/host now"), 1);
-    assert_false(is_aside(&play, 0));
+    assert_false(is_paused(&play, 0));
     play_end(&play);
 }
 
@@ -218,12 +218,12 @@ static void a_kind_without_a_status_subresource_is_not_written_to_again_and_agai
     }
     size_t sent = play_sent(&play, 0, VERB_STATUS_PATCH);
     assert_in_range(sent, 2, 10 + 8); // the first ones were on their way together
-    assert_int_equal(play_times(&play.remarks, "0: the kind is set aside"), 1);
-    assert_true(is_aside(&play, 0));
+    assert_int_equal(play_times(&play.log, "0: the kind is set aside"), 1);
+    assert_true(is_paused(&play, 0));
     play_wait(&play, 11 * CLOCK_MINUTE);
     answer_statuses(&play, REASON_OK);
-    assert_false(is_aside(&play, 0));
-    assert_int_equal(play_times(&play.remarks, "0: the kind's status is written again"), 1);
+    assert_false(is_paused(&play, 0));
+    assert_int_equal(play_times(&play.log, "0: the kind's status is written again"), 1);
     play_end(&play);
 }
 

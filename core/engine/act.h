@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// One entry is reconciled: what decide() says is turned into commands.
+#ifndef WHARF_ENGINE_ACT_H
+#define WHARF_ENGINE_ACT_H
+
+struct engine;
+struct entry;
+
+void act_reconcile(struct engine *engine, struct entry *entry);
+
+#endif

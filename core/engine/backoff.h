@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long to wait before something that failed is tried again.
+#ifndef WHARF_ENGINE_BACKOFF_H
+#define WHARF_ENGINE_BACKOFF_H
+
+#include <stdint.h>
+
+struct engine;
+
+// `base_ns` after the first of `failures` in a row, doubling up to `max_ns`, with jitter.
+int64_t backoff_ns(struct engine *engine, unsigned failures, int64_t base_ns, int64_t max_ns);
+
+#endif

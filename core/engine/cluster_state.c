@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/cluster_state.h"
+
+#include "core/base/memory.h"
+#include "core/engine/engine_internal.h"
+#include "core/engine/queue.h"
+
+struct watch_state *cluster_watch(const struct engine *engine, size_t cluster, size_t kind) {
+    return &engine->watches[cluster * engine->n_kinds + kind];
+}
+
+bool cluster_is_identified(const struct engine *engine, size_t cluster) {
+    return engine->identities[cluster].read;
+}
+
+bool cluster_is_other(const struct engine *engine, size_t cluster) {
+    return engine->identities[cluster].refusal == REFUSAL_OTHER;
+}
+
+// Nothing may be done there.
+static bool is_forbidden(const struct engine *engine, size_t cluster) {
+    const struct identity *identity = &engine->identities[cluster], *management = engine->identities;
+    return !identity->read || !management->known || identity->refusal != REFUSAL_NONE ||
+           management->refusal != REFUSAL_NONE;
+}
+
+bool cluster_is_connected(const struct engine *engine, size_t cluster, size_t kind) {
+    const struct watch_state *watch = cluster_watch(engine, cluster, kind);
+    return watch->state == REFLECTOR_CONNECTED && watch->listed && engine->contacts[cluster] != CONTACT_LOST &&
+           !cluster_is_other(engine, cluster);
+}
+
+// Keeps what decide() sees of a worker in step with its watch.
+void cluster_refresh(struct engine *engine, size_t cluster, size_t kind) {
+    struct watch_state *watch = cluster_watch(engine, cluster, kind);
+    const char *wanted = cluster_watch(engine, ENGINE_MANAGEMENT, kind)->version;
+    struct worker_facts *facts = &engine->workers[kind][cluster];
+    facts->settled = watch->settled && (cluster_is_identified(engine, cluster) || watch->state != REFLECTOR_CONNECTED);
+    facts->frozen = is_forbidden(engine, cluster);
+    facts->connected = cluster_is_connected(engine, cluster, kind);
+    facts->listed = watch->listed;
+    facts->serves = facts->connected && text_equal(watch->version, wanted);
+    facts->eligible = facts->serves && !facts->frozen && (watch->paused & PAUSE_FULL) == 0 &&
+                      engine->contacts[cluster] != CONTACT_SUSPECT;
+    facts->lost_since_ns = watch->lost_since_ns;
+    engine->stats.clusters[cluster].watches[kind].state = watch->state;
+}
+
+void cluster_queue_blocked(struct engine *engine, size_t kind, size_t cluster) {
+    size_t cursor = 0;
+    for (struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
+        if (e->facts.cluster == cluster) // while a worker was given up, the status was told without the mirror
+            e->facts.status_due = e->facts.exists && !e->facts.finished;
+        if (e->blocked || e->facts.cluster == cluster)
+            queue_entry(engine, e);
+    }
+}
+
+void cluster_watch_changed(struct engine *engine, size_t cluster, size_t kind) {
+    size_t end = cluster == ENGINE_MANAGEMENT ? engine->n_clusters : cluster + 1;
+    for (size_t c = cluster; c < end; c++)
+        cluster_refresh(engine, c, kind);
+    cluster_queue_blocked(engine, kind, cluster);
+}
+
+void cluster_changed(struct engine *engine, size_t cluster) {
+    for (size_t k = 0; k < engine->n_kinds; k++) {
+        cluster_watch_changed(engine, cluster, k);
+        size_t cursor = 0;
+        for (struct entry *e; cluster == ENGINE_MANAGEMENT && (e = map_next(&engine->store.maps[k], &cursor));)
+            queue_entry(engine, e);
+    }
+}
+
+void cluster_count_active(struct engine *engine, struct entry *entry, uint32_t cluster) {
+    if (entry->active_in == cluster)
+        return;
+    for (size_t k = 0; k < engine->n_kinds; k++) {
+        if (entry->active_in)
+            engine->workers[k][entry->active_in].active--;
+        if (cluster)
+            engine->workers[k][cluster].active++;
+    }
+    if (entry->active_in)
+        engine->stats.clusters[entry->active_in].active--;
+    if (cluster)
+        engine->stats.clusters[cluster].active++;
+    entry->active_in = cluster;
+}
+
+void cluster_suspect_deletions(struct engine *engine, size_t kind, bool rewound) {
+    struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, kind);
+    watch->suspect_until_ns = engine->now.mono_ns + engine->orphan_grace_ns;
+    if (rewound)
+        watch->rewound_until_ns = watch->suspect_until_ns;
+}
+
+void cluster_relist(struct engine *engine, size_t cluster, size_t kind) {
+    struct update *update = engine->update;
+    if (array_reserve(&update->relists, &update->cap_relists, update->n_relists + 1, sizeof *update->relists))
+        update->relists[update->n_relists++] = (struct relist){cluster, kind};
+}

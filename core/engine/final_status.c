@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The last word of a mirror: what it was when it went away, if it had finished by then and its workload does not say so
+// yet. It is kept until that is written, whatever becomes of the mirror: what has finished is not run again.
+#include "core/engine/final_status.h"
+
+#include "core/adapter/phase.h"
+#include "core/engine/call.h"
+#include "core/engine/engine_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool final_status_reached(const struct engine *engine, const struct entry *entry, const struct json *mirror) {
+    struct adapter_call call;
+    call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
+    wharf_phase phase;
+    bool is_final = adapter_phase(&call, mirror, &phase) == WHARF_OK && phase_is_final(phase.phase);
+    adapter_call_end(&call);
+    return is_final;
+}
+
+void final_status_keep(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    final_status_drop(entry);
+    entry->final_status = mirror_take_text(&engine->store, mirror);
+    entry->facts.final_attempt = mirror->facts.attempt;
+    entry->facts.has_final_status = entry->final_status;
+}
+
+void final_status_drop(struct entry *entry) {
+    free(entry->final_status);
+    entry->final_status = NULL;
+    entry->facts.has_final_status = false;
+}
+
+struct json *final_status_tree(const struct entry *entry) {
+    struct json *tree = NULL;
+    struct error *error = json_parse(entry->final_status, strlen(entry->final_status), &tree);
+    error_free(error);
+    return error ? NULL : tree;
+}

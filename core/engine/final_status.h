@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The status that a mirror ended with, kept until it is written.
+#ifndef WHARF_ENGINE_FINAL_STATUS_H
+#define WHARF_ENGINE_FINAL_STATUS_H
+
+#include "core/engine/engine_internal.h"
+
+bool final_status_reached(const struct engine *engine, const struct entry *entry, const struct json *mirror);
+void final_status_keep(struct engine *engine, struct entry *entry, struct mirror *mirror); // takes the mirror's text
+void final_status_drop(struct entry *entry);
+struct json *final_status_tree(const struct entry *entry); // owned by the caller; NULL when out of memory
+
+#endif

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Kueue writes on objects that it queues.
+#ifndef WHARF_ENGINE_KUEUE_LABELS_H
+#define WHARF_ENGINE_KUEUE_LABELS_H
+
+#define KUEUE_QUEUE_NAME "kueue.x-k8s.io/queue-name"         // label
+#define KUEUE_PRIORITY_CLASS "kueue.x-k8s.io/priority-class" // label
+#define KUEUE_STOPPING "kueue.x-k8s.io/stopping"             // annotation
+
+#endif

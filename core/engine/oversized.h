@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects beyond maxObjectSize or maxObjectNodes.
+#ifndef WHARF_ENGINE_OVERSIZED_H
+#define WHARF_ENGINE_OVERSIZED_H
+
+#include <stddef.h>
+
+struct engine;
+struct object;
+
+// Of such an object, that it is there; `object` is taken.
+void oversized_seen(struct engine *engine, size_t cluster, size_t kind, struct object *object);
+
+#endif

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kinds that are set aside in one cluster, told in the log and in a metric: in the management cluster, because its
+// objects are not ours any more all at once or because their status cannot be written; in a worker, because it shows
+// more mirrors without a workload than are kept.
+#include "core/engine/pause.h"
+
+#include "core/engine/backoff.h"
+#include "core/engine/cluster_state.h"
+#include "core/engine/engine_internal.h"
+#include "core/engine/report.h"
+
+#include <inttypes.h>
+
+#define FULL_UNLISTED 8 // times as many, as long as it is not known which of them have a workload
+#define STATUS_FIRST_NS (30 * CLOCK_SECOND)
+#define STATUS_MAX_NS (10 * CLOCK_MINUTE)
+#define STATUS_TRIAL_NS (1 * CLOCK_SECOND) // so long the others wait for the one that tries
+
+static void mark(struct engine *engine, size_t cluster, size_t kind, enum pause why, bool on) {
+    struct watch_state *watch = cluster_watch(engine, cluster, kind);
+    watch->paused = (uint8_t)(on ? watch->paused | why : watch->paused & ~(unsigned)why);
+    engine->stats.clusters[cluster].watches[kind].paused = watch->paused != 0;
+}
+
+bool pause_has_room(struct engine *engine, size_t cluster, size_t kind) {
+    bool listed = cluster_watch(engine, ENGINE_MANAGEMENT, kind)->listed;
+    size_t max = engine->max_orphans * (listed ? 1 : FULL_UNLISTED);
+    struct watch_state *watch = cluster_watch(engine, cluster, kind);
+    if (engine->max_orphans == 0 || engine->orphans[cluster].names < max)
+        return true;
+    watch->overflowed = true;
+    if (watch->paused & PAUSE_FULL)
+        return false;
+    mark(engine, cluster, kind, PAUSE_FULL, true);
+    cluster_changed(engine, cluster);
+    report_log(engine, LOG_WARN, cluster, kind,
+               "the kind is set aside: there are more than %zu mirrors without a workload, which are not looked at. "
+               "Nothing new is placed there until a list has fewer",
+               max);
+    return false;
+}
+
+void pause_listed(struct engine *engine, size_t cluster, size_t kind) {
+    struct watch_state *watch = cluster_watch(engine, cluster, kind);
+    if ((watch->paused & PAUSE_FULL) && !watch->overflowed) {
+        mark(engine, cluster, kind, PAUSE_FULL, false);
+        report_log(engine, LOG_INFO, cluster, kind, "the kind is not set aside any more");
+    }
+    watch->overflowed = false;
+}
+
+void pause_orphan_gone(struct engine *engine, size_t cluster) {
+    size_t names = engine->orphans[cluster].names;
+    if (names != engine->max_orphans / 2 && names != 0)
+        return;
+    for (size_t k = 0; k < engine->n_kinds; k++)
+        if (cluster_watch(engine, cluster, k)->paused & PAUSE_FULL)
+            cluster_relist(engine, cluster, k);
+}
+
+void pause_disowned(struct engine *engine, struct entry *entry, const char *manager) {
+    const struct kind *kind = engine->kinds[entry->kind];
+    struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind);
+    report_event(engine, entry, true, "NotDelegated", "Leave",
+                 "%s was %s and is %s now: it is left alone, and its mirror is one without a workload",
+                 kind->abi.managed_by, kind->managed_by, manager ? manager : "not there");
+    watch->disowned++;
+    uint64_t left = 0;
+    for (size_t p = 0; p < STATS_PHASES; p++)
+        left += engine->stats.kinds[entry->kind].phases[p];
+    if (left > 1 || (manager && watch->disowned == 1) || (watch->paused & PAUSE_DISOWNED))
+        return;
+    mark(engine, ENGINE_MANAGEMENT, entry->kind, PAUSE_DISOWNED, true);
+    cluster_suspect_deletions(engine, entry->kind, false);
+    report_log(engine, LOG_WARN, ENGINE_MANAGEMENT, entry->kind,
+               "the kind is set aside: none of its objects is delegated to this host any more, %" PRIu32
+               " were. If its CRD has lost %s, put that back; their mirrors are held",
+               watch->disowned, kind->abi.managed_by);
+}
+
+void pause_owned(struct engine *engine, size_t kind) {
+    struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, kind);
+    if (watch->disowned == 0 && !(watch->paused & PAUSE_DISOWNED))
+        return;
+    watch->disowned = 0;
+    if (watch->paused & PAUSE_DISOWNED)
+        report_log(engine, LOG_INFO, ENGINE_MANAGEMENT, kind, "objects of the kind are delegated again");
+    mark(engine, ENGINE_MANAGEMENT, kind, PAUSE_DISOWNED, false);
+}
+
+void pause_status_sent(struct engine *engine, size_t kind) {
+    struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, kind);
+    if (watch->paused & PAUSE_STATUS)
+        watch->status_at_ns = engine->now.mono_ns + STATUS_TRIAL_NS;
+}
+
+void pause_status_answered(struct engine *engine, size_t kind, enum reason reason) {
+    struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, kind);
+    if (reason == REASON_KIND_NOT_FOUND) {
+        watch->status_failures++;
+        watch->status_at_ns =
+            engine->now.mono_ns + backoff_ns(engine, watch->status_failures, STATUS_FIRST_NS, STATUS_MAX_NS);
+        if (!(watch->paused & PAUSE_STATUS))
+            report_log(engine, LOG_WARN, ENGINE_MANAGEMENT, kind,
+                       "the kind is set aside: it has no status subresource (404), so no status is written; "
+                       "that is tried again with growing waits");
+        mark(engine, ENGINE_MANAGEMENT, kind, PAUSE_STATUS, true);
+    } else if (reason == REASON_OK && (watch->paused & PAUSE_STATUS)) {
+        watch->status_failures = 0;
+        watch->status_at_ns = 0;
+        mark(engine, ENGINE_MANAGEMENT, kind, PAUSE_STATUS, false);
+        report_log(engine, LOG_INFO, ENGINE_MANAGEMENT, kind, "the kind's status is written again");
+        cluster_changed(engine, ENGINE_MANAGEMENT);
+    }
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is done again though nothing that it follows from has changed waits longer each time (throttle.h).
+#ifndef WHARF_ENGINE_REPEAT_H
+#define WHARF_ENGINE_REPEAT_H
+
+#include "core/engine/engine_internal.h"
+
+struct pending;
+
+// Before something is sent again: when that may be, or whether it may be now.
+int64_t repeat_update_at_ns(struct engine *engine, struct entry *entry, struct mirror *mirror);
+bool repeat_may_write(struct engine *engine, struct entry *entry, uint32_t source);
+uint32_t repeat_source(const struct entry *entry, const struct json *mirror); // what a status is made of, hashed
+// A further attempt was sent. True: it is placed too often, which was told.
+bool repeat_placed(struct engine *engine, struct entry *entry);
+void repeat_updated(struct mirror *mirror, const struct pending *pending);
+void repeat_conflict(struct entry *entry, const struct pending *pending);
+void repeat_nothing_to_write(struct engine *engine, struct entry *entry, uint64_t wanted);
+void repeat_writer_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
+                            const struct response *response);
+
+#endif

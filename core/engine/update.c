@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/update.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void command_free(struct command *command) {
+    free(command->memory);
+    *command = (struct command){0};
+}
+
+void workload_event_free(struct workload_event *event) {
+    free(event->memory);
+    free(event->text);
+    *event = (struct workload_event){0};
+}
+
+void log_message_free(struct log_message *message) {
+    free(message->text);
+    free(message->object);
+    *message = (struct log_message){0};
+}
+
+void update_clear(struct update *update) {
+    for (size_t i = 0; i < update->n_commands; i++)
+        command_free(&update->commands[i]);
+    for (size_t i = 0; i < update->n_events; i++)
+        workload_event_free(&update->events[i]);
+    for (size_t i = 0; i < update->n_log; i++)
+        log_message_free(&update->log[i]);
+    update->n_commands = update->n_events = update->n_log = update->n_relists = 0;
+}
+
+void update_free(struct update *update) {
+    update_clear(update);
+    free(update->commands);
+    free(update->events);
+    free(update->log);
+    free(update->relists);
+    *update = (struct update){0};
+}
+
+// Copies the strings that make up a request into one block; `at` moves along.
+const char *update_string(char **at, const char *text, size_t len) {
+    char *start = *at;
+    if (len)
+        memcpy(start, text, len);
+    start[len] = '\0';
+    *at = start + len + 1;
+    return start;
+}

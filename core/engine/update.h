@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a step of the engine asks for: requests to send, Events and log lines to write, lists to repeat, and when it
+// wants to be called again.
+#ifndef WHARF_ENGINE_UPDATE_H
+#define WHARF_ENGINE_UPDATE_H
+
+#include "core/base/log.h"
+#include "core/engine/event.h"
+
+// A request to be sent to a cluster. All strings are owned by the command.
+struct command {
+    uint64_t id; // answered with EVENT_ANSWER exactly once
+    size_t cluster;
+    struct request request;
+    char *memory; // what the request's strings point into
+};
+
+// An Event to be recorded on a workload in the management cluster.
+struct workload_event {
+    size_t kind;
+    bool warning;
+    const char *action;                                // static
+    const char *reason;                                // in `memory`
+    char *text;                                        // owned
+    const char *api_version, *namespace_, *name, *uid; // in `memory`
+    char *memory;
+};
+
+// A line for the log about a cluster, or about one kind or object in it.
+struct log_message {
+    enum log_level level;
+    size_t cluster, kind; // kind LOG_NO_KIND: about the cluster
+    char *text;           // owned
+    char *object;         // "namespace/name", owned; or NULL
+    const char *action;   // of a decision, else NULL; static
+    const char *reason;   // why it was decided so, or NULL; static
+};
+#define LOG_NO_KIND SIZE_MAX
+
+// The objects of a kind are to be listed again: some were not kept, and now there is room.
+struct relist {
+    size_t cluster, kind;
+};
+
+// What a step asks for. Reused from step to step by its owner.
+struct update {
+    struct command *commands;
+    size_t n_commands, cap_commands;
+    struct workload_event *events;
+    size_t n_events, cap_events;
+    struct log_message *log;
+    size_t n_log, cap_log;
+    struct relist *relists;
+    size_t n_relists, cap_relists;
+    int64_t wake_ns; // EVENT_TIME is needed then (monotonic), CLOCK_NEVER: not until another event
+};
+
+void command_free(struct command *command);
+void workload_event_free(struct workload_event *event);
+void log_message_free(struct log_message *message);
+void update_clear(struct update *update);
+void update_free(struct update *update);
+
+// Copies the text, terminated, to `at`, which moves along; returns the copy.
+const char *update_string(char **at, const char *text, size_t len);
+
+#endif
