@@ -34,7 +34,7 @@ bool log_enabled(enum log_level level) {
     return (int)level <= atomic_load(&current_level);
 }
 
-// Long values are cut, so that the line stays one that can be read (and within its maximum).
+// Long values are truncated to keep lines readable, and within their maximum.
 static size_t shown_len(const char *text) {
     size_t len = strnlen(text, VALUE_MAX_BYTES + 1);
     if (len <= VALUE_MAX_BYTES)
@@ -45,7 +45,7 @@ static size_t shown_len(const char *text) {
     return len;
 }
 
-// In text lines a value stands bare if it is one word that cannot be taken for anything else.
+// In text lines a value is unquoted if it is an unambiguous word.
 static bool needs_quotes(const char *text, size_t len, const char *special) {
     if (len == 0 || text_visible(text, len) < len)
         return true;
@@ -96,8 +96,8 @@ static void build_json(struct buffer *out, const char *time, const char *level, 
     buffer_text(out, "}\n");
 }
 
-// What cannot be written is lost, like a line to a reader that is gone. Whoever shares the open file may have made it
-// one that does not wait.
+// A line that cannot be written is lost, as when the reader has gone. Another process that shares the open file may
+// have made it non-blocking.
 static void write_all(const char *line, size_t len, bool wait) {
     struct pollfd out = {.fd = atomic_load(&current_fd), .events = POLLOUT};
     while (len > 0) {

@@ -22,14 +22,14 @@ void log_setup(enum log_format format, enum log_level level);
 // Where lines go; default 2. For tests.
 void log_to(int fd);
 
-// From now on lines are written by a thread of their own and nobody waits for whoever reads them: lines that do not fit
-// a buffer of 128 KiB meanwhile are lost and counted, and a line tells how many. False: lines are written as before.
+// Starts a thread that writes the lines, so that nobody waits for a slow reader: lines that do not fit into a buffer of
+// 128 KiB are lost and counted, and a line reports their number. False: lines are written as before.
 bool log_start(void);
 
-// Waits until what was logged is written, at most so long; false if it is not. From a signal handler too.
+// Waits until all lines are written, at most for `within_ns`; false on timeout. Allowed in a signal handler.
 bool log_flush(int64_t within_ns);
 
-// The same, and the end of that thread. If it is stuck, what is logged later is lost.
+// The same, and ends the thread. If it is stuck, later lines are lost.
 bool log_stop(int64_t within_ns);
 
 uint64_t log_lost(void); // lines, since the start
@@ -39,8 +39,8 @@ bool log_enabled(enum log_level level);
 // `fields` ends with a field whose name is NULL; may be NULL.
 void log_line(enum log_level level, const char *message, const struct log_field *fields);
 
-// log_fields(LOG_INFO, "placed", {"cluster", name}, LOG_INT("attempt", attempt)). A field of text needs only its two
-// members, a missing one is meant.
+// log_fields(LOG_INFO, "placed", {"cluster", name}, LOG_INT("attempt", attempt)). Fields of text leave the members
+// of numbers out.
 #define log_fields(level, message, ...)                                                                                \
     do {                                                                                                               \
         _Pragma("GCC diagnostic push");                                                                                \
@@ -49,7 +49,7 @@ void log_line(enum log_level level, const char *message, const struct log_field 
         _Pragma("GCC diagnostic pop");                                                                                 \
     } while (0)
 
-// A number, which is one in JSON lines too.
+// A number, in JSON lines too.
 #define LOG_INT(field, n)                                                                                              \
     { .name = (field), .number = (int64_t)(n), .is_number = true }
 

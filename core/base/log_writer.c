@@ -22,9 +22,9 @@ static struct {
     const struct log_output *output;
     char halves[2][HALF_BYTES];
     size_t filling, len; // which half is filled, and how far
-    uint64_t untold;     // lines lost since that was last told
+    uint64_t untold;     // lines lost since the last report
     bool stop;
-    // Looked at without the mutex too, in a process that has crashed.
+    // Read without the mutex too, in a process that has crashed.
     atomic_int state;
     atomic_bool idle; // nothing waits, and nothing is being written
     atomic_uint_fast64_t lost;
@@ -35,7 +35,7 @@ static void append(const char *text, size_t len) {
     writer.len += len;
 }
 
-// What was lost comes after what is now taken out, and before what will be put in.
+// Lost lines are reported after those taken out now, and before the next ones.
 static const char *take(size_t *len) {
     const char *full = writer.halves[writer.filling];
     *len = writer.len;
@@ -117,7 +117,7 @@ bool log_writer_put(const char *line, size_t len) {
     return state != DIRECT;
 }
 
-// Looks again and again rather than waiting for a condition: this is for signal handlers too.
+// Polls instead of waiting for a condition, as it is called in signal handlers too.
 bool log_writer_flush(int64_t within_ns) {
     for (int64_t waited_ns = 0; atomic_load(&writer.state) == WRITING; waited_ns += LOOK_NS) {
         if (atomic_load(&writer.idle))

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread that writes log lines, so that a reader of stderr who stalls holds up nobody. Lines wait in a bounded
-// buffer; what does not fit is counted, and that is told in a line of its own once the reader goes on. For log.c only;
-// everybody else uses log.h.
+// The thread that writes log lines, so that a stalled reader of stderr delays nothing. Lines wait in a bounded buffer;
+// those that do not fit are counted, and their number is logged once the reader continues. For log.c only.
 #ifndef WHARF_BASE_LOG_WRITER_H
 #define WHARF_BASE_LOG_WRITER_H
 
@@ -12,8 +11,9 @@
 #define LOG_LOST_LINE_MAX ((size_t)160)
 
 struct log_output {
-    void (*write)(const char *text, size_t len);                     // all of it; may wait
-    size_t (*lost_line)(uint64_t lost, char out[LOG_LOST_LINE_MAX]); // the line that tells of lost ones; its length
+    void (*write)(const char *text, size_t len); // all of it; may block
+    size_t (*lost_line)(uint64_t lost,
+                        char out[LOG_LOST_LINE_MAX]); // the line that reports lost ones; returns its length
 };
 
 // False if there is no thread.
@@ -22,10 +22,10 @@ bool log_writer_start(const struct log_output *output);
 // True if the line was taken, or counted as lost; false if there is no writer: the caller writes it.
 bool log_writer_put(const char *line, size_t len);
 
-// Waits until everything is written, at most so long. False: not everything.
+// Waits until everything is written, at most for `within_ns`. False on timeout.
 bool log_writer_flush(int64_t within_ns);
 
-// The same, and ends the thread. If it is stuck in a write, it is left to itself, and what is logged later is lost.
+// The same, and ends the thread. If it is stuck in a write, it is abandoned, and later lines are lost.
 bool log_writer_stop(int64_t within_ns);
 
 // Since the start.

@@ -73,7 +73,7 @@ static void print_rows(const struct row *rows, size_t count) {
         for (size_t column = 0; column + 1 < COLUMNS; column++)
             buffer_printf(&line, "%-*s", widths[column] + GAP, rows[i].cells[column]);
         buffer_text(&line, rows[i].cells[COLUMNS - 1]);
-        text_print_line(stdout, line.failed ? "(too long to be shown)" : line.data);
+        text_print_line(stdout, line.failed ? "(too long to print)" : line.data);
     }
 }
 

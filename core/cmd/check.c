@@ -93,12 +93,12 @@ static void print_seal(const struct config *config) {
     case SEAL_FROM_NOTHING:
         printf(
             "%s: mirrors are not sealed: there is no key (seal.file or seal.secret); whoever may create objects in a "
-            "worker can make what passes for a mirror\n",
+            "worker can forge a mirror\n",
             config->path);
         break;
     case SEAL_FROM_DEFAULT_SECRET:
         printf("%s: mirrors are sealed with the key in Secret " SEAL_SECRET_NAME
-               " of the host's own namespace, if the host may read or make it\n",
+               " in the host's own namespace, if the host may read or create it\n",
                config->path);
         break;
     default:
@@ -110,7 +110,7 @@ static void print_good(const struct check *check, bool online) {
     printf("%s: no problems: %zu worker%s, %zu adapter%s, %zu kind%s%s\n", check->config->path,
            check->config->n_workers, check->config->n_workers == 1 ? "" : "s", check->adapters->count,
            check->adapters->count == 1 ? "" : "s", check->adapters->n_kinds, check->adapters->n_kinds == 1 ? "" : "s",
-           online ? ", and all clusters answer and allow what is needed" : "");
+           online ? ", and all clusters answer and grant the permissions that are needed" : "");
     print_seal(check->config);
 }
 

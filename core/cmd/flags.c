@@ -12,7 +12,7 @@
 
 #define FLAGS_MAX 16
 #define HELP 'h'
-#define LONG_BASE 256 // of what getopt_long returns for a flag without a letter
+#define LONG_BASE 256 // what getopt_long returns for a long flag is this plus its index
 
 struct reading {
     const struct subcommand *command;
@@ -43,7 +43,7 @@ static void prepare(struct reading *reading) {
     const struct subcommand *command = reading->command;
     size_t n_letters = 0, n_options = 0;
     reading->letters[n_letters++] = '+'; // no reordering
-    reading->letters[n_letters++] = ':'; // missing arguments are told apart
+    reading->letters[n_letters++] = ':'; // missing arguments are reported as ':'
     reading->letters[n_letters++] = HELP;
     for (size_t i = 0; i < command->n_flags && i < FLAGS_MAX; i++) {
         const struct flag *flag = &command->flags[i];
@@ -66,7 +66,7 @@ static const struct flag *find_flag(const struct subcommand *command, int option
     return NULL;
 }
 
-// The flag that a word may stand for: the only one that it is the beginning of, or the nearest.
+// The flag that a word probably means: the only one that begins with it, or the most similar one.
 static const char *meant_by(const struct subcommand *command, const char *word) {
     const char *names[FLAGS_MAX + 1];
     const char *begins = NULL;
@@ -92,7 +92,7 @@ static int unknown_flag(const struct subcommand *command, const char *argument) 
                              meant ? meant : "", meant ? "?" : "");
 }
 
-// getopt_long takes "--conf" for "--config"; here a flag is written out, so that a new one breaks no script.
+// getopt_long accepts "--conf" for "--config"; here flags are spelled out, so that a new flag never breaks a script.
 static bool is_abbreviated(const struct reading *reading, const char *argument, int option) {
     const struct flag *flag = find_flag(reading->command, option);
     const char *name = flag ? flag->name : "help";
@@ -118,7 +118,7 @@ static int keep(struct reading *reading, int option, const char *argument) {
     return 0;
 }
 
-// What getopt_long could not read.
+// A flag that getopt_long rejects.
 static int wrong_flag(const struct reading *reading, int option, const char *argument) {
     const struct subcommand *command = reading->command;
     const struct flag *flag = find_flag(command, optopt);
@@ -160,7 +160,7 @@ static int read_next(struct reading *reading, int argc, char **argv) {
     return option == HELP || code != 0 ? code : -1;
 }
 
-// What is missing, and values that stand for what was not given.
+// Required flags, and defaults.
 static int complete(const struct reading *reading) {
     const struct subcommand *command = reading->command;
     for (size_t i = 0; i < command->n_flags; i++) {

@@ -49,7 +49,7 @@ extern const struct subcommand subcommand_run, subcommand_check, subcommand_adap
 int main_adapter(const struct arguments *arguments);
 
 // flags.c. Fills a value for each flag, and one more for the operand; NULL: not given, "" for a flag without argument
-// that is given. False: *code is the exit code; help was printed, or what is wrong with the command line.
+// that is given. False: *code is the exit code; help or an error was printed.
 bool flags_read(const struct subcommand *command, const struct arguments *arguments, const char **values, int *code);
 int flags_usage_error(const struct subcommand *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -57,7 +57,7 @@ int flags_usage_error(const struct subcommand *command, const char *format, ...)
 void help_print(const struct subcommand *command);
 
 // report.c
-// Writes each on a line of its own to stderr; the number of all of them.
+// Prints one per line to stderr; returns their number.
 size_t main_print_problems(const struct problems *problems);
 // "error: ..." to stderr; takes the error. Returns 1.
 int main_fail(struct error *error);

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LAST_LINES_NS CLOCK_SECOND // to write what was logged, at the end
+#define LAST_LINES_NS CLOCK_SECOND // for flushing the log at the end
 
 enum { CONFIG, ADAPTERS, N_FLAGS };
 
@@ -55,7 +55,7 @@ static struct error *load_adapters(struct program *program) {
         log_fields(LOG_WARN, "adapter not loaded", {"problem", problems.list[i]});
     problems_free(&problems);
     if (!error && program->adapters->n_kinds == 0)
-        error = error_new(ERROR_INVALID, "no adapter brings a kind: there is nothing to do");
+        error = error_new(ERROR_INVALID, "no adapter provides a kind: there is nothing to do");
     return error;
 }
 
@@ -93,7 +93,7 @@ static struct error *prepare(struct program *program, const char *config_path, c
         return error;
     log_setup(program->config->log_format, program->config->log_level);
     if (!log_start())
-        return error_new(ERROR_IO, "the thread that writes the log cannot be started");
+        return error_new(ERROR_IO, "cannot start the log thread");
     error = load_adapters(program);
     if (!error)
         error = curl_transport_setup();
@@ -105,7 +105,7 @@ static struct error *prepare(struct program *program, const char *config_path, c
 }
 
 static void tell_start(const struct program *program) {
-    log_fields(LOG_INFO, "wharf starts", {"version", WHARF_VERSION}, {"config", program->config->path},
+    log_fields(LOG_INFO, "wharf starting", {"version", WHARF_VERSION}, {"config", program->config->path},
                LOG_INT("workers", program->config->n_workers), LOG_INT("kinds", program->adapters->n_kinds),
                {"serving", program->server ? program->config->serve_address : NULL});
 }
@@ -132,9 +132,9 @@ static int run(const struct arguments *arguments) {
     adapters_free(program.adapters);
     config_free(program.config);
     if (error)
-        log_fields(LOG_ERROR, "wharf ends", {"error", error_text(error)});
+        log_fields(LOG_ERROR, "wharf failed", {"error", error_text(error)});
     else
-        log_plain(LOG_INFO, "wharf ends");
+        log_plain(LOG_INFO, "wharf stopped");
     code = error ? EXIT_FAILURE : EXIT_SUCCESS;
     error_free(error);
     signals_end(program.signals);

@@ -47,7 +47,7 @@ static void read_names(const char *directory, struct names *names) {
 }
 
 // "did you mean "job"? /usr/lib/wharf/adapters has generic, job".
-static void append_what_there_is(struct buffer *out, const struct config *config, const char *wanted) {
+static void append_candidates(struct buffer *out, const struct config *config, const char *wanted) {
     __attribute__((cleanup(names_cleanup))) struct names names = {.count = 0};
     read_names(config->adapter_directory, &names);
     const char *meant = suggest(wanted, (const char *const *)names.list, names.count);
@@ -76,7 +76,7 @@ static const char *directory_problem(const char *path) {
     return S_ISDIR(found.st_mode) ? NULL : strerror(ENOTDIR);
 }
 
-static const char how_to_give_another[] =
+static const char how_to_change[] =
     "set adapters.directory, or use --adapters DIR (--adapters build/adapters after make)";
 
 static bool is_missing(const struct config_adapter *adapter) {
@@ -108,7 +108,7 @@ static void report_directory(const struct config *config, const char *problem, s
                   config->adapter_directory, problem);
     append_wanted(&text, config);
     if (config->adapter_directory_from == DIRECTORY_DEFAULT)
-        buffer_printf(&text, "; this is the default that wharf was built with (PREFIX): %s", how_to_give_another);
+        buffer_printf(&text, "; this is the default that wharf was built with (PREFIX): %s", how_to_change);
     const char *sentence = text.data ? text.data : problem;
     if (config->adapter_directory_from == DIRECTORY_FLAG)
         problems_add(problems, "%s", sentence);
@@ -121,10 +121,10 @@ static void report_missing(const struct config *config, const struct config_adap
     __attribute__((cleanup(buffer_cleanup))) struct buffer text;
     buffer_init(&text, 65536);
     buffer_printf(&text, "adapter %s: %s: %s; ", adapter->name, adapter->file, strerror(ENOENT));
-    append_what_there_is(&text, config, adapter->name);
+    append_candidates(&text, config, adapter->name);
     if (config->adapter_directory_from == DIRECTORY_DEFAULT)
         buffer_printf(&text, " (the default directory that wharf was built with: to use another one, %s)",
-                      how_to_give_another);
+                      how_to_change);
     add_problem(config, adapter->line, problems, text.data ? text.data : adapter->file);
 }
 
@@ -155,7 +155,7 @@ struct error *setup_config(const char *path, const char *adapter_directory, stru
     AUTO_TEXT here = adapter_directory && adapter_directory[0] != '/' ? getcwd(NULL, 0) : strdup("/");
     if (!here)
         return errno == ENOMEM ? error_no_memory()
-                               : error_new(ERROR_IO, "the current directory cannot be read: %s", strerror(errno));
+                               : error_new(ERROR_IO, "cannot read the current directory: %s", strerror(errno));
     AUTO_TEXT directory = adapter_directory ? text_resolve_path(here, adapter_directory) : NULL;
     if (adapter_directory && !directory)
         return error_no_memory();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every command begins with: the configuration and the adapters that it enables.
+// The first steps of every command: reading the configuration and loading the adapters that it enables.
 #ifndef WHARF_CMD_SETUP_H
 #define WHARF_CMD_SETUP_H
 
@@ -11,7 +11,8 @@
 struct error *setup_config(const char *path, const char *adapter_directory, struct problems *problems,
                            struct config **out);
 
-// Loads the adapters. Those that are not in the directory are reported with what is there, and dropped from `config`.
+// Loads the adapters. Those that the directory lacks are reported, with the ones that it has, and dropped from
+// `config`.
 struct error *setup_adapters(struct config *config, struct problems *problems, struct adapters **out);
 
 // Both. *adapters is NULL where there is no configuration.

@@ -14,13 +14,13 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define LAST_LINES_NS (500 * CLOCK_MS) // to write what was logged, at an end without mercy
+#define LAST_LINES_NS (500 * CLOCK_MS) // for flushing the log at a forced exit
 #define CRASH_LINES_NS CLOCK_SECOND
 
 struct signals {
     int fd, over_fd;
     pthread_t thread;
-    int64_t asked_ns; // when it was first asked to stop, 0: not yet; the thread's own
+    int64_t asked_ns; // of the first request to stop, 0: none; used by the thread only
     pthread_mutex_t mutex;
     void (*stop)(void *ctx); // under `mutex`, like those below
     void *ctx;
@@ -65,7 +65,7 @@ static void take_signal(struct signals *signals) {
         log_fields(LOG_WARN, "signal ignored", {"signal", name_of(info.ssi_signo)});
 }
 
-// Milliseconds that stopping may still take; -1: nobody asked for it.
+// Milliseconds left for a graceful stop; -1: none was requested.
 static int time_left(const struct signals *signals) {
     if (!signals->asked_ns)
         return -1;
@@ -91,13 +91,13 @@ static void *signals_main(void *arg) {
     }
 }
 
-// What was logged just before may say why.
+// The last log lines may tell the cause.
 static void on_crash(int number) {
     (void)log_flush(CRASH_LINES_NS);
-    (void)raise(number); // the default action now, as soon as this returns
+    (void)raise(number); // takes its default action once this returns
 }
 
-// Only where nobody else (a sanitizer) watches for them.
+// Only where no other handler (of a sanitizer) is installed.
 static void watch_crashes(void) {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
@@ -115,12 +115,12 @@ static struct error *open_signals(struct signals *signals) {
     signals->fd = signalfd(-1, &set, SFD_CLOEXEC);
     signals->over_fd = eventfd(0, EFD_CLOEXEC);
     if (signals->fd < 0 || signals->over_fd < 0)
-        return error_new(ERROR_IO, "signals cannot be watched: %s", strerror(errno));
+        return error_new(ERROR_IO, "cannot watch signals: %s", strerror(errno));
     sigaddset(&set, SIGPIPE); // a peer that closes is an EPIPE, not the end
     if (pthread_sigmask(SIG_BLOCK, &set, NULL) != 0)
-        return error_new(ERROR_INTERNAL, "signals cannot be blocked");
+        return error_new(ERROR_INTERNAL, "cannot block signals");
     if (pthread_create(&signals->thread, NULL, signals_main, signals) != 0)
-        return error_new(ERROR_IO, "the thread for signals cannot be started");
+        return error_new(ERROR_IO, "cannot start the signal thread");
     return NULL;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The signals of a host that runs. SIGTERM and SIGINT ask it to stop, once; a second one, or the end of the time that
-// stopping may take, ends the process, whatever its threads are doing. SIGHUP, SIGUSR1 and SIGUSR2 are told in the log
-// and do nothing else.
+// Signals of a running host. SIGTERM and SIGINT request a graceful stop; a second one, or the timeout, ends the process
+// whatever its threads are doing. SIGHUP, SIGUSR1 and SIGUSR2 are logged and ignored.
 #ifndef WHARF_CMD_SIGNALS_H
 #define WHARF_CMD_SIGNALS_H
 
@@ -14,11 +13,11 @@
 
 struct signals;
 
-// Starts a thread for them. Before any other thread, so that every one inherits what is blocked.
+// Starts a thread for them. Call before any other thread is created, so that all inherit the signal mask.
 struct error *signals_start(struct signals **out);
 
-// `stop(ctx)` is called once it is asked for, at once if that was before; on that thread or this one, until
-// signals_forget.
+// `stop(ctx)` is called when a stop is requested, immediately if it was already; on the signal thread or this one,
+// until signals_forget.
 void signals_on_stop(struct signals *signals, void (*stop)(void *ctx), void *ctx);
 void signals_forget(struct signals *signals);
 

@@ -38,7 +38,7 @@ struct config_adapter {
 
 struct config_seal {
     char *file;             // absolute; or NULL
-    bool from_secret;       // a Secret of the management cluster is asked for
+    bool from_secret;       // seal.secret is set
     char *secret_namespace; // NULL: the pod's, else wharf-system
     char *secret_name;      // NULL: wharf-seal
     char *secret_key;       // the entry that signs; NULL: key
@@ -79,7 +79,7 @@ struct config {
 };
 
 // Reads the file. Every problem goes to `problems` ("<file>:<line>: <key>: found ..., expected ..."); *out is NULL if
-// there was one that leaves nothing to work with. An error is returned only for out of memory.
+// the file is unusable. An error is returned only for out of memory.
 struct error *config_load(const char *path, struct problems *problems, struct config **out);
 // The same with `adapter_directory` (absolute) instead of adapters.directory; NULL: as the file says.
 struct error *config_load_with(const char *path, const char *adapter_directory, struct problems *problems,

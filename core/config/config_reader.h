@@ -14,7 +14,7 @@ struct config_reader {
     struct problems *problems;
     struct config *config;
     bool burst_given;
-    bool no_memory; // reading goes on, and the whole fails at the end
+    bool no_memory; // reading continues, and fails at the end
 };
 
 // Where a value is: a chain from the value to the root, on the stack. `key` NULL: item `index` of a list.
@@ -45,7 +45,7 @@ void config_wrong(struct config_reader *reader, const struct config_place *place
 
 size_t config_line(struct config_reader *reader, const struct config_place *place);
 
-// Reads a mapping by its table of keys. Null values count as absent. False if it is no mapping.
+// Reads a mapping by its table of keys. Null values count as absent. False if it is not a mapping.
 bool config_mapping(struct config_reader *reader, const struct config_place *place, const struct json *value,
                     const struct config_field *fields, size_t count, void *target);
 

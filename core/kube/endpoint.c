@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be asked of an endpoint once it was read (kubeconfig.h).
+// Checks and credentials of an endpoint (kubeconfig.h).
 #include "core/base/text.h"
 #include "core/kube/certs.h"
 #include "core/kube/kubeconfig.h"

@@ -12,7 +12,7 @@
 #define AUTO_KUBECONFIG __attribute__((cleanup(kubeconfig_cleanup))) struct kubeconfig
 
 static struct error *not_found(const struct kubeconfig *config, const char *section, const char *what) {
-    AUTO_BUFFER(names, 512); // a long list is cut
+    AUTO_BUFFER(names, 512); // a long list is truncated
     (void)entry_names(config, section, &names);
     return error_new(ERROR_NOT_FOUND, "%s, expected one of %s: %s%s", what, section,
                      names.len > 0 ? names.data : "(none)", names.failed ? ", ..." : "");

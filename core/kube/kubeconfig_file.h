@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kubeconfig files as they are written: one or several, their entries by name, and their fields with the type that they
-// must have. What it means is read in kubeconfig.c.
+// The syntax of kubeconfig files: one or several, their entries by name, and type-checked fields. Their meaning is in
+// kubeconfig.c and kubeconfig_sections.c.
 #ifndef WHARF_KUBE_KUBECONFIG_FILE_H
 #define WHARF_KUBE_KUBECONFIG_FILE_H
 

@@ -74,7 +74,7 @@ static struct error *read_pem(const struct entry *entry, const char *field, cons
     return entry_wrap(entry, field, error);
 }
 
-static struct error *speaks_of_tls(const struct entry *entry, bool *out) {
+static struct error *has_tls_settings(const struct entry *entry, bool *out) {
     static const char *const fields[] = {"certificate-authority", "certificate-authority-data"};
     for (size_t i = 0; i < 2; i++) {
         const char *text;
@@ -86,7 +86,7 @@ static struct error *speaks_of_tls(const struct entry *entry, bool *out) {
     return NULL;
 }
 
-// Without a scheme, as client-go: host:port with TLS if something in the cluster speaks of TLS.
+// Without a scheme, as client-go: host:port with TLS if the cluster has TLS settings.
 static struct error *read_server(const struct entry *entry, struct endpoint *endpoint) {
     const char *text;
     struct error *error = entry_text(entry, "server", &text);
@@ -95,7 +95,7 @@ static struct error *read_server(const struct entry *entry, struct endpoint *end
     if (!text)
         return entry_error(entry, "server", ERROR_INVALID, "found nothing, expected a URL like https://host:6443");
     bool tls = endpoint->insecure;
-    error = speaks_of_tls(entry, &tls);
+    error = has_tls_settings(entry, &tls);
     if (error)
         return error;
     endpoint->server = text_format("%s%s", strstr(text, "://") ? "" : tls ? "https://" : "http://", text);

@@ -387,7 +387,7 @@ class Log(Case):
         with subprocess.Popen([WHARF, "run", "--config", self.config], stdin=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, text=True) as host:
             try:
-                started = next(line for line in map(json.loads, host.stderr) if line["message"] == "wharf starts")
+                started = next(line for line in map(json.loads, host.stderr) if line["message"] == "wharf starting")
             finally:
                 host.kill()
         self.assertEqual((started["workers"], started["kinds"], started["config"]), (1, 1, self.config))

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How two documents differ, told field by field.
+// The differences of two documents, field by field.
 #include "core/cmd/plan/plan_internal.h"
 
 #include "core/json/pointer.h"
 
 #include <string.h>
 
-#define LOOK_AHEAD 64 // items of an array in which the counterpart of one is looked for
+#define LOOK_AHEAD 64 // items of an array that are searched for the counterpart of one
 
 struct walk {
     struct buffer pointer;
@@ -24,7 +24,7 @@ static bool is_container(const struct json *value) {
     return json_is(value, JSON_OBJECT) || json_is(value, JSON_ARRAY);
 }
 
-// Goes on below `key`, or below the item `index`.
+// Descends into the member `key`, or the item `index`.
 static bool step(struct walk *walk, const char *key, size_t index, const struct json *from, const struct json *to) {
     size_t len = walk->pointer.len;
     bool ok = key ? pointer_append(&walk->pointer, key) : buffer_printf(&walk->pointer, "/%zu", index);
@@ -43,7 +43,7 @@ static bool compare_objects(struct walk *walk, const struct json *from, const st
     return true;
 }
 
-// What an item is called; NULL if it has no such name.
+// The name of an item; NULL if it has none.
 static const char *name_of(const struct json *item) {
     static const char *const keys[] = {"name", "type", "groupName"};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
@@ -59,7 +59,7 @@ static bool correspond(const struct json *a, const struct json *b) {
     return a_name && b_name ? strcmp(a_name, b_name) == 0 : json_equal(a, b);
 }
 
-// Two things of different names are not one that changed.
+// Items with different names are two items, not one that changed.
 static bool differ_in_name(const struct json *a, const struct json *b) {
     const char *a_name = name_of(a), *b_name = name_of(b);
     return a_name && b_name && strcmp(a_name, b_name) != 0;

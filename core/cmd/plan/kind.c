@@ -46,7 +46,7 @@ static void tell_versions(struct buffer *lines, const struct kind *kind, const c
              !known.data ? "?" : known.data, version);
 }
 
-// A kind of the same name in another group, or one whose name is near.
+// A kind of the same name in another group, or one with a similar name.
 static void tell_unsupported(struct buffer *lines, const struct adapters *adapters, const struct json *value) {
     const char **names = calloc(adapters->n_kinds + 1, sizeof(*names));
     for (size_t i = 0; names && i < adapters->n_kinds; i++)

@@ -160,7 +160,7 @@ static const char *why_removed(const struct kind *kind, const struct plan_change
     return "the adapter removes it from this mirror";
 }
 
-// What the host adds itself needs no line.
+// The marks that the host adds are not listed.
 static bool is_mark(const struct plan_change *change) {
     const char *key = json_key(change->to ? change->to : change->from);
     return key && text_has_prefix(change->pointer, "/metadata/") && text_has_prefix(key, "wharf.dev/");
@@ -179,7 +179,7 @@ static bool tell_difference(void *ctx, const struct plan_change *change) {
     return !lines->failed;
 }
 
-// Both have labels and annotations, so that these are compared one by one.
+// Both get labels and annotations, so that these are compared one by one.
 static bool tell_differences(struct plan_object *object) {
     AUTO_JSON from = json_copy(object->workload);
     struct json *metadata = json_get(from, "metadata");

@@ -102,7 +102,7 @@ static struct error *plan_one(const struct plan *plan, const struct plan_item *i
     return error_wrap(error, "%s", item->where);
 }
 
-// A status is for one object.
+// --status applies to one object.
 static struct error *read_status(struct plan *plan, const struct plan_input *input) {
     if (!plan->request->status)
         return NULL;

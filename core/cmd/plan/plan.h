@@ -15,7 +15,7 @@ struct plan_request {
     const struct adapters *adapters;
     const char *file;    // of the objects, YAML or JSON; "-": standard input
     const char *status;  // file with the status of the mirror; NULL: none
-    const char *cluster; // worker to try the mirror in; NULL: none. Needs curl_transport_setup
+    const char *cluster; // worker that validates the mirror; NULL: none. Needs curl_transport_setup
     struct moment now;
 };
 

@@ -10,7 +10,7 @@
 #include "core/host/connect.h"
 #include "core/kube/types.h"
 
-// Stand for what only the clusters know. They are valid as values of labels.
+// Placeholders for what only the clusters know, valid as values of labels.
 #define PLAN_NO_UID "UID-OF-THE-WORKLOAD"
 #define PLAN_NO_ORIGIN "UID-OF-KUBE-SYSTEM"
 
@@ -40,20 +40,20 @@ struct plan {
     struct plan_worker worker; // client NULL: none
 };
 
-// One object on its way through the plan.
+// One object, and what is known about it so far.
 struct plan_object {
     const struct plan *plan;
     const struct plan_item *item;
     const struct kind *kind;
     const char *version;
-    struct json *workload; // the object with what the API server would give it
+    struct json *workload; // the object with the fields that the API server sets
     struct json *mirror;   // that would be created
     char *name;            // "default/pi"
     uint32_t attempt;
     bool suspended, left_alone;
     enum plan_verdict verdict;
-    const char *trouble; // of PLAN_WRONG, in a few words
-    struct buffer lines; // what is said of it
+    const char *trouble; // verdict of PLAN_WRONG
+    struct buffer lines; // the comments
     struct buffer more;  // documents after the mirror
 };
 
@@ -61,34 +61,34 @@ struct plan_object {
 void plan_wrong(struct plan_object *object, const char *trouble);
 
 // input.c
-// All objects of a file; those of a list one by one. What is no object goes to `problems`.
+// All objects of a file; those of a list one by one. Anything else goes to `problems`.
 struct error *plan_input_read(const char *path, struct problems *problems, struct plan_input *out);
 void plan_input_free(struct plan_input *input);
 // The status in a file: of its member "status", or the whole document.
 struct error *plan_input_status(const char *path, struct json **out);
 
 // kind.c
-// NULL: no adapter takes it. `lines`, if not NULL, is told which does, or why none.
+// NULL: no adapter supports it. Which one does, or why none, is appended to `lines` if that is not NULL.
 const struct kind *plan_find_kind(const struct adapters *adapters, const struct json *value, const char **version,
                                   struct buffer *lines);
 bool plan_understands(const struct kind *kind, const char *version);
-// Whether it is delegated to this host; tells why, or why not.
+// Whether it is delegated to this host, and why.
 void plan_judge_manager(struct plan_object *object);
 
 // names.c
-// False after telling which names, labels or annotations every API server rejects.
+// False after reporting names, labels or annotations that every API server rejects.
 bool plan_check_names(struct plan_object *object);
 
 // mirror.c
-// Fills in what the API server would.
+// Sets the fields that the API server would set.
 struct error *plan_prepare(struct plan_object *object);
 void plan_tell_phase(struct plan_object *object);
 struct error *plan_make_mirror(struct plan_object *object);
 const char *plan_origin(const struct plan *plan);
-// Around a call into the adapter.
+// Begins a call into the adapter.
 void plan_begin_call(const struct plan_object *object, uint32_t attempt, wharf_mirror_state state,
                      struct adapter_call *call);
-// Tells what the adapter answered instead of OK.
+// Reports a result other than OK.
 void plan_tell_refusal(struct plan_object *object, wharf_result result, struct adapter_call *call, const char *what);
 // The phase of the workload as `value` has it.
 wharf_phase_kind plan_say_phase(const struct plan_object *object, const struct json *value, struct buffer *out);
@@ -97,7 +97,7 @@ wharf_phase_kind plan_say_phase(const struct plan_object *object, const struct j
 void plan_tell_pods(struct plan_object *object);
 
 // status.c
-// With a status of the mirror, or for a workload without one: what is written on the workload.
+// The status that is written on the workload: for a status of the mirror, or without a mirror.
 struct error *plan_tell_status(struct plan_object *object);
 
 // worker.c
@@ -111,16 +111,16 @@ struct plan_change {
     const struct json *from, *to; // NULL: not there
 };
 // `on_change` is called for each difference, with pointers that begin with `prefix`; false stops. Items of arrays are
-// matched by name or type, or by what they are; null counts as absent. False if stopped or out of memory.
+// matched by name or type, or by equality; null counts as absent. False if stopped or out of memory.
 bool plan_diff(const struct json *from, const struct json *to, const char *prefix,
                bool (*on_change)(void *ctx, const struct plan_change *change), void *ctx);
 
 // text.c
-// A comment of one line. Whatever could end the line or is no character of YAML is shown as a space or '?'.
+// A comment of one line. Line ends and characters that YAML does not allow are replaced by spaces or '?'.
 void plan_say(struct buffer *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // "/spec/x: 1 -> 2" and, in parentheses, why (NULL: nothing), after `label`.
 void plan_say_change(struct buffer *out, const char *label, const struct plan_change *change, const char *why);
-// Puts the members of an object in the order that people are used to. False when out of memory.
+// Puts the members of an object into the usual order. False when out of memory.
 bool plan_order(struct json **value);
 
 #endif

@@ -41,7 +41,7 @@ static struct json *written(const struct plan_object *object, const struct json 
     return NULL;
 }
 
-// What of the workload is shown: its name and its status. NULL when out of memory.
+// The part of the workload that is shown: its name and status. NULL when out of memory.
 static struct json *excerpt(const struct json *after) {
     AUTO_JSON shown = json_new_object();
     static const char *const members[] = {"apiVersion", "kind", "status"};
@@ -82,7 +82,7 @@ static bool tell_written(struct plan_object *object, const struct json *mirror, 
     return yaml_print(shown, &object->more);
 }
 
-// The mirror as its worker would have it, with the status that was given.
+// The mirror as it would be in its worker, with the given status.
 static struct json *running_mirror(const struct plan_object *object) {
     struct json *mirror = json_copy(object->mirror);
     struct json *metadata = json_get(mirror, "metadata");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a plan is written: comments and YAML documents.
+// Output: comments and YAML documents.
 #include "core/cmd/plan/plan_internal.h"
 
 #include <stdlib.h>
@@ -15,11 +15,11 @@ void plan_say(struct buffer *out, const char *format, ...) {
     bool written = buffer_vprintf(&text, format, args);
     va_end(args);
     buffer_text(out, "# ");
-    text_show(out, written ? text.data : "(too long to be shown)");
+    text_show(out, written ? text.data : "(too long to print)");
     buffer_char(out, '\n');
 }
 
-// The value as JSON, cut where it is long.
+// The value as JSON, truncated if it is long.
 static void show(const struct json *value, char out[VALUE_MAX + 4]) {
     AUTO_TEXT text = json_text(value, NULL);
     text_copy(out, VALUE_MAX, !text ? "?" : text);
