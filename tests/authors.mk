@@ -4,8 +4,8 @@ TEST_TARGETS += authors
 AUTHORS_ROOT := $(abspath $(B))/authors/root
 
 .PHONY: authors
-authors: all
+authors: all $(B)/tests/to_json
 	@rm -rf $(B)/authors
 	@mkdir -p $(B)/authors
 	@$(MAKE) --no-print-directory install DESTDIR='$(AUTHORS_ROOT)' > $(B)/authors/install.log 2>&1 || { cat $(B)/authors/install.log; exit 1; }
-	@python3 -B tests/authors --root '$(AUTHORS_ROOT)' --prefix '$(PREFIX)' --work $(B)/authors/work --make '$(MAKE) B=$(B)'
+	@TO_JSON=$(abspath $(B))/tests/to_json python3 -B tests/authors --root '$(AUTHORS_ROOT)' --prefix '$(PREFIX)' --work $(B)/authors/work --make '$(MAKE) B=$(B)'

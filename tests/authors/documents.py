@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Documents whose code blocks are run. A block ```LANGUAGE file=NAME is written to that file; in a block ```sh the lines
 that begin with "$ " are run, each followed by what it prints: "..." stands for any text, alone on a line for any lines. A
-command that is to fail ends with "# fails". All blocks of a document are run in one new folder, in their order."""
+command that is to fail ends with "# fails"; what is exported is there for all commands after it. All blocks of a document
+are run in one new folder, in their order. Where there is no kubectl, stand_in.py makes its requests, and what it would
+print is not compared."""
 import os
 import re
 import sys
 
-from shell import Wrong
+from shell import Skipped, Wrong
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lint"))
 
 import links    # noqa: E402
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "sandbox", "test"))
+
+import clusters  # noqa: E402
 
 DOCUMENTS = ("adapters.md",)
 BLOCK = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -46,11 +51,37 @@ def run_step(author, folder, what, name, content):
             file.write(content)
         return
     command, _, fails = name.partition("# fails")
+    exported = re.fullmatch(r"export (\w+)=(\S+)\s*", command)
+    if exported:
+        author.environment[exported[1]] = exported[2]
+        return
     code, output = author.run(command, folder)
     if (code != 0) != (fails == "" and "# fails" in name):
         raise Wrong(f"{command}: exit code {code}\n{output}")
+    if "kubectl" in command and not clusters.find_kubectl():
+        return
     if not pattern(content).fullmatch(output.rstrip() + "\n" if output.strip() else ""):
         raise Wrong(f"{command}: found\n{output}\nexpected\n{content}")
+
+
+def put_kubectl_on_path(author):
+    """The one that is there, or what stands in for it."""
+    folder = f"{author.work}/kubectl"
+    os.makedirs(folder)
+    stand_in = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stand_in.py")
+    program = clusters.find_kubectl()
+    with open(f"{folder}/kubectl", "w", encoding="utf-8") as file:
+        file.write(f'#!/bin/sh\nexec {program} "$@"\n' if program else
+                   f'#!/bin/sh\nexec {sys.executable} -B {stand_in} "$@"\n')
+    os.chmod(f"{folder}/kubectl", 0o755)
+    author.environment["PATH"] = f"{folder}:{author.environment['PATH']}"
+    author.environment["HOME"] = folder     # for its cache
+    author.environment["TO_JSON"] = os.environ["TO_JSON"]
+
+
+def kubectl_is_there(_):
+    if not clusters.find_kubectl():
+        raise Skipped("there is no kubectl (KUBECTL, PATH, KUBEBUILDER_ASSETS): its requests were made without it")
 
 
 def document(author, name):
@@ -60,11 +91,14 @@ def document(author, name):
         raise Wrong(f"{name}: only {len(found)} steps were found")
     folder = f"{author.work}/{name}"
     os.makedirs(folder)
-    for line, what, first, second in found:
-        try:
+    put_kubectl_on_path(author)
+    try:
+        for line, what, first, second in found:
             run_step(author, folder, what, first, second)
-        except Wrong as wrong:
-            raise Wrong(f"docs/{name}:{line}: {wrong}") from None
+    except Wrong as wrong:
+        raise Wrong(f"docs/{name}:{line}: {wrong}") from None
+    finally:
+        author.run("wharf-sandbox stop --dir live", folder)     # if a step before that has failed
 
 
 def links_lead_somewhere(author):
@@ -83,4 +117,5 @@ def links_lead_somewhere(author):
 
 def checks(author):
     return [(f"docs/{name}, step by step", lambda name=name: document(author, name)) for name in DOCUMENTS] + \
-        [("documents: links_lead_somewhere", lambda: links_lead_somewhere(author))]
+        [("documents: links_lead_somewhere", lambda: links_lead_somewhere(author)),
+         ("documents: kubectl_is_there", lambda: kubectl_is_there(author))]

@@ -53,8 +53,9 @@ static struct error *print_probe(const char *folder, struct buffer *out, size_t 
     int count = scandir(folder, &entries, is_adapter, alphasort);
     if (count < 0)
         return error_new(ERROR_IO, "%s: cannot be read as a folder: %s", folder, strerror(errno));
-    buffer_text(out, "apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\nmanagement: {kubeconfig: none}\n"
-                     "workers: [{name: none, kubeconfig: none}]\nadapters:\n  directory: ");
+    buffer_text(out,
+                "apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\nmanagement: {kubeconfig: mgmt.kubeconfig}\n"
+                "workers: [{name: w1, kubeconfig: w1.kubeconfig}]\nadapters:\n  directory: ");
     buffer_json_string(out, folder, strlen(folder));
     buffer_text(out, "\n  enabled:\n");
     for (int i = 0; i < count; i++) {

@@ -8,16 +8,16 @@ import re
 import shutil
 import ssl
 import subprocess
+import tempfile
 import time
 
 
 def find_kubectl():
-    """KUBECTL, one on PATH, or that of envtest; None if there is none."""
+    """KUBECTL where it is set; else one on PATH, or that of envtest. None if there is none (KUBECTL=none)."""
     assets = os.environ.get("KUBEBUILDER_ASSETS", "/usr/local/kubebuilder/bin")
-    for candidate in (os.environ.get("KUBECTL"), shutil.which("kubectl"), os.path.join(assets, "kubectl")):
-        if candidate and os.access(candidate, os.X_OK):
-            return candidate
-    return None
+    candidates = [os.environ["KUBECTL"]] if "KUBECTL" in os.environ else \
+        [shutil.which("kubectl"), os.path.join(assets, "kubectl")]
+    return next((candidate for candidate in candidates if candidate and os.access(candidate, os.X_OK)), None)
 
 
 def wait_for(what, look, seconds=15):
@@ -33,17 +33,15 @@ def wait_for(what, look, seconds=15):
 
 
 class Cluster:
-    def __init__(self, directory, name):
-        self.kubeconfig = os.path.join(directory, name + ".kubeconfig")
-        with open(self.kubeconfig, encoding="utf-8") as file:
+    def __init__(self, kubeconfig):
+        with open(kubeconfig, encoding="utf-8") as file:
             text = file.read()
         self.address = re.search(r"server: https://127\.0\.0\.1:(\d+)", text)[1]
         self.context = ssl.create_default_context(cadata=self.part(text, "certificate-authority-data").decode())
-        pair = os.path.join(directory, f".{name}.pem")
-        with open(pair, "wb") as file:
-            file.write(self.part(text, "client-key-data") + self.part(text, "client-certificate-data"))
-        self.context.load_cert_chain(pair)
-        os.unlink(pair)
+        with tempfile.NamedTemporaryFile() as pair:
+            pair.write(self.part(text, "client-key-data") + self.part(text, "client-certificate-data"))
+            pair.flush()
+            self.context.load_cert_chain(pair.name)
 
     @staticmethod
     def part(text, key):
@@ -84,4 +82,4 @@ class Sandbox:
         return output
 
     def cluster(self, name):
-        return Cluster(self.directory, name)
+        return Cluster(os.path.join(self.directory, name + ".kubeconfig"))
