@@ -208,6 +208,8 @@ typedef struct wharf_host {
     const char *(*format)(const wharf_call *call, const char *format, ...)WHARF_PRINTF(2, 3);
     // metav1.Time.
     const char *(*format_time)(const wharf_call *call, int64_t ns);
+    // `size` zeroed bytes, aligned for anything; they live as values do.
+    void *(*memory)(const wharf_call *call, size_t size);
 
     // Changing. `root` is a value that may be changed: an argument documented as such, or made during the call.
     // `pattern` is a pointer, or a pattern, which changes every match of all but its last segment that is there.
@@ -297,6 +299,16 @@ typedef struct wharf_carried {
     const char *key;     // "groupName"; NULL: "name"
     uint32_t when;       // WHARF_CARRY_...
 } wharf_carried;
+
+// Elements of a list of carried fields: what decides where the pods of a template go, and may change while they do not
+// run. `pattern` and `item_key` are string literals (`item_key` may be NULL), see `pointer` and `key` above.
+#define WHARF_CARRIED_POD_TEMPLATE(pattern, item_key)                                                                  \
+    {pattern "/metadata/labels", item_key, WHARF_CARRY_WHILE_SUSPENDED},                                               \
+        {pattern "/metadata/annotations", item_key, WHARF_CARRY_WHILE_SUSPENDED},                                      \
+        {pattern "/spec/nodeSelector", item_key, WHARF_CARRY_WHILE_SUSPENDED},                                         \
+        {pattern "/spec/tolerations", item_key, WHARF_CARRY_WHILE_SUSPENDED}, {                                        \
+        pattern "/spec/schedulingGates", item_key, WHARF_CARRY_WHILE_SUSPENDED                                         \
+    }
 
 // Where pods are described, and how many of them there are.
 typedef struct wharf_pods {

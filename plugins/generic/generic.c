@@ -1,175 +1,167 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any kind, described in the configuration; docs/generic.md says how. All that it can be is data: this is a reader.
+// Any kind, described in the configuration; docs/generic.md says how. All that it can be is data.
 #include "settings.h"
 
 #include <string.h>
 
-// The place of the word in the list; 0 if it is in none, which is told.
-static int read_word(const struct place *at, const char *name, const char *const *words, const char *expected) {
-    struct place member = settings_member(at, name);
-    const char *text = at->in->host->string(member.value);
-    for (int i = 0; text && words[i]; i++)
-        if (strcmp(words[i], text) == 0)
-            return i;
-    settings_wrong(&member, expected);
-    return 0;
-}
+const wharf_host *host;
 
-// A pattern, or a mapping that says how it is carried.
-static void read_carried(const struct place *item, void *element, int rules) {
-    static const char *const words[] = {"Always", "WhileSuspended", NULL}; // in the order of wharf_carry_when
-    static const struct field fields[] = {
-        {"field", REQUIRED | POINTER | PATTERN, offsetof(wharf_carried, pointer)},
-        {"when", OTHER, 0},
-        {"key", 0, offsetof(wharf_carried, key)},
-        {NULL, 0, 0},
-    };
-    wharf_carried *carried = element;
-    if (item->in->host->type(item->value) != WHARF_OBJECT) {
-        carried->pointer = settings_text(item, rules);
-        return;
+#define PATH (POINTER | PATTERN)
+#define TABLE(...)                                                                                                     \
+    (const struct field[]) {                                                                                           \
+        __VA_ARGS__, {                                                                                                 \
+            .name = NULL                                                                                               \
+        }                                                                                                              \
     }
-    settings_fields(item, fields, carried);
-    if (settings_member(item, "when").value)
-        carried->when = (wharf_carry_when)read_word(item, "when", words, "Always or WhileSuspended");
+#define WORDS(...)                                                                                                     \
+    (const char *const[]) {                                                                                            \
+        __VA_ARGS__, NULL                                                                                              \
+    }
+
+static int has(const struct place *at, const char *name) {
+    return settings_member(at, name).value != NULL;
 }
 
-struct pods {
-    const char *template, **count;
+static const struct shape carried = {
+    .size = sizeof(wharf_carried),
+    .is_short = 1,
+    .fields =
+        TABLE({"field", TEXT, REQUIRED | PATH, .offset = offsetof(wharf_carried, pointer)},
+              {"when", WORD, 0, .offset = offsetof(wharf_carried, when), .words = WORDS("Always", "WhileSuspended")},
+              {"key", TEXT, 0, .offset = offsetof(wharf_carried, key)}),
 };
 
-static void read_pods(const struct place *item, void *element, int rules) {
-    const struct field fields[] = {
-        {"template", REQUIRED | rules, offsetof(struct pods, template)},
-        {"count", LIST | rules, offsetof(struct pods, count)},
-        {NULL, 0, 0},
-    };
-    struct pods read = {NULL, NULL};
-    wharf_pods *pods = element;
-    settings_fields(item, fields, &read);
-    pods->templates = read.template;
-    for (size_t i = 0; read.count && read.count[i]; i++)
-        if (i < sizeof pods->multiplier / sizeof *pods->multiplier)
-            pods->multiplier[i] = read.count[i];
-        else
-            settings_tell(item, "/count/3", "found a fourth pointer, expected at most three");
-}
+static const struct shape pods = {
+    .size = sizeof(wharf_pods),
+    .fields = TABLE({"template", TEXT, REQUIRED | PATH, .offset = offsetof(wharf_pods, templates)},
+                    {"count", TEXTS, PATH, .offset = offsetof(wharf_pods, counts)}),
+};
 
-static void read_rule(const struct place *item, void *element, int rules) {
-    static const char *const words[] = {"Pending", "Suspended", "Active", "Succeeded", "Failed", NULL};
-    static const struct field fields[] = {
-        {"field", POINTER | STATUS, offsetof(wharf_phase_rule, pointer)},
-        {"condition", OTHER, 0},
-        {"value", 0, offsetof(wharf_phase_rule, value)},
-        {"status", 0, offsetof(wharf_phase_rule, status)},
-        {"phase", REQUIRED | OTHER, 0},
-        {NULL, 0, 0},
-    };
+// `value` is the type of a condition or the scalar.
+static void finish_rule(const struct place *at, void *element) {
     wharf_phase_rule *rule = element;
-    struct place condition = settings_member(item, "condition");
-    settings_fields(item, fields, rule);
-    if (!condition.value == !rule->value)
-        settings_tell(item, "", "expected either condition (the type of one), or field and value (its text)");
-    else if (!condition.value && !rule->pointer)
-        settings_tell(item, "/field", "found nothing, expected a pointer: it is required with value");
-    else if (!condition.value && rule->status)
-        settings_tell(item, "/status", "found it with value, expected it with condition only");
-    if (condition.value)
-        rule->value = settings_text(&condition, rules);
+    struct place field = settings_member(at, "field"), status = settings_member(at, "status");
+    if (has(at, "condition") == has(at, "value"))
+        settings_report(at, "expected either condition (the type of one), or field and value (its text)");
+    else if (has(at, "value") && !rule->pointer)
+        settings_report(&field, "found nothing, expected a pointer: it is required with value");
+    else if (has(at, "value") && rule->status)
+        settings_report(&status, "found it with value, expected it with condition only");
     if (!rule->pointer)
         rule->pointer = "/status/conditions";
-    rule->phase = (wharf_phase_kind)read_word(item, "phase", words, "Pending, Suspended, Active, Succeeded or Failed");
 }
 
-// A kind that never finishes may have no rules; the host has followed those that there are.
-static wharf_result phase(const wharf_call *call, const wharf_value *object, wharf_phase *out) {
-    (void)call;
-    (void)object;
-    (void)out;
-    return WHARF_OK;
+static const struct shape phase_rule = {
+    .size = sizeof(wharf_phase_rule),
+    .finish = finish_rule,
+    .fields = TABLE({"field", TEXT, POINTER | STATUS, .offset = offsetof(wharf_phase_rule, pointer)},
+                    {"condition", TEXT, 0, .offset = offsetof(wharf_phase_rule, value)},
+                    {"value", SCALAR, 0, .offset = offsetof(wharf_phase_rule, value)},
+                    {"status", TEXT, 0, .offset = offsetof(wharf_phase_rule, status)},
+                    {"reason", TEXT, 0, .offset = offsetof(wharf_phase_rule, reason)},
+                    {"whileSuspended", FLAG, 0, .offset = offsetof(wharf_phase_rule, flags),
+                     .bit = WHARF_RULE_WHILE_SUSPENDED, .set_by = 1},
+                    {"phase", WORD, REQUIRED, .offset = offsetof(wharf_phase_rule, phase),
+                     .words = WORDS("Pending", "Suspended", "Active", "Succeeded", "Failed")}),
+};
+
+static void finish_change(const struct place *at, void *element) {
+    static const char *const changes[] = {"condition", "field", "zero", "remove"}; // in the order of WHARF_SET_...
+    wharf_status_change *change = element;
+    int found = 0;
+    for (uint32_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        change->change = has(at, changes[i]) ? i : change->change;
+        found += has(at, changes[i]);
+    }
+    if (found != 1)
+        settings_report(at, "expected one of condition, field, zero and remove");
+    else if (has(at, "status") != has(at, "condition") || has(at, "value") != has(at, "field"))
+        settings_report(at, "expected status with condition, value with field, and neither without");
 }
 
-static void read_parts(const struct place *at, wharf_kind *kind) {
-    static const struct field managed_by[] = {
-        {"field", REQUIRED | POINTER | LABELS, offsetof(wharf_kind, managed_by)},
-        {"builtIn", 0, offsetof(wharf_kind, managed_by_builtin)},
-        {"allowed", LIST, offsetof(wharf_kind, managed_by_allowed)},
-        {NULL, 0, 0},
-    };
-    static const struct field suspend[] = {
-        {"field", REQUIRED | POINTER, offsetof(wharf_kind, suspend)},
-        {"value", 0, offsetof(wharf_kind, suspend_value)},
-        {NULL, 0, 0},
-    };
-    struct place member = settings_member(at, "managedBy");
-    settings_fields(&member, managed_by, kind);
-    member = settings_member(at, "suspend");
-    if (member.value)
-        settings_fields(&member, suspend, kind);
-    member = settings_member(at, "phases");
-    kind->phases = settings_each(&member, sizeof(wharf_phase_rule), read_rule, 0);
-    member = settings_member(at, "pods");
-    kind->pods = settings_each(&member, sizeof(wharf_pods), read_pods, POINTER | PATTERN);
-    member = settings_member(at, "carry");
-    wharf_carried *carried = settings_each(&member, sizeof(wharf_carried), read_carried, POINTER | PATTERN);
-    kind->carried = carried;
-    while (carried && kind->suspend && carried->pointer && strcmp(carried->pointer, kind->suspend) != 0)
-        carried++;
-    if (carried && !carried->pointer) // what suspends is carried without being named
-        carried->pointer = kind->suspend;
-}
+static const struct shape status_change = {
+    .size = sizeof(wharf_status_change),
+    .finish = finish_change,
+    .fields = TABLE({"condition", TEXT, 0, .offset = offsetof(wharf_status_change, name)},
+                    {"field", TEXT, POINTER | STATUS, .offset = offsetof(wharf_status_change, name)},
+                    {"zero", TEXT, PATH | STATUS, .offset = offsetof(wharf_status_change, name)},
+                    {"remove", TEXT, PATH | STATUS, .offset = offsetof(wharf_status_change, name)},
+                    {"status", TEXT, 0, .offset = offsetof(wharf_status_change, value)},
+                    {"value", TEXT, EMPTY, .offset = offsetof(wharf_status_change, value)},
+                    {"reason", TEXT, 0, .offset = offsetof(wharf_status_change, reason)},
+                    {"message", TEXT, EMPTY, .offset = offsetof(wharf_status_change, message)},
+                    {"when", WORD, 0, .offset = offsetof(wharf_status_change, when),
+                     .words = WORDS("Always", "IfTrue", "IfAbsent")}),
+};
 
-static void read_kind(const struct place *item, void *element, int rules) {
-    static const struct field fields[] = {
-        {"group", REQUIRED | EMPTY, offsetof(wharf_kind, group)},
-        {"versions", REQUIRED | LIST, offsetof(wharf_kind, versions)},
-        {"kind", REQUIRED, offsetof(wharf_kind, kind)},
-        {"plural", REQUIRED, offsetof(wharf_kind, plural)},
-        {"managedBy", REQUIRED | OTHER, 0},
-        {"suspend", OTHER, 0},
-        {"carry", OTHER, 0},
-        {"remove", LIST | POINTER | PATTERN | LABELS, offsetof(wharf_kind, removed)},
-        {"pods", OTHER, 0},
-        {"phases", OTHER, 0},
-        {"finishedAt", POINTER | STATUS, offsetof(wharf_kind, finished_at)},
-        {"neverFinishes", OTHER, 0},
-        {"observedGeneration", POINTER | STATUS, offsetof(wharf_kind, observed_generation)},
-        {"statusRemove", LIST | POINTER | PATTERN | STATUS, offsetof(wharf_kind, status_removed)},
-        {"statusSubresource", OTHER, 0},
-        {NULL, 0, 0},
-    };
-    (void)rules;
+static const struct shape managed_by = {
+    .fields = TABLE({"field", TEXT, REQUIRED | POINTER | LABELS, .offset = offsetof(wharf_kind, managed_by)},
+                    {"builtIn", TEXT, 0, .offset = offsetof(wharf_kind, managed_by_builtin)},
+                    {"allowed", TEXTS, 0, .offset = offsetof(wharf_kind, managed_by_allowed)}),
+};
+
+static const wharf_kind sizes = {WHARF_KIND_SIZES};
+
+static const struct shape suspend = {
+    .fields = TABLE({"field", TEXT, REQUIRED | POINTER, .offset = offsetof(wharf_kind, suspend)},
+                    {"value", SCALAR, 0, .offset = offsetof(wharf_kind, suspend_value)}),
+};
+
+// The field that suspends is carried without being named. A list has room for one more.
+static void finish_kind(const struct place *at, void *element) {
+    (void)at;
     wharf_kind *kind = element;
-    kind->size = sizeof *kind;
-    kind->phase = phase;
-    settings_fields(item, fields, kind);
-    if (!settings_bool(item, "statusSubresource", true))
-        kind->flags |= WHARF_KIND_NO_STATUS_SUBRESOURCE;
-    if (settings_bool(item, "neverFinishes", false))
-        kind->flags |= WHARF_KIND_NEVER_FINISHES;
-    read_parts(item, kind);
-    if (!item->in->problem)
-        check_kind(item, kind);
+    memcpy(kind, &sizes, offsetof(wharf_kind, group));
+    wharf_carried *list = (wharf_carried *)(uintptr_t)kind->carried;
+    if (!list)
+        kind->carried = list = host->memory(NULL, 2 * sizeof *list);
+    while (list && kind->suspend && list->pointer && strcmp(list->pointer, kind->suspend) != 0)
+        list++;
+    if (list && !list->pointer)
+        list->pointer = kind->suspend;
 }
 
-WHARF_EXPORT const wharf_module *wharf_adapters_v1(const wharf_host *host, const wharf_value *value,
-                                                   const char **problem) {
-    static struct settings settings; // there until the process ends
-    static const struct field fields[] = {{"kinds", REQUIRED | OTHER, 0}, {NULL, 0, 0}};
-    static const char *const known[] = {"kinds", NULL};
-    settings.host = host;
-    settings.problem = NULL;
-    struct place root = {.in = &settings, .value = value}, list = settings_member(&root, "kinds");
-    settings_fields(&root, fields, NULL);
-    const wharf_kind *kinds = settings_each(&list, sizeof *kinds, read_kind, 0);
-    wharf_module *module = settings_memory(&settings, sizeof *module);
-    const wharf_kind **pointers = settings_memory(&settings, (host->count(list.value) + 1) * sizeof *pointers);
-    for (size_t i = 0; kinds && pointers && kinds[i].size; i++)
-        pointers[i] = &kinds[i];
-    if (module)
-        *module = (wharf_module){sizeof *module, WHARF_ABI_MAJOR, 0, "generic", "0.1.0", pointers, known};
-    *problem = settings.problem;
-    if (settings.problem)
-        settings_forget(&settings);
-    return settings.problem ? NULL : module;
+static const struct shape kind = {
+    .size = sizeof(wharf_kind),
+    .finish = finish_kind,
+    .fields =
+        TABLE({"group", TEXT, REQUIRED | EMPTY, .offset = offsetof(wharf_kind, group)},
+              {"versions", TEXTS, REQUIRED, .offset = offsetof(wharf_kind, versions)},
+              {"kind", TEXT, REQUIRED, .offset = offsetof(wharf_kind, kind)},
+              {"plural", TEXT, REQUIRED, .offset = offsetof(wharf_kind, plural)},
+              {"managedBy", PART, REQUIRED, .of = &managed_by}, {"suspend", PART, 0, .of = &suspend},
+              {"carry", LIST, 0, .offset = offsetof(wharf_kind, carried), .of = &carried},
+              {"remove", TEXTS, PATH | LABELS, .offset = offsetof(wharf_kind, removed)},
+              {"pods", LIST, 0, .offset = offsetof(wharf_kind, pods), .of = &pods},
+              {"phases", LIST, 0, .offset = offsetof(wharf_kind, phases), .of = &phase_rule},
+              {"finishedAt", TEXT, POINTER | STATUS, .offset = offsetof(wharf_kind, finished_at)},
+              {"neverFinishes", FLAG, 0, .offset = offsetof(wharf_kind, flags), .bit = WHARF_KIND_NEVER_FINISHES,
+               .set_by = 1},
+              {"observedGeneration", TEXT, POINTER | STATUS, .offset = offsetof(wharf_kind, observed_generation)},
+              {"conditionTime", TEXT, 0, .offset = offsetof(wharf_kind, condition_time)},
+              {"suspendedStatus", LIST, 0, .offset = offsetof(wharf_kind, suspended_status), .of = &status_change},
+              {"resumedStatus", LIST, 0, .offset = offsetof(wharf_kind, resumed_status), .of = &status_change},
+              {"statusRemove", TEXTS, PATH | STATUS, .offset = offsetof(wharf_kind, status_removed)},
+              {"statusSubresource", FLAG, 0, .offset = offsetof(wharf_kind, flags),
+               .bit = WHARF_KIND_NO_STATUS_SUBRESOURCE, .set_by = 0}),
+};
+
+static const struct shape root = {
+    .fields = TABLE({"kinds", LIST, REQUIRED, .of = &kind}),
+};
+
+static const char *start(const wharf_host *services, const wharf_value *settings, const wharf_kind *const **kinds) {
+    (void)services;
+    const char *problem = NULL;
+    const wharf_kind *read = NULL;
+    struct place at = {.problem = &problem, .value = settings};
+    settings_read(&at, &root, &read);
+    size_t count = host->count(host->find(settings, "/kinds"));
+    const wharf_kind **list = host->memory(NULL, (count + 1) * sizeof *list);
+    for (size_t i = 0; i < count && read && list; i++)
+        list[i] = &read[i];
+    *kinds = list;
+    return problem || (read && list) ? problem : "out of memory";
 }
+
+WHARF_MODULE(.name = "generic", .version = "0.1.0", .host = &host, .settings = WORDS("kinds"), .start = start);

@@ -1,175 +1,176 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "settings.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #define SHOWN_MAX 60 // bytes of a value in a sentence
 
-struct block {
-    struct block *next;
-    max_align_t memory[];
-};
-
-void *settings_memory(struct settings *settings, size_t size) {
-    struct block *block = calloc(1, sizeof *block + size);
-    if (!block) {
-        settings->problem = "out of memory";
-        return NULL;
-    }
-    block->next = settings->blocks;
-    settings->blocks = block;
-    return block->memory;
-}
-
-void settings_forget(struct settings *settings) {
-    for (struct block *next; settings->blocks; settings->blocks = next) {
-        next = settings->blocks->next;
-        free(settings->blocks);
-    }
-}
-
 static const char *pointer_to(const struct place *at) {
     const char *up = at->up ? pointer_to(at->up) : "";
-    if (!at->up || !up || !at->name)
-        return at->up && up ? at->in->host->format(NULL, "%s/%zu", up, at->index) : up;
-    char *escaped = settings_memory(at->in, 2 * strlen(at->name) + 1), *end = escaped;
-    for (const char *c = at->name; escaped && *c; c++) {
-        *end++ = *c == '/' ? '~' : *c;
-        if (*c == '/' || *c == '~')
-            *end++ = *c == '/' ? '1' : '0';
+    if (!at->up || !at->name)
+        return at->up ? host->format(NULL, "%s/%zu", up, at->index) : up;
+    const char *escaped = "";
+    for (const char *name = at->name, *end; *name; name = end + (*end != '\0')) {
+        end = name + strcspn(name, "~/");
+        escaped = host->format(NULL, "%s%.*s%s", escaped, (int)(end - name), name,
+                               *end == '~' ? "~0"
+                               : *end      ? "~1"
+                                           : "");
     }
-    return escaped ? at->in->host->format(NULL, "%s/%s", up, escaped) : NULL;
+    return host->format(NULL, "%s/%s", up, escaped);
 }
 
-void settings_tell(const struct place *at, const char *below, const char *sentence) {
-    if (at->in->problem)
-        return;
-    const char *pointer = pointer_to(at);
-    const char *problem = pointer && sentence ? at->in->host->format(NULL, "%s%s: %s", pointer, below, sentence) : NULL;
-    at->in->problem = problem ? problem : "out of memory";
+void settings_report(const struct place *at, const char *sentence) {
+    if (!*at->problem)
+        *at->problem = host->format(NULL, "%s: %s", pointer_to(at), sentence);
 }
 
-void settings_wrong(const struct place *at, const char *expected) {
-    wharf_type type = at->in->host->type(at->value);
+static void report_wrong(const struct place *at, const char *expected) {
+    wharf_type type = host->type(at->value);
     const char *found = type == WHARF_ARRAY ? "a list" : type == WHARF_OBJECT ? "a mapping" : "nothing";
     size_t len = 0;
     if (type == WHARF_BOOL || type == WHARF_NUMBER || type == WHARF_STRING)
-        found = at->in->host->print(NULL, at->value, &len);
-    SETTINGS_TELL(at, "", "found %s, expected %s", !found || len > SHOWN_MAX ? "a long text" : found, expected);
+        found = host->print(NULL, at->value, &len);
+    settings_report(at, host->format(NULL, "found %s, expected %s", len > SHOWN_MAX ? "a long text" : found, expected));
 }
 
 struct place settings_member(const struct place *at, const char *name) {
-    const wharf_host *host = at->in->host;
     const wharf_value *m = host->first(at->value);
     while (m && (!host->name(m) || strcmp(host->name(m), name) != 0))
         m = host->next(m);
-    return (struct place){at->in, at, name, 0, host->type(m) == WHARF_NULL ? NULL : m};
+    return (struct place){at->problem, at, name, 0, host->type(m) == WHARF_NULL ? NULL : m};
 }
 
-// The same word but for upper and lower case, or for letters that are missing at one of both ends.
-static bool is_near(const char *a, const char *b) {
-    size_t len = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
-    return len >= 3 && strncasecmp(a, b, len) == 0;
+static int begins(const char *pointer, const char *names) {
+    size_t len = strlen(names);
+    return strncmp(pointer, names, len) == 0 && (pointer[len] == '/' || pointer[len] == '\0');
 }
 
-static void check_known(const struct place *member, const struct field *fields) {
-    const char *near = NULL;
-    for (const struct field *f = fields; f->name; f++) {
-        if (strcmp(f->name, member->name) == 0)
-            return;
-        near = is_near(f->name, member->name) ? f->name : near;
-    }
-    if (near)
-        SETTINGS_TELL(member, "", "unknown setting, did you mean \"%s\"?", near);
-    const char *all = "";
-    for (const struct field *f = fields; f->name && all; f++)
-        all = member->in->host->format(NULL, "%s%s%s", all, *all ? ", " : "", f->name);
-    SETTINGS_TELL(member, "", "unknown setting, expected one of %s", all ? all : "");
-}
-
-void *settings_each(const struct place *list, size_t size, settings_read *read, int rules) {
-    const wharf_host *host = list->in->host;
-    size_t count = host->count(list->value);
-    if (list->value && (host->type(list->value) != WHARF_ARRAY || count == 0))
-        settings_wrong(list, "a list that is not empty");
-    char *elements = list->in->problem ? NULL : settings_memory(list->in, (count + 2) * size);
-    struct place item = {list->in, list, NULL, 0, elements ? host->first(list->value) : NULL};
-    for (; item.value && !list->in->problem; item.value = host->next(item.value), item.index++)
-        read(&item, elements + item.index * size, rules);
-    return elements;
-}
-
+// What is wrong with it, or NULL.
 static const char *pointer_fault(const char *text, int rules) {
-    static const char *const maps[] = {"/metadata/labels/", "/metadata/annotations/"};
     for (const char *at = text; *at; at++) {
         if (at[0] == '/' && (at[1] == '/' || at[1] == '\0'))
             return "a pointer without empty names";
         if (at[0] == '~' && at[1] != '0' && at[1] != '1' && !((rules & PATTERN) && at[1] == '2'))
             return "a JSON pointer, in which a \"~\" in a name is written ~0, and a \"/\" ~1";
-        if (strncmp(at, "/*", 2) == 0 && (at[2] == '/' || at[2] == '\0') && !(rules & PATTERN))
+        if (begins(at, "/*") && !(rules & PATTERN))
             return "a pointer to one field, without \"*\"";
     }
     if (*text != '/')
         return "a JSON pointer (RFC 6901) like /spec/suspend";
     if (rules & STATUS)
         return strncmp(text, "/status/", 8) == 0 ? NULL : "a pointer that begins with /status/";
-    for (size_t i = 0; i < 2 && (rules & LABELS); i++)
-        if (strncmp(text, maps[i], strlen(maps[i])) == 0)
-            return strchr(text + strlen(maps[i]), '/') ? "one label or annotation: a \"/\" in its name is written ~1"
-                                                       : NULL;
-    size_t len = strcspn(text + 1, "/");
-    if (len == 8 && strncmp(text, "/metadata", 9) == 0)
-        return rules & LABELS
-                   ? "a field of the spec, a label or an annotation: the rest of metadata is not mirrored"
-                   : "a field of the spec: labels and annotations are always carried, and no more of metadata";
-    bool other = (len == 6 && strncmp(text, "/status", 7) == 0) || (len == 4 && strncmp(text, "/kind", 5) == 0) ||
-                 (len == 10 && strncmp(text, "/apiVersion", 11) == 0);
-    return other ? "a field of the spec" : NULL;
+    if (begins(text, "/status") || begins(text, "/kind") || begins(text, "/apiVersion"))
+        return "a field of the spec";
+    if (!begins(text, "/metadata"))
+        return NULL;
+    if (!(rules & LABELS))
+        return "a field of the spec: labels and annotations are always carried, and no more of metadata";
+    if (!begins(text, "/metadata/labels") && !begins(text, "/metadata/annotations"))
+        return "a field of the spec, a label or an annotation: the rest of metadata is not mirrored";
+    const char *name = strchr(text + strlen("/metadata/"), '/');
+    return name && !strchr(name + 1, '/') ? NULL : "one label or annotation: a \"/\" in its name is written ~1";
 }
 
-const char *settings_text(const struct place *at, int rules) {
-    const char *text = at->in->host->string(at->value);
-    const char *fault = text && (*text || (rules & EMPTY)) ? NULL : rules & POINTER ? "a JSON pointer" : "a text";
-    if (!fault && (rules & POINTER))
-        fault = pointer_fault(text, rules);
+static const char *read_text(const struct place *at, const struct field *field) {
+    const char *text = host->string(at->value);
+    wharf_type type = host->type(at->value);
+    if (field->type == SCALAR && (type == WHARF_BOOL || type == WHARF_NUMBER))
+        return host->print(NULL, at->value, NULL);
+    const char *fault = text && (*text || (field->rules & EMPTY)) ? NULL : "a text";
+    if (field->rules & POINTER)
+        fault = fault ? "a JSON pointer" : pointer_fault(text, field->rules);
     if (fault)
-        settings_wrong(at, fault);
-    return fault ? NULL : text;
+        report_wrong(at, fault);
+    return text;
 }
 
-static void read_text(const struct place *item, void *element, int rules) {
-    const char **text = element;
-    *text = settings_text(item, rules);
-    for (size_t i = 1; i <= item->index && *text; i++)
-        if (strcmp(text[-(ptrdiff_t)i], *text) == 0)
-            SETTINGS_TELL(item, "", "found \"%s\" a second time, expected it once", *text);
+static uint32_t read_word(const struct place *at, const char *const *words) {
+    const char *text = host->string(at->value), *all = "";
+    for (uint32_t i = 0; words[i]; i++) {
+        if (text && strcmp(words[i], text) == 0)
+            return i;
+        all = host->format(NULL, "%s%s%s", all, !i ? "" : words[i + 1] ? ", " : " or ", words[i]);
+    }
+    report_wrong(at, all);
+    return 0;
 }
 
-void settings_fields(const struct place *at, const struct field *fields, void *target) {
-    const wharf_host *host = at->in->host;
+static void read_item(const struct place *item, const struct field *field, char *elements) {
+    if (field->type == LIST) {
+        settings_read(item, field->of, elements + item->index * field->of->size);
+        return;
+    }
+    const char **texts = (const char **)(void *)elements;
+    texts[item->index] = read_text(item, field);
+    for (size_t i = 0; i < item->index && !*item->problem; i++)
+        if (strcmp(texts[i], texts[item->index]) == 0)
+            settings_report(item, host->format(NULL, "found \"%s\" a second time, expected it once", texts[i]));
+}
+
+static void *read_items(const struct place *list, const struct field *field) {
+    size_t count = host->count(list->value), size = field->type == LIST ? field->of->size : sizeof(char *);
+    if (host->type(list->value) != WHARF_ARRAY || count == 0)
+        report_wrong(list, "a list that is not empty");
+    char *elements = *list->problem ? NULL : host->memory(NULL, (count + 2) * size);
+    struct place item = {list->problem, list, NULL, 0, host->first(list->value)};
+    for (; item.value && !*list->problem; item.value = host->next(item.value), item.index++)
+        read_item(&item, field, elements);
+    return elements;
+}
+
+static void read_field(const struct place *at, const struct field *field, char *target) {
+    void *slot = target + field->offset;
+    if (field->type == FLAG && host->type(at->value) != WHARF_BOOL)
+        report_wrong(at, "true or false");
+    else if (field->type == FLAG && host->boolean(at->value, 0) == field->set_by)
+        *(uint32_t *)slot |= field->bit;
+    else if (field->type == WORD)
+        *(uint32_t *)slot = read_word(at, field->words);
+    else if (field->type == PART)
+        settings_read(at, field->of, target);
+    else if (field->type == TEXT || field->type == SCALAR)
+        *(const char **)slot = read_text(at, field);
+    else if (field->type != FLAG)
+        *(void **)slot = read_items(at, field);
+}
+
+// The same word except for upper and lower case, or for letters that are missing at the end of one.
+static int is_near(const char *a, const char *b) {
+    size_t len = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
+    return len >= 3 && strncasecmp(a, b, len) == 0;
+}
+
+static void check_known(const struct place *member, const struct field *fields) {
+    const char *near = NULL, *all = "";
+    for (const struct field *f = fields; f->name; f++) {
+        if (strcmp(f->name, member->name) == 0)
+            return;
+        near = is_near(f->name, member->name) ? f->name : near;
+        all = host->format(NULL, "%s%s%s", all, *all ? ", " : "", f->name);
+    }
+    settings_report(member, near ? host->format(NULL, "unknown setting, did you mean \"%s\"?", near)
+                                 : host->format(NULL, "unknown setting, expected one of %s", all));
+}
+
+void settings_read(const struct place *at, const struct shape *shape, void *target) {
+    const struct field *fields = shape->fields;
+    if (shape->is_short && host->type(at->value) != WHARF_OBJECT) {
+        read_field(at, fields, target);
+        return;
+    }
     if (host->type(at->value) != WHARF_OBJECT)
-        settings_wrong(at, "a mapping");
-    for (const wharf_value *m = host->first(at->value); m && !at->in->problem; m = host->next(m))
-        check_known(&(struct place){at->in, at, host->name(m), 0, m}, fields);
-    for (const struct field *f = fields; f->name && !at->in->problem; f++) {
+        report_wrong(at, "a mapping");
+    for (const wharf_value *m = host->first(at->value); m && !*at->problem; m = host->next(m))
+        check_known(&(struct place){at->problem, at, host->name(m), 0, m}, fields);
+    for (const struct field *f = fields; f->name && !*at->problem; f++) {
         struct place member = settings_member(at, f->name);
         if (!member.value && (f->rules & REQUIRED))
-            settings_tell(&member, "", "found nothing, expected a value: it is required");
-        if (!member.value || (f->rules & OTHER))
-            continue;
-        void *slot = (char *)target + f->offset; // there may be no target where all fields are others
-        if (f->rules & LIST)
-            *(const char ***)slot = settings_each(&member, sizeof(char *), read_text, f->rules);
-        else
-            *(const char **)slot = settings_text(&member, f->rules);
+            settings_report(&member, "found nothing, expected a value: it is required");
+        else if (member.value)
+            read_field(&member, f, target);
     }
-}
-
-bool settings_bool(const struct place *at, const char *name, bool fallback) {
-    struct place member = settings_member(at, name);
-    if (member.value && at->in->host->type(member.value) != WHARF_BOOL)
-        settings_wrong(&member, "true or false");
-    return at->in->host->boolean(member.value, fallback) != 0;
+    if (shape->finish && !*at->problem)
+        shape->finish(at, target);
 }

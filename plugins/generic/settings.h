@@ -1,64 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading settings: values with their places, so that what is wrong is told with a pointer to it. Only the first
-// problem is kept.
+// Reads settings into structs as tables say. What is wrong is reported with a pointer to it; the first problem counts.
 #ifndef WHARF_PLUGINS_SETTINGS_H
 #define WHARF_PLUGINS_SETTINGS_H
 
 #include <wharf/adapter.h>
 
-#include <stdbool.h>
-
-struct settings {
-    const wharf_host *host;
-    const char *problem; // NULL: none yet
-    struct block *blocks;
-};
+extern const wharf_host *host;
 
 // A value and the way to it from the root, on the stack.
 struct place {
-    struct settings *in;
+    const char **problem;   // "<pointer>: <sentence>"; NULL: none yet
     const struct place *up; // NULL: the root
     const char *name;       // of a member; NULL: item `index` of a list
     size_t index;
     const wharf_value *value; // NULL: absent; null counts as absent
 };
 
+enum type {
+    TEXT,   // const char *
+    SCALAR, // const char *, the text of a string, a boolean or a number
+    TEXTS,  // const char **, ends with NULL, none twice
+    FLAG,   // uint32_t: `bit` is set if the value is `set_by`
+    WORD,   // uint32_t: the index of the text in `words`
+    PART,   // a mapping, into the struct around it
+    LIST,   // an array of structs, ends with a zeroed one
+};
+
 enum rule {
     REQUIRED = 1,
-    LIST = 2,     // const char **, ending with NULL, none twice; else const char *
-    OTHER = 4,    // read by somebody else
-    POINTER = 8,  // RFC 6901, to a field that is neither of metadata nor of the status
-    PATTERN = 16, // with POINTER: "*" may stand for a segment
-    LABELS = 32,  // with POINTER: to a label or an annotation too
-    STATUS = 64,  // with POINTER: below /status instead
-    EMPTY = 128,  // "" is fine
+    POINTER = 2, // RFC 6901, to a field that is neither of metadata nor of the status
+    PATTERN = 4, // with POINTER: "*" may stand for a segment
+    LABELS = 8,  // with POINTER: to a label or an annotation too
+    STATUS = 16, // with POINTER: below /status instead
+    EMPTY = 32,  // "" is fine
 };
 
 struct field {
     const char *name; // NULL ends a list
+    enum type type;
     int rules;
     size_t offset;
+    uint32_t bit; // FLAG
+    int set_by;
+    const char *const *words; // WORD, ends with NULL
+    const struct shape *of;   // PART, LIST
 };
 
-// Keeps "<pointer to the place><below>: <sentence>" as the problem, unless there is one.
-void settings_tell(const struct place *at, const char *below, const char *sentence);
-#define SETTINGS_TELL(at, below, ...) settings_tell(at, below, (at)->in->host->format(NULL, __VA_ARGS__))
-void settings_wrong(const struct place *at, const char *expected); // "found ..., expected <expected>"
+struct shape {
+    const struct field *fields;
+    size_t size;
+    int is_short;                                          // a value that is no mapping is that of the first field
+    void (*finish)(const struct place *at, void *element); // looks at the element as a whole, if not NULL
+};
 
+void settings_read(const struct place *at, const struct shape *shape, void *target);
 struct place settings_member(const struct place *at, const char *name);
-// Reads a mapping that has these members and no others.
-void settings_fields(const struct place *at, const struct field *fields, void *target);
-bool settings_bool(const struct place *at, const char *name, bool fallback);
-const char *settings_text(const struct place *at, int rules);
-// Reads each item of a list that is not empty, if it is there. The elements, of `size` bytes, and two zeroed ones; or
-// NULL and a problem.
-typedef void settings_read(const struct place *item, void *element, int rules);
-void *settings_each(const struct place *list, size_t size, settings_read *read, int rules);
-
-void *settings_memory(struct settings *settings, size_t size); // zeroed; NULL and a problem when there is none
-void settings_forget(struct settings *settings);               // frees all of it
-
-// What is wrong with a kind as a whole, each part of which is well-formed. Those read earlier lie before it.
-void check_kind(const struct place *at, const wharf_kind *kind);
+void settings_report(const struct place *at, const char *sentence); // unless there is a problem already
 
 #endif

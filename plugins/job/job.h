@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the Job adapter share. `host` is set once, at load. Pointers into a status are relative to the
-// status itself, since that is what the host gives to be filled.
+// What the files of the Job adapter share.
 #ifndef WHARF_PLUGINS_JOB_H
 #define WHARF_PLUGINS_JOB_H
 
 #include <wharf/adapter.h>
 
 #include <stdbool.h>
-#include <stdint.h>
 
 extern const wharf_host *host;
 
@@ -16,25 +14,20 @@ extern const wharf_host *host;
 enum outcome { UNDECIDED, SUCCESS, FAILURE };
 enum outcome job_outcome(const wharf_value *job);
 bool job_is_finished(const wharf_value *job);
-
-// The first condition of this type that has this status, or NULL.
-const wharf_value *job_condition(const wharf_value *status, const char *type, const char *value);
+bool job_is_suspended(const wharf_value *job); // by its spec
 
 // The integer there as an int32 that is not negative; 0 for all else.
 int64_t job_count(const wharf_value *value, const char *pointer);
-
-bool job_is_suspended(const wharf_value *job); // by its spec
-bool job_is_quiet(const wharf_value *job);     // by its spec, and its controller says that no pod is left
 
 // True if the workload's end was decided by an earlier attempt, and this mirror, which has not decided anything, has
 // nothing to run for.
 bool job_runs_in_vain(const wharf_value *workload, const wharf_value *mirror);
 
-// Annotation of a mirror: what the workload had in /status/failed when the mirror was made.
+// Annotation of a mirror: what the workload had in /status/failed when the mirror was created.
 #define EARLIER_FAILED "/metadata/annotations/job.wharf.dev~1earlier-failed"
 
 wharf_result job_status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
-                        wharf_value *status);
+                        wharf_value *object);
 
 // Lists of indexes as in /status/completedIndexes ("0-2,4,5"); what is malformed in them is skipped, as is all from
 // `limit` on. NULL is an empty list. Returns a list to free(), NULL when out of memory; *total is its length.

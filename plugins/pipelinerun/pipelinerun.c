@@ -3,46 +3,24 @@
 // taskrun_validation.go): spec.status until the run is done, and a TaskRun's statusMessage with it.
 #include <wharf/adapter.h>
 
-#include <stdbool.h>
-#include <string.h>
-
 static const wharf_host *host;
 
 #define SPEC_STATUS "/spec/status"
 #define SPEC_MESSAGE "/spec/statusMessage"
+#define START_TIME "/status/startTime"
+#define CONDITIONS "/status/conditions"
 
-static bool is_text(const wharf_value *object, const char *pointer, const char *text) {
-    const char *found = host->string(host->find(object, pointer));
-    return found && strcmp(found, text) == 0;
-}
-
-static bool is_done(const wharf_value *run) {
+static int is_done(const wharf_value *run) {
     return host->condition(run, "Succeeded", "True") || host->condition(run, "Succeeded", "False");
-}
-
-static bool is_pending(const wharf_call *call, const wharf_value *run) {
-    return is_text(run, SPEC_STATUS, call->kind->suspend_value);
-}
-
-// A pending run has the condition with a reason of the same name as the value that makes it pending.
-static wharf_result phase(const wharf_call *call, const wharf_value *run, wharf_phase *out) {
-    const char *waits = call->kind->suspend_value;
-    if (out->phase == WHARF_ACTIVE && out->reason && strcmp(out->reason, waits) == 0)
-        out->phase = is_pending(call, run) ? WHARF_SUSPENDED : WHARF_PENDING;
-    return WHARF_OK;
-}
-
-static bool take(wharf_value *to, const wharf_value *from, const char *pointer) {
-    const wharf_value *value = host->find(from, pointer);
-    return value ? host->set(to, pointer, value) : (host->remove(to, pointer), true);
 }
 
 static wharf_result update(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *desired) {
     (void)workload;
-    if (is_done(mirror))
-        return take(desired, mirror, SPEC_STATUS) && take(desired, mirror, SPEC_MESSAGE) ? WHARF_OK : WHARF_RETRY;
-    if (is_pending(call, desired) && host->find(mirror, "/status/startTime")) {
+    if (is_done(mirror)) {
+        host->take(call, desired, mirror, SPEC_STATUS);
+        host->take(call, desired, mirror, SPEC_MESSAGE);
+    } else if (host->is(desired, SPEC_STATUS, call->kind->suspend_value) && host->find(mirror, START_TIME)) {
         call->answer->reason = "AlreadyStarted";
         call->answer->message =
             host->format(call, "spec.status: a %s that has started cannot be made pending any more", call->kind->kind);
@@ -51,24 +29,15 @@ static wharf_result update(const wharf_call *call, const wharf_value *workload, 
     return WHARF_OK;
 }
 
-// A status with a start time is refused while the run is pending ("cannot be Pending after it is started"), also once
-// it is over. Without a mirror: what Tekton writes for a pending run. A TaskRun's status has podName, empty until there
-// is one.
+// A status with a start time is rejected while the run is pending ("cannot be Pending after it is started"), also once
+// it is over.
 static wharf_result status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
-                           wharf_value *status) {
-    if (!is_pending(call, workload))
-        return WHARF_OK;
-    bool done = is_done(workload);
-    if (!done || !host->find(workload, "/status/startTime"))
-        host->remove(status, "/startTime");
-    if (mirror || done)
-        return WHARF_OK;
-    const char *name = host->string(host->find(workload, "/metadata/name"));
-    const char *message = host->format(call, "%s \"%s\" is pending", call->kind->kind, name ? name : "");
-    bool ok = message && host->set_condition(call, status, "Succeeded", "Unknown", call->kind->suspend_value, message);
-    if (strcmp(call->kind->plural, "taskruns") == 0 && !host->find(status, "/podName"))
-        ok = host->set_string(status, "/podName", "") && ok;
-    return ok ? WHARF_OK : WHARF_RETRY;
+                           wharf_value *object) {
+    (void)mirror;
+    if (host->is(workload, SPEC_STATUS, call->kind->suspend_value) &&
+        !(is_done(workload) && host->find(workload, START_TIME)))
+        host->remove(call, object, START_TIME);
+    return WHARF_OK;
 }
 
 // Tekton's pruner deletes a run after this time, or when there are as many; Chains and Results write what they have
@@ -86,36 +55,47 @@ static const char *const removed[] = {
     NULL,
 };
 
-#define CONDITIONS "/status/conditions"
-static const wharf_phase_rule phases[] = {
-    {CONDITIONS, "Succeeded", "True", WHARF_SUCCEEDED},
-    {CONDITIONS, "Succeeded", "False", WHARF_FAILED},
-    {CONDITIONS, "Succeeded", "Unknown", WHARF_ACTIVE},
-    {NULL, NULL, NULL, WHARF_PENDING},
-};
+// A pending run has the condition with a reason of the same name as the value that makes it pending.
+#define PENDING(value)                                                                                                 \
+    WHARF_SET_CONDITION, WHARF_ALWAYS, "Succeeded", "Unknown", (value), "{kind} \"{name}\" is pending"
+#define PHASES(pending)                                                                                                \
+    (const wharf_phase_rule[]) {                                                                                       \
+        {CONDITIONS, "Succeeded", "True", NULL, WHARF_SUCCEEDED, 0},                                                   \
+            {CONDITIONS, "Succeeded", "False", NULL, WHARF_FAILED, 0},                                                 \
+            {CONDITIONS, "Succeeded", "Unknown", (pending), WHARF_SUSPENDED, WHARF_RULE_WHILE_SUSPENDED},              \
+            {CONDITIONS, "Succeeded", "Unknown", (pending), WHARF_PENDING, 0},                                         \
+            {CONDITIONS, "Succeeded", "Unknown", NULL, WHARF_ACTIVE, 0}, {.pointer = NULL},                            \
+    }
 
 #define RUN                                                                                                            \
     .group = "tekton.dev", .versions = (const char *const[]){"v1", "v1beta1", NULL}, .managed_by = "/spec/managedBy",  \
     .managed_by_builtin = "tekton.dev/pipeline", .suspend = SPEC_STATUS, .removed = removed,                           \
-    .observed_generation = "/status/observedGeneration", .phases = phases, .finished_at = "/status/completionTime",    \
-    .phase = phase, .update = update, .status = status
+    .observed_generation = "/status/observedGeneration", .finished_at = "/status/completionTime", .update = update,    \
+    .status = status
 
 static const wharf_kind pipelinerun = {
-    .size = sizeof pipelinerun,
+    WHARF_KIND_SIZES,
     RUN,
     .kind = "PipelineRun",
     .plural = "pipelineruns",
     .suspend_value = "PipelineRunPending",
     .carried = (const wharf_carried[]){{.pointer = SPEC_STATUS}, {.pointer = NULL}},
+    .suspended_status = (const wharf_status_change[]){{PENDING("PipelineRunPending")}, {.name = NULL}},
+    .phases = PHASES("PipelineRunPending"),
 };
 
 static const wharf_kind taskrun = {
-    .size = sizeof taskrun,
+    WHARF_KIND_SIZES,
     RUN,
     .kind = "TaskRun",
     .plural = "taskruns",
-    .suspend_value = "TaskRunPending", // older versions of Tekton refuse it
+    .suspend_value = "TaskRunPending", // older versions of Tekton reject it
     .carried = (const wharf_carried[]){{.pointer = SPEC_STATUS}, {.pointer = SPEC_MESSAGE}, {.pointer = NULL}},
+    .suspended_status = (const wharf_status_change[]){{PENDING("TaskRunPending")},
+                                                      {WHARF_SET_TEXT, WHARF_IF_ABSENT, "/status/podName", "", NULL,
+                                                       NULL}, // empty until there is a pod
+                                                      {.name = NULL}},
+    .phases = PHASES("TaskRunPending"),
 };
 
-WHARF_MODULE(host, "pipelinerun", "0.1.0", &pipelinerun, &taskrun)
+WHARF_MODULE(.name = "pipelinerun", .version = "0.1.0", .kinds = WHARF_KINDS(&pipelinerun, &taskrun), .host = &host);
