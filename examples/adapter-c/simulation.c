@@ -1,32 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-// An adapter for a kind of one's own: Simulation (batch.example.com/v1, crd.yaml). Nearly all of it is data.
+// An adapter for an in-house kind: Simulation (batch.example.com/v1, crd.yaml). Nearly all of it is data.
 #include <wharf/adapter.h>
 
 static const wharf_host *host;
 
-// A simulation whose worker was lost goes on where it was last seen, instead of from the start.
+#define CONDITIONS "/status/conditions"
+
+// A simulation whose worker was lost continues where it was last seen, instead of from the start.
 static wharf_result mirror(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) {
-    (void)call;
     int64_t steps = host->integer(host->find(workload, "/status/completedSteps"), 0);
-    if (steps <= 0)
-        return WHARF_OK;
-    return host->set_integer(mirror, "/spec/startAtStep", steps) ? WHARF_OK : WHARF_RETRY;
+    if (steps > 0)
+        host->set_integer(call, mirror, "/spec/startAtStep", steps);
+    return WHARF_OK;
 }
 
-// One that is suspended before it was ever placed has no mirror whose controller would say so.
-static wharf_result status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
-                           wharf_value *status) {
-    int suspended = host->boolean(host->find(workload, "/spec/suspend"), 0);
-    if (mirror || call->attempt > 0 || (!suspended && !host->condition(workload, "Suspended", NULL)))
-        return WHARF_OK;
-    int done = host->set_condition(call, status, "Suspended", suspended ? "True" : "False",
-                                   suspended ? "SuspendedBeforeStart" : "Resumed",
-                                   suspended ? "Suspended before it was placed" : "Waits to be placed");
-    return done ? WHARF_OK : WHARF_RETRY;
-}
+static const wharf_carried carried[] = {
+    {.pointer = "/spec/suspend"},
+    {.pointer = "/spec/workers"},
+    {.pointer = "/spec/template", .when = WHARF_CARRY_WHILE_SUSPENDED},
+    {.pointer = NULL},
+};
+
+static const wharf_pods pods[] = {
+    {"/spec/template", (const char *const[]){"/spec/workers", NULL}},
+    {.templates = NULL},
+};
+
+// A simulation without a mirror has no controller that would say that it is suspended.
+static const wharf_status_change suspended[] = {
+    {WHARF_SET_CONDITION, WHARF_ALWAYS, "Suspended", "True", "SuspendedBeforeStart", "Suspended before it was placed"},
+    {.name = NULL},
+};
+static const wharf_status_change resumed[] = {
+    {WHARF_SET_CONDITION, WHARF_ALWAYS, "Suspended", "False", "Resumed", "Waits to be placed"},
+    {.name = NULL},
+};
+
+static const wharf_phase_rule phases[] = {
+    {CONDITIONS, "Complete", .phase = WHARF_SUCCEEDED},
+    {CONDITIONS, "Failed", .phase = WHARF_FAILED},
+    {CONDITIONS, "Suspended", .phase = WHARF_SUSPENDED},
+    {.pointer = NULL},
+};
 
 static const wharf_kind simulation = {
-    .size = sizeof simulation,
+    WHARF_KIND_SIZES,
     .group = "batch.example.com",
     .versions = (const char *const[]){"v1", NULL},
     .kind = "Simulation",
@@ -34,20 +52,16 @@ static const wharf_kind simulation = {
     .managed_by = "/spec/managedBy",
     .managed_by_builtin = "batch.example.com/simulation-controller",
     .suspend = "/spec/suspend",
-    .carried = (const wharf_carried[]){{"/spec/suspend", WHARF_CARRY_ALWAYS, NULL},
-                                       {"/spec/workers", WHARF_CARRY_ALWAYS, NULL},
-                                       {"/spec/template", WHARF_CARRY_WHILE_SUSPENDED, NULL},
-                                       {NULL, WHARF_CARRY_ALWAYS, NULL}},
+    .carried = carried,
     .removed = (const char *const[]){"/spec/ttlSecondsAfterFinished", NULL}, // the host deletes mirrors
-    .pods = (const wharf_pods[]){{"/spec/template", {"/spec/workers", NULL, NULL}}, {NULL, {NULL, NULL, NULL}}},
+    .pods = pods,
     .status_removed = (const char *const[]){"/status/nodes", NULL}, // nodes of the worker cluster
     .observed_generation = "/status/observedGeneration",
-    .phases = (const wharf_phase_rule[]){{"/status/conditions", "Complete", NULL, WHARF_SUCCEEDED},
-                                         {"/status/conditions", "Failed", NULL, WHARF_FAILED},
-                                         {NULL, NULL, NULL, WHARF_PENDING}},
+    .suspended_status = suspended,
+    .resumed_status = resumed,
+    .phases = phases,
     .finished_at = "/status/completionTime",
     .mirror = mirror,
-    .status = status,
 };
 
-WHARF_MODULE(host, "simulation", "1.0.0", &simulation)
+WHARF_MODULE(.name = "simulation", .version = "1.0.0", .kinds = WHARF_KINDS(&simulation), .host = &host);

@@ -7,59 +7,35 @@ use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 use wharf::*;
 
+// The host puts the pointer to its services here before it calls anything.
 static HOST: AtomicPtr<Host> = AtomicPtr::new(null_mut());
 
-// Set before anything else is called.
-fn host() -> &'static Host {
-    unsafe { &*HOST.load(Relaxed) }
-}
-
-fn done(done: i32) -> Outcome {
-    if done != 0 {
-        OK
-    } else {
-        RETRY
-    }
-}
-
-// A simulation whose worker was lost goes on where it was last seen, instead of from the start.
-unsafe extern "C" fn mirror(_: *const Call, workload: *const Value, mirror: *mut Value) -> Outcome {
-    let host = host();
+// A simulation whose worker was lost continues where it was last seen, instead of from the start.
+unsafe extern "C" fn mirror(call: *const Call, workload: *const Value, mirror: *mut Value) -> Outcome {
+    let host = &*HOST.load(Relaxed);
     let steps = (host.integer)((host.find)(workload, text!("/status/completedSteps")), 0);
-    if steps <= 0 {
-        return OK;
+    if steps > 0 {
+        (host.set_integer)(call, mirror, text!("/spec/startAtStep"), steps);
     }
-    done((host.set_integer)(mirror, text!("/spec/startAtStep"), steps))
+    OK
 }
 
-// One that is suspended before it was ever placed has no mirror whose controller would say so.
-unsafe extern "C" fn status(
-    call: *const Call,
-    workload: *const Value,
-    mirror: *const Value,
-    status: *mut Value,
-) -> Outcome {
-    let host = host();
-    let suspended = (host.boolean)((host.find)(workload, text!("/spec/suspend")), 0) != 0;
-    let said = !(host.condition)(workload, text!("Suspended"), null()).is_null();
-    if !mirror.is_null() || (*call).attempt > 0 || !(suspended || said) {
-        return OK;
-    }
-    let (value, reason, message) = if suspended {
-        (text!("True"), text!("SuspendedBeforeStart"), text!("Suspended before it was placed"))
-    } else {
-        (text!("False"), text!("Resumed"), text!("Waits to be placed"))
-    };
-    done((host.set_condition)(call, status, text!("Suspended"), value, reason, message))
+const fn carried(pointer: Text, when: u32) -> Carried {
+    Carried { pointer, key: null(), when }
 }
 
-const fn carried(pointer: Text, when: CarryWhen) -> Carried {
-    Carried { pointer, when, key: null() }
+const fn rule(value: Text, phase: PhaseKind) -> PhaseRule {
+    PhaseRule { pointer: text!("/status/conditions"), value, status: null(), reason: null(), phase, flags: 0 }
 }
 
-const fn rule(pointer: Text, value: Text, phase: PhaseKind) -> PhaseRule {
-    PhaseRule { pointer, value, status: null(), phase }
+const fn suspended(value: Text, reason: Text, message: Text) -> StatusChange {
+    StatusChange { change: SET_CONDITION, when: ALWAYS, name: text!("Suspended"), value, reason, message }
 }
+
+const NO_RULE: PhaseRule =
+    PhaseRule { pointer: null(), value: null(), status: null(), reason: null(), phase: PENDING, flags: 0 };
+const NO_CHANGE: StatusChange =
+    StatusChange { change: 0, when: 0, name: null(), value: null(), reason: null(), message: null() };
 
 static VERSIONS: Shared<[Text; 2]> = Shared([text!("v1"), null()]);
 static CARRIED: Shared<[Carried; 4]> = Shared([
@@ -71,18 +47,31 @@ static CARRIED: Shared<[Carried; 4]> = Shared([
 // The host deletes mirrors; nodes are those of the worker cluster.
 static REMOVED: Shared<[Text; 2]> = Shared([text!("/spec/ttlSecondsAfterFinished"), null()]);
 static STATUS_REMOVED: Shared<[Text; 2]> = Shared([text!("/status/nodes"), null()]);
+static COUNTS: Shared<[Text; 2]> = Shared([text!("/spec/workers"), null()]);
 static PODS: Shared<[Pods; 2]> = Shared([
-    Pods { templates: text!("/spec/template"), multiplier: [text!("/spec/workers"), null(), null()] },
-    Pods { templates: null(), multiplier: [null(); 3] },
+    Pods { templates: text!("/spec/template"), counts: COUNTS.0.as_ptr() },
+    Pods { templates: null(), counts: null() },
 ]);
-static PHASES: Shared<[PhaseRule; 3]> = Shared([
-    rule(text!("/status/conditions"), text!("Complete"), SUCCEEDED),
-    rule(text!("/status/conditions"), text!("Failed"), FAILED),
-    rule(null(), null(), PENDING),
+// A simulation without a mirror has no controller that would say that it is suspended.
+static SUSPENDED_STATUS: Shared<[StatusChange; 2]> = Shared([
+    suspended(text!("True"), text!("SuspendedBeforeStart"), text!("Suspended before it was placed")),
+    NO_CHANGE,
+]);
+static RESUMED_STATUS: Shared<[StatusChange; 2]> =
+    Shared([suspended(text!("False"), text!("Resumed"), text!("Waits to be placed")), NO_CHANGE]);
+static PHASES: Shared<[PhaseRule; 4]> = Shared([
+    rule(text!("Complete"), SUCCEEDED),
+    rule(text!("Failed"), FAILED),
+    rule(text!("Suspended"), SUSPENDED),
+    NO_RULE,
 ]);
 
 static SIMULATION: Shared<Kind> = Shared(Kind {
     size: size_of::<Kind>(),
+    carried_size: size_of::<Carried>() as u32,
+    pods_size: size_of::<Pods>() as u32,
+    phase_rule_size: size_of::<PhaseRule>() as u32,
+    status_change_size: size_of::<StatusChange>() as u32,
     group: text!("batch.example.com"),
     versions: VERSIONS.0.as_ptr(),
     kind: text!("Simulation"),
@@ -99,38 +88,31 @@ static SIMULATION: Shared<Kind> = Shared(Kind {
     pods: PODS.0.as_ptr(),
     status_removed: STATUS_REMOVED.0.as_ptr(),
     observed_generation: text!("/status/observedGeneration"),
+    condition_time: null(),
+    suspended_status: SUSPENDED_STATUS.0.as_ptr(),
+    resumed_status: RESUMED_STATUS.0.as_ptr(),
     phases: PHASES.0.as_ptr(),
     finished_at: text!("/status/completionTime"),
     phase: None,
+    accept: None,
     mirror: Some(mirror),
     update: None,
-    status: Some(status),
+    status: None,
     pod_sets: None,
 });
 
 static KINDS: Shared<[*const Kind; 2]> = Shared([&SIMULATION.0, null()]);
-static MODULE: Shared<Module> = Shared(Module {
+
+#[no_mangle]
+#[allow(non_upper_case_globals)]
+pub static wharf_module_v1: Shared<Module> = Shared(Module {
     size: size_of::<Module>(),
     abi_major: ABI_MAJOR,
     abi_minor: 0,
     name: text!("simulation"),
     version: text!("1.0.0"),
     kinds: KINDS.0.as_ptr(),
+    host: &HOST as *const AtomicPtr<Host> as *mut *const Host,
     settings: null(),
+    start: None,
 });
-
-/// # Safety
-/// For the host only.
-#[no_mangle]
-pub unsafe extern "C" fn wharf_adapters_v1(
-    services: *const Host,
-    _settings: *const Value,
-    problem: *mut Text,
-) -> *const Module {
-    if (*services).size < size_of::<Host>() {
-        *problem = text!("the host is older than ABI 1.0");
-        return null();
-    }
-    HOST.store(services as *mut Host, Relaxed);
-    &MODULE.0
-}

@@ -15,12 +15,11 @@ pub struct Value {
 }
 
 pub type Text = *const c_char;
-pub type Type = c_int;
-pub type Outcome = c_int;
-pub type PhaseKind = c_int;
-pub type CarryWhen = c_int;
-pub type MirrorState = c_int;
-pub type LogLevel = c_int;
+pub type Type = u32;
+pub type Outcome = u32;
+pub type PhaseKind = u32;
+pub type MirrorState = u32;
+pub type LogLevel = u32;
 
 pub const OK: Outcome = 0;
 pub const RETRY: Outcome = 1;
@@ -36,12 +35,22 @@ pub const ACTIVE: PhaseKind = 2;
 pub const SUCCEEDED: PhaseKind = 3;
 pub const FAILED: PhaseKind = 4;
 
-pub const CARRY_ALWAYS: CarryWhen = 0;
-pub const CARRY_WHILE_SUSPENDED: CarryWhen = 1;
+pub const CARRY_ALWAYS: u32 = 0;
+pub const CARRY_WHILE_SUSPENDED: u32 = 1;
+
+pub const RULE_WHILE_SUSPENDED: u32 = 1;
+
+pub const SET_CONDITION: u32 = 0;
+pub const SET_TEXT: u32 = 1;
+pub const SET_ZERO: u32 = 2;
+pub const REMOVE: u32 = 3;
+
+pub const ALWAYS: u32 = 0;
+pub const IF_TRUE: u32 = 1;
+pub const IF_ABSENT: u32 = 2;
 
 pub const KIND_NO_STATUS_SUBRESOURCE: u32 = 1;
 pub const KIND_NEVER_FINISHES: u32 = 2;
-pub const KIND_MAY_REFUSE: u32 = 4;
 
 #[repr(C)]
 pub struct Answer {
@@ -74,6 +83,7 @@ pub struct Host {
     pub type_: unsafe extern "C" fn(*const Value) -> Type,
     pub find: unsafe extern "C" fn(*const Value, Text) -> *const Value,
     pub find_where: unsafe extern "C" fn(*const Value, Text, Text, Text) -> *const Value,
+    pub is: unsafe extern "C" fn(*const Value, Text, Text) -> c_int,
     pub string: unsafe extern "C" fn(*const Value) -> Text,
     pub boolean: unsafe extern "C" fn(*const Value, c_int) -> c_int,
     pub integer: unsafe extern "C" fn(*const Value, i64) -> i64,
@@ -83,6 +93,8 @@ pub struct Host {
     pub next: unsafe extern "C" fn(*const Value) -> *const Value,
     pub name: unsafe extern "C" fn(*const Value) -> Text,
     pub equal: unsafe extern "C" fn(*const Value, *const Value) -> c_int,
+    pub condition: unsafe extern "C" fn(*const Value, Text, Text) -> *const Value,
+    pub parse_time: unsafe extern "C" fn(Text, *mut i64) -> c_int,
     pub new_null: unsafe extern "C" fn(*const Call) -> *mut Value,
     pub new_boolean: unsafe extern "C" fn(*const Call, c_int) -> *mut Value,
     pub new_integer: unsafe extern "C" fn(*const Call, i64) -> *mut Value,
@@ -92,17 +104,18 @@ pub struct Host {
     pub copy: unsafe extern "C" fn(*const Call, *const Value) -> *mut Value,
     pub parse: unsafe extern "C" fn(*const Call, Text, usize) -> *mut Value,
     pub print: unsafe extern "C" fn(*const Call, *const Value, *mut usize) -> Text,
-    pub set: unsafe extern "C" fn(*mut Value, Text, *const Value) -> c_int,
-    pub remove: unsafe extern "C" fn(*mut Value, Text) -> c_int,
-    pub set_string: unsafe extern "C" fn(*mut Value, Text, Text) -> c_int,
-    pub set_integer: unsafe extern "C" fn(*mut Value, Text, i64) -> c_int,
-    pub set_boolean: unsafe extern "C" fn(*mut Value, Text, c_int) -> c_int,
-    pub parse_time: unsafe extern "C" fn(Text, *mut i64) -> c_int,
-    pub format_time: unsafe extern "C" fn(*const Call, i64) -> Text,
     pub format: unsafe extern "C" fn(*const Call, Text, ...) -> Text,
+    pub format_time: unsafe extern "C" fn(*const Call, i64) -> Text,
+    pub memory: unsafe extern "C" fn(*const Call, usize) -> *mut c_void,
+    pub set: unsafe extern "C" fn(*const Call, *mut Value, Text, *const Value),
+    pub set_string: unsafe extern "C" fn(*const Call, *mut Value, Text, Text),
+    pub set_integer: unsafe extern "C" fn(*const Call, *mut Value, Text, i64),
+    pub set_boolean: unsafe extern "C" fn(*const Call, *mut Value, Text, c_int),
+    pub remove: unsafe extern "C" fn(*const Call, *mut Value, Text) -> usize,
+    pub take: unsafe extern "C" fn(*const Call, *mut Value, *const Value, Text),
+    pub edit: unsafe extern "C" fn(*const Call, *mut Value, Text) -> *mut Value,
+    pub set_condition: unsafe extern "C" fn(*const Call, *mut Value, Text, Text, Text, Text) -> *mut Value,
     pub log: unsafe extern "C" fn(*const Call, LogLevel, Text),
-    pub condition: unsafe extern "C" fn(*const Value, Text, Text) -> *const Value,
-    pub set_condition: unsafe extern "C" fn(*const Call, *mut Value, Text, Text, Text, Text) -> c_int,
 }
 
 #[repr(C)]
@@ -117,14 +130,14 @@ pub struct Phase {
 #[repr(C)]
 pub struct Carried {
     pub pointer: Text,
-    pub when: CarryWhen,
     pub key: Text,
+    pub when: u32,
 }
 
 #[repr(C)]
 pub struct Pods {
     pub templates: Text,
-    pub multiplier: [Text; 3],
+    pub counts: *const Text,
 }
 
 #[repr(C)]
@@ -132,12 +145,28 @@ pub struct PhaseRule {
     pub pointer: Text,
     pub value: Text,
     pub status: Text,
+    pub reason: Text,
     pub phase: PhaseKind,
+    pub flags: u32,
+}
+
+#[repr(C)]
+pub struct StatusChange {
+    pub change: u32,
+    pub when: u32,
+    pub name: Text,
+    pub value: Text,
+    pub reason: Text,
+    pub message: Text,
 }
 
 #[repr(C)]
 pub struct Kind {
     pub size: usize,
+    pub carried_size: u32,
+    pub pods_size: u32,
+    pub phase_rule_size: u32,
+    pub status_change_size: u32,
     pub group: Text,
     pub versions: *const Text,
     pub kind: Text,
@@ -154,9 +183,13 @@ pub struct Kind {
     pub pods: *const Pods,
     pub status_removed: *const Text,
     pub observed_generation: Text,
+    pub condition_time: Text,
+    pub suspended_status: *const StatusChange,
+    pub resumed_status: *const StatusChange,
     pub phases: *const PhaseRule,
     pub finished_at: Text,
     pub phase: Option<unsafe extern "C" fn(*const Call, *const Value, *mut Phase) -> Outcome>,
+    pub accept: Option<unsafe extern "C" fn(*const Call, *const Value) -> Outcome>,
     pub mirror: Option<unsafe extern "C" fn(*const Call, *const Value, *mut Value) -> Outcome>,
     pub update: Option<unsafe extern "C" fn(*const Call, *const Value, *const Value, *mut Value) -> Outcome>,
     pub status: Option<unsafe extern "C" fn(*const Call, *const Value, *const Value, *mut Value) -> Outcome>,
@@ -171,7 +204,9 @@ pub struct Module {
     pub name: Text,
     pub version: Text,
     pub kinds: *const *const Kind,
+    pub host: *mut *const Host,
     pub settings: *const Text,
+    pub start: Option<unsafe extern "C" fn(*const Host, *const Value, *mut *const *const Kind) -> Text>,
 }
 
 // As tests of the header have them, where pointers have 64 bits.
@@ -179,16 +214,17 @@ pub struct Module {
 const _: () = assert!(
     size_of::<Answer>() == 32
         && size_of::<Call>() == 80
-        && size_of::<Host>() == 280
+        && size_of::<Host>() == 312
         && size_of::<Phase>() == 40
         && size_of::<Carried>() == 24
-        && size_of::<Pods>() == 32
-        && size_of::<PhaseRule>() == 32
-        && size_of::<Kind>() == 192
-        && size_of::<Module>() == 48
+        && size_of::<Pods>() == 16
+        && size_of::<PhaseRule>() == 40
+        && size_of::<StatusChange>() == 40
+        && size_of::<Kind>() == 240
+        && size_of::<Module>() == 64
 );
 
-/// Data that holds pointers. The host calls from one thread only, and the data never changes.
+/// Data that holds pointers. It never changes, so all threads may read it.
 #[repr(transparent)]
 pub struct Shared<T>(pub T);
 unsafe impl<T> Sync for Shared<T> {}

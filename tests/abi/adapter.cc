@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small adapter in C++17, built by a C++ compiler with the public header alone.
+// A small adapter in C++17, built by a C++ compiler with the public header alone. C++17 has no designated initializers,
+// so the kind and the module are filled by hand.
 #include <wharf/adapter.h>
 
 #include <cstring>
@@ -23,14 +24,20 @@ wharf_result phase(const wharf_call *, const wharf_value *object, wharf_phase *o
 wharf_result mirror(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) {
     const auto replicas = host->integer(host->find(workload, "/spec/replicas"), 1);
     const char *note = host->format(call, "%lld of %s", static_cast<long long>(replicas), call->version);
-    return host->set_string(mirror, "/metadata/annotations/example.com~1note", note) ? WHARF_OK : WHARF_RETRY;
+    host->set_string(call, mirror, "/metadata/annotations/example.com~1note", note);
+    return WHARF_OK;
 }
 
-wharf_kind make_kind() {
-    static const char *const versions[] = {"v1", nullptr};
-    static const char *const removed[] = {"/spec/ttl", nullptr};
+constexpr const char *versions[] = {"v1", nullptr};
+constexpr const char *removed[] = {"/spec/ttl", nullptr};
+
+constexpr wharf_kind make_kind() {
     wharf_kind kind{};
     kind.size = sizeof kind;
+    kind.carried_size = sizeof(wharf_carried);
+    kind.pods_size = sizeof(wharf_pods);
+    kind.phase_rule_size = sizeof(wharf_phase_rule);
+    kind.status_change_size = sizeof(wharf_status_change);
     kind.group = "example.com";
     kind.versions = versions;
     kind.kind = "Widget";
@@ -42,17 +49,10 @@ wharf_kind make_kind() {
     return kind;
 }
 
+constexpr wharf_kind kind = make_kind();
+constexpr const wharf_kind *kinds[] = {&kind, nullptr};
+
 } // namespace
 
-extern "C" WHARF_EXPORT const wharf_module *wharf_adapters_v1(const wharf_host *services, const wharf_value *,
-                                                              const char **problem) {
-    if (!WHARF_HAS(wharf_host, services, log)) {
-        *problem = "the host is too old";
-        return nullptr;
-    }
-    host = services;
-    static const wharf_kind kind = make_kind();
-    static const wharf_kind *const kinds[] = {&kind, nullptr};
-    static const wharf_module module = {sizeof(wharf_module), WHARF_ABI_MAJOR, 0, "widget", "1.0.0", kinds, nullptr};
-    return &module;
-}
+const wharf_module wharf_module_v1 = {
+    sizeof(wharf_module), WHARF_ABI_MAJOR, 0, "widget", "1.0.0", kinds, &host, nullptr, nullptr};

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The second part of template.h: the kind, the module and the entry.
+// The second part of template.h: the kind and the module.
 #include "tests/conformance/template.h"
 
 #ifndef PHASE
 #define PHASE NULL
+#endif
+#ifndef ACCEPT
+#define ACCEPT NULL
 #endif
 #ifndef MIRROR
 #define MIRROR NULL
@@ -17,9 +20,6 @@
 #ifndef POD_SETS
 #define POD_SETS NULL
 #endif
-#ifndef ENTRY_CODE
-#define ENTRY_CODE
-#endif
 #ifndef PLURAL
 #define PLURAL "things"
 #endif
@@ -30,16 +30,18 @@
 static const char *const versions[] = {"v1", NULL};
 static const char *const removed[] = {"/spec/ttl", NULL};
 static const wharf_carried carried[] = {{.pointer = "/spec/replicas"}, {.pointer = "/spec/suspend"}, {.pointer = NULL}};
-static const wharf_pods pods[] = {{.templates = "/spec/template", .multiplier = {"/spec/replicas"}},
-                                  {.templates = NULL}};
+static const wharf_pods pods[] = {
+    {.templates = "/spec/template", .counts = (const char *const[]){"/spec/replicas", NULL}},
+    {.templates = NULL},
+};
 static const wharf_phase_rule phases[] = {
-    {"/status/conditions", "Complete", NULL, WHARF_SUCCEEDED},
-    {"/status/conditions", "Failed", NULL, WHARF_FAILED},
-    {NULL, NULL, NULL, WHARF_PENDING},
+    {"/status/conditions", "Complete", .phase = WHARF_SUCCEEDED},
+    {"/status/conditions", "Failed", .phase = WHARF_FAILED},
+    {.pointer = NULL},
 };
 
 static CONSTANT wharf_kind kind = {
-    .size = sizeof(wharf_kind),
+    WHARF_KIND_SIZES,
     .group = "example.com",
     .versions = versions,
     .kind = "Thing",
@@ -52,26 +54,22 @@ static CONSTANT wharf_kind kind = {
     .observed_generation = "/status/observedGeneration",
     .phases = phases,
     .phase = PHASE,
+    .accept = ACCEPT,
     .mirror = MIRROR,
     .update = UPDATE,
     .status = STATUS,
     .pod_sets = POD_SETS,
 };
 
-static const wharf_kind *const kinds[] = {&kind, NULL};
-
-static const wharf_module module = {
-    .size = sizeof(wharf_module),
-    .abi_major = WHARF_ABI_MAJOR,
-    .abi_minor = WHARF_ABI_MINOR,
-    .name = "thing",
-    .version = "1.0.0",
-    .kinds = kinds,
-};
-
-WHARF_EXPORT const wharf_module *wharf_adapters_v1(const wharf_host *from, UNUSED const wharf_value *settings,
-                                                   UNUSED const char **problem) {
-    host = from;
-    ENTRY_CODE
-    return &module;
+#ifdef START_CODE
+static const char *start(UNUSED const wharf_host *services, UNUSED const wharf_value *settings,
+                         UNUSED const wharf_kind *const **kinds) {
+    START_CODE
+    return NULL;
 }
+#define START start
+#else
+#define START NULL
+#endif
+
+WHARF_MODULE(.name = "thing", .version = "1.0.0", .kinds = WHARF_KINDS(&kind), .host = &host, .start = START);

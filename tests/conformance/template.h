@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An adapter that keeps every rule, in which each file of bad/ breaks one: by a function of its own, named by a macro
-// that it defines before it includes the second part (PHASE, MIRROR, UPDATE, STATUS, POD_SETS, ENTRY_CODE).
+// that it defines before it includes the second part (PHASE, ACCEPT, MIRROR, UPDATE, STATUS, POD_SETS), or
+// START_CODE.
 #ifndef TEMPLATE_H
 #define TEMPLATE_H
 
@@ -13,6 +14,8 @@ static const wharf_host *host;
 // What a function of a bad adapter takes, by name.
 #define PHASE_FUNCTION(name)                                                                                           \
     static wharf_result name(UNUSED const wharf_call *call, UNUSED const wharf_value *object, UNUSED wharf_phase *out)
+#define ACCEPT_FUNCTION(name)                                                                                          \
+    static wharf_result name(UNUSED const wharf_call *call, UNUSED const wharf_value *workload)
 #define MIRROR_FUNCTION(name)                                                                                          \
     static wharf_result name(UNUSED const wharf_call *call, UNUSED const wharf_value *workload,                        \
                              UNUSED wharf_value *mirror)
@@ -21,7 +24,7 @@ static const wharf_host *host;
                              UNUSED const wharf_value *mirror, UNUSED wharf_value *desired)
 #define STATUS_FUNCTION(name)                                                                                          \
     static wharf_result name(UNUSED const wharf_call *call, UNUSED const wharf_value *workload,                        \
-                             UNUSED const wharf_value *mirror, UNUSED wharf_value *status)
+                             UNUSED const wharf_value *mirror, UNUSED wharf_value *object)
 #define POD_SETS_FUNCTION(name)                                                                                        \
     static wharf_result name(UNUSED const wharf_call *call, UNUSED const wharf_value *workload,                        \
                              UNUSED wharf_value *sets)

@@ -11,7 +11,7 @@ static void change(void);
 #include "tests/conformance/adapter.h"
 
 static void change(void) {
-    kind.flags = WHARF_KIND_MAY_REFUSE;
+    kind.flags = WHARF_KIND_NO_STATUS_SUBRESOURCE;
 }
 
 MIRROR_FUNCTION(mirror) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 STATUS_FUNCTION(status) {
-    if (host->type(host->find(status, "/conditions")) == WHARF_STRING)
+    if (host->type(host->find(object, "/status/conditions")) == WHARF_STRING)
         _Exit(3);
     return WHARF_OK;
 }

@@ -7,6 +7,10 @@ PHASE_FUNCTION(phase) {
     return WHARF_OK;
 }
 
+ACCEPT_FUNCTION(accept) {
+    return WHARF_OK;
+}
+
 MIRROR_FUNCTION(mirror) {
     return WHARF_OK;
 }
@@ -17,7 +21,7 @@ UPDATE_FUNCTION(update) {
 
 STATUS_FUNCTION(status) {
     if (!mirror && call->mirror_state == WHARF_MIRROR_LOST)
-        return host->set_condition(call, status, "Lost", "True", "WorkerLost", "") ? WHARF_OK : WHARF_RETRY;
+        host->set_condition(call, object, "Lost", "True", "WorkerLost", "");
     return WHARF_OK;
 }
 
@@ -26,6 +30,7 @@ POD_SETS_FUNCTION(pod_sets) {
 }
 
 #define PHASE phase
+#define ACCEPT accept
 #define MIRROR mirror
 #define UPDATE update
 #define STATUS status

@@ -5,6 +5,6 @@
 
 #include <stdlib.h>
 
-#define ENTRY_CODE abort();
+#define START_CODE abort();
 
 #include "tests/conformance/adapter.h"

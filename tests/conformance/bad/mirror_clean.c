@@ -4,11 +4,11 @@
 #include "tests/conformance/template.h"
 
 MIRROR_FUNCTION(mirror) {
-    host->set(mirror, "/metadata/finalizers", host->parse(call, "[\"example.com/f\"]", 17));
-    host->set(mirror, "/metadata/uid", host->find(workload, "/metadata/uid"));
-    host->set(mirror, "/spec/managedBy", host->find(workload, "/spec/managedBy"));
-    host->set_integer(mirror, "/spec/ttl", 60);
-    host->set(mirror, "/status", host->find(workload, "/status"));
+    host->set(call, mirror, "/metadata/finalizers", host->parse(call, "[\"example.com/f\"]", 17));
+    host->take(call, mirror, workload, "/metadata/uid");
+    host->take(call, mirror, workload, "/spec/managedBy");
+    host->set_integer(call, mirror, "/spec/ttl", 60);
+    host->take(call, mirror, workload, "/status");
     return WHARF_OK;
 }
 

@@ -4,7 +4,7 @@
 #include "tests/conformance/template.h"
 
 UPDATE_FUNCTION(update) {
-    host->set_integer(desired, "/spec/added", 1);
+    host->set_integer(call, desired, "/spec/added", 1);
     return WHARF_OK;
 }
 

@@ -4,7 +4,7 @@
 #include "tests/conformance/template.h"
 
 PHASE_FUNCTION(phase) {
-    out->phase = (wharf_phase_kind)9;
+    out->phase = 9;
     return WHARF_OK;
 }
 

@@ -4,9 +4,7 @@
 #include "tests/conformance/template.h"
 
 POD_SETS_FUNCTION(pod_sets) {
-    const wharf_value *first = host->first(sets);
-    if (first)
-        host->set_string(sets, "/0/count", "two");
+    host->set_string(call, sets, "/*/count", "two");
     return WHARF_OK;
 }
 

@@ -4,7 +4,7 @@
 #include "tests/conformance/template.h"
 
 MIRROR_FUNCTION(mirror) {
-    return (wharf_result)7;
+    return 7;
 }
 
 #define MIRROR mirror

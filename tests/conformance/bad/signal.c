@@ -5,6 +5,6 @@
 
 #include <signal.h>
 
-#define ENTRY_CODE signal(SIGUSR1, SIG_IGN);
+#define START_CODE signal(SIGUSR1, SIG_IGN);
 
 #include "tests/conformance/adapter.h"

@@ -5,7 +5,7 @@
 
 STATUS_FUNCTION(status) {
     if (mirror && host->condition(mirror, "Failed", "True"))
-        host->remove(status, "/conditions");
+        host->remove(call, object, "/status/conditions");
     return WHARF_OK;
 }
 

@@ -4,7 +4,7 @@
 #include "tests/conformance/template.h"
 
 STATUS_FUNCTION(status) {
-    host->set_string(status, "/lastSeen", call->now);
+    host->set_string(call, object, "/status/lastSeen", call->now);
     return WHARF_OK;
 }
 

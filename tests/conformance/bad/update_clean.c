@@ -4,7 +4,7 @@
 #include "tests/conformance/template.h"
 
 UPDATE_FUNCTION(update) {
-    host->set(desired, "/spec/managedBy", host->find(workload, "/spec/managedBy"));
+    host->take(call, desired, workload, "/spec/managedBy");
     return WHARF_OK;
 }
 

@@ -3,25 +3,23 @@
 #include <wharf/adapter.h>
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static const wharf_host *host;
 
 static wharf_result phase(const wharf_call *call, const wharf_value *object, wharf_phase *out) {
-    const char *does = host->string(host->find(object, "/spec/does"));
-    if (does && strcmp(does, "abort") == 0) {
+    if (host->is(object, "/spec/does", "abort")) {
         host->log(call, WHARF_LOG_INFO, "the last words of an adapter");
         abort();
     }
-    while (does && strcmp(does, "hang") == 0)
+    while (host->is(object, "/spec/does", "hang"))
         pause();
     out->phase = WHARF_PENDING;
     return WHARF_OK;
 }
 
 static const wharf_kind thing = {
-    .size = sizeof thing,
+    WHARF_KIND_SIZES,
     .group = "example.com",
     .versions = (const char *const[]){"v1", NULL},
     .kind = "Thing",
@@ -31,4 +29,4 @@ static const wharf_kind thing = {
     .phase = phase,
 };
 
-WHARF_MODULE(host, "hang", "1.0.0", &thing)
+WHARF_MODULE(.name = "hang", .version = "1.0.0", .kinds = WHARF_KINDS(&thing), .host = &host);

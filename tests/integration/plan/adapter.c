@@ -11,15 +11,19 @@ static wharf_result refuse(const wharf_call *call, const wharf_value *why) {
     return WHARF_REFUSED;
 }
 
-static wharf_result mirror(const wharf_call *call, const wharf_value *workload, wharf_value *out) {
+static wharf_result accept(const wharf_call *call, const wharf_value *workload) {
     const wharf_value *why = host->find(workload, "/spec/refuse");
-    if (why)
-        return refuse(call, why);
+    return why ? refuse(call, why) : WHARF_OK;
+}
+
+static wharf_result mirror(const wharf_call *call, const wharf_value *workload, wharf_value *out) {
     if (host->find(workload, "/spec/wait"))
         return WHARF_RETRY;
     call->answer->message = host->string(host->find(workload, "/spec/remark"));
     const wharf_value *added = host->find(workload, "/spec/added");
-    return !added || host->set(out, "/spec/addedByAdapter", added) ? WHARF_OK : WHARF_RETRY;
+    if (added)
+        host->set(call, out, "/spec/addedByAdapter", added);
+    return WHARF_OK;
 }
 
 static wharf_result status(const wharf_call *call, const wharf_value *workload, const wharf_value *from,
@@ -29,8 +33,8 @@ static wharf_result status(const wharf_call *call, const wharf_value *workload, 
     if (why)
         return refuse(call, why);
     if (from)
-        host->set_string(out, "/cluster", call->cluster);
-    host->remove(out, "/note");
+        host->set_string(call, out, "/status/cluster", call->cluster);
+    host->remove(call, out, "/status/note");
     return WHARF_OK;
 }
 
@@ -39,22 +43,21 @@ static const char *const removed[] = {"/spec/ttl", "/spec/parts/*/owner", "/meta
 static const char *const status_removed[] = {"/status/podName", NULL};
 static const char *const allowed[] = {"kueue.x-k8s.io/multikueue", NULL};
 static const wharf_phase_rule phases[] = {
-    {"/status/conditions", "Done", NULL, WHARF_SUCCEEDED},
-    {"/status/state", "running", NULL, WHARF_ACTIVE},
-    {NULL, NULL, NULL, WHARF_PENDING},
+    {"/status/conditions", "Done", .phase = WHARF_SUCCEEDED},
+    {"/status/state", "running", .phase = WHARF_ACTIVE},
+    {.pointer = NULL},
 };
 static const wharf_pods pods[] = {
-    {"/spec/parts/*/template", {"/spec/parts/*/replicas", NULL, NULL}},
-    {NULL, {NULL, NULL, NULL}},
+    {"/spec/parts/*/template", (const char *const[]){"/spec/parts/*/replicas", NULL}},
+    {.templates = NULL},
 };
 
 static const wharf_kind thing = {
-    .size = sizeof thing,
+    WHARF_KIND_SIZES,
     .group = "example.com",
     .versions = versions,
     .kind = "Thing",
     .plural = "things",
-    .flags = WHARF_KIND_MAY_REFUSE,
     .managed_by = "/spec/managedBy",
     .managed_by_builtin = "example.com/thing-controller",
     .managed_by_allowed = allowed,
@@ -64,18 +67,9 @@ static const wharf_kind thing = {
     .status_removed = status_removed,
     .observed_generation = "/status/observedGeneration",
     .phases = phases,
+    .accept = accept,
     .mirror = mirror,
     .status = status,
 };
 
-static const wharf_kind *const kinds[] = {&thing, NULL};
-static const wharf_module module = {
-    .size = sizeof module, .abi_major = WHARF_ABI_MAJOR, .name = "thing", .version = "1.2.3", .kinds = kinds};
-
-WHARF_EXPORT const wharf_module *wharf_adapters_v1(const wharf_host *given, const wharf_value *settings,
-                                                   const char **problem) {
-    (void)settings;
-    (void)problem;
-    host = given;
-    return &module;
-}
+WHARF_MODULE(.name = "thing", .version = "1.2.3", .kinds = WHARF_KINDS(&thing), .host = &host);

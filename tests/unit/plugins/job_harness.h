@@ -3,6 +3,7 @@
 #ifndef WHARF_TESTS_JOB_HARNESS_H
 #define WHARF_TESTS_JOB_HARNESS_H
 
+#include "core/adapter/owed_status.h"
 #include "core/adapter/services.h"
 #include "core/base/text.h"
 #include "core/json/patch.h"
@@ -23,7 +24,6 @@
 #define HARNESS_NOW "2026-03-01T12:00:00Z"
 
 static const wharf_kind *job_kind;
-static wharf_adapters_v1_fn job_entry;
 
 // The shared object lies beside the folder of this program: <build>/unit/plugins/<name>, <build>/adapters/job.so.
 static inline int harness_load(void **state) {
@@ -38,11 +38,9 @@ static inline int harness_load(void **state) {
     void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (!handle)
         fail_msg("%s", dlerror());
-    void *symbol = dlsym(handle, "wharf_adapters_v1");
-    memcpy(&job_entry, &symbol, sizeof symbol);
-    const char *problem = NULL;
-    const wharf_module *module = job_entry(services_table(), NULL, &problem);
+    const wharf_module *module = dlsym(handle, "wharf_module_v1");
     assert_non_null(module);
+    *module->host = services_table();
     job_kind = module->kinds[0];
     return 0;
 }
@@ -89,16 +87,18 @@ static inline void harness_begin(struct adapter_call *call, const char *now, uin
 static inline struct json *harness_status(const struct json *workload, const struct json *mirror, uint32_t attempt,
                                           const char *now) {
     const struct json *from = json_get(mirror ? mirror : workload, "status");
-    struct json *whole = json_new_object();
-    assert_true(json_set(whole, "status", json_is(from, JSON_OBJECT) ? json_copy(from) : json_new_object()));
+    struct json *object = json_new_object();
+    assert_true(json_set(object, "status", json_is(from, JSON_OBJECT) ? json_copy(from) : json_new_object()));
     for (const char *const *p = job_kind->status_removed; mirror && *p; p++)
-        pointer_remove_all(whole, *p);
-    struct json *status = json_detach(whole, "status");
-    json_free(whole);
+        pointer_remove_all(object, *p);
     struct adapter_call call;
     harness_begin(&call, now, attempt);
-    wharf_result result = adapter_status(&call, workload, mirror, status);
+    wharf_result result = mirror ? WHARF_OK : owed_status(&call, workload, object);
+    if (result == WHARF_OK)
+        result = adapter_status(&call, workload, mirror, object);
     adapter_call_end(&call);
+    struct json *status = json_detach(object, "status");
+    json_free(object);
     if (result == WHARF_OK)
         return status;
     json_free(status);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does what its settings say: {"refuse": "why"}, {"refuse": true} (no reason), {"version": "..."}.
+// Does what its settings say: {"refuse": "why"}, {"refuse": true} (no reason), {"plural": "..."}.
 #include <wharf/adapter.h>
+
+static const wharf_host *host;
 
 static wharf_result phase(const wharf_call *call, const wharf_value *object, wharf_phase *out) {
     (void)call;
@@ -9,31 +11,25 @@ static wharf_result phase(const wharf_call *call, const wharf_value *object, wha
     return WHARF_OK;
 }
 
-static const char *const versions[] = {"v1", NULL};
-static const wharf_kind kind = {.size = sizeof(wharf_kind),
-                                .group = "",
-                                .versions = versions,
-                                .kind = "Widget",
-                                .plural = "widgets",
-                                .managed_by = "/spec/managedBy",
-                                .phase = phase};
-static const wharf_kind *const kinds[] = {&kind, NULL};
-static wharf_module module = {.size = sizeof(wharf_module),
-                              .abi_major = 1,
-                              .name = "by-settings",
-                              .version = "0",
-                              .kinds = kinds,
-                              .settings = (const char *const[]){"refuse", "version", NULL}};
+static wharf_kind kind = {
+    WHARF_KIND_SIZES, .group = "",         .versions = (const char *const[]){"v1", NULL},
+    .kind = "Widget", .plural = "widgets", .managed_by = "/spec/managedBy",
+    .phase = phase,
+};
 
-WHARF_EXPORT const wharf_module *wharf_adapters_v1(const wharf_host *host, const wharf_value *settings,
-                                                   const char **problem) {
+static const char *start(const wharf_host *services, const wharf_value *settings, const wharf_kind *const **kinds) {
+    static const wharf_kind *const list[] = {&kind, NULL};
     const wharf_value *refuse = host->find(settings, "/refuse");
-    if (host->string(refuse))
-        *problem = host->format(NULL, "settings say: %s", host->string(refuse));
+    if (services != host)
+        return "the host is another one than it says";
     if (refuse)
-        return NULL;
-    const char *version = host->string(host->find(settings, "/version"));
-    if (version)
-        module.version = version;
-    return &module;
+        return host->string(refuse) ? host->format(NULL, "settings say: %s", host->string(refuse)) : "";
+    const char *plural = host->string(host->find(settings, "/plural"));
+    if (plural)
+        kind.plural = plural;
+    *kinds = list;
+    return NULL;
 }
+
+WHARF_MODULE(.name = "by-settings", .version = "0", .host = &host,
+             .settings = (const char *const[]){"refuse", "plural", NULL}, .start = start);

@@ -9,30 +9,40 @@ static wharf_result phase(const wharf_call *call, const wharf_value *object, wha
     return WHARF_OK;
 }
 
-static const char *const versions[] = {"v1", NULL};
+// The members of lists have grown too.
+struct later_rule {
+    wharf_phase_rule rule;
+    uint64_t later;
+};
+
+static const struct later_rule rules[] = {
+    {{"/status/state", "done", .phase = WHARF_SUCCEEDED}, 1},
+    {{"/status/state", "broken", .phase = WHARF_FAILED}, 1},
+    {{.pointer = NULL}, 0},
+};
 
 static const struct {
     wharf_kind kind;
     void *later[4];
 } kind = {.kind = {.size = sizeof(kind),
+                   .phase_rule_size = sizeof(struct later_rule),
                    .group = "example.com",
-                   .versions = versions,
+                   .versions = (const char *const[]){"v1", NULL},
                    .kind = "Larger",
                    .plural = "largers",
                    .managed_by = "/spec/managedBy",
+                   .phases = &rules[0].rule,
                    .phase = phase}};
 
-static const wharf_kind *const kinds[] = {&kind.kind, NULL};
-
-static const struct {
+extern const struct larger {
     wharf_module module;
     uint64_t later[3];
-} module = {.module = {.size = sizeof(module), .abi_major = 1, .name = "larger", .version = "2", .kinds = kinds}};
+} larger_module;
 
-WHARF_EXPORT const wharf_module *wharf_adapters_v1(const wharf_host *host, const wharf_value *settings,
-                                                   const char **problem) {
-    (void)host;
-    (void)settings;
-    (void)problem;
-    return &module.module;
-}
+const struct larger larger_module = {.module = {.size = sizeof(larger_module),
+                                                .abi_major = 1,
+                                                .name = "larger",
+                                                .version = "2",
+                                                .kinds = WHARF_KINDS(&kind.kind)}};
+
+extern const wharf_module wharf_module_v1 __attribute__((alias("larger_module")));

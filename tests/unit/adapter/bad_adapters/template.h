@@ -4,7 +4,7 @@
 #include <wharf/adapter.h>
 
 #ifndef ENTRY
-#define ENTRY wharf_adapters_v1
+#define ENTRY wharf_module_v1
 #endif
 #ifndef MODULE_NAME
 #define MODULE_NAME "thing"
@@ -53,6 +53,10 @@ static const char *const versions[] = {"v1", "v1beta1", NULL};
 
 static const wharf_kind kind = {
     .size = KIND_SIZE,
+    .carried_size = sizeof(wharf_carried),
+    .pods_size = sizeof(wharf_pods),
+    .phase_rule_size = sizeof(wharf_phase_rule),
+    .status_change_size = sizeof(wharf_status_change),
     .group = "example.com",
     .versions = versions,
     .kind = KIND_NAME,
@@ -64,22 +68,13 @@ static const wharf_kind kind = {
     .phase = KIND_PHASE,
 };
 
-static const wharf_kind *const kinds[] = {KINDS};
+extern const wharf_module ENTRY;
 
-static const wharf_module module = {
+WHARF_EXPORT const wharf_module ENTRY = {
     .size = MODULE_SIZE,
     .abi_major = MAJOR,
     .abi_minor = MINOR,
     .name = MODULE_NAME,
     .version = "1.2.3",
-    .kinds = kinds,
+    .kinds = (const wharf_kind *const[]){KINDS},
 };
-
-WHARF_EXPORT const wharf_module *ENTRY(const wharf_host *host, const wharf_value *settings, const char **problem);
-
-WHARF_EXPORT const wharf_module *ENTRY(const wharf_host *host, const wharf_value *settings, const char **problem) {
-    (void)host;
-    (void)settings;
-    (void)problem;
-    return &module;
-}
