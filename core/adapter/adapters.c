@@ -7,20 +7,27 @@
 #include "core/base/text.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SYMBOL "wharf_adapters_v1"
+#define SYMBOL "wharf_module_v1"
 #define NEWEST_MAJOR_SOUGHT 9
 #define KINDS_MAX 4096 // a list longer than this has lost its end
-#define MODULE_SIZE_1_0 (offsetof(wharf_module, settings) + sizeof(((wharf_module *)NULL)->settings))
+#define MODULE_SIZE_1_0 (offsetof(wharf_module, start) + sizeof(((wharf_module *)NULL)->start))
+
+static void forget_kinds(struct adapter *adapter) {
+    for (size_t i = 0; i < adapter->n_kinds; i++)
+        kind_free((struct kind *)adapter->kinds[i]);
+    free(adapter->kinds);
+    adapter->kinds = NULL;
+    adapter->n_kinds = 0;
+}
 
 static void adapter_free(struct adapter *adapter) {
     if (!adapter)
         return;
-    for (size_t i = 0; i < adapter->n_kinds; i++)
-        kind_free((struct kind *)adapter->kinds[i]);
-    free(adapter->kinds);
+    forget_kinds(adapter);
     free(adapter->name);
     free(adapter->file);
     free(adapter->version);
@@ -42,12 +49,12 @@ void adapters_free(struct adapters *adapters) {
 }
 
 // A path that the configuration leaves to the directory must end up in it, wherever folders' symlinks lead.
-static struct error *inside_directory(const struct config *config, const struct config_adapter *wanted,
+static struct error *inside_directory(const struct adapters_options *options, const struct adapter_wanted *wanted,
                                       const char *resolved) {
     if (wanted->file_given)
         return NULL;
     AUTO_TEXT directory = NULL;
-    struct error *error = adapter_folders_check(config->adapter_directory, &directory);
+    struct error *error = adapter_folders_check(options->directory, &directory);
     if (error)
         return error;
     size_t len = strlen(directory);
@@ -60,8 +67,8 @@ static struct error *inside_directory(const struct config *config, const struct 
 
 // One adapter on its way in.
 struct loading {
-    const struct config *config;
-    const struct config_adapter *wanted;
+    const struct adapters_options *options;
+    const struct adapter_wanted *wanted;
     size_t line;   // in the configuration file: of the adapter, or of the setting that is wrong
     bool settings; // what is wrong is a setting, and not the file
 };
@@ -70,7 +77,7 @@ struct loading {
 static struct error *no_symbol(void *handle) {
     for (int major = 2; major <= NEWEST_MAJOR_SOUGHT; major++) {
         char name[sizeof(SYMBOL) + 8];
-        AUTO_TEXT text = text_format("wharf_adapters_v%d", major);
+        AUTO_TEXT text = text_format("wharf_module_v%d", major);
         if (!text)
             return error_no_memory();
         text_copy(name, sizeof(name), text);
@@ -102,39 +109,36 @@ static struct error *open_object(struct adapter_file *file, void **handle) {
     return NULL;
 }
 
-// Calls into the shared object for the first time. NULL with an error.
-static const wharf_module *ask_module(void *handle, struct loading *loading, struct error **error) {
-    const struct config_adapter *wanted = loading->wanted;
-    wharf_adapters_v1_fn entry;
-    void *symbol = dlsym(handle, SYMBOL);
-    if (!symbol) {
-        *error = no_symbol(handle);
-        return NULL;
-    }
-    memcpy(&entry, &symbol, sizeof(entry)); // C11 has no cast from object to function pointers; POSIX dlsym needs it
-    struct json *settings = json_copy(wanted->settings);
-    if (!settings || !services_keep(settings)) {
-        *error = error_no_memory();
-        return NULL;
-    }
-    const char *problem = NULL;
-    services_loading(wanted->name);
-    const wharf_module *module = entry(services_table(), (const wharf_value *)settings, &problem);
-    services_loading(NULL);
-    if (module)
-        return module;
-    bool readable = problem && text_utf8_valid(problem, strlen(problem)) == strlen(problem);
-    *error = readable ? adapter_settings_wrong(wanted->settings, problem, &loading->line) : NULL;
-    loading->settings = *error;
-    if (!*error)
-        *error = error_new(ERROR_REFUSED, "refused to be loaded: %s", readable ? problem : "it gave no reason");
+// That the symbol is data, and as large as a module of ABI 1.0: reading it does no harm then.
+static struct error *check_symbol(const void *symbol) {
+    Dl_info info;
+    const ElfW(Sym) *entry = NULL;
+    if (dladdr1(symbol, &info, (void **)&entry, RTLD_DL_SYMENT) == 0 || !entry)
+        return NULL; // the linker does not say
+    if (ELF64_ST_TYPE(entry->st_info) != STT_OBJECT)
+        return error_new(ERROR_REFUSED, "symbol " SYMBOL ": found no data, expected a constant of type wharf_module");
+    if (entry->st_size < MODULE_SIZE_1_0)
+        return error_new(ERROR_REFUSED, "symbol " SYMBOL ": found %zu bytes, expected at least %zu (ABI 1.0)",
+                         (size_t)entry->st_size, MODULE_SIZE_1_0);
+    return NULL;
+}
+
+// The module as the host knows it: what an older struct does not have is zero.
+static struct error *find_module(void *handle, wharf_module *out) {
+    const void *symbol = dlsym(handle, SYMBOL);
+    struct error *error = symbol ? check_symbol(symbol) : no_symbol(handle);
+    if (error)
+        return error;
+    const wharf_module *module = symbol;
+    if (module->size < MODULE_SIZE_1_0)
+        return error_new(ERROR_REFUSED, "struct wharf_module: found size %zu, expected at least %zu (ABI 1.0)",
+                         module->size, MODULE_SIZE_1_0);
+    memset(out, 0, sizeof(*out));
+    memcpy(out, module, module->size < sizeof(*out) ? module->size : sizeof(*out));
     return NULL;
 }
 
 static struct error *check_module(const wharf_module *module) {
-    if (module->size < MODULE_SIZE_1_0)
-        return error_new(ERROR_REFUSED, "struct wharf_module: found size %zu, expected at least %zu (ABI 1.0)",
-                         module->size, MODULE_SIZE_1_0);
     if (module->abi_major != WHARF_ABI_MAJOR)
         return error_new(ERROR_REFUSED, "abi_major: found %u, expected %d", module->abi_major, WHARF_ABI_MAJOR);
     if (module->abi_minor > WHARF_ABI_MINOR)
@@ -145,15 +149,18 @@ static struct error *check_module(const wharf_module *module) {
                          !module->name ? "" : module->name);
     if (!module->version || module->version[0] == '\0')
         return error_new(ERROR_INVALID, "version: found nothing, expected a value: it is required");
-    if (!module->kinds || !module->kinds[0])
-        return error_new(ERROR_INVALID, "kinds: found none, expected at least one");
+    if (!module->start && (!module->kinds || !module->kinds[0]))
+        return error_new(ERROR_INVALID, "kinds: found none, expected at least one, or start that brings them");
+    if (!module->start && module->settings && module->settings[0])
+        return error_new(ERROR_INVALID, "settings: found \"%s\", expected none without start, which reads them",
+                         module->settings[0]);
     return NULL;
 }
 
-static struct error *take_kinds(const struct config *config, const struct config_adapter *wanted,
-                                const wharf_module *module, struct adapter *adapter) {
+static struct error *take_kinds(const struct loading *loading, const wharf_kind *const *kinds,
+                                struct adapter *adapter) {
     size_t count = 0;
-    while (module->kinds[count])
+    while (kinds && kinds[count])
         if (++count > KINDS_MAX)
             return error_new(ERROR_INVALID, "kinds: found more than %d, expected a list that ends with NULL",
                              KINDS_MAX);
@@ -162,13 +169,63 @@ static struct error *take_kinds(const struct config *config, const struct config
         return error_no_memory();
     for (size_t i = 0; i < count; i++) {
         struct kind *kind = NULL;
-        struct error *error = kind_check(module->kinds[i], wanted->managed_by, config->controller_name, &kind);
+        struct error *error =
+            kind_check(kinds[i], loading->wanted->managed_by, loading->options->controller_name, &kind);
         if (error)
             return error_wrap(error, "kind %zu", i + 1);
         kind->adapter = adapter;
         adapter->kinds[adapter->n_kinds++] = kind;
     }
     return NULL;
+}
+
+// A sentence about a setting becomes one about the line in the configuration.
+static struct error *refusal(struct loading *loading, const char *sentence) {
+    if (text_utf8_valid(sentence, strlen(sentence)) != strlen(sentence))
+        return error_new(ERROR_REFUSED, "refused to be loaded: it gave no reason");
+    struct error *error = adapter_settings_wrong(loading->wanted->settings, sentence, &loading->line);
+    loading->settings = error;
+    return error ? error : error_new(ERROR_REFUSED, "refused to be loaded: %s", sentence);
+}
+
+// The first call into the shared object. `kinds` are the module's, and may be replaced.
+static struct error *start(const wharf_module *module, struct loading *loading, const wharf_kind *const **kinds) {
+    if (!module->start)
+        return NULL;
+    struct json *settings = json_copy(loading->wanted->settings);
+    if (!settings || !services_keep(settings))
+        return error_no_memory();
+    services_loading(loading->wanted->name);
+    const char *sentence = module->start(services_table(), (const wharf_value *)settings, kinds);
+    services_loading(NULL);
+    struct error *error = services_loading_failed();
+    if (error)
+        return error;
+    return sentence ? refusal(loading, sentence) : NULL;
+}
+
+// All of the data is checked before the adapter is given anything or called.
+static struct error *load_module(const wharf_module *module, struct loading *loading, struct adapter *adapter) {
+    const wharf_kind *const *kinds = module->kinds;
+    struct error *error = check_module(module);
+    if (!error) {
+        error = adapter_settings_check(module, loading->wanted->settings, &loading->line);
+        loading->settings = error;
+    }
+    if (!error)
+        error = take_kinds(loading, kinds, adapter);
+    if (error)
+        return error;
+    if (module->host)
+        *module->host = services_table();
+    error = start(module, loading, &kinds);
+    if (!error && kinds != module->kinds) {
+        forget_kinds(adapter);
+        error = take_kinds(loading, kinds, adapter);
+    }
+    if (!error && adapter->n_kinds == 0)
+        error = error_new(ERROR_INVALID, "kinds: found none after start, expected at least one");
+    return error;
 }
 
 static struct error *describe(const wharf_module *module, const struct adapter_file *file, struct adapter *adapter) {
@@ -182,20 +239,13 @@ static struct error *describe(const wharf_module *module, const struct adapter_f
 }
 
 static struct error *load_file(struct loading *loading, struct adapter_file *file, struct adapter *adapter) {
+    wharf_module module;
     struct error *error = open_object(file, &adapter->handle);
-    if (error)
-        return error;
-    const wharf_module *module = ask_module(adapter->handle, loading, &error);
-    if (!module)
-        return error;
-    error = check_module(module);
-    if (!error) {
-        error = adapter_settings_check(module, loading->wanted->settings, &loading->line);
-        loading->settings = error;
-    }
     if (!error)
-        error = take_kinds(loading->config, loading->wanted, module, adapter);
-    return error ? error : describe(module, file, adapter);
+        error = find_module(adapter->handle, &module);
+    if (!error)
+        error = load_module(&module, loading, adapter);
+    return error ? error : describe(&module, file, adapter);
 }
 
 static void file_cleanup(struct adapter_file *file) {
@@ -204,7 +254,7 @@ static void file_cleanup(struct adapter_file *file) {
 
 // NULL with an error.
 static struct adapter *load_one(struct loading *loading, struct error **error) {
-    const struct config_adapter *wanted = loading->wanted;
+    const struct adapter_wanted *wanted = loading->wanted;
     __attribute__((cleanup(file_cleanup))) struct adapter_file file = {.fd = -1};
     *error = adapter_file_open(wanted->file, wanted->sha256, &file);
     if (*error)
@@ -214,7 +264,7 @@ static struct adapter *load_one(struct loading *loading, struct error **error) {
         *error = error_no_memory();
         return NULL;
     }
-    *error = inside_directory(loading->config, wanted, file.path);
+    *error = inside_directory(loading->options, wanted, file.path);
     if (!*error) {
         *error = load_file(loading, &file, adapter);
         if (!loading->settings)
@@ -279,14 +329,14 @@ static struct error *load_and_add(struct loading *loading, struct adapters *adap
     return error;
 }
 
-struct error *adapters_load(const struct config *config, struct problems *problems, struct adapters **out) {
+struct error *adapters_load(const struct adapters_options *options, struct problems *problems, struct adapters **out) {
     *out = NULL;
     struct adapters *adapters = calloc(1, sizeof(*adapters));
     if (!adapters)
         return error_no_memory();
-    for (size_t i = 0; i < config->n_adapters; i++) {
-        const struct config_adapter *wanted = &config->adapters[i];
-        struct loading loading = {.config = config, .wanted = wanted, .line = wanted->line};
+    for (size_t i = 0; i < options->n_wanted; i++) {
+        const struct adapter_wanted *wanted = &options->wanted[i];
+        struct loading loading = {.options = options, .wanted = wanted, .line = wanted->line};
         struct error *error = load_and_add(&loading, adapters);
         if (error && error->code == ERROR_NO_MEMORY) {
             adapters_free(adapters);
@@ -294,7 +344,7 @@ struct error *adapters_load(const struct config *config, struct problems *proble
         }
         error = error_wrap(error, "adapter %s", wanted->name);
         if (loading.line > 0)
-            error = error_wrap(error, "%s:%zu", config->path, loading.line);
+            error = error_wrap(error, "%s:%zu", options->config_path, loading.line);
         problems_add_error(problems, error);
     }
     *out = adapters;

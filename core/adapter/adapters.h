@@ -5,17 +5,21 @@
 #define WHARF_ADAPTER_ADAPTERS_H
 
 #include "core/base/problems.h"
-#include "core/config/config.h"
+#include "core/json/json.h"
 
 #include <wharf/adapter.h>
 
+#define KIND_LISTS 5
+
 // One kind, ready for use. Lives as long as the process.
 struct kind {
-    wharf_kind abi;                // what the adapter gave, with zero for what its version of the struct did not have
+    wharf_kind abi; // what the adapter gave, with zero for what its version of the structs did not have; lists have
+                    // elements of the host's own sizes
     const wharf_kind *given;       // where the adapter has it: what wharf_call.kind points to
     const struct adapter *adapter; // NULL for a kind made by kind_check alone
     char *managed_by;              // the value that we answer to
     char *plural_group;            // "jobs.batch" ("pods" for the core group): label wharf.dev/kind, metrics
+    void *lists[KIND_LISTS];       // that abi points to
 };
 
 struct adapter {
@@ -36,8 +40,27 @@ struct adapters {
     size_t n_kinds;
 };
 
-// Loads all that the configuration enables. Refusals go to `problems`; an error is returned only for out of memory.
-struct error *adapters_load(const struct config *config, struct problems *problems, struct adapters **out);
+// An adapter that is to be loaded.
+struct adapter_wanted {
+    const char *name;
+    const char *file;            // absolute
+    bool file_given;             // named by an absolute path; else it must be in the directory
+    const char *sha256;          // 64 hex digits; NULL: any
+    const char *managed_by;      // NULL: the adapter's default
+    const struct json *settings; // an object
+    size_t line;                 // of the configuration, for messages; 0: none
+};
+
+struct adapters_options {
+    const char *directory;
+    const char *controller_name;
+    const char *config_path; // for messages with a line
+    const struct adapter_wanted *wanted;
+    size_t n_wanted;
+};
+
+// Loads all that is wanted. Refusals go to `problems`; an error is returned only for out of memory.
+struct error *adapters_load(const struct adapters_options *options, struct problems *problems, struct adapters **out);
 
 // Frees the lists and the kinds; shared objects stay loaded.
 void adapters_free(struct adapters *adapters);

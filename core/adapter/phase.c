@@ -20,12 +20,8 @@ const struct json *phase_condition(const struct json *conditions, const char *ty
 }
 
 bool phase_suspend_asked(const wharf_kind *kind, const struct json *object) {
-    if (!kind->suspend)
-        return false;
-    const struct json *value = pointer_find(object, kind->suspend);
-    if (kind->suspend_value)
-        return text_equal(json_string(value), kind->suspend_value);
-    return json_bool(value, false);
+    return kind->suspend &&
+           json_is_scalar(pointer_find(object, kind->suspend), kind->suspend_value ? kind->suspend_value : "true");
 }
 
 static bool read_time(const struct json *value, int64_t *ns) {
@@ -45,20 +41,50 @@ static void take_rule(const wharf_kind *kind, const struct json *object, const w
         read_time(json_get(match, "lastTransitionTime"), &out->since_ns);
 }
 
+static bool is_of_rule(const struct json *condition, const wharf_phase_rule *rule) {
+    return text_equal(json_string(json_get(condition, "type")), rule->value) &&
+           text_equal(json_string(json_get(condition, "status")), rule->status ? rule->status : "True") &&
+           (!rule->reason || text_equal(json_string(json_get(condition, "reason")), rule->reason));
+}
+
+// The condition or the scalar that the rule is about, if it is as the rule says.
+static const struct json *match_of(const struct json *object, const wharf_phase_rule *rule) {
+    const struct json *value = pointer_find(object, rule->pointer);
+    if (!json_is(value, JSON_ARRAY))
+        return json_is_scalar(value, rule->value) ? value : NULL;
+    const struct json *condition = json_first(value);
+    while (condition && !is_of_rule(condition, rule))
+        condition = json_next(condition);
+    return condition;
+}
+
+// The first rule that matches, or NULL. `suspended`: those count that only do while it is suspended.
+static const wharf_phase_rule *find_rule(const wharf_kind *kind, const struct json *object, bool suspended,
+                                         const struct json **match) {
+    const wharf_phase_rule *rule = kind->phases;
+    for (; rule && rule->pointer; rule++) {
+        *match = suspended || (rule->flags & WHARF_RULE_WHILE_SUSPENDED) == 0 ? match_of(object, rule) : NULL;
+        if (*match)
+            return rule;
+    }
+    return NULL;
+}
+
 void phase_by_rules(const wharf_kind *kind, const struct json *object, wharf_phase *out) {
     *out = (wharf_phase){.size = sizeof(wharf_phase)};
-    for (const wharf_phase_rule *rule = kind->phases; rule && rule->pointer; rule++) {
-        const struct json *value = pointer_find(object, rule->pointer);
-        const struct json *match = phase_condition(value, rule->value, rule->status ? rule->status : "True");
-        if (!match && text_equal(json_string(value), rule->value))
-            match = value;
-        if (match) {
-            take_rule(kind, object, rule, match, out);
-            return;
-        }
-    }
-    if (phase_suspend_asked(kind, object))
+    bool suspended = phase_suspend_asked(kind, object);
+    const struct json *match = NULL;
+    const wharf_phase_rule *rule = find_rule(kind, object, suspended, &match);
+    if (rule)
+        take_rule(kind, object, rule, match, out);
+    else if (suspended)
         out->phase = WHARF_SUSPENDED;
     else
         out->phase = json_size(json_get(object, "status")) > 0 ? WHARF_ACTIVE : WHARF_PENDING;
+}
+
+bool phase_says_suspended(const wharf_kind *kind, const struct json *object) {
+    const struct json *match = NULL;
+    const wharf_phase_rule *rule = find_rule(kind, object, true, &match);
+    return rule && rule->phase == WHARF_SUSPENDED;
 }

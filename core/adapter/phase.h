@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the data of a kind says about an object, without a call into its adapter: the phase by its rules, and the pods
-// by its patterns. Adapter thread only.
+// What the data of a kind says about where an object stands, without a call into its adapter.
 #ifndef WHARF_ADAPTER_PHASE_H
 #define WHARF_ADAPTER_PHASE_H
 
@@ -16,6 +15,9 @@ const struct json *phase_condition(const struct json *conditions, const char *ty
 
 // True if the object's suspend field says so.
 bool phase_suspend_asked(const wharf_kind *kind, const struct json *object);
+
+// True if a rule says so of its status, whatever the suspend field says.
+bool phase_says_suspended(const wharf_kind *kind, const struct json *object);
 
 bool phase_is_final(wharf_phase_kind phase);
 

@@ -11,17 +11,17 @@ struct listing {
     struct json *sets;
 };
 
-// `multiplier` with its stars replaced by what stands in their places in `found`, a pointer that matched a pattern
+// `count` with its stars replaced by what stands in their places in `found`, a pointer that matched a pattern
 // which is the same up to the last star.
-static bool concrete(const char *multiplier, const char *found, struct buffer *out) {
-    size_t taken = 0; // bytes of `found` that are in step with `multiplier`
-    while (*multiplier) {
-        size_t len = 1 + strcspn(multiplier + 1, "/");
+static bool concrete(const char *count, const char *found, struct buffer *out) {
+    size_t taken = 0; // bytes of `found` that are in step with `count`
+    while (*count) {
+        size_t len = 1 + strcspn(count + 1, "/");
         size_t here = found[taken] ? 1 + strcspn(found + taken + 1, "/") : 0;
-        bool star = len == 2 && multiplier[1] == '*';
-        if (!buffer_append(out, star ? found + taken : multiplier, star ? here : len))
+        bool star = len == 2 && count[1] == '*';
+        if (!buffer_append(out, star ? found + taken : count, star ? here : len))
             return false;
-        multiplier += len;
+        count += len;
         taken += here;
     }
     return true;
@@ -29,12 +29,10 @@ static bool concrete(const char *multiplier, const char *found, struct buffer *o
 
 static bool count_of(const struct listing *listing, const char *found, int64_t *count) {
     *count = 1;
-    for (size_t i = 0; i < sizeof listing->pods->multiplier / sizeof listing->pods->multiplier[0]; i++) {
-        if (!listing->pods->multiplier[i])
-            continue;
+    for (const char *const *factors = listing->pods->counts; factors && *factors; factors++) {
         __attribute__((cleanup(buffer_cleanup))) struct buffer pointer;
         buffer_init(&pointer, 65536);
-        if (!concrete(listing->pods->multiplier[i], found, &pointer))
+        if (!concrete(*factors, found, &pointer))
             return false;
         int64_t factor = json_int64(pointer.data ? pointer_find(listing->workload, pointer.data) : NULL, 1);
         if (factor < 0)
@@ -58,7 +56,7 @@ static bool add_set(void *ctx, const char *pointer, struct json *template) {
     return json_append(listing->sets, taken);
 }
 
-static void drop_what_is_none(struct json *sets) {
+static void drop_invalid_sets(struct json *sets) {
     for (struct json *set = json_first(sets), *next = NULL; set; set = next) {
         next = json_next(set);
         if (!json_is(json_get(set, "template"), JSON_OBJECT) || json_int64(json_get(set, "count"), -1) < 0)
@@ -79,7 +77,7 @@ wharf_result pods_of(struct adapter_call *call, const struct json *workload, str
     wharf_result result = adapter_pod_sets(call, workload, list);
     if (result != WHARF_OK)
         return result;
-    drop_what_is_none(list);
+    drop_invalid_sets(list);
     *sets = list;
     list = NULL;
     return WHARF_OK;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pods that a workload asks for: what the data of its kind says, and what its adapter adds. Adapter thread only.
+// The pods that a workload asks for: what the data of its kind says, and what its adapter adds.
 #ifndef WHARF_ADAPTER_PODS_H
 #define WHARF_ADAPTER_PODS_H
 

@@ -6,6 +6,8 @@
 #include "core/base/log.h"
 #include "core/base/text.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +23,15 @@ static struct {
 void services_loading(const char *adapter) {
     load.closed = !adapter;
     load.call.adapter = adapter;
+    if (adapter)
+        load.call.failure = WHARF_OK;
+}
+
+struct error *services_loading_failed(void) {
+    const struct adapter_call *call = &load.call;
+    if (call->failure == WHARF_OK)
+        return NULL;
+    return call->failure == WHARF_REFUSED ? error_new(ERROR_REFUSED, "start: %s", call->failed) : error_no_memory();
 }
 
 bool services_keep(struct json *value) {
@@ -48,24 +59,51 @@ static bool grow(void **list, size_t count, size_t *capacity) {
     return true;
 }
 
-struct json *services_keep_value(struct adapter_call *call, struct json *value) {
-    if (!value)
-        return NULL;
+void services_no_memory(struct adapter_call *call) {
+    if (call && call->failure == WHARF_OK)
+        call->failure = WHARF_RETRY;
+}
+
+void services_refuse(struct adapter_call *call, const char *format, ...) {
+    char *text = NULL;
+    va_list args;
+    if (!call || call->failure != WHARF_OK)
+        return;
+    va_start(args, format);
+    int len = vasprintf(&text, format, args);
+    va_end(args);
+    call->failed = services_keep_text(call, len < 0 ? NULL : text);
+    if (call->failed)
+        call->failure = WHARF_REFUSED;
+}
+
+bool services_reserve(struct adapter_call *call) {
     void *list = call->values;
     if (!grow(&list, call->n_values, &call->cap_values)) {
+        services_no_memory(call);
+        return false;
+    }
+    call->values = list;
+    return true;
+}
+
+struct json *services_keep_value(struct adapter_call *call, struct json *value) {
+    if (!value) {
+        services_no_memory(call);
+        return NULL;
+    }
+    if (!services_reserve(call)) {
         json_free(value);
         return NULL;
     }
-    call->values = list;
     call->values[call->n_values++] = value;
     return value;
 }
 
 const char *services_keep_text(struct adapter_call *call, char *text) {
-    if (!text)
-        return NULL;
     void *list = call->texts;
-    if (!grow(&list, call->n_texts, &call->cap_texts)) {
+    if (!text || !grow(&list, call->n_texts, &call->cap_texts)) {
+        services_no_memory(call);
         free(text);
         return NULL;
     }
@@ -82,10 +120,9 @@ static enum log_level host_level(wharf_log_level level) {
         return LOG_WARN;
     case WHARF_LOG_DEBUG:
         return LOG_DEBUG;
-    case WHARF_LOG_INFO:
-        break;
+    default:
+        return LOG_INFO;
     }
-    return LOG_INFO;
 }
 
 void services_log(const wharf_call *call, wharf_log_level level, const char *message) {
@@ -143,11 +180,18 @@ void adapter_call_end(struct adapter_call *call) {
     *call = (struct adapter_call){.kind = NULL};
 }
 
-static void clear_answer(struct adapter_call *call) {
+void services_prepare(struct adapter_call *call, const struct json *workload) {
     call->answer = (wharf_answer){.size = sizeof(wharf_answer)};
+    call->workload = workload;
+    call->failure = WHARF_OK;
+    call->failed = NULL;
 }
 
-static wharf_result known_result(wharf_result result) {
+wharf_result services_conclude(struct adapter_call *call, wharf_result result) {
+    if (call->failure != WHARF_OK) {
+        call->answer = (wharf_answer){.size = sizeof(wharf_answer), .message = call->failed};
+        return call->failure;
+    }
     return result == WHARF_OK || result == WHARF_REFUSED ? result : WHARF_RETRY;
 }
 
@@ -156,11 +200,11 @@ static bool is_known_phase(wharf_phase_kind phase) {
 }
 
 wharf_result adapter_phase(struct adapter_call *call, const struct json *object, wharf_phase *out) {
-    clear_answer(call);
+    services_prepare(call, object);
     phase_by_rules(call->kind, object, out);
     wharf_result result = WHARF_OK;
     if (call->kind->phase)
-        result = known_result(call->kind->phase(&call->call, (const wharf_value *)object, out));
+        result = services_conclude(call, call->kind->phase(&call->call, (const wharf_value *)object, out));
     if (result != WHARF_OK)
         *out = (wharf_phase){.phase = WHARF_ACTIVE};
     bool endless = (call->kind->flags & WHARF_KIND_NEVER_FINISHES) != 0;
@@ -172,36 +216,45 @@ wharf_result adapter_phase(struct adapter_call *call, const struct json *object,
     return result;
 }
 
+wharf_result adapter_accept(struct adapter_call *call, const struct json *workload) {
+    services_prepare(call, workload);
+    if (!call->kind->accept)
+        return WHARF_OK;
+    return services_conclude(call, call->kind->accept(&call->call, (const wharf_value *)workload));
+}
+
 wharf_result adapter_mirror(struct adapter_call *call, const struct json *workload, struct json *mirror) {
-    clear_answer(call);
+    services_prepare(call, workload);
     if (!call->kind->mirror)
         return WHARF_OK;
-    return known_result(call->kind->mirror(&call->call, (const wharf_value *)workload, (wharf_value *)mirror));
+    return services_conclude(call,
+                             call->kind->mirror(&call->call, (const wharf_value *)workload, (wharf_value *)mirror));
 }
 
 wharf_result adapter_update(struct adapter_call *call, const struct json *workload, const struct json *mirror,
                             struct json *desired) {
-    clear_answer(call);
+    services_prepare(call, workload);
     if (!call->kind->update)
         return WHARF_OK;
-    return known_result(call->kind->update(&call->call, (const wharf_value *)workload, (const wharf_value *)mirror,
-                                           (wharf_value *)desired));
+    return services_conclude(call, call->kind->update(&call->call, (const wharf_value *)workload,
+                                                      (const wharf_value *)mirror, (wharf_value *)desired));
 }
 
 wharf_result adapter_status(struct adapter_call *call, const struct json *workload, const struct json *mirror,
-                            struct json *status) {
-    clear_answer(call);
+                            struct json *object) {
+    services_prepare(call, workload);
     if (!call->kind->status)
         return WHARF_OK;
-    return known_result(call->kind->status(&call->call, (const wharf_value *)workload, (const wharf_value *)mirror,
-                                           (wharf_value *)status));
+    return services_conclude(call, call->kind->status(&call->call, (const wharf_value *)workload,
+                                                      (const wharf_value *)mirror, (wharf_value *)object));
 }
 
 wharf_result adapter_pod_sets(struct adapter_call *call, const struct json *workload, struct json *sets) {
-    clear_answer(call);
+    services_prepare(call, workload);
     if (!call->kind->pod_sets)
         return WHARF_OK;
-    return known_result(call->kind->pod_sets(&call->call, (const wharf_value *)workload, (wharf_value *)sets));
+    return services_conclude(call,
+                             call->kind->pod_sets(&call->call, (const wharf_value *)workload, (wharf_value *)sets));
 }
 
 static bool is_upper(char c) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's side of the adapter ABI: the table of services (struct wharf_host), and calls into an adapter with the
-// memory that lives for the length of one. Adapter thread only. A wharf_value is a struct json.
+// memory that lives for the length of one. Calls may run at the same time on different threads, each with values of its
+// own. A wharf_value is a struct json.
 #ifndef WHARF_ADAPTER_SERVICES_H
 #define WHARF_ADAPTER_SERVICES_H
 
@@ -9,15 +10,18 @@
 
 #include <wharf/adapter.h>
 
-// One call into an adapter. Begin, call, end; what the adapter made, and what its answer points to, is freed at the
-// end.
+// One call into an adapter. Begin, call, end; what the adapter made, replaced or removed, and what its answer points
+// to, is freed at the end.
 struct adapter_call {
     wharf_call call;
     wharf_answer answer;
     const wharf_kind *kind; // whose functions are called: complete, unlike call.kind, which may be an older struct
     char now[CLOCK_RFC3339_MAX];
-    const char *adapter; // name, for log lines; or NULL
-    const char *object;  // "namespace/name", for log lines; or NULL
+    const char *adapter;         // name, for log lines; or NULL
+    const char *object;          // "namespace/name", for log lines; or NULL
+    const struct json *workload; // that the function is about, or NULL; its conditions have their times already
+    wharf_result failure;        // of the first service that failed; WHARF_OK: none
+    const char *failed;          // with WHARF_REFUSED: the sentence
     struct json **values;
     size_t n_values, cap_values;
     char **texts;
@@ -48,10 +52,13 @@ const wharf_host *services_table(void);
 // The table that services_table returns from now on, for a tool that looks at what an adapter asks for; NULL: our own.
 void services_replace(const wharf_host *table);
 
-// Around wharf_adapters_v1: from services_loading(name) on, a NULL call is accepted and what is made lives as long as
-// the process; after services_loading(NULL) a NULL call makes nothing any more, so that an adapter that gets it wrong
-// cannot leak. Before the first of them a NULL call is accepted.
+// Around `start` of an adapter: from services_loading(name) on, a NULL call is accepted and what is made lives as long
+// as the process; after services_loading(NULL) a NULL call makes nothing any more, so that an adapter that gets it
+// wrong cannot leak. Before the first of them a NULL call is accepted.
 void services_loading(const char *adapter);
+
+// What the first service that failed since services_loading(name) says; NULL if none did.
+struct error *services_loading_failed(void);
 
 // Keeps a value until the process ends (settings of an adapter). Takes it; false and freed when out of memory.
 bool services_keep(struct json *value);
@@ -60,15 +67,16 @@ void adapter_call_begin(struct adapter_call *call, const struct call_context *co
 void adapter_call_end(struct adapter_call *call);
 
 // What the functions of `kind` answer, with the rules of the ABI applied (defaults for functions that are NULL, unknown
-// values, sizes; a result of no known number is WHARF_RETRY). `call` was begun by the caller and may be used for
-// several functions; the answer is zeroed before each. adapter_phase fills `out` in any case: WHARF_ACTIVE if not
-// WHARF_OK.
+// values, sizes; a result of no known number is WHARF_RETRY; a service that failed decides the result and the answer).
+// `call` was begun by the caller and may be used for several functions; answer and failure are cleared before each.
+// adapter_phase fills `out` in any case: WHARF_ACTIVE if not WHARF_OK.
 wharf_result adapter_phase(struct adapter_call *call, const struct json *object, wharf_phase *out);
+wharf_result adapter_accept(struct adapter_call *call, const struct json *workload);
 wharf_result adapter_mirror(struct adapter_call *call, const struct json *workload, struct json *mirror);
 wharf_result adapter_update(struct adapter_call *call, const struct json *workload, const struct json *mirror,
                             struct json *desired);
 wharf_result adapter_status(struct adapter_call *call, const struct json *workload, const struct json *mirror,
-                            struct json *status);
+                            struct json *object);
 // `sets` is an array with what the kind's `pods` says; see core/adapter/pods.h, which calls this.
 wharf_result adapter_pod_sets(struct adapter_call *call, const struct json *workload, struct json *sets);
 

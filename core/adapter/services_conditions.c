@@ -5,45 +5,95 @@
 #include "core/base/text.h"
 #include "core/json/items.h"
 
+#include <string.h>
+
+#define TRANSITION_TIME "lastTransitionTime"
+
+static const struct json *conditions_of(const struct json *object) {
+    return json_path(object, "status", "conditions", NULL);
+}
+
 const wharf_value *services_condition(const wharf_value *object, const char *type, const char *status) {
-    const struct json *conditions = json_path((const struct json *)object, "status", "conditions", NULL);
+    const struct json *conditions = conditions_of((const struct json *)object);
     return type ? (const wharf_value *)phase_condition(conditions, type, status) : NULL;
 }
 
-static bool set_text(struct json *condition, const char *key, const char *text) {
+static bool set_text(struct adapter_call *call, struct json *condition, const char *key, const char *text) {
     if (!text || text_equal(json_string(json_get(condition, key)), text))
         return true;
-    return json_set(condition, key, json_new_string(text));
+    if (text_utf8_valid(text, strlen(text)) < strlen(text)) {
+        services_refuse(call, "/status/conditions: %s cannot be set: the text is not UTF-8", key);
+        return false;
+    }
+    return services_put_member(call, condition, key, json_new_string(text));
 }
 
-// Makes the condition if there is none of this type.
-static struct json *condition_of(struct json *status, const char *type) {
-    struct json *conditions = json_get(status, "conditions");
-    if (!json_is(conditions, JSON_ARRAY)) {
-        if (!json_set(status, "conditions", json_new_array()))
-            return NULL;
-        conditions = json_get(status, "conditions");
+// The member of this type, made if there is none or null. NULL and a failure if there is another.
+static struct json *member_of(struct adapter_call *call, struct json *object, const char *key, enum json_type type,
+                              const char *pointer) {
+    struct json *member = json_get(object, key);
+    if (json_is(member, type))
+        return member;
+    if (member && !json_is(member, JSON_NULL)) {
+        services_refuse(call, "%s: a condition cannot be set in %s", pointer, services_type_name(member));
+        return NULL;
     }
+    struct json *made = type == JSON_ARRAY ? json_new_array() : json_new_object();
+    return services_put_member(call, object, key, made) ? json_get(object, key) : NULL;
+}
+
+// The condition of this type, made if there is none.
+static struct json *condition_of(struct adapter_call *call, struct json *object, const char *type) {
+    struct json *status = member_of(call, object, "status", JSON_OBJECT, "/status");
+    struct json *conditions = status ? member_of(call, status, "conditions", JSON_ARRAY, "/status/conditions") : NULL;
     struct json *found = json_find_item(conditions, "type", type);
-    if (found)
+    if (found || !conditions)
         return found;
     AUTO_JSON made = json_new_object();
-    if (!made || !set_text(made, "type", type))
+    if (!made)
+        services_no_memory(call);
+    if (!made || !set_text(call, made, "type", type))
         return NULL;
     struct json *condition = made;
     made = NULL;
-    return json_append(conditions, condition) ? condition : NULL;
+    if (json_append(conditions, condition))
+        return condition;
+    services_no_memory(call);
+    return NULL;
 }
 
-int services_set_condition(const wharf_call *call, wharf_value *status_value, const char *type, const char *status,
-                           const char *reason, const char *message) {
-    struct json *root = (struct json *)status_value;
-    if (!call || !json_is(root, JSON_OBJECT) || !type || !status)
-        return 0;
-    struct json *condition = condition_of(root, type);
+// When the condition became what it is: as the workload has it, or now.
+static bool set_times(struct adapter_call *call, struct json *condition, const char *type, const char *status) {
+    const struct json *known = phase_condition(conditions_of(call->workload), type, status);
+    const char *const members[] = {TRANSITION_TIME, call->kind ? call->kind->condition_time : NULL};
+    for (size_t i = 0; i < sizeof members / sizeof members[0] && members[i]; i++) {
+        const char *time = json_string(json_get(known, members[i]));
+        if (!set_text(call, condition, members[i], time ? time : call->call.now))
+            return false;
+    }
+    return true;
+}
+
+wharf_value *services_set_condition(const wharf_call *call, wharf_value *object, const char *type, const char *status,
+                                    const char *reason, const char *message) {
+    struct adapter_call *owner = services_call(call);
+    struct json *root = (struct json *)object;
+    if (!owner)
+        return NULL;
+    if (!json_is(root, JSON_OBJECT) || !type || !status) {
+        services_refuse(
+            owner, "/status/conditions: a condition cannot be set: found %s, expected an object, a type and a status",
+            !json_is(root, JSON_OBJECT) ? services_type_name(root)
+            : !type                     ? "no type"
+                                        : "no status");
+        return NULL;
+    }
+    struct json *condition = condition_of(owner, root, type);
     if (!condition)
-        return 0;
+        return NULL;
     bool turned = !text_equal(json_string(json_get(condition, "status")), status);
-    return set_text(condition, "status", status) && set_text(condition, "reason", reason) &&
-           set_text(condition, "message", message) && (!turned || set_text(condition, "lastTransitionTime", call->now));
+    bool done = set_text(owner, condition, "status", status) && set_text(owner, condition, "reason", reason) &&
+                set_text(owner, condition, "message", message) &&
+                (!turned || set_times(owner, condition, type, status));
+    return done ? (wharf_value *)condition : NULL;
 }

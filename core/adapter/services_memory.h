@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a call into an adapter: what the services make is put into the call's lists. Internal to services.
+// Memory and failures of a call into an adapter: what the services make, replace or remove is put into the call's
+// lists, and the first failure is remembered. Internal to services.
 #ifndef WHARF_ADAPTER_SERVICES_MEMORY_H
 #define WHARF_ADAPTER_SERVICES_MEMORY_H
 
@@ -8,14 +9,42 @@
 // The call that `call` belongs to; for NULL the one that lives as long as the process, or NULL if that is closed.
 struct adapter_call *services_call(const wharf_call *call);
 
-// Take the value or the text; NULL (and freed) when out of memory. NULL gives NULL.
+// Take the value or the text; NULL (freed, and a failure) when out of memory. NULL is out of memory too.
 struct json *services_keep_value(struct adapter_call *call, struct json *value);
 const char *services_keep_text(struct adapter_call *call, char *text);
 
+// Makes room for one more value: the next services_keep_value cannot fail. False, and a failure, when out of memory.
+bool services_reserve(struct adapter_call *call);
+
+// Remembers the first failure of the call: bad input with a sentence, or no memory.
+void services_refuse(struct adapter_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void services_no_memory(struct adapter_call *call);
+
+// Around each function of an adapter, or what is done in its place: clear answer and failure; and what counts of a
+// result, which a failure decides.
+void services_prepare(struct adapter_call *call, const struct json *workload);
+wharf_result services_conclude(struct adapter_call *call, wharf_result result);
+
+// "an object", "a string"; "nothing" for NULL.
+const char *services_type_name(const struct json *value);
+
+// Puts `value`, which it takes, into the object in the place of what is there, which lives on until the call ends.
+bool services_put_member(struct adapter_call *call, struct json *object, const char *key, struct json *value);
+
+// "" or "/...", and only 0 or 1 (in a pattern, 2 too) after a tilde: RFC 6901 section 3, without a message.
+bool services_is_pointer(const char *pointer, bool pattern);
+
 // The table's functions that are written elsewhere.
+void services_set(const wharf_call *call, wharf_value *root, const char *pattern, const wharf_value *value);
+void services_set_string(const wharf_call *call, wharf_value *root, const char *pattern, const char *text);
+void services_set_integer(const wharf_call *call, wharf_value *root, const char *pattern, int64_t value);
+void services_set_boolean(const wharf_call *call, wharf_value *root, const char *pattern, int value);
+size_t services_remove(const wharf_call *call, wharf_value *root, const char *pattern);
+void services_take(const wharf_call *call, wharf_value *root, const wharf_value *from, const char *pattern);
+wharf_value *services_edit(const wharf_call *call, wharf_value *root, const char *pointer);
 const wharf_value *services_condition(const wharf_value *object, const char *type, const char *status);
-int services_set_condition(const wharf_call *call, wharf_value *status_value, const char *type, const char *status,
-                           const char *reason, const char *message);
+wharf_value *services_set_condition(const wharf_call *call, wharf_value *object, const char *type, const char *status,
+                                    const char *reason, const char *message);
 void services_log(const wharf_call *call, wharf_log_level level, const char *message);
 
 #endif

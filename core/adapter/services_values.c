@@ -39,20 +39,29 @@ static wharf_type value_type(const wharf_value *value) {
     return WHARF_NULL;
 }
 
-// RFC 6901 section 3, without the cost of a message: "" or "/...", and only 0 or 1 after a tilde.
-static bool is_pointer(const char *pointer) {
-    if (!pointer || (pointer[0] != '\0' && pointer[0] != '/'))
+bool services_is_pointer(const char *pointer, bool pattern) {
+    if (pointer[0] != '\0' && pointer[0] != '/')
         return false;
     for (const char *tilde = strchr(pointer, '~'); tilde; tilde = strchr(tilde + 1, '~'))
-        if (tilde[1] != '0' && tilde[1] != '1')
+        if (tilde[1] != '0' && tilde[1] != '1' && !(pattern && tilde[1] == '2'))
             return false;
-    return true;
+    return text_utf8_valid(pointer, strlen(pointer)) == strlen(pointer);
+}
+
+const char *services_type_name(const struct json *value) {
+    static const char *const names[] = {"nothing",  "null",     "a boolean", "a number",
+                                        "a string", "an array", "an object"};
+    return names[value_type(out(value))];
 }
 
 static const wharf_value *value_find(const wharf_value *value, const char *pointer) {
-    if (!value || !is_pointer(pointer))
+    if (!value || !pointer || !services_is_pointer(pointer, false))
         return NULL;
     return out(pointer_find(in(value), pointer));
+}
+
+static int value_is(const wharf_value *value, const char *pointer, const char *text) {
+    return json_is_scalar(in(value_find(value, pointer)), text);
 }
 
 static const wharf_value *value_find_where(const wharf_value *value, const char *pointer, const char *key,
@@ -101,7 +110,7 @@ static int value_equal(const wharf_value *a, const wharf_value *b) {
     return json_equal(in(a), in(b));
 }
 
-// Gives a value that was just made to the call.
+// Gives a value that was just made to the call; NULL is out of memory.
 static wharf_value *made(const wharf_call *call, struct json *value) {
     struct adapter_call *owner = services_call(call);
     if (!owner) {
@@ -124,7 +133,10 @@ static wharf_value *new_integer(const wharf_call *call, int64_t value) {
 }
 
 static wharf_value *new_string(const wharf_call *call, const char *text) {
-    return made(call, json_new_string(text));
+    if (text && text_utf8_valid(text, strlen(text)) == strlen(text))
+        return made(call, json_new_string(text));
+    services_refuse(services_call(call), "a string cannot be made: the text is %s", text ? "not UTF-8" : "absent");
+    return NULL;
 }
 
 static wharf_value *new_array(const wharf_call *call) {
@@ -141,17 +153,18 @@ static wharf_value *value_copy(const wharf_call *call, const wharf_value *value)
 
 static wharf_value *value_parse(const wharf_call *call, const char *text, size_t len) {
     struct json *value = NULL;
-    if (!text)
-        return NULL;
-    struct error *error = json_parse(text, len, &value);
-    if (error) {
-        error_free(error);
-        return NULL;
-    }
-    return made(call, value);
+    struct error *error = text ? json_parse(text, len, &value) : error_new(ERROR_INVALID, "the text is absent");
+    if (!error)
+        return made(call, value);
+    if (error->code == ERROR_NO_MEMORY)
+        services_no_memory(services_call(call));
+    else
+        services_refuse(services_call(call), "a text cannot be parsed as JSON: %s", error->message);
+    error_free(error);
+    return NULL;
 }
 
-// Gives a text that was just made to the call.
+// Gives a text that was just made to the call; NULL is out of memory.
 static const char *written(const wharf_call *call, char *text) {
     struct adapter_call *owner = services_call(call);
     if (!owner) {
@@ -167,59 +180,6 @@ static const char *value_print(const wharf_call *call, const wharf_value *value,
     if (len)
         *len = !text ? 0 : size;
     return text;
-}
-
-// Containers around the deepest one in `value`, itself included; json_copy bounds the recursion.
-static size_t depth_of(const struct json *value) {
-    size_t deepest = 0;
-    if (!is_container(value))
-        return 0;
-    for (const struct json *child = json_first(value); child; child = json_next(child)) {
-        size_t depth = depth_of(child);
-        deepest = depth > deepest ? depth : deepest;
-    }
-    return deepest + 1;
-}
-
-static size_t segments(const char *pointer) {
-    size_t count = 0;
-    for (; *pointer != '\0'; pointer++)
-        count += *pointer == '/';
-    return count;
-}
-
-// Takes `value`, NULL too.
-static int set_taken(wharf_value *root, const char *pointer, struct json *value) {
-    struct json *into = (struct json *)root;
-    if (!into || !value || !is_pointer(pointer) || segments(pointer) + depth_of(value) > JSON_MAX_DEPTH) {
-        json_free(value);
-        return 0;
-    }
-    if (pointer[0] != '\0')
-        return pointer_set(into, pointer, value);
-    bool done = json_take_content(into, value);
-    json_free(value);
-    return done;
-}
-
-static int value_set(wharf_value *root, const char *pointer, const wharf_value *value) {
-    return !value ? 0 : set_taken(root, pointer, json_copy(in(value)));
-}
-
-static int value_remove(wharf_value *root, const char *pointer) {
-    return root && is_pointer(pointer) && pointer_remove((struct json *)root, pointer);
-}
-
-static int set_string(wharf_value *root, const char *pointer, const char *text) {
-    return set_taken(root, pointer, json_new_string(text));
-}
-
-static int set_integer(wharf_value *root, const char *pointer, int64_t value) {
-    return set_taken(root, pointer, json_new_int64(value));
-}
-
-static int set_boolean(wharf_value *root, const char *pointer, int value) {
-    return set_taken(root, pointer, json_new_bool(value != 0));
 }
 
 static int parse_time(const char *text, int64_t *ns) {
@@ -242,10 +202,14 @@ static const char *format_text(const wharf_call *call, const char *format, ...) 
 static const char *format_text(const wharf_call *call, const char *format, ...) {
     char *text = NULL;
     va_list args;
+    if (!format) {
+        services_refuse(services_call(call), "a text cannot be formatted: the format is absent");
+        return NULL;
+    }
     va_start(args, format);
     int len = vasprintf(&text, format, args);
     va_end(args);
-    return len < 0 ? NULL : written(call, text);
+    return written(call, len < 0 ? NULL : text);
 }
 
 static const wharf_host *replacement; // of a tool
@@ -263,6 +227,7 @@ const wharf_host *services_table(void) {
         .type = value_type,
         .find = value_find,
         .find_where = value_find_where,
+        .is = value_is,
         .string = value_string,
         .boolean = value_boolean,
         .integer = value_integer,
@@ -272,6 +237,8 @@ const wharf_host *services_table(void) {
         .next = value_next,
         .name = value_name,
         .equal = value_equal,
+        .condition = services_condition,
+        .parse_time = parse_time,
         .new_null = new_null,
         .new_boolean = new_boolean,
         .new_integer = new_integer,
@@ -281,17 +248,17 @@ const wharf_host *services_table(void) {
         .copy = value_copy,
         .parse = value_parse,
         .print = value_print,
-        .set = value_set,
-        .remove = value_remove,
-        .set_string = set_string,
-        .set_integer = set_integer,
-        .set_boolean = set_boolean,
-        .parse_time = parse_time,
-        .format_time = format_time,
         .format = format_text,
-        .log = services_log,
-        .condition = services_condition,
+        .format_time = format_time,
+        .set = services_set,
+        .set_string = services_set_string,
+        .set_integer = services_set_integer,
+        .set_boolean = services_set_boolean,
+        .remove = services_remove,
+        .take = services_take,
+        .edit = services_edit,
         .set_condition = services_set_condition,
+        .log = services_log,
     };
     return replacement ? replacement : &table;
 }

@@ -3,6 +3,7 @@
 
 #include "core/base/suggest.h"
 #include "core/base/text.h"
+#include "core/host/load_adapters.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -164,7 +165,7 @@ struct error *setup_config(const char *path, const char *adapter_directory, stru
 
 struct error *setup_adapters(struct config *config, struct problems *problems, struct adapters **out) {
     drop_missing(config, problems);
-    return adapters_load(config, problems, out);
+    return load_adapters(config, problems, out);
 }
 
 struct error *setup(const char *path, const char *adapter_directory, struct problems *problems, struct config **config,

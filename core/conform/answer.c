@@ -99,7 +99,7 @@ void answer_check(struct probe *probe, enum function function, int result, const
 static int phase_with(const struct probe *probe, const struct json *status) {
     const struct kind *real = probe->run->now->real;
     AUTO_JSON workload = json_copy(probe->run->workload);
-    if (!workload || !json_set(workload, "status", json_copy(status)))
+    if (!workload || (status && !json_set(workload, "status", json_copy(status))))
         return -1;
     struct adapter_call call;
     struct call_context context = {.kind = &real->abi,

@@ -53,15 +53,14 @@ static struct error *load(const struct child_task *task, struct run *run) {
     char name[256];
     const char *slash = strrchr(task->file, '/');
     text_copy(name, sizeof(name), slash ? slash + 1 : task->file);
-    struct config_adapter wanted = {
-        .name = name, .file = (char *)task->file, .file_given = true, .settings = (struct json *)task->settings};
-    struct config config = {
-        .path = (char *)"", .controller_name = (char *)task->controller_name, .adapters = &wanted, .n_adapters = 1};
+    struct adapter_wanted wanted = {.name = name, .file = task->file, .file_given = true, .settings = task->settings};
+    struct adapters_options options = {
+        .config_path = "", .controller_name = task->controller_name, .wanted = &wanted, .n_wanted = 1};
     struct problems problems = {.count = 0};
     run->board->stage = STAGE_CALL;
     run->board->function = CALL_LOAD;
     run->board->calls++;
-    struct error *error = adapters_load(&config, &problems, &run->adapters);
+    struct error *error = adapters_load(&options, &problems, &run->adapters);
     run->board->stage = STAGE_HOST;
     surroundings_check(run, CALL_LOAD);
     for (size_t i = 0; i < problems.count; i++)
@@ -88,8 +87,9 @@ static struct error *make_tested(const struct child_task *task, struct run *run)
 }
 
 static const char *functions_text(const wharf_kind *kind, char *out, size_t size) {
-    snprintf(out, size, "%s%s%s%s%s", kind->phase ? " phase" : "", kind->mirror ? " mirror" : "",
-             kind->update ? " update" : "", kind->status ? " status" : "", kind->pod_sets ? " pod_sets" : "");
+    snprintf(out, size, "%s%s%s%s%s%s", kind->phase ? " phase" : "", kind->accept ? " accept" : "",
+             kind->mirror ? " mirror" : "", kind->update ? " update" : "", kind->status ? " status" : "",
+             kind->pod_sets ? " pod_sets" : "");
     return out[0] != '\0' ? out : " none, its data says it all";
 }
 

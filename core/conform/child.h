@@ -148,6 +148,8 @@ void surroundings_check_output(struct run *run, enum function function); // only
 // -- steps.c: what the host does with a workload, a step each, with the rules for the result --
 // The phase, or -1 if there is no answer.
 int step_phase(struct run *run, const struct json *object);
+// Whether it can be placed at all.
+bool step_accept(struct run *run, const struct json *workload);
 void step_pods(struct run *run, const struct json *object);
 // The mirror as its cluster would have it, with `status` (or NULL): input memory. NULL if the adapter does not make it.
 const struct json *step_mirror(struct run *run, const struct json *workload, const struct json *status);

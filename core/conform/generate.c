@@ -56,8 +56,8 @@ static bool set_fields(const wharf_kind *kind, struct json *object) {
     bool done = true;
     for (const wharf_pods *pods = kind->pods; pods && pods->templates; pods++) {
         done &= set_pattern(object, pods->templates, "name", parsed(template));
-        for (size_t i = 0; i < sizeof(pods->multiplier) / sizeof(pods->multiplier[0]); i++)
-            done &= !pods->multiplier[i] || set_pattern(object, pods->multiplier[i], "name", json_new_int64(2));
+        for (const char *const *count = pods->counts; count && *count; count++)
+            done &= set_pattern(object, *count, "name", json_new_int64(2));
     }
     if (kind->suspend)
         done &= set_pattern(object, kind->suspend, "name",

@@ -35,6 +35,8 @@ static int call_function(const struct invocation *in, struct json *out, wharf_ph
     switch (in->function) {
     case CALL_PHASE:
         return (int)kind->phase(in->call, in->workload, phase);
+    case CALL_ACCEPT:
+        return (int)kind->accept(in->call, in->workload);
     case CALL_MIRROR:
         return (int)kind->mirror(in->call, in->workload, value);
     case CALL_UPDATE:
@@ -184,7 +186,7 @@ static wharf_result probe_call(const struct invocation *in) {
     check_restart(run, in->function, hash);
     answer_check(probe, in->function, result, in->phase, in->out);
     if (in->function == CALL_STATUS && run->must_stay >= 0 && result == WHARF_OK && before)
-        answer_check_finished(probe, before, in->out);
+        answer_check_finished(probe, json_get(before, "status"), json_get(in->out, "status"));
     if (run->ordinary) {
         note_time(run, in->function, took);
         AUTO_JSON copy = took > LIMIT_NS && before ? json_copy(before) : NULL;
@@ -203,6 +205,10 @@ static wharf_result probe_phase(const wharf_call *call, const wharf_value *objec
     return probe_call(&(struct invocation){CALL_PHASE, call, object, NULL, NULL, out});
 }
 
+static wharf_result probe_accept(const wharf_call *call, const wharf_value *workload) {
+    return probe_call(&(struct invocation){CALL_ACCEPT, call, workload, NULL, NULL, NULL});
+}
+
 static wharf_result probe_mirror(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) {
     return probe_call(&(struct invocation){CALL_MIRROR, call, workload, NULL, (struct json *)mirror, NULL});
 }
@@ -213,8 +219,8 @@ static wharf_result probe_update(const wharf_call *call, const wharf_value *work
 }
 
 static wharf_result probe_status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
-                                 wharf_value *status) {
-    return probe_call(&(struct invocation){CALL_STATUS, call, workload, mirror, (struct json *)status, NULL});
+                                 wharf_value *object) {
+    return probe_call(&(struct invocation){CALL_STATUS, call, workload, mirror, (struct json *)object, NULL});
 }
 
 static wharf_result probe_pod_sets(const wharf_call *call, const wharf_value *workload, wharf_value *sets) {
@@ -224,6 +230,7 @@ static wharf_result probe_pod_sets(const wharf_call *call, const wharf_value *wo
 void probe_kind(struct tested *tested) {
     wharf_kind *kind = &tested->kind.abi;
     kind->phase = kind->phase ? probe_phase : NULL;
+    kind->accept = kind->accept ? probe_accept : NULL;
     kind->mirror = kind->mirror ? probe_mirror : NULL;
     kind->update = kind->update ? probe_update : NULL;
     kind->status = kind->status ? probe_status : NULL;

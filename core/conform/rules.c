@@ -3,7 +3,7 @@
 
 static const struct rule_text rules[N_RULES] = {
     [RULE_FILE] = {"file", "How an adapter is loaded",
-                   "an ELF shared object for this machine that exports wharf_adapters_v1"},
+                   "an ELF shared object for this machine that exports wharf_module_v1"},
     [RULE_LOAD] = {"load", "wharf_module, wharf_kind", "a module and kinds that the host accepts"},
     [RULE_CRASH] = {"crash", "wharf_kind.phase: \"fields may be missing or of the wrong type\"",
                     "the function to return for every object"},
@@ -53,8 +53,8 @@ const struct rule_text *rule_text(enum rule rule) {
 }
 
 const char *function_name(enum function function) {
-    static const char *const names[N_FUNCTIONS] = {"wharf_adapters_v1", "phase", "mirror", "update", "status",
-                                                   "pod_sets"};
+    static const char *const names[N_FUNCTIONS] = {"start",  "phase",  "accept",  "mirror",
+                                                   "update", "status", "pod_sets"};
     return names[function];
 }
 

@@ -48,7 +48,7 @@ struct rule_text {
 const struct rule_text *rule_text(enum rule rule);
 
 // The functions of an adapter.
-enum function { CALL_LOAD, CALL_PHASE, CALL_MIRROR, CALL_UPDATE, CALL_STATUS, CALL_POD_SETS, N_FUNCTIONS };
+enum function { CALL_LOAD, CALL_PHASE, CALL_ACCEPT, CALL_MIRROR, CALL_UPDATE, CALL_STATUS, CALL_POD_SETS, N_FUNCTIONS };
 
 const char *function_name(enum function function);
 

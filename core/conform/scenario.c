@@ -96,6 +96,7 @@ static void whole_trial(struct run *run, const struct trial *trial, const struct
         return;
     step_pods(run, fresh);
     step_phase(run, fresh);
+    step_accept(run, fresh);
     int phase = step_phase(run, object);
     step_status(run, object, NULL, WHARF_MIRROR_NONE);
     step_mirror(run, object, NULL);
@@ -125,6 +126,7 @@ static void broken_trial(struct run *run, const struct trial *trial, const struc
     const struct subject *subject = &run->now->subjects[trial->subject];
     const struct json *fresh = input_copy(subject->object);
     step_phase(run, object);
+    step_accept(run, object);
     step_pods(run, object);
     step_status(run, object, NULL, WHARF_MIRROR_NONE);
     const struct json *own = step_mirror(run, object, NULL);

@@ -24,6 +24,14 @@ int step_phase(struct run *run, const struct json *object) {
     return result == WHARF_OK ? (int)phase.phase : -1;
 }
 
+bool step_accept(struct run *run, const struct json *workload) {
+    struct probe probe;
+    probe_begin(&probe, run, workload, NULL, WHARF_MIRROR_NONE);
+    wharf_result result = adapter_accept(&probe.call, workload);
+    probe_end(&probe);
+    return result == WHARF_OK;
+}
+
 void step_pods(struct run *run, const struct json *object) {
     struct probe probe;
     AUTO_JSON sets = NULL;
@@ -32,13 +40,13 @@ void step_pods(struct run *run, const struct json *object) {
     probe_end(&probe);
 }
 
-static struct mirror_job make_job(struct probe *probe, const struct json *workload, const struct json *mirror) {
-    return (struct mirror_job){.kind = &probe->run->now->kind,
-                               .origin = ORIGIN,
-                               .call = &probe->call,
-                               .workload = workload,
-                               .mirror = mirror,
-                               .attempt = 1};
+static struct mirror_context make_context(struct probe *probe, const struct json *workload, const struct json *mirror) {
+    return (struct mirror_context){.kind = &probe->run->now->kind,
+                                   .origin = ORIGIN,
+                                   .call = &probe->call,
+                                   .workload = workload,
+                                   .mirror = mirror,
+                                   .attempt = 1};
 }
 
 // What of it may not be in a mirror.
@@ -108,8 +116,8 @@ const struct json *step_mirror(struct run *run, const struct json *workload, con
     struct probe probe;
     struct json *mirror = NULL;
     probe_begin(&probe, run, workload, NULL, WHARF_MIRROR_NONE);
-    struct mirror_job job = make_job(&probe, workload, NULL);
-    wharf_result result = mirror_make(&job, &mirror);
+    struct mirror_context context = make_context(&probe, workload, NULL);
+    wharf_result result = mirror_make(&context, &mirror);
     probe_end(&probe);
     if (result != WHARF_OK || !mirror)
         return NULL;
@@ -144,8 +152,8 @@ static struct json *ask_update(struct run *run, const struct json *workload, con
     struct probe probe;
     struct json *patch = NULL;
     probe_begin(&probe, run, workload, mirror, WHARF_MIRROR_PRESENT);
-    struct mirror_job job = make_job(&probe, workload, mirror);
-    *result = mirror_patch(&job, &patch);
+    struct mirror_context context = make_context(&probe, workload, mirror);
+    *result = mirror_patch(&context, &patch);
     probe_end(&probe);
     return patch;
 }
@@ -182,8 +190,8 @@ static struct json *ask_status(struct run *run, const struct json *workload, con
     struct json *patch = NULL;
     uint64_t wanted = 0;
     probe_begin(&probe, run, workload, mirror, state);
-    struct mirror_job job = make_job(&probe, workload, mirror);
-    *result = mirror_status(&job, &patch, &wanted);
+    struct mirror_context context = make_context(&probe, workload, mirror);
+    *result = mirror_status(&context, &patch, &wanted);
     probe_end(&probe);
     return patch;
 }
@@ -225,6 +233,8 @@ static void call_once(struct run *run, enum function function, const struct json
     wharf_result result;
     if (function == CALL_PHASE) {
         step_phase(run, workload);
+    } else if (function == CALL_ACCEPT) {
+        step_accept(run, workload);
     } else if (function == CALL_POD_SETS) {
         step_pods(run, workload);
     } else if (function == CALL_UPDATE) {
@@ -235,8 +245,8 @@ static void call_once(struct run *run, enum function function, const struct json
         struct probe probe;
         AUTO_JSON made = NULL;
         probe_begin(&probe, run, workload, NULL, WHARF_MIRROR_NONE);
-        struct mirror_job job = make_job(&probe, workload, NULL);
-        mirror_make(&job, &made);
+        struct mirror_context context = make_context(&probe, workload, NULL);
+        mirror_make(&context, &made);
         probe_end(&probe);
     }
 }
@@ -257,8 +267,8 @@ static size_t growth(struct run *run, enum function function, const struct json 
 
 static bool has_function(const wharf_kind *kind, enum function function) {
     const bool has[N_FUNCTIONS] = {
-        [CALL_PHASE] = kind->phase,   [CALL_MIRROR] = kind->mirror,     [CALL_UPDATE] = kind->update,
-        [CALL_STATUS] = kind->status, [CALL_POD_SETS] = kind->pod_sets,
+        [CALL_PHASE] = kind->phase,   [CALL_ACCEPT] = kind->accept, [CALL_MIRROR] = kind->mirror,
+        [CALL_UPDATE] = kind->update, [CALL_STATUS] = kind->status, [CALL_POD_SETS] = kind->pod_sets,
     };
     return has[function];
 }

@@ -23,13 +23,13 @@ static void note(size_t place) {
         watch.used[place] = true;
 }
 
-static void check_pointer(const char *function, const char *pointer) {
+static void check_pointer(const char *function, const char *pointer, bool pattern) {
     struct run *run = watch.run;
     if (!pointer || !run->now || run->board->stage != STAGE_CALL)
         return;
     bool good = pointer[0] == '\0' || pointer[0] == '/';
     for (const char *tilde = strchr(pointer, '~'); good && tilde; tilde = strchr(tilde + 1, '~'))
-        good = tilde[1] == '0' || tilde[1] == '1';
+        good = tilde[1] == '0' || tilde[1] == '1' || (pattern && tilde[1] == '2');
     if (!good)
         run_say(run, RULE_POINTER, run->board->function, pointer, "wharf_host.%s was given \"%.200s\"", function,
                 pointer);
@@ -43,8 +43,15 @@ static void check_pointer(const char *function, const char *pointer) {
 #define WATCHED_POINTER(type, field, parameters, arguments)                                                            \
     static type watch_##field parameters {                                                                             \
         note(PLACE(field));                                                                                            \
-        check_pointer(#field, pointer);                                                                                \
+        check_pointer(#field, pointer, false);                                                                         \
         return watch.real->field arguments;                                                                            \
+    }
+
+#define WATCHED_PATTERN(type, field, parameters, arguments)                                                            \
+    static type watch_##field parameters {                                                                             \
+        note(PLACE(field));                                                                                            \
+        check_pointer(#field, pattern, true);                                                                          \
+        watch.real->field arguments;                                                                                   \
     }
 
 WATCHED(wharf_type, type, (const wharf_value *value), (value))
@@ -70,19 +77,34 @@ WATCHED(wharf_value *, new_object, (const wharf_call *call), (call))
 WATCHED(wharf_value *, copy, (const wharf_call *call, const wharf_value *value), (call, value))
 WATCHED(wharf_value *, parse, (const wharf_call *call, const char *text, size_t len), (call, text, len))
 WATCHED(const char *, print, (const wharf_call *call, const wharf_value *value, size_t *len), (call, value, len))
-WATCHED_POINTER(int, set, (wharf_value * root, const char *pointer, const wharf_value *value), (root, pointer, value))
-WATCHED_POINTER(int, remove, (wharf_value * root, const char *pointer), (root, pointer))
-WATCHED_POINTER(int, set_string, (wharf_value * root, const char *pointer, const char *text), (root, pointer, text))
-WATCHED_POINTER(int, set_integer, (wharf_value * root, const char *pointer, int64_t value), (root, pointer, value))
-WATCHED_POINTER(int, set_boolean, (wharf_value * root, const char *pointer, int value), (root, pointer, value))
+WATCHED_POINTER(int, is, (const wharf_value *value, const char *pointer, const char *text), (value, pointer, text))
+WATCHED_PATTERN(void, set, (const wharf_call *call, wharf_value *root, const char *pattern, const wharf_value *value),
+                (call, root, pattern, value))
+WATCHED_PATTERN(void, set_string, (const wharf_call *call, wharf_value *root, const char *pattern, const char *text),
+                (call, root, pattern, text))
+WATCHED_PATTERN(void, set_integer, (const wharf_call *call, wharf_value *root, const char *pattern, int64_t value),
+                (call, root, pattern, value))
+WATCHED_PATTERN(void, set_boolean, (const wharf_call *call, wharf_value *root, const char *pattern, int value),
+                (call, root, pattern, value))
+WATCHED_PATTERN(void, take, (const wharf_call *call, wharf_value *root, const wharf_value *from, const char *pattern),
+                (call, root, from, pattern))
+WATCHED_POINTER(wharf_value *, edit, (const wharf_call *call, wharf_value *root, const char *pointer),
+                (call, root, pointer))
+
+static size_t watch_remove(const wharf_call *call, wharf_value *root, const char *pattern) {
+    note(PLACE(remove));
+    check_pointer("remove", pattern, true);
+    return watch.real->remove(call, root, pattern);
+}
+
 WATCHED(int, parse_time, (const char *text, int64_t *ns), (text, ns))
 WATCHED(const char *, format_time, (const wharf_call *call, int64_t ns), (call, ns))
 WATCHED(const wharf_value *, condition, (const wharf_value *object, const char *type, const char *status),
         (object, type, status))
-WATCHED(int, set_condition,
-        (const wharf_call *call, wharf_value *status_value, const char *type, const char *status, const char *reason,
+WATCHED(wharf_value *, set_condition,
+        (const wharf_call *call, wharf_value *object, const char *type, const char *status, const char *reason,
          const char *message),
-        (call, status_value, type, status, reason, message))
+        (call, object, type, status, reason, message))
 
 static const char *watch_format(const wharf_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -110,6 +132,7 @@ static const struct {
     {PLACE(type), "type"},
     {PLACE(find), "find"},
     {PLACE(find_where), "find_where"},
+    {PLACE(is), "is"},
     {PLACE(string), "string"},
     {PLACE(boolean), "boolean"},
     {PLACE(integer), "integer"},
@@ -133,6 +156,8 @@ static const struct {
     {PLACE(set_string), "set_string"},
     {PLACE(set_integer), "set_integer"},
     {PLACE(set_boolean), "set_boolean"},
+    {PLACE(take), "take"},
+    {PLACE(edit), "edit"},
     {PLACE(parse_time), "parse_time"},
     {PLACE(format_time), "format_time"},
     {PLACE(condition), "condition"},
@@ -149,6 +174,7 @@ void watch_services(struct run *run) {
     table.type = watch_type;
     table.find = watch_find;
     table.find_where = watch_find_where;
+    table.is = watch_is;
     table.string = watch_string;
     table.boolean = watch_boolean;
     table.integer = watch_integer;
@@ -172,6 +198,8 @@ void watch_services(struct run *run) {
     table.set_string = watch_set_string;
     table.set_integer = watch_set_integer;
     table.set_boolean = watch_set_boolean;
+    table.take = watch_take;
+    table.edit = watch_edit;
     table.parse_time = watch_parse_time;
     table.format_time = watch_format_time;
     table.condition = watch_condition;

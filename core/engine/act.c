@@ -53,15 +53,15 @@ static bool do_status(struct engine *engine, struct entry *entry) {
     AUTO_JSON said = last ? final_status_tree(entry) : NULL;
     struct adapter_call call;
     call_begin(engine, entry, last ? WHARF_MIRROR_PRESENT : mirror_state(engine, entry, mirror), &call);
-    struct mirror_job job = call_context(engine, entry, mirror, &call);
+    struct mirror_context context = call_context(engine, entry, mirror, &call);
     if (last)
-        job.mirror = said;
+        context.mirror = said;
     AUTO_JSON patch = NULL;
     uint64_t wanted = 0;
     enum carry_state carry = mirror ? mirror->carry : CARRY_UNKNOWN;
-    job.carry = &carry;
-    bool known = job.workload && (job.mirror || (!mirror && !last));
-    wharf_result result = known ? mirror_status(&job, &patch, &wanted) : WHARF_RETRY;
+    context.carry = &carry;
+    bool known = context.workload && (context.mirror || (!mirror && !last));
+    wharf_result result = known ? mirror_status(&context, &patch, &wanted) : WHARF_RETRY;
     if (mirror)
         mirror->carry = (uint8_t)carry;
     if (result != WHARF_OK)
@@ -82,7 +82,7 @@ static bool do_status(struct engine *engine, struct entry *entry) {
     entry->noop_patch_hash = 0;
     if (!patch)
         repeat_nothing_to_write(engine, entry, wanted);
-    uint32_t source = patch ? repeat_source(entry, job.mirror) : 0;
+    uint32_t source = patch ? repeat_source(entry, context.mirror) : 0;
     if (!patch || !repeat_may_write(engine, entry, source))
         return true;
     bool own = (engine->kinds[entry->kind]->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0;
@@ -118,7 +118,7 @@ static bool do_place(struct engine *engine, struct entry *entry, const struct ac
         return true;
     }
     if (entry->facts.attempt == 0 && !is_there(entry, action) &&
-        (!act_passes_trial(engine, entry) || !kueue_permits(engine, entry)))
+        (!act_accepts(engine, entry) || !kueue_permits(engine, entry)))
         return true;
     char body[512];
     int len =
@@ -180,11 +180,11 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
     }
     struct adapter_call call;
     call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
-    struct mirror_job job = call_context(engine, entry, NULL, &call);
+    struct mirror_context context = call_context(engine, entry, NULL, &call);
     struct mirror_record record = {.bare = entry->kueue == KUEUE_ADMITTED && !engine->kueue_carried};
     AUTO_JSON body = NULL;
-    job.record = &record;
-    wharf_result result = job.workload ? mirror_make(&job, &body) : WHARF_RETRY;
+    context.record = &record;
+    wharf_result result = context.workload ? mirror_make(&context, &body) : WHARF_RETRY;
     if (result == WHARF_OK && entry->doc.len >= ENGINE_LARGE)
         result = act_check_body(&call, body);
     if (result != WHARF_OK)

@@ -79,13 +79,13 @@ static void send_update(struct engine *engine, struct entry *entry, struct mirro
 bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     struct adapter_call call;
     call_begin(engine, entry, WHARF_MIRROR_PRESENT, &call);
-    struct mirror_job job = call_context(engine, entry, mirror, &call);
+    struct mirror_context context = call_context(engine, entry, mirror, &call);
     struct mirror_record record = record_for(mirror);
     AUTO_JSON patch = NULL;
     enum carry_state carry = CARRY_UNKNOWN;
-    job.record = &record;
-    job.carry = &carry;
-    wharf_result result = job.workload && job.mirror ? mirror_patch(&job, &patch) : WHARF_RETRY;
+    context.record = &record;
+    context.carry = &carry;
+    wharf_result result = context.workload && context.mirror ? mirror_patch(&context, &patch) : WHARF_RETRY;
     mirror->carry = (uint8_t)carry;
     if (result != WHARF_OK)
         mirror->facts.update_at_ns = call_failed(engine, entry, result, &call, "CarryChange", &mirror->denials);
@@ -119,16 +119,23 @@ wharf_result act_check_body(struct adapter_call *call, const struct json *body) 
     return WHARF_REFUSED;
 }
 
-bool act_passes_trial(struct engine *engine, struct entry *entry) {
-    if ((engine->kinds[entry->kind]->abi.flags & WHARF_KIND_MAY_REFUSE) == 0 && entry->doc.len < ENGINE_LARGE)
+// Of a large workload, that its mirror is no larger than an API server accepts.
+static wharf_result check_size(struct mirror_context *context) {
+    AUTO_JSON thrown_away = NULL;
+    wharf_result result = mirror_make(context, &thrown_away);
+    return result == WHARF_OK ? act_check_body(context->call, thrown_away) : result;
+}
+
+bool act_accepts(struct engine *engine, struct entry *entry) {
+    bool large = entry->doc.len >= ENGINE_LARGE;
+    if (!engine->kinds[entry->kind]->abi.accept && !large)
         return true;
     struct adapter_call call;
     call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
-    struct mirror_job job = call_context(engine, entry, NULL, &call);
-    AUTO_JSON thrown_away = NULL;
-    wharf_result result = job.workload ? mirror_make(&job, &thrown_away) : WHARF_RETRY;
-    if (result == WHARF_OK)
-        result = act_check_body(&call, thrown_away);
+    struct mirror_context context = call_context(engine, entry, NULL, &call);
+    wharf_result result = context.workload ? adapter_accept(&call, context.workload) : WHARF_RETRY;
+    if (result == WHARF_OK && large)
+        result = check_size(&context);
     if (result != WHARF_OK)
         entry->facts.not_before_ns = call_failed(engine, entry, result, &call, "Place", &entry->refusals);
     else

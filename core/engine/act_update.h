@@ -9,7 +9,7 @@
 bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirror);
 // A workload that is refused as such, by its adapter or for its size, is told so before anything is written. False: it
 // is refused.
-bool act_passes_trial(struct engine *engine, struct entry *entry);
+bool act_accepts(struct engine *engine, struct entry *entry);
 wharf_result act_check_body(struct adapter_call *call, const struct json *body);
 
 #endif

@@ -29,21 +29,21 @@ void call_begin(const struct engine *engine, const struct entry *entry, wharf_mi
                              });
 }
 
-struct mirror_job call_context(struct engine *engine, struct entry *entry, struct mirror *mirror,
-                               struct adapter_call *call) {
+struct mirror_context call_context(struct engine *engine, struct entry *entry, struct mirror *mirror,
+                                   struct adapter_call *call) {
     size_t where = mirror                                           ? mirror->facts.cluster
                    : entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER ? ENGINE_MANAGEMENT
                                                                     : entry->facts.cluster;
-    return (struct mirror_job){.kind = engine->kinds[entry->kind],
-                               .origin = engine->origin,
-                               .call = call,
-                               .workload = doc_tree(&engine->store, &entry->doc),
-                               .mirror = mirror ? doc_tree(&engine->store, &mirror->doc) : NULL,
-                               .attempt = entry->facts.attempt,
-                               .had_status = mirror && mirror->had_status,
-                               .finalizer = engine->mirror_finalizer,
-                               .seals = engine->seals,
-                               .cluster = engine->names[where]};
+    return (struct mirror_context){.kind = engine->kinds[entry->kind],
+                                   .origin = engine->origin,
+                                   .call = call,
+                                   .workload = doc_tree(&engine->store, &entry->doc),
+                                   .mirror = mirror ? doc_tree(&engine->store, &mirror->doc) : NULL,
+                                   .attempt = entry->facts.attempt,
+                                   .had_status = mirror && mirror->had_status,
+                                   .finalizer = engine->mirror_finalizer,
+                                   .seals = engine->seals,
+                                   .cluster = engine->names[where]};
 }
 
 int64_t call_failed(struct engine *engine, struct entry *entry, wharf_result result, struct adapter_call *call,

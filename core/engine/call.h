@@ -9,8 +9,8 @@
 void call_begin(const struct engine *engine, const struct entry *entry, wharf_mirror_state state,
                 struct adapter_call *call);
 // For the functions of mirror.h; `mirror` may be NULL.
-struct mirror_job call_context(struct engine *engine, struct entry *entry, struct mirror *mirror,
-                               struct adapter_call *call);
+struct mirror_context call_context(struct engine *engine, struct entry *entry, struct mirror *mirror,
+                                   struct adapter_call *call);
 // The call did not answer OK: people are told why it refused. Returns when to try again; `refusals` counts those in a
 // row.
 int64_t call_failed(struct engine *engine, struct entry *entry, wharf_result result, struct adapter_call *call,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Carrying what may change after creation from a workload to its mirror: labels, annotations, and the spec fields that
-// the kind names. False from a function: out of memory. Adapter thread only.
+// the kind names. False from a function: out of memory.
 #ifndef WHARF_ENGINE_CARRY_H
 #define WHARF_ENGINE_CARRY_H
 
@@ -44,9 +44,9 @@ struct json *carry_member(struct json *object, const char *key);
 
 // What of the workload is neither carried nor removed: a change there cannot reach an existing mirror. A hash of it,
 // which its mirror is given as an annotation; 0 when out of memory.
-uint64_t carry_rest_hash(const wharf_kind *kind, const struct json *workload);
+uint64_t carry_immutable_hash(const wharf_kind *kind, const struct json *workload);
 // Where the workload and the mirror differ in that: pointers with ", " between, at most a few.
-bool carry_rest_differs(const wharf_kind *kind, const struct json *workload, const struct json *mirror,
-                        struct buffer *out);
+bool carry_immutable_differs(const wharf_kind *kind, const struct json *workload, const struct json *mirror,
+                             struct buffer *out);
 
 #endif

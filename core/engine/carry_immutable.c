@@ -14,7 +14,7 @@
 
 static const char *const others[] = {"/apiVersion", "/kind", "/metadata", "/status"};
 
-static struct json *rest_of(const wharf_kind *kind, const struct json *object) {
+static struct json *immutable_of(const wharf_kind *kind, const struct json *object) {
     AUTO_JSON rest = json_copy(object);
     if (!rest)
         return NULL;
@@ -69,7 +69,7 @@ static uint64_t mix(uint64_t hash, uint64_t more) {
     return hash ^ (hash >> 29);
 }
 
-static bool hash_rest(const struct json *value, const struct live *live, uint64_t *hash);
+static bool hash_fields(const struct json *value, const struct live *live, uint64_t *hash);
 
 // A member or an item; 0 if a pattern ends with it, or nothing of it is left.
 static bool hash_child(const struct json *child, const char *key, const struct live *live, uint64_t *hash) {
@@ -85,13 +85,13 @@ static bool hash_child(const struct json *child, const char *key, const struct l
             return false;
     }
     uint64_t inner = 0;
-    if (!hash_rest(child, &below, &inner))
+    if (!hash_fields(child, &below, &inner))
         return false;
     *hash = inner ? mix(text_hash(TEXT_HASH, key), inner) : 0;
     return true;
 }
 
-static bool hash_rest(const struct json *value, const struct live *live, uint64_t *hash) {
+static bool hash_fields(const struct json *value, const struct live *live, uint64_t *hash) {
     bool object = json_is(value, JSON_OBJECT);
     if (live->count == 0 || (!object && !json_is(value, JSON_ARRAY))) {
         *hash = json_hash(value);
@@ -111,7 +111,7 @@ static bool hash_rest(const struct json *value, const struct live *live, uint64_
     return true;
 }
 
-uint64_t carry_rest_hash(const wharf_kind *kind, const struct json *workload) {
+uint64_t carry_immutable_hash(const wharf_kind *kind, const struct json *workload) {
     AUTO_LIVE live;
     live_init(&live);
     bool ok = live_add(&live, kind->managed_by);
@@ -122,7 +122,7 @@ uint64_t carry_rest_hash(const wharf_kind *kind, const struct json *workload) {
     for (const wharf_carried *c = kind->carried; ok && c && c->pointer; c++)
         ok = live_add(&live, c->pointer);
     uint64_t hash = 0;
-    if (!ok || !hash_rest(workload, &live, &hash))
+    if (!ok || !hash_fields(workload, &live, &hash))
         return 0;
     return hash ? hash : 1;
 }
@@ -154,10 +154,10 @@ static bool differ(const struct json *here, const struct json *there, struct buf
     return true;
 }
 
-bool carry_rest_differs(const wharf_kind *kind, const struct json *workload, const struct json *mirror,
-                        struct buffer *out) {
-    AUTO_JSON here = rest_of(kind, workload);
-    AUTO_JSON there = rest_of(kind, mirror);
+bool carry_immutable_differs(const wharf_kind *kind, const struct json *workload, const struct json *mirror,
+                             struct buffer *out) {
+    AUTO_JSON here = immutable_of(kind, workload);
+    AUTO_JSON there = immutable_of(kind, mirror);
     __attribute__((cleanup(buffer_cleanup))) struct buffer path;
     buffer_init(&path, 65536);
     return here && there && differ(here, there, &path, out);

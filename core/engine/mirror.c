@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/mirror.h"
 
+#include "core/adapter/owed_status.h"
 #include "core/adapter/phase.h"
 #include "core/base/text.h"
 #include "core/engine/carry.h"
@@ -78,28 +79,28 @@ enum seal_verdict mirror_seal(const struct kind *kind, const struct seal_keys *s
     return seal_check(seals, &subject, object_annotation(object, MARK_SEAL));
 }
 
-static bool set_seal(const struct mirror_job *job, struct json *annotations) {
-    if (!seal_keys_any(job->seals))
+static bool set_seal(const struct mirror_context *context, struct json *annotations) {
+    if (!seal_keys_any(context->seals))
         return true;
-    struct seal_subject subject = {.origin = job->origin,
-                                   .kind = job->kind->plural_group,
-                                   .namespace_ = object_namespace(job->workload),
-                                   .name = object_name(job->workload),
-                                   .uid = object_uid(job->workload),
-                                   .cluster = job->cluster,
-                                   .attempt = job->attempt};
+    struct seal_subject subject = {.origin = context->origin,
+                                   .kind = context->kind->plural_group,
+                                   .namespace_ = object_namespace(context->workload),
+                                   .name = object_name(context->workload),
+                                   .uid = object_uid(context->workload),
+                                   .cluster = context->cluster,
+                                   .attempt = context->attempt};
     char seal[SEAL_TEXT_MAX];
-    return seal_make(job->seals, &subject, seal) && set_text(annotations, MARK_SEAL, seal);
+    return seal_make(context->seals, &subject, seal) && set_text(annotations, MARK_SEAL, seal);
 }
 
-bool mirror_set_marks(const struct mirror_job *job, struct json *metadata) {
+bool mirror_set_marks(const struct mirror_context *context, struct json *metadata) {
     struct json *labels = carry_member(metadata, "labels"), *annotations = carry_member(metadata, "annotations");
     char attempt[16];
-    snprintf(attempt, sizeof attempt, "%u", job->attempt);
-    return labels && annotations && set_text(labels, MARK_ORIGIN, job->origin) &&
-           set_text(labels, MARK_UID, object_uid(job->workload)) &&
-           set_text(labels, MARK_KIND, job->kind->plural_group) && set_text(annotations, MARK_ATTEMPT, attempt) &&
-           set_seal(job, annotations);
+    snprintf(attempt, sizeof attempt, "%u", context->attempt);
+    return labels && annotations && set_text(labels, MARK_ORIGIN, context->origin) &&
+           set_text(labels, MARK_UID, object_uid(context->workload)) &&
+           set_text(labels, MARK_KIND, context->kind->plural_group) && set_text(annotations, MARK_ATTEMPT, attempt) &&
+           set_seal(context, annotations);
 }
 
 static struct json *copy_members(const struct json *workload) {
@@ -120,11 +121,11 @@ static struct json *copy_members(const struct json *workload) {
 }
 
 // What the data says that a mirror must not have, and what the adapter adds.
-static wharf_result finish(const struct mirror_job *job, struct json *mirror) {
-    pointer_remove(mirror, job->kind->abi.managed_by);
-    for (const char *const *p = job->kind->abi.removed; p && *p; p++)
+static wharf_result finish(const struct mirror_context *context, struct json *mirror) {
+    pointer_remove(mirror, context->kind->abi.managed_by);
+    for (const char *const *p = context->kind->abi.removed; p && *p; p++)
         pointer_remove_all(mirror, *p);
-    return adapter_mirror(job->call, job->workload, mirror);
+    return adapter_mirror(context->call, context->workload, mirror);
 }
 
 static size_t annotations_size(const struct json *object) {
@@ -135,14 +136,14 @@ static size_t annotations_size(const struct json *object) {
     return size;
 }
 
-wharf_result mirror_check_annotations(const struct mirror_job *job, const struct json *object) {
-    size_t size = annotations_size(object), theirs = annotations_size(job->workload);
+wharf_result mirror_check_annotations(const struct mirror_context *context, const struct json *object) {
+    size_t size = annotations_size(object), theirs = annotations_size(context->workload);
     if (size <= MIRROR_ANNOTATIONS_MAX)
         return WHARF_OK;
     const char *record = object_annotation(object, MARK_CARRIED);
-    job->call->answer.reason = "AnnotationsTooLarge";
-    job->call->answer.message = services_table()->format(
-        &job->call->call,
+    context->call->answer.reason = "AnnotationsTooLarge";
+    context->call->answer.message = services_table()->format(
+        &context->call->call,
         "annotations of its mirror would have %zu bytes, of at most %zu that an API server takes: the workload's are "
         "%zu, and the record of %zu labels, annotations and fields that are carried is %zu",
         size, MIRROR_ANNOTATIONS_MAX, theirs, record ? strlen(record) / 8 : 0, record ? strlen(record) : 0);
@@ -150,22 +151,22 @@ wharf_result mirror_check_annotations(const struct mirror_job *job, const struct
 }
 
 // What is not carried is known again by its hash.
-static bool set_records(const struct mirror_job *job, struct json *mirror, struct record *record) {
+static bool set_records(const struct mirror_context *context, struct json *mirror, struct record *record) {
     struct json *metadata = carry_member(mirror, "metadata");
     struct json *annotations = metadata ? carry_member(metadata, "annotations") : NULL;
-    uint64_t rest = carry_rest_hash(&job->kind->abi, job->workload);
+    uint64_t immutable = carry_immutable_hash(&context->kind->abi, context->workload);
     char hash[24];
-    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)rest);
-    record->word = phase_suspend_asked(&job->kind->abi, mirror) ? RECORD_SUSPENDED : RECORD_RUNS;
+    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)immutable);
+    record->word = phase_suspend_asked(&context->kind->abi, mirror) ? RECORD_SUSPENDED : RECORD_RUNS;
     const struct record none = {0};
     __attribute__((cleanup(buffer_cleanup))) struct buffer text;
     buffer_init(&text, SIZE_MAX / 4);
-    if (!annotations || !rest || !record_print(record, &none, &text) ||
-        !set_text(annotations, MARK_CARRIED, text.data) || !set_text(annotations, MARK_REST, hash))
+    if (!annotations || !immutable || !record_print(record, &none, &text) ||
+        !set_text(annotations, MARK_CARRIED, text.data) || !set_text(annotations, MARK_IMMUTABLE, hash))
         return false;
-    if (job->record)
-        job->record->next = buffer_take(&text, NULL);
-    return !job->record || job->record->next;
+    if (context->record)
+        context->record->next = buffer_take(&text, NULL);
+    return !context->record || context->record->next;
 }
 
 void mirror_record_cleanup(struct mirror_record *record) {
@@ -175,26 +176,27 @@ void mirror_record_cleanup(struct mirror_record *record) {
     record->next = NULL;
 }
 
-wharf_result mirror_make(const struct mirror_job *job, struct json **out) {
+wharf_result mirror_make(const struct mirror_context *context, struct json **out) {
     *out = NULL;
-    AUTO_JSON mirror = copy_members(job->workload);
+    AUTO_JSON mirror = copy_members(context->workload);
     const struct record none = {0};
-    AUTO_RECORD record = {.bare = job->record && job->record->bare};
+    AUTO_RECORD record = {.bare = context->record && context->record->bare};
     struct carrying carrying = {
-        .kind = &job->kind->abi, .from = job->workload, .to = mirror, .before = &none, .after = &record};
+        .kind = &context->kind->abi, .from = context->workload, .to = mirror, .before = &none, .after = &record};
     if (!mirror || !carry_keys(&carrying, "labels") || !carry_keys(&carrying, "annotations") ||
         !carry_record(&carrying))
         return WHARF_RETRY;
-    wharf_result result = finish(job, mirror);
+    wharf_result result = finish(context, mirror);
     if (result != WHARF_OK)
         return result;
     struct json *metadata = carry_member(mirror, "metadata");
-    if (!metadata || !set_text(metadata, "name", object_name(job->workload)) || !mirror_set_marks(job, metadata) ||
-        !set_records(job, mirror, &record) || (job->finalizer && !finalizer_put(mirror)))
+    if (!metadata || !set_text(metadata, "name", object_name(context->workload)) ||
+        !mirror_set_marks(context, metadata) || !set_records(context, mirror, &record) ||
+        (context->finalizer && !finalizer_put(mirror)))
         return WHARF_RETRY;
-    result = mirror_check_annotations(job, mirror);
+    result = mirror_check_annotations(context, mirror);
     if (result != WHARF_OK) {
-        mirror_record_cleanup(job->record);
+        mirror_record_cleanup(context->record);
         return result;
     }
     *out = mirror;
@@ -202,45 +204,66 @@ wharf_result mirror_make(const struct mirror_job *job, struct json **out) {
     return WHARF_OK;
 }
 
-// The status to begin with: the mirror's without what belongs to the worker, if it has one, or the workload's own.
-static struct json *status_draft(const struct mirror_job *job) {
+// The present generation once the mirror is like the workload and its controller has seen that; until then what was
+// there.
+static bool set_observed(const struct mirror_context *context, struct json *object) {
+    const char *observed = context->kind->abi.observed_generation;
+    if (!observed || !pointer_find(object, observed))
+        return true;
+    int64_t generation = object_generation(context->workload);
+    if (json_int64(pointer_find(object, observed), 0) < object_generation(context->mirror) ||
+        !mirror_is_complete(context))
+        generation = json_int64(pointer_find(context->workload, observed), 0);
+    return pointer_set(object, observed, json_new_int64(generation));
+}
+
+// An object with the status to begin with: the mirror's without what belongs to the worker, if it has one, or the
+// workload's own, with what is owed where there is no mirror.
+static wharf_result draft_status(const struct mirror_context *context, struct json *object) {
     // A mirror that has no status yet has nothing to say: the workload keeps what it has.
-    const struct json *reported = json_get(job->mirror, "status");
-    bool has = job->had_status || (json_is(reported, JSON_OBJECT) && json_size(reported) > 0);
-    const struct json *source = has ? reported : json_get(job->workload, "status");
-    AUTO_JSON wrapper = json_new_object();
-    if (!wrapper || !json_set(wrapper, "status", json_is(source, JSON_OBJECT) ? json_copy(source) : json_new_object()))
-        return NULL;
-    if (has) {
-        for (const char *const *p = job->kind->abi.status_removed; p && *p; p++)
-            pointer_remove_all(wrapper, *p);
-        const char *observed = job->kind->abi.observed_generation;
-        if (observed && pointer_find(wrapper, observed)) {
-            // The present generation once the mirror is like the workload and its controller has seen that; until then
-            // what was there.
-            int64_t generation = object_generation(job->workload);
-            if (json_int64(pointer_find(wrapper, observed), 0) < object_generation(job->mirror) ||
-                !mirror_is_complete(job))
-                generation = json_int64(pointer_find(job->workload, observed), 0);
-            if (!pointer_set(wrapper, observed, json_new_int64(generation)))
-                return NULL;
-        }
+    const struct json *reported = json_get(context->mirror, "status");
+    bool has = context->had_status || (json_is(reported, JSON_OBJECT) && json_size(reported) > 0);
+    const struct json *source = has ? reported : json_get(context->workload, "status");
+    if (json_is(source, JSON_OBJECT) ? !json_set(object, "status", json_copy(source))
+                                     : has && !json_set(object, "status", json_new_object()))
+        return WHARF_RETRY;
+    if (!context->mirror)
+        return owed_status(context->call, context->workload, object);
+    for (const char *const *p = context->kind->abi.status_removed; has && p && *p; p++)
+        pointer_remove_all(object, *p);
+    return !has || set_observed(context, object) ? WHARF_OK : WHARF_RETRY;
+}
+
+// The draft as the adapter finished it. NULL unless WHARF_OK.
+static wharf_result make_status(const struct mirror_context *context, struct json **status) {
+    *status = NULL;
+    AUTO_JSON object = json_new_object();
+    wharf_result result = object ? draft_status(context, object) : WHARF_RETRY;
+    if (result == WHARF_OK)
+        result = adapter_status(context->call, context->workload, context->mirror, object);
+    if (result != WHARF_OK)
+        return result;
+    const struct json *made = json_get(object, "status");
+    if (made && !json_is(made, JSON_OBJECT)) {
+        context->call->answer.message = "the adapter made a status that is no object";
+        return WHARF_REFUSED;
     }
-    return json_detach(wrapper, "status");
+    *status = made ? json_detach(object, "status") : json_new_object();
+    return *status ? WHARF_OK : WHARF_RETRY;
 }
 
 // Finished stays finished, whatever becomes of the mirror: then the workload keeps the status that it has.
-static bool stays_finished(const struct mirror_job *job, struct json **status) {
+static bool stays_finished(const struct mirror_context *context, struct json **status) {
     wharf_phase phase;
-    if (adapter_phase(job->call, job->workload, &phase) != WHARF_OK || !phase_is_final(phase.phase))
+    if (adapter_phase(context->call, context->workload, &phase) != WHARF_OK || !phase_is_final(phase.phase))
         return true;
     wharf_phase_kind end = phase.phase;
-    AUTO_JSON workload = json_copy(job->workload);
+    AUTO_JSON workload = json_copy(context->workload);
     if (!workload || !json_set(workload, "status", json_copy(*status)))
         return false;
-    if (adapter_phase(job->call, workload, &phase) == WHARF_OK && phase.phase == end)
+    if (adapter_phase(context->call, workload, &phase) == WHARF_OK && phase.phase == end)
         return true;
-    struct json *kept = json_copy(json_get(job->workload, "status"));
+    struct json *kept = json_copy(json_get(context->workload, "status"));
     if (!kept)
         return false;
     json_free(*status);
@@ -248,19 +271,17 @@ static bool stays_finished(const struct mirror_job *job, struct json **status) {
     return true;
 }
 
-wharf_result mirror_status(const struct mirror_job *job, struct json **patch, uint64_t *wanted) {
+wharf_result mirror_status(const struct mirror_context *context, struct json **patch, uint64_t *wanted) {
     *patch = NULL;
-    AUTO_JSON status = status_draft(job);
-    if (!status)
-        return WHARF_RETRY;
-    wharf_result result = adapter_status(job->call, job->workload, job->mirror, status);
+    AUTO_JSON status = NULL;
+    wharf_result result = make_status(context, &status);
     if (result != WHARF_OK)
         return result;
-    if (!stays_finished(job, &status))
+    if (!stays_finished(context, &status))
         return WHARF_RETRY;
     *wanted = json_hash(status);
     AUTO_JSON empty = json_new_object();
-    const struct json *present = json_get(job->workload, "status");
+    const struct json *present = json_get(context->workload, "status");
     AUTO_JSON diff = empty ? patch_diff(json_is(present, JSON_OBJECT) ? present : empty, status, NULL) : NULL;
     if (!diff)
         return WHARF_RETRY;
@@ -268,8 +289,8 @@ wharf_result mirror_status(const struct mirror_job *job, struct json **patch, ui
         return WHARF_OK;
     AUTO_JSON body = json_new_object();
     struct json *metadata = body ? carry_member(body, "metadata") : NULL;
-    if (!metadata || !set_text(metadata, "uid", object_uid(job->workload)) ||
-        !set_text(metadata, "resourceVersion", object_version(job->workload)))
+    if (!metadata || !set_text(metadata, "uid", object_uid(context->workload)) ||
+        !set_text(metadata, "resourceVersion", object_version(context->workload)))
         return WHARF_RETRY;
     struct json *taken = diff;
     diff = NULL;

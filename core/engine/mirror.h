@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Making a mirror of a workload, the patch that keeps it like the workload, and the status that comes back: JSON in,
-// JSON out, with what the adapter adds. Adapter thread only.
+// JSON out, with what the adapter adds.
 #ifndef WHARF_ENGINE_MIRROR_H
 #define WHARF_ENGINE_MIRROR_H
 
@@ -14,7 +14,7 @@
 #define MARK_ATTEMPT "wharf.dev/attempt" // annotation of both
 #define MARK_CLUSTER "wharf.dev/cluster" // annotation of a workload
 #define MARK_CARRIED "wharf.dev/carried" // annotation of a mirror: see record.h
-#define MARK_REST                                                                                                      \
+#define MARK_IMMUTABLE                                                                                                 \
     "wharf.dev/rest" // annotation of a mirror: hash of all that is not carried of the workload that it was made of
 
 #define MARK_RELEASE "wharf.dev/release"  // annotation of a mirror, "true": written by a person, it is not held
@@ -47,7 +47,7 @@ enum carry_state {
 };
 
 // Everything that the functions below look at.
-struct mirror_job {
+struct mirror_context {
     const struct kind *kind;
     const char *origin;
     struct adapter_call *call; // begun; answer says why a result is not WHARF_OK
@@ -65,19 +65,19 @@ struct mirror_job {
 // An adapter's answer, or WHARF_RETRY when memory ran out.
 //
 // The object to be created.
-wharf_result mirror_make(const struct mirror_job *job, struct json **out);
+wharf_result mirror_make(const struct mirror_context *context, struct json **out);
 
 // The merge patch that carries changes to the mirror, with metadata.uid; NULL in *patch if there is nothing to carry.
 // With WHARF_OK the call's answer may have a message: what could not be carried.
-wharf_result mirror_patch(const struct mirror_job *job, struct json **patch);
+wharf_result mirror_patch(const struct mirror_context *context, struct json **patch);
 
 // Whether there is nothing to carry but the record, and what is not carried is as it was when the mirror was made.
-// False also when it cannot be told. Compares only where job->carry is not known.
-bool mirror_is_complete(const struct mirror_job *job);
+// False also when it cannot be told. Compares only where context->carry is not known.
+bool mirror_is_complete(const struct mirror_context *context);
 
 // The merge patch for the workload's status, {"metadata": {"uid", "resourceVersion"}, "status": {...}}; NULL if there
 // is nothing to write. *wanted is the json_hash of the status that it leads to.
-wharf_result mirror_status(const struct mirror_job *job, struct json **patch, uint64_t *wanted);
+wharf_result mirror_status(const struct mirror_context *context, struct json **patch, uint64_t *wanted);
 
 // A mirror of ours: our origin, this kind, a workload's uid in its marks, an attempt, and no controller owner
 // (controllers copy labels to what they make).
@@ -98,8 +98,8 @@ bool mirror_key_is_private(const char *key);
 uint64_t mirror_carry_hash(const struct json *object, bool is_mirror);
 
 // Puts the marks on that make an object a mirror of this workload.
-bool mirror_set_marks(const struct mirror_job *job, struct json *metadata);
+bool mirror_set_marks(const struct mirror_context *context, struct json *metadata);
 // WHARF_REFUSED, with the reason, if the annotations of `object` come to more than an API server takes.
-wharf_result mirror_check_annotations(const struct mirror_job *job, const struct json *object);
+wharf_result mirror_check_annotations(const struct mirror_context *context, const struct json *object);
 
 #endif

@@ -52,47 +52,49 @@ static void change_cleanup(struct change *change) {
 // Somebody in the worker suspended the mirror, or had done so and has not resumed it: the host's last word was another
 // one. It is theirs to resume. A workload that is suspended itself takes it over, but not from a queue: whoever
 // suspends there resumes too.
-static bool is_held(const struct mirror_job *job, const struct record *before) {
-    const wharf_kind *kind = &job->kind->abi;
-    return phase_suspend_asked(kind, job->mirror) && (before->word == RECORD_RUNS || before->word == RECORD_WORKER) &&
-           (!phase_suspend_asked(kind, job->workload) || object_label(job->mirror, KUEUE_QUEUE_NAME));
+static bool is_held(const struct mirror_context *context, const struct record *before) {
+    const wharf_kind *kind = &context->kind->abi;
+    return phase_suspend_asked(kind, context->mirror) &&
+           (before->word == RECORD_RUNS || before->word == RECORD_WORKER) &&
+           (!phase_suspend_asked(kind, context->workload) || object_label(context->mirror, KUEUE_QUEUE_NAME));
 }
 
-static enum record_word last_word(const struct mirror_job *job, const struct change *change) {
+static enum record_word last_word(const struct mirror_context *context, const struct change *change) {
     if (change->held)
         return RECORD_WORKER;
-    if (phase_suspend_asked(&job->kind->abi, change->desired))
+    if (phase_suspend_asked(&context->kind->abi, change->desired))
         return RECORD_SUSPENDED;
     return change->before.word == RECORD_WORKER ? RECORD_WORKER : RECORD_RUNS;
 }
 
-static wharf_result compare(const struct mirror_job *job, struct change *change) {
-    const char *known = job->record ? job->record->known : NULL;
-    const char *annotation = object_annotation(job->mirror, MARK_CARRIED);
-    change->desired = json_copy(job->mirror);
-    if (!change->desired || !record_read(&change->before, known, annotation, job->record && job->record->unsure))
+static wharf_result compare(const struct mirror_context *context, struct change *change) {
+    const char *known = context->record ? context->record->known : NULL;
+    const char *annotation = object_annotation(context->mirror, MARK_CARRIED);
+    change->desired = json_copy(context->mirror);
+    if (!change->desired ||
+        !record_read(&change->before, known, annotation, context->record && context->record->unsure))
         return WHARF_RETRY;
-    change->held = is_held(job, &change->before);
+    change->held = is_held(context, &change->before);
     change->before.shared |= change->held;
     change->after.shared = change->before.shared;
     change->after.bare = change->before.bare;
-    struct carrying carrying = {.kind = &job->kind->abi,
-                                .from = job->workload,
-                                .mirror = job->mirror,
+    struct carrying carrying = {.kind = &context->kind->abi,
+                                .from = context->workload,
+                                .mirror = context->mirror,
                                 .to = change->desired,
                                 .before = &change->before,
                                 .after = &change->after,
                                 .held = change->held};
     if (!carry_spec(&carrying) || !carry_keys(&carrying, "labels") || !carry_keys(&carrying, "annotations"))
         return WHARF_RETRY;
-    wharf_result result = adapter_update(job->call, job->workload, job->mirror, change->desired);
+    wharf_result result = adapter_update(context->call, context->workload, context->mirror, change->desired);
     if (result != WHARF_OK)
         return result;
     struct json *metadata = carry_member(change->desired, "metadata");
-    if (!metadata || !mirror_set_marks(job, metadata) || !carry_give_back(&carrying))
+    if (!metadata || !mirror_set_marks(context, metadata) || !carry_give_back(&carrying))
         return WHARF_RETRY;
-    change->after.word = last_word(job, change);
-    AUTO_JSON from = comparable(job->mirror);
+    change->after.word = last_word(context, change);
+    AUTO_JSON from = comparable(context->mirror);
     AUTO_JSON to = comparable(change->desired);
     change->diff = from && to ? patch_diff(from, to, &change->has_array) : NULL;
     return change->diff ? WHARF_OK : WHARF_RETRY;
@@ -100,8 +102,9 @@ static wharf_result compare(const struct mirror_job *job, struct change *change)
 
 // Whether the record that the mirror has need not be written anew for its own sake. One in the form of an earlier
 // version that nobody changed waits for the next change.
-static bool is_covered(const struct mirror_job *job, const struct change *change, const char *present, bool *covered) {
-    const char *known = job->record ? job->record->known : NULL;
+static bool is_covered(const struct mirror_context *context, const struct change *change, const char *present,
+                       bool *covered) {
+    const char *known = context->record ? context->record->known : NULL;
     AUTO_RECORD there = {0};
     *covered = false;
     if (!present) {
@@ -123,14 +126,14 @@ static bool set_record(struct json *object, const char *text) {
 }
 
 // Puts the record into the patch if it differs from what the mirror has; `text` is then what the mirror will have.
-static wharf_result add_record(const struct mirror_job *job, struct change *change, struct buffer *text) {
-    const char *present = object_annotation(job->mirror, MARK_CARRIED);
+static wharf_result add_record(const struct mirror_context *context, struct change *change, struct buffer *text) {
+    const char *present = object_annotation(context->mirror, MARK_CARRIED);
     bool same = present && strcmp(present, text->data) == 0;
-    if (job->record)
-        job->record->alone = json_size(change->diff) == 0;
+    if (context->record)
+        context->record->alone = json_size(change->diff) == 0;
     if (json_size(change->diff) == 0) {
         bool covered = same;
-        if (!same && !is_covered(job, change, present, &covered))
+        if (!same && !is_covered(context, change, present, &covered))
             return WHARF_RETRY;
         if (covered) {
             buffer_reset(text);
@@ -139,7 +142,7 @@ static wharf_result add_record(const struct mirror_job *job, struct change *chan
     }
     if (!same && !set_record(change->desired, text->data))
         return WHARF_RETRY;
-    wharf_result result = mirror_check_annotations(job, change->desired);
+    wharf_result result = mirror_check_annotations(context, change->desired);
     if (result != WHARF_OK || same)
         return result;
     return set_record(change->diff, text->data) ? WHARF_OK : WHARF_RETRY;
@@ -147,17 +150,17 @@ static wharf_result add_record(const struct mirror_job *job, struct change *chan
 
 // A merge patch replaces arrays whole, only what the host suspended is resumed, and some fields may change only while
 // the mirror is suspended: it must still be as it was when the patch was made.
-static bool add_preconditions(const struct mirror_job *job, const struct change *change) {
+static bool add_preconditions(const struct mirror_context *context, const struct change *change) {
     struct json *metadata = carry_member(change->diff, "metadata");
     bool as_seen =
-        change->has_array || (phase_suspend_asked(&job->kind->abi, job->mirror) && json_size(change->diff) > 1);
-    return metadata && json_set(metadata, "uid", json_new_string(object_uid(job->mirror))) &&
-           (!as_seen || json_set(metadata, "resourceVersion", json_new_string(object_version(job->mirror))));
+        change->has_array || (phase_suspend_asked(&context->kind->abi, context->mirror) && json_size(change->diff) > 1);
+    return metadata && json_set(metadata, "uid", json_new_string(object_uid(context->mirror))) &&
+           (!as_seen || json_set(metadata, "resourceVersion", json_new_string(object_version(context->mirror))));
 }
 
 // What stops work, and nothing that could be refused with it.
-static wharf_result keep_stop_only(const struct mirror_job *job, struct change *change) {
-    const char *suspend = job->kind->abi.suspend;
+static wharf_result keep_stop_only(const struct mirror_context *context, struct change *change) {
+    const char *suspend = context->kind->abi.suspend;
     AUTO_JSON patch = json_new_object();
     if (!patch || !pointer_set(patch, suspend, json_copy(pointer_find(change->desired, suspend))))
         return WHARF_RETRY;
@@ -168,45 +171,46 @@ static wharf_result keep_stop_only(const struct mirror_job *job, struct change *
     return WHARF_OK;
 }
 
-static bool stops(const struct mirror_job *job, const struct change *change) {
-    return !phase_suspend_asked(&job->kind->abi, job->mirror) && phase_suspend_asked(&job->kind->abi, change->desired);
+static bool stops(const struct mirror_context *context, const struct change *change) {
+    return !phase_suspend_asked(&context->kind->abi, context->mirror) &&
+           phase_suspend_asked(&context->kind->abi, change->desired);
 }
 
 // Whether what is not carried is as it was when the mirror was made.
-static bool rest_is_same(const struct mirror_job *job) {
-    const char *made_of = object_annotation(job->mirror, MARK_REST);
-    return !made_of || strtoull(made_of, NULL, 16) == carry_rest_hash(&job->kind->abi, job->workload);
+static bool immutable_is_same(const struct mirror_context *context) {
+    const char *made_of = object_annotation(context->mirror, MARK_IMMUTABLE);
+    return !made_of || strtoull(made_of, NULL, 16) == carry_immutable_hash(&context->kind->abi, context->workload);
 }
 
 // Remembers what a comparison has shown.
-static bool set_carry(const struct mirror_job *job, bool complete) {
-    if (job->carry)
-        *job->carry = complete ? CARRY_COMPLETE : CARRY_PARTIAL;
+static bool set_carry(const struct mirror_context *context, bool complete) {
+    if (context->carry)
+        *context->carry = complete ? CARRY_COMPLETE : CARRY_PARTIAL;
     return complete;
 }
 
-bool mirror_is_complete(const struct mirror_job *job) {
-    if (job->carry && *job->carry != CARRY_UNKNOWN)
-        return *job->carry == CARRY_COMPLETE;
-    if (!rest_is_same(job))
-        return set_carry(job, false);
+bool mirror_is_complete(const struct mirror_context *context) {
+    if (context->carry && *context->carry != CARRY_UNKNOWN)
+        return *context->carry == CARRY_COMPLETE;
+    if (!immutable_is_same(context))
+        return set_carry(context, false);
     AUTO_CHANGE change = {0};
-    wharf_result result = compare(job, &change);
+    wharf_result result = compare(context, &change);
     if (result == WHARF_RETRY) // known another time
         return false;
-    return set_carry(job, result == WHARF_OK && json_size(change.diff) == 0);
+    return set_carry(context, result == WHARF_OK && json_size(change.diff) == 0);
 }
 
-static wharf_result finish(const struct mirror_job *job, struct change *change, struct json **patch) {
+static wharf_result finish(const struct mirror_context *context, struct change *change, struct json **patch) {
     __attribute__((cleanup(buffer_cleanup))) struct buffer text;
     buffer_init(&text, SIZE_MAX / 4);
-    struct mirror_record *record = job->record;
-    bool stop = stops(job, change);
+    struct mirror_record *record = context->record;
+    bool stop = stops(context, change);
     if (!record_print(&change->after, &change->before, &text))
         return WHARF_RETRY;
-    wharf_result result = stop && record && record->stop_only ? WHARF_REFUSED : add_record(job, change, &text);
+    wharf_result result = stop && record && record->stop_only ? WHARF_REFUSED : add_record(context, change, &text);
     if (stop && result == WHARF_REFUSED)
-        result = keep_stop_only(job, change);
+        result = keep_stop_only(context, change);
     if (result != WHARF_OK)
         return result;
     if (record) {
@@ -219,7 +223,7 @@ static wharf_result finish(const struct mirror_job *job, struct change *change, 
     }
     if (json_size(change->diff) == 0)
         return WHARF_OK;
-    if (!add_preconditions(job, change))
+    if (!add_preconditions(context, change))
         return WHARF_RETRY;
     *patch = change->diff;
     change->diff = NULL;
@@ -227,35 +231,35 @@ static wharf_result finish(const struct mirror_job *job, struct change *change, 
 }
 
 // Fields that changed after the mirror was made, and cannot be changed in it.
-static wharf_result remark_rest(const struct mirror_job *job) {
-    if (job->call->answer.message || rest_is_same(job))
+static wharf_result remark_immutable(const struct mirror_context *context) {
+    if (context->call->answer.message || immutable_is_same(context))
         return WHARF_OK;
     __attribute__((cleanup(buffer_cleanup))) struct buffer fields;
     buffer_init(&fields, 4096);
-    if (!carry_rest_differs(&job->kind->abi, job->workload, job->mirror, &fields))
+    if (!carry_immutable_differs(&context->kind->abi, context->workload, context->mirror, &fields))
         return WHARF_RETRY;
-    job->call->answer.reason = "NotCarried";
-    job->call->answer.message = services_table()->format(
-        &job->call->call,
+    context->call->answer.reason = "NotCarried";
+    context->call->answer.message = services_table()->format(
+        &context->call->call,
         "%s changed after the mirror was made, and cannot be carried to it: only a new mirror will have it",
         fields.len ? fields.data : "a field of the spec");
     return WHARF_OK;
 }
 
-wharf_result mirror_patch(const struct mirror_job *job, struct json **patch) {
+wharf_result mirror_patch(const struct mirror_context *context, struct json **patch) {
     *patch = NULL;
     AUTO_CHANGE change = {0};
-    wharf_result result = compare(job, &change);
-    if (result == WHARF_OK && job->kind->abi.observed_generation)
-        set_carry(job, json_size(change.diff) == 0 && rest_is_same(job));
+    wharf_result result = compare(context, &change);
+    if (result == WHARF_OK && context->kind->abi.observed_generation)
+        set_carry(context, json_size(change.diff) == 0 && immutable_is_same(context));
     if (result == WHARF_OK)
-        result = finish(job, &change, patch);
+        result = finish(context, &change, patch);
     if (result == WHARF_OK)
-        result = remark_rest(job);
+        result = remark_immutable(context);
     if (result == WHARF_OK)
         return result;
     json_free(*patch);
     *patch = NULL;
-    mirror_record_cleanup(job->record);
+    mirror_record_cleanup(context->record);
     return result;
 }

@@ -132,12 +132,19 @@ bool json_append(struct json *array, struct json *value) {
     return true;
 }
 
-bool json_replace(struct json *parent, struct json *old, struct json *value) {
+bool json_exchange(struct json *parent, struct json *old, struct json *value) {
     if (!value || !old || !parent || !node_is_container(node_of(parent)))
         return refuse(value);
     if (!node_set_key(node_of(value), json_is(parent, JSON_OBJECT) ? json_key(old) : NULL))
         return refuse(value);
     node_swap(node_of(parent), node_of(old), node_of(value));
+    node_hold_arena(node_of(old));
+    return true;
+}
+
+bool json_replace(struct json *parent, struct json *old, struct json *value) {
+    if (!json_exchange(parent, old, value))
+        return false;
     json_free(old);
     return true;
 }
@@ -165,12 +172,17 @@ struct json *json_detach(struct json *object, const char *key) {
     return member;
 }
 
-void json_detach_child(struct json *parent, struct json *child) {
+void json_unlink_child(struct json *parent, struct json *child) {
     if (!parent || !child)
         return;
     node_unlink(node_of(parent), node_of(child));
     node_hold_arena(node_of(child));
-    node_set_key(node_of(child), NULL);
+}
+
+void json_detach_child(struct json *parent, struct json *child) {
+    json_unlink_child(parent, child);
+    if (parent && child)
+        node_set_key(node_of(child), NULL);
 }
 
 bool json_take_content(struct json *into, struct json *from) {

@@ -89,3 +89,15 @@ static uint64_t hash_node(const cJSON *node, size_t depth) {
 uint64_t json_hash(const struct json *value) {
     return value ? hash_node(node_of_const(value), 0) : 0;
 }
+
+bool json_is_scalar(const struct json *value, const char *text) {
+    if (!value || !text)
+        return false;
+    const char *token = json_number_text(value);
+    if (json_is(value, JSON_BOOL))
+        return strcmp(text, json_bool(value, false) ? "true" : "false") == 0;
+    if (!token)
+        return text_equal(json_string(value), text);
+    size_t len = strlen(text), bad = 0;
+    return len > 0 && number_scan(text, len, &bad) == len && number_equal(token, text);
+}

@@ -99,6 +99,10 @@ void json_remove_child(struct json *parent, struct json *child); // frees it
 struct json *json_detach(struct json *object, const char *key);  // now owned by the caller; NULL if absent
 void json_detach_child(struct json *parent, struct json *child); // `child` is now owned by the caller
 
+// For what is replaced or taken out and may still be read until the caller frees it: it keeps its key.
+bool json_exchange(struct json *parent, struct json *old, struct json *value); // json_replace that does not free `old`
+void json_unlink_child(struct json *parent, struct json *child);               // json_detach_child, with its key
+
 // Where the memory of values comes from, from now on; NULL for both: malloc and free. What is there already is given
 // back to the new function. For programs with one thread.
 void json_use_memory(void *(*take)(size_t size), void (*give_back)(void *memory));
@@ -109,6 +113,9 @@ void json_fix(struct json *value);
 
 // Same document: order of members does not matter, numbers by value (1 == 1.0; integers exactly, at any size).
 bool json_equal(const struct json *a, const struct json *b); // two NULLs are equal
+
+// A string that is `text`, the boolean that is written so, or a number equal to that of `text`.
+bool json_is_scalar(const struct json *value, const char *text);
 
 // A hash for noticing changes: the same for documents that differ in the order of members only (numbers by their text:
 // 1 and 1.0 may differ). Not against an adversary. 0 for NULL.

@@ -199,10 +199,10 @@ typedef struct wharf_host {
     wharf_value *(*new_string)(const wharf_call *call, const char *text);
     wharf_value *(*new_array)(const wharf_call *call);
     wharf_value *(*new_object)(const wharf_call *call);
-    wharf_value *(*copy)(const wharf_call *call, const wharf_value *value);
+    wharf_value *(*copy)(const wharf_call *call, const wharf_value *value); // of NULL: NULL
     // `len` bytes of JSON.
     wharf_value *(*parse)(const wharf_call *call, const char *text, size_t len);
-    // Compact JSON, NUL-terminated. `len` may be NULL.
+    // Compact JSON, NUL-terminated; of NULL: NULL. `len` may be NULL.
     const char *(*print)(const wharf_call *call, const wharf_value *value, size_t *len);
     // printf.
     const char *(*format)(const wharf_call *call, const char *format, ...)WHARF_PRINTF(2, 3);
@@ -231,9 +231,9 @@ typedef struct wharf_host {
     // failure.
     wharf_value *(*edit)(const wharf_call *call, wharf_value *root, const char *pointer);
     // Puts a condition into /status/conditions of `object`, made if missing, and returns it, for changes to its other
-    // members. One of this type that is there is changed: status, reason, message; its times only if its status
-    // changes. A new one goes to the end, with the times of the workload's condition of this type and status if there
-    // is one, else call->now. Times are lastTransitionTime and wharf_kind.condition_time.
+    // members. One of this type that is there is changed: status, reason, message (NULL: as it is); a new one goes to
+    // the end. If it is new or its status changes, its times become those of the workload's condition of this type and
+    // status if there is one, else call->now. Times are lastTransitionTime and wharf_kind.condition_time.
     wharf_value *(*set_condition)(const wharf_call *call, wharf_value *object, const char *type, const char *status,
                                   const char *reason, const char *message);
 
@@ -381,7 +381,8 @@ typedef struct wharf_kind {
     const char *suspend_value; // the value that means suspended, see wharf_host.is; NULL: "true"
 
     // -- The mirror --
-    const wharf_carried *carried; // spec fields that may change after creation and are carried to an existing mirror
+    const wharf_carried *carried; // spec fields that may change after creation and are carried to an existing mirror;
+                                  // `suspend` must be among them
     const char *const *removed; // patterns of fields that a mirror must not have: self-deletion (TTLs), inner managedBy
                                 // fields, what the worker's API server fills in. They are not carried later either.
                                 // managedBy itself is always removed, as is all of metadata but name, namespace,
@@ -397,7 +398,8 @@ typedef struct wharf_kind {
                                        // it: "lastUpdateTime", "lastProbeTime". NULL: none
     // What the kind's own controller writes about an object that is suspended, and about one that is resumed. The host
     // does it for a workload that has no mirror and has not finished: suspended_status while its `suspend` field says
-    // that it is suspended, resumed_status when that does not but its status, by a rule of `phases`, still does.
+    // that it is suspended, resumed_status when that does not but a rule for WHARF_SUSPENDED is the first of `phases`
+    // that its status matches (here WHARF_RULE_WHILE_SUSPENDED does not matter).
     const wharf_status_change *suspended_status, *resumed_status;
 
     const wharf_phase_rule *phases; // what the status says about the phase. Where no rule matches: SUSPENDED if the
@@ -412,7 +414,7 @@ typedef struct wharf_kind {
     // `finished_at` say, reason and message too (of the condition that matched, or the text that did), and may be
     // changed. Must return WHARF_OK for any object. Finished must stay finished: if it says SUCCEEDED or FAILED for an
     // object, it does so for every later state that the kind's API allows. NULL: the data says it all; required if
-    // there are no `phases`.
+    // there are no `phases`, but for a kind that never finishes.
     wharf_result (*phase)(const wharf_call *call, const wharf_value *object, wharf_phase *out);
 
     // Says whether a workload can run in another cluster at all. Called before it is first placed, and again when it

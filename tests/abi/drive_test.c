@@ -108,7 +108,7 @@ static struct json *mirror_of(const struct json *workload) {
     struct json *mirror = NULL;
     assert_int_equal(
         mirror_make(
-            &(struct mirror_job){.kind = full, .origin = "here", .call = &call, .workload = workload, .attempt = 2},
+            &(struct mirror_context){.kind = full, .origin = "here", .call = &call, .workload = workload, .attempt = 2},
             &mirror),
         WHARF_OK);
     adapter_call_end(&call);
@@ -169,7 +169,7 @@ static void a_refusal_has_its_reason(void **state) {
     struct adapter_call call;
     begin(&call, full, WHARF_MIRROR_NONE);
     AUTO_JSON mirror = NULL;
-    struct mirror_job job = {.kind = full, .origin = "here", .call = &call, .workload = workload, .attempt = 2};
+    struct mirror_context job = {.kind = full, .origin = "here", .call = &call, .workload = workload, .attempt = 2};
     assert_int_equal(mirror_make(&job, &mirror), WHARF_REFUSED);
     assert_string_equal(adapter_answer_reason(&call, "Other"), "Unwanted");
     assert_string_equal(adapter_answer_message(&call, "other"), "it is not wanted");
@@ -187,7 +187,7 @@ static void a_change_is_carried(void **state) {
     struct adapter_call call;
     begin(&call, full, WHARF_MIRROR_PRESENT);
     AUTO_JSON patch = NULL;
-    struct mirror_job job = {
+    struct mirror_context job = {
         .kind = full, .origin = "here", .call = &call, .workload = workload, .mirror = mirror, .attempt = 2};
     assert_int_equal(mirror_patch(&job, &patch), WHARF_OK);
     adapter_call_end(&call);
@@ -207,7 +207,7 @@ static void a_status_comes_back(void **state) {
     begin(&call, full, WHARF_MIRROR_PRESENT);
     AUTO_JSON patch = NULL;
     uint64_t hash = 0;
-    struct mirror_job job = {
+    struct mirror_context job = {
         .kind = full, .origin = "here", .call = &call, .workload = workload, .mirror = mirror, .attempt = 2};
     assert_int_equal(mirror_status(&job, &patch, &hash), WHARF_OK);
     adapter_call_end(&call);

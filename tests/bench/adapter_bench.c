@@ -149,7 +149,7 @@ static void make_subject(const struct kind *kind, const struct fixture *fixture,
     pad(s->workload);
     struct adapter_call call;
     adapter_call_begin(&call, &(struct call_context){.kind = &kind->abi, .given = kind->given, .attempt = 1});
-    struct mirror_job job = {.kind = kind, .origin = "bench", .call = &call, .workload = s->workload, .attempt = 1};
+    struct mirror_context job = {.kind = kind, .origin = "bench", .call = &call, .workload = s->workload, .attempt = 1};
     if (mirror_make(&job, &s->mirror) != WHARF_OK)
         give_up("a mirror is refused", NULL);
     if (status)

@@ -120,7 +120,7 @@ static void change(struct json *object, const uint8_t bytes[4]) {
     }
 }
 
-static struct mirror_job job_of(const struct subject *subject, struct adapter_call *call) {
+static struct mirror_context job_of(const struct subject *subject, struct adapter_call *call) {
     const struct kind *kind = subject->kind->kind;
     adapter_call_begin(
         call, &(struct call_context){.kind = &kind->abi,
@@ -131,7 +131,7 @@ static struct mirror_job job_of(const struct subject *subject, struct adapter_ca
                                      .version = kind->abi.versions[0],
                                      .object = "default/one",
                                      .mirror_state = subject->mirror ? WHARF_MIRROR_PRESENT : WHARF_MIRROR_NONE});
-    return (struct mirror_job){.kind = kind,
+    return (struct mirror_context){.kind = kind,
                                .origin = "fuzz",
                                .call = call,
                                .workload = subject->workload,
@@ -141,7 +141,7 @@ static struct mirror_job job_of(const struct subject *subject, struct adapter_ca
 
 static struct json *made_mirror(struct subject *subject) {
     struct adapter_call call;
-    struct mirror_job job = job_of(subject, &call);
+    struct mirror_context job = job_of(subject, &call);
     struct json *made = NULL;
     wharf_result result = mirror_make(&job, &made);
     adapter_call_end(&call);
@@ -153,7 +153,7 @@ static struct json *made_mirror(struct subject *subject) {
 // One patch, of the mirror or of the status; NULL: none, or it was refused.
 static struct json *next_patch(struct subject *subject, bool status) {
     struct adapter_call call;
-    struct mirror_job job = job_of(subject, &call);
+    struct mirror_context job = job_of(subject, &call);
     struct json *patch = NULL;
     uint64_t wanted = 0;
     wharf_result result = status ? mirror_status(&job, &patch, &wanted) : mirror_patch(&job, &patch);

@@ -35,7 +35,7 @@ static void use_kind(const struct kind *kind) {
                                                      .version = kind->abi.versions[0],
                                                      .object = "b/a",
                                                      .mirror_state = WHARF_MIRROR_NONE});
-    struct mirror_job job = {.kind = kind, .origin = "fuzz", .call = &call, .workload = workload, .attempt = 1};
+    struct mirror_context job = {.kind = kind, .origin = "fuzz", .call = &call, .workload = workload, .attempt = 1};
     mirror_make(&job, &made);
     adapter_call_end(&call);
 }

@@ -12,7 +12,7 @@ ROOMS = {   # folder of core/: what of core/ it may include besides itself, fold
     "json": ("base",),
     "kube": ("base", "json"),
     "config": ("base", "json", "kube"),
-    "adapter": ("base", "json", "kube", "config"),
+    "adapter": ("base", "json"),
     "engine": ("base", "json", *PLAIN, "adapter"),
     "host": ("base", "json", "kube", "config", "adapter", "engine"),
     "serve": ("base", "json", "kube", "config", "adapter", "engine", "host"),

@@ -168,9 +168,9 @@ static char *due(wharf_result result, const struct json *patch) {
     return patch ? text_of(patch) : NULL;
 }
 
-static struct mirror_job job_of(const struct sim_kind *kind, struct adapter_call *call, const struct json *workload,
+static struct mirror_context job_of(const struct sim_kind *kind, struct adapter_call *call, const struct json *workload,
                                 const struct json *mirror) {
-    return (struct mirror_job){.kind = kind->kind,
+    return (struct mirror_context){.kind = kind->kind,
                                .origin = TRIAL_ORIGIN,
                                .call = call,
                                .workload = workload,
@@ -188,7 +188,7 @@ char *sim_status_due(const struct sim_kind *kind, const struct json *workload, c
         !is_copy(kind, observed, mirror))
         return text_of(json_get(mirror, "status"));
     begin_call(&call, kind, mirror ? WHARF_MIRROR_PRESENT : WHARF_MIRROR_NONE, now_ns);
-    struct mirror_job job = job_of(kind, &call, observed, mirror);
+    struct mirror_context job = job_of(kind, &call, observed, mirror);
     wharf_result result = mirror_status(&job, &patch, &wanted);
     adapter_call_end(&call);
     return due(result, patch);
@@ -199,7 +199,7 @@ char *sim_mirror_due(const struct sim_kind *kind, const struct json *workload, c
     struct adapter_call call;
     AUTO_JSON patch = NULL;
     begin_call(&call, kind, WHARF_MIRROR_PRESENT, now_ns);
-    struct mirror_job job = job_of(kind, &call, workload, mirror);
+    struct mirror_context job = job_of(kind, &call, workload, mirror);
     wharf_result result = mirror_patch(&job, &patch);
     adapter_call_end(&call);
     return due(result, patch);
@@ -209,7 +209,7 @@ bool sim_refuses(const struct sim_kind *kind, const struct json *workload, int64
     struct adapter_call call;
     AUTO_JSON mirror = NULL;
     begin_call(&call, kind, WHARF_MIRROR_NONE, now_ns);
-    struct mirror_job job = job_of(kind, &call, workload, NULL);
+    struct mirror_context job = job_of(kind, &call, workload, NULL);
     wharf_result result = mirror_make(&job, &mirror);
     adapter_call_end(&call);
     return result == WHARF_REFUSED;

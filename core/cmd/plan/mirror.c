@@ -193,19 +193,24 @@ static bool tell_differences(struct plan_object *object) {
 static wharf_result call_mirror(struct plan_object *object, uint32_t attempt, struct adapter_call *call,
                                 struct json **out) {
     plan_begin_call(object, attempt, WHARF_MIRROR_NONE, call);
-    struct mirror_job job = {.kind = object->kind,
-                             .origin = plan_origin(object->plan),
-                             .call = call,
-                             .workload = object->workload,
-                             .finalizer = object->plan->request->config->mirror_finalizer,
-                             .attempt = attempt};
-    return mirror_make(&job, out);
+    struct mirror_context context = {.kind = object->kind,
+                                     .origin = plan_origin(object->plan),
+                                     .call = call,
+                                     .workload = object->workload,
+                                     .finalizer = object->plan->request->config->mirror_finalizer,
+                                     .attempt = attempt};
+    return mirror_make(&context, out);
 }
 
-// As the engine does before it places a workload (WHARF_KIND_MAY_REFUSE).
-static wharf_result try_mirror(struct plan_object *object, struct adapter_call *call) {
-    AUTO_JSON thrown_away = NULL;
-    return call_mirror(object, 0, call, &thrown_away);
+// As the engine does before it places a workload.
+static bool is_accepted(struct plan_object *object) {
+    struct adapter_call call;
+    plan_begin_call(object, 0, WHARF_MIRROR_NONE, &call);
+    wharf_result result = adapter_accept(&call, object->workload);
+    if (result != WHARF_OK)
+        plan_tell_refusal(object, result, &call, "mirror");
+    adapter_call_end(&call);
+    return result == WHARF_OK;
 }
 
 static void tell_what_is_assumed(struct plan_object *object) {
@@ -220,14 +225,8 @@ static void tell_what_is_assumed(struct plan_object *object) {
 
 struct error *plan_make_mirror(struct plan_object *object) {
     struct adapter_call call;
-    if ((object->kind->abi.flags & WHARF_KIND_MAY_REFUSE) != 0) {
-        wharf_result result = try_mirror(object, &call);
-        if (result != WHARF_OK)
-            plan_tell_refusal(object, result, &call, "mirror");
-        adapter_call_end(&call);
-        if (result != WHARF_OK)
-            return NULL;
-    }
+    if (!is_accepted(object))
+        return NULL;
     wharf_result result = call_mirror(object, object->attempt, &call, &object->mirror);
     if (result != WHARF_OK)
         plan_tell_refusal(object, result, &call, "mirror");

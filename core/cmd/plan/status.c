@@ -108,13 +108,13 @@ struct error *plan_tell_status(struct plan_object *object) {
     // 0: not placed, suspended before it was
     uint32_t attempt = !given && mirror_attempt(object->workload) == 0 ? 0 : object->attempt;
     plan_begin_call(object, attempt, given ? WHARF_MIRROR_PRESENT : WHARF_MIRROR_NONE, &call);
-    struct mirror_job job = {.kind = object->kind,
-                             .origin = plan_origin(object->plan),
-                             .call = &call,
-                             .workload = object->workload,
-                             .mirror = mirror,
-                             .attempt = attempt};
-    wharf_result result = mirror_status(&job, &patch, &wanted);
+    struct mirror_context context = {.kind = object->kind,
+                                     .origin = plan_origin(object->plan),
+                                     .call = &call,
+                                     .workload = object->workload,
+                                     .mirror = mirror,
+                                     .attempt = attempt};
+    wharf_result result = mirror_status(&context, &patch, &wanted);
     if (result != WHARF_OK)
         plan_tell_refusal(object, result, &call, "status");
     adapter_call_end(&call);

@@ -146,13 +146,13 @@ static struct error *patch_existing(struct trial *trial, const struct json *exis
     struct adapter_call call;
     AUTO_JSON patch = NULL;
     plan_begin_call(object, object->attempt, WHARF_MIRROR_PRESENT, &call);
-    struct mirror_job job = {.kind = object->kind,
-                             .origin = object_label(existing, MARK_ORIGIN),
-                             .call = &call,
-                             .workload = object->workload,
-                             .mirror = existing,
-                             .attempt = mirror_attempt(existing)};
-    wharf_result result = mirror_patch(&job, &patch);
+    struct mirror_context context = {.kind = object->kind,
+                                     .origin = object_label(existing, MARK_ORIGIN),
+                                     .call = &call,
+                                     .workload = object->workload,
+                                     .mirror = existing,
+                                     .attempt = mirror_attempt(existing)};
+    wharf_result result = mirror_patch(&context, &patch);
     if (result != WHARF_OK)
         plan_tell_refusal(object, result, &call, "change of the mirror");
     else if (call.answer.message)

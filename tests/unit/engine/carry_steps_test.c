@@ -83,7 +83,7 @@ static void call(void *ctx) {
     struct subject *s = ctx;
     struct adapter_call adapter;
     adapter_call_begin(&adapter, &(struct call_context){.kind = &kind->abi, .given = kind->given, .version = "v1"});
-    struct mirror_job job = {.kind = kind,
+    struct mirror_context job = {.kind = kind,
                              .origin = "here",
                              .call = &adapter,
                              .workload = s->workload,

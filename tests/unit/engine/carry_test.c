@@ -58,7 +58,7 @@ static wharf_result ask(struct pair *pair, bool make, struct json **out) {
     struct adapter_call call;
     adapter_call_begin(&call, &(struct call_context){.kind = &kind->abi, .given = kind->given, .version = "v1"});
     struct mirror_record record = {.known = pair->known, .stop_only = pair->stop_only};
-    struct mirror_job job = {.kind = kind,
+    struct mirror_context job = {.kind = kind,
                              .origin = "here",
                              .call = &call,
                              .workload = pair->workload,

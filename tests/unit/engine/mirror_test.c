@@ -73,7 +73,7 @@ enum what { MAKE, PATCH, STATUS };
 static struct json *ask(enum what what, const struct json *workload, const struct json *mirror, uint32_t attempt) {
     struct adapter_call call;
     adapter_call_begin(&call, &(struct call_context){.kind = &kind->abi, .given = kind->given, .version = "v1"});
-    struct mirror_job job = {
+    struct mirror_context job = {
         .kind = kind, .origin = "here", .call = &call, .workload = workload, .mirror = mirror, .attempt = attempt};
     struct json *out = NULL;
     wharf_result result = what == MAKE    ? mirror_make(&job, &out)
@@ -218,7 +218,7 @@ static void what_cannot_be_carried_is_told_with_the_fields_names(void **state) {
         set(workload, cases[i].pointer, cases[i].value);
         struct adapter_call call;
         adapter_call_begin(&call, &(struct call_context){.kind = &kind->abi, .given = kind->given, .version = "v1"});
-        struct mirror_job job = {
+        struct mirror_context job = {
             .kind = kind, .origin = "here", .call = &call, .workload = workload, .mirror = mirror, .attempt = 2};
         AUTO_JSON patch = NULL;
         assert_int_equal(mirror_patch(&job, &patch), WHARF_OK);

@@ -24,7 +24,7 @@ static struct kind *kind;
 static struct json *workload, *mirror;
 static struct json *whole, *change, *status; // what comes out when nothing fails
 
-static struct error *call_with(wharf_result (*make)(const struct mirror_job *, struct json **), bool with_mirror,
+static struct error *call_with(wharf_result (*make)(const struct mirror_context *, struct json **), bool with_mirror,
                                void **out) {
     struct call_context context = {.kind = &kind->abi,
                                    .given = kind->given,
@@ -36,7 +36,7 @@ static struct error *call_with(wharf_result (*make)(const struct mirror_job *, s
     clock_parse_rfc3339(HARNESS_NOW, &context.now.wall_ns);
     struct adapter_call call;
     adapter_call_begin(&call, &context);
-    struct mirror_job job = {.kind = kind,
+    struct mirror_context job = {.kind = kind,
                              .origin = "here",
                              .call = &call,
                              .workload = workload,
@@ -60,7 +60,7 @@ static struct error *make_change(void **out) {
     return call_with(mirror_patch, true, out);
 }
 
-static wharf_result status_patch(const struct mirror_job *job, struct json **out) {
+static wharf_result status_patch(const struct mirror_context *job, struct json **out) {
     uint64_t wanted = 0;
     return mirror_status(job, out, &wanted);
 }

@@ -39,7 +39,7 @@ struct json *kinds_workload(struct tale *tale) {
     return workload;
 }
 
-static struct mirror_job begin(const struct tale *tale, struct adapter_call *call) {
+static struct mirror_context begin(const struct tale *tale, struct adapter_call *call) {
     static const char *const clusters[] = {"w1", "w2"};
     const char *slash = strrchr(json_string_or(json_get(tale->fixture->workload, "apiVersion"), ""), '/');
     struct call_context context = {
@@ -55,7 +55,7 @@ static struct mirror_job begin(const struct tale *tale, struct adapter_call *cal
     };
     assert_true(clock_parse_rfc3339(KINDS_NOW, &context.now.wall_ns));
     adapter_call_begin(call, &context);
-    return (struct mirror_job){.kind = tale->kind,
+    return (struct mirror_context){.kind = tale->kind,
                                .origin = "test",
                                .call = call,
                                .workload = tale->workload,
@@ -84,7 +84,7 @@ static void end(struct tale *tale, struct adapter_call *call, wharf_result resul
 struct json *kinds_create(struct tale *tale) {
     uint64_t hashes[2] = HASHES(tale);
     struct adapter_call call;
-    struct mirror_job job = begin(tale, &call);
+    struct mirror_context job = begin(tale, &call);
     AUTO_JSON made = NULL;
     wharf_result result = mirror_make(&job, &made);
     end(tale, &call, result, hashes);
@@ -126,7 +126,7 @@ static void apply(struct tale *tale, struct json **object, struct json *patch, b
 static bool carry_once(struct tale *tale, bool *patched) {
     uint64_t hashes[2] = HASHES(tale);
     struct adapter_call call;
-    struct mirror_job job = begin(tale, &call);
+    struct mirror_context job = begin(tale, &call);
     AUTO_JSON patch = NULL;
     wharf_result result = mirror_patch(&job, &patch);
     end(tale, &call, result, hashes);
@@ -152,7 +152,7 @@ bool kinds_carry(struct tale *tale) {
 void kinds_copy_status(struct tale *tale) {
     uint64_t hashes[2] = HASHES(tale), wanted = 0;
     struct adapter_call call;
-    struct mirror_job job = begin(tale, &call);
+    struct mirror_context job = begin(tale, &call);
     AUTO_JSON patch = NULL;
     wharf_result result = mirror_status(&job, &patch, &wanted);
     end(tale, &call, result, hashes);

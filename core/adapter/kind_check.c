@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the checks of a kind have in common: sentences, lists, pointers.
+#include "core/adapter/kind_check.h"
+
+#include "core/base/suggest.h"
+#include "core/base/text.h"
+#include "core/json/pointer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct error *kind_missing(const char *field) {
+    return error_new(ERROR_INVALID, "%s: found nothing, expected a value: it is required", field);
+}
+
+struct error *kind_wrong(const char *field, const char *found, const char *expected) {
+    return error_new(ERROR_INVALID, "%s: found \"%s\", expected %s", field, found, expected);
+}
+
+struct error *kind_check_list(const char *field, const char *const *list, size_t *count) {
+    *count = 0;
+    while (list && list[*count])
+        if (++*count > KIND_LIST_MAX)
+            return error_new(ERROR_INVALID, "%s: found more than %d entries, expected a list that ends with NULL",
+                             field, KIND_LIST_MAX);
+    for (size_t i = 1; i < *count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(list[i], list[j]) == 0)
+                return kind_wrong(field, list[i], "it once in the list");
+    return NULL;
+}
+
+static bool has_star(const char *pointer) {
+    for (const char *at = strstr(pointer, "/*"); at; at = strstr(at + 1, "/*"))
+        if (at[2] == '/' || at[2] == '\0')
+            return true;
+    return false;
+}
+
+static bool has_empty_name(const char *pointer) {
+    return strstr(pointer, "//") || pointer[strlen(pointer) - 1] == '/';
+}
+
+// A label or an annotation, and nothing below it.
+static bool is_label(const char *pointer) {
+    static const char *const maps[] = {"/metadata/labels/", "/metadata/annotations/"};
+    for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
+        if (text_has_prefix(pointer, maps[i]))
+            return pointer[strlen(maps[i])] != '\0' && !strchr(pointer + strlen(maps[i]), '/');
+    return false;
+}
+
+// Names, namespace and marks are the host's; the status has its own rules.
+static bool is_spec(const char *first) {
+    return strcmp(first, "metadata") != 0 && strcmp(first, "status") != 0 && strcmp(first, "apiVersion") != 0 &&
+           strcmp(first, "kind") != 0;
+}
+
+static struct error *check_place(const char *field, const char *pointer, unsigned places) {
+    static const char *const known[] = {"spec", "status", "metadata"};
+    AUTO_TEXT first = strndup(pointer + 1, strcspn(pointer + 1, "/"));
+    if (!first)
+        return error_no_memory();
+    const char *meant = suggest(first, known, sizeof(known) / sizeof(known[0]));
+    if (meant && strcmp(meant, first) != 0)
+        return error_new(ERROR_INVALID, "%s: found \"%s\", expected a field of an object: did you mean \"/%s%s\"?",
+                         field, pointer, meant, pointer + 1 + strlen(first));
+    if ((places & PLACE_STATUS) != 0 && !text_has_prefix(pointer, "/status/"))
+        return kind_wrong(field, pointer, "a pointer that begins with \"/status/\"");
+    if ((places & PLACE_STATUS) != 0 || ((places & PLACE_SPEC) != 0 && is_spec(first)))
+        return NULL;
+    if ((places & PLACE_LABELS) != 0)
+        return is_label(pointer)
+                   ? NULL
+                   : kind_wrong(field, pointer,
+                                "a field of the spec, or one label or annotation, in whose name a \"/\" is "
+                                "written \"~1\"");
+    return kind_wrong(field, pointer, "a field of the spec: metadata and status belong to the host");
+}
+
+struct error *kind_check_pointer(const char *field, const char *pointer, unsigned places) {
+    bool pattern = (places & PLACE_PATTERN) != 0;
+    struct error *error = pointer_check(pointer, pattern);
+    if (error)
+        return error_wrap(error, "%s: found \"%s\"", field, pointer);
+    if (pointer[0] == '\0')
+        return kind_wrong(field, pointer, "a pointer to a field, not to the whole object");
+    if (has_empty_name(pointer))
+        return kind_wrong(field, pointer, "a pointer without empty names");
+    if (!pattern && has_star(pointer))
+        return kind_wrong(field, pointer, "a pointer to one field: no pattern with \"*\" is accepted here");
+    return check_place(field, pointer, places);
+}
+
+struct error *kind_check_pointers(const char *field, const char *const *list, unsigned places) {
+    size_t count = 0;
+    struct error *error = kind_check_list(field, list, &count);
+    for (size_t i = 0; !error && i < count; i++)
+        error = kind_check_pointer(field, list[i], places);
+    return error;
+}
+
+bool kind_covers(const char *outer, const char *inner) {
+    if (!outer || !inner)
+        return false;
+    while (*outer == '/' && *inner == '/') {
+        size_t a = strcspn(++outer, "/"), b = strcspn(++inner, "/");
+        bool any = (a == 1 && *outer == '*') || (b == 1 && *inner == '*');
+        if (!any && (a != b || memcmp(outer, inner, a) != 0))
+            return false;
+        outer += a;
+        inner += b;
+    }
+    return !*outer;
+}
+
+const char *kind_covering(const char *const *patterns, const char *pointer) {
+    while (patterns && *patterns && !kind_covers(*patterns, pointer))
+        patterns++;
+    return patterns ? *patterns : NULL;
+}
+
+bool kind_has_rule(const wharf_kind *kind, wharf_phase_kind phase) {
+    const wharf_phase_rule *rule = kind->phases;
+    while (rule && rule->pointer && rule->phase != phase)
+        rule++;
+    return rule && rule->pointer;
+}

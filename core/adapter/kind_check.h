@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The checks of what an adapter says of a kind: what is required, what is malformed, and what contradicts itself. An
+// adapter is code of others: nothing is taken for granted but that its pointers point to what their types say. The kind
+// that is checked has lists of the host's own element sizes. Internal to core/adapter.
+#ifndef WHARF_ADAPTER_KIND_CHECK_H
+#define WHARF_ADAPTER_KIND_CHECK_H
+
+#include "core/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <wharf/adapter.h>
+
+#define KIND_LIST_MAX 1024 // a list longer than this has lost its end
+
+// Group, kind, plural, versions, flags.
+struct error *kind_check_names(const wharf_kind *kind);
+
+// managed_by and its values. `configured` is the value that the configuration names, or NULL; `value` the one to answer
+// to.
+struct error *kind_check_managed_by(const wharf_kind *kind, const char *configured, const char *controller_name,
+                                    const char **value);
+
+// suspend, carried, removed, pods.
+struct error *kind_check_mirror(const wharf_kind *kind);
+
+// status_removed, observed_generation, finished_at, condition_time, phases.
+struct error *kind_check_status(const wharf_kind *kind);
+
+// suspended_status, resumed_status.
+struct error *kind_check_changes(const wharf_kind *kind);
+
+// "<field>: found nothing, expected a value: it is required", "<field>: found "<found>", expected <expected>".
+struct error *kind_missing(const char *field);
+struct error *kind_wrong(const char *field, const char *found, const char *expected);
+
+enum kind_place {
+    PLACE_SPEC = 1,   // a field of the spec, or whatever else is neither metadata nor status
+    PLACE_LABELS = 2, // one label or annotation
+    PLACE_STATUS = 4, // below /status
+    PLACE_PATTERN = 8 // "*" may stand for a segment
+};
+
+// That it is a pointer to such a place; `places` is a sum of the above.
+struct error *kind_check_pointer(const char *field, const char *pointer, unsigned places);
+// All of a list, in which none may be twice.
+struct error *kind_check_pointers(const char *field, const char *const *list, unsigned places);
+// That a list ends, and none is in it twice.
+struct error *kind_check_list(const char *field, const char *const *list, size_t *count);
+
+// True if what `outer` matches is, or is around, what `inner` matches. False if one of them is NULL.
+bool kind_covers(const char *outer, const char *inner);
+// The first of the patterns that covers `pointer`, or NULL.
+const char *kind_covering(const char *const *patterns, const char *pointer);
+
+// The list has a rule for this phase, or for one that is final.
+bool kind_has_rule(const wharf_kind *kind, wharf_phase_kind phase);
+
+#endif

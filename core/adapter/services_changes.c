@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+// The services that change a value. What is replaced or removed goes to the call's memory, so that whatever the adapter
+// still points to in it can be read until the call returns.
+#include "core/adapter/services_memory.h"
+#include "core/base/text.h"
+#include "core/json/pointer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define STAR "/*"
+
+// A container that is changed, and its counterpart in the value that is taken from.
+struct place {
+    struct json *parent;
+    const struct json *from;
+};
+
+// One change: a pattern in two parts, and the places that the first one matches.
+struct change {
+    struct adapter_call *call;
+    struct json *root;
+    const struct json *from; // of take; else NULL
+    const char *pattern;
+    char *way;        // without the last segment
+    const char *last; // the last segment, with its slash
+    struct place *places;
+    size_t count, capacity;
+};
+
+static void change_cleanup(struct change *change) {
+    free(change->way);
+    free(change->places);
+}
+
+#define AUTO_CHANGE __attribute__((cleanup(change_cleanup))) struct change
+
+static bool has_star(const char *pattern) {
+    for (const char *at = strstr(pattern, STAR); at; at = strstr(at + 1, STAR))
+        if (at[2] == '/' || at[2] == '\0')
+            return true;
+    return false;
+}
+
+static bool add_place(struct change *change, struct json *parent, const struct json *from) {
+    if (change->count == change->capacity) {
+        size_t wanted = change->capacity == 0 ? 4 : change->capacity * 2;
+        struct place *grown = realloc(change->places, wanted * sizeof *grown);
+        if (!grown)
+            return false;
+        change->places = grown;
+        change->capacity = wanted;
+    }
+    change->places[change->count++] = (struct place){parent, from};
+    return true;
+}
+
+static bool collect(void *ctx, const char *pointer, struct json *value) {
+    struct change *change = ctx;
+    return add_place(change, value, change->from ? pointer_find(change->from, pointer) : NULL);
+}
+
+// The value at `way`, with the objects made that are missing on it. NULL and a failure if something else is in the way.
+static struct json *make_way(const struct change *change) {
+    struct json *deepest = change->root;
+    char *at = change->way;
+    while (*at) {
+        char *end = at + 1 + strcspn(at + 1, "/"), after = *end;
+        *end = '\0';
+        struct json *child = pointer_find(deepest, at);
+        *end = after;
+        if (!child)
+            break;
+        deepest = child;
+        at = end;
+    }
+    if (!*at)
+        return deepest;
+    if (json_is(deepest, JSON_ARRAY))
+        services_refuse(change->call, "%s: cannot be set: the array has no item \"%.*s\"", change->pattern,
+                        (int)strcspn(at + 1, "/"), at + 1);
+    else if (!json_is(deepest, JSON_OBJECT))
+        services_refuse(change->call, "%s: cannot be set below %s", change->pattern, services_type_name(deepest));
+    else if (pointer_set(deepest, at, json_new_object()))
+        return pointer_find(deepest, at);
+    else
+        services_no_memory(change->call);
+    return NULL;
+}
+
+// False and a failure if the pattern is malformed, or memory ran out.
+static bool open_change(struct change *change, const wharf_call *call, wharf_value *root, const char *pattern) {
+    *change = (struct change){.call = services_call(call), .root = (struct json *)root, .pattern = pattern};
+    if (!change->call)
+        return false;
+    if (!pattern || !services_is_pointer(pattern, true)) {
+        services_refuse(change->call, "found %s%s%s, expected a JSON pointer or a pattern", pattern ? "\"" : "",
+                        pattern ? pattern : "no pointer", pattern ? "\"" : "");
+        return false;
+    }
+    const char *slash = strrchr(pattern, '/');
+    if (!slash)
+        return true;
+    change->last = slash;
+    change->way = strndup(pattern, (size_t)(slash - pattern));
+    if (!change->way)
+        services_no_memory(change->call);
+    return change->way;
+}
+
+// Finds the places; `make`: what is missing on the way is made if there is no star.
+static bool find_places(struct change *change, bool make) {
+    if (has_star(change->way)) {
+        if (pointer_each(change->root, change->way, collect, change))
+            return true;
+        services_no_memory(change->call);
+        return false;
+    }
+    bool whole = make && !has_star(change->pattern);
+    struct json *parent = whole ? make_way(change) : pointer_find(change->root, change->way);
+    if (!parent)
+        return !whole;
+    if (add_place(change, parent, change->from ? pointer_find(change->from, change->way) : NULL))
+        return true;
+    services_no_memory(change->call);
+    return false;
+}
+
+static bool is_container(const struct json *value) {
+    return json_is(value, JSON_ARRAY) || json_is(value, JSON_OBJECT);
+}
+
+// Takes `child` out of `parent`, and keeps it for as long as the call.
+static bool retire(struct adapter_call *call, struct json *parent, struct json *child) {
+    if (!services_reserve(call))
+        return false;
+    json_unlink_child(parent, child);
+    return services_keep_value(call, child);
+}
+
+static bool replace(struct adapter_call *call, struct json *parent, struct json *old, struct json *value) {
+    if (!services_reserve(call)) {
+        json_free(value);
+        return false;
+    }
+    if (!json_exchange(parent, old, value)) {
+        services_no_memory(call);
+        return false;
+    }
+    return services_keep_value(call, old);
+}
+
+bool services_put_member(struct adapter_call *call, struct json *object, const char *key, struct json *value) {
+    struct json *old = json_get(object, key);
+    if (old && value)
+        return replace(call, object, old, value);
+    if (json_set(object, key, value))
+        return true;
+    services_no_memory(call);
+    return false;
+}
+
+// Puts `value`, which it takes, at the last segment below `parent`.
+static void put(const struct change *change, struct json *parent, struct json *value) {
+    struct json *old = is_container(parent) ? pointer_find(parent, change->last) : NULL;
+    if (!value) {
+        services_no_memory(change->call);
+    } else if (old) {
+        replace(change->call, parent, old, value);
+    } else if (json_is(parent, JSON_OBJECT) || (json_is(parent, JSON_ARRAY) && strcmp(change->last, "/-") == 0)) {
+        if (!pointer_set(parent, change->last, value))
+            services_no_memory(change->call);
+    } else {
+        if (json_is(parent, JSON_ARRAY))
+            services_refuse(change->call, "%s: cannot be set: the array has no item \"%s\"", change->pattern,
+                            change->last + 1);
+        else
+            services_refuse(change->call, "%s: cannot be set below %s", change->pattern, services_type_name(parent));
+        json_free(value);
+    }
+}
+
+// Puts copies in the place of all children.
+static void put_each(const struct change *change, struct json *parent, const struct json *value) {
+    for (struct json *child = is_container(parent) ? json_first(parent) : NULL; child;) {
+        struct json *next = json_next(child), *copy = json_copy(value);
+        if (!copy) {
+            services_no_memory(change->call);
+            return;
+        }
+        if (!replace(change->call, parent, child, copy))
+            return;
+        child = next;
+    }
+}
+
+// "" as the pointer. Takes `value`.
+static void replace_content(const struct change *change, struct json *value) {
+    AUTO_JSON taken = value;
+    struct json *root = change->root;
+    if (!is_container(root) || json_type(root) != json_type(value)) {
+        services_refuse(change->call, "\"\": the content of %s cannot be replaced by that of %s",
+                        services_type_name(root), services_type_name(value));
+        return;
+    }
+    struct json *old = json_is(root, JSON_ARRAY) ? json_new_array() : json_new_object();
+    if (!services_keep_value(change->call, old))
+        return;
+    json_take_content(old, root);
+    json_take_content(root, taken);
+}
+
+// Containers around the deepest one in `value`, itself included; as many as are allowed and one more if there are more.
+static size_t depth_of(const struct json *value, size_t around) {
+    if (!is_container(value) || around > JSON_MAX_DEPTH)
+        return 0;
+    size_t deepest = 0;
+    for (const struct json *child = json_first(value); child; child = json_next(child)) {
+        size_t depth = depth_of(child, around + 1);
+        deepest = depth > deepest ? depth : deepest;
+    }
+    return deepest + 1;
+}
+
+static size_t segments(const char *pointer) {
+    size_t count = 0;
+    for (; *pointer; pointer++)
+        count += *pointer == '/';
+    return count;
+}
+
+// Whether there is something to change, and what is to be set can be set.
+static bool is_possible(const struct change *change, const struct json *value) {
+    const char *problem = NULL;
+    if (!change->root)
+        problem = "the value to be changed is absent";
+    else if (!value)
+        problem = "the value to be set is absent";
+    else if (segments(change->pattern) + depth_of(value, 0) > JSON_MAX_DEPTH)
+        problem = "it would be nested too deep";
+    if (problem)
+        services_refuse(change->call, "%s: cannot be set: %s", change->pattern, problem);
+    return !problem;
+}
+
+// Takes `value`; NULL is a failure.
+static void set_taken(struct change *change, struct json *value) {
+    AUTO_JSON taken = value;
+    if (!is_possible(change, taken))
+        return;
+    if (!change->last) {
+        value = taken;
+        taken = NULL;
+        replace_content(change, value);
+        return;
+    }
+    if (!find_places(change, true))
+        return;
+    bool star = strcmp(change->last, STAR) == 0;
+    for (size_t i = 0; i < change->count; i++)
+        if (star)
+            put_each(change, change->places[i].parent, taken);
+        else
+            put(change, change->places[i].parent, json_copy(taken));
+}
+
+void services_set(const wharf_call *call, wharf_value *root, const char *pattern, const wharf_value *value) {
+    AUTO_CHANGE change;
+    if (!open_change(&change, call, root, pattern))
+        return;
+    struct json *copy = json_copy((const struct json *)value);
+    if (value && !copy)
+        services_no_memory(change.call);
+    else
+        set_taken(&change, copy);
+}
+
+// Of what was made for a shorthand.
+static void set_made(const wharf_call *call, wharf_value *root, const char *pattern, struct json *value) {
+    AUTO_CHANGE change;
+    bool open = open_change(&change, call, root, pattern);
+    if (open && value) {
+        set_taken(&change, value);
+        return;
+    }
+    json_free(value);
+    if (open)
+        services_no_memory(change.call);
+}
+
+void services_set_string(const wharf_call *call, wharf_value *root, const char *pattern, const char *text) {
+    struct adapter_call *owner = services_call(call);
+    if (!text)
+        services_refuse(owner, "%s: cannot be set: the text is absent", pattern ? pattern : "");
+    else if (text_utf8_valid(text, strlen(text)) < strlen(text))
+        services_refuse(owner, "%s: cannot be set: the text is not UTF-8", pattern ? pattern : "");
+    else
+        set_made(call, root, pattern, json_new_string(text));
+}
+
+void services_set_integer(const wharf_call *call, wharf_value *root, const char *pattern, int64_t value) {
+    set_made(call, root, pattern, json_new_int64(value));
+}
+
+void services_set_boolean(const wharf_call *call, wharf_value *root, const char *pattern, int value) {
+    set_made(call, root, pattern, json_new_bool(value != 0));
+}
+
+static size_t remove_below(const struct change *change, struct json *parent) {
+    struct json *child = is_container(parent) ? json_first(parent) : NULL;
+    if (!child)
+        return 0;
+    if (strcmp(change->last, STAR) != 0) {
+        child = pointer_find(parent, change->last);
+        return child && retire(change->call, parent, child);
+    }
+    size_t removed = 0;
+    for (struct json *next = NULL; child; child = next, removed++) {
+        next = json_next(child);
+        if (!retire(change->call, parent, child))
+            break;
+    }
+    return removed;
+}
+
+size_t services_remove(const wharf_call *call, wharf_value *root, const char *pattern) {
+    AUTO_CHANGE change;
+    if (!open_change(&change, call, root, pattern))
+        return 0;
+    if (!change.last) {
+        services_refuse(change.call, "\"\": a value cannot be removed from itself");
+        return 0;
+    }
+    size_t removed = 0;
+    if (root && find_places(&change, false))
+        for (size_t i = 0; i < change.count; i++)
+            removed += remove_below(&change, change.places[i].parent);
+    return removed;
+}
+
+// One field of one place; `value` is what it is in the other value, or NULL.
+static void take_field(const struct change *change, struct json *parent, const struct json *value) {
+    if (value)
+        put(change, parent, json_copy(value));
+    else
+        remove_below(change, parent);
+}
+
+// Each child together with its counterpart, which is found before any is removed.
+static void take_each(const struct change *change, struct json *parent, const struct json *from) {
+    size_t index = 0;
+    for (struct json *child = is_container(parent) ? json_first(parent) : NULL; child; index++) {
+        struct json *next = json_next(child);
+        const char *key = json_key(child);
+        const struct json *value = key ? json_get(from, key) : json_at(from, index);
+        struct json *copy = value ? json_copy(value) : NULL;
+        if (value && !copy)
+            services_no_memory(change->call);
+        if (value ? !copy || !replace(change->call, parent, child, copy) : !retire(change->call, parent, child))
+            return;
+        child = next;
+    }
+}
+
+void services_take(const wharf_call *call, wharf_value *root, const wharf_value *from, const char *pattern) {
+    AUTO_CHANGE change;
+    if (!open_change(&change, call, root, pattern))
+        return;
+    change.from = (const struct json *)from;
+    const struct json *value = change.from && !has_star(pattern) ? pointer_find(change.from, pattern) : NULL;
+    if (value ? !is_possible(&change, value) : !root)
+        return;
+    if (!change.last) {
+        struct json *copy = value ? json_copy(value) : NULL;
+        if (copy)
+            replace_content(&change, copy);
+        else if (value)
+            services_no_memory(change.call);
+        else
+            services_refuse(change.call, "\"\": a value cannot be removed from itself");
+        return;
+    }
+    if (!find_places(&change, value))
+        return;
+    bool star = strcmp(change.last, STAR) == 0;
+    for (size_t i = 0; i < change.count; i++) {
+        const struct place *place = &change.places[i];
+        if (star)
+            take_each(&change, place->parent, place->from);
+        else
+            take_field(&change, place->parent, place->from ? pointer_find(place->from, change.last) : NULL);
+    }
+}
+
+wharf_value *services_edit(const wharf_call *call, wharf_value *root, const char *pointer) {
+    struct adapter_call *owner = services_call(call);
+    if (!pointer || !services_is_pointer(pointer, false)) {
+        services_refuse(owner, "found \"%s\", expected a JSON pointer", pointer ? pointer : "");
+        return NULL;
+    }
+    return root && owner ? (wharf_value *)pointer_find((struct json *)root, pointer) : NULL;
+}
