@@ -23,6 +23,7 @@
 
 #define HARNESS_NOW "2026-03-01T12:00:00Z"
 
+static const wharf_module *job_module;
 static const wharf_kind *job_kind;
 
 // The shared object lies beside the folder of this program: <build>/unit/plugins/<name>, <build>/adapters/job.so.
@@ -38,10 +39,10 @@ static inline int harness_load(void **state) {
     void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (!handle)
         fail_msg("%s", dlerror());
-    const wharf_module *module = dlsym(handle, "wharf_module_v1");
-    assert_non_null(module);
-    *module->host = services_table();
-    job_kind = module->kinds[0];
+    job_module = dlsym(handle, "wharf_module_v1");
+    assert_non_null(job_module);
+    *job_module->host = services_table();
+    job_kind = job_module->kinds[0];
     return 0;
 }
 

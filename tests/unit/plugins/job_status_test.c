@@ -19,9 +19,10 @@
 #define NOW_RESUMED                                                                                                    \
     "{'type':'Suspended','status':'False','lastProbeTime':'" NOW "','lastTransitionTime':'" NOW                        \
     "','reason':'JobResumed','message':'Job resumed'}"
-#define NOW_SUSPENDED                                                                                                  \
-    "{'type':'Suspended','status':'True','lastProbeTime':'" NOW "','lastTransitionTime':'" NOW                         \
+#define SUSPENDED_SINCE(at)                                                                                            \
+    "{'type':'Suspended','status':'True','lastProbeTime':'" at "','lastTransitionTime':'" at                           \
     "','reason':'JobSuspended','message':'Job suspended'}"
+#define NOW_SUSPENDED SUSPENDED_SINCE(NOW)
 
 #define PLAIN "'completions':4,'parallelism':2"
 #define INDEXED "'completionMode':'Indexed','completions':8,'parallelism':3,'backoffLimitPerIndex':1"
@@ -183,8 +184,9 @@ static const struct status_case status_cases[] = {
     {"a suspended Job that has lost its mirror has no pods and no startTime", "'suspend':true," PLAIN,
      "{'startTime':'" T1 "','active':2,'ready':2,'terminating':1,'failed':1,'conditions':[" RESUMED(T1) "]}", "", 1,
      "{'ready':0,'terminating':0,'failed':1,'conditions':[" NOW_SUSPENDED "]}"},
-    {"a Job stays Suspended since when it was", "'suspend':true," PLAIN, "{'conditions':[" SUSPENDED(T1) "]}", "", 1,
-     NULL},
+    {"a Job stays Suspended since when it was, in the words of its controller", "'suspend':true," PLAIN,
+     "{'conditions':[" SUSPENDED(T1) "]}", "", 1, "{'conditions':[" SUSPENDED_SINCE(T1) "]}"},
+    {"and that is how it stays", "'suspend':true," PLAIN, "{'conditions':[" SUSPENDED_SINCE(T1) "]}", "", 1, NULL},
     {"a promise is kept while suspended", "'suspend':true," PLAIN, "{'startTime':'" T1 "','conditions':[" MET(T1) "]}",
      "", 1, "{'conditions':[" MET(T1) "," NOW_SUSPENDED "]}"},
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/adapter/adapters.h"
+#include "core/adapter/services_memory.h"
 #include "tests/unit/plugins/job_harness.h"
 #include "tests/unit/plugins/job_rules.h"
 
@@ -321,47 +322,63 @@ static void any_object_is_survived(void **state) {
 // A host whose Nth making or changing service fails, as when memory runs out.
 static size_t failing, calls;
 
-static bool fails_now(void) {
-    return ++calls == failing;
+static bool fails_now(const wharf_call *call) {
+    if (++calls != failing)
+        return false;
+    services_no_memory(services_call(call));
+    return true;
 }
 
 static wharf_value *weak_copy(const wharf_call *call, const wharf_value *value) {
-    return fails_now() ? NULL : services_table()->copy(call, value);
-}
-
-static wharf_value *weak_object(const wharf_call *call) {
-    return fails_now() ? NULL : services_table()->new_object(call);
+    return fails_now(call) ? NULL : services_table()->copy(call, value);
 }
 
 static wharf_value *weak_array(const wharf_call *call) {
-    return fails_now() ? NULL : services_table()->new_array(call);
+    return fails_now(call) ? NULL : services_table()->new_array(call);
 }
 
-static int weak_set(wharf_value *root, const char *pointer, const wharf_value *value) {
-    return fails_now() ? 0 : services_table()->set(root, pointer, value);
+static void *weak_memory(const wharf_call *call, size_t size) {
+    return fails_now(call) ? NULL : services_table()->memory(call, size);
 }
 
-static int weak_string(wharf_value *root, const char *pointer, const char *text) {
-    return fails_now() ? 0 : services_table()->set_string(root, pointer, text);
+static wharf_value *weak_condition(const wharf_call *call, wharf_value *object, const char *type, const char *status,
+                                   const char *reason, const char *message) {
+    return fails_now(call) ? NULL : services_table()->set_condition(call, object, type, status, reason, message);
 }
 
-static int weak_integer(wharf_value *root, const char *pointer, int64_t value) {
-    return fails_now() ? 0 : services_table()->set_integer(root, pointer, value);
+static void weak_set(const wharf_call *call, wharf_value *root, const char *pointer, const wharf_value *value) {
+    if (!fails_now(call))
+        services_table()->set(call, root, pointer, value);
 }
 
-static int weak_boolean(wharf_value *root, const char *pointer, int value) {
-    return fails_now() ? 0 : services_table()->set_boolean(root, pointer, value);
+static void weak_take(const wharf_call *call, wharf_value *root, const wharf_value *from, const char *pointer) {
+    if (!fails_now(call))
+        services_table()->take(call, root, from, pointer);
+}
+
+static void weak_string(const wharf_call *call, wharf_value *root, const char *pointer, const char *text) {
+    if (!fails_now(call))
+        services_table()->set_string(call, root, pointer, text);
+}
+
+static void weak_integer(const wharf_call *call, wharf_value *root, const char *pointer, int64_t value) {
+    if (!fails_now(call))
+        services_table()->set_integer(call, root, pointer, value);
+}
+
+static void weak_boolean(const wharf_call *call, wharf_value *root, const char *pointer, int value) {
+    if (!fails_now(call))
+        services_table()->set_boolean(call, root, pointer, value);
 }
 
 static bool retried(const struct json *workload, const struct json *mirror, int function) {
     AUTO_JSON object = json_copy(function <= 1 ? workload : mirror);
-    struct json *status = json_get(object, "status");
     struct adapter_call call;
     harness_begin(&call, HARNESS_NOW, 2);
     wharf_result result = function == 0   ? adapter_mirror(&call, workload, object)
                           : function == 1 ? adapter_update(&call, workload, mirror, object)
-                          : function == 2 ? adapter_status(&call, workload, mirror, status)
-                                          : adapter_status(&call, workload, NULL, status);
+                          : function == 2 ? adapter_status(&call, workload, mirror, object)
+                                          : adapter_status(&call, mirror, mirror, object); // a finished one
     adapter_call_end(&call);
     assert_true(result == WHARF_OK || result == WHARF_RETRY);
     return result == WHARF_RETRY;
@@ -370,10 +387,10 @@ static bool retried(const struct json *workload, const struct json *mirror, int 
 static void a_service_that_fails_is_an_answer_to_try_again(void **state) {
     (void)state;
     wharf_host weak = *services_table();
-    weak.copy = weak_copy, weak.new_object = weak_object, weak.new_array = weak_array, weak.set = weak_set;
-    weak.set_string = weak_string, weak.set_integer = weak_integer, weak.set_boolean = weak_boolean;
-    const char *problem = NULL;
-    assert_non_null(job_entry(&weak, NULL, &problem));
+    weak.copy = weak_copy, weak.new_array = weak_array, weak.memory = weak_memory, weak.take = weak_take;
+    weak.set = weak_set, weak.set_string = weak_string, weak.set_integer = weak_integer;
+    weak.set_boolean = weak_boolean, weak.set_condition = weak_condition;
+    *job_module->host = &weak;
     AUTO_JSON workload = harness_json(
         "{'spec':{'suspend':true,'completionMode':'Indexed','completions':5,'parallelism':3,'backoffLimitPerIndex':1,"
         "'template':{'spec':{'nodeSelector':{}}}},'status':{'failed':2,'ready':1,'terminating':1,'startTime':"
@@ -390,7 +407,7 @@ static void a_service_that_fails_is_an_answer_to_try_again(void **state) {
         } while (retried(workload, mirror, function));
         assert_true(n > 1 && calls == n - 1); // all of them were tried
     }
-    assert_non_null(job_entry(services_table(), NULL, &problem));
+    *job_module->host = services_table();
 }
 
 static void the_kind_is_one_that_the_host_takes(void **state) {

@@ -56,11 +56,11 @@ static struct mirror_context begin(const struct tale *tale, struct adapter_call 
     assert_true(clock_parse_rfc3339(KINDS_NOW, &context.now.wall_ns));
     adapter_call_begin(call, &context);
     return (struct mirror_context){.kind = tale->kind,
-                               .origin = "test",
-                               .call = call,
-                               .workload = tale->workload,
-                               .mirror = tale->mirror,
-                               .attempt = tale->attempt};
+                                   .origin = "test",
+                                   .call = call,
+                                   .workload = tale->workload,
+                                   .mirror = tale->mirror,
+                                   .attempt = tale->attempt};
 }
 
 // Keeps the Event of a call, and checks that the call changed nothing that it was given.
@@ -86,7 +86,9 @@ struct json *kinds_create(struct tale *tale) {
     struct adapter_call call;
     struct mirror_context job = begin(tale, &call);
     AUTO_JSON made = NULL;
-    wharf_result result = mirror_make(&job, &made);
+    wharf_result result = adapter_accept(&call, tale->workload);
+    if (result == WHARF_OK)
+        result = mirror_make(&job, &made);
     end(tale, &call, result, hashes);
     if (result != WHARF_OK)
         return NULL;

@@ -27,7 +27,8 @@ struct trial {
 
 struct table {
     char *adapter_folder;
-    struct config config;
+    struct adapter_wanted *wanted;
+    size_t n_wanted;
     struct problems problems;
     struct adapters *adapters;
     struct fixture *fixtures[NAMES_MAX];
@@ -122,24 +123,25 @@ static void list_adapters(struct table *table) {
     struct dirent **entries = NULL;
     int count = scandir(table->adapter_folder, &entries, is_adapter, alphasort);
     assert_true(count > 0);
-    struct config_adapter *list = calloc((size_t)count, sizeof *list);
-    size_t used = 0;
+    struct adapter_wanted *list = calloc((size_t)count, sizeof *list);
     for (int i = 0; i < count; i++) {
         char *name = strndup(entries[i]->d_name, strlen(entries[i]->d_name) - 3);
         if (is_in_tree(name)) // and not what an earlier build left there
-            list[used++] = (struct config_adapter){.name = strdup(name),
-                                                   .file = text_format("%s/%s.so", table->adapter_folder, name),
-                                                   .settings = settings_of(table, name)};
+            list[table->n_wanted++] =
+                (struct adapter_wanted){.name = strdup(name),
+                                        .file = text_format("%s/%s.so", table->adapter_folder, name),
+                                        .settings = settings_of(table, name)};
         free(name);
         free(entries[i]);
     }
     free(entries);
-    table->config = (struct config){.path = (char *)"test",
-                                    .controller_name = (char *)"wharf.dev/host",
-                                    .adapter_directory = table->adapter_folder,
-                                    .adapters = list,
-                                    .n_adapters = used};
-    assert_null(adapters_load(&table->config, &table->problems, &table->adapters));
+    table->wanted = list;
+    struct adapters_options options = {.config_path = "test",
+                                       .controller_name = "wharf.dev/host",
+                                       .directory = table->adapter_folder,
+                                       .wanted = list,
+                                       .n_wanted = table->n_wanted};
+    assert_null(adapters_load(&options, &table->problems, &table->adapters));
     for (size_t i = 0; i < table->problems.count; i++)
         add_problem(table, strdup(table->problems.list[i]));
 }
@@ -215,12 +217,12 @@ static void table_free(struct table *table) {
         fixture_free(table->fixtures[i]);
     adapters_free(table->adapters);
     problems_free(&table->problems);
-    for (size_t i = 0; i < table->config.n_adapters; i++) {
-        free(table->config.adapters[i].name);
-        free(table->config.adapters[i].file);
-        json_free(table->config.adapters[i].settings);
+    for (size_t i = 0; i < table->n_wanted; i++) {
+        free((char *)(uintptr_t)table->wanted[i].name);
+        free((char *)(uintptr_t)table->wanted[i].file);
+        json_free((struct json *)(uintptr_t)table->wanted[i].settings);
     }
-    free(table->config.adapters);
+    free(table->wanted);
     free(table->adapter_folder);
     free(table);
 }
