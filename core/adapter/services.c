@@ -100,7 +100,7 @@ struct json *services_keep_value(struct adapter_call *call, struct json *value) 
     return value;
 }
 
-const char *services_keep_text(struct adapter_call *call, char *text) {
+char *services_keep_text(struct adapter_call *call, char *text) {
     void *list = call->texts;
     if (!text || !grow(&list, call->n_texts, &call->cap_texts)) {
         services_no_memory(call);

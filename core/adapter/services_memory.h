@@ -11,7 +11,7 @@ struct adapter_call *services_call(const wharf_call *call);
 
 // Take the value or the text; NULL (freed, and a failure) when out of memory. NULL is out of memory too.
 struct json *services_keep_value(struct adapter_call *call, struct json *value);
-const char *services_keep_text(struct adapter_call *call, char *text);
+char *services_keep_text(struct adapter_call *call, char *text);
 
 // Makes room for one more value: the next services_keep_value cannot fail. False, and a failure, when out of memory.
 bool services_reserve(struct adapter_call *call);

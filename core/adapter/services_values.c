@@ -212,6 +212,14 @@ static const char *format_text(const wharf_call *call, const char *format, ...) 
     return written(call, len < 0 ? NULL : text);
 }
 
+static void *memory(const wharf_call *call, size_t size) {
+    struct adapter_call *owner = services_call(call);
+    if (!owner)
+        return NULL;
+    void *made = calloc(1, size > 0 ? size : 1);
+    return services_keep_text(owner, made);
+}
+
 static const wharf_host *replacement; // of a tool
 
 void services_replace(const wharf_host *table) {
@@ -250,6 +258,7 @@ const wharf_host *services_table(void) {
         .print = value_print,
         .format = format_text,
         .format_time = format_time,
+        .memory = memory,
         .set = services_set,
         .set_string = services_set_string,
         .set_integer = services_set_integer,

@@ -97,6 +97,7 @@ static size_t watch_remove(const wharf_call *call, wharf_value *root, const char
     return watch.real->remove(call, root, pattern);
 }
 
+WATCHED(void *, memory, (const wharf_call *call, size_t size), (call, size))
 WATCHED(int, parse_time, (const char *text, int64_t *ns), (text, ns))
 WATCHED(const char *, format_time, (const wharf_call *call, int64_t ns), (call, ns))
 WATCHED(const wharf_value *, condition, (const wharf_value *object, const char *type, const char *status),
@@ -160,6 +161,7 @@ static const struct {
     {PLACE(edit), "edit"},
     {PLACE(parse_time), "parse_time"},
     {PLACE(format_time), "format_time"},
+    {PLACE(memory), "memory"},
     {PLACE(condition), "condition"},
     {PLACE(set_condition), "set_condition"},
     {PLACE(format), "format"},
@@ -202,6 +204,7 @@ void watch_services(struct run *run) {
     table.edit = watch_edit;
     table.parse_time = watch_parse_time;
     table.format_time = watch_format_time;
+    table.memory = watch_memory;
     table.condition = watch_condition;
     table.set_condition = watch_set_condition;
     table.format = watch_format;

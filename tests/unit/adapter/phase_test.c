@@ -6,10 +6,16 @@
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 #define RULES                                                                                                          \
-    ((const wharf_phase_rule[]){{"/status/conditions", "Done", NULL, WHARF_SUCCEEDED},                                 \
-                                {"/status/conditions", "Done", "False", WHARF_FAILED},                                 \
-                                {"/status/state", "broken", NULL, WHARF_FAILED},                                       \
-                                {NULL, NULL, NULL, WHARF_PENDING}})
+    ((const wharf_phase_rule[]){                                                                                       \
+        {"/status/conditions", "Done", .phase = WHARF_SUCCEEDED},                                                      \
+        {"/status/conditions", "Done", "False", .reason = "Preempted", .phase = WHARF_PENDING},                        \
+        {"/status/conditions", "Done", "False", .phase = WHARF_FAILED},                                                \
+        {"/status/conditions", "Held", .phase = WHARF_SUSPENDED, .flags = WHARF_RULE_WHILE_SUSPENDED},                 \
+        {"/status/conditions", "Held", .phase = WHARF_PENDING},                                                        \
+        {"/status/state", "broken", .phase = WHARF_FAILED},                                                            \
+        {"/status/succeeded", "true", .phase = WHARF_SUCCEEDED},                                                       \
+        {"/status/code", "3", .phase = WHARF_FAILED},                                                                  \
+        {.pointer = NULL}})
 
 static const wharf_kind train = {
     .suspend = "/spec/suspend", .finished_at = "/status/endedAt", .managed_by = "/spec/managedBy"};
@@ -33,6 +39,19 @@ static void the_first_rule_that_matches_says_the_phase(void **state) {
         {"{'spec':{'suspend':true},'status':{'endedAt':'1970-01-01T00:00:07Z','conditions':[{'type':'Other','status':"
          "'True'},{'type':'Done','status':'False','reason':'No','lastTransitionTime':'1970-01-01T00:00:05Z'}]}}",
          WHARF_FAILED, "No", NULL, 7},
+        {"{'status':{'conditions':[{'type':'Done','status':'False','reason':'Preempted'}]}}", WHARF_PENDING,
+         "Preempted", NULL, 0},
+        {"{'status':{'conditions':[{'type':'Done','status':'False','reason':'Other'},{'type':'Done','status':'False',"
+         "'reason':'Preempted'}]}}",
+         WHARF_PENDING, "Preempted", NULL, 0},
+        {"{'spec':{'suspend':true},'status':{'conditions':[{'type':'Held','status':'True'}]}}", WHARF_SUSPENDED, NULL,
+         NULL, 0},
+        {"{'spec':{'suspend':false},'status':{'conditions':[{'type':'Held','status':'True'}]}}", WHARF_PENDING, NULL,
+         NULL, 0},
+        {"{'status':{'succeeded':true}}", WHARF_SUCCEEDED, NULL, NULL, 0},
+        {"{'status':{'succeeded':false}}", WHARF_ACTIVE, NULL, NULL, 0},
+        {"{'status':{'code':3.0,'endedAt':'1970-01-01T00:00:07Z'}}", WHARF_FAILED, NULL, NULL, 7},
+        {"{'status':{'code':4}}", WHARF_ACTIVE, NULL, NULL, 0},
         {"{'status':{'state':'broken','endedAt':'soon'}}", WHARF_FAILED, "broken", NULL, 0},
         {"{'status':{'conditions':{'type':'Done','status':'True'},'state':['broken']}}", WHARF_ACTIVE, NULL, NULL, 0},
         {"{'status':{'conditions':[7,null,{'status':'True'},{'type':'Done'}]}}", WHARF_ACTIVE, NULL, NULL, 0},
@@ -58,16 +77,19 @@ static void a_condition_that_is_set_keeps_its_time_while_its_status_stays(void *
     static const struct {
         const char *before, *after;
     } cases[] = {
-        {"{}", "{'conditions':[{'type':'S','status':'True','reason':'R','message':'m',"
-               "'lastTransitionTime':'1970-01-01T00:00:09Z'}]}"},
-        {"{'conditions':null}", "{'conditions':[{'type':'S','status':'True','reason':'R','message':'m',"
-                                "'lastTransitionTime':'1970-01-01T00:00:09Z'}]}"},
-        {"{'conditions':[{'type':'A'},{'type':'S','status':'True','reason':'old','lastTransitionTime':'then','x':1}]}",
-         "{'conditions':[{'type':'A'},{'type':'S','status':'True','reason':'R','message':'m','lastTransitionTime':"
-         "'then','x':1}]}"},
-        {"{'conditions':[{'type':'S','status':'False','lastTransitionTime':'then'}]}",
-         "{'conditions':[{'type':'S','status':'True','reason':'R','message':'m',"
-         "'lastTransitionTime':'1970-01-01T00:00:09Z'}]}"},
+        {"{}", "{'status':{'conditions':[{'type':'S','status':'True','reason':'R','message':'m',"
+               "'lastTransitionTime':'1970-01-01T00:00:09Z'}]}}"},
+        {"{'status':{'conditions':null}}",
+         "{'status':{'conditions':[{'type':'S','status':'True','reason':'R','message':'m',"
+         "'lastTransitionTime':'1970-01-01T00:00:09Z'}]}}"},
+        {"{'status':{'conditions':[{'type':'A'},{'type':'S','status':'True','reason':'old','lastTransitionTime':'then',"
+         "'x':1}]}}",
+         "{'status':{'conditions':[{'type':'A'},{'type':'S','status':'True','reason':'R','message':'m','"
+         "lastTransitionTime':"
+         "'then','x':1}]}}"},
+        {"{'status':{'conditions':[{'type':'S','status':'False','lastTransitionTime':'then'}]}}",
+         "{'status':{'conditions':[{'type':'S','status':'True','reason':'R','message':'m',"
+         "'lastTransitionTime':'1970-01-01T00:00:09Z'}]}}"},
     };
     struct adapter_call call;
     adapter_call_begin(&call, &(struct call_context){.kind = &train, .now = {.wall_ns = 9 * CLOCK_SECOND}});
@@ -75,8 +97,7 @@ static void a_condition_that_is_set_keeps_its_time_while_its_status_stays(void *
         AUTO_JSON status = parsed(cases[i].before);
         AUTO_JSON expected = parsed(cases[i].after);
         for (int again = 0; again < 2; again++) {
-            assert_int_equal(services_table()->set_condition(&call.call, (wharf_value *)status, "S", "True", "R", "m"),
-                             1);
+            assert_non_null(services_table()->set_condition(&call.call, (wharf_value *)status, "S", "True", "R", "m"));
             AUTO_TEXT found = json_text(status, NULL);
             if (!json_equal(status, expected))
                 fail_msg("%s became %s", cases[i].before, found);
@@ -85,10 +106,44 @@ static void a_condition_that_is_set_keeps_its_time_while_its_status_stays(void *
     adapter_call_end(&call);
 }
 
+static void the_times_of_a_condition_are_those_that_the_workload_has(void **state) {
+    (void)state;
+    static const struct {
+        const char *workload, *before, *transition, *update;
+    } cases[] = {
+        {"{}", "{}", "1970-01-01T00:00:09Z", "1970-01-01T00:00:09Z"},
+        {"{'status':{'conditions':[{'type':'S','status':'True','lastTransitionTime':'t1','lastUpdateTime':'t2'}]}}",
+         "{}", "t1", "t2"},
+        {"{'status':{'conditions':[{'type':'S','status':'False','lastTransitionTime':'t1'}]}}", "{}",
+         "1970-01-01T00:00:09Z", "1970-01-01T00:00:09Z"},
+        {"{'status':{'conditions':[{'type':'S','status':'True','lastTransitionTime':'t1','lastUpdateTime':'t2'}]}}",
+         "{'status':{'conditions':[{'type':'S','status':'False','lastTransitionTime':'t0','lastUpdateTime':'t0'}]}}",
+         "t1", "t2"},
+        {"{'status':{'conditions':[{'type':'S','status':'True','lastTransitionTime':'t1'}]}}",
+         "{'status':{'conditions':[{'type':'S','status':'True','lastTransitionTime':'t0','lastUpdateTime':'t0'}]}}",
+         "t0", "t0"},
+    };
+    static const wharf_kind timed = {.condition_time = "lastUpdateTime"};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct adapter_call call;
+        adapter_call_begin(&call, &(struct call_context){.kind = &timed, .now = {.wall_ns = 9 * CLOCK_SECOND}});
+        AUTO_JSON workload = parsed(cases[i].workload);
+        AUTO_JSON object = parsed(cases[i].before);
+        call.workload = workload;
+        const wharf_host *host = services_table();
+        const wharf_value *made = host->set_condition(&call.call, (wharf_value *)object, "S", "True", "R", NULL);
+        assert_string_equal(host->string(host->find(made, "/lastTransitionTime")), cases[i].transition);
+        assert_string_equal(host->string(host->find(made, "/lastUpdateTime")), cases[i].update);
+        assert_null(host->find(made, "/message"));
+        adapter_call_end(&call);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_rule_that_matches_says_the_phase),
         cmocka_unit_test(a_condition_that_is_set_keeps_its_time_while_its_status_stays),
+        cmocka_unit_test(the_times_of_a_condition_are_those_that_the_workload_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

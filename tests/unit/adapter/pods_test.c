@@ -12,17 +12,18 @@ static wharf_result more(const wharf_call *call, const wharf_value *workload, wh
                                "{\"template\":{},\"count\":-1}]";
     wharf_value *made = host->parse(call, text, sizeof text - 1);
     for (const wharf_value *set = host->first(made); set; set = host->next(set))
-        if (!host->set(sets, "/-", set))
-            return WHARF_RETRY;
+        host->set(call, sets, "/-", set);
     return WHARF_OK;
 }
 
 static void pods_are_counted_by_the_fields_that_multiply_them(void **state) {
     (void)state;
+    static const char *const factors[] = {"/spec/groups/*/replicas", "/spec/groups/*/hosts", "/spec/groups/*/slots",
+                                          "/spec/times", NULL};
     static const wharf_pods pods[] = {
-        {"/spec/groups/*/template", {"/spec/groups/*/replicas", "/spec/groups/*/hosts", "/spec/times"}},
-        {"/spec/head", {NULL}},
-        {NULL, {NULL}},
+        {"/spec/groups/*/template", factors},
+        {"/spec/head", NULL},
+        {NULL, NULL},
     };
     static const struct {
         const char *object, *sets;
@@ -30,6 +31,8 @@ static void pods_are_counted_by_the_fields_that_multiply_them(void **state) {
         {"{}", "[]"},
         {"{'spec':{'times':2,'groups':[{'template':{'a':1},'replicas':3,'hosts':4},{'template':{'b':1}},{}]}}",
          "[{'template':{'a':1},'count':24},{'template':{'b':1},'count':2}]"},
+        {"{'spec':{'times':2,'groups':[{'template':{'a':1},'replicas':3,'hosts':4,'slots':5}]}}",
+         "[{'template':{'a':1},'count':120}]"},
         {"{'spec':{'head':{'h':1},'groups':{'x':{'template':{},'replicas':0},'y':{'template':7}}}}",
          "[{'template':{},'count':0},{'template':{'h':1},'count':1}]"},
         {"{'spec':{'groups':[{'template':{},'replicas':-3},{'template':{},'replicas':'many'},{'template':{},"

@@ -150,7 +150,7 @@ static void members_are_walked_in_order_with_their_names(void **state) {
     adapter_call_end(&call);
 }
 
-static void null_is_accepted_wherever_a_value_is_expected(void **state) {
+static void null_is_accepted_wherever_a_value_is_read(void **state) {
     (void)state;
     const wharf_host *host = services_table();
     struct adapter_call call;
@@ -159,6 +159,9 @@ static void null_is_accepted_wherever_a_value_is_expected(void **state) {
     assert_null(host->find(NULL, "/a"));
     assert_null(host->find(object, NULL));
     assert_null(host->find_where(NULL, "", "a", "b"));
+    assert_false(host->is(NULL, "", "a"));
+    assert_false(host->is(object, "", NULL));
+    assert_null(host->condition(NULL, "a", "True"));
     assert_null(host->string(NULL));
     assert_int_equal(host->boolean(NULL, 3), 3);
     assert_int_equal(host->integer(NULL, 4), 4);
@@ -170,18 +173,277 @@ static void null_is_accepted_wherever_a_value_is_expected(void **state) {
     assert_false(host->equal(NULL, object));
     assert_null(host->copy(&call.call, NULL));
     assert_null(host->print(&call.call, NULL, NULL));
-    assert_null(host->new_string(&call.call, NULL));
-    assert_null(host->new_string(&call.call, "\xff"));
-    assert_null(host->parse(&call.call, NULL, 0));
-    assert_null(host->parse(&call.call, "{", 1));
-    assert_false(host->set(NULL, "/a", object));
-    assert_false(host->set(object, "/a", NULL));
-    assert_false(host->set(object, NULL, object));
-    assert_false(host->set_string(object, "/a", NULL));
-    assert_false(host->remove(NULL, "/a"));
-    assert_false(host->remove(object, NULL));
+    assert_null(host->edit(&call.call, NULL, "/a"));
+    assert_null(host->edit(&call.call, object, "/a"));
+    assert_int_equal(host->remove(&call.call, NULL, "/a"), 0);
+    assert_int_equal(host->remove(&call.call, object, "/a"), 0);
+    host->take(&call.call, NULL, NULL, "/a");
+    host->take(&call.call, object, NULL, "/a");
     assert_false(host->parse_time(NULL, NULL));
+    assert_int_equal(call.failure, WHARF_OK);
     assert_text(&call, object, "{}");
+    adapter_call_end(&call);
+}
+
+// What a service is asked for that cannot be, and what the host says of it.
+static void bad_input_is_a_failure_with_a_sentence(void **state) {
+    (void)state;
+    const wharf_host *host = services_table();
+    for (int i = 0;; i++) {
+        struct adapter_call call;
+        begin(&call, &plain);
+        const wharf_call *c = &call.call;
+        wharf_value *root = parsed(&call, "{\"text\":\"x\",\"list\":[1],\"status\":{\"conditions\":7}}"), *one = root;
+        const char *says = NULL;
+        switch (i) {
+        case 0:
+            host->set(c, root, "/text/a", one), says = "/text/a: cannot be set below a string";
+            break;
+        case 1:
+            host->set_string(c, root, "/text/a/b", "x"), says = "/text/a/b: cannot be set below a string";
+            break;
+        case 2:
+            host->set_integer(c, root, "/list/1", 1), says = "/list/1: cannot be set: the array has no item \"1\"";
+            break;
+        case 3:
+            host->set_integer(c, root, "/list/1/a", 1), says = "/list/1/a: cannot be set: the array has no item \"1\"";
+            break;
+        case 4:
+            host->set_boolean(c, root, "a", 1), says = "found \"a\", expected a JSON pointer or a pattern";
+            break;
+        case 5:
+            host->set(c, root, NULL, one), says = "found no pointer, expected a JSON pointer or a pattern";
+            break;
+        case 6:
+            host->set(c, root, "/~3", one), says = "found \"/~3\", expected a JSON pointer or a pattern";
+            break;
+        case 7:
+            host->set(c, NULL, "/a", one), says = "/a: cannot be set: the value to be changed is absent";
+            break;
+        case 8:
+            host->set(c, root, "/a", NULL), says = "/a: cannot be set: the value to be set is absent";
+            break;
+        case 9:
+            host->set_string(c, root, "/a", NULL), says = "/a: cannot be set: the text is absent";
+            break;
+        case 10:
+            host->set_string(c, root, "/a", "\xff"), says = "/a: cannot be set: the text is not UTF-8";
+            break;
+        case 11:
+            host->set(c, root, "", host->find(root, "/list")),
+                says = "\"\": the content of an object cannot be replaced by that of an array";
+            break;
+        case 12:
+            host->remove(c, root, ""), says = "\"\": a value cannot be removed from itself";
+            break;
+        case 13:
+            host->remove(c, root, "text"), says = "found \"text\", expected a JSON pointer or a pattern";
+            break;
+        case 14:
+            host->take(c, root, one, "text"), says = "found \"text\", expected a JSON pointer or a pattern";
+            break;
+        case 15:
+            host->take(c, NULL, one, "/text"), says = "/text: cannot be set: the value to be changed is absent";
+            break;
+        case 16:
+            host->edit(c, root, "/~2"), says = "found \"/~2\", expected a JSON pointer";
+            break;
+        case 17:
+            host->new_string(c, NULL), says = "a string cannot be made: the text is absent";
+            break;
+        case 18:
+            host->new_string(c, "\xff"), says = "a string cannot be made: the text is not UTF-8";
+            break;
+        case 19:
+            host->parse(c, NULL, 0), says = "a text cannot be parsed as JSON: the text is absent";
+            break;
+        case 20:
+            host->parse(c, "{", 1), says = "a text cannot be parsed as JSON: ";
+            break;
+        case 21:
+            host->format(c, NULL), says = "a text cannot be formatted: the format is absent";
+            break;
+        case 22:
+            host->set_condition(c, root, "A", "True", NULL, NULL),
+                says = "/status/conditions: a condition cannot be set in a number";
+            break;
+        case 23:
+            host->set_condition(c, root, NULL, "True", NULL, NULL), says = "found no type";
+            break;
+        case 24:
+            host->set_condition(c, root, "A", NULL, NULL, NULL), says = "found no status";
+            break;
+        case 25:
+            host->set_condition(c, NULL, "A", "True", NULL, NULL), says = "found nothing";
+            break;
+        case 26:
+            host->set(c, root, "/*/a", one), says = "/*/a: cannot be set below a string";
+            break;
+        default:
+            break;
+        }
+        if (says && (call.failure != WHARF_REFUSED || !strstr(call.failed, says)))
+            fail_msg("%d: found \"%s\", expected \"%s\"", i, call.failed ? call.failed : "no failure", says);
+        adapter_call_end(&call);
+        if (!says)
+            break;
+    }
+}
+
+static void only_the_first_failure_counts(void **state) {
+    (void)state;
+    const wharf_host *host = services_table();
+    struct adapter_call call;
+    begin(&call, &plain);
+    wharf_value *root = parsed(&call, "{\"a\":1}");
+    host->set_integer(&call.call, root, "/a/b", 1);
+    host->set(&call.call, root, "/c", host->parse(&call.call, "{", 1));
+    host->set_integer(&call.call, root, "/d", 2);
+    assert_int_equal(call.failure, WHARF_REFUSED);
+    assert_string_equal(call.failed, "/a/b: cannot be set below a number");
+    assert_text(&call, root, "{\"a\":1,\"d\":2}");
+    adapter_call_end(&call);
+}
+
+static void patterns_change_every_match(void **state) {
+    (void)state;
+    static const struct {
+        const char *root, *pattern, *value, *result; // value NULL: remove
+    } cases[] = {
+        {"{\"a\":[{},{\"x\":1}]}", "/a/*/x", "2", "{\"a\":[{\"x\":2},{\"x\":2}]}"},
+        {"{\"a\":[{},{\"b\":{}}]}", "/a/*/b/x", "2", "{\"a\":[{},{\"b\":{\"x\":2}}]}"},
+        {"{\"a\":{\"p\":1,\"q\":2}}", "/a/*", "3", "{\"a\":{\"p\":3,\"q\":3}}"},
+        {"{\"a\":[[1],[]]}", "/a/*/-", "2", "{\"a\":[[1,2],[2]]}"},
+        {"{}", "/a/*/x", "2", "{}"},
+        {"{\"a\":\"x\"}", "/a/*/x", "2", "{\"a\":\"x\"}"},
+        {"{\"a\":\"x\"}", "/a/*", "2", "{\"a\":\"x\"}"},
+        {"{\"*\":1,\"b\":2}", "/~2", "3", "{\"*\":3,\"b\":2}"},
+        {"{}", "/~2/a", "3", "{\"*\":{\"a\":3}}"},
+        {"{\"a\":[{\"x\":1,\"y\":2},{\"x\":1},7]}", "/a/*/x", NULL, "{\"a\":[{\"y\":2},{},7]}"},
+        {"{\"a\":[1,2,3]}", "/a/*", NULL, "{\"a\":[]}"},
+        {"{\"a\":[[1,2],[3]]}", "/*/*/0", NULL, "{\"a\":[[2],[]]}"},
+        {"{\"a\":1,\"b\":2}", "/*", NULL, "{}"},
+    };
+    const wharf_host *host = services_table();
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct adapter_call call;
+        begin(&call, &plain);
+        wharf_value *root = parsed(&call, cases[i].root);
+        if (cases[i].value)
+            host->set(&call.call, root, cases[i].pattern, parsed(&call, cases[i].value));
+        else
+            assert_true(host->remove(&call.call, root, cases[i].pattern) > 0);
+        assert_int_equal(call.failure, WHARF_OK);
+        assert_text(&call, root, cases[i].result);
+        adapter_call_end(&call);
+    }
+}
+
+static void a_field_is_taken_as_it_is_there(void **state) {
+    (void)state;
+    static const struct {
+        const char *root, *from, *pattern, *result;
+    } cases[] = {
+        {"{\"a\":1}", "{\"a\":2}", "/a", "{\"a\":2}"},
+        {"{\"a\":1}", "{}", "/a", "{}"},
+        {"{}", "{\"a\":{\"b\":2}}", "/a/b", "{\"a\":{\"b\":2}}"},
+        {"{}", "{}", "/a/b", "{}"},
+        {"{\"a\":1}", "{\"b\":2}", "", "{\"b\":2}"},
+        {"{\"l\":[{\"x\":1},{\"x\":2},{\"x\":3}]}", "{\"l\":[{\"x\":9},{}]}", "/l/*/x", "{\"l\":[{\"x\":9},{},{}]}"},
+        {"{\"l\":[{},{}]}", "{\"l\":[{\"x\":9}]}", "/l/*/x", "{\"l\":[{\"x\":9},{}]}"},
+        {"{\"m\":{\"p\":1,\"q\":2}}", "{\"m\":{\"q\":5,\"r\":6}}", "/m/*", "{\"m\":{\"q\":5}}"},
+        {"{\"l\":[1,2,3]}", "{\"l\":[7]}", "/l/*", "{\"l\":[7]}"},
+        {"{\"m\":{\"a/b\":{\"x\":1},\"*\":{\"x\":2}}}", "{\"m\":{\"a/b\":{\"x\":3},\"*\":{\"x\":4}}}", "/m/*/x",
+         "{\"m\":{\"a/b\":{\"x\":3},\"*\":{\"x\":4}}}"},
+        {"{}", "{\"l\":[{\"x\":9}]}", "/l/*/x", "{}"},
+    };
+    const wharf_host *host = services_table();
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct adapter_call call;
+        begin(&call, &plain);
+        wharf_value *root = parsed(&call, cases[i].root);
+        host->take(&call.call, root, parsed(&call, cases[i].from), cases[i].pattern);
+        assert_int_equal(call.failure, WHARF_OK);
+        assert_text(&call, root, cases[i].result);
+        adapter_call_end(&call);
+    }
+}
+
+static void what_was_replaced_or_removed_can_be_read_until_the_call_ends(void **state) {
+    (void)state;
+    const wharf_host *host = services_table();
+    for (int way = 0; way < 6; way++) {
+        struct adapter_call call;
+        begin(&call, &plain);
+        wharf_value *root = parsed(&call, "{\"spec\":{}}");
+        host->set(&call.call, root, "/spec/key", parsed(&call, "{\"name\":\"before\",\"list\":[1,2]}"));
+        const wharf_value *old = host->find(root, "/spec/key"), *item = host->find(old, "/list/1");
+        const char *text = host->string(host->find(old, "/name")), *name = host->name(old);
+        if (way == 0)
+            host->set_string(&call.call, root, "/spec/key", "other");
+        else if (way == 1)
+            assert_int_equal(host->remove(&call.call, root, "/spec/key"), 1);
+        else if (way == 2)
+            host->set(&call.call, root, "", parsed(&call, "{}"));
+        else if (way == 3)
+            assert_int_equal(host->remove(&call.call, root, "/*/*"), 1);
+        else if (way == 4)
+            host->take(&call.call, root, parsed(&call, "{}"), "/spec/key");
+        else
+            host->set(&call.call, root, "/spec/*", parsed(&call, "3"));
+        assert_null(host->find(root, "/spec/key/name"));
+        assert_string_equal(text, "before");
+        assert_string_equal(name, "key");
+        assert_int_equal(host->integer(item, 0), 2);
+        assert_text(&call, old, "{\"name\":\"before\",\"list\":[1,2]}");
+        adapter_call_end(&call);
+    }
+}
+
+static void a_part_can_be_edited(void **state) {
+    (void)state;
+    const wharf_host *host = services_table();
+    struct adapter_call call;
+    begin(&call, &plain);
+    wharf_value *root = parsed(&call, "{\"l\":[{\"a\":1},{\"a\":2}]}");
+    host->set_integer(&call.call, host->edit(&call.call, root, "/l/1"), "/a", 5);
+    assert_ptr_equal(host->edit(&call.call, root, ""), root);
+    assert_text(&call, root, "{\"l\":[{\"a\":1},{\"a\":5}]}");
+    assert_int_equal(call.failure, WHARF_OK);
+    adapter_call_end(&call);
+}
+
+static void scalars_are_compared_by_their_text(void **state) {
+    (void)state;
+    static const struct {
+        const char *value, *text;
+        int is;
+    } cases[] = {{"\"True\"", "True", 1}, {"\"true\"", "true", 1}, {"true", "true", 1}, {"true", "false", 0},
+                 {"false", "false", 1},   {"true", "True", 0},     {"3", "3", 1},       {"3.0", "3", 1},
+                 {"3", "4", 0},           {"3", "3x", 0},          {"3", "", 0},        {"\"\"", "", 1},
+                 {"null", "null", 0},     {"[]", "[]", 0},         {"{}", "{}", 0}};
+    const wharf_host *host = services_table();
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct adapter_call call;
+        begin(&call, &plain);
+        if (host->is(parsed(&call, cases[i].value), "", cases[i].text) != cases[i].is)
+            fail_msg("%s is %s: expected %d", cases[i].value, cases[i].text, cases[i].is);
+        adapter_call_end(&call);
+    }
+}
+
+static void memory_is_zeroed_and_of_the_call(void **state) {
+    (void)state;
+    const wharf_host *host = services_table();
+    struct adapter_call call;
+    begin(&call, &plain);
+    const unsigned char *bytes = host->memory(&call.call, 300);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < 300; i++)
+        assert_int_equal(bytes[i], 0);
+    assert_non_null(host->memory(&call.call, 0));
+    assert_null(host->memory(&call.call, SIZE_MAX / 2));
+    assert_int_equal(call.failure, WHARF_RETRY);
     adapter_call_end(&call);
 }
 
@@ -192,11 +454,11 @@ static void what_is_set_is_a_copy(void **state) {
     begin(&call, &plain);
     wharf_value *root = host->new_object(&call.call);
     wharf_value *item = host->new_array(&call.call);
-    assert_true(host->set(root, "/a", item));
-    assert_true(host->set(root, "/b/c", item));
-    assert_true(host->set(item, "/-", host->new_integer(&call.call, 1)));
+    host->set(&call.call, root, "/a", item);
+    host->set(&call.call, root, "/b/c", item);
+    host->set(&call.call, item, "/-", host->new_integer(&call.call, 1));
     assert_text(&call, root, "{\"a\":[],\"b\":{\"c\":[]}}");
-    assert_true(host->set(root, "/self", root));
+    host->set(&call.call, root, "/self", root);
     assert_text(&call, root, "{\"a\":[],\"b\":{\"c\":[]},\"self\":{\"a\":[],\"b\":{\"c\":[]}}}");
     adapter_call_end(&call);
 }
@@ -234,9 +496,12 @@ static void setting_and_removing_follow_the_pointer(void **state) {
         struct adapter_call call;
         begin(&call, &plain);
         wharf_value *root = parsed(&call, cases[i].root);
-        int done = !cases[i].value ? host->remove(root, cases[i].pointer)
-                                   : host->set(root, cases[i].pointer, parsed(&call, cases[i].value));
-        assert_int_equal(done, !!cases[i].result);
+        size_t removed = 1;
+        if (cases[i].value)
+            host->set(&call.call, root, cases[i].pointer, parsed(&call, cases[i].value));
+        else
+            removed = host->remove(&call.call, root, cases[i].pointer);
+        assert_int_equal(removed == 1 && call.failure == WHARF_OK, !!cases[i].result);
         assert_text(&call, root, cases[i].result ? cases[i].result : cases[i].root);
         adapter_call_end(&call);
     }
@@ -248,7 +513,7 @@ static void what_was_set_at_the_root_does_not_stay_tied_to_its_source(void **sta
     struct adapter_call call;
     begin(&call, &plain);
     wharf_value *root = parsed(&call, "{\"a\":{\"b\":[1,2]}}");
-    assert_true(host->set(root, "", host->find(root, "/a")));
+    host->set(&call.call, root, "", host->find(root, "/a"));
     assert_text(&call, root, "{\"b\":[1,2]}");
     adapter_call_end(&call);
 }
@@ -259,11 +524,11 @@ static void shorthands_set_scalars(void **state) {
     struct adapter_call call;
     begin(&call, &plain);
     wharf_value *root = host->new_object(&call.call);
-    assert_true(host->set_string(root, "/s", "x"));
-    assert_true(host->set_integer(root, "/i", INT64_MIN));
-    assert_true(host->set_boolean(root, "/b", 5));
-    assert_true(host->set(root, "/n", host->new_null(&call.call)));
-    assert_true(host->set(root, "/f", host->new_boolean(&call.call, 0)));
+    host->set_string(&call.call, root, "/s", "x");
+    host->set_integer(&call.call, root, "/i", INT64_MIN);
+    host->set_boolean(&call.call, root, "/b", 5);
+    host->set(&call.call, root, "/n", host->new_null(&call.call));
+    host->set(&call.call, root, "/f", host->new_boolean(&call.call, 0));
     assert_text(&call, root, "{\"s\":\"x\",\"i\":-9223372036854775808,\"b\":true,\"n\":null,\"f\":false}");
     adapter_call_end(&call);
 }
@@ -277,7 +542,8 @@ static void a_tree_cannot_be_built_deeper_than_it_can_be_read(void **state) {
     int steps = 0;
     while (steps < 2 * JSON_MAX_DEPTH) {
         wharf_value *around = host->new_object(&call.call);
-        if (!host->set(around, "/a", root))
+        host->set(&call.call, around, "/a", root);
+        if (call.failure != WHARF_OK)
             break;
         root = around;
         steps++;
@@ -338,7 +604,7 @@ static wharf_result play(const wharf_call *call, wharf_value *value) {
     call->answer->retry_after_ms = script.answer.retry_after_ms;
     if (script.replace_by) {
         const wharf_host *host = services_table();
-        assert_true(host->set(value, "", host->parse(call, script.replace_by, strlen(script.replace_by))));
+        host->set(call, value, "", host->parse(call, script.replace_by, strlen(script.replace_by)));
     }
     return script.result;
 }
@@ -465,6 +731,29 @@ static void the_answer_is_zeroed_before_each_function(void **state) {
     adapter_call_end(&call);
 }
 
+static wharf_result careless(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) {
+    (void)workload;
+    services_table()->set_string(call, mirror, "/metadata/labels/app", "x");
+    call->answer->reason = "Other";
+    call->answer->message = "another sentence";
+    return WHARF_OK;
+}
+
+static void a_service_that_failed_decides_the_result(void **state) {
+    (void)state;
+    static const wharf_kind kind = {.size = sizeof(wharf_kind), .kind = "Thing", .mirror = careless};
+    struct adapter_call call;
+    begin(&call, &kind);
+    struct json *value = (struct json *)parsed(&call, "{\"metadata\":{\"labels\":\"oops\"}}");
+    assert_int_equal(adapter_mirror(&call, value, value), WHARF_REFUSED);
+    assert_string_equal(adapter_answer_reason(&call, "Refused"), "Refused");
+    assert_string_equal(adapter_answer_message(&call, "none"), "/metadata/labels/app: cannot be set below a string");
+    struct json *good = (struct json *)parsed(&call, "{}");
+    assert_int_equal(adapter_mirror(&call, good, good), WHARF_OK);
+    assert_string_equal(adapter_answer_message(&call, "none"), "another sentence");
+    adapter_call_end(&call);
+}
+
 static void answers_are_made_fit_for_an_event(void **state) {
     (void)state;
     static const struct {
@@ -516,7 +805,7 @@ static void without_a_call_values_are_made_only_while_loading(void **state) {
     services_loading("thing");
     wharf_value *kept = host->new_object(NULL);
     assert_non_null(kept);
-    assert_true(host->set_string(kept, "/a", "b"));
+    host->set_string(NULL, kept, "/a", "b");
     const char *text = host->format(NULL, "%s", "a problem");
     services_loading(NULL);
     assert_null(host->new_object(NULL));
@@ -564,7 +853,15 @@ int main(void) {
         cmocka_unit_test(malformed_pointers_find_nothing),
         cmocka_unit_test(a_condition_is_found_by_its_type),
         cmocka_unit_test(members_are_walked_in_order_with_their_names),
-        cmocka_unit_test(null_is_accepted_wherever_a_value_is_expected),
+        cmocka_unit_test(null_is_accepted_wherever_a_value_is_read),
+        cmocka_unit_test(bad_input_is_a_failure_with_a_sentence),
+        cmocka_unit_test(only_the_first_failure_counts),
+        cmocka_unit_test(patterns_change_every_match),
+        cmocka_unit_test(a_field_is_taken_as_it_is_there),
+        cmocka_unit_test(what_was_replaced_or_removed_can_be_read_until_the_call_ends),
+        cmocka_unit_test(a_part_can_be_edited),
+        cmocka_unit_test(scalars_are_compared_by_their_text),
+        cmocka_unit_test(memory_is_zeroed_and_of_the_call),
         cmocka_unit_test(what_is_set_is_a_copy),
         cmocka_unit_test(setting_and_removing_follow_the_pointer),
         cmocka_unit_test(what_was_set_at_the_root_does_not_stay_tied_to_its_source),
@@ -576,6 +873,7 @@ int main(void) {
         cmocka_unit_test(functions_that_are_not_there_add_nothing),
         cmocka_unit_test(results_of_no_known_number_mean_try_again),
         cmocka_unit_test(the_answer_is_zeroed_before_each_function),
+        cmocka_unit_test(a_service_that_failed_decides_the_result),
         cmocka_unit_test(answers_are_made_fit_for_an_event),
         cmocka_unit_test(many_values_are_freed_at_the_end),
         cmocka_unit_test(without_a_call_values_are_made_only_while_loading),
