@@ -14,18 +14,14 @@
 
 #define SETTINGS SIM_FIXTURES "/generic.yaml"
 
-// One function for each folder of plugins/, named by the Makefile (and for nobody but readers without it, one).
+// The module of each folder of plugins/, named by the Makefile (and for nobody but readers without it, one).
 #ifndef SIM_ADAPTERS
 #define SIM_ADAPTERS(X) X(job)
 #endif
-#define DECLARE(name)                                                                                                  \
-    const wharf_module *wharf_adapter_##name(const wharf_host *host, const wharf_value *settings, const char **problem);
+#define DECLARE(name) extern const wharf_module wharf_adapter_##name;
 SIM_ADAPTERS(DECLARE)
-#define ENTRY(name) {#name, wharf_adapter_##name},
-static const struct {
-    const char *name;
-    wharf_adapters_v1_fn load;
-} adapters[] = {SIM_ADAPTERS(ENTRY)};
+#define MODULE(name) &wharf_adapter_##name,
+static const wharf_module *const adapters[] = {SIM_ADAPTERS(MODULE)};
 
 static struct sim_kind kinds[SIM_KINDS];
 static size_t n_kinds;
@@ -74,17 +70,19 @@ static bool has_settings(const char *name) {
     return strcmp(name, "generic") != 0 || access(SETTINGS, R_OK) == 0;
 }
 
-static void load(size_t index) {
-    const char *problem = NULL;
-    struct json *settings = read_settings(adapters[index].name);
-    services_loading(adapters[index].name);
-    const wharf_module *module = adapters[index].load(services_table(), (const wharf_value *)settings, &problem);
-    if (!module) {
-        fprintf(stderr, "simulation: adapter %s: %s\n", adapters[index].name, problem ? problem : "refused");
+static void load(const wharf_module *module) {
+    const wharf_kind *const *brought = module->kinds;
+    struct json *settings = read_settings(module->name);
+    services_loading(module->name);
+    *module->host = services_table();
+    const char *problem =
+        module->start ? module->start(services_table(), (const wharf_value *)settings, &brought) : NULL;
+    if (problem) {
+        fprintf(stderr, "simulation: adapter %s: %s\n", module->name, problem);
         exit(2);
     }
-    for (size_t i = 0; module->kinds[i]; i++)
-        add_kind(module->kinds[i]);
+    for (size_t i = 0; brought[i]; i++)
+        add_kind(brought[i]);
     services_loading(NULL);
     if (!services_keep(settings))
         abort();
@@ -95,8 +93,8 @@ const struct sim_kind *sim_kinds(size_t *count) {
     size_t n_adapters = sizeof adapters / sizeof *adapters;
     for (size_t pass = 0; pass < 2 && first; pass++) // Job is the first
         for (size_t i = 0; i < n_adapters; i++)
-            if ((strcmp(adapters[i].name, "job") == 0) == (pass == 0) && has_settings(adapters[i].name))
-                load(i);
+            if ((strcmp(adapters[i]->name, "job") == 0) == (pass == 0) && has_settings(adapters[i]->name))
+                load(adapters[i]);
     *count = n_kinds;
     return kinds;
 }
@@ -128,7 +126,8 @@ bool sim_finished(const struct sim_kind *kind, const struct json *object) {
     return phase_is_final(sim_phase(kind, object, NULL));
 }
 
-// Where the adapter adds nothing to it, a status is a copy.
+// Where the adapter adds nothing to it, a status is a copy. Which generation it is about depends on what the mirror was
+// made equal to: that is for mirror_status.
 static bool is_copy(const struct sim_kind *kind, const struct json *workload, const struct json *mirror) {
     const wharf_kind *abi = &kind->kind->abi;
     const struct json *status = json_get(mirror, "status");
@@ -137,9 +136,9 @@ static bool is_copy(const struct sim_kind *kind, const struct json *workload, co
         abort();
     for (const char *const *removed = abi->status_removed; removed && *removed; removed++)
         pointer_remove_all(expected, *removed);
-    const struct json *generation = json_path(workload, "metadata", "generation", NULL);
-    if (abi->observed_generation && pointer_find(expected, abi->observed_generation) &&
-        !pointer_set(expected, abi->observed_generation, json_copy(generation)))
+    const struct json *observed = abi->observed_generation ? pointer_find(workload, abi->observed_generation) : NULL;
+    if (observed && pointer_find(expected, abi->observed_generation) &&
+        !pointer_set(expected, abi->observed_generation, json_copy(observed)))
         abort();
     return json_equal(json_get(workload, "status"), json_get(expected, "status"));
 }
@@ -169,13 +168,13 @@ static char *due(wharf_result result, const struct json *patch) {
 }
 
 static struct mirror_context job_of(const struct sim_kind *kind, struct adapter_call *call, const struct json *workload,
-                                const struct json *mirror) {
+                                    const struct json *mirror) {
     return (struct mirror_context){.kind = kind->kind,
-                               .origin = TRIAL_ORIGIN,
-                               .call = call,
-                               .workload = workload,
-                               .mirror = mirror,
-                               .attempt = mirror_attempt(mirror ? mirror : workload)};
+                                   .origin = TRIAL_ORIGIN,
+                                   .call = call,
+                                   .workload = workload,
+                                   .mirror = mirror,
+                                   .attempt = mirror_attempt(mirror ? mirror : workload)};
 }
 
 char *sim_status_due(const struct sim_kind *kind, const struct json *workload, const struct json *mirror,
