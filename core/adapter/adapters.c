@@ -181,7 +181,7 @@ static struct error *take_kinds(const struct loading *loading, const wharf_kind 
 
 // A sentence about a setting becomes one about the line in the configuration.
 static struct error *refusal(struct loading *loading, const char *sentence) {
-    if (text_utf8_valid(sentence, strlen(sentence)) != strlen(sentence))
+    if (sentence[0] == '\0' || text_utf8_valid(sentence, strlen(sentence)) != strlen(sentence))
         return error_new(ERROR_REFUSED, "refused to be loaded: it gave no reason");
     struct error *error = adapter_settings_wrong(loading->wanted->settings, sentence, &loading->line);
     loading->settings = error;

@@ -14,7 +14,7 @@ static struct error *check_text(const char *field, const char *text) {
     static const char *const known[] = {"{kind}", "{namespace}", "{name}"};
     for (const char *at = text ? strchr(text, '{') : NULL; at; at = strchr(at + 1, '{')) {
         size_t len = 1 + strspn(at + 1, "abcdefghijklmnopqrstuvwxyz");
-        bool word = at[len] == '}', found = false;
+        bool word = len > 1 && at[len] == '}', found = false;
         for (size_t i = 0; word && i < sizeof known / sizeof known[0]; i++)
             found |= text_has_prefix(at, known[i]);
         if (word && !found)

@@ -31,14 +31,6 @@ static struct error *check_suspend(const wharf_kind *kind) {
     return NULL;
 }
 
-static struct error *check_removed(const wharf_kind *kind) {
-    struct error *error = kind_check_pointers("removed", kind->removed, PLACE_SPEC | PLACE_LABELS | PLACE_PATTERN);
-    if (error)
-        return error;
-    const char *taken = kind->suspend ? kind_covering(kind->removed, kind->suspend) : NULL;
-    return taken ? kind_wrong("removed", taken, "fields other than that of suspend") : NULL;
-}
-
 static struct error *check_one_carried(const wharf_kind *kind, const wharf_carried *carried) {
     struct error *error = kind_check_pointer("carried", carried->pointer, PLACE_SPEC | PLACE_PATTERN);
     if (error)
@@ -92,11 +84,9 @@ static struct error *check_pods(const wharf_kind *kind, const wharf_pods *pods) 
 }
 
 struct error *kind_check_mirror(const wharf_kind *kind) {
-    struct error *error = NULL;
+    struct error *error = kind_check_pointers("removed", kind->removed, PLACE_SPEC | PLACE_LABELS | PLACE_PATTERN);
     for (const wharf_carried *carried = kind->carried; !error && carried && carried->pointer; carried++)
         error = check_one_carried(kind, carried);
-    if (!error)
-        error = check_removed(kind);
     if (!error)
         error = check_suspend(kind);
     for (const wharf_pods *pods = kind->pods; !error && pods && pods->templates; pods++)

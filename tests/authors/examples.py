@@ -33,7 +33,7 @@ def build_and_test(author, plans, example, variable, compiler, first):
     author.must(["make", "all", f"{variable}={compiler}"], folder, **options)
     plans[compiler] = plan(author, folder)
     exported = author.must("nm -D --defined-only simulation.so", folder).split()[2::3]
-    if exported != ["wharf_adapters_v1"]:
+    if exported != ["wharf_module_v1"]:
         raise Wrong(f"exported are {exported}")
     if first:   # what another compiler of the same language makes of it is compared by its plans
         output = author.must(["make", "test", f"{variable}={compiler}"], folder, **options)

@@ -252,7 +252,7 @@ class Check(Case):
             r":5: w1: .*w1\.kubeconfig",
             r":6: w2: .*w2\.kubeconfig",
             r":7: w3: .*w3\.kubeconfig.*base64",
-            r"adapter no-symbol: .*no_symbol\.so.*wharf_adapters_v1",
+            r"adapter no-symbol: .*no_symbol\.so.*wharf_module_v1",
             r"adapter major-symbol: .*built for ABI major 2",
             r"adapter nowhere: .*nowhere\.so.*No such file",
         ]

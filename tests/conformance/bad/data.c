@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Changes its kind after it was loaded.
-// finds: data wharf_adapters_v1
+// finds: data start
 #include "tests/conformance/template.h"
 
 MIRROR_FUNCTION(mirror);

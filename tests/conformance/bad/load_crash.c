@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Crashes while it is loaded.
-// finds: crash wharf_adapters_v1
+// finds: crash start
 #include "tests/conformance/template.h"
 
 #include <stdlib.h>

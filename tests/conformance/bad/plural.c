@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Has a plural that is none.
-// finds: load wharf_adapters_v1
+// finds: load start
 #include "tests/conformance/template.h"
 
 #define PLURAL "No Plural"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Installs a signal handler.
-// finds: threads wharf_adapters_v1
+// finds: threads start
 #include "tests/conformance/template.h"
 
 #include <signal.h>

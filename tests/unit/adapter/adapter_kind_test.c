@@ -12,7 +12,11 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define CARRIED(...) ((const wharf_carried[]){__VA_ARGS__, {NULL, WHARF_CARRY_ALWAYS, NULL}})
+#define SUSPEND                                                                                                        \
+    { .pointer = "/spec/suspend" }
+#define CARRIED(...) ((const wharf_carried[]){SUSPEND, __VA_ARGS__, {.pointer = NULL}})
+#define RULES(...) ((const wharf_phase_rule[]){__VA_ARGS__, {.pointer = NULL}})
+#define CHANGES(...) ((const wharf_status_change[]){__VA_ARGS__, {.name = NULL}})
 #define PODS(...) ((const wharf_pods[]){{__VA_ARGS__}, {.templates = NULL}})
 #define LONG_63 "example.com/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
@@ -25,8 +29,9 @@ static wharf_result phase(const wharf_call *call, const wharf_value *object, wha
 
 static wharf_kind good(void) {
     static const char *const versions[] = {"v1", "v1beta1", NULL};
+    static const wharf_carried carried[] = {SUSPEND, {.pointer = NULL}};
     return (wharf_kind){
-        .size = sizeof(wharf_kind),
+        WHARF_KIND_SIZES,
         .group = "example.com",
         .versions = versions,
         .kind = "Thing",
@@ -34,6 +39,7 @@ static wharf_kind good(void) {
         .managed_by = "/spec/managedBy",
         .managed_by_builtin = "example.com/builtin",
         .suspend = "/spec/suspend",
+        .carried = carried,
         .phase = phase,
     };
 }
@@ -115,8 +121,8 @@ static void pointers_that_are_wrong_are_named(void **state) {
         {"removed", "spec/ttl", good()},
         {"removed", "whole object", good()},
         {"pods.templates", "spec/template", good()},
-        {"pods.multiplier", "up to the last", good()},
-        {"pods.multiplier", "up to the last", good()},
+        {"pods.counts", "up to the last", good()},
+        {"pods.counts", "up to the last", good()},
         {"status_removed", "begins with \"/status/\"", good()},
         {"observed_generation", "begins with \"/status/\"", good()},
         {"phase", "neither the function nor rules", good()},
@@ -132,8 +138,8 @@ static void pointers_that_are_wrong_are_named(void **state) {
     cases[i++].kind.removed = LIST("/spec/*/a", "spec/ttl");
     cases[i++].kind.removed = LIST("");
     cases[i++].kind.pods = PODS(.templates = "spec/template");
-    cases[i++].kind.pods = PODS(.templates = "/spec/jobs/*/template", .multiplier = {"/spec/tasks/*/replicas"});
-    cases[i++].kind.pods = PODS(.templates = "/spec/*", .multiplier = {"/spec/*/a/*"});
+    cases[i++].kind.pods = PODS(.templates = "/spec/jobs/*/template", .counts = LIST("/spec/tasks/*/replicas"));
+    cases[i++].kind.pods = PODS(.templates = "/spec/*", .counts = LIST("/spec/*/a/*"));
     cases[i++].kind.status_removed = LIST("/spec/a");
     cases[i++].kind.observed_generation = "/spec/generation";
     cases[i++].kind.phase = NULL;
@@ -149,12 +155,12 @@ static void carried_fields_that_are_wrong_are_named(void **state) {
         {"carried", "without suspend", good()},
     };
     size_t i = 0;
-    cases[i++].kind.carried = CARRIED({"/metadata/labels", WHARF_CARRY_ALWAYS, NULL});
-    cases[i++].kind.carried = CARRIED({"/spec/a", WHARF_CARRY_ALWAYS, NULL}, {"/status", WHARF_CARRY_ALWAYS, NULL});
-    cases[i++].kind.carried = CARRIED({"/spec/managedBy", WHARF_CARRY_ALWAYS, NULL});
-    cases[i++].kind.carried = CARRIED({"/spec/a", (wharf_carry_when)7, NULL});
+    cases[i++].kind.carried = CARRIED({"/metadata/labels", NULL, WHARF_CARRY_ALWAYS});
+    cases[i++].kind.carried = CARRIED({"/spec/a", NULL, WHARF_CARRY_ALWAYS}, {"/status", NULL, WHARF_CARRY_ALWAYS});
+    cases[i++].kind.carried = CARRIED({"/spec/managedBy", NULL, WHARF_CARRY_ALWAYS});
+    cases[i++].kind.carried = CARRIED({"/spec/a", NULL, 7});
     cases[i].kind.suspend = NULL;
-    cases[i++].kind.carried = CARRIED({"/spec/a", WHARF_CARRY_WHILE_SUSPENDED, NULL});
+    cases[i++].kind.carried = CARRIED({"/spec/a", NULL, WHARF_CARRY_WHILE_SUSPENDED});
     assert_int_equal(i, COUNT(cases));
     assert_all_refused(cases, COUNT(cases));
 }
@@ -185,10 +191,11 @@ static void what_real_kinds_need_is_accepted(void **state) {
     (void)state;
     wharf_kind kind = good();
     kind.carried =
-        CARRIED({"/spec/jobs/*/replicas", WHARF_CARRY_ALWAYS, NULL}, {"/spec/a", WHARF_CARRY_WHILE_SUSPENDED, NULL});
+        CARRIED({"/spec/jobs/*/replicas", "title", WHARF_CARRY_ALWAYS}, {"/spec/a", NULL, WHARF_CARRY_WHILE_SUSPENDED});
     kind.removed = LIST("/spec/ttlSecondsAfterFinished", "/spec/inner/managedBy", "/spec/jobs/*/id");
-    kind.pods = PODS(.templates = "/spec/jobs/*/template",
-                     .multiplier = {"/spec/jobs/*/replicas", "/spec/jobs/*/numOfHosts", "/spec/parallelism"});
+    kind.pods =
+        PODS(.templates = "/spec/jobs/*/template",
+             .counts = LIST("/spec/jobs/*/replicas", "/spec/jobs/*/numOfHosts", "/spec/parallelism", "/spec/a"));
     kind.status_removed = LIST("/status/uids", "/status/jobs/*/ip");
     kind.observed_generation = "/status/observedGeneration";
     kind.flags = WHARF_KIND_NEVER_FINISHES;
@@ -245,7 +252,7 @@ static void lists_that_never_end_are_refused(void **state) {
     static wharf_pods pods[1200];
     for (size_t i = 0; i < COUNT(endless); i++) {
         endless[i] = "v1";
-        carried[i] = (wharf_carried){"/spec/a", WHARF_CARRY_ALWAYS, NULL};
+        carried[i] = (wharf_carried){.pointer = "/spec/a"};
         pods[i] = (wharf_pods){.templates = "/spec/a"};
     }
     wharf_kind kind = good();
@@ -259,12 +266,166 @@ static void lists_that_never_end_are_refused(void **state) {
     assert_refused(&kind, NULL, "pods", "templates is NULL");
 }
 
+// Each part is well-formed; together they cannot be meant.
+static void contradictions_are_found(void **state) {
+    (void)state;
+    static const wharf_phase_rule done = {"/status/conditions", "Done", .phase = WHARF_SUCCEEDED},
+                                  held = {"/status/conditions", "Held", .phase = WHARF_SUSPENDED};
+    struct wrong cases[64];
+    size_t i = 0;
+    for (size_t c = 0; c < COUNT(cases); c++)
+        cases[c] = (struct wrong){NULL, "", good()};
+#define WRONG(named, sentence) cases[i].field = (named), cases[i].says = (sentence), i++
+    cases[i].kind.phases = RULES(done), cases[i].kind.status_removed = LIST("/status/conditions");
+    WRONG("phases", "not to be in status_removed, which has \"/status/conditions\"");
+    cases[i].kind.phases = RULES(done), cases[i].kind.status_removed = LIST("/status/conditions/*/type");
+    WRONG("phases", "/status/conditions/*/type");
+    cases[i].kind.finished_at = "/status/endedAt", cases[i].kind.status_removed = LIST("/status/*");
+    WRONG("finished_at", "/status/*");
+    cases[i].kind.observed_generation = "/status/a/b", cases[i].kind.status_removed = LIST("/status/a");
+    WRONG("observed_generation", "status_removed");
+    cases[i].kind.suspended_status = CHANGES({WHARF_SET_TEXT, .name = "/status/state", .value = "Held"});
+    cases[i].kind.status_removed = LIST("/status/state");
+    WRONG("suspended_status", "status_removed");
+    cases[i].kind.managed_by = "/metadata/labels/example.com~1queue", cases[i].kind.managed_by_builtin = NULL;
+    WRONG("managed_by_allowed", "found nothing");
+    cases[i].kind.managed_by = "/metadata/labels/queue", cases[i].kind.managed_by_builtin = NULL;
+    cases[i].kind.managed_by_allowed = LIST("example.com/queue");
+    WRONG("managed_by_allowed", "value of a label");
+    cases[i].kind.managed_by_allowed = LIST("a.example/b", "a.example/b");
+    WRONG("managed_by_allowed", "once");
+    cases[i].kind.managed_by = "/metadata/namespace";
+    WRONG("managed_by", "one label or annotation");
+    cases[i].kind.managed_by = "/metadata/labels/example.com/queue";
+    WRONG("managed_by", "written \"~1\"");
+    cases[i].kind.managed_by = "/spec/*/managedBy";
+    WRONG("managed_by", "no pattern");
+    cases[i].kind.carried = CARRIED({.pointer = "/spec/a/b"}), cases[i].kind.removed = LIST("/spec/a");
+    WRONG("carried", "not to be in removed too, which has \"/spec/a\"");
+    cases[i].kind.carried = CARRIED({.pointer = "/spec/a/*/b"}), cases[i].kind.removed = LIST("/spec/a/*/b");
+    WRONG("carried", "not to be in removed");
+    cases[i].kind.removed = LIST("/spec/*");
+    WRONG("carried", "not to be in removed");
+    cases[i].kind.carried = NULL;
+    WRONG("carried", "found no \"/spec/suspend\"");
+    cases[i].kind.carried =
+        (const wharf_carried[]){{"/spec/suspend", NULL, WHARF_CARRY_WHILE_SUSPENDED}, {.pointer = NULL}};
+    WRONG("carried", "WHARF_CARRY_ALWAYS for what suspends");
+    cases[i].kind.carried = CARRIED({.pointer = "/spec/a"}, {.pointer = "/spec/a"});
+    WRONG("carried", "once");
+    cases[i].kind.carried = CARRIED({.pointer = "/spec/a", .key = "name"});
+    WRONG("carried", "no \"*\"");
+    cases[i].kind.suspend = "/spec/*/suspend";
+    WRONG("suspend", "no pattern");
+    cases[i].kind.suspend = "/spec/managedBy", cases[i].kind.carried = CARRIED({.pointer = "/spec/a"});
+    WRONG("suspend", "apart from managed_by");
+    cases[i].kind.suspend_value = "";
+    WRONG("suspend_value", "NULL for true");
+    cases[i].kind.removed = LIST("/spec/a", "/spec/a");
+    WRONG("removed", "once");
+    cases[i].kind.removed = LIST("/metadata/name");
+    WRONG("removed", "a field of the spec, or one label");
+    cases[i].kind.suspended_status = CHANGES({.name = "Held", .value = "True"});
+    cases[i].kind.suspend = NULL;
+    WRONG("suspended_status", "without suspend");
+    cases[i].kind.suspended_status = CHANGES({WHARF_SET_TEXT, .name = "/spec/state", .value = "Held"});
+    WRONG("suspended_status", "begins with \"/status/\"");
+    cases[i].kind.suspended_status = CHANGES({.name = "/status/conditions", .value = "True"});
+    WRONG("suspended_status", "type of a condition");
+    cases[i].kind.suspended_status = CHANGES({.name = "Held", .value = "true"});
+    WRONG("suspended_status", "found value \"true\", expected True, False or Unknown");
+    cases[i].kind.suspended_status = CHANGES({.name = "Held", .value = "True", .reason = "{Kind}{uid}"});
+    WRONG("suspended_status", "{namespace}");
+    cases[i].kind.suspended_status = CHANGES({WHARF_SET_ZERO, WHARF_IF_TRUE, .name = "/status/active"});
+    WRONG("suspended_status", "WHARF_IF_TRUE");
+    cases[i].kind.suspended_status = CHANGES({WHARF_REMOVE, .name = "/status/a", .value = "b"});
+    WRONG("suspended_status", "found a value");
+    cases[i].kind.suspended_status =
+        CHANGES({WHARF_REMOVE, .name = "/status/a"}, {WHARF_SET_ZERO, .name = "/status/a"});
+    WRONG("suspended_status", "once");
+    cases[i].kind.suspended_status = CHANGES({9, .name = "/status/a"});
+    WRONG("suspended_status", "found change 9");
+    cases[i].kind.resumed_status = CHANGES({.name = "Held", .value = "False"});
+    WRONG("resumed_status", "a rule for WHARF_SUSPENDED");
+    cases[i].kind.phases = RULES(done, held, done);
+    WRONG("phases", "(3), expected one: the earlier one (1)");
+    cases[i].kind.phases = RULES(held, {"/status/conditions", "Held", "True", "Why", WHARF_PENDING, 0});
+    WRONG("phases", "always matches first");
+    cases[i].kind.phases = RULES(done), cases[i].kind.flags = WHARF_KIND_NEVER_FINISHES;
+    WRONG("phases", "WHARF_KIND_NEVER_FINISHES");
+    cases[i].kind.phases = RULES(held), cases[i].kind.phase = NULL;
+    WRONG("phases", "no rule for WHARF_SUCCEEDED");
+    cases[i].kind.phases = RULES({"/status/conditions", "Done", "true", .phase = WHARF_FAILED});
+    WRONG("phases", "found status \"true\", expected True, False or Unknown");
+    cases[i].kind.phases = RULES({"/status/*/state", "Done", .phase = WHARF_FAILED});
+    WRONG("phases", "no pattern");
+    cases[i].kind.phases = RULES({"/status/state", "Done", .phase = WHARF_FAILED, .flags = WHARF_RULE_WHILE_SUSPENDED});
+    WRONG("phases", "not final");
+    cases[i].kind.phases = RULES({"/status/state", "Held", .phase = WHARF_SUSPENDED, .flags = 2});
+    WRONG("phases", "unknown flags 0x2");
+    cases[i].kind.phases = RULES({"/status/state", "Held", .phase = 9});
+    WRONG("phases", "found phase 9");
+    cases[i].kind.observed_generation = "/status/observedGeneration";
+    cases[i].kind.flags = WHARF_KIND_NO_STATUS_SUBRESOURCE;
+    WRONG("observed_generation", "WHARF_KIND_NO_STATUS_SUBRESOURCE");
+    cases[i].kind.finished_at = "/status/endedAt", cases[i].kind.flags = WHARF_KIND_NEVER_FINISHES;
+    WRONG("finished_at", "WHARF_KIND_NEVER_FINISHES");
+    cases[i].kind.condition_time = "lastTransitionTime";
+    WRONG("condition_time", "lastUpdateTime");
+    cases[i].kind.versions = LIST("v1", "v1");
+    WRONG("versions", "once");
+    cases[i].kind.pods = ((const wharf_pods[]){{"/spec/a", NULL}, {"/spec/a", NULL}, {NULL, NULL}});
+    WRONG("pods.templates", "once");
+    cases[i].kind.pods = PODS(.templates = "/status/a");
+    WRONG("pods.templates", "field of the spec");
+    cases[i].kind.finished_at = "/stauts/endedAt";
+    WRONG("finished_at", "did you mean \"/status/endedAt\"");
+    cases[i].kind.removed = LIST("/sepc/ttl");
+    WRONG("removed", "did you mean \"/spec/ttl\"");
+    cases[i].kind.removed = LIST("/spec//ttl");
+    WRONG("removed", "empty names");
+    assert_all_refused(cases, i);
+}
+
+// What looks like a contradiction, and is none.
+static void what_is_meant_is_accepted(void **state) {
+    (void)state;
+    wharf_kind kind = good();
+    kind.carried = CARRIED({.pointer = "/spec/template"}, {"/spec/tasks/*/size", "name", WHARF_CARRY_WHILE_SUSPENDED});
+    kind.removed = LIST("/spec/template/spec/ttl", "/metadata/labels/example.com~1ttl");
+    kind.status_removed = LIST("/status/conditions/*/lastProbeTime", "/status/uids");
+    kind.phases = RULES({"/status/conditions", "Held", .phase = WHARF_SUSPENDED, .flags = WHARF_RULE_WHILE_SUSPENDED},
+                        {"/status/conditions", "Held", .phase = WHARF_PENDING},
+                        {"/status/conditions", "Done", "False", "Preempted", WHARF_PENDING, 0},
+                        {"/status/conditions", "Done", "False", .phase = WHARF_FAILED});
+    kind.suspended_status =
+        CHANGES({.name = "Held", .value = "True", .reason = "{kind}Held", .message = "{name}: {}"},
+                {.name = "Running", .when = WHARF_IF_TRUE, .value = "False"},
+                {WHARF_SET_TEXT, WHARF_IF_ABSENT, "/status/state", "Held", NULL, NULL},
+                {WHARF_SET_ZERO, .name = "/status/*/active"}, {WHARF_REMOVE, .name = "/status/startTime"});
+    kind.resumed_status = CHANGES({.name = "Held", .value = "False"});
+    kind.condition_time = "lastUpdateTime";
+    assert_accepted(&kind, NULL, "wharf.dev/host");
+    kind.phase = NULL;
+    assert_accepted(&kind, NULL, "wharf.dev/host");
+    kind = good();
+    kind.phase = NULL;
+    kind.flags = WHARF_KIND_NEVER_FINISHES;
+    assert_accepted(&kind, NULL, "wharf.dev/host");
+    kind.managed_by = "/metadata/labels/example.com~1queue";
+    kind.managed_by_builtin = NULL;
+    kind.managed_by_allowed = LIST("wharf-queue");
+    assert_accepted(&kind, NULL, "wharf-queue");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_that_are_wrong_are_named),
         cmocka_unit_test(pointers_that_are_wrong_are_named),
         cmocka_unit_test(carried_fields_that_are_wrong_are_named),
         cmocka_unit_test(values_of_managed_by_that_are_wrong_are_named),
+        cmocka_unit_test(contradictions_are_found),
+        cmocka_unit_test(what_is_meant_is_accepted),
         cmocka_unit_test(what_real_kinds_need_is_accepted),
         cmocka_unit_test(the_value_to_answer_to_is_chosen_in_order),
         cmocka_unit_test(a_controller_name_that_is_the_builtin_value_is_refused),

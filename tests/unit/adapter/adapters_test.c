@@ -59,13 +59,20 @@ static char *written(const char *name, const char *text) {
     return target;
 }
 
-static struct config_adapter enabled(const char *name, const char *file) {
-    struct config_adapter adapter = {.name = strdup(name), .file = strdup(file), .file_given = true};
+// What is wanted, with memory of its own.
+struct wanted {
+    char *name, *file, *sha256, *managed_by;
+    bool file_given;
+    struct json *settings;
+};
+
+static struct wanted enabled(const char *name, const char *file) {
+    struct wanted adapter = {.name = strdup(name), .file = strdup(file), .file_given = true};
     adapter.settings = json_new_object();
     return adapter;
 }
 
-static void drop(struct config_adapter *adapter) {
+static void drop(struct wanted *adapter) {
     free(adapter->name);
     free(adapter->file);
     free(adapter->sha256);
@@ -73,16 +80,25 @@ static void drop(struct config_adapter *adapter) {
     json_free(adapter->settings);
 }
 
-static struct adapters *load(struct config_adapter *list, size_t count, struct problems *problems) {
-    struct config config = {
-        .controller_name = (char *)"wharf.dev/host", .adapter_directory = built, .adapters = list, .n_adapters = count};
+static struct adapters *load(const struct wanted *list, size_t count, struct problems *problems) {
+    struct adapter_wanted wanted[8];
+    assert_in_range(count, 1, COUNT(wanted));
+    for (size_t i = 0; i < count; i++)
+        wanted[i] = (struct adapter_wanted){.name = list[i].name,
+                                            .file = list[i].file,
+                                            .file_given = list[i].file_given,
+                                            .sha256 = list[i].sha256,
+                                            .managed_by = list[i].managed_by,
+                                            .settings = list[i].settings};
+    struct adapters_options options = {
+        .controller_name = "wharf.dev/host", .directory = built, .wanted = wanted, .n_wanted = count};
     struct adapters *adapters = NULL;
-    assert_null(adapters_load(&config, problems, &adapters));
+    assert_null(adapters_load(&options, problems, &adapters));
     assert_non_null(adapters);
     return adapters;
 }
 
-static void assert_refused(struct config_adapter *adapter, const char *const expected[3]) {
+static void assert_refused(struct wanted *adapter, const char *const expected[3]) {
     struct problems problems = {.count = 0};
     struct adapters *adapters = load(adapter, 1, &problems);
     assert_int_equal(adapters->count, 0);
@@ -97,7 +113,7 @@ static void assert_refused(struct config_adapter *adapter, const char *const exp
 static void a_good_adapter_is_loaded_with_all_that_is_known_of_it(void **state) {
     (void)state;
     AUTO_TEXT file = in(built, "good.so");
-    struct config_adapter wanted = enabled("thing", file);
+    struct wanted wanted = enabled("thing", file);
     struct problems problems = {.count = 0};
     struct adapters *adapters = load(&wanted, 1, &problems);
     assert_int_equal(problems.count, 0);
@@ -122,7 +138,7 @@ static void a_good_adapter_is_loaded_with_all_that_is_known_of_it(void **state) 
 static void larger_structs_of_a_later_minor_are_fine(void **state) {
     (void)state;
     AUTO_TEXT file = in(built, "larger.so");
-    struct config_adapter wanted = enabled("larger", file);
+    struct wanted wanted = enabled("larger", file);
     struct problems problems = {.count = 0};
     struct adapters *adapters = load(&wanted, 1, &problems);
     assert_int_equal(problems.count, 0);
@@ -137,8 +153,8 @@ static void adapters_that_break_the_abi_are_refused(void **state) {
     static const struct {
         const char *file, *expected[3];
     } cases[] = {
-        {"no_symbol.so", {"no_symbol.so", "wharf_adapters_v1", "not an adapter"}},
-        {"major_symbol.so", {"wharf_adapters_v2", "built for ABI major 2", "expected major 1"}},
+        {"no_symbol.so", {"no_symbol.so", "wharf_module_v1", "not an adapter"}},
+        {"major_symbol.so", {"wharf_module_v2", "built for ABI major 2", "expected major 1"}},
         {"major_field.so", {"abi_major", "found 2", "expected 1"}},
         {"minor_newer.so", {"abi_minor", "found 1", "at most 0"}},
         {"module_small.so", {"struct wharf_module", "size", "expected at least"}},
@@ -148,11 +164,18 @@ static void adapters_that_break_the_abi_are_refused(void **state) {
         {"no_kinds.so", {"kinds", "found none", NULL}},
         {"bad_name.so", {"name", "Bad Name", "label"}},
         {"twice.so", {"things.example.com", "twice", NULL}},
+        {"function.so", {"wharf_module_v1", "found no data", "wharf_module"}},
+        {"cut.so", {"wharf_module_v1", "bytes", "expected at least"}},
+        {"list_small.so", {"kind 1", "carried: found elements of 8 bytes", "WHARF_KIND_SIZES"}},
+        {"no_start.so", {"settings: found \"speed\"", "without start", NULL}},
+        {"fails_in_start.so", {"start: /a/b: cannot be set below a string", NULL, NULL}},
+        {"kinds_of_start.so", {"kind 1", "suspend: found \"suspend\"", "JSON pointer"}},
+        {"none_after_start.so", {"kinds: found none after start", NULL, NULL}},
         {"unresolved.so", {"unresolved.so: cannot be loaded: undefined", "nobody_has_this", NULL}},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         AUTO_TEXT file = in(built, cases[i].file);
-        struct config_adapter wanted = enabled("x", file);
+        struct wanted wanted = enabled("x", file);
         assert_refused(&wanted, cases[i].expected);
         drop(&wanted);
     }
@@ -191,7 +214,7 @@ static void files_that_are_no_adapters_are_refused(void **state) {
         {"relative.so", {"relative path", "absolute", NULL}},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct config_adapter wanted = enabled("x", cases[i].file);
+        struct wanted wanted = enabled("x", cases[i].file);
         assert_refused(&wanted, cases[i].expected);
         drop(&wanted);
     }
@@ -200,7 +223,7 @@ static void files_that_are_no_adapters_are_refused(void **state) {
 static void a_file_that_others_may_write_is_refused(void **state) {
     (void)state;
     AUTO_TEXT file = copied("good.so", "open.so", -1, 0);
-    struct config_adapter wanted = enabled("x", file);
+    struct wanted wanted = enabled("x", file);
     assert_int_equal(chmod(file, 0757), 0);
     assert_refused(&wanted, (const char *const[3]){"open.so", "writable by everyone", "0757"});
     if (geteuid() == 0) {
@@ -221,7 +244,7 @@ static void a_folder_that_others_may_write_is_refused_wherever_it_is_above(void 
     assert_int_equal(mkdir(outer, 0755), 0);
     assert_int_equal(mkdir(inner, 0755), 0);
     AUTO_TEXT file = copied("good.so", "outer/inner/good.so", -1, 0);
-    struct config_adapter wanted = enabled("x", file);
+    struct wanted wanted = enabled("x", file);
     struct {
         const char *which;
         mode_t mode;
@@ -275,7 +298,7 @@ static void the_hash_decides_before_any_code_runs(void **state) {
     AUTO_TEXT file = copied("constructor.so", "constructor.so", -1, 0);
     char sha256[65];
     assert_null(adapter_file_check(file, NULL, sha256));
-    struct config_adapter wanted = enabled("x", file);
+    struct wanted wanted = enabled("x", file);
     unsetenv("WHARF_TEST_CONSTRUCTOR_RAN");
     wanted.sha256 = strdup(sha256);
     wanted.sha256[63] = wanted.sha256[63] == '0' ? '1' : '0';
@@ -310,7 +333,7 @@ static void the_hash_is_sha256_of_the_whole_file(void **state) {
 static void one_bad_adapter_does_not_stop_the_others(void **state) {
     (void)state;
     static const char *const names[] = {"no_symbol.so", "good.so", "second_for_kind.so", "other_kind.so"};
-    struct config_adapter list[COUNT(names)];
+    struct wanted list[COUNT(names)];
     for (size_t i = 0; i < COUNT(names); i++) {
         AUTO_TEXT file = in(built, names[i]);
         list[i] = enabled("x", file);
@@ -337,7 +360,7 @@ static void what_the_directory_is_asked_for_must_be_in_it(void **state) {
     AUTO_TEXT inside = in(built, "good.so");
     AUTO_TEXT outside = copied("good.so", "outside.so", -1, 0);
     AUTO_TEXT dotted = text_format("%s/../%s/outside.so", built, strrchr(folder, '/') + 1);
-    struct config_adapter wanted = enabled("x", inside);
+    struct wanted wanted = enabled("x", inside);
     wanted.file_given = false;
     struct problems problems = {.count = 0};
     struct adapters *adapters = load(&wanted, 1, &problems);
@@ -356,30 +379,82 @@ static void what_the_directory_is_asked_for_must_be_in_it(void **state) {
 static void settings_reach_the_adapter_and_outlive_the_configuration(void **state) {
     (void)state;
     AUTO_TEXT file = in(built, "by_settings.so");
-    struct config_adapter wanted = enabled("widget", file);
+    struct wanted wanted = enabled("widget", file);
     assert_true(json_set(wanted.settings, "refuse", json_new_string("not today")));
     assert_refused(&wanted, (const char *const[3]){"refused to be loaded", "settings say: not today", NULL});
     assert_true(json_set(wanted.settings, "refuse", json_new_bool(true)));
     assert_refused(&wanted, (const char *const[3]){"refused to be loaded", "no reason", NULL});
     assert_true(json_remove(wanted.settings, "refuse"));
-    assert_true(json_set(wanted.settings, "version", json_new_string("7.7")));
+    assert_true(json_set(wanted.settings, "plural", json_new_string("wotsits")));
     struct problems problems = {.count = 0};
     struct adapters *adapters = load(&wanted, 1, &problems);
     assert_true(json_set(wanted.settings, "spe/ed", json_new_bool(true)));
     assert_refused(&wanted,
-                   (const char *const[3]){"settings.spe/ed", "unknown setting", "expected one of refuse, version"});
+                   (const char *const[3]){"settings.spe/ed", "unknown setting", "expected one of refuse, plural"});
     drop(&wanted);
     assert_int_equal(problems.count, 0);
-    assert_string_equal(adapters->list[0]->version, "7.7");
-    assert_string_equal(adapters->kinds[0]->plural_group, "widgets");
+    assert_string_equal(adapters->list[0]->version, "0");
+    assert_string_equal(adapters->kinds[0]->plural_group, "wotsits");
     adapters_free(adapters);
+}
+
+// Nothing of it is called, not even start: it would leave a trace.
+static void what_is_wrong_with_the_data_is_found_before_start(void **state) {
+    (void)state;
+    static const struct {
+        const char *file, *expected[3];
+    } cases[] = {{"traced_kind.so", {"kind 1", "managed_by", "JSON pointer"}},
+                 {"traced.so", {"settings.speed", "unknown setting", "none"}}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO_TEXT file = in(built, cases[i].file);
+        struct wanted wanted = enabled("x", file);
+        assert_true(json_set(wanted.settings, "speed", json_new_bool(true)));
+        unsetenv("WHARF_TEST_START_RAN");
+        if (i == 0)
+            assert_true(json_remove(wanted.settings, "speed"));
+        assert_refused(&wanted, cases[i].expected);
+        assert_null(getenv("WHARF_TEST_START_RAN"));
+        drop(&wanted);
+    }
+    AUTO_TEXT file = in(built, "traced.so");
+    struct wanted wanted = enabled("x", file);
+    struct problems problems = {.count = 0};
+    struct adapters *adapters = load(&wanted, 1, &problems);
+    assert_int_equal(problems.count, 0);
+    assert_string_equal(getenv("WHARF_TEST_START_RAN"), "the host was there");
+    adapters_free(adapters);
+    drop(&wanted);
+}
+
+static void lists_of_larger_elements_are_read_with_their_own_step(void **state) {
+    (void)state;
+    AUTO_TEXT file = in(built, "larger.so");
+    struct wanted wanted = enabled("larger", file);
+    struct problems problems = {.count = 0};
+    struct adapters *adapters = load(&wanted, 1, &problems);
+    assert_int_equal(problems.count, 0);
+    const wharf_kind *kind = &adapters->kinds[0]->abi;
+    assert_string_equal(kind->carried[0].pointer, "/spec/suspend");
+    assert_string_equal(kind->carried[1].pointer, "/spec/jobs/*/replicas");
+    assert_string_equal(kind->carried[1].key, "title");
+    assert_null(kind->carried[2].pointer);
+    assert_string_equal(kind->pods[1].templates, "/spec/head");
+    assert_null(kind->pods[2].templates);
+    assert_string_equal(kind->phases[1].value, "Failed");
+    assert_int_equal(kind->phases[1].phase, WHARF_FAILED);
+    assert_null(kind->phases[2].pointer);
+    assert_string_equal(kind->suspended_status[1].name, "/status/active");
+    assert_null(kind->suspended_status[2].name);
+    assert_null(kind->resumed_status);
+    adapters_free(adapters);
+    drop(&wanted);
 }
 
 static void the_configured_value_must_be_one_that_the_kind_accepts(void **state) {
     (void)state;
     AUTO_TEXT closed = in(built, "closed.so");
     AUTO_TEXT good = in(built, "good.so");
-    struct config_adapter wanted = enabled("x", closed);
+    struct wanted wanted = enabled("x", closed);
     wanted.managed_by = strdup("acme.example/x");
     assert_refused(&wanted, (const char *const[3]){"managedBy", "acme.example/x", "kueue.x-k8s.io/multikueue"});
     drop(&wanted);
@@ -440,6 +515,8 @@ int main(void) {
         cmocka_unit_test(one_bad_adapter_does_not_stop_the_others),
         cmocka_unit_test(what_the_directory_is_asked_for_must_be_in_it),
         cmocka_unit_test(settings_reach_the_adapter_and_outlive_the_configuration),
+        cmocka_unit_test(what_is_wrong_with_the_data_is_found_before_start),
+        cmocka_unit_test(lists_of_larger_elements_are_read_with_their_own_step),
         cmocka_unit_test(the_configured_value_must_be_one_that_the_kind_accepts),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

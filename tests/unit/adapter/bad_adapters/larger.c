@@ -17,20 +17,48 @@ struct later_rule {
 
 static const struct later_rule rules[] = {
     {{"/status/state", "done", .phase = WHARF_SUCCEEDED}, 1},
-    {{"/status/state", "broken", .phase = WHARF_FAILED}, 1},
+    {{"/status/state", "Failed", .phase = WHARF_FAILED}, 1},
     {{.pointer = NULL}, 0},
 };
+
+static const struct {
+    wharf_carried carried;
+    uint64_t later[2];
+} fields[] = {{{.pointer = "/spec/suspend"}, {1, 2}},
+              {{.pointer = "/spec/jobs/*/replicas", .key = "title"}, {1, 2}},
+              {{.pointer = NULL}, {0, 0}}};
+
+static const struct {
+    wharf_pods pods;
+    const char *later;
+} templates[] = {{{.templates = "/spec/jobs/*/template"}, "later"},
+                 {{.templates = "/spec/head"}, "later"},
+                 {{.templates = NULL}, NULL}};
+
+static const struct {
+    wharf_status_change change;
+    const char *later;
+} changes[] = {{{.change = WHARF_SET_TEXT, .name = "/status/state", .value = "held"}, "later"},
+               {{.change = WHARF_SET_ZERO, .name = "/status/active"}, "later"},
+               {{.name = NULL}, NULL}};
 
 static const struct {
     wharf_kind kind;
     void *later[4];
 } kind = {.kind = {.size = sizeof(kind),
+                   .carried_size = sizeof(fields[0]),
+                   .pods_size = sizeof(templates[0]),
                    .phase_rule_size = sizeof(struct later_rule),
+                   .status_change_size = sizeof(changes[0]),
                    .group = "example.com",
                    .versions = (const char *const[]){"v1", NULL},
                    .kind = "Larger",
                    .plural = "largers",
                    .managed_by = "/spec/managedBy",
+                   .suspend = "/spec/suspend",
+                   .carried = &fields[0].carried,
+                   .pods = &templates[0].pods,
+                   .suspended_status = &changes[0].change,
                    .phases = &rules[0].rule,
                    .phase = phase}};
 

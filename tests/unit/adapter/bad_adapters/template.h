@@ -39,6 +39,37 @@
 #ifndef KINDS
 #define KINDS &kind, NULL
 #endif
+#ifndef KIND_MANAGED_BY
+#define KIND_MANAGED_BY "/spec/managedBy"
+#endif
+#ifndef KIND_CARRIED
+#define KIND_CARRIED NULL
+#endif
+#ifndef CARRIED_SIZE
+#define CARRIED_SIZE sizeof(wharf_carried)
+#endif
+#ifndef SETTINGS
+#define SETTINGS NULL
+#endif
+#ifdef HOST
+static const wharf_host *host;
+#undef HOST
+#define HOST &host
+#else
+#define HOST NULL
+#endif
+#ifdef START_CODE
+static const char *start(const wharf_host *services, const wharf_value *settings, const wharf_kind *const **list) {
+    (void)services;
+    (void)settings;
+    (void)list;
+    START_CODE
+    return NULL;
+}
+#define START start
+#else
+#define START NULL
+#endif
 
 wharf_result phase(const wharf_call *call, const wharf_value *object, wharf_phase *out);
 
@@ -53,7 +84,7 @@ static const char *const versions[] = {"v1", "v1beta1", NULL};
 
 static const wharf_kind kind = {
     .size = KIND_SIZE,
-    .carried_size = sizeof(wharf_carried),
+    .carried_size = CARRIED_SIZE,
     .pods_size = sizeof(wharf_pods),
     .phase_rule_size = sizeof(wharf_phase_rule),
     .status_change_size = sizeof(wharf_status_change),
@@ -62,7 +93,8 @@ static const wharf_kind kind = {
     .kind = KIND_NAME,
     .plural = KIND_PLURAL,
     .flags = KIND_FLAGS,
-    .managed_by = "/spec/managedBy",
+    .managed_by = KIND_MANAGED_BY,
+    .carried = KIND_CARRIED,
     .managed_by_builtin = "example.com/builtin",
     .managed_by_allowed = KIND_ALLOWED,
     .phase = KIND_PHASE,
@@ -77,4 +109,7 @@ WHARF_EXPORT const wharf_module ENTRY = {
     .name = MODULE_NAME,
     .version = "1.2.3",
     .kinds = (const wharf_kind *const[]){KINDS},
+    .host = HOST,
+    .settings = SETTINGS,
+    .start = START,
 };
