@@ -209,7 +209,9 @@ bool sim_refuses(const struct sim_kind *kind, const struct json *workload, int64
     AUTO_JSON mirror = NULL;
     begin_call(&call, kind, WHARF_MIRROR_NONE, now_ns);
     struct mirror_context job = job_of(kind, &call, workload, NULL);
-    wharf_result result = mirror_make(&job, &mirror);
+    wharf_result result = adapter_accept(&call, workload);
+    if (result == WHARF_OK)
+        result = mirror_make(&job, &mirror);
     adapter_call_end(&call);
     return result == WHARF_REFUSED;
 }
