@@ -157,6 +157,11 @@ static struct error *check_module(const wharf_module *module) {
     return NULL;
 }
 
+// For messages about one that may be wrong in every way.
+static const char *kind_name(const wharf_kind *kind) {
+    return WHARF_HAS(wharf_kind, kind, kind) && kind->kind ? kind->kind : "no name";
+}
+
 static struct error *take_kinds(const struct loading *loading, const wharf_kind *const *kinds,
                                 struct adapter *adapter) {
     size_t count = 0;
@@ -172,7 +177,7 @@ static struct error *take_kinds(const struct loading *loading, const wharf_kind 
         struct error *error =
             kind_check(kinds[i], loading->wanted->managed_by, loading->options->controller_name, &kind);
         if (error)
-            return error_wrap(error, "kind %zu", i + 1);
+            return error_wrap(error, "kind %zu (%s)", i + 1, kind_name(kinds[i]));
         kind->adapter = adapter;
         adapter->kinds[adapter->n_kinds++] = kind;
     }

@@ -57,7 +57,7 @@ GOOD = """kinds:
   - /metadata/labels/example.com~1uid
   pods:
   - template: /spec/groups/*/template
-    count: [/spec/groups/*/replicas, /spec/slices]
+    count: [/spec/groups/*/replicas, /spec/slices, /spec/a, /spec/b]
   phases:
   - condition: Complete
     phase: Succeeded
@@ -68,8 +68,36 @@ GOOD = """kinds:
   - field: /status/state
     value: broken
     phase: Failed
+  - condition: Suspended
+    reason: Halted
+    phase: Suspended
+    whileSuspended: true
+  - field: /status/broken
+    value: true
+    phase: Active
+  - field: /status/attempts
+    value: 0
+    phase: Pending
   finishedAt: /status/completionTime
   observedGeneration: /status/observedGeneration
+  conditionTime: lastUpdateTime
+  suspendedStatus:
+  - condition: Suspended
+    status: "True"
+    reason: "{kind}Suspended"
+    message: "{namespace}/{name} is suspended"
+  - condition: Running
+    status: "False"
+    when: IfTrue
+  - zero: /status/groups/*/ready
+  - remove: /status/startTime
+  - field: /status/state
+    value: halted
+    when: IfAbsent
+  resumedStatus:
+  - condition: Suspended
+    status: "False"
+    reason: Resumed
   statusRemove:
   - /status/pods/*/ip
 """
@@ -87,22 +115,13 @@ SPEC = "expected a field of the spec: labels and annotations are always carried"
 REFUSED = [
     ("kinds:\n", "kind:\n", "kind:", 'settings.kind: unknown setting, did you mean "kinds"?'),
     ("  kind: Thing\n", "", "- group", "settings.kinds[0].kind: found nothing, expected a value: it is required"),
-    ("kind: Thing", "kind: thing", "kind: thing", 'settings.kinds[0].kind: found "thing", expected the name of a kind'),
     ("plural: things", "plural: 7", "plural: 7", "settings.kinds[0].plural: found 7, expected a text"),
-    ("plural: things", "plural: Things", "plural:", 'settings.kinds[0].plural: found "Things", expected the name'),
-    ("plural: things", "plural: " + "t" * 60, "plural:", "settings.kinds[0].plural: found more than 62 letters"),
-    ("group: example.com", "group: Example", "group:", 'settings.kinds[0].group: found "Example", expected an API group'),
     ("[v1, v1beta1]", "v1", "versions:", 'settings.kinds[0].versions: found "v1", expected a list'),
     ("[v1, v1beta1]", "[]", "versions:", "settings.kinds[0].versions: found a list, expected a list that is not empty"),
-    ("[v1, v1beta1]", "[v1, V2]", "versions:", 'settings.kinds[0].versions: found "V2", expected API versions'),
     ("[v1, v1beta1]", "[v1, v1]", "versions:", 'settings.kinds[0].versions[1]: found "v1" a second time'),
     ("statusSubresource: true", "statusSubresource: maybe", "statusSub", 'found "maybe", expected true or false'),
-    ("statusSubresource: true", "statusSubresource: false", "observedGeneration",
-     "settings.kinds[0].observedGeneration: found a pointer, expected nothing with statusSubresource: false"),
     ("statusSubresource:", "statusSubResource:", "statusSubR", 'did you mean "statusSubresource"?'),
     ("neverFinishes:", "foo/bar~:", "foo/bar~", "settings.kinds[0].foo/bar~: unknown setting, expected one of group,"),
-    ("neverFinishes: false", "neverFinishes: true", "condition: Complete",
-     "settings.kinds[0].phases[0]: found a phase that is the end, expected none with neverFinishes"),
     ("  managedBy:\n", "  managedby:\n", "managedby:", 'did you mean "managedBy"?'),
     ("    field: /spec/managedBy\n", "", "managedBy:", "settings.kinds[0].managedBy.field: found nothing"),
     ("/spec/managedBy", "spec/managedBy", "spec/managedBy", "expected a JSON pointer (RFC 6901) like /spec/suspend"),
@@ -112,36 +131,60 @@ REFUSED = [
     ("/spec/managedBy", "/metadata/ownerReferences", "ownerReferences", "expected a field of the spec, a label or an"),
     ("/spec/managedBy", "/metadata/labels/a/b", "a/b", 'a "/" in its name is written ~1'),
     ("/spec/managedBy", "/status/manager", "/status/manager", "expected a field of the spec"),
-    ("/spec/managedBy", "/spec/suspend", "field: /spec/suspend\n    value", "suspend.field: found the field of managedBy"),
-    ("/spec/managedBy", "/metadata/labels/manager", "allowed",
-     'settings.kinds[0].managedBy.allowed: found "example.com/other", expected what the value of a label may be'),
-    ("example.com/other", "example.com/thing-operator", "allowed", "expected values other than builtIn"),
     ("    field: /spec/suspend\n", "", "suspend:", "settings.kinds[0].suspend.field: found nothing"),
-    ("  suspend:\n    field: /spec/suspend\n    value: \"Yes\"\n", "", "field: /spec/template/labels",
-     "settings.kinds[0].carry[2]: found when: WhileSuspended, expected a kind that has suspend"),
-    ("- /spec/replicas", "- /spec/managedBy", "- /spec/managedBy", "settings.kinds[0].carry[0]: found /spec/managedBy"),
-    ("- /spec/replicas", "- /spec", "- /spec\n", "expected no field that is, or holds, that of managedBy"),
-    ("- /spec/replicas", "- /spec/ttl", "- /spec/ttl", "settings.kinds[0].carry[0]: found /spec/ttl, expected it in either"),
-    ("- /spec/replicas", "- /spec/template/labels", "field: /spec/template/labels", "carry[2]: found /spec/template/labels a second"),
     ("- /spec/replicas", "- /metadata/labels/a", "- /metadata/labels/a", SPEC),
     ("- /spec/replicas", "- [x]", "- [x]", "settings.kinds[0].carry[0]: found a list, expected a JSON pointer"),
-    ("field: /spec/template/labels", "field: /spec/suspend", "field: /spec/suspend\n    when",
-     "carry[2]: found when: WhileSuspended, expected that what suspends is carried always"),
     ("when: WhileSuspended", "when: Never", "when: Never", 'found "Never", expected Always or WhileSuspended'),
-    ("- /spec/ttl", "- /spec/suspend", "remove:", "settings.kinds[0].remove: found /spec/suspend, expected fields other"),
     ("- /spec/ttl", "- /metadata/name", "- /metadata/name", "settings.kinds[0].remove[0]"),
-    ("/spec/slices]", "/spec/slices, /spec/a, /spec/b]", "count:", "pods[0].count[3]: found a fourth pointer"),
-    ("[/spec/groups/*/replicas, /", "[/spec/sets/*/replicas, /", "count:", "pods[0].count[0]: found /spec/sets/*/replicas"),
     ("  - condition: Complete", "  - condition: Complete\n    value: x", "- condition: Complete",
      "settings.kinds[0].phases[0]: expected either condition"),
     ("  - field: /status/state\n    value: broken", "  - value: broken", "- value: broken", "phases[2].field: found nothing"),
     ("value: broken", "value: broken\n    status: \"True\"", 'status: "True"', "phases[2].status: found it with value"),
     ("    phase: Succeeded", "    phase: Done", "phase: Done", 'found "Done", expected Pending, Suspended, Active'),
     ("field: /status/outcome", "field: /spec/outcome", "/spec/outcome", "expected a pointer that begins with /status/"),
-    ("  - field: /status/state\n    value: broken", "  - condition: Complete", "- condition: Complete\n    phase: Failed",
-     "settings.kinds[0].phases[2]: found a second rule for Complete, expected one: phases/0 has it"),
-    ("/status/pods/*/ip", "/status/conditions", "condition: Complete", "found /status/conditions, which statusRemove/0 takes"),
+    ("value: broken", "value: [a]", "value: [a]", "phases[2].value: found a list, expected a text"),
+    ("whileSuspended: true", "whileSuspended: 1", "whileSuspended", "phases[3].whileSuspended: found 1, expected true or"),
+    ("zero: /status/groups/*/ready", "zero: /spec/ready", "zero:", "suspendedStatus[2].zero: found \"/spec/ready\""),
+    ("remove: /status/startTime", "remove: /status/startTime\n    zero: /status/x", "- remove: /status/startTime",
+     "suspendedStatus[3]: expected one of condition, field, zero and remove"),
+    ("value: halted", "status: halted", "- field: /status/state\n    status: halted", "suspendedStatus[4]: expected status with"),
+    ("when: IfTrue", "when: Never", "when: Never", 'suspendedStatus[1].when: found "Never", expected Always, IfTrue or IfA'),
     ("finishedAt: /status/completionTime", "finishedAt: [a]", "finishedAt", "finishedAt: found a list, expected a JSON"),
+]
+
+# What contradicts itself is found by the checks that every kind goes through: at the line of the adapter, with the kind
+# and its field.
+CONTRADICTIONS = [
+    ("kind: Thing", "kind: thing", 'kind 1 (thing): kind: found "thing", expected the name of a kind'),
+    ("plural: things", "plural: Things", 'plural: found "Things", expected the name of a resource'),
+    ("plural: things", "plural: " + "t" * 60, "plural and group: found"),
+    ("group: example.com", "group: Example", 'group: found "Example", expected an API group'),
+    ("[v1, v1beta1]", "[v1, V2]", 'versions: found "V2", expected an API version'),
+    ("statusSubresource: true", "statusSubresource: false",
+     'observed_generation: found "/status/observedGeneration", expected NULL with WHARF_KIND_NO_STATUS_SUBRESOURCE'),
+    ("/spec/managedBy", "/spec/suspend", 'kind 1 (Thing): carried: found "/spec/suspend", expected no field that is'),
+    ("/spec/managedBy", "/metadata/labels/manager", "expected what the value of a label may be"),
+    ("example.com/other", "example.com/thing-operator",
+     'managed_by_allowed: found "example.com/thing-operator", expected values besides the built-in one'),
+    ("  suspend:\n    field: /spec/suspend\n    value: \"Yes\"\n", "",
+     'carried: found "/spec/template/labels", expected no WHARF_CARRY_WHILE_SUSPENDED in a kind without suspend'),
+    ("- /spec/replicas", "- /spec/managedBy", 'carried: found "/spec/managedBy", expected no field that is'),
+    ("- /spec/replicas", "- /spec", 'carried: found "/spec", expected no field that is, holds'),
+    ("- /spec/replicas", "- /spec/ttl", 'carried: found "/spec/ttl", expected it not to be in removed too'),
+    ("- /spec/replicas", "- /spec/template/labels", 'carried: found "/spec/template/labels", expected it once'),
+    ("field: /spec/template/labels", "field: /spec/suspend",
+     'carried: found "/spec/suspend", expected WHARF_CARRY_ALWAYS for what suspends'),
+    ("- /spec/ttl", "- /spec/suspend", 'found "/spec/suspend", expected it not to be in removed too'),
+    ("[/spec/groups/*/replicas, /", "[/spec/sets/*/replicas, /",
+     'pods.counts: found "/spec/sets/*/replicas", expected the same path up to the last "*"'),
+    ("  - field: /status/state\n    value: broken", "  - condition: Complete",
+     'phases: found a second rule for /status/conditions "Complete" (3), expected one: the earlier one (1)'),
+    ("/status/pods/*/ip", "/status/conditions",
+     'phases: found "/status/conditions", expected it not to be in status_removed'),
+    ("neverFinishes: false", "neverFinishes: true",
+     'finished_at: found "/status/completionTime", expected NULL with WHARF_KIND_NEVER_FINISHES'),
+    ("conditionTime: lastUpdateTime", "conditionTime: reason", 'condition_time: found "reason", expected the name'),
+    ("zero: /status/groups/*/ready", "zero: /status/pods/x/ip", "suspended_status: found"),
 ]
 
 
@@ -176,6 +219,15 @@ class Case(unittest.TestCase):
         self.assertIn(what, problems[0])
 
 
+    def assert_contradiction(self, settings, what):
+        code, _, problems = self.check(settings)
+        self.assertEqual((code, len(problems)), (1, 2), problems)
+        line = HEAD[:HEAD.index("- name: generic")].count("\n") + 1
+        self.assertIn("%s:%d: adapter generic: " % (self.config, line), problems[0])
+        self.assertIn(": kind ", problems[0])
+        self.assertIn(what, problems[0])
+
+
 class Settings(Case):
     def test_settings_with_everything_in_them_are_good(self):
         for settings, kinds in ((GOOD, "1 kind\n"), (GOOD + GOOD_SERVICE, "2 kinds\n")):
@@ -197,21 +249,29 @@ class Settings(Case):
                 self.assertEqual(GOOD.count(old), 1)
                 self.assert_refused(GOOD.replace(old, new), where, what)
 
+    def test_what_contradicts_itself_is_refused_with_kind_and_field(self):
+        for old, new, what in CONTRADICTIONS:
+            with self.subTest(old=old, new=new):
+                self.assertEqual(GOOD.count(old), 1)
+                self.assert_contradiction(GOOD.replace(old, new), what)
+
     def test_a_kind_is_described_once(self):
         again = GOOD_SERVICE.replace("Service", "Thing")
-        self.assert_refused(GOOD + again, "kind: Thing\n  plural: services", "kinds/0 has it")
+        self.assert_contradiction(GOOD + again, "example.com: found it twice in one adapter")
         again = GOOD_SERVICE.replace("services", "things")
-        self.assert_refused(GOOD + again, "plural: things\n  never", "settings.kinds[1].plural: found things")
+        self.assert_contradiction(GOOD + again, "kind things.example.com: found it twice in one adapter")
 
     def test_a_kind_must_be_able_to_finish(self):
         short = GOOD_SERVICE.replace("  neverFinishes: true\n", "")
-        self.assert_refused("kinds:\n" + short, "- group", "settings.kinds[0].phases: found no rule for Succeeded")
+        self.assert_contradiction("kinds:\n" + short, "kind 1 (Service): phase")
         more = GOOD_SERVICE + "  finishedAt: /status/end\n"
-        self.assert_refused("kinds:\n" + more, "finishedAt", "expected nothing with neverFinishes")
+        self.assert_contradiction("kinds:\n" + more, "kind 1 (Service): finished_at")
+        more = GOOD_SERVICE + "  phases: [{condition: Done, phase: Succeeded}]\n"
+        self.assert_contradiction("kinds:\n" + more, "found a final phase, expected none with WHARF_KIND_NEVER_FINISHES")
 
     def test_a_label_cannot_hold_the_name_of_the_host(self):
         label = GOOD_SERVICE.replace("/spec/managedBy", "/metadata/labels/manager")
-        self.assert_refused("kinds:\n" + label, "managedBy", "settings.kinds[0].managedBy.allowed: found nothing")
+        self.assert_contradiction("kinds:\n" + label, "kind 1 (Service): managed_by_allowed: found nothing")
 
     def test_without_kinds_there_is_nothing_to_load(self):
         for settings in ("{}\n", "kinds: null\n"):
