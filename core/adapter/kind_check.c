@@ -105,7 +105,7 @@ bool kind_covers(const char *outer, const char *inner) {
         return false;
     while (*outer == '/' && *inner == '/') {
         size_t a = strcspn(++outer, "/"), b = strcspn(++inner, "/");
-        bool any = (a == 1 && *outer == '*') || (b == 1 && *inner == '*');
+        bool any = a == 1 && *outer == '*';
         if (!any && (a != b || memcmp(outer, inner, a) != 0))
             return false;
         outer += a;

@@ -49,7 +49,7 @@ struct error *kind_check_pointers(const char *field, const char *const *list, un
 // That a list ends, and none is in it twice.
 struct error *kind_check_list(const char *field, const char *const *list, size_t *count);
 
-// True if what `outer` matches is, or is around, what `inner` matches. False if one of them is NULL.
+// True if what `outer` matches is, or is around, all that `inner` matches. False if one of them is NULL.
 bool kind_covers(const char *outer, const char *inner);
 // The first of the patterns that covers `pointer`, or NULL.
 const char *kind_covering(const char *const *patterns, const char *pointer);

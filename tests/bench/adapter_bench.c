@@ -45,19 +45,19 @@ static struct adapters *load_all(const char *build) {
     glob_t found;
     if (!pattern || glob(pattern, 0, NULL, &found) != 0)
         give_up("there are no adapters", NULL);
-    struct config_adapter *wanted = calloc(found.gl_pathc, sizeof *wanted);
+    struct adapter_wanted *wanted = calloc(found.gl_pathc, sizeof *wanted);
     for (size_t i = 0; wanted && i < found.gl_pathc; i++)
-        wanted[i] = (struct config_adapter){.name = strdup(strrchr(found.gl_pathv[i], '/') + 1),
+        wanted[i] = (struct adapter_wanted){.name = strdup(strrchr(found.gl_pathv[i], '/') + 1),
                                             .file = realpath(found.gl_pathv[i], NULL),
                                             .file_given = true,
                                             .settings = settings_for(found.gl_pathv[i])};
-    struct config config = {.path = (char[]){"bench"},
-                            .controller_name = (char[]){"wharf.dev/host"},
-                            .adapters = wanted,
-                            .n_adapters = found.gl_pathc};
+    struct adapters_options options = {.config_path = "bench",
+                                       .controller_name = "wharf.dev/host",
+                                       .wanted = wanted,
+                                       .n_wanted = wanted ? found.gl_pathc : 0};
     struct problems problems = {.count = 0};
     struct adapters *adapters = NULL;
-    struct error *error = adapters_load(&config, &problems, &adapters);
+    struct error *error = adapters_load(&options, &problems, &adapters);
     if (error || problems.count > 0)
         give_up(problems.count > 0 ? problems.list[0] : "adapters", error);
     globfree(&found);

@@ -132,11 +132,11 @@ static struct mirror_context job_of(const struct subject *subject, struct adapte
                                      .object = "default/one",
                                      .mirror_state = subject->mirror ? WHARF_MIRROR_PRESENT : WHARF_MIRROR_NONE});
     return (struct mirror_context){.kind = kind,
-                               .origin = "fuzz",
-                               .call = call,
-                               .workload = subject->workload,
-                               .mirror = subject->mirror,
-                               .attempt = 1};
+                                   .origin = "fuzz",
+                                   .call = call,
+                                   .workload = subject->workload,
+                                   .mirror = subject->mirror,
+                                   .attempt = 1};
 }
 
 static struct json *made_mirror(struct subject *subject) {

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-const wharf_module *wharf_adapter_generic(const wharf_host *host, const wharf_value *settings, const char **problem);
+extern const wharf_module wharf_adapter_generic;
 
 static const char object[] =
     "{\"apiVersion\":\"example.com/"
@@ -58,13 +58,16 @@ void fuzz_one(const uint8_t *data, size_t size) {
         error_free(error);
         return;
     }
-    const char *problem = NULL;
+    const wharf_module *module = &wharf_adapter_generic;
+    const wharf_kind *const *kinds = module->kinds;
     services_loading("generic");
-    const wharf_module *module = wharf_adapter_generic(services_table(), (const wharf_value *)settings.value, &problem);
-    if (!module && (!problem || *problem == '\0'))
+    if (module->host)
+        *module->host = services_table();
+    const char *problem = module->start(services_table(), (const wharf_value *)settings.value, &kinds);
+    if (problem && *problem == '\0')
         fuzz_fail("settings are refused without a reason");
-    for (size_t i = 0; module && module->kinds[i]; i++)
-        check_kind(module->kinds[i]);
+    for (size_t i = 0; !problem && kinds[i]; i++)
+        check_kind(kinds[i]);
     services_loading("generic");
     adapter_call_end(services_call(NULL)); // what is made at loading lives as long as the process, and this one goes on
     services_loading(NULL);

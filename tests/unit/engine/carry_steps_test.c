@@ -13,7 +13,7 @@
 #define RATIO 5.5 // 4, and room for sorting and for tables that double
 
 static const wharf_kind given = {
-    .size = sizeof given,
+    WHARF_KIND_SIZES,
     .group = "example.com",
     .versions = (const char *const[]){"v1", NULL},
     .kind = "Train",
@@ -25,8 +25,7 @@ static const wharf_kind given = {
                                        {.pointer = "/spec/map/*/count"},
                                        {.pointer = NULL}},
     .removed = (const char *const[]){"/spec/groups/*/managedBy", NULL},
-    .phases =
-        (const wharf_phase_rule[]){{"/status/phase", "Done", NULL, WHARF_SUCCEEDED}, {NULL, NULL, NULL, WHARF_PENDING}},
+    .phases = (const wharf_phase_rule[]){{"/status/phase", "Done", .phase = WHARF_SUCCEEDED}, {.pointer = NULL}},
 };
 
 static struct kind *kind;
@@ -84,12 +83,12 @@ static void call(void *ctx) {
     struct adapter_call adapter;
     adapter_call_begin(&adapter, &(struct call_context){.kind = &kind->abi, .given = kind->given, .version = "v1"});
     struct mirror_context job = {.kind = kind,
-                             .origin = "here",
-                             .call = &adapter,
-                             .workload = s->workload,
-                             .mirror = s->make ? NULL : s->mirror,
-                             .attempt = 1,
-                             .record = &s->record};
+                                 .origin = "here",
+                                 .call = &adapter,
+                                 .workload = s->workload,
+                                 .mirror = s->make ? NULL : s->mirror,
+                                 .attempt = 1,
+                                 .record = &s->record};
     AUTO_JSON out = NULL;
     assert_int_equal(s->make ? mirror_make(&job, &out) : mirror_patch(&job, &out), WHARF_OK);
     adapter_call_end(&adapter);

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 static const wharf_kind given = {
-    .size = sizeof given,
+    WHARF_KIND_SIZES,
     .group = "example.com",
     .versions = (const char *const[]){"v1", NULL},
     .kind = "Train",
@@ -22,8 +22,7 @@ static const wharf_kind given = {
                                        {.pointer = "/spec/suspend"},
                                        {.pointer = "/spec/selector", .when = WHARF_CARRY_WHILE_SUSPENDED},
                                        {.pointer = NULL}},
-    .phases =
-        (const wharf_phase_rule[]){{"/status/phase", "Done", NULL, WHARF_SUCCEEDED}, {NULL, NULL, NULL, WHARF_PENDING}},
+    .phases = (const wharf_phase_rule[]){{"/status/phase", "Done", .phase = WHARF_SUCCEEDED}, {.pointer = NULL}},
 };
 
 static struct kind *kind;
@@ -59,12 +58,12 @@ static wharf_result ask(struct pair *pair, bool make, struct json **out) {
     adapter_call_begin(&call, &(struct call_context){.kind = &kind->abi, .given = kind->given, .version = "v1"});
     struct mirror_record record = {.known = pair->known, .stop_only = pair->stop_only};
     struct mirror_context job = {.kind = kind,
-                             .origin = "here",
-                             .call = &call,
-                             .workload = pair->workload,
-                             .mirror = make ? NULL : pair->mirror,
-                             .attempt = 1,
-                             .record = &record};
+                                 .origin = "here",
+                                 .call = &call,
+                                 .workload = pair->workload,
+                                 .mirror = make ? NULL : pair->mirror,
+                                 .attempt = 1,
+                                 .record = &record};
     wharf_result result = make ? mirror_make(&job, out) : mirror_patch(&job, out);
     snprintf(pair->said, sizeof pair->said, "%s", call.answer.message ? call.answer.message : "");
     adapter_call_end(&call);

@@ -15,12 +15,8 @@ static wharf_result phase(const wharf_call *call, const wharf_value *object, wha
 }
 
 static const wharf_kind given = {
-    .size = sizeof given,
-    .group = "example.com",
-    .versions = (const char *const[]){"v1", NULL},
-    .kind = "Train",
-    .plural = "trains",
-    .managed_by = "/spec/managedBy",
+    WHARF_KIND_SIZES, .group = "example.com", .versions = (const char *const[]){"v1", NULL},
+    .kind = "Train",  .plural = "trains",     .managed_by = "/spec/managedBy",
     .phase = phase,
 };
 

@@ -16,17 +16,17 @@ static wharf_result phase(const wharf_call *call, const wharf_value *object, wha
 }
 
 static const wharf_carried carried[] = {
-    {"/spec/replicas", WHARF_CARRY_ALWAYS, NULL},
-    {"/spec/suspend", WHARF_CARRY_ALWAYS, NULL},
-    {"/spec/groups/*/count", WHARF_CARRY_ALWAYS, NULL},
-    {"/spec/template/labels", WHARF_CARRY_WHILE_SUSPENDED, NULL},
-    {"/spec/pools/*/size", WHARF_CARRY_ALWAYS, "poolName"},
-    {"/spec/inner", WHARF_CARRY_ALWAYS, NULL},
-    {NULL, WHARF_CARRY_ALWAYS, NULL},
+    {.pointer = "/spec/replicas"},
+    {.pointer = "/spec/suspend"},
+    {.pointer = "/spec/groups/*/count"},
+    {"/spec/template/labels", NULL, WHARF_CARRY_WHILE_SUSPENDED},
+    {"/spec/pools/*/size", "poolName", WHARF_CARRY_ALWAYS},
+    {.pointer = "/spec/inner"},
+    {.pointer = NULL},
 };
 
 static const wharf_kind given = {
-    .size = sizeof given,
+    WHARF_KIND_SIZES,
     .group = "example.com",
     .versions = (const char *const[]){"v1", NULL},
     .kind = "Train",
