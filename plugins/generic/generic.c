@@ -19,7 +19,7 @@ const wharf_host *host;
     }
 
 static int has(const struct place *at, const char *name) {
-    return settings_member(at, name).value != NULL;
+    return settings_member(at, name).value ? 1 : 0;
 }
 
 static const struct shape carried = {

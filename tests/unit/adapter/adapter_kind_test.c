@@ -267,10 +267,9 @@ static void lists_that_never_end_are_refused(void **state) {
 }
 
 // Each part is well-formed; together they cannot be meant.
-static void contradictions_are_found(void **state) {
+static void what_is_read_must_not_be_removed(void **state) {
     (void)state;
-    static const wharf_phase_rule done = {"/status/conditions", "Done", .phase = WHARF_SUCCEEDED},
-                                  held = {"/status/conditions", "Held", .phase = WHARF_SUSPENDED};
+    static const wharf_phase_rule done = {"/status/conditions", "Done", .phase = WHARF_SUCCEEDED};
     struct wrong cases[64];
     size_t i = 0;
     for (size_t c = 0; c < COUNT(cases); c++)
@@ -300,6 +299,15 @@ static void contradictions_are_found(void **state) {
     WRONG("managed_by", "written \"~1\"");
     cases[i].kind.managed_by = "/spec/*/managedBy";
     WRONG("managed_by", "no pattern");
+    assert_all_refused(cases, i);
+}
+
+static void what_is_carried_must_fit_the_rest(void **state) {
+    (void)state;
+    struct wrong cases[64];
+    size_t i = 0;
+    for (size_t c = 0; c < COUNT(cases); c++)
+        cases[c] = (struct wrong){NULL, "", good()};
     cases[i].kind.carried = CARRIED({.pointer = "/spec/a/b"}), cases[i].kind.removed = LIST("/spec/a");
     WRONG("carried", "not to be in removed too, which has \"/spec/a\"");
     cases[i].kind.carried = CARRIED({.pointer = "/spec/a/*/b"}), cases[i].kind.removed = LIST("/spec/a/*/b");
@@ -325,6 +333,15 @@ static void contradictions_are_found(void **state) {
     WRONG("removed", "once");
     cases[i].kind.removed = LIST("/metadata/name");
     WRONG("removed", "a field of the spec, or one label");
+    assert_all_refused(cases, i);
+}
+
+static void changes_of_a_status_must_be_whole(void **state) {
+    (void)state;
+    struct wrong cases[64];
+    size_t i = 0;
+    for (size_t c = 0; c < COUNT(cases); c++)
+        cases[c] = (struct wrong){NULL, "", good()};
     cases[i].kind.suspended_status = CHANGES({.name = "Held", .value = "True"});
     cases[i].kind.suspend = NULL;
     WRONG("suspended_status", "without suspend");
@@ -347,6 +364,17 @@ static void contradictions_are_found(void **state) {
     WRONG("suspended_status", "found change 9");
     cases[i].kind.resumed_status = CHANGES({.name = "Held", .value = "False"});
     WRONG("resumed_status", "a rule for WHARF_SUSPENDED");
+    assert_all_refused(cases, i);
+}
+
+static void rules_must_be_able_to_match(void **state) {
+    (void)state;
+    static const wharf_phase_rule done = {"/status/conditions", "Done", .phase = WHARF_SUCCEEDED},
+                                  held = {"/status/conditions", "Held", .phase = WHARF_SUSPENDED};
+    struct wrong cases[64];
+    size_t i = 0;
+    for (size_t c = 0; c < COUNT(cases); c++)
+        cases[c] = (struct wrong){NULL, "", good()};
     cases[i].kind.phases = RULES(done, held, done);
     WRONG("phases", "(3), expected one: the earlier one (1)");
     cases[i].kind.phases = RULES(held, {"/status/conditions", "Held", "True", "Why", WHARF_PENDING, 0});
@@ -424,7 +452,10 @@ int main(void) {
         cmocka_unit_test(pointers_that_are_wrong_are_named),
         cmocka_unit_test(carried_fields_that_are_wrong_are_named),
         cmocka_unit_test(values_of_managed_by_that_are_wrong_are_named),
-        cmocka_unit_test(contradictions_are_found),
+        cmocka_unit_test(what_is_read_must_not_be_removed),
+        cmocka_unit_test(what_is_carried_must_fit_the_rest),
+        cmocka_unit_test(changes_of_a_status_must_be_whole),
+        cmocka_unit_test(rules_must_be_able_to_match),
         cmocka_unit_test(what_is_meant_is_accepted),
         cmocka_unit_test(what_real_kinds_need_is_accepted),
         cmocka_unit_test(the_value_to_answer_to_is_chosen_in_order),
