@@ -36,8 +36,7 @@ static struct error *check_one_carried(const wharf_kind *kind, const wharf_carri
     if (error)
         return error;
     if (kind_covers(carried->pointer, kind->managed_by) || kind_covers(kind->managed_by, carried->pointer))
-        return kind_wrong("carried", carried->pointer,
-                          "no field that is, holds or is in that of managed_by: managed_by is never carried");
+        return kind_wrong("carried", carried->pointer, "another field: managed_by is never carried, nor what holds it");
     if (carried->when != WHARF_CARRY_ALWAYS && carried->when != WHARF_CARRY_WHILE_SUSPENDED)
         return error_new(ERROR_REFUSED, "carried: %s: found %u for when, expected %d or %d", carried->pointer,
                          carried->when, WHARF_CARRY_ALWAYS, WHARF_CARRY_WHILE_SUSPENDED);

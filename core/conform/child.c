@@ -135,20 +135,23 @@ static void run_trials(struct run *run, const struct child_task *task) {
         run_one(run, task->again ? count - 1 - i : i, task->again);
 }
 
-// The structs of the kinds, as they were after the load.
+static size_t kept_size(const wharf_kind *given) {
+    return given->size < sizeof(*given) ? given->size : sizeof(*given);
+}
+
+// The structs of the kinds as the adapter has them after the load.
 static wharf_kind *keep_kinds(const struct run *run) {
     wharf_kind *kept = calloc(run->n_tested + 1, sizeof(*kept));
     for (size_t i = 0; kept && i < run->n_tested; i++)
-        kept[i] = run->tested[i].real->abi;
+        memcpy(&kept[i], run->tested[i].real->given, kept_size(run->tested[i].real->given));
     return kept;
 }
 
 static void check_kinds(struct run *run, const wharf_kind *kept) {
     for (size_t i = 0; kept && i < run->n_tested; i++) {
         const wharf_kind *given = run->tested[i].real->given;
-        size_t size = given->size < sizeof(kept[i]) ? given->size : sizeof(kept[i]);
         snprintf(run->board->kind, sizeof(run->board->kind), "%s", run->tested[i].kind.plural_group);
-        if (memcmp(&kept[i], given, size) != 0)
+        if (memcmp(&kept[i], given, kept_size(given)) != 0)
             run_say(run, RULE_DATA, CALL_LOAD, "", "the struct wharf_kind was changed by a later call");
     }
 }
