@@ -37,11 +37,11 @@ static struct error *call_with(wharf_result (*make)(const struct mirror_context 
     struct adapter_call call;
     adapter_call_begin(&call, &context);
     struct mirror_context job = {.kind = kind,
-                             .origin = "here",
-                             .call = &call,
-                             .workload = workload,
-                             .mirror = with_mirror ? mirror : NULL,
-                             .attempt = 1};
+                                 .origin = "here",
+                                 .call = &call,
+                                 .workload = workload,
+                                 .mirror = with_mirror ? mirror : NULL,
+                                 .attempt = 1};
     struct json *made = NULL;
     wharf_result result = make(&job, &made);
     adapter_call_end(&call);
