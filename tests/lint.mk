@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-## make lint      layers, sizes, words, layout (clang-format), clang-tidy, cppcheck, shellcheck; repeated runs are short
+## make lint      layers, sizes, words, I/O of the engine, layout (clang-format), clang-tidy, cppcheck, shellcheck; repeated runs are short
 CLANG_FORMAT ?= clang-format
 CLANG_TIDY ?= clang-tidy
 CPPCHECK ?= cppcheck
@@ -8,7 +8,7 @@ LINT_C := $(sort $(shell find core include plugins tests examples -name '*.[ch]'
 LINT_SH := bootstrap .ci/run $(sort $(shell find tests examples etc -name '*.sh'))
 TIDY_CORE := $(filter core/%.c plugins/%.c examples/%.c,$(LINT_C))
 TIDY_TESTS := $(filter tests/%.c,$(LINT_C))
-LINTS := lint-tree lint-format lint-shell lint-cppcheck lint-tidy
+LINTS := lint-tree lint-engine lint-format lint-shell lint-cppcheck lint-tidy
 
 .PHONY: lint $(LINTS)
 lint:
@@ -16,6 +16,10 @@ lint:
 
 lint-tree:
 	@python3 -B tests/lint
+
+# What the engine's objects need, for it does no I/O.
+lint-engine: $(CORE_OBJ)
+	@python3 -B tests/lint/symbols.py $^
 
 lint-format:
 	@$(CLANG_FORMAT) --dry-run -Werror $(LINT_C)

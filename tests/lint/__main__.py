@@ -4,6 +4,7 @@ import sys
 
 sys.dont_write_bytecode = True
 
+import circles  # noqa: E402
 import files    # noqa: E402
 import layers   # noqa: E402
 import links    # noqa: E402
@@ -25,6 +26,9 @@ def main():
             for line, problem in module.check(path, text):
                 print(f"{path}:{line}: {problem}")
                 found += 1
+    for problem in circles.check():
+        print(problem)
+        found += 1
     print(f"tree: {looked_at} files, {found} problems")
     return 1 if found else 0
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A check that finds nothing may be broken: each is tried on something that it must find, and on something that it
 must not."""
+import circles
 import layers
 import links
 import named_tests
 import sizes
+import symbols
 import words
 
 SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
@@ -42,8 +44,31 @@ CASES = (
     (words, "a.md", "no end", 1),
 )
 
+# Objects with what they define and what they need; how many problems
+LINKED = (
+    ({"core/engine/a.o": ({"a"}, {"b", "memcpy", "__snprintf_chk"}), "core/json/b.o": ({"b"}, {"malloc"})}, 0),
+    ({"core/engine/a.o": ({"a"}, {"clock_gettime"})}, 1),
+    ({"core/engine/a.o": ({"a"}, {"pthread_mutex_lock", "write", "curl_easy_init"})}, 3),
+    ({"core/engine/a.o": ({"a"}, {"clock_now", "clock_rfc3339"}),
+      "core/base/clock.o": ({"clock_now", "clock_rfc3339"}, {"clock_gettime"})}, 1),
+    ({"core/engine/a.o": ({"a"}, {"b"}), "core/json/b.o": ({"b"}, {"c"}), "core/base/c.o": ({"c"}, {"open"})}, 1),
+    ({"core/engine/a.o": ({"a"}, {"b"}), "core/host/b.o": ({"b"}, set())}, 1),
+    ({"core/engine/a.o": ({"a"}, {"log_line"}), "core/base/log.o": ({"log_line"}, {"write"})}, 1),
+    ({"core/host/a.o": ({"a"}, {"write"})}, 0),
+)
+
+
+A, B = '#include "core/engine/b.h"\n', '#include "core/engine/a.h"\n'
+
 
 def run():
+    if circles.check({"core/engine/a.c": A, "core/engine/b.c": ""}) or \
+            not circles.check({"core/engine/a.c": A, "core/engine/b.h": B}):
+        raise AssertionError("lint's own test: circles")
+    for objects, expected in LINKED:
+        found = list(symbols.check(objects))
+        if len(found) != expected:
+            raise AssertionError(f"lint's own test: symbols on {objects}: {found}")
     for module, path, text, expected in CASES:
         found = list(module.check(path, text))
         if len(found) != expected:
