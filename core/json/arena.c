@@ -87,12 +87,6 @@ void arena_drop(struct arena *arena) {
     }
 }
 
-struct arena *node_arena(const cJSON *node) {
-    struct arena *arena;
-    memcpy(&arena, &node->valuedouble, sizeof(struct arena *));
-    return arena;
-}
-
 size_t arena_version(const struct arena *arena) {
     return atomic_load_explicit(&arena->version, memory_order_relaxed);
 }
@@ -102,19 +96,19 @@ void arena_note_change(struct arena *arena) {
 }
 
 void node_hold_arena(cJSON *node) {
-    if ((node->type & (NODE_IN_ARENA | NODE_HOLDS_ARENA)) != NODE_IN_ARENA)
+    if (!node_has(node, NODE_IN_ARENA) || node_has(node, NODE_HOLDS_ARENA))
         return;
     arena_hold(node_arena(node));
-    node->type |= NODE_HOLDS_ARENA;
+    node_mark(node, NODE_HOLDS_ARENA);
 }
 
 void node_note_foreign(const cJSON *container, const cJSON *node) {
-    if ((container->type & NODE_IN_ARENA) == 0)
+    if (!node_has(container, NODE_IN_ARENA))
         return;
-    if (!node || (node->type & NODE_HOLDS_ARENA) || node_arena(node) != node_arena(container))
+    if (!node || node_has(node, NODE_HOLDS_ARENA) || node_arena(node) != node_arena(container))
         atomic_store_explicit(&node_arena(container)->mixed, true, memory_order_relaxed);
 }
 
 bool node_goes_with_arena(const cJSON *node) {
-    return (node->type & NODE_HOLDS_ARENA) && !atomic_load_explicit(&node_arena(node)->mixed, memory_order_relaxed);
+    return node_has(node, NODE_HOLDS_ARENA) && !atomic_load_explicit(&node_arena(node)->mixed, memory_order_relaxed);
 }

@@ -53,7 +53,7 @@ static cJSON *copy_node(struct arena *arena, const cJSON *node, bool with_key) {
         memcpy(copy->string, node->string, key_size);
     if (text_size > 0)
         memcpy(copy->valuestring, text, text_size);
-    copy->valueint = node->valueint;
+    node_set_line(copy, node_line(node));
     return copy;
 }
 

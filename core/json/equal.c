@@ -39,9 +39,9 @@ static bool equal_objects(const cJSON *a, const cJSON *b, bool merged, size_t de
 }
 
 static bool equal(const cJSON *a, const cJSON *b, bool merged, size_t depth) {
-    if (json_type(node_json(a)) != json_type(node_json(b)))
+    if (json_type(node_json_const(a)) != json_type(node_json_const(b)))
         return false;
-    switch (json_type(node_json(a))) {
+    switch (json_type(node_json_const(a))) {
     case JSON_NULL:
         return true;
     case JSON_BOOL:

@@ -11,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEARCHED (1U << 12)
-#define SEARCHES_MASK (15U * SEARCHED) // of a container's type: far searches so far
-
 void index_drop_keyed(struct index *index) {
     json_index_free(&index->keyed);
     free(index->keyed_by);
@@ -21,14 +18,14 @@ void index_drop_keyed(struct index *index) {
 }
 
 void index_drop(cJSON *container) {
-    struct index *index = index_of(container);
+    struct index *index = node_index(container);
     if (!index)
         return;
     index_drop_keyed(index);
     map_free(&index->members);
     free(index->items);
     free(index);
-    container->valuestring = NULL;
+    node_set_index(container, NULL);
 }
 
 static bool push(struct index *index, cJSON *item) {
@@ -48,7 +45,7 @@ static void build(cJSON *container) {
         return;
     map_init(&index->members, random_system());
     bool done = node_type(container) != cJSON_Object || map_reserve(&index->members, node_children(container));
-    container->valuestring = (char *)index;
+    node_set_index(container, index);
     node_note_foreign(container, NULL); // the index is to be freed by itself
     for (cJSON *child = container->child; child && done; child = child->next)
         done = add(index, container, child);
@@ -57,20 +54,18 @@ static void build(cJSON *container) {
 }
 
 void index_note_far_search(const cJSON *container) {
-    if (container->type & NODE_FIXED)
+    if (node_has(container, NODE_FIXED))
         return;
-    cJSON *searched = (cJSON *)container;
-    unsigned type = (unsigned)searched->type;
-    if ((type & SEARCHES_MASK) < INDEX_FAR_SEARCHES * SEARCHED) {
-        searched->type = (int)(type + SEARCHED);
-        return;
-    }
-    searched->type = (int)(type & ~SEARCHES_MASK);
-    build(searched);
+    cJSON *searched = node_of(node_unconst(node_json_const(container)));
+    unsigned searches = node_searches(searched);
+    bool enough = searches == INDEX_FAR_SEARCHES;
+    node_set_searches(searched, enough ? 0 : searches + 1);
+    if (enough)
+        build(searched);
 }
 
 cJSON *node_member(const cJSON *object, const char *key, size_t len) {
-    const struct index *index = index_of(object);
+    const struct index *index = node_index(object);
     if (index)
         return map_get_len(&index->members, key, len);
     char first = len > 0 ? key[0] : '\0';
@@ -87,7 +82,7 @@ cJSON *node_member(const cJSON *object, const char *key, size_t len) {
 }
 
 cJSON *node_item(const cJSON *array, size_t at) {
-    struct index *index = index_of(array);
+    struct index *index = node_index(array);
     if (index) {
         index->last = at;
         return at < index->count ? index->items[at] : NULL;
@@ -101,7 +96,7 @@ cJSON *node_item(const cJSON *array, size_t at) {
 }
 
 size_t node_children(const cJSON *node) {
-    const struct index *index = node_is_container(node) ? index_of(node) : NULL;
+    const struct index *index = node_is_container(node) ? node_index(node) : NULL;
     if (index)
         return node_type(node) == cJSON_Object ? index->members.count : index->count;
     size_t count = 0;
@@ -112,12 +107,12 @@ size_t node_children(const cJSON *node) {
 
 // What an item has is another member from now on: who found it by one must look again.
 static void note_change(const cJSON *container) {
-    if (container->type & NODE_KEYED)
+    if (node_has(container, NODE_KEYED))
         arena_note_change(node_arena(container));
 }
 
 void index_added(cJSON *container, cJSON *child) {
-    struct index *index = index_of(container);
+    struct index *index = node_index(container);
     note_change(container);
     if (!index)
         return;
@@ -134,7 +129,7 @@ static bool find_item(struct index *index, const cJSON *item) {
 }
 
 void index_removed(cJSON *container, const cJSON *child) {
-    struct index *index = index_of(container);
+    struct index *index = node_index(container);
     note_change(container);
     if (!index)
         return;
@@ -153,7 +148,7 @@ void index_removed(cJSON *container, const cJSON *child) {
 }
 
 void index_replaced(cJSON *container, const cJSON *old, cJSON *child) {
-    struct index *index = index_of(container);
+    struct index *index = node_index(container);
     note_change(container);
     if (!index)
         return;
@@ -173,7 +168,7 @@ void json_fix(struct json *value) {
     if (!node || !node_is_container(node))
         return;
     index_drop(node);
-    node->type |= NODE_FIXED;
+    node_mark(node, NODE_FIXED);
     for (cJSON *child = node->child; child; child = child->next)
         json_fix(node_json(child));
 }

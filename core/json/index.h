@@ -23,10 +23,6 @@ struct index {
     unsigned unanswered; // far searches for an item by a member since it was made
 };
 
-static inline struct index *index_of(const cJSON *container) {
-    return (struct index *)(void *)container->valuestring;
-}
-
 // To be called after a far search in a container without an index: the eighth makes one.
 void index_note_far_search(const cJSON *container);
 void index_drop_keyed(struct index *index);

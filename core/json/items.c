@@ -47,9 +47,9 @@ static bool mark(const cJSON *array) {
     for (cJSON *item = array->child; item; item = item->next) {
         if (node_type(item) != cJSON_Object)
             continue;
-        if (!(item->type & NODE_IN_ARENA) || node_arena(item) != node_arena(array))
+        if (!node_has(item, NODE_IN_ARENA) || node_arena(item) != node_arena(array))
             return false;
-        item->type |= NODE_KEYED;
+        node_mark(item, NODE_KEYED);
     }
     return true;
 }
@@ -57,25 +57,25 @@ static bool mark(const cJSON *array) {
 static void make_keyed(const cJSON *array, struct index *index, const char *key) {
     index_drop_keyed(index);
     index->unanswered = 0;
-    if (!(array->type & NODE_IN_ARENA) || !mark(array))
+    if (!node_has(array, NODE_IN_ARENA) || !mark(array))
         return;
     index->version = arena_version(node_arena(array));
     char *copy = strdup(key);
-    if (copy && json_index_init(&index->keyed, node_json(array), key))
+    if (copy && json_index_init(&index->keyed, node_json_const(array), key))
         index->keyed_by = copy;
     else
         free(copy);
 }
 
 static const struct index *keyed_index(const cJSON *array, const char *key) {
-    const struct index *index = index_of(array);
+    const struct index *index = node_index(array);
     bool answers = index && index->keyed_by && strcmp(index->keyed_by, key) == 0 &&
                    index->version == arena_version(node_arena(array));
     return answers ? index : NULL;
 }
 
 static void note_far_search(const cJSON *array, const char *key) {
-    struct index *index = index_of(array);
+    struct index *index = node_index(array);
     if (!index)
         index_note_far_search(array);
     else if (++index->unanswered >= INDEX_FAR_SEARCHES)

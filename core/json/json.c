@@ -120,11 +120,11 @@ struct json *json_get(const struct json *object, const char *key) {
 struct json *json_path(const struct json *value, ...) {
     va_list keys;
     va_start(keys, value);
-    const struct json *at = value;
+    struct json *at = node_unconst(value);
     for (const char *key = va_arg(keys, const char *); at && key; key = va_arg(keys, const char *))
         at = json_get(at, key);
     va_end(keys);
-    return node_json(node_of_const(at));
+    return at;
 }
 
 void json_use_memory(void *(*take)(size_t size), void (*give_back)(void *memory)) {

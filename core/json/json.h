@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON values, faithful to what they were read from: numbers keep their text (9007199254740993 and 1.0 stay as they
 // are), keys are case-sensitive and the last of a duplicate wins (as in Go's encoding/json, which the API server uses),
-// strings may contain U+0000, invalid UTF-8 is refused. cJSON is inside for nodes and printing; the parser is our own,
-// since cJSON's changes numbers and truncates strings.
+// strings may contain U+0000, invalid UTF-8 is refused. The nodes are cJSON's, and its allocator; reading and printing
+// are not (docs/json.md says why).
 //
 // A value is owned by its container or, if it has none, by the caller. Values are not shared between threads.
 #ifndef WHARF_JSON_JSON_H

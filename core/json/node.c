@@ -15,19 +15,15 @@ cJSON *node_new_in(struct arena *arena, int type, size_t key_size, size_t text_s
     if (!node)
         return NULL;
     *node = (cJSON){.type = type};
-    if (arena) {
-        node->type |= NODE_IN_ARENA;
-        memcpy(&node->valuedouble, &arena, sizeof(struct arena *));
-    }
+    if (arena)
+        node_set_arena(node, arena);
     char *room = (char *)(node + 1);
     if (key_size > 0) {
         node->string = room;
         node->type |= cJSON_StringIsConst;
     }
-    if (text_size > 0) {
+    if (text_size > 0)
         node->valuestring = room + key_size;
-        node->type |= cJSON_IsReference;
-    }
     return node;
 }
 
@@ -79,9 +75,9 @@ void node_free(cJSON *node) {
         if (node_is_container(node))
             index_drop(node);
         free_key(node);
-        if ((node->type & NODE_IN_ARENA) == 0) {
+        if (!node_has(node, NODE_IN_ARENA)) {
             cJSON_free(node);
-        } else if (node->type & NODE_HOLDS_ARENA) {
+        } else if (node_has(node, NODE_HOLDS_ARENA)) {
             node->prev = held;
             held = node;
         }
@@ -109,7 +105,7 @@ bool node_set_key(cJSON *node, const char *key) {
 
 // Somebody has to know what is done to it.
 static bool is_watched(const cJSON *container) {
-    return container->valuestring || (container->type & NODE_KEYED);
+    return node_index(container) || node_has(container, NODE_KEYED);
 }
 
 bool node_add(cJSON *object, const char *key, cJSON *node) {

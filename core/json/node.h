@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of core/json only: a `struct json` is a cJSON node. What differs from cJSON's own use of it:
+// Inside of core/json only: the nodes of the tree. Of cJSON there is its node, whose links, key, text and type are used
+// as cJSON uses them (the last child of a container is first->prev), and its allocator. What a node needs besides is
+// kept in fields that cJSON would use for numbers; it is read and written by the functions below alone:
 //
-//   numbers             cJSON_Raw, valuestring is the token as it was read
-//   strings with NUL    cJSON_Raw, valuestring is the whole JSON literal, quotes included
-//   key, valuestring    usually inside the node's own block (cJSON_StringIsConst, cJSON_IsReference), one allocation
-//   valuedouble         of a node in an arena: the pointer to it (arena.c); its type has NODE_IN_ARENA
-//   valueint            the line on which a value read from YAML starts, else 0
-//   valuestring         of a container: its index, or NULL (index.c)
+//   valueint      node_line, node_set_line: where a value was read from YAML
+//   valuedouble   node_arena, node_set_arena: whose memory it is (arena.c)
+//   valuestring   of a container: node_index, node_set_index (index.c)
+//   type          besides cJSON's types and cJSON_StringIsConst: marks, and how often it was searched far
 //
-// The last child of a container is first->prev, as in cJSON.
+// Numbers are cJSON_Raw with the token as it was read, and so are strings with U+0000 in them, as a whole literal with
+// its quotes.
 #ifndef WHARF_JSON_NODE_H
 #define WHARF_JSON_NODE_H
 
 #include "core/json/json.h"
 
 #include <cjson/cJSON.h>
+#include <string.h>
+
+struct json {
+    cJSON node;
+};
 
 static inline cJSON *node_of(struct json *value) {
     return (cJSON *)value;
@@ -24,8 +30,18 @@ static inline const cJSON *node_of_const(const struct json *value) {
     return (const cJSON *)value;
 }
 
-static inline struct json *node_json(const cJSON *node) {
+static inline struct json *node_json(cJSON *node) {
     return (struct json *)node;
+}
+
+static inline const struct json *node_json_const(const cJSON *node) {
+    return (const struct json *)node;
+}
+
+// The value itself. Readers take const and give what the caller may change, as strchr does; what is looked up may also
+// note that it was (index.c). No value is in memory that is const.
+static inline struct json *node_unconst(const struct json *value) {
+    return (struct json *)value;
 }
 
 static inline int node_type(const cJSON *node) {
@@ -41,21 +57,72 @@ static inline const char *node_text(const cJSON *node) {
     return node_is_container(node) ? NULL : node->valuestring;
 }
 
-#define NODE_IN_ARENA (1 << 10) // the node's memory belongs to an arena and is not freed by itself
-#define NODE_HOLDS_ARENA                                                                                               \
-    (1 << 11) // its arena lives at least as long as it: the root, and what was taken out of the root
+// cJSON's own flags are bits 8 and 9.
+enum node_mark {
+    NODE_IN_ARENA = 1 << 10,    // the node's memory belongs to an arena and is not freed by itself
+    NODE_HOLDS_ARENA = 1 << 11, // its arena lives at least as long as it: the root, and what was taken out of the root
+    NODE_KEYED = 1 << 16,       // an item that its array finds by a member (items.c): its changes are noted
+    NODE_FIXED = 1 << 17        // a container that gets no index (json_fix)
+};
 
-#define NODE_KEYED (1 << 16) // an item that its array finds by a member (items.c): its changes are noted
-#define NODE_FIXED (1 << 17) // a container that gets no index (json_fix)
+static inline bool node_has(const cJSON *node, enum node_mark mark) {
+    return (node->type & (int)mark) != 0;
+}
+
+static inline void node_mark(cJSON *node, enum node_mark mark) {
+    node->type |= (int)mark;
+}
+
+// Of a container: searches that went far, up to 15.
+#define NODE_SEARCHES_SHIFT 12
+static inline unsigned node_searches(const cJSON *container) {
+    return (unsigned)container->type >> NODE_SEARCHES_SHIFT & 15U;
+}
+
+static inline void node_set_searches(cJSON *container, unsigned searches) {
+    unsigned others = (unsigned)container->type & ~(15U << NODE_SEARCHES_SHIFT);
+    container->type = (int)(others | searches << NODE_SEARCHES_SHIFT);
+}
+
+// The line on which a value read from YAML, or its key, begins; else 0.
+static inline int node_line(const cJSON *node) {
+    return node->valueint;
+}
+
+static inline void node_set_line(cJSON *node, int line) {
+    node->valueint = line;
+}
 
 struct arena;
+// Of a node with NODE_IN_ARENA.
+static inline struct arena *node_arena(const cJSON *node) {
+    struct arena *arena;
+    _Static_assert(sizeof arena <= sizeof node->valuedouble, "a pointer fits into the place of a double");
+    memcpy(&arena, &node->valuedouble, sizeof arena);
+    return arena;
+}
+
+static inline void node_set_arena(cJSON *node, struct arena *arena) {
+    node_mark(node, NODE_IN_ARENA);
+    memcpy(&node->valuedouble, &arena, sizeof arena);
+}
+
+// Of a container, which has no text; NULL: none.
+struct index;
+static inline struct index *node_index(const cJSON *container) {
+    return (struct index *)(void *)container->valuestring;
+}
+
+static inline void node_set_index(cJSON *container, struct index *index) {
+    container->valuestring = (char *)index;
+}
+
 // Room for about `size` bytes of nodes; it grows. Nobody holds it yet. NULL when out of memory.
 struct arena *arena_new(size_t size);
 void *arena_take(struct arena *arena, size_t size);
 void arena_give_back(struct arena *arena, const void *memory); // what was taken since, and `memory`, if in one block
 void arena_hold(struct arena *arena);
 void arena_drop(struct arena *arena); // the last one to let go frees it
-struct arena *node_arena(const cJSON *node);
 // How often a node with NODE_KEYED was changed.
 size_t arena_version(const struct arena *arena);
 void arena_note_change(struct arena *arena);

@@ -105,19 +105,15 @@ static struct json *child_at(const struct json *value, const struct segment *seg
     return find_escaped(value, segment);
 }
 
-static struct json *unconst(const struct json *value) {
-    return (struct json *)value;
-}
-
 struct json *pointer_find(const struct json *root, const char *pointer) {
     if (pointer[0] != '\0' && pointer[0] != '/')
         return NULL;
-    const struct json *value = root;
+    struct json *value = node_unconst(root);
     while (value && *pointer) {
         struct segment segment = take_segment(&pointer);
         value = child_at(value, &segment);
     }
-    return unconst(value);
+    return value;
 }
 
 static struct json *make_object(struct json *parent, const struct segment *segment) {
@@ -234,7 +230,7 @@ bool pointer_each(const struct json *root, const char *pattern,
     }
     struct walk walk = {.visit = visit, .ctx = ctx};
     buffer_init(&walk.at, SIZE_MAX / 4);
-    bool ok = buffer_append(&walk.at, "", 0) && walk_from(&walk, unconst(root), pattern, 0);
+    bool ok = buffer_append(&walk.at, "", 0) && walk_from(&walk, node_unconst(root), pattern, 0);
     buffer_free(&walk.at);
     return ok;
 }

@@ -160,7 +160,7 @@ struct error *yaml_parse_all(const char *name, const char *text, size_t len, str
 
 size_t yaml_line(const struct yaml *yaml, const char *pointer) {
     const struct json *value = pointer_find(yaml->value, pointer);
-    return value ? (size_t)node_of_const(value)->valueint : 0;
+    return value ? (size_t)node_line(node_of_const(value)) : 0;
 }
 
 void yaml_cleanup(struct yaml *yaml) {

@@ -83,6 +83,6 @@ cJSON *reader_alias(struct reader *reader, size_t depth) {
         return reader_fail(reader, ERROR_INVALID, "an alias inside of what it stands for");
     if (!count_expanded(reader, anchor->node, depth))
         return NULL;
-    cJSON *copy = node_of(json_copy(node_json(anchor->node)));
+    cJSON *copy = node_of(json_copy(node_json_const(anchor->node)));
     return copy ? copy : reader_no_memory(reader);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// YAML nodes: libyaml's events become cJSON nodes, each with its line in valueint (yaml_reader.h, node.h).
+// YAML nodes: libyaml's events become cJSON nodes, each with its line (yaml_reader.h, node.h).
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/json/scalar.h"
@@ -103,9 +103,9 @@ static bool is_merge_key(const yaml_event_t *event) {
 // The text of a key, which lives as long as `key`. Booleans and integers become what JSON writes.
 static const char *key_text(struct reader *reader, const yaml_mark_t *mark, const cJSON *key) {
     const char *problem = "a key with U+0000 in it is not supported";
-    switch (json_type(node_json(key))) {
+    switch (json_type(node_json_const(key))) {
     case JSON_STRING:
-        if (json_string(node_json(key)))
+        if (json_string(node_json_const(key)))
             return key->valuestring;
         break;
     case JSON_NUMBER:
@@ -155,15 +155,15 @@ static bool read_member(struct reader *reader, struct mapping *mapping, size_t d
     const cJSON *before = keys_find(&mapping->keys, mapping->object, key);
     if (before) {
         char problem[64];
-        snprintf(problem, sizeof problem, "is a duplicate key: it is already on line %d", before->valueint);
+        snprintf(problem, sizeof problem, "is a duplicate key: it is already on line %d", node_line(before));
         reader_fail_about(reader, &mark, key, problem);
         return false;
     }
-    int line = key_node->valueint;
+    int line = node_line(key_node);
     cJSON *value = reader_next(reader) ? reader_node(reader, depth + 1) : NULL;
     if (!value)
         return false;
-    value->valueint = line;
+    node_set_line(value, line);
     return add_member(reader, mapping, key, value);
 }
 
@@ -264,7 +264,7 @@ cJSON *reader_node(struct reader *reader, size_t depth) {
     else
         node = read_mapping(reader, depth);
     if (node)
-        node->valueint = line;
+        node_set_line(node, line);
     if (anchor)
         anchor->node = node;
     return node;

@@ -88,7 +88,7 @@ static bool emit_word(yaml_emitter_t *emitter, const char *word) {
 }
 
 static bool emit_value(yaml_emitter_t *emitter, const cJSON *node, size_t depth) {
-    const struct json *value = node_json(node);
+    const struct json *value = node_json_const(node);
     switch (json_type(value)) {
     case JSON_NULL:
         return emit_word(emitter, "null");
