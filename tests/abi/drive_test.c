@@ -41,30 +41,28 @@ static void assert_json(const struct json *value, const char *expected) {
     fail_msg("found %s, expected %s", found, expected);
 }
 
-static struct config_adapter wanted(const char *name, const char *file, const char *settings) {
-    struct config_adapter adapter = {
-        .name = strdup(name), .file = realpath(file, NULL), .file_given = true, .settings = parsed(settings)};
+static struct adapter_wanted wanted(const char *name, const char *file, const char *settings) {
+    struct adapter_wanted adapter = {
+        .name = name, .file = realpath(file, NULL), .file_given = true, .settings = parsed(settings)};
     assert_non_null(adapter.file);
     return adapter;
 }
 
-static struct adapters *load(struct config_adapter *list, size_t count, struct problems *problems) {
-    char directory[] = "/", controller[] = "wharf.dev/host";
-    struct config config = {
-        .controller_name = controller, .adapter_directory = directory, .adapters = list, .n_adapters = count};
+static struct adapters *load(struct adapter_wanted *list, size_t count, struct problems *problems) {
+    struct adapters_options options = {
+        .controller_name = "wharf.dev/host", .directory = "/", .wanted = list, .n_wanted = count};
     struct adapters *loaded = NULL;
-    assert_null(adapters_load(&config, problems, &loaded));
+    assert_null(adapters_load(&options, problems, &loaded));
     for (size_t i = 0; i < count; i++) {
-        free(list[i].name);
-        free(list[i].file);
-        json_free(list[i].settings);
+        free((char *)list[i].file);
+        json_free((struct json *)list[i].settings);
     }
     return loaded;
 }
 
 static int setup(void **state) {
     (void)state;
-    struct config_adapter list[] = {wanted("full", files[0], "{'greeting':'hello'}"), wanted("data", files[1], "{}")};
+    struct adapter_wanted list[] = {wanted("full", files[0], "{'greeting':'hello'}"), wanted("data", files[1], "{}")};
     struct problems problems = {.list = NULL};
     adapters = load(list, 2, &problems);
     if (problems.count)
@@ -130,11 +128,22 @@ static void all_data_of_a_kind_is_read(void **state) {
     assert_string_equal(abi->versions[1], "v1");
     assert_string_equal(abi->suspend_value, "Suspended");
     assert_string_equal(abi->carried[3].key, "pool");
-    assert_string_equal(abi->pods->multiplier[1], "/spec/size");
+    assert_string_equal(abi->pods->counts[1], "/spec/size");
+    assert_null(abi->pods[1].templates);
+    assert_int_equal(abi->carried[4].when, WHARF_CARRY_WHILE_SUSPENDED);
+    assert_null(abi->carried[5].pointer);
     assert_string_equal(abi->phases[1].status, "False");
+    assert_string_equal(abi->phases[2].reason, "FullHeld");
+    assert_int_equal(abi->phases[2].flags, WHARF_RULE_WHILE_SUSPENDED);
+    assert_int_equal(abi->phases[3].phase, WHARF_PENDING);
+    assert_null(abi->phases[4].pointer);
+    assert_string_equal(abi->suspended_status[0].message, "{name} is held");
+    assert_int_equal(abi->suspended_status[3].change, WHARF_REMOVE);
+    assert_null(abi->suspended_status[4].name);
+    assert_int_equal(abi->resumed_status[0].when, WHARF_IF_TRUE);
+    assert_string_equal(abi->condition_time, "lastUpdateTime");
     assert_string_equal(abi->finished_at, "/status/end");
-    assert_true(abi->phase && abi->mirror && abi->update && abi->status && abi->pod_sets);
-    assert_int_equal(abi->flags, WHARF_KIND_MAY_REFUSE);
+    assert_true(abi->phase && abi->accept && abi->mirror && abi->update && abi->status && abi->pod_sets);
     assert_ptr_equal(full->given->group, abi->group);
 }
 
@@ -146,6 +155,12 @@ static void what_an_adapter_does_not_have_is_absent(void **state) {
 #ifdef GROWN
     assert_null(abi->added_at_end);
     assert_null(full->abi.added_at_end);
+    const char *later = full->given->carried_size == sizeof(wharf_carried) ? "later" : NULL;
+    for (size_t i = 0; i < 5; i++)
+        assert_true(text_equal(full->abi.carried[i].added_at_end, later));
+    assert_true(text_equal(full->abi.pods[0].added_at_end, later));
+    assert_true(text_equal(full->abi.phases[3].added_at_end, later));
+    assert_true(text_equal(full->abi.suspended_status[3].added_at_end, later));
 #endif
 }
 
@@ -155,7 +170,9 @@ static void a_mirror_is_made_with_every_service(void **state) {
     AUTO_JSON mirror = mirror_of(workload);
     assert_null(pointer_find(mirror, "/spec/manager"));
     assert_null(pointer_find(mirror, "/spec/ttl"));
-    assert_null(pointer_find(mirror, "/spec/parts/0/owner"));
+    assert_string_equal(json_string(pointer_find(mirror, "/spec/parts/0/owner")), "x");
+    assert_null(pointer_find(mirror, "/spec/parts/0/template"));
+    assert_json(pointer_find(mirror, "/spec/parts/0/edited"), "1");
     assert_json(pointer_find(mirror, "/spec/kept"), "{'name':'a','count':1,'owner':'x','template':{'spec':{'n':1}}}");
     assert_string_equal(json_string(pointer_find(mirror, "/metadata/annotations/full.example.com~1now")), NOW);
     assert_string_equal(json_string(pointer_find(mirror, "/metadata/annotations/full.example.com~1text")),
@@ -165,14 +182,26 @@ static void a_mirror_is_made_with_every_service(void **state) {
 static void a_refusal_has_its_reason(void **state) {
     (void)state;
     AUTO_JSON workload = parsed(WORKLOAD);
+    struct adapter_call call;
+    begin(&call, full, WHARF_MIRROR_NONE);
+    assert_int_equal(adapter_accept(&call, workload), WHARF_OK);
     set(workload, "/spec/unwanted", "true");
+    assert_int_equal(adapter_accept(&call, workload), WHARF_REFUSED);
+    assert_string_equal(adapter_answer_reason(&call, "Other"), "Unwanted");
+    assert_string_equal(adapter_answer_message(&call, "other"), "it is not wanted");
+    adapter_call_end(&call);
+}
+
+static void a_service_that_fails_decides_the_result(void **state) {
+    (void)state;
+    AUTO_JSON workload = parsed(WORKLOAD);
+    set(workload, "/spec/broken", "true");
     struct adapter_call call;
     begin(&call, full, WHARF_MIRROR_NONE);
     AUTO_JSON mirror = NULL;
     struct mirror_context job = {.kind = full, .origin = "here", .call = &call, .workload = workload, .attempt = 2};
     assert_int_equal(mirror_make(&job, &mirror), WHARF_REFUSED);
-    assert_string_equal(adapter_answer_reason(&call, "Other"), "Unwanted");
-    assert_string_equal(adapter_answer_message(&call, "other"), "it is not wanted");
+    assert_string_equal(adapter_answer_message(&call, "other"), "/spec/state/text: cannot be set below a string");
     adapter_call_end(&call);
 }
 
@@ -213,9 +242,40 @@ static void a_status_comes_back(void **state) {
     adapter_call_end(&call);
     assert_json(pointer_find(patch, "/status/conditions"),
                 "[{'type':'Copied','status':'True','reason':'Copied','message':'" NOW "','lastTransitionTime':'" NOW
-                "'}]");
+                "','lastUpdateTime':'" NOW "','observedGeneration':3}]");
     assert_string_equal(json_string(pointer_find(patch, "/status/state")), "ready");
     assert_null(pointer_find(patch, "/status/node"));
+}
+
+// The status that the host would write without a mirror.
+static struct json *status_without_mirror(const char *state, const char *status) {
+    AUTO_JSON workload = parsed(WORKLOAD);
+    set(workload, "/spec/state", state);
+    set(workload, "/status", status);
+    struct adapter_call call;
+    begin(&call, full, WHARF_MIRROR_NONE);
+    struct json *patch = NULL;
+    uint64_t hash = 0;
+    struct mirror_context job = {.kind = full, .origin = "here", .call = &call, .workload = workload, .attempt = 2};
+    assert_int_equal(mirror_status(&job, &patch, &hash), WHARF_OK);
+    adapter_call_end(&call);
+    return patch;
+}
+
+static void what_is_owed_without_a_mirror_is_written(void **state) {
+    (void)state;
+    AUTO_JSON held = status_without_mirror("'Suspended'", "{'active':2,'start':'then'}");
+    assert_json(json_get(held, "status"),
+                "{'conditions':[{'type':'Held','status':'True','reason':'FullHeld','message':'a is held',"
+                "'lastTransitionTime':'" NOW "','lastUpdateTime':'" NOW "'},{'type':'Copied','status':'False','reason':"
+                "'Copied','message':'no mirror','lastTransitionTime':'" NOW "','lastUpdateTime':'" NOW
+                "','observedGeneration':3}],'state':'waiting','active':0,'start':null}");
+    AUTO_JSON resumed = status_without_mirror(
+        "'Running'",
+        "{'conditions':[{'type':'Held','status':'True','reason':'FullHeld','lastTransitionTime':'then'}]}");
+    assert_json(pointer_find(resumed, "/status/conditions/0"),
+                "{'type':'Held','status':'False','reason':'FullHeld','lastTransitionTime':'" NOW
+                "','lastUpdateTime':'" NOW "'}");
 }
 
 static void phases_are_told_by_rules_and_by_the_function(void **state) {
@@ -229,6 +289,7 @@ static void phases_are_told_by_rules_and_by_the_function(void **state) {
         {"{}", WHARF_PENDING, NULL, 0},
         {"{'state':'waiting'}", WHARF_PENDING, "waiting", 0},
         {"{'state':'ready'}", WHARF_ACTIVE, NULL, 0},
+        {"{'conditions':[{'type':'Held','status':'True','reason':'FullHeld'}]}", WHARF_ACTIVE, NULL, 0},
         {"{'conditions':[{'type':'Done','status':'True','reason':'AllWell'}],'end':'" NOW "'}", WHARF_SUCCEEDED,
          "AllWell", NOW_NS},
         {"{'conditions':[{'type':'Done','status':'False','lastTransitionTime':'" NOW "'}]}", WHARF_FAILED, NULL,
@@ -278,7 +339,7 @@ static void bad_settings_are_refused(void **state) {
     (void)state;
     static const char *const settings[] = {"{'greeting':1}", "{'greetings':'hello'}"};
     for (size_t i = 0; i < 2; i++) {
-        struct config_adapter list[] = {wanted("full", files[0], settings[i])};
+        struct adapter_wanted list[] = {wanted("full", files[0], settings[i])};
         struct problems problems = {.list = NULL};
         struct adapters *none = load(list, 1, &problems);
         assert_int_equal(problems.count, 1);
@@ -291,7 +352,7 @@ static void bad_settings_are_refused(void **state) {
 
 static void a_host_that_is_too_old_is_told_from_one_that_is_not(void **state) {
     (void)state;
-    struct config_adapter list[] = {wanted("full", files[2], "{'greeting':'hello'}")};
+    struct adapter_wanted list[] = {wanted("full", files[2], "{'greeting':'hello'}")};
     struct problems problems = {.list = NULL};
     struct adapters *loaded = load(list, 1, &problems);
 #ifdef GROWN
@@ -311,6 +372,8 @@ int main(int count, char **arguments) {
         cmocka_unit_test(what_an_adapter_does_not_have_is_absent),
         cmocka_unit_test(a_mirror_is_made_with_every_service),
         cmocka_unit_test(a_refusal_has_its_reason),
+        cmocka_unit_test(a_service_that_fails_decides_the_result),
+        cmocka_unit_test(what_is_owed_without_a_mirror_is_written),
         cmocka_unit_test(a_change_is_carried),
         cmocka_unit_test(a_status_comes_back),
         cmocka_unit_test(phases_are_told_by_rules_and_by_the_function),

@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // An adapter that fills every field of ABI 1.0 and calls every service of it. Built against the frozen header (and
 // against one that has grown since), run by today's host: tests/abi/drive_test.c.
+#ifdef NEEDS_MINOR
+#define WHARF_NEEDS_MINOR NEEDS_MINOR
+#elif defined(NEWER)
+#define WHARF_NEEDS_MINOR 0
+#endif
 #include <wharf/adapter.h>
 
 #include <string.h>
 
 #define NOTE(name) "/metadata/annotations/full.example.com~1" name
+#ifdef NEWER
+#define LATER , .added_at_end = "later"
+#else
+#define LATER
+#endif
 
 static const wharf_host *host;
 
@@ -20,7 +30,7 @@ static wharf_result phase(const wharf_call *call, const wharf_value *object, wha
     return WHARF_OK;
 }
 
-static int looks_well(const wharf_value *workload) {
+static int reads_well(const wharf_value *workload) {
     const wharf_value *list = host->find(workload, "/spec/list");
     const wharf_value *item = host->first(list);
     const wharf_value *named = host->find_where(workload, "/spec/parts", "name", "b");
@@ -29,128 +39,144 @@ static int looks_well(const wharf_value *workload) {
            host->boolean(host->next(host->next(item)), 0) == 1 && host->integer(host->find(named, "/count"), 0) == 2 &&
            strcmp(host->string(host->find(named, "/name")), "b") == 0 &&
            strcmp(host->name(host->first(named)), "name") == 0 && host->equal(named, named) &&
-           !host->equal(named, item) && host->equal(NULL, NULL);
+           !host->equal(named, item) && host->equal(NULL, NULL) && host->is(workload, "/spec/list/2", "true") &&
+           host->is(workload, "/spec/size", "3") && !host->is(workload, "/spec/state", "running");
 }
 
 static int makes_well(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) {
     wharf_value *list = host->new_array(call), *object = host->new_object(call);
-    int ok = host->set(list, "/-", host->new_null(call)) && host->set(list, "/-", host->new_boolean(call, 1)) &&
-             host->set(list, "/-", host->new_integer(call, 7)) && host->set(list, "/-", host->new_string(call, "s")) &&
-             host->set(object, "/list", list) && host->set_integer(object, "/number", 8) &&
-             host->set_boolean(object, "/truth", 0) && host->set_string(object, "/gone", "x") &&
-             host->remove(object, "/gone") && !host->remove(object, "/gone");
+    host->set(call, list, "/-", host->new_null(call));
+    host->set(call, list, "/-", host->new_boolean(call, 1));
+    host->set(call, list, "/-", host->new_integer(call, 7));
+    host->set(call, list, "/-", host->new_string(call, "s"));
+    host->set(call, object, "/list", list);
+    host->set_integer(call, object, "/number", 8);
+    host->set_boolean(call, object, "/truth", 0);
+    host->set_string(call, object, "/gone", "x");
+    const char *gone = host->string(host->find(object, "/gone"));
+    int removed = host->remove(call, object, "/gone") == 1 && host->remove(call, object, "/gone") == 0;
     size_t len = 0;
     const char *text = host->print(call, object, &len);
-    wharf_value *again = text ? host->parse(call, text, len) : NULL;
-    ok = ok && strlen(text) == len && host->equal(again, object) && host->equal(host->copy(call, again), object);
-    return ok && host->set_string(mirror, NOTE("text"), text) &&
-           host->set(mirror, "/spec/kept", host->find(workload, "/spec/parts/0"));
+    wharf_value *again = host->parse(call, text, len);
+    host->set_string(call, mirror, NOTE("text"), text);
+    host->set(call, mirror, "/spec/kept", host->find(workload, "/spec/parts/0"));
+    host->take(call, mirror, workload, "/spec/parts/*/owner");
+    host->remove(call, mirror, "/spec/parts/*/template");
+    host->set_integer(call, host->edit(call, mirror, "/spec/parts/0"), "/edited", 1);
+    return removed && strcmp(gone, "x") == 0 && strlen(text) == len && host->equal(again, object) &&
+           host->equal(host->copy(call, again), object);
 }
 
-static int tells_time(const wharf_call *call) {
-    int64_t ns = 0;
+static int knows_the_time(const wharf_call *call) {
+    int64_t ns = 0, *kept = host->memory(call, sizeof *kept);
     return host->parse_time(call->now, &ns) && ns == call->now_ns && !host->parse_time("yesterday", &ns) &&
-           strcmp(host->format_time(call, call->now_ns), call->now) == 0;
+           strcmp(host->format_time(call, call->now_ns), call->now) == 0 && *kept == 0;
+}
+
+static wharf_result accept(const wharf_call *call, const wharf_value *workload) {
+    if (!host->find(workload, "/spec/unwanted"))
+        return WHARF_OK;
+    call->answer->reason = "Unwanted";
+    call->answer->message = "it is not wanted";
+    return WHARF_REFUSED;
 }
 
 static wharf_result mirror(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) {
-    if (host->find(workload, "/spec/unwanted")) {
-        call->answer->reason = "Unwanted";
-        call->answer->message = "it is not wanted";
-        return WHARF_REFUSED;
-    }
-    int ok = looks_well(workload) && makes_well(call, workload, mirror) && tells_time(call) &&
+    int ok = reads_well(workload) && makes_well(call, workload, mirror) && knows_the_time(call) &&
              call->mirror_state == WHARF_MIRROR_NONE && strcmp(call->cluster, "w1") == 0 && call->attempt == 2;
     host->log(call, WHARF_LOG_DEBUG, "mirrored");
     call->answer->retry_after_ms = 1234;
-    return ok && host->set_string(mirror, NOTE("now"), call->now) ? WHARF_OK : WHARF_RETRY;
+    host->set_string(call, mirror, NOTE("now"), call->now);
+    if (host->find(workload, "/spec/broken"))
+        host->set_string(call, mirror, "/spec/state/text", "below a string");
+    return ok ? WHARF_OK : WHARF_RETRY;
 }
 
 static wharf_result update(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *desired) {
-    int ok = call->mirror_state == WHARF_MIRROR_PRESENT && host->find(mirror, "/spec/kept");
-    return ok && host->set(desired, NOTE("size"), host->find(workload, "/spec/size")) ? WHARF_OK : WHARF_RETRY;
+    host->set(call, desired, NOTE("size"), host->find(workload, "/spec/size"));
+    return call->mirror_state == WHARF_MIRROR_PRESENT && host->find(mirror, "/spec/kept") ? WHARF_OK : WHARF_RETRY;
 }
 
 static wharf_result status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
-                           wharf_value *status) {
+                           wharf_value *object) {
     (void)workload;
     const char *note = host->string(host->find(mirror, NOTE("now")));
-    return host->set_condition(call, status, "Copied", mirror ? "True" : "False", "Copied", note) ? WHARF_OK
-                                                                                                  : WHARF_RETRY;
+    wharf_value *condition =
+        host->set_condition(call, object, "Copied", mirror ? "True" : "False", "Copied", note ? note : "no mirror");
+    host->set_integer(call, condition, "/observedGeneration", 3);
+    return WHARF_OK;
 }
 
 static wharf_result pod_sets(const wharf_call *call, const wharf_value *workload, wharf_value *sets) {
     wharf_value *extra = host->new_object(call);
-    int ok = host->set(extra, "/template", host->find(workload, "/spec/driver")) &&
-             host->set_integer(extra, "/count", 1) && host->set(sets, "/-", extra);
-    return ok ? WHARF_OK : WHARF_RETRY;
+    host->set(call, extra, "/template", host->find(workload, "/spec/driver"));
+    host->set_integer(call, extra, "/count", 1);
+    host->set(call, sets, "/-", extra);
+    return WHARF_OK;
 }
 
 static const wharf_kind kind = {
-    .size = sizeof kind,
+    WHARF_KIND_SIZES,
     .group = "full.example.com",
     .versions = (const char *const[]){"v2", "v1", NULL},
     .kind = "Full",
     .plural = "fulls",
-    .flags = WHARF_KIND_MAY_REFUSE,
+    .flags = 0,
     .managed_by = "/spec/manager",
     .managed_by_builtin = "full.example.com/own",
     .managed_by_allowed = (const char *const[]){"full.example.com/other", "full.example.com/third", NULL},
     .managed_by_default = "full.example.com/third",
     .suspend = "/spec/state",
     .suspend_value = "Suspended",
-    .carried = (const wharf_carried[]){{"/spec/size", WHARF_CARRY_ALWAYS, NULL},
-                                       {"/spec/state", WHARF_CARRY_ALWAYS, NULL},
-                                       {"/spec/parts/*/count", WHARF_CARRY_ALWAYS, NULL},
-                                       {"/spec/pools/*/max", WHARF_CARRY_ALWAYS, "pool"},
-                                       {"/spec/paused", WHARF_CARRY_WHILE_SUSPENDED, NULL},
-                                       {NULL, WHARF_CARRY_ALWAYS, NULL}},
-    .removed = (const char *const[]){"/spec/ttl", "/spec/parts/*/owner", NULL},
-    .pods = (const wharf_pods[]){{"/spec/parts/*/template", {"/spec/parts/*/count", "/spec/size", NULL}},
-                                 {NULL, {NULL, NULL, NULL}}},
+    .carried = (const wharf_carried[]){{.pointer = "/spec/size" LATER},
+                                       {.pointer = "/spec/state" LATER},
+                                       {.pointer = "/spec/parts/*/count" LATER},
+                                       {.pointer = "/spec/pools/*/max", .key = "pool" LATER},
+                                       {.pointer = "/spec/paused", .when = WHARF_CARRY_WHILE_SUSPENDED LATER},
+                                       {.pointer = NULL}},
+    .removed = (const char *const[]){"/spec/ttl", NULL},
+    .pods = (const wharf_pods[]){{.templates = "/spec/parts/*/template",
+                                  .counts = (const char *const[]){"/spec/parts/*/count", "/spec/size", NULL} LATER},
+                                 {.templates = NULL}},
     .status_removed = (const char *const[]){"/status/node", NULL},
     .observed_generation = "/status/seen",
-    .phases = (const wharf_phase_rule[]){{"/status/conditions", "Done", NULL, WHARF_SUCCEEDED},
-                                         {"/status/conditions", "Done", "False", WHARF_FAILED},
-                                         {"/status/state", "waiting", NULL, WHARF_PENDING},
-                                         {NULL, NULL, NULL, WHARF_PENDING}},
+    .condition_time = "lastUpdateTime",
+    .suspended_status =
+        (const wharf_status_change[]){
+            {WHARF_SET_CONDITION, WHARF_ALWAYS, "Held", "True", "{kind}Held", .message = "{name} is held" LATER},
+            {.change = WHARF_SET_TEXT, .name = "/status/state", .value = "waiting" LATER},
+            {.change = WHARF_SET_ZERO, .name = "/status/active" LATER},
+            {.change = WHARF_REMOVE, .name = "/status/start" LATER},
+            {.name = NULL}},
+    .resumed_status =
+        (const wharf_status_change[]){{.when = WHARF_IF_TRUE, .name = "Held", .value = "False" LATER}, {.name = NULL}},
+    .phases = (const wharf_phase_rule[]){{"/status/conditions", "Done", .phase = WHARF_SUCCEEDED LATER},
+                                         {"/status/conditions", "Done", "False", .phase = WHARF_FAILED LATER},
+                                         {"/status/conditions", "Held", "True", "FullHeld", .phase = WHARF_SUSPENDED,
+                                          .flags = WHARF_RULE_WHILE_SUSPENDED LATER},
+                                         {"/status/state", "waiting", .phase = WHARF_PENDING LATER},
+                                         {.pointer = NULL}},
     .finished_at = "/status/end",
     .phase = phase,
+    .accept = accept,
     .mirror = mirror,
     .update = update,
     .status = status,
     .pod_sets = pod_sets,
 };
 
-static const wharf_module module = {
-    .size = sizeof module,
-    .abi_major = WHARF_ABI_MAJOR,
-#ifdef NEEDS_MINOR
-    .abi_minor = NEEDS_MINOR,
-#endif
-    .name = "full",
-    .version = "1.0.0",
-    .kinds = (const wharf_kind *const[]){&kind, NULL},
-    .settings = (const char *const[]){"greeting", NULL},
-};
-
-WHARF_EXPORT const wharf_module *wharf_adapters_v1(const wharf_host *services, const wharf_value *settings,
-                                                   const char **problem) {
-    if (!WHARF_HAS(wharf_host, services, set_condition)) {
-        *problem = "the host is older than ABI 1.0";
-        return NULL;
-    }
+static const char *start(const wharf_host *services, const wharf_value *settings, const wharf_kind *const **kinds) {
+    if (services != host || *kinds == NULL || !WHARF_HAS(wharf_host, services, log))
+        return "the host is older than ABI 1.0";
 #ifdef NEWER
-    if (WHARF_HAS(wharf_host, services, added_at_end) != (services->abi_minor >= 1)) {
-        *problem = "a host has a service that came after its ABI, or lacks one of it";
-        return NULL;
-    }
+    if (WHARF_HAS(wharf_host, services, added_at_end) != (services->abi_minor >= 1))
+        return "a host has a service that came after its ABI, or lacks one of it";
 #endif
-    host = services;
-    if (host->abi_major != WHARF_ABI_MAJOR || !host->version || !host->string(host->find(settings, "/greeting"))) {
-        *problem = host->format(NULL, "/greeting: found %s, expected a string", host->print(NULL, settings, NULL));
-        return NULL;
-    }
-    return &module;
+    if (host->abi_major != WHARF_ABI_MAJOR || !host->version || !host->string(host->find(settings, "/greeting")))
+        return host->format(NULL, "/greeting: found %s, expected a string", host->print(NULL, settings, NULL));
+    return NULL;
 }
+
+WHARF_MODULE(.name = "full", .version = "1.0.0", .kinds = WHARF_KINDS(&kind), .host = &host,
+             .settings = (const char *const[]){"greeting", NULL}, .start = start);

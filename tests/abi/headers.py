@@ -8,10 +8,11 @@ headers.py write CHANGE FROZEN FILE  the header with one of those changes
 import re
 import sys
 
-DECLARATION = re.compile(r"typedef\s+(struct|enum)\s+(\w+)\s*\{(.*?)\}\s*\2\s*;|typedef\s+([^{};]+);|"
-                         r"^WHARF_EXPORT\s+([^{};]+);", re.DOTALL | re.MULTILINE)
-SOURCE_ONLY = ("WHARF_MODULE",)    # what it expands to is compiled into the adapter; its parameters stay
-SIZED = ("wharf_answer", "wharf_call", "wharf_host", "wharf_phase", "wharf_kind", "wharf_module")
+DECLARATION = re.compile(r"typedef\s+(struct)\s+(\w+)\s*\{(.*?)\}\s*\2\s*;|typedef\s+([^{};]+);|"
+                         r"^WHARF_EXPORT\s+([^{};]+);|^(enum)\s*\{\s*(\w+)(.*?)\}\s*;", re.DOTALL | re.MULTILINE)
+SOURCE_ONLY = ("WHARF_MODULE", "WHARF_KINDS", "WHARF_KIND_SIZES", "WHARF_CARRIED_POD_TEMPLATE")    # compiled into the adapter
+SIZED = ("wharf_answer", "wharf_call", "wharf_host", "wharf_phase", "wharf_kind", "wharf_module")    # size is the first field
+ELEMENTS = ("wharf_carried", "wharf_pods", "wharf_phase_rule", "wharf_status_change")    # their sizes are in wharf_kind
 
 
 def plain(text):
@@ -32,19 +33,19 @@ def read(text):
         found.setdefault(name, ("macro", []))[1].append(one_line(value))
     text = re.sub(r"^ ?#[^\n]*$", "", text, flags=re.MULTILINE)
     for match in DECLARATION.finditer(text):
-        what, name, body, alias, function = match.groups()
-        if what:
-            parts = [one_line(part) for part in body.split(";" if what == "struct" else ",")]
-            found[name] = (what, [part for part in parts if part])
+        what, name, body, alias, function, listed, first, others = match.groups()
+        if what or listed:
+            parts = [one_line(part) for part in (body.split(";") if what else (first + others).split(","))]
+            found[name or f"enumerators from {first}"] = (what or listed, [part for part in parts if part])
         else:
             whole = one_line(alias or function)
             found[whole] = ("declaration", [whole])
     return found
 
 
-def grows(what, parts):
+def grows(name, what, parts):
     """Whether more may come at its end."""
-    return what == "enum" or what == "struct" and parts[0] == "size_t size"
+    return what == "enum" or what == "struct" and (parts[0] == "size_t size" or name in ELEMENTS)
 
 
 def compare(before, after):
@@ -68,7 +69,7 @@ def compare(before, after):
         else:
             if len(now) > len(parts):
                 grown.append(name)
-                if not grows(what, parts):
+                if not grows(name, what, parts):
                     wrong.append(f"{name}: has grown, and its readers do not know of its size")
     added = sorted(grown + [name for name in new if name not in old])
     if added and new.get("WHARF_ABI_MINOR") == old.get("WHARF_ABI_MINOR"):
@@ -107,23 +108,25 @@ CHANGES = {
     "swapped-fields": (replaced(r"(    const char \*cluster;[^\n]*\n)(    uint32_t attempt;[^\n]*\n)", r"\2\1"), False, True),
     "wider-field": (replaced(r"uint32_t attempt;", "uint64_t attempt;"), False, True),
     "removed-field": (replaced(r"    const wharf_pods \*pods;", ""), False, True),
-    "renumbered-enumerator": (replaced(r"WHARF_FAILED = 4", "WHARF_FAILED = 5"), False, True),
+    "renumbered-enumerator": (replaced(r"WHARF_FAILED = 4", "WHARF_FAILED = 5"), False, False),
+    "narrower-enum": (replaced(r"typedef uint32_t wharf_phase_kind", "typedef uint16_t wharf_phase_kind"), False, True),
     "changed-signature": (replaced(r"int64_t fallback\)", "int32_t fallback)"), False, True),
-    "grown-element": (chain(MINOR, at_end("wharf_carried", "const char *other;")), False, True),
-    "changed-flag": (replaced(r"UINT32_C\(4\)", "UINT32_C(8)"), False, False),
-    "changed-macro": (replaced(r"define WHARF_MODULE\(host, ", "define WHARF_MODULE("), False, False),
-    "changed-entry": (replaced(r"(\nWHARF_EXPORT const wharf_module \*wharf_adapters_v1\(const wharf_host \*host,)",
-                               r"\1 int more,"), False, False),
+    "changed-flag": (replaced(r"UINT32_C\(2\)", "UINT32_C(8)"), False, False),
+    "changed-macro": (replaced(r"define WHARF_MODULE\(\.\.\.\)", "define WHARF_MODULE(name, ...)"), False, False),
+    "changed-symbol": (replaced(r"extern const wharf_module wharf_module_v1", "extern const wharf_kind wharf_module_v1"),
+                       False, False),
+    "moved-in-element": (chain(MINOR, replaced(r"(const char \*templates;)", r"const char *other; \1")), False, True),
     "grown-without-minor": (at_end("wharf_kind", "const char *added_at_end;"), False, False),
+    "grown-element": (chain(MINOR, at_end("wharf_carried", "const char *other;")), True, True),
     "grown": (chain(MINOR, at_end("wharf_host", "int (*added_at_end)(int number);"),
-                    *(at_end(struct, "const char *added_at_end;") for struct in SIZED if struct != "wharf_host")),
+                    *(at_end(struct, "const char *added_at_end;") for struct in SIZED + ELEMENTS if struct != "wharf_host")),
               True, True),
     "new-enumerator": (chain(MINOR, replaced(r"(WHARF_FAILED = 4)", r"\1, WHARF_MOVED = 5")), True, True),
     "new-struct": (chain(MINOR, replaced(r"(typedef struct wharf_module \{)",
                                          r"typedef struct wharf_new { size_t size; } wharf_new;\n\1")), True, True),
-    "other-module": (replaced(r"module_version, wharf_module_kinds, NULL,", "module_version, wharf_module_kinds, 0,"), True,
-                     True),
-    "other-comments": (replaced(r"// Looking\.", "// To look.\n    //"), True, True),
+    "other-module": (replaced(r"abi_minor = WHARF_NEEDS_MINOR, __VA_ARGS__", "abi_minor = (WHARF_NEEDS_MINOR), __VA_ARGS__"),
+                     True, True),
+    "other-comments": (replaced(r"// Reading\.", "// To read.\n    //"), True, True),
     "nothing": (lambda header: header, True, True),
 }
 

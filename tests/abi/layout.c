@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layout of everything in wharf/adapter.h, so that a change of it is never an accident: offsets, sizes, numbers and
-// signatures, as C11 and as C++17. Within major version 1 rows are only added, at the end of a struct or enum; the
+// signatures, as C11 and as C++. Within major version 1 rows are only added, at the end of a struct or enum; the
 // size of a struct changes with them. Nothing here runs.
 #include <wharf/adapter.h>
 
@@ -43,8 +43,17 @@ NUMBER(WHARF_FAILED, 4);
 NUMBER(WHARF_CARRY_ALWAYS, 0);
 NUMBER(WHARF_CARRY_WHILE_SUSPENDED, 1);
 
+NUMBER(WHARF_SET_CONDITION, 0);
+NUMBER(WHARF_SET_TEXT, 1);
+NUMBER(WHARF_SET_ZERO, 2);
+NUMBER(WHARF_REMOVE, 3);
+
+NUMBER(WHARF_ALWAYS, 0);
+NUMBER(WHARF_IF_TRUE, 1);
+NUMBER(WHARF_IF_ABSENT, 2);
+
 ASSERT(WHARF_ABI_MAJOR == 1 && WHARF_ABI_MINOR == 0, "ABI 1.0");
-ASSERT(WHARF_KIND_NO_STATUS_SUBRESOURCE == 1u && WHARF_KIND_NEVER_FINISHES == 2u && WHARF_KIND_MAY_REFUSE == 4u,
+ASSERT(WHARF_KIND_NO_STATUS_SUBRESOURCE == 1u && WHARF_KIND_NEVER_FINISHES == 2u && WHARF_RULE_WHILE_SUSPENDED == 1u,
        "flags");
 
 // Where pointers and long have 64 bits (x86-64, AArch64, RISC-V 64, ppc64le, s390x).
@@ -57,7 +66,6 @@ SIZE(wharf_result, 4);
 SIZE(wharf_log_level, 4);
 SIZE(wharf_mirror_state, 4);
 SIZE(wharf_phase_kind, 4);
-SIZE(wharf_carry_when, 4);
 
 AT(wharf_answer, size, 0);
 AT(wharf_answer, reason, 8);
@@ -84,36 +92,40 @@ AT(wharf_host, version, 16);
 AT(wharf_host, type, 24);
 AT(wharf_host, find, 32);
 AT(wharf_host, find_where, 40);
-AT(wharf_host, string, 48);
-AT(wharf_host, boolean, 56);
-AT(wharf_host, integer, 64);
-AT(wharf_host, number, 72);
-AT(wharf_host, count, 80);
-AT(wharf_host, first, 88);
-AT(wharf_host, next, 96);
-AT(wharf_host, name, 104);
-AT(wharf_host, equal, 112);
-AT(wharf_host, new_null, 120);
-AT(wharf_host, new_boolean, 128);
-AT(wharf_host, new_integer, 136);
-AT(wharf_host, new_string, 144);
-AT(wharf_host, new_array, 152);
-AT(wharf_host, new_object, 160);
-AT(wharf_host, copy, 168);
-AT(wharf_host, parse, 176);
-AT(wharf_host, print, 184);
-AT(wharf_host, set, 192);
-AT(wharf_host, remove, 200);
-AT(wharf_host, set_string, 208);
-AT(wharf_host, set_integer, 216);
-AT(wharf_host, set_boolean, 224);
-AT(wharf_host, parse_time, 232);
-AT(wharf_host, format_time, 240);
-AT(wharf_host, format, 248);
-AT(wharf_host, log, 256);
-AT(wharf_host, condition, 264);
-AT(wharf_host, set_condition, 272);
-SIZE(wharf_host, 280);
+AT(wharf_host, is, 48);
+AT(wharf_host, string, 56);
+AT(wharf_host, boolean, 64);
+AT(wharf_host, integer, 72);
+AT(wharf_host, number, 80);
+AT(wharf_host, count, 88);
+AT(wharf_host, first, 96);
+AT(wharf_host, next, 104);
+AT(wharf_host, name, 112);
+AT(wharf_host, equal, 120);
+AT(wharf_host, condition, 128);
+AT(wharf_host, parse_time, 136);
+AT(wharf_host, new_null, 144);
+AT(wharf_host, new_boolean, 152);
+AT(wharf_host, new_integer, 160);
+AT(wharf_host, new_string, 168);
+AT(wharf_host, new_array, 176);
+AT(wharf_host, new_object, 184);
+AT(wharf_host, copy, 192);
+AT(wharf_host, parse, 200);
+AT(wharf_host, print, 208);
+AT(wharf_host, format, 216);
+AT(wharf_host, format_time, 224);
+AT(wharf_host, memory, 232);
+AT(wharf_host, set, 240);
+AT(wharf_host, set_string, 248);
+AT(wharf_host, set_integer, 256);
+AT(wharf_host, set_boolean, 264);
+AT(wharf_host, remove, 272);
+AT(wharf_host, take, 280);
+AT(wharf_host, edit, 288);
+AT(wharf_host, set_condition, 296);
+AT(wharf_host, log, 304);
+SIZE(wharf_host, 312);
 
 AT(wharf_phase, size, 0);
 AT(wharf_phase, phase, 8);
@@ -122,46 +134,64 @@ AT(wharf_phase, message, 24);
 AT(wharf_phase, since_ns, 32);
 SIZE(wharf_phase, 40);
 
-AT(wharf_carried, pointer, 0);
-AT(wharf_carried, when, 8);
-AT(wharf_carried, key, 16);
-SIZE(wharf_carried, 24);
-
-AT(wharf_pods, templates, 0);
-AT(wharf_pods, multiplier, 8);
-SIZE(wharf_pods, 32);
-
 AT(wharf_phase_rule, pointer, 0);
 AT(wharf_phase_rule, value, 8);
 AT(wharf_phase_rule, status, 16);
-AT(wharf_phase_rule, phase, 24);
-SIZE(wharf_phase_rule, 32);
+AT(wharf_phase_rule, reason, 24);
+AT(wharf_phase_rule, phase, 32);
+AT(wharf_phase_rule, flags, 36);
+SIZE(wharf_phase_rule, 40);
+
+AT(wharf_carried, pointer, 0);
+AT(wharf_carried, key, 8);
+AT(wharf_carried, when, 16);
+SIZE(wharf_carried, 24);
+
+AT(wharf_pods, templates, 0);
+AT(wharf_pods, counts, 8);
+SIZE(wharf_pods, 16);
+
+AT(wharf_status_change, change, 0);
+AT(wharf_status_change, when, 4);
+AT(wharf_status_change, name, 8);
+AT(wharf_status_change, value, 16);
+AT(wharf_status_change, reason, 24);
+AT(wharf_status_change, message, 32);
+SIZE(wharf_status_change, 40);
 
 AT(wharf_kind, size, 0);
-AT(wharf_kind, group, 8);
-AT(wharf_kind, versions, 16);
-AT(wharf_kind, kind, 24);
-AT(wharf_kind, plural, 32);
-AT(wharf_kind, flags, 40);
-AT(wharf_kind, managed_by, 48);
-AT(wharf_kind, managed_by_builtin, 56);
-AT(wharf_kind, managed_by_allowed, 64);
-AT(wharf_kind, managed_by_default, 72);
-AT(wharf_kind, suspend, 80);
-AT(wharf_kind, suspend_value, 88);
-AT(wharf_kind, carried, 96);
-AT(wharf_kind, removed, 104);
-AT(wharf_kind, pods, 112);
-AT(wharf_kind, status_removed, 120);
-AT(wharf_kind, observed_generation, 128);
-AT(wharf_kind, phases, 136);
-AT(wharf_kind, finished_at, 144);
-AT(wharf_kind, phase, 152);
-AT(wharf_kind, mirror, 160);
-AT(wharf_kind, update, 168);
-AT(wharf_kind, status, 176);
-AT(wharf_kind, pod_sets, 184);
-SIZE(wharf_kind, 192);
+AT(wharf_kind, carried_size, 8);
+AT(wharf_kind, pods_size, 12);
+AT(wharf_kind, phase_rule_size, 16);
+AT(wharf_kind, status_change_size, 20);
+AT(wharf_kind, group, 24);
+AT(wharf_kind, versions, 32);
+AT(wharf_kind, kind, 40);
+AT(wharf_kind, plural, 48);
+AT(wharf_kind, flags, 56);
+AT(wharf_kind, managed_by, 64);
+AT(wharf_kind, managed_by_builtin, 72);
+AT(wharf_kind, managed_by_allowed, 80);
+AT(wharf_kind, managed_by_default, 88);
+AT(wharf_kind, suspend, 96);
+AT(wharf_kind, suspend_value, 104);
+AT(wharf_kind, carried, 112);
+AT(wharf_kind, removed, 120);
+AT(wharf_kind, pods, 128);
+AT(wharf_kind, status_removed, 136);
+AT(wharf_kind, observed_generation, 144);
+AT(wharf_kind, condition_time, 152);
+AT(wharf_kind, suspended_status, 160);
+AT(wharf_kind, resumed_status, 168);
+AT(wharf_kind, phases, 176);
+AT(wharf_kind, finished_at, 184);
+AT(wharf_kind, phase, 192);
+AT(wharf_kind, accept, 200);
+AT(wharf_kind, mirror, 208);
+AT(wharf_kind, update, 216);
+AT(wharf_kind, status, 224);
+AT(wharf_kind, pod_sets, 232);
+SIZE(wharf_kind, 240);
 
 AT(wharf_module, size, 0);
 AT(wharf_module, abi_major, 8);
@@ -169,7 +199,9 @@ AT(wharf_module, abi_minor, 12);
 AT(wharf_module, name, 16);
 AT(wharf_module, version, 24);
 AT(wharf_module, kinds, 32);
-AT(wharf_module, settings, 40);
-SIZE(wharf_module, 48);
+AT(wharf_module, host, 40);
+AT(wharf_module, settings, 48);
+AT(wharf_module, start, 56);
+SIZE(wharf_module, 64);
 
 #endif

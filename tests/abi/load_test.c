@@ -18,21 +18,20 @@ static char **files;
 static size_t n_files;
 
 static struct adapters *load(const char *file) {
-    struct config_adapter wanted = {
-        .name = strdup("widget"), .file = realpath(file, NULL), .file_given = true, .settings = json_new_object()};
-    assert_non_null(wanted.file);
-    char directory[] = "/", controller[] = "wharf.dev/host";
-    struct config config = {
-        .controller_name = controller, .adapter_directory = directory, .adapters = &wanted, .n_adapters = 1};
+    struct json *settings = json_new_object();
+    char *path = realpath(file, NULL);
+    struct adapter_wanted wanted = {.name = "widget", .file = path, .file_given = true, .settings = settings};
+    struct adapters_options options = {
+        .controller_name = "wharf.dev/host", .directory = "/", .wanted = &wanted, .n_wanted = 1};
+    assert_non_null(path);
     struct problems problems = {.list = NULL};
     struct adapters *adapters = NULL;
-    assert_null(adapters_load(&config, &problems, &adapters));
+    assert_null(adapters_load(&options, &problems, &adapters));
     if (problems.count)
         fail_msg("%s", problems.list[0]);
     problems_free(&problems);
-    free(wanted.name);
-    free(wanted.file);
-    json_free(wanted.settings);
+    free(path);
+    json_free(settings);
     return adapters;
 }
 

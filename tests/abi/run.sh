@@ -33,6 +33,8 @@ for pair in gcc:c11 gcc:c17 g++:c++17 g++:c++20 clang:c11 clang:c17 clang++:c++1
         if command -v "$compiler" >/dev/null 2>&1; then
             check "$compiler -std=$standard $source" \
                 "$compiler" -x "$language" -std="$standard" $warnings -Iinclude -fsyntax-only "$source"
+            check "$compiler -std=$standard -fshort-enums $source" \
+                "$compiler" -x "$language" -std="$standard" $warnings -fshort-enums -Iinclude -fsyntax-only "$source"
         else
             skipped=$((skipped + 1))
         fi
@@ -42,9 +44,11 @@ done
 # shellcheck disable=SC2086
 for compiler in g++ clang++; do
     if command -v "$compiler" >/dev/null 2>&1; then
-        check "$compiler tests/abi/adapter.cc" "$compiler" -std=c++17 $warnings -O1 -Iinclude -fPIC -shared \
-            -fvisibility=hidden -o "$out/$compiler.so" tests/abi/adapter.cc
-        adapters="$adapters $out/$compiler.so"
+        for standard in c++17 c++20; do
+            check "$compiler -std=$standard tests/abi/adapter.cc" "$compiler" -std=$standard $warnings -O1 -fshort-enums \
+                -Iinclude -fPIC -shared -fvisibility=hidden -o "$out/$compiler-$standard.so" tests/abi/adapter.cc
+            adapters="$adapters $out/$compiler-$standard.so"
+        done
     else
         skipped=$((skipped + 1))
     fi

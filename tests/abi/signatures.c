@@ -9,7 +9,7 @@ void looking(const wharf_host *h);
 void making(const wharf_host *h);
 void changing(const wharf_host *h);
 void kind(const wharf_kind *k);
-void rules(const wharf_phase_rule *r, const wharf_carried *w, const wharf_pods *p);
+void rules(const wharf_phase_rule *r, const wharf_carried *w, const wharf_pods *p, const wharf_status_change *s);
 void others(const wharf_call *c, const wharf_module *m);
 
 void looking(const wharf_host *h) {
@@ -29,9 +29,11 @@ void looking(const wharf_host *h) {
     const char *(*name)(looked_at) = h->name;
     int (*equal)(looked_at, looked_at) = h->equal;
     looked_at (*condition)(looked_at, const char *, const char *) = h->condition;
+    int (*is)(looked_at, const char *, const char *) = h->is;
+    int (*parse_time)(const char *, int64_t *) = h->parse_time;
     (void)size, (void)major, (void)minor, (void)version, (void)type, (void)find, (void)find_where, (void)string;
     (void)boolean, (void)integer, (void)number, (void)count, (void)first, (void)next, (void)name, (void)equal;
-    (void)condition;
+    (void)condition, (void)is, (void)parse_time;
 }
 
 void making(const wharf_host *h) {
@@ -44,23 +46,26 @@ void making(const wharf_host *h) {
     wharf_value *(*copy)(const wharf_call *, looked_at) = h->copy;
     wharf_value *(*parse)(const wharf_call *, const char *, size_t) = h->parse;
     const char *(*print)(const wharf_call *, looked_at, size_t *) = h->print;
-    int (*parse_time)(const char *, int64_t *) = h->parse_time;
+    void *(*memory)(const wharf_call *, size_t) = h->memory;
     const char *(*format_time)(const wharf_call *, int64_t) = h->format_time;
     const char *(*format)(const wharf_call *, const char *, ...) = h->format;
     void (*log)(const wharf_call *, wharf_log_level, const char *) = h->log;
     (void)new_null, (void)new_boolean, (void)new_integer, (void)new_string, (void)new_array, (void)new_object;
-    (void)copy, (void)parse, (void)print, (void)parse_time, (void)format_time, (void)format, (void)log;
+    (void)copy, (void)parse, (void)print, (void)memory, (void)format_time, (void)format, (void)log;
 }
 
 void changing(const wharf_host *h) {
-    int (*set)(wharf_value *, const char *, looked_at) = h->set;
-    int (*remove)(wharf_value *, const char *) = h->remove;
-    int (*set_string)(wharf_value *, const char *, const char *) = h->set_string;
-    int (*set_integer)(wharf_value *, const char *, int64_t) = h->set_integer;
-    int (*set_boolean)(wharf_value *, const char *, int) = h->set_boolean;
-    int (*set_condition)(const wharf_call *, wharf_value *, const char *, const char *, const char *, const char *) =
-        h->set_condition;
-    (void)set, (void)remove, (void)set_string, (void)set_integer, (void)set_boolean, (void)set_condition;
+    void (*set)(const wharf_call *, wharf_value *, const char *, looked_at) = h->set;
+    void (*set_string)(const wharf_call *, wharf_value *, const char *, const char *) = h->set_string;
+    void (*set_integer)(const wharf_call *, wharf_value *, const char *, int64_t) = h->set_integer;
+    void (*set_boolean)(const wharf_call *, wharf_value *, const char *, int) = h->set_boolean;
+    size_t (*remove)(const wharf_call *, wharf_value *, const char *) = h->remove;
+    void (*take)(const wharf_call *, wharf_value *, looked_at, const char *) = h->take;
+    wharf_value *(*edit)(const wharf_call *, wharf_value *, const char *) = h->edit;
+    wharf_value *(*set_condition)(const wharf_call *, wharf_value *, const char *, const char *, const char *,
+                                  const char *) = h->set_condition;
+    (void)set, (void)set_string, (void)set_integer, (void)set_boolean, (void)remove, (void)take, (void)edit;
+    (void)set_condition;
 }
 
 void kind(const wharf_kind *k) {
@@ -74,26 +79,33 @@ void kind(const wharf_kind *k) {
                            k->suspend,
                            k->suspend_value,
                            k->observed_generation,
-                           k->finished_at};
+                           k->finished_at,
+                           k->condition_time};
+    uint32_t sizes[] = {k->carried_size, k->pods_size, k->phase_rule_size, k->status_change_size};
     const char *const *lists[] = {k->versions, k->managed_by_allowed, k->removed, k->status_removed};
     uint32_t flags = k->flags;
     const wharf_carried *carried = k->carried;
     const wharf_pods *pods = k->pods;
     const wharf_phase_rule *phases = k->phases;
+    const wharf_status_change *changes[] = {k->suspended_status, k->resumed_status};
+    wharf_result (*accept)(const wharf_call *, looked_at) = k->accept;
     wharf_result (*phase)(const wharf_call *, looked_at, wharf_phase *) = k->phase;
     wharf_result (*mirror)(const wharf_call *, looked_at, wharf_value *) = k->mirror;
     wharf_result (*update)(const wharf_call *, looked_at, looked_at, wharf_value *) = k->update;
     wharf_result (*status)(const wharf_call *, looked_at, looked_at, wharf_value *) = k->status;
     wharf_result (*pod_sets)(const wharf_call *, looked_at, wharf_value *) = k->pod_sets;
     (void)size, (void)texts, (void)lists, (void)flags, (void)carried, (void)pods, (void)phases;
+    (void)sizes, (void)changes, (void)accept;
     (void)phase, (void)mirror, (void)update, (void)status, (void)pod_sets;
 }
 
-void rules(const wharf_phase_rule *r, const wharf_carried *w, const wharf_pods *p) {
-    const char *texts[] = {r->pointer, r->value, r->status, w->pointer, w->key, p->templates, p->multiplier[2]};
+void rules(const wharf_phase_rule *r, const wharf_carried *w, const wharf_pods *p, const wharf_status_change *s) {
+    const char *texts[] = {r->pointer,   r->value, r->status, r->reason, w->pointer, w->key,
+                           p->templates, s->name,  s->value,  s->reason, s->message};
+    const char *const *counts = p->counts;
     wharf_phase_kind phase = r->phase;
-    wharf_carry_when when = w->when;
-    (void)texts, (void)phase, (void)when;
+    uint32_t numbers[] = {r->flags, w->when, s->change, s->when};
+    (void)texts, (void)counts, (void)phase, (void)numbers;
 }
 
 void others(const wharf_call *c, const wharf_module *m) {
@@ -108,8 +120,9 @@ void others(const wharf_call *c, const wharf_module *m) {
     wharf_phase phase = {sizeof(wharf_phase), WHARF_PENDING, texts[0], texts[1], c->now_ns};
     int64_t *since_ns = &phase.since_ns;
     void *const *host_data = &c->host_data;
-    wharf_adapters_v1_fn entry = wharf_adapters_v1;
-    const wharf_module *(*same)(const wharf_host *, looked_at, const char **) = entry;
+    const wharf_host **host = m->host;
+    const char *(*start)(const wharf_host *, looked_at, const wharf_kind *const **) = m->start;
+    const wharf_module *symbol = &wharf_module_v1;
     (void)sizes, (void)numbers, (void)called, (void)kinds, (void)settings, (void)state, (void)since_ns, (void)host_data,
-        (void)same;
+        (void)host, (void)start, (void)symbol;
 }
