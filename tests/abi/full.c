@@ -167,7 +167,7 @@ static const wharf_kind kind = {
 };
 
 static const char *start(const wharf_host *services, const wharf_value *settings, const wharf_kind *const **kinds) {
-    if (services != host || *kinds == NULL || !WHARF_HAS(wharf_host, services, log))
+    if (services != host || !*kinds || !WHARF_HAS(wharf_host, services, log))
         return "the host is older than ABI 1.0";
 #ifdef NEWER
     if (WHARF_HAS(wharf_host, services, added_at_end) != (services->abi_minor >= 1))

@@ -39,6 +39,7 @@ static wharf_result status(const wharf_call *call, const wharf_value *workload, 
 }
 
 static const char *const versions[] = {"v1", "v1beta1", NULL};
+static const wharf_carried carried[] = {{.pointer = "/spec/suspend"}, {.pointer = NULL}};
 static const char *const removed[] = {"/spec/ttl", "/spec/parts/*/owner", "/metadata/labels/local", NULL};
 static const char *const status_removed[] = {"/status/podName", NULL};
 static const char *const allowed[] = {"kueue.x-k8s.io/multikueue", NULL};
@@ -62,6 +63,7 @@ static const wharf_kind thing = {
     .managed_by_builtin = "example.com/thing-controller",
     .managed_by_allowed = allowed,
     .suspend = "/spec/suspend",
+    .carried = carried,
     .removed = removed,
     .pods = pods,
     .status_removed = status_removed,
