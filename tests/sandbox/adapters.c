@@ -16,8 +16,6 @@
 #define PROBE "adapters.yaml"
 #define SUFFIX ".so"
 
-extern char **environ;
-
 char *adapters_find_wharf(void) {
     char here[PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", here, sizeof here - 1);

@@ -17,6 +17,7 @@
 
 #define JOBS 36
 #define LINES 64
+#define MORE "... and "
 #define NOTE "w2 is cut off, with 12 unfinished workloads on it, and here is a sentence that fits nowhere at all"
 
 struct frame {
@@ -145,7 +146,10 @@ static void check(size_t columns, size_t rows, bool all) {
         if (job) {
             check_row(frame.lines[i], job, columns);
             drawn++;
-        } else if (sscanf(frame.lines[i], "... and %zu more", &hidden) == 1) {
+        } else if (strncmp(frame.lines[i], MORE, strlen(MORE)) == 0) {
+            char *rest;
+            hidden = strtoul(frame.lines[i] + strlen(MORE), &rest, 10);
+            assert_string_equal(rest, " more");
             drawn += hidden;
         }
     }
