@@ -109,6 +109,7 @@ static bool is_there(const struct entry *entry, const struct action *action) {
     return mirror && mirror->facts.present && mirror->facts.of_workload && mirror->facts.attempt == action->attempt;
 }
 
+// Rule 4: uid and resourceVersion are what it assumes.
 static bool do_place(struct engine *engine, struct entry *entry, const struct action *action) {
     if (action->attempt > MIRROR_ATTEMPT_MAX) {
         report_event(engine, entry, true, "TooManyAttempts", "Place",
@@ -244,6 +245,7 @@ static void report_deletion(struct engine *engine, struct entry *entry, const st
                       mirror->facts.attempt, mirror->uid, stale);
 }
 
+// Rules 3 and 4: only the object with the uid that was seen.
 static bool do_delete(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     char body[256];
     int len = snprintf(body, sizeof body,

@@ -28,7 +28,7 @@ static void keep_record(struct mirror *mirror, struct mirror_record *record) {
     record->next = NULL;
 }
 
-// The host leaves it to them, and says so once.
+// Rule 10: the host leaves it to them, and says so once.
 static void report_suspender(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     const struct json *object = doc_tree(&engine->store, &mirror->doc);
     const char *queue = object_label(object, KUEUE_QUEUE_NAME), *cluster = engine->names[mirror->facts.cluster];

@@ -30,7 +30,7 @@
 #define FREE_DENIALS 3      // statuses that were refused before another one has to wait
 #define PERMANENT_MAX_NS (10 * CLOCK_MINUTE)
 
-// Cannot succeed as things stand; told to people and tried again slowly.
+// Rule 8: cannot succeed as things stand; told to people and tried again slowly.
 static bool is_permanent(enum reason reason) {
     switch (reason) {
     case REASON_BAD_REQUEST:
@@ -47,7 +47,7 @@ static bool is_permanent(enum reason reason) {
     }
 }
 
-// Whether the server certainly did not do it.
+// Whether the server certainly did not do it (rule 4: else its outcome is unknown).
 static bool certainly_not_done(enum reason reason) {
     return is_permanent(reason) || reason == REASON_NOT_SENT || reason == REASON_TOO_MANY ||
            reason == REASON_CONFLICT || reason == REASON_NOT_FOUND;

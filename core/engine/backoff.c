@@ -3,6 +3,7 @@
 
 #include "core/engine/engine_internal.h"
 
+// Rule 8.
 int64_t backoff_ns(struct engine *engine, unsigned failures, int64_t base_ns, int64_t max_ns) {
     int64_t delay_ns = base_ns;
     for (unsigned i = 1; i < failures && delay_ns < max_ns; i++)

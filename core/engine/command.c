@@ -106,6 +106,7 @@ uint64_t command_patch_hash(const struct json *patch) {
     return hash ? hash : 1;
 }
 
+// Rule 5: the object is busy until the answer.
 bool command_send_patch(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,
                         struct command_spec spec) {
     size_t len = 0;

@@ -149,8 +149,9 @@ static bool is_let_go(const struct decide_facts *f, const struct mirror_facts *m
            f->management_listed;
 }
 
-// Deletes what must not be there. Sets *waiting_ns when something has to be waited for, *pending to the cluster of a
-// mirror that is not the current one and may still run: unwanted, or newer and already being deleted, and not given up.
+// Deletes what must not be there (rules 2 and 7). Sets *waiting_ns when something has to be waited for, *pending to the
+// cluster of a mirror that is not the current one and may still run: unwanted, or newer and already being deleted, and
+// not given up.
 static struct action remove_unwanted(const struct decide_facts *f, int64_t *waiting_ns, size_t *pending,
                                      bool *is_blocked) {
     for (const struct mirror_facts *m = f->mirrors; m; m = m->next) {
@@ -165,7 +166,7 @@ static struct action remove_unwanted(const struct decide_facts *f, int64_t *wait
                 *waiting_ns = clock_earlier(*waiting_ns, request_at_ns(m));
             continue;
         }
-        // An orphan is one only once both lists have been complete.
+        // Rule 7: an orphan is one only once both lists have been complete.
         if (!is_usable(f, m->cluster) || !f->management_listed) {
             *is_blocked = true;
             bool away = !f->workers[m->cluster].connected, frozen = !away && f->workers[m->cluster].frozen;
@@ -221,7 +222,7 @@ static bool all_settled(const struct decide_facts *f) {
     return true;
 }
 
-// `write` to the workload, or why it cannot be made now.
+// `write` to the workload, or why it cannot be made now. Rule 5: one in flight.
 static struct action if_writable(const struct decide_facts *f, struct action write) {
     if (f->workload->busy)
         return in_flight("a write to the workload is in flight");
@@ -266,7 +267,7 @@ static struct action nowhere(const struct decide_facts *f, int64_t next_ns) {
     return blocked(WAITING_NO_WORKER, 0);
 }
 
-// A new attempt in the best worker; the old one's mirror is known to be gone or given up.
+// A new attempt in the best worker. Rule 2: the old one's mirror is known to be gone or given up.
 static struct action move(const struct decide_facts *f, const char *why) {
     const struct workload_facts *w = f->workload;
     if (!f->placing)
@@ -418,7 +419,7 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
     return (struct action){.type = ACTION_CREATE, .cluster = w->cluster, .attempt = w->attempt, .why = "placed"};
 }
 
-// Its worker may not be touched: what is known of the mirror is told, and nothing else happens.
+// Rule 9: its worker may not be touched: what is known of the mirror is told, and nothing else happens.
 static struct action frozen(const struct decide_facts *f, const struct mirror_facts *current) {
     struct action copy = current ? status(f, "follows its mirror") : none(NULL);
     return copy.type == ACTION_NONE && !copy.waiting ? blocked(WAITING_IDENTITY, f->workload->cluster) : copy;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which cluster is which: the uid of namespace kube-system names one. It is read at each connection; nothing is done in
-// a cluster before that. A worker that is another worker under a second name, the management cluster itself, or another
-// cluster than the one that was first seen under its name, is refused: nothing is placed, changed or deleted there.
+// Rule 9. Which cluster is which: the uid of namespace kube-system names one. It is read at each connection; nothing is
+// done in a cluster before that. A worker that is another worker under a second name, the management cluster itself, or
+// another cluster than the one that was first seen under its name, is refused: nothing is placed, changed or deleted
+// there.
 #include "core/engine/identity.h"
 
 #include "core/engine/cluster_state.h"

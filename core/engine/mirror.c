@@ -252,7 +252,7 @@ static wharf_result make_status(const struct mirror_context *context, struct jso
     return *status ? WHARF_OK : WHARF_RETRY;
 }
 
-// Finished stays finished, whatever becomes of the mirror: then the workload keeps the status that it has.
+// Rule 6: finished stays finished, whatever becomes of the mirror: then the workload keeps the status that it has.
 static bool stays_finished(const struct mirror_context *context, struct json **status) {
     wharf_phase phase;
     if (adapter_phase(context->call, context->workload, &phase) != WHARF_OK || !phase_is_final(phase.phase))

@@ -83,7 +83,7 @@ static void written(const struct json *object, const char *key, char out[64]) {
     text_copy(out, 64, text ? text : "nothing");
 }
 
-// The annotations are the host's record of where the mirror is, not a wish: what runs stays where it is.
+// The annotations are the host's record of where the mirror is, not a wish: what runs stays where it is (rule 2).
 static void check_annotations(struct engine *engine, struct entry *entry, const struct json *object, uint32_t cluster,
                               uint32_t attempt) {
     bool was = entry->facts.misplaced;
@@ -218,6 +218,7 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
     queue_entry(engine, entry);
 }
 
+// Rule 1: what is not delegated to this host is not kept.
 static void seen_workload(struct engine *engine, size_t kind, struct object *object) {
     const struct kind *k = engine->kinds[kind];
     const char *space = object_namespace(object->value), *name = object_name(object->value);
@@ -243,6 +244,7 @@ static bool has_kept_marks(const struct mirror *m, const struct json *object) {
     return m->facts.attempt == mirror_attempt(object) && text_equal(object_label(object, MARK_UID), m->workload_uid);
 }
 
+// Rule 3: what may be changed or deleted.
 enum ownership observe_ownership(const struct engine *engine, size_t cluster, size_t kind, const struct mirror *m,
                                  const struct json *object) {
     const struct kind *k = engine->kinds[kind];

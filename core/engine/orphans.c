@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mirrors whose workload is not there. One that was seen being deleted explains them; that it is merely absent (from a
-// list, after a restart) may as well mean that the management cluster was emptied, restored or exchanged. So what is
-// not explained is looked at for a moment, until it is known how many there are; many at once, or any while the
-// management cluster is under suspicion, are held for orphanGrace.
+// Rules 7 and 9. Mirrors whose workload is not there. One that was seen being deleted explains them; that it is merely
+// absent (from a list, after a restart) may as well mean that the management cluster was emptied, restored or
+// exchanged. So what is not explained is looked at for a moment, until it is known how many there are; many at once, or
+// any while the management cluster is under suspicion, are held for orphanGrace.
 #include "core/engine/orphans.h"
 
 #include "core/engine/cluster_state.h"

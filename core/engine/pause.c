@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kinds that are set aside in one cluster, told in the log and in a metric: in the management cluster, because its
-// objects are not ours any more all at once or because their status cannot be written; in a worker, because it shows
-// more mirrors without a workload than are kept.
+// Rules 8 and 9. Kinds that are paused in one cluster, reported in the log and in a metric: in the management cluster,
+// because its objects are suddenly no longer delegated or because their status cannot be written; in a worker, because
+// it shows more mirrors without a workload than are kept.
 #include "core/engine/pause.h"
 
 #include "core/engine/backoff.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is repeated for one workload though nothing that it follows from has changed: somebody takes it back. A few
-// times it is done at once; then it waits longer each time (throttle.h), and people are told once who it is or what
+// Rule 10. What is repeated for one workload though nothing that it follows from has changed: somebody takes it back. A
+// few times it is done at once; then it waits longer each time (throttle.h), and people are told once who it is or what
 // happens.
 #include "core/engine/repeat.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cluster's versions went back: it was restored from a copy, or wiped. What was known of it is compared with the list
-// that follows, and until that is complete nothing is done.
+// Rule 9. A cluster's versions went back: it was restored from a copy, or wiped. What was known of it is compared with
+// the list that follows, and until that is complete nothing is done.
 #include "core/engine/rewound.h"
 
 #include "core/engine/cluster_state.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is waited for longer than a minute is told: an Event on the workload, once for each reason, and a metric.
+// Rule 8. What is waited for longer than a minute is told: an Event on the workload, once for each reason, and a
+// metric.
 #include "core/engine/waiting.h"
 
 #include "core/engine/engine_internal.h"

@@ -17,12 +17,13 @@
 
 // One letter a worker: c connected, b connected and busy, o connected with another version of the kind, l lost ten
 // seconds ago, L lost longer ago than the timeout, u not heard of yet, a without the kind, s connected and
-// suspect.
+// suspect, f connected and refused.
 static struct worker_facts worker_of(char letter, const char *name) {
     struct worker_facts w = {.name = name, .settled = letter != 'u', .listed = letter != 'u' && letter != 'a'};
-    w.connected = letter == 'c' || letter == 'b' || letter == 'o' || letter == 's';
+    w.connected = letter == 'c' || letter == 'b' || letter == 'o' || letter == 's' || letter == 'f';
+    w.frozen = letter == 'f';
     w.serves = w.connected && letter != 'o';
-    w.eligible = w.serves && letter != 's';
+    w.eligible = w.serves && letter != 's' && !w.frozen;
     w.active = letter == 'b' ? 5 : 0;
     w.lost_since_ns = letter == 'L' ? NOW - 2 * TIMEOUT : NOW - 10 * CLOCK_SECOND;
     return w;
@@ -40,6 +41,7 @@ struct row {
     size_t cluster;
     uint32_t attempt;
     int64_t at_ns;
+    int64_t status_at_ns; // of the kind
 };
 
 static struct action decide_row(const struct row *row) {
@@ -63,6 +65,7 @@ static struct action decide_row(const struct row *row) {
                                  .management_listed = !row->unlisted,
                                  .placing = !row->stopping,
                                  .settle_time_is_over = !row->settling,
+                                 .status_at_ns = row->status_at_ns,
                                  .lost_timeout_ns = TIMEOUT,
                                  .now_ns = NOW};
     return decide(&facts);
@@ -511,6 +514,73 @@ static void a_mirror_that_nothing_proves_does_not_count_but_holds_up_others(void
     check_rows(rows, COUNT(rows));
 }
 
+static void what_is_held_back_waits(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {"a status that was written too often",
+         {PLACED(1, 1), .status_held = true, .statuses = {.at_ns = LATER}},
+         {{MIRROR(1, 1)}},
+         .type = ACTION_WAIT,
+         .at_ns = LATER},
+        {"and may be written again",
+         {PLACED(1, 1), .status_held = true, .statuses = {.at_ns = NOW}},
+         {{MIRROR(1, 1)}},
+         .type = ACTION_STATUS},
+        {"a status of a kind whose status cannot be written",
+         {PLACED(1, 1), .status_due = true},
+         {{MIRROR(1, 1)}},
+         .type = ACTION_WAIT,
+         .at_ns = LATER,
+         .status_at_ns = LATER},
+        {"a status of which only the name is known",
+         {PLACED(1, 1), .status_due = true},
+         {{MIRROR(1, 1), .name_only = true}},
+         .type = ACTION_NONE},
+        {"it is asked for",
+         {PLACED(1, 1), .status_due = true},
+         {{MIRROR(1, 1), .name_only = true, .unsure = true}},
+         .type = ACTION_VERIFY,
+         .cluster = 1},
+        {"a placement that is made too often",
+         {PLACED(1, 1), .gone_attempt = 1, .places = {.at_ns = LATER}},
+         .type = ACTION_WAIT,
+         .at_ns = LATER},
+        {"an orphan", {.exists = false}, {{MIRROR(1, 1), .held_until_ns = LATER}}, .type = ACTION_WAIT, .at_ns = LATER},
+        {"an orphan no longer",
+         {.exists = false},
+         {{MIRROR(1, 1), .held_until_ns = NOW}},
+         .type = ACTION_DELETE,
+         .cluster = 1},
+        {"a change of a mirror that is too large",
+         {PLACED(1, 1)},
+         {{MIRROR(1, 1), .update_due = true, .too_large = true}},
+         .type = ACTION_NONE},
+        {"a change of a mirror in a cluster that is refused",
+         {PLACED(1, 1)},
+         {{MIRROR(1, 1), .update_due = true}},
+         .workers = "fcc",
+         .type = ACTION_NONE},
+        {"but not its status",
+         {PLACED(1, 1), .status_due = true},
+         {{MIRROR(1, 1)}},
+         .workers = "fcc",
+         .type = ACTION_STATUS},
+        {"what had finished and went away",
+         {PLACED(1, 1), .has_final_status = true, .final_attempt = 1},
+         .type = ACTION_NONE},
+        {"until its status is due",
+         {PLACED(1, 1), .has_final_status = true, .final_attempt = 1, .status_due = true},
+         .type = ACTION_STATUS},
+        {"but not of an earlier attempt",
+         {PLACED(1, 2), .has_final_status = true, .final_attempt = 1},
+         .type = ACTION_CREATE,
+         .cluster = 1,
+         .attempt = 2},
+        {"and what had finished, and lost its annotations", {NEW, .has_final_status = true}, .type = ACTION_NONE},
+    };
+    check_rows(rows, COUNT(rows));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_workload_is_placed_where_there_is_most_room),
@@ -521,6 +591,7 @@ int main(void) {
         cmocka_unit_test(a_workload_moves_only_when_its_mirror_is_gone_or_given_up),
         cmocka_unit_test(annotations_are_put_right_by_what_is_there),
         cmocka_unit_test(a_mirror_that_nothing_proves_does_not_count_but_holds_up_others),
+        cmocka_unit_test(what_is_held_back_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
