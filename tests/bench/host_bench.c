@@ -36,6 +36,16 @@ static void rates(const char *build) {
     row("  processor time of the host a life, us", "", 0, rate.host_cpu_us);
 }
 
+static void tls(const char *build) {
+    struct bench bench;
+    bench_start(&bench, build, true, true);
+    bench_host_start(&bench, "1ms");
+    struct bench_rate rate = bench_lives(&bench, LIVES, 4000, "3");
+    bench_stop(&bench);
+    row("whole lives of Jobs over TLS, a second", "", 0, rate.lives_per_second);
+    row("  processor time of the host a life, us", "", 0, rate.host_cpu_us);
+}
+
 static void mix(const char *build) {
     struct bench bench;
     size_t kinds = 0;
@@ -92,6 +102,8 @@ int main(int argc, char **argv) {
     printf("%-66s %-18s %10s\n", "what", "to reach", "found");
     if (!*only || strcmp(only, "rates") == 0)
         rates(build);
+    if (!*only || strcmp(only, "tls") == 0)
+        tls(build);
     if (!*only || strcmp(only, "mix") == 0)
         mix(build);
     if (!*only || strcmp(only, "memory") == 0)

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// A link on a fake transport and virtual time: its reflectors, probe, client and recorder are the shipped ones. What it
+// posts is owned here as in the inbox, and written down as text.
+#include "tests/unit/host/dispatch_play.h"
+#include "tests/unit/kube/fake_transport.h"
+
+#include "core/base/log.h"
+#include "core/base/text.h"
+
+#define DISCOVERY                                                                                                      \
+    "{\"kind\":\"APIResourceList\",\"resources\":[{\"name\":\"jobs\",\"kind\":\"Job\",\"verbs\":[\"list\",\"watch\"]}" \
+    ","                                                                                                                \
+    "{\"name\":\"pods\",\"kind\":\"Pod\",\"verbs\":[\"list\",\"watch\"]}]}"
+#define LIST(version, items)                                                                                           \
+    "{\"kind\":\"JobList\",\"metadata\":{\"resourceVersion\":\"" version "\"},\"items\":[" items "]}"
+#define JOB(name, version)                                                                                             \
+    "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"n\",\"uid\":\"u\",\"resourceVersion\":\"" version "\"}}"
+#define KUBE_SYSTEM(uid, version)                                                                                      \
+    "{\"kind\":\"Namespace\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"kube-system\",\"uid\":\"" uid              \
+    "\",\"resourceVersion\":\"" version "\"}}"
+#define STATUS(code, reason)                                                                                           \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":" #code ",\"reason\":\"" reason "\",\"message\":\"m\"}"
+
+struct stand {
+    struct fake_transport fake;
+    struct link *link;
+    struct buffer told;
+    int64_t now_ns;
+};
+
+static void tell_own(struct stand *stand, const struct engine_event *event) {
+    struct buffer *told = &stand->told;
+    static const char *const states[] = {"STARTING", "CONNECTED", "LOST", "ABSENT"};
+    static const char *const contacts[] = {"UNKNOWN", "GOOD", "SUSPECT", "LOST"};
+    static const char *const types[] = {
+        [EVENT_LISTING] = "listing", [EVENT_SEEN] = "seen",         [EVENT_GONE] = "gone",
+        [EVENT_LISTED] = "listed",   [EVENT_STATE] = "state",       [EVENT_ANSWER] = "answer",
+        [EVENT_CONTACT] = "contact", [EVENT_IDENTITY] = "identity", [EVENT_REWOUND] = "rewound"};
+    buffer_printf(told, "%zu/%zu %s", event->cluster, event->kind, types[event->type]);
+    switch (event->type) {
+    case EVENT_LISTING:
+    case EVENT_LISTED:
+        buffer_printf(told, " %s", event->version);
+        break;
+    case EVENT_SEEN:
+    case EVENT_GONE:
+        buffer_printf(told, " %s", object_name(event->object->value));
+        break;
+    case EVENT_STATE:
+        buffer_printf(told, " %s", states[event->watch.state]);
+        break;
+    case EVENT_ANSWER:
+        buffer_printf(told, " %llu %s", (unsigned long long)event->answer.command,
+                      reason_text(event->answer.response->reason));
+        break;
+    case EVENT_CONTACT:
+        buffer_printf(told, " %s", contacts[event->contact.state]);
+        break;
+    case EVENT_IDENTITY:
+        buffer_printf(told, " %s@%s", event->identity.uid, event->identity.version);
+        break;
+    default:
+        break;
+    }
+    buffer_text(told, ";");
+}
+
+static void take_event(void *ctx, struct engine_event *event) {
+    struct engine_event own;
+    assert_null(engine_event_own(event, &own));
+    tell_own(ctx, &own);
+    engine_event_clear(&own);
+}
+
+static void expect(struct stand *stand, const char *text) {
+    assert_string_equal(stand->told.data ? stand->told.data : "", text);
+    buffer_free(&stand->told);
+}
+
+static struct moment now(const struct stand *stand) {
+    return (struct moment){stand->now_ns, stand->now_ns};
+}
+
+static void tick(struct stand *stand) {
+    (void)link_tick(stand->link, now(stand));
+}
+
+static void begin(struct stand *stand, size_t cluster) {
+    *stand = (struct stand){.now_ns = 1000 * CLOCK_SECOND};
+    fake_init(&stand->fake);
+    buffer_init(&stand->told, 1 << 20);
+    struct link_options options = {.cluster = cluster,
+                                   .name = "c",
+                                   .transport = &stand->fake.base,
+                                   .origin = "here",
+                                   .controller_name = "wharf.dev/host",
+                                   .instance = "test",
+                                   .kinds = play_kinds(),
+                                   .n_kinds = 2,
+                                   .seed = 1,
+                                   .post = take_event,
+                                   .ctx = stand};
+    assert_null(link_new(&options, now(stand), &stand->link));
+    tick(stand);
+}
+
+static void end(struct stand *stand) {
+    link_free(stand->link);
+    buffer_free(&stand->told);
+    fake_free(&stand->fake);
+}
+
+// The number of the exchange under way whose path contains this; 0: there is none.
+static size_t find(struct stand *stand, const char *path) {
+    size_t found = 0;
+    for (size_t i = 1; i <= stand->fake.count; i++)
+        if (fake_at(&stand->fake, i)->live && strstr(fake_at(&stand->fake, i)->request.path, path))
+            found = i;
+    return found;
+}
+
+static void answer(struct stand *stand, const char *path, int status, const char *body) {
+    size_t number = find(stand, path);
+    if (number == 0)
+        fail_msg("nobody asks for %s", path);
+    fake_answer(&stand->fake, number, status, body);
+    tick(stand);
+}
+
+// Who it is, and what there is of both kinds; the watches are open.
+static void connect(struct stand *stand) {
+    answer(stand, "/namespaces/kube-system", 200, KUBE_SYSTEM("k-1", "7"));
+    answer(stand, "/apis/batch/v1", 200, DISCOVERY);
+    answer(stand, "/apis/batch/v1/jobs?", 200, LIST("5", JOB("a", "3")));
+    answer(stand, "/api/v1", 200, DISCOVERY);
+    answer(stand, "/api/v1/pods?", 200, LIST("5", ""));
+    size_t jobs = find(stand, "/apis/batch/v1/jobs?"), pods = find(stand, "/api/v1/pods?");
+    assert_true(jobs > 0 && pods > 0);
+    fake_open(&stand->fake, jobs);
+    fake_open(&stand->fake, pods);
+    tick(stand);
+}
+
+static void what_the_reflectors_and_the_probe_tell_comes_with_cluster_and_kind(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand, 1);
+    connect(&stand);
+    AUTO_TEXT told = text_format("%s", stand.told.data);
+    assert_non_null(strstr(told, "1/0 contact GOOD;"));
+    assert_non_null(strstr(told, "1/0 identity k-1@7;"));
+    assert_non_null(strstr(told, "1/0 listing v1;1/0 seen a;1/0 listed v1;"));
+    assert_non_null(strstr(told, "1/1 listing v1;1/1 listed v1;"));
+    assert_non_null(strstr(told, "1/0 state CONNECTED;"));
+    assert_non_null(strstr(told, "1/1 state CONNECTED;"));
+    buffer_free(&stand.told);
+    size_t watch = find(&stand, "/apis/batch/v1/jobs?");
+    static const char event[] = "{\"type\":\"DELETED\",\"object\":" JOB("a", "9") "}\n";
+    assert_true(fake_data(&stand.fake, watch, event, sizeof event - 1));
+    expect(&stand, "1/0 gone a;");
+    end(&stand);
+}
+
+static void only_of_workers_the_origin_selects(void **state) {
+    (void)state;
+    for (size_t cluster = 0; cluster < 2; cluster++) {
+        struct stand stand;
+        begin(&stand, cluster);
+        answer(&stand, "/apis/batch/v1", 200, DISCOVERY);
+        const char *path = fake_at(&stand.fake, find(&stand, "/apis/batch/v1/jobs?"))->request.path;
+        assert_int_equal(!!strstr(path, "labelSelector=wharf.dev%2Forigin%3Dhere"), cluster == 1);
+        end(&stand);
+    }
+}
+
+static void command(struct stand *stand, uint64_t id, const char *name) {
+    struct command one = play_command_of(1, id, name);
+    link_command(stand->link, &one);
+    assert_null(one.memory); // taken
+    tick(stand);
+}
+
+static void each_command_is_answered_once_with_its_id(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand, 1);
+    answer(&stand, "/namespaces/kube-system", 200, KUBE_SYSTEM("k-1", "7"));
+    expect(&stand, "1/0 identity k-1@7;1/0 contact GOOD;");
+    command(&stand, 11, "a");
+    command(&stand, 12, "b");
+    command(&stand, 13, "c");
+    assert_int_equal(link_pending(stand.link), 3);
+    answer(&stand, "/jobs/b", 404, STATUS(404, "NotFound"));
+    answer(&stand, "/jobs/a", 200,
+           "{\"kind\":\"Job\",\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":\"5\"}}");
+    fake_break(&stand.fake, find(&stand, "/jobs/c"), 0);
+    expect(&stand, "1/0 answer 12 KindNotFound;1/0 answer 11 OK;1/0 answer 13 UnknownOutcome;");
+    assert_int_equal(link_pending(stand.link), 0);
+    end(&stand);
+}
+
+static void a_command_that_cannot_be_made_is_answered_here(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand, 1);
+    command(&stand, 5, "not/a/name");
+    expect(&stand, "1/0 answer 5 BadRequest;");
+    stand.fake.out_of_memory = true;
+    command(&stand, 6, "a");
+    stand.fake.out_of_memory = false;
+    expect(&stand, "1/0 answer 6 NotSent;");
+    end(&stand);
+}
+
+static void nothing_is_posted_by_a_link_that_is_gone(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand, 1);
+    command(&stand, 5, "a");
+    size_t live = 0;
+    for (size_t i = 1; i <= stand.fake.count; i++)
+        live += fake_at(&stand.fake, i)->live;
+    link_free(stand.link);
+    stand.link = NULL;
+    assert_int_equal(stand.fake.cancelled, live);
+    expect(&stand, "");
+    end(&stand);
+}
+
+static void one_kind_that_went_back_has_all_kinds_listed_again(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand, 1);
+    connect(&stand);
+    buffer_free(&stand.told);
+    // The same name for another cluster: the connections were lost, and who is there is asked again.
+    fake_break(&stand.fake, find(&stand, "/apis/batch/v1/jobs?"), 200);
+    stand.now_ns += 2 * CLOCK_SECOND;
+    tick(&stand);
+    answer(&stand, "/namespaces/kube-system", 200, KUBE_SYSTEM("k-2", "3"));
+    const char *told = stand.told.data;
+    assert_non_null(strstr(told, "1/0 identity k-2@3;"));
+    assert_non_null(strstr(told, "1/0 rewound;"));
+    assert_non_null(strstr(told, "1/1 rewound;"));
+    assert_true(find(&stand, "/apis/batch/v1/jobs?") > 0);
+    assert_null(strstr(fake_at(&stand.fake, find(&stand, "/api/v1/pods?"))->request.path, "watch=true"));
+    end(&stand);
+}
+
+static void a_list_that_is_asked_for_again_is_made_again(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand, 1);
+    connect(&stand);
+    struct command_batch *batch = calloc(1, sizeof *batch);
+    assert_non_null(batch);
+    batch->relists = play_room(NULL, 1, sizeof *batch->relists); // two places
+    batch->relists[0] = 1;
+    batch->relists[1] = 99; // of no kind: nothing
+    batch->n_relists = 2;
+    size_t before = stand.fake.count;
+    command_batch_run(batch, stand.link, now(&stand));
+    tick(&stand);
+    assert_int_equal(stand.fake.count, before + 1);
+    assert_string_equal(fake_last(&stand.fake)->request.path,
+                        "/api/v1/pods?labelSelector=wharf.dev%2Forigin%3Dhere&limit=500");
+    end(&stand);
+}
+
+static void events_are_recorded_in_the_management_cluster_only(void **state) {
+    (void)state;
+    for (size_t cluster = 0; cluster < 2; cluster++) {
+        struct stand stand;
+        begin(&stand, cluster);
+        struct workload_event event = play_event_of("Dispatched", "created in cluster w1");
+        link_event(stand.link, now(&stand), &event);
+        assert_null(event.text); // taken
+        tick(&stand);
+        size_t number = find(&stand, "/apis/events.k8s.io/v1/namespaces/n/events");
+        assert_int_equal(number > 0, cluster == 0);
+        if (number > 0) {
+            const char *body = fake_at(&stand.fake, number)->request.body;
+            assert_non_null(strstr(body, "\"reason\":\"Dispatched\""));
+            assert_non_null(strstr(body, "\"type\":\"Warning\""));
+            assert_non_null(strstr(body, "\"note\":\"created in cluster w1\""));
+        }
+        end(&stand);
+    }
+}
+
+int main(void) {
+    log_setup(LOG_TEXT, LOG_ERROR);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_the_reflectors_and_the_probe_tell_comes_with_cluster_and_kind),
+        cmocka_unit_test(only_of_workers_the_origin_selects),
+        cmocka_unit_test(each_command_is_answered_once_with_its_id),
+        cmocka_unit_test(a_command_that_cannot_be_made_is_answered_here),
+        cmocka_unit_test(nothing_is_posted_by_a_link_that_is_gone),
+        cmocka_unit_test(one_kind_that_went_back_has_all_kinds_listed_again),
+        cmocka_unit_test(a_list_that_is_asked_for_again_is_made_again),
+        cmocka_unit_test(events_are_recorded_in_the_management_cluster_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
