@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the parts of the curl transport share: curl_transport.c (submit, cancel, poll), curl_setup.c (making one),
-// curl_exchange.c (their memory, and adding them to multi handles), curl_events.c (sockets and epoll), curl_options.c
+// curl_exchange.c (their memory, and adding them to multi handles), curl_events.c (waiting for sockets), curl_options.c
 // (how requests are made), curl_verify.c (what certificates must have), curl_response.c (what comes back).
 #ifndef WHARF_KUBE_CURL_INTERNAL_H
 #define WHARF_KUBE_CURL_INTERNAL_H
@@ -57,16 +57,6 @@ struct exchange {
     char detail[CURL_ERROR_SIZE];
 };
 
-// What is known of a file descriptor that libcurl uses. Sockets of kept connections stay registered with epoll while no
-// request uses them, which saves two system calls a request; libcurl tells when it closes one. Others (a connection
-// that is not made yet, the resolver's) may be closed without notice and are taken out at once.
-struct watched {
-    struct pool *pool;
-    unsigned char wanted;     // CURL_POLL_*; CURL_POLL_NONE: nothing
-    unsigned char registered; // what epoll was told
-    bool kept;
-};
-
 struct exchange_queue {
     struct exchange *first, *last;
 };
@@ -92,9 +82,7 @@ struct curl_transport {
     size_t n_idle;
     int64_t taken_ns; // when an exchange was last taken into use
     struct heap stalls;
-    struct watched *watched; // by file descriptor
-    size_t n_watched;
-    int epoll_fd, wake_fd;
+    int wake_fd;    // an eventfd, so that a wakeup needs no multi handle, which another one may replace
     int64_t now_ns; // monotonic, of this poll
     bool called;    // a handler ran in this poll
     bool no_files;  // the last socket could not be made: no file descriptors are left
@@ -128,11 +116,7 @@ bool pool_set_up(struct pool *pool);
 bool events_open(struct curl_transport *transport);
 void events_close(struct curl_transport *transport);
 void events_wait(struct curl_transport *transport, int64_t wait_ns); // and run what became ready
-void events_socket_kept(struct curl_transport *transport, curl_socket_t fd);
-int events_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *pool_of_multi,
-                         void *unused); // CURLMOPT_SOCKETFUNCTION
-void events_socket_made(struct curl_transport *transport, curl_socket_t fd);
-int events_socket_close(void *transport_of_socket, curl_socket_t fd); // CURLOPT_CLOSESOCKETFUNCTION
+void events_run(struct pool *pool);                                  // what is ready, and what is due; none: fine
 
 // curl_response.c: callbacks of libcurl, and the end of an exchange: tells its handler.
 size_t response_on_header(char *bytes, size_t size, size_t count, void *context);

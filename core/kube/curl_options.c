@@ -74,13 +74,12 @@ static bool set_texts(CURL *easy, const struct curl_transport *transport) {
 #define KEEPALIVE_PROBES 3
 
 static int on_socket(void *transport, curl_socket_t fd, curlsocktype purpose) {
-    (void)purpose;
+    (void)transport, (void)purpose;
     int probes = KEEPALIVE_PROBES;
     unsigned timeout = USER_TIMEOUT_MS;
     // Neither is needed for correctness, and a socket of another family than TCP has neither.
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, sizeof timeout);
-    events_socket_made(transport, fd);
     return CURL_SOCKOPT_OK;
 }
 
@@ -110,8 +109,6 @@ static bool set_callbacks(struct exchange *exchange) {
            set_pointer(easy, CURLOPT_OPENSOCKETDATA, transport) &&
            curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket) == CURLE_OK &&
            set_pointer(easy, CURLOPT_SOCKOPTDATA, transport) &&
-           curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, events_socket_close) == CURLE_OK &&
-           set_pointer(easy, CURLOPT_CLOSESOCKETDATA, transport) &&
            curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, exchange->detail) == CURLE_OK &&
            set_pointer(easy, CURLOPT_PRIVATE, exchange);
 }
@@ -206,7 +203,5 @@ bool exchange_prepare(struct exchange *exchange) {
 
 bool pool_set_up(struct pool *pool) {
     return curl_multi_setopt(pool->multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING) == CURLM_OK &&
-           curl_multi_setopt(pool->multi, CURLMOPT_MAXCONNECTS, MAX_CONNECTIONS) == CURLM_OK &&
-           curl_multi_setopt(pool->multi, CURLMOPT_SOCKETFUNCTION, events_socket_wanted) == CURLM_OK &&
-           curl_multi_setopt(pool->multi, CURLMOPT_SOCKETDATA, pool) == CURLM_OK;
+           curl_multi_setopt(pool->multi, CURLMOPT_MAXCONNECTS, MAX_CONNECTIONS) == CURLM_OK;
 }

@@ -76,7 +76,7 @@ struct error *curl_transport_new(const struct endpoint *endpoint, const char *us
     if (!transport)
         return error_no_memory();
     transport->base.ops = &curl_transport_ops;
-    transport->epoll_fd = transport->wake_fd = -1;
+    transport->wake_fd = -1;
     transport->now_ns = clock_now().mono_ns;
     heap_init(&transport->stalls);
     struct error *error = set_addresses(transport, endpoint);

@@ -152,10 +152,8 @@ static long next_timeout(struct pool *pool) {
 }
 
 static void run_timers(struct pool *pool) {
-    int running;
-    if (pool && next_timeout(pool) == 0 &&
-        curl_multi_socket_action(pool->multi, CURL_SOCKET_TIMEOUT, 0, &running) != CURLM_OK)
-        pool->failed = true;
+    if (pool && next_timeout(pool) == 0)
+        events_run(pool);
 }
 
 static void finish_done(struct pool *pool) {
@@ -169,9 +167,6 @@ static void finish_done(struct pool *pool) {
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &exchange);
         if (message->msg != CURLMSG_DONE || exchange->id == 0)
             continue; // cancelled: taken out soon
-        curl_socket_t fd = CURL_SOCKET_BAD;
-        if (curl_easy_getinfo(exchange->easy, CURLINFO_ACTIVESOCKET, &fd) == CURLE_OK)
-            events_socket_kept(pool->transport, fd);
         pool_remove(exchange);
         response_deliver(exchange, code);
         exchange_recycle(exchange);
@@ -221,12 +216,6 @@ static int64_t earlier(int64_t wait_ns, int64_t at_ns, int64_t now_ns) {
 static int64_t wait_limit(struct curl_transport *transport, int64_t wait_ns) {
     if (transport->called || transport->waiting.first)
         return 0;
-    struct pool *pools[] = {transport->pool, transport->retired};
-    for (size_t i = 0; i < 2; i++) {
-        long timeout_ms = next_timeout(pools[i]);
-        if (timeout_ms >= 0 && timeout_ms * CLOCK_MS < wait_ns)
-            wait_ns = timeout_ms * CLOCK_MS;
-    }
     const struct timer *stall = heap_first(&transport->stalls);
     wait_ns = earlier(wait_ns, stall ? stall->at_ns : CLOCK_NEVER, transport->now_ns);
     return earlier(wait_ns, transport->credentials.files_due_ns, transport->now_ns);
