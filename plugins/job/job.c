@@ -10,21 +10,20 @@ const wharf_host *host;
 
 // What the API server puts into the pod template of a Job without manualSelector (generateSelector): uid and name of
 // the object itself, so a mirror has its own.
-static const char *const generated_labels[] = {
-    POD "/metadata/labels/controller-uid",
-    POD "/metadata/labels/job-name",
-    POD "/metadata/labels/batch.kubernetes.io~1controller-uid",
-    POD "/metadata/labels/batch.kubernetes.io~1job-name",
-    NULL,
-};
+#define GENERATED(labels)                                                                                              \
+    labels "/controller-uid", labels "/job-name", labels "/batch.kubernetes.io~1controller-uid",                       \
+        labels "/batch.kubernetes.io~1job-name"
+static const char *const generated_labels[] = {GENERATED(POD "/metadata/labels"), NULL};
 
 bool job_is_finished(const wharf_value *job) {
     return host->condition(job, "Complete", "True") || host->condition(job, "Failed", "True");
 }
 
 enum outcome job_outcome(const wharf_value *job) {
-    if (job_is_finished(job))
-        return host->condition(job, "Complete", "True") ? SUCCESS : FAILURE;
+    if (host->condition(job, "Complete", "True"))
+        return SUCCESS;
+    if (host->condition(job, "Failed", "True"))
+        return FAILURE;
     if (host->condition(job, "SuccessCriteriaMet", "True"))
         return SUCCESS;
     return host->condition(job, "FailureTarget", "True") ? FAILURE : UNDECIDED;
@@ -32,17 +31,11 @@ enum outcome job_outcome(const wharf_value *job) {
 
 int64_t job_count(const wharf_value *value, const char *pointer) {
     int64_t count = host->integer(host->find(value, pointer), 0);
-    if (count < 0)
-        return 0;
-    return count > INT32_MAX ? INT32_MAX : count;
+    return count < 0 ? 0 : count > INT32_MAX ? INT32_MAX : count;
 }
 
 bool job_is_suspended(const wharf_value *job) {
     return host->is(job, "/spec/suspend", "true");
-}
-
-bool job_runs_in_vain(const wharf_value *workload, const wharf_value *mirror) {
-    return job_outcome(workload) != UNDECIDED && job_outcome(mirror) == UNDECIDED;
 }
 
 // The rules say all but what tells a Job with pods from one without.
@@ -110,7 +103,7 @@ static wharf_result update(const wharf_call *call, const wharf_value *workload, 
     // Every server that knows the field fills it in; one that does not would drop it again and again.
     if (!host->find(mirror, "/spec/podReplacementPolicy"))
         host->remove(call, desired, "/spec/podReplacementPolicy");
-    if (job_runs_in_vain(workload, mirror))
+    if (job_outcome(workload) != UNDECIDED && job_outcome(mirror) == UNDECIDED) // it runs in vain
         host->set_boolean(call, desired, "/spec/suspend", 1);
     return WHARF_OK;
 }
@@ -131,14 +124,7 @@ static const wharf_carried carried[] = {
 };
 
 // A Job without labels of its own is given those of its template (SetDefaults_Job), generated ones included.
-static const char *const removed[] = {
-    "/spec/ttlSecondsAfterFinished",
-    "/metadata/labels/controller-uid",
-    "/metadata/labels/job-name",
-    "/metadata/labels/batch.kubernetes.io~1controller-uid",
-    "/metadata/labels/batch.kubernetes.io~1job-name",
-    NULL,
-};
+static const char *const removed[] = {"/spec/ttlSecondsAfterFinished", GENERATED("/metadata/labels"), NULL};
 
 // Only with this condition does a server allow a change of the template of a Job that had started.
 static const wharf_status_change suspended[] = {

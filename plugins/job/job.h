@@ -15,13 +15,8 @@ enum outcome { UNDECIDED, SUCCESS, FAILURE };
 enum outcome job_outcome(const wharf_value *job);
 bool job_is_finished(const wharf_value *job);
 bool job_is_suspended(const wharf_value *job); // by its spec
-
 // The integer there as an int32 that is not negative; 0 for all else.
 int64_t job_count(const wharf_value *value, const char *pointer);
-
-// True if the workload's end was decided by an earlier attempt, and this mirror, which has not decided anything, has
-// nothing to run for.
-bool job_runs_in_vain(const wharf_value *workload, const wharf_value *mirror);
 
 // Annotation of a mirror: what the workload had in /status/failed when the mirror was created.
 #define EARLIER_FAILED "/metadata/annotations/job.wharf.dev~1earlier-failed"
@@ -30,8 +25,9 @@ wharf_result job_status(const wharf_call *call, const wharf_value *workload, con
                         wharf_value *object);
 
 // Lists of indexes as in /status/completedIndexes ("0-2,4,5"); what is malformed in them is skipped, as is all from
-// `limit` on. NULL is an empty list. Returns a list to free(), NULL when out of memory; *total is its length.
+// `limit` on. NULL is an empty list. *total is the length of the result, which is NULL when out of memory.
 enum index_operation { INDEXES_OF_BOTH, INDEXES_WITHOUT };
-char *job_indexes(enum index_operation operation, const char *a, const char *b, int64_t limit, int64_t *total);
+const char *job_indexes(const wharf_call *call, enum index_operation operation, const char *a, const char *b,
+                        int64_t limit, int64_t *total);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 // Reads along a list. At its end, first is INT64_MAX.
@@ -21,8 +20,9 @@ static bool read_index(const char **text, int64_t *index) {
 
 // Goes on to the next interval that is well-formed.
 static void next_interval(struct cursor *cursor) {
-    while (*cursor->text) {
-        bool good = read_index(&cursor->text, &cursor->first);
+    bool good = false;
+    while (!good && *cursor->text) {
+        good = read_index(&cursor->text, &cursor->first);
         cursor->last = cursor->first;
         if (good && *cursor->text == '-') {
             cursor->text++;
@@ -31,10 +31,9 @@ static void next_interval(struct cursor *cursor) {
         good = good && (*cursor->text == ',' || *cursor->text == '\0');
         cursor->text += strcspn(cursor->text, ",");
         cursor->text += *cursor->text == ',';
-        if (good)
-            return;
     }
-    cursor->first = cursor->last = INT64_MAX;
+    if (!good)
+        cursor->first = cursor->last = INT64_MAX;
 }
 
 // Whether `at` is in the list; *until is lowered to where that changes.
@@ -43,8 +42,7 @@ static bool contains(struct cursor *cursor, int64_t at, int64_t *until) {
         next_interval(cursor);
     bool in = cursor->first <= at;
     int64_t change = in ? cursor->last + 1 : cursor->first;
-    if (change < *until)
-        *until = change;
+    *until = change < *until ? change : *until;
     return in;
 }
 
@@ -58,22 +56,19 @@ static size_t write_interval(char *out, size_t len, size_t size, int64_t first, 
 
 static size_t intervals(const char *text) {
     size_t count = 1;
-    for (; *text; text++)
-        count += *text == ',';
+    while ((text = strchr(text, ',')))
+        text++, count++;
     return count;
 }
 
-char *job_indexes(enum index_operation operation, const char *a, const char *b, int64_t limit, int64_t *total) {
+const char *job_indexes(const wharf_call *call, enum index_operation operation, const char *a, const char *b,
+                        int64_t limit, int64_t *total) {
     struct cursor of_a = {a ? a : "", 0, -1}, of_b = {b ? b : "", 0, -1};
-    size_t size = (intervals(of_a.text) + intervals(of_b.text)) * sizeof "2147483647-2147483647," + 1;
-    char *out = malloc(size);
-    if (!out)
-        return NULL;
-    out[0] = '\0';
-    size_t len = 0;
+    size_t size = (intervals(of_a.text) + intervals(of_b.text)) * sizeof "2147483647-2147483647,", len = 0;
+    char *out = host->memory(call, size);
     int64_t open = -1; // where the interval that is not yet written begins
     *total = 0;
-    for (int64_t at = 0, until = limit; at < limit; at = until, until = limit) {
+    for (int64_t at = 0, until = limit; out && at < limit; at = until, until = limit) {
         bool in_a = contains(&of_a, at, &until), in_b = contains(&of_b, at, &until);
         bool in = operation == INDEXES_OF_BOTH ? in_a || in_b : in_a && !in_b;
         *total += in ? until - at : 0;
