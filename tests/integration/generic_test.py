@@ -281,6 +281,34 @@ class Settings(Case):
         self.assert_refused("kinds: []\n", "kinds", "settings.kinds: found a list, expected a list that is not empty")
         self.assert_refused("kinds: [x]\n", "kinds", 'settings.kinds[0]: found "x", expected a mapping')
 
+    def plan(self, status, suspend):
+        """What `wharf plan` says about a Thing."""
+        self.assertEqual(self.check(GOOD)[0], 0)
+        path = os.path.join(self.folder, "thing.json")
+        with open(path, "w", encoding="utf-8") as out:
+            json.dump({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a", "namespace": "n"},
+                       "spec": {"managedBy": "example.com/other", "suspend": suspend}, "status": status}, out)
+        done = subprocess.run([WHARF, "plan", "--config", self.config, "-f", path], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        return done.stdout
+
+    def test_a_suspended_object_without_a_mirror_gets_the_status_that_is_described(self):
+        out = self.plan({"startTime": "x", "groups": [{"ready": 2}, {"ready": 0}],
+                         "conditions": [{"type": "Running", "status": "True"}]}, "Yes")
+        status = out[out.index("while it has no mirror"):]
+        for part in ("reason: ThingSuspended", "message: n/a is suspended", "lastUpdateTime", "state: halted"):
+            self.assertIn(part, status)
+        self.assertEqual((status.count("ready: 0"), status.count('status: "False"'), status.count("startTime")), (2, 1, 0))
+
+    def test_rules_match_booleans_and_numbers_and_count_while_suspended(self):
+        halted = {"conditions": [{"type": "Suspended", "status": "True", "reason": "Halted"}], "attempts": 0}
+        for status, suspend, phase in (({"broken": True}, "No", "Active"), ({"broken": "true"}, "No", "Active"),
+                                       ({"attempts": 0}, "No", "Pending"), ({"attempts": 1}, "No", "Active"),
+                                       (halted, "Yes", "Suspended"), (halted, "No", "Pending")):
+            with self.subTest(status=status, suspend=suspend):
+                self.assertIn("# phase: %s" % phase, self.plan(status, suspend))
+
     def test_there_may_be_many_kinds(self):
         many = "kinds:\n" + "".join(GOOD_SERVICE.replace("services", "services%d" % i).replace("Service", "Service%d" % i)
                                     for i in range(1000))
