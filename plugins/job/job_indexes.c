@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 // Reads along a list. At its end, first is INT64_MAX.
@@ -11,29 +12,18 @@ struct cursor {
     int64_t first, last;
 };
 
-static bool read_index(const char **text, int64_t *index) {
-    const char *start = *text;
-    for (*index = 0; **text >= '0' && **text <= '9' && *index <= INT32_MAX; ++*text)
-        *index = *index * 10 + (**text - '0');
-    return *text > start && *index <= INT32_MAX;
-}
-
-// Goes on to the next interval that is well-formed.
+// Goes on to the next interval. One that does not begin with a number is empty.
 static void next_interval(struct cursor *cursor) {
-    bool good = false;
-    while (!good && *cursor->text) {
-        good = read_index(&cursor->text, &cursor->first);
-        cursor->last = cursor->first;
-        if (good && *cursor->text == '-') {
-            cursor->text++;
-            good = read_index(&cursor->text, &cursor->last);
-        }
-        good = good && (*cursor->text == ',' || *cursor->text == '\0');
-        cursor->text += strcspn(cursor->text, ",");
-        cursor->text += *cursor->text == ',';
-    }
-    if (!good)
-        cursor->first = cursor->last = INT64_MAX;
+    const char *text = cursor->text;
+    char *end = NULL;
+    cursor->first = cursor->last = *text ? strtol(text, &end, 10) : INT64_MAX;
+    if (end == text)
+        cursor->last = -1;
+    else if (end && *end == '-')
+        cursor->last = strtol(end + 1, &end, 10);
+    cursor->last = cursor->last > INT32_MAX && end ? INT32_MAX : cursor->last;
+    cursor->text += strcspn(text, ",");
+    cursor->text += *cursor->text == ',';
 }
 
 // Whether `at` is in the list; *until is lowered to where that changes.
