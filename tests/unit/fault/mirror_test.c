@@ -22,7 +22,7 @@
 
 static struct kind *kind;
 static struct json *workload, *mirror;
-static struct json *whole, *change, *status; // what comes out when nothing fails
+static struct json *whole, *change, *status, *all_services, *suspended_one; // what comes out when nothing fails
 
 static struct error *call_with(wharf_result (*make)(const struct mirror_context *, struct json **), bool with_mirror,
                                void **out) {
@@ -69,6 +69,73 @@ static struct error *make_status(void **out) {
     return call_with(status_patch, true, out);
 }
 
+// Calls every service that makes or changes something, and checks nothing.
+static wharf_result busy(const wharf_call *call, const wharf_value *from, wharf_value *to) {
+    const wharf_host *host = services_table();
+    const char *text = host->print(call, host->find(from, "/spec"), NULL);
+    host->set(call, to, "/spec/made/list", host->new_array(call));
+    host->set(call, to, "/spec/made/list/-", host->new_object(call));
+    host->set(call, to, "/spec/made/list/-", host->parse(call, text, text ? strlen(text) : 0));
+    host->set_string(call, to, "/spec/made/list/*/text", host->format(call, "%d", 7));
+    host->set_integer(call, to, "/spec/made/list/0/text", 8);
+    host->set(call, to, "/spec/made/copy", host->copy(call, host->find(from, "/spec/template")));
+    host->set(call, to, "/spec/made/copy/*", host->new_null(call));
+    host->take(call, to, from, "/spec/template/spec/containers/*/image");
+    host->take(call, to, from, "/spec/selector/*");
+    host->remove(call, to, "/spec/made/list/*/managedBy");
+    host->set_boolean(call, host->edit(call, to, "/spec/template"), "/edited", 1);
+    host->set_condition(call, to, "Busy", "True", "Busy", host->format_time(call, 0));
+    return host->memory(call, 100) ? WHARF_OK : WHARF_RETRY;
+}
+
+static const wharf_status_change held[] = {
+    {WHARF_SET_CONDITION, WHARF_ALWAYS, "Held", "True", "{kind}Held", "{namespace}/{name}"},
+    {.change = WHARF_SET_TEXT, .name = "/status/state", .value = "held"},
+    {.change = WHARF_SET_ZERO, .name = "/status/*"},
+    {.change = WHARF_REMOVE, .name = "/status/startTime"},
+    {.name = NULL},
+};
+
+static struct kind *busy_kind;
+
+static struct error *with_busy_kind(struct error *(*make)(void **out), void **out) {
+    struct kind *usual = kind;
+    kind = busy_kind;
+    struct error *error = make(out);
+    kind = usual;
+    return error;
+}
+
+static struct error *make_busy(void **out) {
+    return with_busy_kind(make_whole, out);
+}
+
+static wharf_result owed_patch(const struct mirror_context *job, struct json **out) {
+    uint64_t wanted = 0;
+    AUTO_JSON suspended = json_copy(job->workload);
+    struct mirror_context context = *job;
+    context.workload = suspended;
+    if (!suspended || !json_set(json_get(suspended, "spec"), "suspend", json_new_bool(true)))
+        return WHARF_RETRY;
+    return mirror_status(&context, out, &wanted);
+}
+
+static struct error *owed(void **out) {
+    return call_with(owed_patch, false, out);
+}
+
+static struct error *make_owed(void **out) {
+    return with_busy_kind(owed, out);
+}
+
+static bool is_busy(const void *made) {
+    return json_equal(made, all_services);
+}
+
+static bool is_owed(const void *made) {
+    return json_equal(made, suspended_one);
+}
+
 static bool is_whole(const void *made) {
     return json_equal(made, whole);
 }
@@ -90,12 +157,20 @@ static int setup(void **state) {
     struct error *error = kind_check(job_kind, NULL, "wharf.dev/host", &kind);
     if (error)
         fail_msg("%s", error_text(error));
+    error = kind_check(job_kind, NULL, "wharf.dev/host", &busy_kind);
+    if (error)
+        fail_msg("%s", error_text(error));
+    busy_kind->abi.mirror = busy;
+    busy_kind->abi.suspended_status = held;
+    busy_kind->abi.status = NULL;
     workload = harness_json(WORKLOAD);
     mirror = harness_json(MIRROR);
     assert_null(make_whole((void **)&whole));
     assert_null(make_change((void **)&change));
     assert_null(make_status((void **)&status));
-    assert_true(whole && change && status);
+    assert_null(make_busy((void **)&all_services));
+    assert_null(make_owed((void **)&suspended_one));
+    assert_true(whole && change && status && all_services && suspended_one);
     return 0;
 }
 
@@ -106,7 +181,10 @@ static int teardown(void **state) {
     json_free(whole);
     json_free(change);
     json_free(status);
+    json_free(all_services);
+    json_free(suspended_one);
     kind_free(kind);
+    kind_free(busy_kind);
     return 0;
 }
 
@@ -130,10 +208,9 @@ static void drop_kind(void *checked) {
 static void a_mirror_is_whole_or_tried_again(void **state) {
     (void)state;
     static const struct fault_case cases[] = {
-        {"kind_check", check_kind, is_kind, drop_kind},
-        {"mirror_make", make_whole, is_whole, drop},
-        {"mirror_patch", make_change, is_change, drop},
-        {"mirror_status", make_status, is_status, drop},
+        {"kind_check", check_kind, is_kind, drop_kind}, {"mirror_make", make_whole, is_whole, drop},
+        {"mirror_patch", make_change, is_change, drop}, {"mirror_status", make_status, is_status, drop},
+        {"services", make_busy, is_busy, drop},         {"status without a mirror", make_owed, is_owed, drop},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         fault_try(&cases[i]);
