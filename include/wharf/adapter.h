@@ -29,9 +29,9 @@
 //   The host remembers the first service that failed during a call, so an adapter checks nothing. Out of memory makes
 //   the call's result WHARF_RETRY. Bad input (a malformed pointer, a field set below a string, a value that is absent
 //   where one is required) makes it WHARF_REFUSED, with a sentence by the host that names the pointer and the types.
-//   Both override what the adapter returns and answers. A service that fails returns NULL or 0; all services accept
-//   NULL where a value or a text is expected, so calls can be chained. Reading never fails: what is not there is
-//   absent.
+//   Both override what the adapter returns and answers; a failure during `start` refuses the adapter. A service that
+//   fails returns NULL or 0; all services accept NULL where a value or a text is expected, so calls can be chained.
+//   Reading never fails: what is not there is absent.
 //
 // Determinism
 //   The same input gives the same output. Time comes in through struct wharf_call; an adapter reads no clock and no
@@ -417,8 +417,9 @@ typedef struct wharf_kind {
     // there are no `phases`, but for a kind that never finishes.
     wharf_result (*phase)(const wharf_call *call, const wharf_value *object, wharf_phase *out);
 
-    // Says whether a workload can run in another cluster at all. Called before it is first placed, and again when it
-    // has changed. With WHARF_REFUSED nothing is written to any cluster but the Event. NULL: every one can.
+    // Says whether a workload can run in another cluster at all. Called before it is first placed; if it is refused,
+    // again when it has changed and after growing waits. With WHARF_REFUSED nothing is written to any cluster but the
+    // Event. NULL: every one can.
     wharf_result (*accept)(const wharf_call *call, const wharf_value *workload);
 
     // Finishes the copy that will be created. Called when a mirror is about to be created, after the host has done
