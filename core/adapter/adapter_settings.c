@@ -56,8 +56,7 @@ struct error *adapter_settings_wrong(const struct json *settings, const char *se
     if (len == 0)
         return NULL;
     AUTO_TEXT pointer = strndup(sentence, len);
-    struct buffer name __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&name, NAME_MAX_BYTES);
+    AUTO_BUFFER(name, NAME_MAX_BYTES);
     const char *nearest = pointer;
     if (!pointer || !append_name(&name, settings, pointer, &nearest))
         return error_no_memory();
@@ -69,8 +68,7 @@ struct error *adapter_settings_wrong(const struct json *settings, const char *se
 }
 
 static struct error *unknown(const wharf_module *module, size_t count, const struct json *setting, size_t *line) {
-    struct buffer known __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&known, NAME_MAX_BYTES);
+    AUTO_BUFFER(known, NAME_MAX_BYTES);
     buffer_text(&known, count == 0 ? "none" : "one of ");
     for (size_t i = 0; i < count; i++)
         buffer_printf(&known, "%s%s", i == 0 ? "" : ", ", module->settings[i]);

@@ -4,6 +4,7 @@
 #include "core/adapter/adapter_file.h"
 #include "core/adapter/adapter_settings.h"
 #include "core/adapter/services.h"
+#include "core/base/memory.h"
 #include "core/base/text.h"
 
 #include <dlfcn.h>
@@ -307,17 +308,18 @@ static struct error *check_distinct(const struct adapters *adapters, const struc
 
 // Takes the adapter on success.
 static struct error *add(struct adapters *adapters, struct adapter *adapter) {
-    struct adapter **list = realloc(adapters->list, (adapters->count + 1) * sizeof(*list));
-    if (!list)
+    struct adapter **place = array_next(&adapters->list, adapters->count, sizeof(struct adapter *));
+    if (!place)
         return error_no_memory();
-    adapters->list = list;
-    struct kind **kinds = realloc(adapters->kinds, (adapters->n_kinds + adapter->n_kinds + 1) * sizeof(*kinds));
-    if (!kinds)
-        return error_no_memory();
-    adapters->kinds = kinds;
-    for (size_t i = 0; i < adapter->n_kinds; i++)
-        kinds[adapters->n_kinds++] = (struct kind *)adapter->kinds[i];
-    list[adapters->count++] = adapter;
+    for (size_t i = 0; i < adapter->n_kinds; i++) {
+        struct kind **kind = array_next(&adapters->kinds, adapters->n_kinds + i, sizeof(struct kind *));
+        if (!kind)
+            return error_no_memory();
+        *kind = (struct kind *)adapter->kinds[i];
+    }
+    *place = adapter;
+    adapters->n_kinds += adapter->n_kinds;
+    adapters->count++;
     return NULL;
 }
 

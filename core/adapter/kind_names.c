@@ -86,8 +86,7 @@ static bool in_list(const char *const *list, const char *value) {
 
 // "a, b" for messages; NULL when out of memory.
 static char *joined(const char *const *list) {
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&text, 65536);
+    AUTO_BUFFER(text, 65536);
     for (size_t i = 0; list[i]; i++)
         buffer_printf(&text, "%s\"%s\"", i == 0 ? "" : ", ", list[i]);
     return buffer_take(&text, NULL);

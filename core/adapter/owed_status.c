@@ -21,8 +21,7 @@ static char *filled(const struct adapter_call *call, const struct json *workload
     } words[] = {{"{kind}", call->kind->kind},
                  {"{namespace}", metadata_text(workload, "namespace")},
                  {"{name}", metadata_text(workload, "name")}};
-    struct buffer out __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&out, TEXT_MAX);
+    AUTO_BUFFER(out, TEXT_MAX);
     if (!text)
         return NULL;
     buffer_text(&out, "");
@@ -61,8 +60,7 @@ static bool collect(void *ctx, const char *pointer, struct json *value) {
 }
 
 static bool set_zero(struct json *object, const char *pattern) {
-    struct buffer pointers __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&pointers, SIZE_MAX / 4);
+    AUTO_BUFFER(pointers, SIZE_MAX / 4);
     if (!pointer_each(object, pattern, collect, &pointers))
         return false;
     for (size_t at = 0; at < pointers.len; at += strlen(pointers.data + at) + 1)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/adapter/pods.h"
 
+#include "core/base/memory.h"
 #include "core/json/pointer.h"
 
 #include <string.h>
@@ -30,8 +31,7 @@ static bool concrete(const char *count, const char *found, struct buffer *out) {
 static bool count_of(const struct listing *listing, const char *found, int64_t *count) {
     *count = 1;
     for (const char *const *factors = listing->pods->counts; factors && *factors; factors++) {
-        __attribute__((cleanup(buffer_cleanup))) struct buffer pointer;
-        buffer_init(&pointer, 65536);
+        AUTO_BUFFER(pointer, 65536);
         if (!concrete(*factors, found, &pointer))
             return false;
         int64_t factor = json_int64(pointer.data ? pointer_find(listing->workload, pointer.data) : NULL, 1);
@@ -51,9 +51,7 @@ static bool add_set(void *ctx, const char *pointer, struct json *template) {
     if (!set || !count_of(listing, pointer, &count) || !json_set(set, "template", json_copy(template)) ||
         !json_set(set, "count", json_new_int64(count)))
         return false;
-    struct json *taken = set;
-    set = NULL;
-    return json_append(listing->sets, taken);
+    return json_append(listing->sets, TAKE(set));
 }
 
 static void drop_invalid_sets(struct json *sets) {
@@ -78,7 +76,6 @@ wharf_result pods_of(struct adapter_call *call, const struct json *workload, str
     if (result != WHARF_OK)
         return result;
     drop_invalid_sets(list);
-    *sets = list;
-    list = NULL;
+    *sets = TAKE(list);
     return WHARF_OK;
 }

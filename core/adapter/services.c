@@ -4,10 +4,10 @@
 #include "core/adapter/phase.h"
 #include "core/adapter/services_memory.h"
 #include "core/base/log.h"
+#include "core/base/memory.h"
 #include "core/base/text.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,47 +44,27 @@ struct adapter_call *services_call(const wharf_call *call) {
     return load.closed ? NULL : &load.call;
 }
 
-// Makes room for one more pointer in a list.
-static bool grow(void **list, size_t count, size_t *capacity) {
-    if (count < *capacity)
-        return true;
-    size_t wanted = *capacity == 0 ? 8 : *capacity * 2;
-    if (wanted > SIZE_MAX / sizeof(void *))
-        return false;
-    void *grown = realloc(*list, wanted * sizeof(void *));
-    if (!grown)
-        return false;
-    *list = grown;
-    *capacity = wanted;
-    return true;
-}
-
 void services_no_memory(struct adapter_call *call) {
     if (call && call->failure == WHARF_OK)
         call->failure = WHARF_RETRY;
 }
 
 void services_refuse(struct adapter_call *call, const char *format, ...) {
-    char *text = NULL;
     va_list args;
     if (!call || call->failure != WHARF_OK)
         return;
     va_start(args, format);
-    int len = vasprintf(&text, format, args);
+    call->failed = services_keep_text(call, text_vformat(format, args));
     va_end(args);
-    call->failed = services_keep_text(call, len < 0 ? NULL : text);
     if (call->failed)
         call->failure = WHARF_REFUSED;
 }
 
 bool services_reserve(struct adapter_call *call) {
-    void *list = call->values;
-    if (!grow(&list, call->n_values, &call->cap_values)) {
-        services_no_memory(call);
-        return false;
-    }
-    call->values = list;
-    return true;
+    if (array_reserve(&call->values, &call->cap_values, call->n_values + 1, sizeof *call->values))
+        return true;
+    services_no_memory(call);
+    return false;
 }
 
 struct json *services_keep_value(struct adapter_call *call, struct json *value) {
@@ -101,13 +81,11 @@ struct json *services_keep_value(struct adapter_call *call, struct json *value) 
 }
 
 char *services_keep_text(struct adapter_call *call, char *text) {
-    void *list = call->texts;
-    if (!text || !grow(&list, call->n_texts, &call->cap_texts)) {
+    if (!text || !array_reserve(&call->texts, &call->cap_texts, call->n_texts + 1, sizeof *call->texts)) {
         services_no_memory(call);
         free(text);
         return NULL;
     }
-    call->texts = list;
     call->texts[call->n_texts++] = text;
     return text;
 }

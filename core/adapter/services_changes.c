@@ -2,6 +2,7 @@
 // The services that change a value. What is replaced or removed goes to the call's memory, so that whatever the adapter
 // still points to in it can be read until the call returns.
 #include "core/adapter/services_memory.h"
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/json/pointer.h"
 
@@ -43,14 +44,8 @@ static bool has_star(const char *pattern) {
 }
 
 static bool add_place(struct change *change, struct json *parent, const struct json *from) {
-    if (change->count == change->capacity) {
-        size_t wanted = change->capacity == 0 ? 4 : change->capacity * 2;
-        struct place *grown = realloc(change->places, wanted * sizeof *grown);
-        if (!grown)
-            return false;
-        change->places = grown;
-        change->capacity = wanted;
-    }
+    if (!array_reserve(&change->places, &change->capacity, change->count + 1, sizeof *change->places))
+        return false;
     change->places[change->count++] = (struct place){parent, from};
     return true;
 }
@@ -249,9 +244,7 @@ static void set_taken(struct change *change, struct json *value) {
     if (!is_possible(change, taken))
         return;
     if (!change->last) {
-        value = taken;
-        taken = NULL;
-        replace_content(change, value);
+        replace_content(change, TAKE(taken));
         return;
     }
     if (!find_places(change, true))

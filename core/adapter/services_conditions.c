@@ -2,6 +2,7 @@
 // The services about conditions (metav1.Condition).
 #include "core/adapter/phase.h"
 #include "core/adapter/services_memory.h"
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/json/items.h"
 
@@ -54,8 +55,7 @@ static struct json *condition_of(struct adapter_call *call, struct json *object,
         services_no_memory(call);
     if (!made || !set_text(call, made, "type", type))
         return NULL;
-    struct json *condition = made;
-    made = NULL;
+    struct json *condition = TAKE(made);
     if (json_append(conditions, condition))
         return condition;
     services_no_memory(call);

@@ -200,16 +200,15 @@ static const char *format_time(const wharf_call *call, int64_t ns) {
 static const char *format_text(const wharf_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static const char *format_text(const wharf_call *call, const char *format, ...) {
-    char *text = NULL;
     va_list args;
     if (!format) {
         services_refuse(services_call(call), "a text cannot be formatted: the format is absent");
         return NULL;
     }
     va_start(args, format);
-    int len = vasprintf(&text, format, args);
+    char *text = text_vformat(format, args);
     va_end(args);
-    return written(call, len < 0 ? NULL : text);
+    return written(call, text);
 }
 
 static void *memory(const wharf_call *call, size_t size) {

@@ -19,10 +19,6 @@ void buffer_free(struct buffer *buffer) {
     buffer_init(buffer, buffer->max);
 }
 
-void buffer_cleanup(struct buffer *buffer) {
-    buffer_free(buffer);
-}
-
 void buffer_reset(struct buffer *buffer) {
     buffer->len = 0;
     buffer->failed = false;

@@ -46,8 +46,6 @@ void buffer_consume(struct buffer *buffer, size_t count);
 // memory ran out; an empty buffer gives "".
 char *buffer_take(struct buffer *buffer, size_t *len);
 
-void buffer_cleanup(struct buffer *buffer); // for __attribute__((cleanup))
-
 // Declares a buffer that is freed with its block. `limit` is its maximum.
 #define AUTO_BUFFER(name, limit) __attribute__((cleanup(buffer_free))) struct buffer name = {.max = (limit)}
 

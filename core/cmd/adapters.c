@@ -27,8 +27,7 @@ static void rows_free(struct row *rows, size_t count) {
 
 // "jobs.batch/v1"; further versions after commas. NULL when out of memory.
 static char *kind_text(const struct kind *kind) {
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&text, 65536);
+    AUTO_BUFFER(text, 65536);
     buffer_printf(&text, "%s/", kind->plural_group);
     for (size_t i = 0; kind->abi.versions[i]; i++)
         buffer_printf(&text, "%s%s", i == 0 ? "" : ",", kind->abi.versions[i]);
@@ -68,8 +67,7 @@ static void print_rows(const struct row *rows, size_t count) {
             widths[column] = len > widths[column] ? len : widths[column];
         }
     for (size_t i = 0; i < count; i++) {
-        struct buffer line __attribute__((cleanup(buffer_cleanup)));
-        buffer_init(&line, (size_t)1 << 20);
+        AUTO_BUFFER(line, (size_t)1 << 20);
         for (size_t column = 0; column + 1 < COLUMNS; column++)
             buffer_printf(&line, "%-*s", widths[column] + GAP, rows[i].cells[column]);
         buffer_text(&line, rows[i].cells[COLUMNS - 1]);

@@ -102,8 +102,7 @@ static void append_wanted(struct buffer *out, const struct config *config) {
 }
 
 static void report_directory(const struct config *config, const char *problem, struct problems *problems) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
-    buffer_init(&text, 65536);
+    AUTO_BUFFER(text, 65536);
     buffer_printf(&text, "%s: %s: %s",
                   config->adapter_directory_from == DIRECTORY_FLAG ? "--adapters" : "adapters.directory",
                   config->adapter_directory, problem);
@@ -119,8 +118,7 @@ static void report_directory(const struct config *config, const char *problem, s
 
 static void report_missing(const struct config *config, const struct config_adapter *adapter,
                            struct problems *problems) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
-    buffer_init(&text, 65536);
+    AUTO_BUFFER(text, 65536);
     buffer_printf(&text, "adapter %s: %s: %s; ", adapter->name, adapter->file, strerror(ENOENT));
     append_candidates(&text, config, adapter->name);
     if (config->adapter_directory_from == DIRECTORY_DEFAULT)

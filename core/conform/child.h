@@ -47,7 +47,7 @@ struct trial {
 
 struct trials {
     struct trial *list;
-    size_t count, capacity;
+    size_t count;
 };
 
 // What must stay as it is, see surroundings.c.

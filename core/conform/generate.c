@@ -11,8 +11,7 @@
 
 // What a pattern names, with one item wherever it has a "*". Something that is there already stays. Takes the value.
 static bool set_pattern(struct json *root, const char *pattern, const char *key, struct json *value) {
-    struct buffer at __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&at, 4096);
+    AUTO_BUFFER(at, 4096);
     while (*pattern == '/') {
         size_t len = 1 + strcspn(pattern + 1, "/");
         bool star = len == 2 && pattern[1] == '*';

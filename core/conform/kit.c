@@ -43,8 +43,7 @@ static void kit_cleanup(struct kit *kit) {
 }
 
 static struct error *write_copy(const char *from, const char *to) {
-    struct buffer content __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&content, ADAPTER_MAX);
+    AUTO_BUFFER(content, ADAPTER_MAX);
     struct error *error = text_read_file(from, ADAPTER_MAX, &content);
     if (error)
         return error;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects that are broken in one way each: every field gone, or of every other type, or with a value that is at a
 // limit.
+#include "core/base/memory.h"
 #include "core/conform/child.h"
 
 #include "core/base/text.h"
@@ -68,7 +69,7 @@ static const char *const heavy_words[N_HEAVY] = {
 struct seen {
     uint64_t *hashes;
     uint8_t *counts;
-    size_t count, capacity;
+    size_t count;
 };
 
 // How often it was seen before; (size_t)-1 when out of memory.
@@ -77,18 +78,13 @@ static size_t see(struct seen *seen, const char *pattern, enum json_type type, u
     for (size_t i = 0; i < seen->count; i++)
         if (seen->hashes[i] == hash)
             return seen->counts[i] < UINT8_MAX ? seen->counts[i]++ : seen->counts[i];
-    if (seen->count == seen->capacity) {
-        size_t capacity = seen->capacity == 0 ? 256 : seen->capacity * 2;
-        void *hashes = realloc(seen->hashes, capacity * sizeof(seen->hashes[0]));
-        seen->hashes = hashes ? hashes : seen->hashes;
-        void *counts = realloc(seen->counts, capacity);
-        seen->counts = counts ? counts : seen->counts;
-        if (!hashes || !counts)
-            return (size_t)-1;
-        seen->capacity = capacity;
-    }
-    seen->hashes[seen->count] = hash;
-    seen->counts[seen->count++] = 1;
+    uint64_t *new_hash = array_next(&seen->hashes, seen->count, sizeof *new_hash);
+    uint8_t *new_count = array_next(&seen->counts, seen->count, sizeof *new_count);
+    if (!new_hash || !new_count)
+        return (size_t)-1;
+    *new_hash = hash;
+    *new_count = 1;
+    seen->count++;
     return 0;
 }
 
@@ -101,16 +97,10 @@ struct listing {
 
 static void add(struct listing *listing, enum trial_type type, size_t how, const char *pointer) {
     struct trials *trials = &listing->run->trials;
-    if (trials->count == trials->capacity) {
-        size_t capacity = trials->capacity == 0 ? 1024 : trials->capacity * 2;
-        void *grown = realloc(trials->list, capacity * sizeof(trials->list[0]));
-        listing->failed |= !grown;
-        if (!grown)
-            return;
-        trials->list = grown;
-        trials->capacity = capacity;
-    }
-    struct trial *trial = &trials->list[trials->count];
+    struct trial *trial = array_next(&trials->list, trials->count, sizeof *trial);
+    listing->failed |= !trial;
+    if (!trial)
+        return;
     *trial = listing->like;
     trial->type = type;
     trial->how = how;
@@ -215,8 +205,7 @@ static void list_subject(struct listing *listing, const struct tested *tested, c
         // The last state first: it has most in it.
         listing->like.state = i == subject->n_states ? NO_STATE : subject->n_states - 1 - i;
         AUTO_JSON object = subject_with(subject, listing->like.state);
-        struct buffer at __attribute__((cleanup(buffer_cleanup)));
-        buffer_init(&at, 4096);
+        AUTO_BUFFER(at, 4096);
         listing->failed |= !object;
         if (!object)
             return;
@@ -244,8 +233,7 @@ struct error *trials_list(struct run *run) {
 }
 
 static struct json *many(bool members) {
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&text, (size_t)64 << 20);
+    AUTO_BUFFER(text, (size_t)64 << 20);
     buffer_char(&text, members ? '{' : '[');
     for (size_t i = 0; i < HUGE_COUNT; i++) {
         const char *comma = i > 0 ? "," : "";
@@ -266,8 +254,7 @@ static struct json *deep(const char *pointer, bool objects) {
     size_t depth = JSON_MAX_DEPTH - 1;
     for (const char *at = pointer; *at != '\0'; at++)
         depth -= *at == '/' && depth > 1;
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&text, 65536);
+    AUTO_BUFFER(text, 65536);
     for (size_t i = 0; i + 1 < depth; i++)
         buffer_text(&text, objects ? "{\"a\":" : "[");
     buffer_text(&text, "1");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/conform/report.h"
 
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/json/yaml.h"
 
@@ -51,14 +52,11 @@ bool report_add(struct report *report, const struct finding *found, size_t *inde
                 *index = i;
             return true;
         }
-    struct finding *grown = realloc(report->list, (report->count + 1) * sizeof(*grown));
-    if (grown)
-        report->list = grown;
-    if (!grown) {
+    struct finding *finding = array_next(&report->list, report->count, sizeof *finding);
+    if (!finding) {
         json_free(found->inputs);
         return false;
     }
-    struct finding *finding = &report->list[report->count];
     *finding = (struct finding){.rule = found->rule,
                                 .function = found->function,
                                 .kind = strdup(found->kind),
@@ -102,8 +100,7 @@ void report_print(const struct report *report, FILE *out) {
 }
 
 static struct error *save_one(const struct finding *finding, const char *path) {
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&text, (size_t)16 << 20);
+    AUTO_BUFFER(text, (size_t)16 << 20);
     buffer_printf(&text, "# %s: %s\n# %s\n", rule_text(finding->rule)->name, function_name(finding->function),
                   finding->object);
     for (const struct json *input = json_first(finding->inputs); input; input = json_next(input))

@@ -28,8 +28,7 @@ static void send_line(const struct run *run, const struct json *line) {
 
 // What comes from an adapter may be anything, and will be shown.
 static struct json *safe_text(const char *text) {
-    struct buffer clean __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&clean, 65536);
+    AUTO_BUFFER(clean, 65536);
     return text_show(&clean, text) ? json_new_string(clean.data ? clean.data : "") : NULL;
 }
 

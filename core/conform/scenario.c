@@ -171,8 +171,7 @@ void run_trial(struct run *run, const struct trial *trial) {
     run->ordinary = trial->type != TRIAL_HEAVY;
     board->kind_index = run->now->index;
     text_copy(board->kind, sizeof(board->kind), run->now->kind.plural_group);
-    struct buffer words __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&words, 4096);
+    AUTO_BUFFER(words, 4096);
     const struct json *object = input_take(trial_object(run, trial, &words));
     text_copy(board->object, sizeof(board->object), words.data ? words.data : "");
     if (object && trial->type == TRIAL_WHOLE)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/memory.h"
 #include "core/conform/child.h"
 
 #include "core/base/text.h"
@@ -11,16 +12,14 @@
 #define CHANGES_MAX 16
 
 struct subject *subject_add(struct tested *tested, const char *source, struct json *object) {
-    void *grown = realloc(tested->subjects, (tested->n_subjects + 1) * sizeof(tested->subjects[0]));
+    struct subject *subject = array_next(&tested->subjects, tested->n_subjects, sizeof *subject);
     char *name = strdup(source);
-    if (grown)
-        tested->subjects = grown;
-    if (!grown || !name) {
+    if (!subject || !name) {
         json_free(object);
         free(name);
         return NULL;
     }
-    struct subject *subject = &tested->subjects[tested->n_subjects++];
+    tested->n_subjects++;
     *subject = (struct subject){.source = name, .object = object};
     return subject;
 }

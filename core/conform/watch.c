@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of struct wharf_host as the kit gives them to the adapter: each notes that it was asked for, looks at
 // its pointer, and calls on to the host's own.
+#include "core/base/text.h"
 #include "core/conform/child.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 // Static, since not every function of the table has a call to find it by.
@@ -110,15 +110,12 @@ WATCHED(wharf_value *, set_condition,
 static const char *watch_format(const wharf_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static const char *watch_format(const wharf_call *call, const char *format, ...) {
-    char *text = NULL;
     va_list args;
     note(PLACE(format));
     va_start(args, format);
-    int len = vasprintf(&text, format, args);
+    AUTO_TEXT text = text_vformat(format, args);
     va_end(args);
-    const char *kept = len < 0 ? NULL : watch.real->format(call, "%s", text);
-    free(len < 0 ? NULL : text);
-    return kept;
+    return text ? watch.real->format(call, "%s", text) : NULL;
 }
 
 static void watch_log(const wharf_call *call, wharf_log_level level, const char *message) {

@@ -109,8 +109,7 @@ bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirro
 }
 
 wharf_result act_check_body(struct adapter_call *call, const struct json *body) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
-    buffer_init(&text, REQUEST_BODY_MAX);
+    AUTO_BUFFER(text, REQUEST_BODY_MAX);
     if (json_print(body, &text))
         return WHARF_OK;
     call->answer.reason = "TooLarge";

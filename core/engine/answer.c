@@ -2,6 +2,7 @@
 // Answers to commands: what they say about the objects, when to try again, and what people are told.
 #include "core/engine/answer.h"
 
+#include "core/base/memory.h"
 #include "core/engine/backoff.h"
 #include "core/engine/cluster_state.h"
 #include "core/engine/command.h"
@@ -74,9 +75,7 @@ static int64_t next_try_ns(struct engine *engine, const struct response *respons
 }
 
 static struct object *take_object(struct response *response) {
-    struct object *object = response->object;
-    response->object = NULL;
-    return object;
+    return TAKE(response->object);
 }
 
 // The mirror as the server stored it. A webhook may have taken the marks off again: it is known by its uid then.

@@ -86,8 +86,7 @@ bool carry_keys(struct carrying *carrying, const char *map) {
     const struct json *from = json_path(carrying->from, "metadata", map, NULL);
     struct json *metadata = carry_member(carrying->to, "metadata");
     struct json *to = metadata ? carry_member(metadata, map) : NULL;
-    __attribute__((cleanup(buffer_cleanup))) struct buffer pointer;
-    buffer_init(&pointer, POINTER_MAX);
+    AUTO_BUFFER(pointer, POINTER_MAX);
     return to && buffer_printf(&pointer, "/metadata/%s", map) && set_keys(carrying, from, to, &pointer) &&
            take_keys_away(carrying, from, to, &pointer);
 }
@@ -194,8 +193,7 @@ static void forget_if_named(struct carrying *carrying, const char *pointer) {
 }
 
 static bool put(struct carrying *carrying, const char *pointer, struct json *value) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer there;
-    buffer_init(&there, POINTER_MAX);
+    AUTO_BUFFER(there, POINTER_MAX);
     if (!translate(carrying, carrying->from, carrying->to, pointer, &there))
         return false;
     if (there.len == 0 || json_equal(pointer_find(carrying->to, there.data), value))
@@ -272,9 +270,8 @@ static bool carried_now(const struct carrying *carrying, const wharf_carried *ca
 static bool take_away(void *ctx, const char *pointer, struct json *value) {
     struct carrying *carrying = ctx;
     (void)value;
-    __attribute__((cleanup(buffer_cleanup))) struct buffer here, there;
-    buffer_init(&here, POINTER_MAX);
-    buffer_init(&there, POINTER_MAX);
+    AUTO_BUFFER(here, POINTER_MAX);
+    AUTO_BUFFER(there, POINTER_MAX);
     if (!translate(carrying, carrying->mirror, carrying->from, pointer, &here))
         return false;
     // Without a counterpart its item is gone from the workload, which is no matter of what is carried.
@@ -316,9 +313,8 @@ static bool give_back(void *ctx, const char *pointer, struct json *value) {
     struct carrying *carrying = ctx;
     if (!is_left(carrying, pointer, value))
         return true;
-    __attribute__((cleanup(buffer_cleanup))) struct buffer there, back;
-    buffer_init(&there, POINTER_MAX);
-    buffer_init(&back, POINTER_MAX);
+    AUTO_BUFFER(there, POINTER_MAX);
+    AUTO_BUFFER(back, POINTER_MAX);
     if (!translate(carrying, carrying->from, carrying->mirror, pointer, &there) ||
         !translate(carrying, carrying->from, carrying->to, pointer, &back))
         return false;

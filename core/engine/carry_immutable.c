@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is left of a workload without what is carried, removed, or the host's own: the part in which a mirror stays what
 // it was made.
+#include "core/base/memory.h"
 #include "core/engine/carry.h"
 
 #include "core/base/text.h"
@@ -25,9 +26,7 @@ static struct json *immutable_of(const wharf_kind *kind, const struct json *obje
         pointer_remove_all(rest, *p);
     for (const wharf_carried *c = kind->carried; c && c->pointer; c++)
         pointer_remove_all(rest, c->pointer);
-    struct json *taken = rest;
-    rest = NULL;
-    return taken;
+    return TAKE(rest);
 }
 
 // Patterns that have matched down to a value, each at what is left of it.
@@ -158,7 +157,6 @@ bool carry_immutable_differs(const wharf_kind *kind, const struct json *workload
                              struct buffer *out) {
     AUTO_JSON here = immutable_of(kind, workload);
     AUTO_JSON there = immutable_of(kind, mirror);
-    __attribute__((cleanup(buffer_cleanup))) struct buffer path;
-    buffer_init(&path, 65536);
+    AUTO_BUFFER(path, 65536);
     return here && there && differ(here, there, &path, out);
 }

@@ -83,10 +83,8 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
     pending->was_clean = spec->was_clean;
     pending->stops = spec->stops;
     pending->stop_only = spec->stop_only;
-    if (spec->record) {
-        pending->record = *spec->record;
-        *spec->record = NULL;
-    }
+    if (spec->record)
+        pending->record = TAKE(*spec->record);
     command->id = id;
     update->n_commands++;
     engine->in_flight++;

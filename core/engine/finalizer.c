@@ -3,6 +3,7 @@
 // was written; then it is taken off. docs/lifecycle.md says what is promised with it and without it.
 #include "core/engine/finalizer.h"
 
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/engine/carry.h"
 #include "core/engine/mirror.h"
@@ -46,7 +47,5 @@ struct json *finalizer_patch_off(const struct json *mirror) {
         list = NULL;
     if (!json_set(metadata, "finalizers", left))
         return NULL;
-    struct json *result = patch;
-    patch = NULL;
-    return result;
+    return TAKE(patch);
 }

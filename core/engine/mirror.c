@@ -3,6 +3,7 @@
 
 #include "core/adapter/owed_status.h"
 #include "core/adapter/phase.h"
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/engine/carry.h"
 #include "core/engine/finalizer.h"
@@ -115,9 +116,7 @@ static struct json *copy_members(const struct json *workload) {
         ok = set_text(metadata, "namespace", object_namespace(workload));
     if (!ok)
         return NULL;
-    struct json *result = mirror;
-    mirror = NULL;
-    return result;
+    return TAKE(mirror);
 }
 
 // What the data says that a mirror must not have, and what the adapter adds.
@@ -159,8 +158,7 @@ static bool set_records(const struct mirror_context *context, struct json *mirro
     snprintf(hash, sizeof hash, "%016llx", (unsigned long long)immutable);
     record->word = phase_suspend_asked(&context->kind->abi, mirror) ? RECORD_SUSPENDED : RECORD_RUNS;
     const struct record none = {0};
-    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
-    buffer_init(&text, SIZE_MAX / 4);
+    AUTO_BUFFER(text, SIZE_MAX / 4);
     if (!annotations || !immutable || !record_print(record, &none, &text) ||
         !set_text(annotations, MARK_CARRIED, text.data) || !set_text(annotations, MARK_IMMUTABLE, hash))
         return false;
@@ -199,8 +197,7 @@ wharf_result mirror_make(const struct mirror_context *context, struct json **out
         mirror_record_cleanup(context->record);
         return result;
     }
-    *out = mirror;
-    mirror = NULL;
+    *out = TAKE(mirror);
     return WHARF_OK;
 }
 
@@ -292,11 +289,8 @@ wharf_result mirror_status(const struct mirror_context *context, struct json **p
     if (!metadata || !set_text(metadata, "uid", object_uid(context->workload)) ||
         !set_text(metadata, "resourceVersion", object_version(context->workload)))
         return WHARF_RETRY;
-    struct json *taken = diff;
-    diff = NULL;
-    if (!json_set(body, "status", taken))
+    if (!json_set(body, "status", TAKE(diff)))
         return WHARF_RETRY;
-    *patch = body;
-    body = NULL;
+    *patch = TAKE(body);
     return WHARF_OK;
 }

@@ -2,6 +2,7 @@
 // The patch that keeps a mirror like its workload: what is carried, what the adapter adds, what is left to the worker,
 // and the record of it.
 #include "core/adapter/phase.h"
+#include "core/base/memory.h"
 #include "core/engine/carry.h"
 #include "core/engine/kueue_labels.h"
 #include "core/engine/mirror.h"
@@ -28,9 +29,7 @@ static struct json *comparable(const struct json *object) {
         if (strcmp(json_key(m), "metadata") != 0 && strcmp(json_key(m), "status") != 0 &&
             !json_set(result, json_key(m), json_copy(m)))
             return NULL;
-    struct json *taken = result;
-    result = NULL;
-    return taken;
+    return TAKE(result);
 }
 
 // What is to be, and the difference to what is.
@@ -165,8 +164,7 @@ static wharf_result keep_stop_only(const struct mirror_context *context, struct 
     if (!patch || !pointer_set(patch, suspend, json_copy(pointer_find(change->desired, suspend))))
         return WHARF_RETRY;
     json_free(change->diff);
-    change->diff = patch;
-    patch = NULL;
+    change->diff = TAKE(patch);
     change->has_array = false;
     return WHARF_OK;
 }
@@ -202,8 +200,7 @@ bool mirror_is_complete(const struct mirror_context *context) {
 }
 
 static wharf_result finish(const struct mirror_context *context, struct change *change, struct json **patch) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
-    buffer_init(&text, SIZE_MAX / 4);
+    AUTO_BUFFER(text, SIZE_MAX / 4);
     struct mirror_record *record = context->record;
     bool stop = stops(context, change);
     if (!record_print(&change->after, &change->before, &text))
@@ -225,8 +222,7 @@ static wharf_result finish(const struct mirror_context *context, struct change *
         return WHARF_OK;
     if (!add_preconditions(context, change))
         return WHARF_RETRY;
-    *patch = change->diff;
-    change->diff = NULL;
+    *patch = TAKE(change->diff);
     return WHARF_OK;
 }
 
@@ -234,8 +230,7 @@ static wharf_result finish(const struct mirror_context *context, struct change *
 static wharf_result remark_immutable(const struct mirror_context *context) {
     if (context->call->answer.message || immutable_is_same(context))
         return WHARF_OK;
-    __attribute__((cleanup(buffer_cleanup))) struct buffer fields;
-    buffer_init(&fields, 4096);
+    AUTO_BUFFER(fields, 4096);
     if (!carry_immutable_differs(&context->kind->abi, context->workload, context->mirror, &fields))
         return WHARF_RETRY;
     context->call->answer.reason = "NotCarried";

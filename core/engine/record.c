@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/record.h"
 
+#include "core/base/memory.h"
 #include "core/base/text.h"
 
 #include <stdlib.h>
@@ -33,14 +34,8 @@ uint64_t record_value(const char *pointer, const struct json *value) {
 }
 
 bool record_add(struct record_set *set, uint64_t hash) {
-    if (set->count == set->capacity) {
-        size_t capacity = set->capacity ? set->capacity * 2 : 16;
-        uint64_t *items = reallocarray(set->items, capacity, sizeof *items);
-        if (!items)
-            return false;
-        set->items = items;
-        set->capacity = capacity;
-    }
+    if (!array_reserve(&set->items, &set->capacity, set->count + 1, sizeof *set->items))
+        return false;
     set->items[set->count++] = hash;
     return true;
 }

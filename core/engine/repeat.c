@@ -41,8 +41,7 @@ static void ask_for_writer(struct engine *engine, struct entry *entry, uint32_t 
                                 .version = version ? version : "",
                                 .plural = kind->abi.plural,
                                 .cluster_scoped = *space == '\0'};
-    __attribute__((cleanup(buffer_cleanup))) struct buffer path;
-    buffer_init(&path, 2048);
+    AUTO_BUFFER(path, 2048);
     struct error *error = resource_path(&resource, space, entry_name(entry), NULL, &path);
     if (!error && path.data &&
         command_send(

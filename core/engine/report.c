@@ -95,8 +95,7 @@ void report_event(struct engine *engine, struct entry *entry, bool warning, cons
         !array_reserve(&update->events, &update->cap_events, update->n_events + 1, sizeof *update->events) ||
         !describe(engine, entry, reason, &event))
         return;
-    event.text = text;
-    text = NULL;
+    event.text = TAKE(text);
     update->events[update->n_events++] = event;
     entry->last_note = hash;
     engine->stats.events++;

@@ -97,8 +97,7 @@ static enum served serves_version(struct visit *visit, const struct kind *kind, 
 }
 
 static void check_served(struct visit *visit, const struct kind *kind) {
-    struct buffer versions __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&versions, 65536);
+    AUTO_BUFFER(versions, 65536);
     for (size_t i = 0; kind->abi.versions[i]; i++) {
         if (serves_version(visit, kind, kind->abi.versions[i]) != SERVED_NO)
             return;

@@ -49,7 +49,7 @@ static void wipe_list(struct key_list *list) {
 static void wipe_buffer(struct buffer *buffer) {
     if (buffer->data)
         OPENSSL_cleanse(buffer->data, buffer->len);
-    buffer_cleanup(buffer);
+    buffer_free(buffer);
 }
 
 static struct error *add_key(struct key_list *list, const char *base64) {

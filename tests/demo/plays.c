@@ -134,9 +134,8 @@ void plays_free(struct demo *demo) {
 
 // JSON is YAML.
 static bool add_settings(struct buffer *out) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
+    AUTO_BUFFER(text, TEXT_MAX);
     __attribute__((cleanup(yaml_cleanup))) struct yaml yaml = {0};
-    buffer_init(&text, TEXT_MAX);
     struct error *error = text_read_file(FIXTURES "/generic.yaml", TEXT_MAX, &text);
     if (!error)
         error = yaml_parse(FIXTURES "/generic.yaml", text.data ? text.data : "", text.len, &yaml);

@@ -9,9 +9,8 @@
 #define PRINTED_MAX ((size_t)64 << 20)
 
 static void comes_back(const struct json *value) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
+    AUTO_BUFFER(text, PRINTED_MAX);
     __attribute__((cleanup(yaml_cleanup))) struct yaml again = {0};
-    buffer_init(&text, PRINTED_MAX);
     if (!yaml_print(value, &text))
         return;
     struct error *error = yaml_parse("printed", text.data, text.len, &again);

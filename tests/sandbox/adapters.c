@@ -134,12 +134,10 @@ static struct error *read_line(char *line, const struct crds *crds, struct adapt
 
 static struct error *probe_folder(const char *wharf, const char *folder, bool loud, const char *scratch,
                                   const struct crds *crds, struct adapter_list *list) {
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
-    struct buffer output __attribute__((cleanup(buffer_cleanup)));
+    AUTO_BUFFER(text, OUTPUT_MAX);
+    AUTO_BUFFER(output, OUTPUT_MAX);
     AUTO_TEXT config = text_format("%s/%s", scratch, PROBE);
     size_t found = 0;
-    buffer_init(&text, OUTPUT_MAX);
-    buffer_init(&output, OUTPUT_MAX);
     struct error *error = config ? print_probe(folder, &text, &found) : error_no_memory();
     if (!error && found == 0)
         return loud ? error_new(ERROR_NOT_FOUND, "%s: found no adapter, expected files *.so", folder) : NULL;

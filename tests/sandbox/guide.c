@@ -15,8 +15,7 @@
 
 struct error *guide_write(const struct sandbox *sandbox) {
     const struct scene *scene = sandbox->scene;
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&text, CONFIG_MAX);
+    AUTO_BUFFER(text, CONFIG_MAX);
     buffer_text(&text, "# Written by wharf-sandbox at its start.\napiVersion: wharf.dev/v1alpha1\n"
                        "kind: HostConfiguration\norigin: sandbox\nmanagement: {kubeconfig: mgmt.kubeconfig}\n"
                        "workers:\n");

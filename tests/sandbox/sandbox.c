@@ -145,10 +145,9 @@ static int run(const struct options *options, char *directory) {
 }
 
 static int ask(const struct options *options, const char *directory) {
-    struct buffer answer __attribute__((cleanup(buffer_cleanup)));
+    AUTO_BUFFER(answer, (size_t)1 << 20);
     AUTO_TEXT command =
         text_format("%s%s%s", options->command, options->cluster ? " " : "", options->cluster ? options->cluster : "");
-    buffer_init(&answer, (size_t)1 << 20);
     struct error *error = command ? control_ask(directory, command, &answer) : error_no_memory();
     if (error)
         fprintf(stderr, "error: %s\n", error_text(error));

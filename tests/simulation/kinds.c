@@ -57,9 +57,8 @@ static void add_kind(const wharf_kind *given) {
 static struct json *read_settings(const char *name) {
     if (strcmp(name, "generic") != 0)
         return json_new_object();
-    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
+    AUTO_BUFFER(text, 1 << 20);
     struct yaml yaml = {0};
-    buffer_init(&text, 1 << 20);
     must(text_read_file(SETTINGS, 1 << 20, &text), "settings");
     must(yaml_parse(SETTINGS, text.data, text.len, &yaml), "settings");
     return yaml.value;

@@ -171,14 +171,12 @@ static struct error *carry_out(struct scene *scene, const char *line, struct buf
 
 bool control_serve(struct control *control, struct scene *scene) {
     int client = accept4(control->fd, NULL, NULL, SOCK_CLOEXEC);
-    struct buffer line __attribute__((cleanup(buffer_cleanup)));
-    struct buffer answer __attribute__((cleanup(buffer_cleanup)));
+    AUTO_BUFFER(line, 256);
+    AUTO_BUFFER(answer, ANSWER_MAX);
     bool stop = false;
     if (client < 0)
         return false;
     set_wait(client, WAIT_S);
-    buffer_init(&line, 256);
-    buffer_init(&answer, ANSWER_MAX);
     buffer_char(&answer, '+');
     if (read_all(client, &line) && !line.failed && line.len > 0) {
         struct error *error = carry_out(scene, line.data, &answer, &stop);

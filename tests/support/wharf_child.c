@@ -96,7 +96,7 @@ static void read_log(const struct scene *scene, struct buffer *log) {
 }
 
 void wharf_print_log(const struct scene *scene, size_t lines, FILE *out) {
-    struct buffer log __attribute__((cleanup(buffer_cleanup)));
+    struct buffer log __attribute__((cleanup(buffer_free)));
     read_log(scene, &log);
     size_t at = log.len > 0 ? log.len - 1 : 0; // the last line's own end does not count
     while (at > 0 && (log.data[at - 1] != '\n' || --lines > 0))
@@ -105,7 +105,7 @@ void wharf_print_log(const struct scene *scene, size_t lines, FILE *out) {
 }
 
 size_t wharf_logged(const struct scene *scene, const char *text) {
-    struct buffer log __attribute__((cleanup(buffer_cleanup)));
+    struct buffer log __attribute__((cleanup(buffer_free)));
     read_log(scene, &log);
     size_t count = 0;
     for (const char *line = log.data; line && *line;) {

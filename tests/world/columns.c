@@ -121,8 +121,7 @@ static const char *job_state(const struct json *job) {
 }
 
 static void add_containers(struct json *cells, const struct json *job, const char *member) {
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&text, 1 << 20);
+    AUTO_BUFFER(text, 1 << 20);
     const struct json *item = json_first(json_path(job, "spec", "template", "spec", "containers", NULL));
     buffer_text(&text, "");
     for (; item; item = json_next(item))

@@ -82,8 +82,7 @@ static bool find_suspend(const struct json *schema, struct buffer *pointer, int 
 static struct error *guess_fields(struct crd *crd) {
     const struct json *version = crd_version(crd->document, crd->custom.kind.versions[0]);
     const struct json *spec = json_path(version, "schema", "openAPIV3Schema", "properties", "spec", NULL);
-    struct buffer pointer __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&pointer, 4096);
+    AUTO_BUFFER(pointer, 4096);
     buffer_text(&pointer, "/spec");
     bool found = find_suspend(spec, &pointer, 1);
     if (!found && json_get(spec, "properties"))
@@ -136,10 +135,9 @@ static void shrink(struct crds *crds, size_t count) {
 }
 
 struct error *crds_load(const char *path, struct crds *crds) {
-    __attribute__((cleanup(buffer_cleanup))) struct buffer text;
+    AUTO_BUFFER(text, FILE_MAX);
     __attribute__((cleanup(yaml_cleanup))) struct yaml yaml = {0};
     size_t before = crds->count;
-    buffer_init(&text, FILE_MAX);
     struct error *error = text_read_file(path, FILE_MAX, &text);
     if (!error)
         error = yaml_parse_all(path, text.data ? text.data : "", text.len, &yaml);

@@ -76,9 +76,8 @@ static void open_frame(struct buffer *out, const char *type) {
 }
 
 static void print_view(const struct world_watch *watch, const struct blob *blob, struct buffer *out) {
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
+    AUTO_BUFFER(text, PENDING_MAX);
     struct json *value = NULL;
-    buffer_init(&text, PENDING_MAX);
     world_blob_print(blob, watch->kind, watch->version, &text);
     error_free(json_parse(text.data, text.len, &value));
     if (!value)

@@ -31,8 +31,7 @@ static const struct flag flags[] = {
 
 static struct error *plan(const char *const *values, const struct config *config, const struct adapters *adapters,
                           struct problems *problems, enum plan_verdict *verdict) {
-    struct buffer out __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&out, OUTPUT_MAX);
+    AUTO_BUFFER(out, OUTPUT_MAX);
     struct plan_request request = {.config = config,
                                    .adapters = adapters,
                                    .file = values[FILE_],

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading the objects of a plan: files of YAML or JSON documents, standard input, and lists.
+#include "core/base/memory.h"
 #include "core/cmd/plan/plan_internal.h"
 
 #include "core/json/yaml.h"
@@ -64,8 +65,7 @@ static struct error *read_documents(const char *name, const struct buffer *text,
 }
 
 static struct error *read_file(const char *path, const char **name, struct yaml *out) {
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&text, FILE_MAX);
+    AUTO_BUFFER(text, FILE_MAX);
     bool standard = strcmp(path, "-") == 0;
     *name = standard ? "standard input" : path;
     struct error *error = standard ? read_standard_input(&text) : text_read_file(path, FILE_MAX, &text);
@@ -80,13 +80,12 @@ static char *where(const struct reader *reader, const char *pointer) {
 
 static struct error *add_item(struct reader *reader, struct json *value, const char *pointer) {
     struct plan_input *out = reader->out;
-    struct plan_item *items = realloc(out->items, (out->count + 1) * sizeof(*items));
-    if (!items)
+    struct plan_item *item = array_next(&out->items, out->count, sizeof *item);
+    if (!item)
         return error_no_memory();
-    out->items = items;
-    items[out->count] = (struct plan_item){.value = json_copy(value), .where = where(reader, pointer)};
+    *item = (struct plan_item){.value = json_copy(value), .where = where(reader, pointer)};
     out->count++;
-    return !items[out->count - 1].value || !items[out->count - 1].where ? error_no_memory() : NULL;
+    return !item->value || !item->where ? error_no_memory() : NULL;
 }
 
 static void add_problem(struct reader *reader, const char *pointer, const char *field, const char *found) {
@@ -147,8 +146,7 @@ static struct error *add_value(struct reader *reader, struct json *value, struct
 }
 
 static struct error *add_documents(struct reader *reader) {
-    struct buffer pointer __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&pointer, POINTER_MAX);
+    AUTO_BUFFER(pointer, POINTER_MAX);
     struct error *error = NULL;
     size_t index = 0, problems = reader->problems->count;
     for (struct json *document = json_first(reader->yaml.value); !error && document;

@@ -38,8 +38,7 @@ bool plan_understands(const struct kind *kind, const char *version) {
 }
 
 static void tell_versions(struct buffer *lines, const struct kind *kind, const char *version) {
-    struct buffer known __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&known, 65536);
+    AUTO_BUFFER(known, 65536);
     for (size_t i = 0; kind->abi.versions[i]; i++)
         buffer_printf(&known, "%s%s", i == 0 ? "" : ", ", kind->abi.versions[i]);
     plan_say(lines, "adapter: %s supports %s in %s, but not in %s", kind->adapter->name, kind->plural_group,
@@ -85,8 +84,7 @@ const struct kind *plan_find_kind(const struct adapters *adapters, const struct 
 
 // The values that the kind's API accepts, as a list for messages.
 static char *accepted(const struct kind *kind) {
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&text, 65536);
+    AUTO_BUFFER(text, 65536);
     if (kind->abi.managed_by_builtin)
         buffer_printf(&text, "\"%s\"", kind->abi.managed_by_builtin);
     for (size_t i = 0; kind->abi.managed_by_allowed[i]; i++)

@@ -86,8 +86,7 @@ static bool is_annotation_key(const char *key) {
 }
 
 static void check_member(struct check *check, const struct json *member, bool labels) {
-    struct buffer pointer __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&pointer, (size_t)1 << 20);
+    AUTO_BUFFER(pointer, (size_t)1 << 20);
     buffer_printf(&pointer, "/metadata/%s", check->what);
     if (!pointer_append(&pointer, json_key(member)))
         return;

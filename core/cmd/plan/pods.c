@@ -26,8 +26,7 @@ static void add_requests(const struct json *container, struct buffer *text) {
 }
 
 static void tell_set(struct plan_object *object, const struct json *set) {
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&text, 65536);
+    AUTO_BUFFER(text, 65536);
     const struct json *containers = json_path(set, "template", "spec", "containers", NULL);
     for (const struct json *item = json_first(containers); item; item = json_next(item)) {
         const char *image = json_string(json_get(item, "image"));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The status that is written on the workload: for a given status of the mirror, or while there is no mirror.
+#include "core/base/memory.h"
 #include "core/cmd/plan/plan_internal.h"
 
 #include "core/adapter/phase.h"
@@ -54,9 +55,7 @@ static struct json *excerpt(const struct json *after) {
             ok = json_set(shown, members[i], json_copy(json_get(after, members[i])));
     if (!ok || !plan_order(&shown))
         return NULL;
-    struct json *result = shown;
-    shown = NULL;
-    return result;
+    return TAKE(shown);
 }
 
 static void tell_phase(struct plan_object *object, const struct json *after) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Output: comments and YAML documents.
+#include "core/base/memory.h"
 #include "core/cmd/plan/plan_internal.h"
 
 #include <stdlib.h>
@@ -8,8 +9,7 @@
 #define VALUE_MAX 160 // bytes of a value that a comment shows
 
 void plan_say(struct buffer *out, const char *format, ...) {
-    struct buffer text __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&text, (size_t)1 << 20);
+    AUTO_BUFFER(text, (size_t)1 << 20);
     va_list args;
     va_start(args, format);
     bool written = buffer_vprintf(&text, format, args);
@@ -54,7 +54,6 @@ bool plan_order(struct json **value) {
     if (!ok)
         return false;
     json_free(*value);
-    *value = ordered;
-    ordered = NULL;
+    *value = TAKE(ordered);
     return true;
 }

@@ -18,8 +18,7 @@ static const struct config_cluster *find_worker(const struct config *config, con
 }
 
 static struct error *unknown_worker(const struct config *config, const char *name) {
-    struct buffer list __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&list, (size_t)1 << 20);
+    AUTO_BUFFER(list, (size_t)1 << 20);
     const char **names = calloc(config->n_workers + 1, sizeof(*names));
     for (size_t i = 0; names && i < config->n_workers; i++) {
         names[i] = config->workers[i].name;

@@ -188,8 +188,7 @@ static void test_definitions_that_are_wrong(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct crds crds = {0};
-        struct buffer text __attribute__((cleanup(buffer_cleanup)));
-        buffer_init(&text, 4096);
+        AUTO_BUFFER(text, 4096);
         const char *rest = definition;
         for (const char *at; (at = strstr(rest, cases[i].from)); rest = at + strlen(cases[i].from))
             buffer_printf(&text, "%.*s%s", (int)(at - rest), rest, cases[i].to);

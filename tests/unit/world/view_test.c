@@ -50,8 +50,7 @@ static void test_jobs_as_a_table(void **state) {
 }
 
 static size_t read_watch(struct world_watch *watch, struct json **first, int64_t now_ns) {
-    struct buffer out __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&out, 1 << 20);
+    AUTO_BUFFER(out, 1 << 20);
     size_t len = world_watch_read(watch, &out, 1, now_ns);
     *first = NULL;
     if (len)
@@ -164,8 +163,7 @@ static void put_text(struct buffer *out, unsigned field, const char *text) {
 }
 
 static void wrap(struct buffer *out, const char *version, const char *kind, const struct buffer *raw) {
-    struct buffer type __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&type, 256);
+    AUTO_BUFFER(type, 256);
     put_text(&type, 1, version);
     put_text(&type, 2, kind);
     buffer_append(out, "k8s", 4);
@@ -176,12 +174,9 @@ static void wrap(struct buffer *out, const char *version, const char *kind, cons
 
 // A Namespace as `kubectl create namespace film` sends it, with a label.
 static void make_namespace(struct buffer *out, bool odd) {
-    struct buffer entry __attribute__((cleanup(buffer_cleanup)));
-    struct buffer metadata __attribute__((cleanup(buffer_cleanup)));
-    struct buffer raw __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&entry, 256);
-    buffer_init(&metadata, 256);
-    buffer_init(&raw, 256);
+    AUTO_BUFFER(entry, 256);
+    AUTO_BUFFER(metadata, 256);
+    AUTO_BUFFER(raw, 256);
     put_text(&entry, 1, "team");
     put_text(&entry, 2, "tides");
     put_text(&metadata, 1, "film");
@@ -211,10 +206,8 @@ static int post(struct fixture *f, const struct buffer *body) {
 static void test_protobuf(void **state) {
     (void)state;
     struct fixture f;
-    struct buffer body __attribute__((cleanup(buffer_cleanup)));
-    struct buffer odd __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&body, 512);
-    buffer_init(&odd, 512);
+    AUTO_BUFFER(body, 512);
+    AUTO_BUFFER(odd, 512);
     begin(&f, &(struct world_options){0});
     make_namespace(&body, false);
     make_namespace(&odd, true);
@@ -228,9 +221,8 @@ static void test_protobuf(void **state) {
 // What ends anywhere, or has any byte changed, is read as something or refused: never beyond its end.
 static void test_broken_protobuf(void **state) {
     (void)state;
-    struct buffer body __attribute__((cleanup(buffer_cleanup)));
+    AUTO_BUFFER(body, 512);
     char message[256];
-    buffer_init(&body, 512);
     make_namespace(&body, false);
     size_t refused = 0;
     for (size_t len = 0; len < body.len; len++) {
