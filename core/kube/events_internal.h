@@ -10,9 +10,6 @@
 #define EVENT_NOTE_MAX 1024
 #define EVENT_WORD_MAX 128
 
-// Copies at most max bytes of whole characters; what is no UTF-8 becomes '?'. `out` has max + 1 bytes.
-void event_cut(char *out, size_t max, const char *text);
-
 // What makes two occurrences one series. NULL when out of memory.
 char *event_key(const struct event *event);
 // What shares a rate limit: object and reason. NULL when out of memory.

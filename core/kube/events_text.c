@@ -6,7 +6,8 @@
 
 #define BODY_MAX ((size_t)16 << 10)
 
-void event_cut(char *out, size_t max, const char *text) {
+// Copies at most max bytes of whole characters; what is no UTF-8 becomes '?'. `out` has max + 1 bytes.
+static void event_cut(char *out, size_t max, const char *text) {
     size_t used = 0, left = strlen(text);
     while (left > 0) {
         size_t bytes = text_utf8_sequence(text, left);

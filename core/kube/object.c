@@ -93,11 +93,6 @@ struct error *object_new(struct json *value, const char *api_version, const char
     return make(value, NULL, 0, api_version, kind, out);
 }
 
-struct error *object_parse(const char *text, size_t len, const char *api_version, const char *kind,
-                           struct object **out) {
-    return object_parse_limited(text, len, api_version, kind, NULL, out);
-}
-
 // Takes the text if it is kept.
 static struct error *parse_stripped(char **stripped, size_t len, const char *api_version, const char *kind,
                                     const struct json_limits *limits, struct object **out) {
@@ -114,12 +109,17 @@ static char *strip_text(const char *text, size_t len, size_t *stripped) {
     return span_strip(text, len, stripped);
 }
 
-struct error *object_parse_limited(const char *text, size_t len, const char *api_version, const char *kind,
-                                   const struct json_limits *limits, struct object **out) {
+static struct error *parse(const char *text, size_t len, const char *api_version, const char *kind,
+                           const struct json_limits *limits, struct object **out) {
     AUTO_TEXT stripped = strip_text(text, len, &len);
     if (!stripped)
         return error_no_memory();
     return parse_stripped(&stripped, len, api_version, kind, limits, out);
+}
+
+struct error *object_parse(const char *text, size_t len, const char *api_version, const char *kind,
+                           struct object **out) {
+    return parse(text, len, api_version, kind, NULL, out);
 }
 
 struct error *object_parse_bounded(const char *text, size_t len, const char *api_version, const char *kind,

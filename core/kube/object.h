@@ -38,10 +38,7 @@ struct error *object_new(struct json *value, const char *api_version, const char
 // around it. Besides, whatever json_parse says.
 struct error *object_parse(const char *text, size_t len, const char *api_version, const char *kind,
                            struct object **out);
-// `limits` may be NULL; what is stripped does not count.
-struct error *object_parse_limited(const char *text, size_t len, const char *api_version, const char *kind,
-                                   const struct json_limits *limits, struct object **out);
-// The same within limits: an object beyond them comes as a stub.
+// The same within limits, for which what is stripped does not count: an object beyond them comes as a stub.
 struct error *object_parse_bounded(const char *text, size_t len, const char *api_version, const char *kind,
                                    const struct object_limits *limits, struct object **out);
 // Bytes of memory that the object takes, at most about so many.

@@ -5,6 +5,7 @@ import circles
 import layers
 import links
 import named_tests
+import single_use
 import sizes
 import symbols
 import words
@@ -58,6 +59,11 @@ LINKED = (
 )
 
 
+DECLARED = {"core/a/a.h": "int used(int x);\nstruct s *own(void)\n    __attribute__((x));\nvoid tested(\n    int x);\nint none(void);\n",
+            "core/a/a.c": "int used(int x) {}\nstruct s *own(void) {}\nvoid tested(int x) {}\nint none(void) {}\nint y = own();\n",
+            "core/b/b.c": "int x = used(1);\n", "tests/t.c": "int t = tested(1);\n"}
+STATICS = "static int once(int x) {\n    return x;\n}\n\nstatic int twice(void) {\n    return 1;\n}\n\n" \
+          "static int long_one(void) {\n    1;\n    2;\n    3;\n    4;\n}\n\nint z = once(twice() + twice()) + long_one();\n"
 A, B = '#include "core/engine/b.h"\n', '#include "core/engine/a.h"\n'
 
 
@@ -65,6 +71,10 @@ def run():
     if circles.check({"core/engine/a.c": A, "core/engine/b.c": ""}) or \
             not circles.check({"core/engine/a.c": A, "core/engine/b.h": B}):
         raise AssertionError("lint's own test: circles")
+    if [name for _, _, name, _ in single_use.needless_declarations(DECLARED)] != ["own", "tested", "none"]:
+        raise AssertionError("lint's own test: declarations that nobody needs")
+    if list(single_use.small_statics({"core/a/a.c": STATICS})) != [("core/a/a.c", 1, "once")]:
+        raise AssertionError("lint's own test: small static functions")
     for objects, expected in LINKED:
         found = list(symbols.check(objects))
         if len(found) != expected:
