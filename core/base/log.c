@@ -63,17 +63,29 @@ static void append_value(struct buffer *out, const char *text, const char *speci
         buffer_append(out, text, len);
 }
 
+static bool is_left_out(const struct log_field *field) {
+    return field->type == LOG_STRING && !field->value;
+}
+
+static void append_number(struct buffer *out, const struct log_field *field) {
+    if (field->type == LOG_INTEGER)
+        buffer_printf(out, "%" PRId64, field->integer);
+    else
+        buffer_printf(out, "%.1f", field->real);
+}
+
 static void build_text(struct buffer *out, const char *time, const char *level, const char *message,
                        const struct log_field *fields) {
     buffer_printf(out, "%s %-5s ", time, level);
     append_value(out, message, "");
     for (; fields && fields->name; fields++) {
-        if (fields->is_number)
-            buffer_printf(out, " %s=%" PRId64, fields->name, fields->number);
-        if (!fields->value)
+        if (is_left_out(fields))
             continue;
         buffer_printf(out, " %s=", fields->name);
-        append_value(out, fields->value, " \"'=\\");
+        if (fields->type == LOG_STRING)
+            append_value(out, fields->value, " \"'=\\");
+        else
+            append_number(out, fields);
     }
     buffer_char(out, '\n');
 }
@@ -83,15 +95,15 @@ static void build_json(struct buffer *out, const char *time, const char *level, 
     buffer_printf(out, "{\"time\":\"%s\",\"level\":\"%s\",\"message\":", time, level);
     buffer_json_shown(out, message, shown_len(message));
     for (; fields && fields->name; fields++) {
-        if (!fields->value && !fields->is_number)
+        if (is_left_out(fields))
             continue;
         buffer_char(out, ',');
         buffer_json_shown(out, fields->name, strlen(fields->name));
         buffer_char(out, ':');
-        if (fields->is_number)
-            buffer_printf(out, "%" PRId64, fields->number);
-        else
+        if (fields->type == LOG_STRING)
             buffer_json_shown(out, fields->value, shown_len(fields->value));
+        else
+            append_number(out, fields);
     }
     buffer_text(out, "}\n");
 }

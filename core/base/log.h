@@ -10,11 +10,14 @@
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 enum log_format { LOG_TEXT, LOG_JSON };
 
+enum log_type { LOG_STRING, LOG_INTEGER, LOG_REAL };
+
 struct log_field {
     const char *name;  // "cluster", "kind", "object" (namespace/name), "uid", "error", ...
-    const char *value; // NULL: the field is left out, unless it is a number
-    int64_t number;
-    bool is_number;
+    const char *value; // of LOG_STRING; NULL: the field is left out
+    enum log_type type;
+    int64_t integer;
+    double real; // finite
 };
 
 void log_setup(enum log_format format, enum log_level level);
@@ -49,9 +52,12 @@ void log_line(enum log_level level, const char *message, const struct log_field 
         _Pragma("GCC diagnostic pop");                                                                                 \
     } while (0)
 
-// A number, in JSON lines too.
-#define LOG_INT(field, n)                                                                                              \
-    { .name = (field), .number = (int64_t)(n), .is_number = true }
+// Numbers, in JSON lines too: an integer, one that is left out unless `given`, and one with a decimal.
+#define LOG_INT(field, n) LOG_INT_IF(true, field, n)
+#define LOG_INT_IF(given, field, n)                                                                                    \
+    { .name = (field), .type = (given) ? LOG_INTEGER : LOG_STRING, .integer = (int64_t)(n) }
+#define LOG_DECIMAL(field, x)                                                                                          \
+    { .name = (field), .type = LOG_REAL, .real = (x) }
 
 #define log_plain(level, message) log_line(level, message, (const struct log_field *)0)
 

@@ -4,11 +4,8 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define NUMBER_MAX 24
 
 const char *request_log_verb(enum verb verb) {
     static const char *const names[] = {
@@ -31,11 +28,9 @@ void request_log_begin(struct request_log *log, const char *verb, const char *pa
 
 static void write_line(const struct request_log *log, const char *message, const char *cluster, int status,
                        const char *problem) {
-    char code[NUMBER_MAX], ms[NUMBER_MAX];
-    snprintf(code, sizeof code, "%d", status);
-    snprintf(ms, sizeof ms, "%.1f", (double)(clock_now().mono_ns - log->begun_ns) / (double)CLOCK_MS);
+    double ms = (double)(clock_now().mono_ns - log->begun_ns) / (double)CLOCK_MS;
     log_fields(LOG_DEBUG, message, {"cluster", cluster}, {"verb", log->verb}, {"path", log->path},
-               {"code", status > 0 ? code : NULL}, {"ms", ms}, {"error", problem});
+               LOG_INT_IF(status > 0, "code", status), LOG_DECIMAL("ms", ms), {"error", problem});
 }
 
 void request_log_opened(const struct request_log *log, const char *cluster) {

@@ -382,15 +382,19 @@ class Directory(Case):
 
 class Log(Case):
     def test_numbers_are_numbers_in_json_lines(self):
-        self.good_files()
-        self.write_config(more="log: {format: json}\norigin: eu\n")
+        self.serve("mgmt")
+        self.serve("w1")
+        self.write_config(more="log: {format: json, level: debug}\n")
         with subprocess.Popen([WHARF, "run", "--config", self.config], stdin=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, text=True) as host:
             try:
-                started = next(line for line in map(json.loads, host.stderr) if line["message"] == "wharf starting")
+                lines = map(json.loads, host.stderr)
+                started = next(line for line in lines if line["message"] == "wharf starting")
+                request = next(line for line in lines if line["message"] == "request" and "code" in line)
             finally:
                 host.kill()
         self.assertEqual((started["workers"], started["kinds"], started["config"]), (1, 1, self.config))
+        self.assertEqual((type(request["code"]), type(request["ms"])), (int, float))
 
 
 class Online(Case):

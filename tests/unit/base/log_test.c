@@ -82,8 +82,12 @@ static void a_number_is_one_in_json_too(void **state) {
     assert_int_equal(json_int64(json_get(document, "bytes"), 0), 12);
     assert_non_null(strstr(line, ",\"cluster\":\"w1\",\"bytes\":12,\"least\":-9223372036854775808}\n"));
     log_setup(LOG_TEXT, LOG_INFO);
-    log_fields(LOG_INFO, "m", LOG_INT("code", 0), {"error", "none"}, LOG_INT("after", -7));
-    assert_string_equal(logged() + 27, " INFO  m code=0 error=none after=-7\n");
+    log_fields(LOG_INFO, "m", LOG_INT("code", 0), {"error", "none"}, LOG_INT_IF(false, "left", 1), LOG_INT("after", -7),
+               LOG_DECIMAL("ms", 0.25));
+    assert_string_equal(logged() + 27, " INFO  m code=0 error=none after=-7 ms=0.2\n");
+    log_setup(LOG_JSON, LOG_INFO);
+    log_fields(LOG_INFO, "m", LOG_INT_IF(false, "left", 1), LOG_DECIMAL("ms", 1234.5));
+    assert_non_null(strstr(logged(), "\"message\":\"m\",\"ms\":1234.5}\n"));
 }
 
 static void lines_below_the_level_are_left_out(void **state) {
