@@ -87,6 +87,22 @@ def page_names_everything(author):
         raise Wrong(f"not in the page: {missing}")
 
 
+def page_names_every_flag(author):
+    """wharf(1) names each command of `wharf help`, and each flag of it."""
+    with open(f"{author.tree}/share/man/man1/wharf.1", encoding="utf-8") as file:
+        page = file.read()
+    commands = re.findall(r"^  (\w+) ", author.must("wharf help", author.work).partition("Commands:")[2], re.MULTILINE)
+    flags = {(command, flag) for command in commands
+             for flag in re.findall(r"^ .*? -(-[\w-]+|\w)\b", author.must(f"wharf help {command}", author.work), re.MULTILINE)}
+    missing = [command for command in commands if not re.search(rf"^\.(It )?Cm {command}\b", page, re.MULTILINE)]
+    for command, flag in flags:
+        synopsis = page.partition(".Sh SYNOPSIS")[2].partition(".Sh DESCRIPTION")[0].split(".Nm\n.Cm ")
+        if flag != "h" and not any(part.startswith(command) and f"Fl {flag} " in part.replace("\n", " ") + " " for part in synopsis):
+            missing.append(f"{command} -{flag}")
+    if missing or len(commands) < 7 or len(flags) < 15:
+        raise Wrong(f"not in the page: {missing}; {len(commands)} commands, {len(flags)} flags")
+
+
 def page_example_compiles(author):
     with open(f"{author.tree}/share/man/man3/wharf-adapter.3", encoding="utf-8") as file:
         code = re.search(r"^\.Bd -literal[^\n]*\n(.*?)^\.Ed", file.read(), re.DOTALL | re.MULTILINE)[1]
@@ -101,4 +117,4 @@ def page_example_compiles(author):
 def checks(author):
     return [(f"install: {check.__name__}", lambda check=check: check(author)) for check in
             (all_files, header_is_the_same, prefix_is_kept, pkg_config, pages_are_well_formed, page_names_everything,
-             page_example_compiles)]
+             page_names_every_flag, page_example_compiles)]
