@@ -50,7 +50,7 @@ static struct error *print_probe(const char *folder, struct buffer *out, size_t 
     struct dirent **entries = NULL;
     int count = scandir(folder, &entries, is_adapter, alphasort);
     if (count < 0)
-        return error_new(ERROR_IO, "%s: cannot be read as a folder: %s", folder, strerror(errno));
+        return error_new(ERROR_IO, "%s: cannot be read as a directory: %s", folder, strerror(errno));
     buffer_text(out,
                 "apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\nmanagement: {kubeconfig: mgmt.kubeconfig}\n"
                 "workers: [{name: w1, kubeconfig: w1.kubeconfig}]\nadapters:\n  directory: ");
@@ -73,7 +73,7 @@ static struct error *write_file(const char *path, const struct buffer *text) {
     return written ? NULL : error_new(ERROR_IO, "cannot write %s: %s", path, strerror(errno));
 }
 
-// Runs `wharf adapters --config FILE`; what it says on stderr is for people if `loud`.
+// Runs `wharf adapters --config FILE`; its stderr is passed on if `loud`.
 static struct error *run(const char *wharf, const char *config, bool loud, struct buffer *out) {
     char *arguments[] = {(char *)wharf, (char *)"adapters", (char *)"--config", (char *)config, NULL};
     posix_spawn_file_actions_t actions;

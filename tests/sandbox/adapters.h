@@ -24,8 +24,9 @@ struct adapter_list {
 // The program `wharf`: beside the running program, or as built with it. NULL: there is none.
 char *adapters_find_wharf(void);
 
-// Asks `wharf` about the adapters that belong to it and about those of `folder` (NULL: none), which win. Problems with
-// the latter are printed on stderr. `scratch` is a folder for a file. Kinds of `crds` and Jobs count as served.
+// Asks `wharf` about the adapters that belong to it and about those of the directory `folder` (NULL: none), which take
+// precedence. Problems with the latter are printed on stderr. `scratch` is a directory for a temporary file. Kinds of
+// `crds` and Jobs count as served.
 struct error *adapters_probe(const char *wharf, const char *folder, const char *scratch, const struct crds *crds,
                              struct adapter_list *list);
 void adapters_free(struct adapter_list *list);

@@ -50,7 +50,7 @@ static void print_help(void) {
         "      --crd FILE      serve the kinds of these CustomResourceDefinitions; may be repeated\n"
         "      --story FILE    statuses that the kind's controller writes, YAML documents \"status: {...}\"; for the\n"
         "                      --crd before it, or written PLURAL=FILE; may be repeated\n"
-        "      --adapters DIR  also enable the adapters of this folder\n"
+        "      --adapters DIR  also enable the adapters of this directory\n"
         "      --run           also run wharf, with its log in DIR/wharf.log\n"
         "      --detach        return when everything is ready, and serve in the background\n"
         "      --version       print the version\n"
@@ -128,7 +128,7 @@ static int take(int option, struct options *options) {
         return set_workers(options);
     case OPTION_DIR:
         options->directory = optarg;
-        return *optarg ? -1 : wrong("--dir: found nothing, expected a folder");
+        return *optarg ? -1 : wrong("--dir: found nothing, expected a directory");
     case OPTION_CRD:
         if (options->n_crds == FILES_MAX)
             return wrong("--crd: at most %d files", FILES_MAX);

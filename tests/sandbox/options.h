@@ -27,7 +27,7 @@ struct options {
     size_t n_crds;
     struct story_file stories[FILES_MAX];
     size_t n_stories;
-    const char *adapters; // a folder; NULL: only those that are installed
+    const char *adapters; // a directory; NULL: only those that are installed
     bool run, detach;
 };
 

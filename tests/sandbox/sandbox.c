@@ -74,7 +74,7 @@ static struct error *start(struct sandbox *sandbox) {
     struct error *error = kinds_load(sandbox);
     if (!error && !(sandbox->wharf = adapters_find_wharf()))
         error = error_new(ERROR_NOT_FOUND, "the program wharf is not beside this one");
-    // Before anything in the folder is written: it may be in use.
+    // Before any file in the directory is written: it may be in use.
     if (!error)
         error = scene_use_directory(sandbox->directory, &sandbox->made);
     if (!error)
@@ -91,7 +91,7 @@ static struct error *start(struct sandbox *sandbox) {
     return !error && sandbox->options->run ? start_wharf(sandbox) : error;
 }
 
-// Until somebody says that it is enough. wharf may end before: somebody may want to run it by hand.
+// Until a signal or "stop". wharf may end before: its user may want to run it in a debugger instead.
 static void serve(struct sandbox *sandbox, int signals) {
     bool running = sandbox->scene->child != 0;
     struct pollfd fds[] = {{.fd = control_fd(sandbox->control), .events = POLLIN}, {.fd = signals, .events = POLLIN}};
@@ -117,7 +117,7 @@ static void end(struct sandbox *sandbox) {
     control_close(sandbox->control);
     scene_close(sandbox->scene);
     if (sandbox->made)
-        rmdir(sandbox->directory); // if nothing of somebody else's is there
+        rmdir(sandbox->directory); // unless there are other files in it
     adapters_free(&sandbox->adapters);
     kinds_free(sandbox);
     free(sandbox->wharf);

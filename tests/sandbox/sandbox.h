@@ -13,7 +13,7 @@ struct sandbox {
     const struct options *options;
     char *directory;
     bool default_directory;
-    bool made;   // the folder was not there before
+    bool made;   // the directory was not there before
     char *wharf; // the program
     struct crds crds;
     struct fixture **fixtures; // stories of each crd; NULL: none
@@ -22,7 +22,7 @@ struct sandbox {
     struct control *control;
 };
 
-// The folder that options name, or the default one. NULL when out of memory.
+// The directory that options name, or the default one. NULL when out of memory.
 char *sandbox_directory(const struct options *options);
 
 // kinds.c: reads the files that options name; brings the kinds to all clusters of the scene.

@@ -63,11 +63,12 @@ struct error *scene_use_directory(const char *path, bool *made) {
     struct stat found;
     *made = mkdir(path, 0700) == 0;
     if (!*made && errno != EEXIST)
-        return error_new(ERROR_IO, "cannot make the folder %s: %s", path, strerror(errno));
+        return error_new(ERROR_IO, "cannot make the directory %s: %s", path, strerror(errno));
     if (stat(path, &found) != 0 || !S_ISDIR(found.st_mode))
-        return error_new(ERROR_IO, "%s: expected a folder", path);
+        return error_new(ERROR_IO, "%s: expected a directory", path);
     if (found.st_uid != geteuid() || (found.st_mode & 022) != 0)
-        return error_new(ERROR_REFUSED, "%s: expected a folder of this user that nobody else may write to", path);
+        return error_new(ERROR_REFUSED,
+                         "%s: expected a directory that belongs to this user and that nobody else may write to", path);
     return NULL;
 }
 
@@ -85,7 +86,7 @@ static struct error *make_directory(struct scene *scene) {
     if (mkdtemp(scene->directory))
         return NULL;
     scene->directory[0] = '\0';
-    return error_new(ERROR_IO, "cannot make a folder in /tmp: %s", strerror(errno));
+    return error_new(ERROR_IO, "cannot make a directory in /tmp: %s", strerror(errno));
 }
 
 struct error *scene_open(const struct scene_options *options, struct scene **out) {

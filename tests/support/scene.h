@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the demo and the integration tests stand on: one management cluster and some workers from the world model,
-// served on 127.0.0.1 in this process, a folder with kubeconfigs and a configuration, and `wharf run` as a child.
+// served on 127.0.0.1 in this process, a directory with kubeconfigs and a configuration, and `wharf run` as a child.
 #ifndef WHARF_SUPPORT_SCENE_H
 #define WHARF_SUPPORT_SCENE_H
 
@@ -27,7 +27,7 @@ struct scene_cluster {
 
 struct scene {
     char directory[SCENE_PATH];
-    bool given;        // somebody else's folder: what the scene has written is removed, nothing else
+    bool given;        // not the scene's own directory: only files that the scene wrote are removed from it
     bool made;         // but not there before
     const char *wharf; // the program; NULL: the one that was built with this one
     struct certs certs;
@@ -48,12 +48,12 @@ struct scene_options {
     const char *adapters;       // items of `adapters.enabled` besides job, in YAML; NULL: none
 };
 
-// A folder that somebody named: made, unless it is there and nobody else may put files into it.
+// Makes a directory, or checks that an existing one belongs to this user and that nobody else may write to it.
 struct error *scene_use_directory(const char *path, bool *made);
 
-// Makes the folder (only for its owner), starts the clusters and writes a kubeconfig for each.
+// Makes the directory (accessible to its owner only), starts the clusters and writes a kubeconfig for each.
 struct error *scene_open(const struct scene_options *options, struct scene **out);
-// Ends the child with SIGKILL if there is one, stops everything and removes the folder. NULL is fine.
+// Ends the child with SIGKILL if there is one, stops everything and removes the directory. NULL is fine.
 void scene_close(struct scene *scene);
 
 // Writes wharf.yaml: the clusters, the Job adapter beside the program that runs, and further lines of YAML: items of

@@ -110,7 +110,7 @@ static struct error *read_one(const char *path, const struct json *document, str
         crd->custom.kind = kind;
         return NULL;
     }
-    crd->custom = (struct custom){.kind = kind, .managed_by = "/spec/managedBy"};
+    crd->custom = (struct custom){.kind = kind};
     return guess_fields(crd);
 }
 

@@ -10,7 +10,7 @@
 #define MULTIKUEUE "kueue.x-k8s.io/multikueue"
 
 static const char *manager_of(const struct custom *custom, const struct json *value) {
-    return json_string(pointer_find(value, custom->managed_by));
+    return custom->managed_by ? json_string(pointer_find(value, custom->managed_by)) : NULL;
 }
 
 // "/spec/managedBy" is told as "spec.managedBy".
@@ -34,6 +34,8 @@ void custom_defaults(const struct custom *custom, struct json *value) {
 }
 
 void custom_check(const struct custom *custom, const struct json *value, struct problems *problems) {
+    if (!custom->managed_by)
+        return;
     const struct json *manager = pointer_find(value, custom->managed_by);
     const char *text = json_string(manager);
     char field[128];
@@ -108,6 +110,8 @@ static void check_frozen(const struct custom *custom, const struct json *value, 
 
 void custom_check_update(const struct custom *custom, const struct json *value, const struct json *old,
                          struct problems *problems) {
+    if (!custom->managed_by)
+        return;
     const struct json *now = pointer_find(value, custom->managed_by), *before = pointer_find(old, custom->managed_by);
     char field[128];
     custom_check(custom, value, problems);

@@ -17,7 +17,7 @@ enum custom_change {
 
 struct custom {
     struct world_kind kind;
-    const char *managed_by; // pointer
+    const char *managed_by; // pointer; NULL: not known, and nothing below is
     const char *builtin;    // the kind's own controller; NULL: none has a name
     bool closed;            // that, and kueue.x-k8s.io/multikueue, and nothing else
     bool domain_prefixed;   // checked for its form

@@ -148,13 +148,13 @@ class CommandLine(Case):
 
 
 class Life(Case):
-    def test_a_second_one_in_the_same_folder_is_refused_and_does_no_harm(self):
+    def test_a_second_one_in_the_same_directory_is_refused(self):
         self.start("--workers", "1")
         self.expect(1, f"clusters are served in {self.directory} already")
         self.expect(0, "w1", "list")
         self.expect(1, 'no cluster "w2", did you mean "w1"?', "cut", "w2")
 
-    def test_a_folder_that_others_may_write_to_is_refused(self):
+    def test_a_directory_that_others_may_write_to_is_refused(self):
         os.mkdir(self.directory)
         os.chmod(self.directory, 0o777)
         self.expect(1, "that nobody else may write to", "--workers", "1")
@@ -241,7 +241,7 @@ class Kubectl(Case):
         self.kubectl("create job here --image=a --namespace film -- sleep 1", "job.batch/here created")
         self.kubectl("create -f -", "thing.example.com/one created", json.dumps(thing("one")))
         self.kubectl("get jobs", r"NAME +STATUS +COMPLETIONS +DURATION +AGE\nhello +(Running|Complete) +\d/4 ")
-        self.kubectl("wait --for=jsonpath='{.status.state}'=running thing/one --timeout=10s", "condition met")
+        self.kubectl("wait --for=jsonpath='{.status.state}'=running thing/one --timeout=30s", "condition met")
         self.kubectl("get tg", r"NAME +STATE\none +running\n")
         self.kubectl("patch job hello -p '{\"spec\":{\"parallelism\":4}}'", "job.batch/hello patched")
         self.kubectl("patch thing one --type=json -p '[{\"op\":\"add\",\"path\":\"/spec/size\",\"value\":2}]'", "patched")

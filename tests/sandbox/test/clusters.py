@@ -20,7 +20,7 @@ def find_kubectl():
     return next((candidate for candidate in candidates if candidate and os.access(candidate, os.X_OK)), None)
 
 
-def wait_for(what, look, seconds=15):
+def wait_for(what, look, seconds=30):
     """What `look` returns once it is true."""
     until = time.monotonic() + seconds
     while True:

@@ -2,6 +2,7 @@
 // What kubectl asks of an API server besides objects: OpenAPI, names in discovery, its kinds of patches.
 #include "tests/unit/world/helper.h"
 #include "tests/world/crd.h"
+#include "tests/world/model.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -148,6 +149,7 @@ static void test_a_kind_comes_with_its_definition(void **state) {
     assert_string_equal(crds.items[0].custom.suspend, "/spec/run/paused");
     assert_true(world_register(f.cluster, &crds.items[0].custom.kind));
     assert_false(world_register(f.cluster, &crds.items[0].custom.kind));
+    world_kind_find(f.cluster, "example.com", "things")->custom = &crds.items[0].custom; // as the player installs it
     AUTO_JSON group = NULL;
     AUTO_JSON resources = NULL;
     AUTO_JSON schemas = NULL;
@@ -161,6 +163,10 @@ static void test_a_kind_comes_with_its_definition(void **state) {
     assert_string_equal(text_at(resources, "/resources/0/categories/0"), "all");
     assert_string_equal(text_at(resources, "/resources/1/name"), "things/status");
     assert_false(json_bool(pointer_find(resources, "/resources/0/namespaced"), true));
+    assert_int_equal(ask(&f, "POST", "/apis/example.com/v1/things",
+                         "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Thing\",\"metadata\":{\"name\":\"a\"}}", NULL),
+                     201);
+    assert_int_equal(ask(&f, "PATCH", "/apis/example.com/v1/things/a", "{\"data\":1}", NULL), 200);
     assert_int_equal(ask(&f, "GET", "/openapi/v3", NULL, &index), 200);
     assert_string_equal(text_at(index, "/paths/apis~1example.com~1v1/serverRelativeURL"),
                         "/openapi/v3/apis/example.com/v1");
