@@ -7,11 +7,14 @@
 
 #define SMALLEST 8 // items; a power of two
 
-// `array` is the address of a pointer of some type, which only its bytes may be read through.
+// `array` is the address of a pointer of some type, which only its bytes may be read through. No object is larger than
+// PTRDIFF_MAX, so more is not even asked for.
 static void *resize(void *array, size_t items, size_t size) {
     void *list = NULL;
+    if (items > PTRDIFF_MAX / size)
+        return NULL;
     memcpy(&list, array, sizeof list);
-    list = reallocarray(list, items, size);
+    list = realloc(list, items * size);
     if (list)
         memcpy(array, &list, sizeof list);
     return list;

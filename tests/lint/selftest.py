@@ -38,6 +38,8 @@ CASES = (
     (sizes, "a.py", "def f():\n" + "    x = 1\n" * 80, 1),
     (words, "a.c", SPDX + "void f(void) {\n    str" "cpy(a, b);\n}\n", 1),
     (words, "a.c", SPDX + "// str" "cpy(a, b) is bad\nint x = my_system(1), *y = \"sys" "tem(1)\";\n", 0),
+    (words, "a.c", SPDX + "bool f(void) {\n    return !strcmp(a, b) || ! memcmp(a, b, 1);\n}\n", 1),
+    (words, "a.c", SPDX + "bool f(void) {\n    return strcmp(a, b) == 0 || memcmp(a, b, 1) != 0;\n}\n", 0),
     (words, "a.c", "int x;\n", 1),
     (words, "a.md", "see /wo" "rk/somewhere\n", 1),
     (words, "a.md", "see /etc/wharf and docs/wo" "rk/x\n", 0),

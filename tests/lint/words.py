@@ -11,6 +11,7 @@ HOST_PATHS = re.compile(r"(?<![\w.*])/(wo" r"rk|ho" r"me/\w+|Us" r"ers/\w+)/\w")
 REGISTRIES = re.compile(r"\b(deb\.deb" r"ian\.org|registry\.npm" r"js\.org|py" r"pi\.org|proxy\.go" r"lang\.org|"
                         r"crates" r"\.io|repo\.maven|gh" r"cr\.io|quay" r"\.io|docker" r"\.io|gcr" r"\.io)\b")
 NULL_TEST = re.compile(r"[!=]=\s*NULL\b|\bNULL\s*[!=]=")
+COMPARED = re.compile(r"!\s*(?:str|mem)\w*cmp\s*\(")
 SPDX = "SPDX-License-Identifier: Apache-2.0"
 SPDX_FILES = (".c", ".h", ".cc", ".py", ".sh", ".mk", ".yaml", ".in", ".clang-tidy", "Makefile", "bootstrap", ".ci/run")
 NO_TEXT_RULES = ("LICENSE",)
@@ -22,6 +23,8 @@ def check_c(text):
             yield number, f"{match.group(1)} is not used here"
         if NULL_TEST.search(line):
             yield number, "written `if (p)` and `if (!p)`, not as a comparison with NULL"
+        if COMPARED.search(line):
+            yield number, "written `strcmp(a, b) == 0`, since what is compared is not a truth"
 
 
 def check_lines(text):
