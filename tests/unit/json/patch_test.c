@@ -1,28 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/json/patch.h"
 
-#include "core/base/text.h"
+#include "tests/unit/json/values.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static struct json *parsed(const char *text) {
-    struct json *value = NULL;
-    struct error *error = json_parse(text, strlen(text), &value);
-    if (error)
-        fail_msg("%s: %s", text, error->message);
-    return value;
-}
-
-static void assert_text(const struct json *value, const char *expected) {
-    AUTO_TEXT text = json_text(value, NULL);
-    assert_string_equal(text, expected);
-}
 
 // RFC 7386 appendix A, all of it.
 static void the_examples_of_the_rfc_are_applied(void **state) {
