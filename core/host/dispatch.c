@@ -77,15 +77,15 @@ static void add_command(struct dispatch *dispatch, struct command *command) {
 }
 
 // One that is lost for lack of memory was told in the log.
-static void add_event(struct dispatch *dispatch, struct workload_event *note) {
-    log_fields(note->warning ? LOG_WARN : LOG_INFO, note->text, {"reason", note->reason}, {"action", note->action},
-               {"kind", dispatch->options.kinds[note->kind]->plural_group}, {"namespace", note->namespace_},
-               {"name", note->name}, {"uid", note->uid});
+static void add_event(struct dispatch *dispatch, struct workload_event *event) {
+    log_fields(event->warning ? LOG_WARN : LOG_INFO, event->text, {"reason", event->reason}, {"action", event->action},
+               {"kind", dispatch->options.kinds[event->kind]->plural_group}, {"namespace", event->namespace_},
+               {"name", event->name}, {"uid", event->uid});
     struct command_batch *batch = batch_of(dispatch, ENGINE_MANAGEMENT);
     if (batch && array_reserve(&batch->events, &batch->cap_events, batch->n_events + 1, sizeof *batch->events))
-        batch->events[batch->n_events++] = *note;
+        batch->events[batch->n_events++] = *event;
     else
-        workload_event_free(note);
+        workload_event_free(event);
 }
 
 // One that is lost for lack of memory is asked for again when more has gone.

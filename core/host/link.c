@@ -262,19 +262,19 @@ void link_relist(struct link *link, size_t kind) {
         reflector_relist(link->watched[kind].reflector);
 }
 
-void link_event(struct link *link, struct moment now, struct workload_event *note) {
-    struct event event = {.api_version = note->api_version,
-                          .kind = link->kinds[note->kind]->abi.kind,
-                          .namespace_ = note->namespace_,
-                          .name = note->name,
-                          .uid = note->uid,
-                          .warning = note->warning,
-                          .reason = note->reason,
-                          .action = note->action,
-                          .note = note->text};
+void link_event(struct link *link, struct moment now, struct workload_event *event) {
+    struct event record = {.api_version = event->api_version,
+                           .kind = link->kinds[event->kind]->abi.kind,
+                           .namespace_ = event->namespace_,
+                           .name = event->name,
+                           .uid = event->uid,
+                           .warning = event->warning,
+                           .reason = event->reason,
+                           .action = event->action,
+                           .note = event->text};
     if (link->recorder)
-        recorder_event(link->recorder, now, &event);
-    workload_event_free(note);
+        recorder_event(link->recorder, now, &record);
+    workload_event_free(event);
 }
 
 int64_t link_tick(struct link *link, struct moment now) {

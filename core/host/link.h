@@ -34,8 +34,8 @@ void link_free(struct link *link);
 
 // Takes the command. Its answer is posted exactly once, unless the link is freed before.
 void link_command(struct link *link, struct command *command);
-// Takes the note.
-void link_event(struct link *link, struct moment now, struct workload_event *note);
+// Takes the event.
+void link_event(struct link *link, struct moment now, struct workload_event *event);
 
 // Lists the objects of a kind again.
 void link_relist(struct link *link, size_t kind);

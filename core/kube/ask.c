@@ -5,27 +5,27 @@
 
 #define POLL_NS (200 * CLOCK_MS)
 
-struct waiting {
+struct pending_answer {
     struct response *response;
     bool answered;
 };
 
 static void take_response(void *ctx, struct response *response) {
-    struct waiting *waiting = ctx;
-    *waiting->response = *response;
-    waiting->answered = true;
+    struct pending_answer *pending = ctx;
+    *pending->response = *response;
+    pending->answered = true;
     *response = (struct response){.retry_after_ns = -1}; // all of it is the caller's now
 }
 
 struct error *ask(struct client *client, const struct request *request, struct response *response) {
-    struct waiting waiting = {.response = response};
+    struct pending_answer pending = {.response = response};
     *response = (struct response){.retry_after_ns = -1};
-    struct error *error = client_submit(client, request, take_response, &waiting, NULL);
-    while (!error && !waiting.answered) {
+    struct error *error = client_submit(client, request, take_response, &pending, NULL);
+    while (!error && !pending.answered) {
         struct moment now = clock_now();
         int64_t due_ns = client_tick(client, now);
         int64_t wait_ns = due_ns == CLOCK_NEVER || due_ns - now.mono_ns > POLL_NS ? POLL_NS : due_ns - now.mono_ns;
-        if (!waiting.answered)
+        if (!pending.answered)
             curl_transport_poll(client_transport(client), wait_ns > 0 ? wait_ns : 0);
     }
     return error;

@@ -22,8 +22,8 @@ static const char *const dry_run_queries[] = {
     [DRY_RUN_STRICT] = "&dryRun=All&fieldValidation=Strict",
 };
 
-struct entry {
-    struct entry *previous, *next;
+struct queued_request {
+    struct queued_request *previous, *next;
     struct client *client;
     uint64_t id, exchange;
     char key[24]; // the id, for the map
@@ -38,7 +38,7 @@ struct entry {
 };
 
 struct line {
-    struct entry *first, *last;
+    struct queued_request *first, *last;
 };
 
 struct client {
@@ -50,40 +50,40 @@ struct client {
     int64_t refilled_ns;
     size_t max_in_flight, in_flight;
     struct line exempt, limited, sent;
-    struct map entries; // by id
+    struct map requests; // by id
     uint64_t last_id;
     char *warnings[MAX_WARNINGS]; // logged before
     size_t warning_count;
 };
 
-static void line_put(struct line *line, struct entry *entry, bool in_front) {
-    entry->line = line;
-    entry->previous = in_front ? NULL : line->last;
-    entry->next = in_front ? line->first : NULL;
-    *(entry->previous ? &entry->previous->next : &line->first) = entry;
-    *(entry->next ? &entry->next->previous : &line->last) = entry;
+static void line_put(struct line *line, struct queued_request *queued, bool in_front) {
+    queued->line = line;
+    queued->previous = in_front ? NULL : line->last;
+    queued->next = in_front ? line->first : NULL;
+    *(queued->previous ? &queued->previous->next : &line->first) = queued;
+    *(queued->next ? &queued->next->previous : &line->last) = queued;
 }
 
-static void line_take(struct entry *entry) {
-    struct line *line = entry->line;
-    *(entry->previous ? &entry->previous->next : &line->first) = entry->next;
-    *(entry->next ? &entry->next->previous : &line->last) = entry->previous;
-    entry->line = NULL;
+static void line_take(struct queued_request *queued) {
+    struct line *line = queued->line;
+    *(queued->previous ? &queued->previous->next : &line->first) = queued->next;
+    *(queued->next ? &queued->next->previous : &line->last) = queued->previous;
+    queued->line = NULL;
 }
 
-static void entry_free(struct entry *entry) {
-    if (entry) {
-        request_log_free(&entry->log);
-        free(entry->path);
-        free(entry->body);
-        free(entry);
+static void queued_free(struct queued_request *queued) {
+    if (queued) {
+        request_log_free(&queued->log);
+        free(queued->path);
+        free(queued->body);
+        free(queued);
     }
 }
 
 // Out of its line and out of the map; no more to be cancelled.
-static void entry_forget(struct entry *entry) {
-    line_take(entry);
-    map_remove(&entry->client->entries, entry->key);
+static void queued_forget(struct queued_request *queued) {
+    line_take(queued);
+    map_remove(&queued->client->requests, queued->key);
 }
 
 struct error *client_new(const struct client_options *options, struct moment now, struct client **out) {
@@ -103,17 +103,17 @@ struct error *client_new(const struct client_options *options, struct moment now
     client->tokens = client->burst;
     client->refilled_ns = now.mono_ns;
     client->max_in_flight = options->max_in_flight > 0 ? options->max_in_flight : MAX_IN_FLIGHT;
-    map_init(&client->entries, 0); // its keys are our own
+    map_init(&client->requests, 0); // its keys are our own
     *out = client;
     return NULL;
 }
 
 static void line_free(struct line *line) {
-    struct entry *entry = line->first;
-    while (entry) {
-        struct entry *next = entry->next;
-        entry_free(entry);
-        entry = next;
+    struct queued_request *queued = line->first;
+    while (queued) {
+        struct queued_request *next = queued->next;
+        queued_free(queued);
+        queued = next;
     }
     *line = (struct line){0};
 }
@@ -121,12 +121,12 @@ static void line_free(struct line *line) {
 void client_free(struct client *client) {
     if (!client)
         return;
-    for (struct entry *entry = client->sent.first; entry; entry = entry->next)
-        client->transport->ops->cancel(client->transport, entry->exchange);
+    for (struct queued_request *queued = client->sent.first; queued; queued = queued->next)
+        client->transport->ops->cancel(client->transport, queued->exchange);
     line_free(&client->exempt);
     line_free(&client->limited);
     line_free(&client->sent);
-    map_free(&client->entries);
+    map_free(&client->requests);
     for (size_t i = 0; i < client->warning_count; i++)
         free(client->warnings[i]);
     free(client->cluster);
@@ -160,26 +160,26 @@ static struct error *request_path(const struct request *request, struct buffer *
     return buffer_text(out, dry_run_queries[request->dry_run]) ? NULL : error_no_memory();
 }
 
-static struct error *entry_fill(struct entry *entry, const struct request *request) {
+static struct error *queued_fill(struct queued_request *queued, const struct request *request) {
     AUTO_BUFFER(path, 8192);
     struct error *error = request_path(request, &path);
     if (error)
         return error;
-    entry->path = buffer_take(&path, NULL);
-    if (!entry->path)
+    queued->path = buffer_take(&path, NULL);
+    if (!queued->path)
         return error_no_memory();
     if (request->body) {
-        entry->body = malloc(request->body_len + 1);
-        if (!entry->body)
+        queued->body = malloc(request->body_len + 1);
+        if (!queued->body)
             return error_no_memory();
-        memcpy(entry->body, request->body, request->body_len);
-        entry->body[request->body_len] = '\0';
-        entry->body_len = request->body_len;
+        memcpy(queued->body, request->body, request->body_len);
+        queued->body[request->body_len] = '\0';
+        queued->body_len = request->body_len;
     }
     return NULL;
 }
 
-static void entry_key(uint64_t id, char key[24]) {
+static void queued_key(uint64_t id, char key[24]) {
     size_t i = 0;
     for (; id > 0; id /= 16)
         key[i++] = "0123456789abcdef"[id % 16];
@@ -188,44 +188,44 @@ static void entry_key(uint64_t id, char key[24]) {
 
 struct error *client_submit(struct client *client, const struct request *request, response_handler handler, void *ctx,
                             uint64_t *id) {
-    struct entry *entry = calloc(1, sizeof(*entry));
-    if (!entry)
+    struct queued_request *queued = calloc(1, sizeof(*queued));
+    if (!queued)
         return error_no_memory();
-    struct error *error = entry_fill(entry, request);
+    struct error *error = queued_fill(queued, request);
     if (error) {
-        entry_free(entry);
+        queued_free(queued);
         return error;
     }
-    entry->client = client;
-    entry->verb = request->verb;
-    entry->dry_run = request->dry_run != DRY_RUN_NO;
-    entry->handler = handler;
-    entry->ctx = ctx;
-    entry->id = client->last_id + 1;
-    entry_key(entry->id, entry->key);
-    if (!map_put(&client->entries, entry->key, entry)) {
-        entry_free(entry);
+    queued->client = client;
+    queued->verb = request->verb;
+    queued->dry_run = request->dry_run != DRY_RUN_NO;
+    queued->handler = handler;
+    queued->ctx = ctx;
+    queued->id = client->last_id + 1;
+    queued_key(queued->id, queued->key);
+    if (!map_put(&client->requests, queued->key, queued)) {
+        queued_free(queued);
         return error_no_memory();
     }
-    client->last_id = entry->id;
-    line_put(request->exempt || client->qps <= 0 ? &client->exempt : &client->limited, entry, false);
+    client->last_id = queued->id;
+    line_put(request->exempt || client->qps <= 0 ? &client->exempt : &client->limited, queued, false);
     if (id)
-        *id = entry->id;
+        *id = queued->id;
     return NULL;
 }
 
 void client_cancel(struct client *client, uint64_t id) {
     char key[24];
-    entry_key(id, key);
-    struct entry *entry = map_get(&client->entries, key);
-    if (!entry)
+    queued_key(id, key);
+    struct queued_request *queued = map_get(&client->requests, key);
+    if (!queued)
         return;
-    if (entry->line == &client->sent) {
-        client->transport->ops->cancel(client->transport, entry->exchange);
+    if (queued->line == &client->sent) {
+        client->transport->ops->cancel(client->transport, queued->exchange);
         client->in_flight--;
     }
-    entry_forget(entry);
-    entry_free(entry);
+    queued_forget(queued);
+    queued_free(queued);
 }
 
 // A server repeats a warning with every request; people need it once.
@@ -243,39 +243,39 @@ static void log_warning(struct client *client, const char *warning) {
     log_fields(LOG_WARN, "the API server warns", {"cluster", client->cluster}, {"warning", text});
 }
 
-// Takes `entry`, which is out of all lines.
-static void answer(struct entry *entry, const struct http_result *result) {
+// Takes `queued`, which is out of all lines.
+static void answer(struct queued_request *queued, const struct http_result *result) {
     struct response response;
     // The answer to a dry run has no resourceVersion: it is a document, not an object.
-    bool document = entry->dry_run && result->status >= 200 && result->status < 300;
-    response_read_within(&response, result, document ? VERB_RAW_GET : entry->verb, entry->client->budget);
-    if (entry->dry_run && result->warning)
+    bool document = queued->dry_run && result->status >= 200 && result->status < 300;
+    response_read_within(&response, result, document ? VERB_RAW_GET : queued->verb, queued->client->budget);
+    if (queued->dry_run && result->warning)
         response.warning = strdup(result->warning);
-    entry->handler(entry->ctx, &response);
+    queued->handler(queued->ctx, &response);
     response_clear(&response);
-    entry_free(entry);
+    queued_free(queued);
 }
 
 static void exchange_done(void *ctx, const struct http_result *result) {
-    struct entry *entry = ctx;
-    struct client *client = entry->client;
+    struct queued_request *queued = ctx;
+    struct client *client = queued->client;
     client->in_flight--;
-    request_log_end(&entry->log, client->cluster, result);
+    request_log_end(&queued->log, client->cluster, result);
     (result->outcome == HTTP_ANSWERED ? probe_heard : probe_disconnected)(client->probe);
-    log_warning(client, entry->dry_run ? NULL : result->warning);
-    if (result->outcome == HTTP_ANSWERED && result->status == 401 && !entry->resent &&
+    log_warning(client, queued->dry_run ? NULL : result->warning);
+    if (result->outcome == HTTP_ANSWERED && result->status == 401 && !queued->resent &&
         client->transport->ops->refresh(client->transport)) {
-        entry->resent = true;
-        line_take(entry);
-        line_put(&client->exempt, entry, true); // it has paid for its token
+        queued->resent = true;
+        line_take(queued);
+        line_put(&client->exempt, queued, true); // it has paid for its token
         return;
     }
-    entry_forget(entry);
-    answer(entry, result);
+    queued_forget(queued);
+    answer(queued, result);
 }
 
-static void describe(const struct entry *entry, struct http_request *out) {
-    const struct budget *budget = budget_or_default(entry->client->budget);
+static void describe(const struct queued_request *queued, struct http_request *out) {
+    const struct budget *budget = budget_or_default(queued->client->budget);
     static const struct {
         enum http_method method;
         const char *content_type;
@@ -287,33 +287,33 @@ static void describe(const struct entry *entry, struct http_request *out) {
         [VERB_DELETE] = {HTTP_DELETE, "application/json"},
         [VERB_RAW_GET] = {HTTP_GET, NULL},
     };
-    *out = (struct http_request){.method = verbs[entry->verb].method,
-                                 .path = entry->path,
-                                 .content_type = entry->body ? verbs[entry->verb].content_type : NULL,
+    *out = (struct http_request){.method = verbs[queued->verb].method,
+                                 .path = queued->path,
+                                 .content_type = queued->body ? verbs[queued->verb].content_type : NULL,
                                  .accept = "application/json",
-                                 .body = entry->body,
-                                 .body_len = entry->body_len,
+                                 .body = queued->body,
+                                 .body_len = queued->body_len,
                                  .max_body = budget->max_answer,
                                  .timeout_ns = TIMEOUT_NS};
 }
 
 // False when out of memory: answered then.
-static bool entry_send(struct client *client, struct entry *entry) {
+static bool queued_send(struct client *client, struct queued_request *queued) {
     struct http_request request;
-    describe(entry, &request);
-    struct http_handler handler = {.done = exchange_done, .ctx = entry};
-    line_take(entry);
-    line_put(&client->sent, entry, false);
-    entry->exchange = client->transport->ops->submit(client->transport, &request, &handler);
-    if (entry->exchange != 0) {
-        request_log_begin(&entry->log, request_log_verb(entry->verb), entry->path);
+    describe(queued, &request);
+    struct http_handler handler = {.done = exchange_done, .ctx = queued};
+    line_take(queued);
+    line_put(&client->sent, queued, false);
+    queued->exchange = client->transport->ops->submit(client->transport, &request, &handler);
+    if (queued->exchange != 0) {
+        request_log_begin(&queued->log, request_log_verb(queued->verb), queued->path);
         client->in_flight++;
         return true;
     }
     struct http_result none = {
         .outcome = HTTP_REFUSED, .body = "", .content_type = "", .retry_after_ns = -1, .problem = "out of memory"};
-    entry_forget(entry);
-    answer(entry, &none);
+    queued_forget(queued);
+    answer(queued, &none);
     return false;
 }
 
@@ -326,7 +326,7 @@ static void refill(struct client *client, int64_t now_ns) {
 }
 
 // The one whose turn it is, or NULL; then *next_ns is when there may be one.
-static struct entry *next_entry(struct client *client, int64_t now_ns, int64_t *next_ns) {
+static struct queued_request *next_queued(struct client *client, int64_t now_ns, int64_t *next_ns) {
     *next_ns = CLOCK_NEVER; // an answer or a new request changes it
     if (client->in_flight >= client->max_in_flight)
         return NULL;
@@ -344,17 +344,17 @@ static struct entry *next_entry(struct client *client, int64_t now_ns, int64_t *
 int64_t client_tick(struct client *client, struct moment now) {
     int64_t next_ns = CLOCK_NEVER;
     refill(client, now.mono_ns);
-    struct entry *entry = next_entry(client, now.mono_ns, &next_ns);
-    while (entry) {
-        if (!entry_send(client, entry))
+    struct queued_request *queued = next_queued(client, now.mono_ns, &next_ns);
+    while (queued) {
+        if (!queued_send(client, queued))
             return now.mono_ns + NO_MEMORY_WAIT_NS;
-        entry = next_entry(client, now.mono_ns, &next_ns);
+        queued = next_queued(client, now.mono_ns, &next_ns);
     }
     return next_ns;
 }
 
 size_t client_pending(const struct client *client) {
-    return client->entries.count;
+    return client->requests.count;
 }
 
 struct transport *client_transport(struct client *client) {

@@ -19,7 +19,7 @@ static struct error *not_found(const struct kubeconfig *config, const char *sect
 }
 
 // The context to use, by name or by default.
-static struct error *find_context(const struct kubeconfig *config, const char *name, struct entry *out,
+static struct error *find_context(const struct kubeconfig *config, const char *name, struct kubeconfig_entry *out,
                                   const char **found_name) {
     struct error *error = NULL;
     if (!name || !*name)
@@ -38,9 +38,9 @@ static struct error *find_context(const struct kubeconfig *config, const char *n
 }
 
 // The cluster or user that a context names; its file is NULL if the context names none.
-static struct error *follow(const struct kubeconfig *config, const struct entry *context, const char *field,
-                            const char *section, struct entry *out) {
-    *out = (struct entry){.section = section, .inner = field};
+static struct error *follow(const struct kubeconfig *config, const struct kubeconfig_entry *context, const char *field,
+                            const char *section, struct kubeconfig_entry *out) {
+    *out = (struct kubeconfig_entry){.section = section, .inner = field};
     const char *name;
     struct error *error = entry_text(context, field, &name);
     if (!error && name)
@@ -52,8 +52,8 @@ static struct error *follow(const struct kubeconfig *config, const struct entry 
 }
 
 static struct error *read_context(const struct kubeconfig *config, const char *name, struct endpoint *endpoint) {
-    struct entry context = {0};
-    struct entry cluster, user;
+    struct kubeconfig_entry context = {0};
+    struct kubeconfig_entry cluster, user;
     struct error *error = find_context(config, name, &context, &name);
     if (error || !context.file) // no file without an error
         return error;

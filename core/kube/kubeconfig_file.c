@@ -137,7 +137,7 @@ struct error *kubeconfig_current_context(const struct kubeconfig *config, const 
     return NULL;
 }
 
-struct error *entry_wrap(const struct entry *entry, const char *field, struct error *error) {
+struct error *entry_wrap(const struct kubeconfig_entry *entry, const char *field, struct error *error) {
     if (!error)
         return NULL;
     AUTO_TEXT name =
@@ -150,7 +150,8 @@ struct error *entry_wrap(const struct entry *entry, const char *field, struct er
     return wrap(entry->file, known ? pointer : outer, name, error);
 }
 
-struct error *entry_error(const struct entry *entry, const char *field, enum error_code code, const char *format, ...) {
+struct error *entry_error(const struct kubeconfig_entry *entry, const char *field, enum error_code code,
+                          const char *format, ...) {
     va_list args;
     va_start(args, format);
     struct error *error = error_vnew(code, format, args);
@@ -177,15 +178,16 @@ static struct error *item_error(const struct kubeconfig_file *file, const char *
 }
 
 // The name is at `index`, and at found->index before.
-static struct error *duplicate_error(const struct kubeconfig_file *file, const struct entry *found, size_t index,
-                                     const char *name) {
+static struct error *duplicate_error(const struct kubeconfig_file *file, const struct kubeconfig_entry *found,
+                                     size_t index, const char *name) {
     AUTO_TEXT first = text_format("/%s/%zu", found->section, found->index);
     size_t line = first ? yaml_line(&file->yaml, first) : 0;
     return item_error(file, found->section, index,
                       error_new(ERROR_INVALID, "\"%s\" is a duplicate name: line %zu has it already", name, line));
 }
 
-static struct error *find_in_file(const struct kubeconfig_file *file, const char *name, struct entry *found) {
+static struct error *find_in_file(const struct kubeconfig_file *file, const char *name,
+                                  struct kubeconfig_entry *found) {
     const struct json *list;
     struct error *error = section_of(file, found->section, &list);
     if (error)
@@ -209,8 +211,8 @@ static struct error *find_in_file(const struct kubeconfig_file *file, const char
 }
 
 struct error *entry_find(const struct kubeconfig *config, const char *section, const char *inner, const char *name,
-                         struct entry *out) {
-    *out = (struct entry){.section = section, .inner = inner};
+                         struct kubeconfig_entry *out) {
+    *out = (struct kubeconfig_entry){.section = section, .inner = inner};
     for (size_t i = 0; i < config->count && !out->file; i++) {
         struct error *error = find_in_file(&config->files[i], name, out);
         if (error)
@@ -237,7 +239,7 @@ bool entry_names(const struct kubeconfig *config, const char *section, struct bu
     return !out->failed;
 }
 
-struct error *entry_text(const struct entry *entry, const char *field, const char **out) {
+struct error *entry_text(const struct kubeconfig_entry *entry, const char *field, const char **out) {
     const struct json *value = json_get(entry->value, field);
     *out = json_string(value);
     if (*out && !**out)
@@ -249,7 +251,7 @@ struct error *entry_text(const struct entry *entry, const char *field, const cha
     return entry_wrap(entry, field, wrong_type(value, "a string"));
 }
 
-struct error *entry_bool(const struct entry *entry, const char *field, bool *out) {
+struct error *entry_bool(const struct kubeconfig_entry *entry, const char *field, bool *out) {
     const struct json *value = json_get(entry->value, field);
     *out = json_bool(value, false);
     return is_absent(value) || json_is(value, JSON_BOOL) ? NULL

@@ -28,7 +28,7 @@ void kubeconfig_cleanup(struct kubeconfig *config);
 struct error *kubeconfig_current_context(const struct kubeconfig *config, const char **out);
 
 // One of the named things in a list, e.g. clusters[2].cluster.
-struct entry {
+struct kubeconfig_entry {
     const struct kubeconfig_file *file; // NULL: not found
     const char *section;                // "clusters"
     const char *inner;                  // "cluster"
@@ -38,20 +38,20 @@ struct entry {
 
 // out->file is NULL if no file has it.
 struct error *entry_find(const struct kubeconfig *config, const char *section, const char *inner, const char *name,
-                         struct entry *out);
+                         struct kubeconfig_entry *out);
 
 // Appends `section`'s names, with commas between, for messages.
 bool entry_names(const struct kubeconfig *config, const char *section, struct buffer *out);
 
 // NULL if the field is absent, null or empty. The text belongs to the file.
-struct error *entry_text(const struct entry *entry, const char *field, const char **out);
-struct error *entry_bool(const struct entry *entry, const char *field, bool *out);
+struct error *entry_text(const struct kubeconfig_entry *entry, const char *field, const char **out);
+struct error *entry_bool(const struct kubeconfig_entry *entry, const char *field, bool *out);
 
 // "<file>:<line>: clusters[0].cluster.<field>: <message>"
-struct error *entry_error(const struct entry *entry, const char *field, enum error_code code, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+struct error *entry_error(const struct kubeconfig_entry *entry, const char *field, enum error_code code,
+                          const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 // Puts "<file>:<line>: ...<field>: " before an error's message. NULL stays NULL.
-struct error *entry_wrap(const struct entry *entry, const char *field, struct error *error);
+struct error *entry_wrap(const struct kubeconfig_entry *entry, const char *field, struct error *error);
 
 #endif

@@ -12,7 +12,7 @@
 #define PEM_MAX ((size_t)4 * 1024 * 1024)
 
 // A copy of a text field; *out stays NULL if it is absent.
-static struct error *copy_text(const struct entry *entry, const char *field, char **out) {
+static struct error *copy_text(const struct kubeconfig_entry *entry, const char *field, char **out) {
     const char *text;
     struct error *error = entry_text(entry, field, &text);
     if (error || !text)
@@ -22,7 +22,7 @@ static struct error *copy_text(const struct entry *entry, const char *field, cha
 }
 
 // The same for a path, made absolute.
-static struct error *copy_path(const struct entry *entry, const char *field, char **out) {
+static struct error *copy_path(const struct kubeconfig_entry *entry, const char *field, char **out) {
     const char *text;
     struct error *error = entry_text(entry, field, &text);
     if (error || !text)
@@ -56,7 +56,7 @@ static struct error *read_pem_file(const char *path, char **out) {
 }
 
 // A PEM text, from "<field>-data" if that is there, else from the file that <field> names (then *file is its path).
-static struct error *read_pem(const struct entry *entry, const char *field, const char *data_field,
+static struct error *read_pem(const struct kubeconfig_entry *entry, const char *field, const char *data_field,
                               struct error *(*check)(const char *pem), char **pem, char **file) {
     const char *data;
     struct error *error = entry_text(entry, data_field, &data);
@@ -74,7 +74,7 @@ static struct error *read_pem(const struct entry *entry, const char *field, cons
     return entry_wrap(entry, field, error);
 }
 
-static struct error *has_tls_settings(const struct entry *entry, bool *out) {
+static struct error *has_tls_settings(const struct kubeconfig_entry *entry, bool *out) {
     static const char *const fields[] = {"certificate-authority", "certificate-authority-data"};
     for (size_t i = 0; i < 2; i++) {
         const char *text;
@@ -87,7 +87,7 @@ static struct error *has_tls_settings(const struct entry *entry, bool *out) {
 }
 
 // Without a scheme, as client-go: host:port with TLS if the cluster has TLS settings.
-static struct error *read_server(const struct entry *entry, struct endpoint *endpoint) {
+static struct error *read_server(const struct kubeconfig_entry *entry, struct endpoint *endpoint) {
     const char *text;
     struct error *error = entry_text(entry, "server", &text);
     if (error)
@@ -111,7 +111,7 @@ static struct error *read_server(const struct entry *entry, struct endpoint *end
     return entry_wrap(entry, "server", error);
 }
 
-struct error *kubeconfig_read_cluster(const struct entry *entry, struct endpoint *endpoint) {
+struct error *kubeconfig_read_cluster(const struct kubeconfig_entry *entry, struct endpoint *endpoint) {
     struct error *error = entry_bool(entry, "insecure-skip-tls-verify", &endpoint->insecure);
     if (!error)
         error = entry_bool(entry, "disable-compression", &endpoint->disable_compression);
@@ -133,7 +133,7 @@ struct error *kubeconfig_read_cluster(const struct entry *entry, struct endpoint
 }
 
 // Unsupported authentication is rejected rather than ignored: requests would be sent as a different user.
-static struct error *refuse_unsupported(const struct entry *entry, bool has_own) {
+static struct error *refuse_unsupported(const struct kubeconfig_entry *entry, bool has_own) {
     static const struct {
         const char *field, *what;
         bool never;
@@ -162,7 +162,7 @@ static struct error *refuse_unsupported(const struct entry *entry, bool has_own)
     return NULL;
 }
 
-static struct error *read_certificate(const struct entry *entry, struct endpoint *endpoint) {
+static struct error *read_certificate(const struct kubeconfig_entry *entry, struct endpoint *endpoint) {
     struct error *error = read_pem(entry, "client-certificate", "client-certificate-data", certs_check_certificates,
                                    &endpoint->client_cert_pem, &endpoint->client_cert_file);
     if (!error)
@@ -175,7 +175,7 @@ static struct error *read_certificate(const struct entry *entry, struct endpoint
                        endpoint->client_cert_pem ? "certificate" : "key");
 }
 
-static struct error *read_token(const struct entry *entry, struct endpoint *endpoint) {
+static struct error *read_token(const struct kubeconfig_entry *entry, struct endpoint *endpoint) {
     struct error *error = copy_text(entry, "token", &endpoint->token);
     if (!error)
         error = copy_path(entry, "tokenFile", &endpoint->token_file);
@@ -187,7 +187,7 @@ static struct error *read_token(const struct entry *entry, struct endpoint *endp
     return entry_wrap(entry, endpoint->token_file && !endpoint->token ? "tokenFile" : "token", error);
 }
 
-struct error *kubeconfig_read_user(const struct entry *entry, struct endpoint *endpoint) {
+struct error *kubeconfig_read_user(const struct kubeconfig_entry *entry, struct endpoint *endpoint) {
     struct error *error = read_certificate(entry, endpoint);
     if (!error)
         error = read_token(entry, endpoint);

@@ -7,7 +7,7 @@
 #include "core/kube/kubeconfig_file.h"
 
 // Both fill in their part of `endpoint`, also on failure; endpoint_free frees it.
-struct error *kubeconfig_read_cluster(const struct entry *entry, struct endpoint *endpoint);
-struct error *kubeconfig_read_user(const struct entry *entry, struct endpoint *endpoint);
+struct error *kubeconfig_read_cluster(const struct kubeconfig_entry *entry, struct endpoint *endpoint);
+struct error *kubeconfig_read_user(const struct kubeconfig_entry *entry, struct endpoint *endpoint);
 
 #endif

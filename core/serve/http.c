@@ -31,7 +31,7 @@ struct http_server {
     struct guests guests;
 };
 
-struct page {
+struct served_page {
     const char *path;
     const char *content_type;
     // Fills the body and returns the status code.
@@ -72,13 +72,13 @@ static unsigned make_metrics(struct http_server *server, struct buffer *body) {
     return error ? failed(error, body) : MHD_HTTP_OK;
 }
 
-static const struct page pages[] = {
+static const struct served_page pages[] = {
     {"/healthz", TEXT_TYPE, make_health},
     {"/readyz", TEXT_TYPE, make_ready},
     {"/metrics", METRICS_CONTENT_TYPE, make_metrics},
 };
 
-static const struct page *find_page(const char *path) {
+static const struct served_page *find_page(const char *path) {
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++)
         if (strcmp(pages[i].path, path) == 0)
             return &pages[i];
@@ -124,7 +124,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
         return MHD_YES;
     }
     AUTO_BUFFER(body, BODY_MAX);
-    const struct page *page = find_page(path);
+    const struct served_page *page = find_page(path);
     if (!page) {
         buffer_text(&body, "there is /healthz, /readyz and /metrics\n");
         return answer(connection, MHD_HTTP_NOT_FOUND, TEXT_TYPE, &body);
