@@ -12,7 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define SCARCE_MS 1000 // between two tries while there are no file descriptors
+#define SCARCE_MS 1000 // between retries while no file descriptor is available
 #define STACK ((size_t)128 * 1024)
 
 struct acceptor {
@@ -26,7 +26,7 @@ static bool is_scarce(int number) {
     return number == EMFILE || number == ENFILE || number == ENOBUFS || number == ENOMEM;
 }
 
-// Accepts what there is. Returns the error number that ended it.
+// Accepts all pending connections. Returns the error number that ended it.
 static int accept_all(const struct acceptor *acceptor) {
     for (;;) {
         struct sockaddr_storage address;

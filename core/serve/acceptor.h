@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread that accepts connections and hands them on. Without file descriptors it says so and waits, where a server
-// that asks its listening socket again at once would keep a processor busy.
+// A thread that accepts connections and passes them on. When file descriptors run out, it logs that and waits, where a
+// server that retries at once would keep a processor busy.
 #ifndef WHARF_SERVE_ACCEPTOR_H
 #define WHARF_SERVE_ACCEPTOR_H
 

@@ -28,7 +28,7 @@ static size_t explain_contact(const struct host_snapshot *snapshot, size_t clust
     return 1;
 }
 
-// A line where nothing is done because the cluster is not who it should be; returns how many.
+// A line for a cluster that is refused because of its identity; returns how many.
 static size_t explain_refusal(const struct host_snapshot *snapshot, size_t cluster, struct buffer *out) {
     const char *refused = snapshot->stats.clusters[cluster].refused;
     if (*refused)
@@ -36,9 +36,9 @@ static size_t explain_refusal(const struct host_snapshot *snapshot, size_t clust
     return *refused != '\0';
 }
 
-// Lines for the feeds of one cluster that somebody has to wait for; returns how many. A kind that a cluster does not
-// serve keeps nobody waiting.
-static size_t explain_feeds(const struct host_snapshot *snapshot, size_t cluster, struct buffer *out) {
+// Lines for the watches of one cluster that are not in sync; returns how many. A kind that a cluster does not serve
+// does not count.
+static size_t explain_watches(const struct host_snapshot *snapshot, size_t cluster, struct buffer *out) {
     size_t lines = 0;
     for (size_t k = 0; k < snapshot->stats.n_kinds; k++) {
         const struct stats_watch *watch = &snapshot->stats.clusters[cluster].watches[k];
@@ -46,22 +46,22 @@ static size_t explain_feeds(const struct host_snapshot *snapshot, size_t cluster
             continue;
         buffer_printf(out, "%s/%s: %s%s", snapshot->names[cluster], snapshot->kinds[k]->plural_group,
                       state_text(watch->state), *watch->problem ? ": " : "");
-        text_show(out, watch->problem); // may be a server's words
+        text_show(out, watch->problem); // may be a server's text
         buffer_char(out, '\n');
         lines++;
     }
     return lines;
 }
 
-// Why it was never in sync: all that is missing is worth telling, lost workers too, though they alone do not hold it
-// up.
+// Why it has never been in sync: everything that is missing, including lost workers, although they alone do not prevent
+// it.
 static void explain_start(const struct host_snapshot *snapshot, struct buffer *out) {
     size_t lines = 0;
     for (size_t c = 1; c < snapshot->stats.n_clusters; c++)
         lines +=
-            explain_contact(snapshot, c, out) + explain_feeds(snapshot, c, out) + explain_refusal(snapshot, c, out);
+            explain_contact(snapshot, c, out) + explain_watches(snapshot, c, out) + explain_refusal(snapshot, c, out);
     if (snapshot->stats.queued > 0 || lines == 0)
-        buffer_printf(out, "not in sync yet: %llu objects wait to be looked at\n",
+        buffer_printf(out, "not in sync yet: %llu objects wait to be reconciled\n",
                       (unsigned long long)snapshot->stats.queued);
 }
 
@@ -70,7 +70,7 @@ bool health_alive(int64_t stalled_ns, struct buffer *out) {
         buffer_text(out, "ok\n");
         return true;
     }
-    buffer_printf(out, "the engine has not taken a turn for %lld s, though there is work\n",
+    buffer_printf(out, "the engine has made no progress for %lld s, although there is work\n",
                   (long long)(stalled_ns / CLOCK_SECOND));
     return false;
 }
@@ -78,7 +78,7 @@ bool health_alive(int64_t stalled_ns, struct buffer *out) {
 static void explain_startup(const struct host_snapshot *snapshot, struct buffer *out) {
     buffer_text(out, "not running yet: ");
     if (snapshot->waits_for)
-        text_show(out, snapshot->waits_for); // may be a server's words
+        text_show(out, snapshot->waits_for); // may be a server's text
     else
         buffer_text(out, "the management cluster has not answered");
     buffer_char(out, '\n');
@@ -96,7 +96,7 @@ bool health_ready(const struct host_snapshot *snapshot, bool *been_in_sync, stru
     if (snapshot->stalled_ns >= HEALTH_STALL_NS)
         return health_alive(snapshot->stalled_ns, out);
     size_t lines = explain_contact(snapshot, ENGINE_MANAGEMENT, out);
-    lines += explain_feeds(snapshot, ENGINE_MANAGEMENT, out) + explain_refusal(snapshot, ENGINE_MANAGEMENT, out);
+    lines += explain_watches(snapshot, ENGINE_MANAGEMENT, out) + explain_refusal(snapshot, ENGINE_MANAGEMENT, out);
     if (snapshot->in_sync && lines == 0)
         *been_in_sync = true;
     if (!*been_in_sync) {
@@ -106,6 +106,6 @@ bool health_ready(const struct host_snapshot *snapshot, bool *been_in_sync, stru
     if (lines == 0)
         buffer_text(out, "ok\n");
     for (size_t c = 1; c < snapshot->stats.n_clusters; c++)
-        explain_refusal(snapshot, c, out); // which keeps nobody waiting
+        explain_refusal(snapshot, c, out); // does not affect readiness
     return lines == 0;
 }

@@ -3,7 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/serve/acceptor.h"
-#include "core/serve/guests.h"
+#include "core/serve/connections.h"
 #include "core/serve/health.h"
 #include "core/serve/listen.h"
 #include "core/serve/metrics.h"
@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #define BODY_MAX ((size_t)16 * 1024 * 1024)
-#define CONNECTIONS_MAX ((unsigned)(2 * GUESTS_MAX)) // more than there are guests: room for those that go
-#define CONNECTION_MEMORY ((size_t)16 * 1024)        // for headers in both directions
+#define CONNECTIONS_MAX ((unsigned)(2 * CONNECTIONS_OPEN_MAX)) // includes those being closed
+#define CONNECTION_MEMORY ((size_t)16 * 1024)                  // for headers in both directions
 #define CONNECTION_IDLE_S 10U
 #define THREAD_STACK ((size_t)256 * 1024)
 #define TEXT_TYPE "text/plain; charset=utf-8"
@@ -28,7 +28,7 @@ struct http_server {
     uint16_t port;
     // The server's thread only.
     bool been_in_sync;
-    struct guests guests;
+    struct connections connections;
 };
 
 struct served_page {
@@ -85,7 +85,7 @@ static const struct served_page *find_page(const char *path) {
     return NULL;
 }
 
-// Takes what is in `body`. Without memory the connection is closed.
+// Takes the content of `body`. Out of memory closes the connection.
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned code, const char *content_type,
                               struct buffer *body) {
     size_t len = 0;
@@ -115,8 +115,8 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
     (void)upload;
     struct http_server *server = ctx;
     bool readable = strcmp(method, MHD_HTTP_METHOD_GET) == 0 || strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
-    // The first call comes before a body was read; an answer given there ends the connection. That is right for what is
-    // refused anyway; what is served waits for the last call, and what a client sends with it is thrown away.
+    // The first call comes before a body was read; an answer given there ends the connection. That is right for
+    // rejected requests; the others are answered in the last call, and the body that a client sends is discarded.
     bool first = !*request;
     *request = server;
     if (readable && (first || *upload_len > 0)) {
@@ -126,7 +126,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
     AUTO_BUFFER(body, BODY_MAX);
     const struct served_page *page = find_page(path);
     if (!page) {
-        buffer_text(&body, "there is /healthz, /readyz and /metrics\n");
+        buffer_text(&body, "not found: available are /healthz, /readyz and /metrics\n");
         return answer(connection, MHD_HTTP_NOT_FOUND, TEXT_TYPE, &body);
     }
     if (!readable) {
@@ -143,7 +143,7 @@ static int socket_of(struct MHD_Connection *connection) {
 }
 
 // libmicrohttpd closes a connection whose socket was shut down.
-static void send_away(int fd) {
+static void shut_down(int fd) {
     if (fd >= 0)
         (void)shutdown(fd, SHUT_RDWR);
 }
@@ -151,25 +151,25 @@ static void send_away(int fd) {
 static void on_connection(void *ctx, struct MHD_Connection *connection, void **own,
                           enum MHD_ConnectionNotificationCode what) {
     (void)own;
-    struct guests *guests = &((struct http_server *)ctx)->guests;
+    struct connections *connections = &((struct http_server *)ctx)->connections;
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
-        guests_gone(guests, socket_of(connection));
+        connections_remove(connections, socket_of(connection));
         return;
     }
     int64_t now_ns = clock_now().mono_ns;
-    for (int late; (late = guests_late(guests, now_ns)) >= 0;)
-        send_away(late);
+    for (int late; (late = connections_expire(connections, now_ns)) >= 0;)
+        shut_down(late);
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    send_away(guests_come(guests, socket_of(connection), info ? info->client_addr : NULL, now_ns));
+    shut_down(connections_add(connections, socket_of(connection), info ? info->client_addr : NULL, now_ns));
 }
 
 static void on_completed(void *ctx, struct MHD_Connection *connection, void **request,
                          enum MHD_RequestTerminationCode how) {
     (void)request, (void)how;
-    guests_served(&((struct http_server *)ctx)->guests, socket_of(connection), clock_now().mono_ns);
+    connections_served(&((struct http_server *)ctx)->connections, socket_of(connection), clock_now().mono_ns);
 }
 
-// libmicrohttpd closes what it does not take.
+// libmicrohttpd closes a socket that it rejects.
 static void take(void *ctx, int fd, const struct sockaddr *address, socklen_t len) {
     (void)MHD_add_connection(ctx, fd, address, len);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serves GET /healthz, /readyz and /metrics from a thread of its own (libmicrohttpd). What it tells comes from
-// snapshots that it asks for with each request.
+// Serves GET /healthz, /readyz and /metrics from a thread of its own (libmicrohttpd). Its answers come from
+// a snapshot taken for each request.
 #ifndef WHARF_SERVE_HTTP_H
 #define WHARF_SERVE_HTTP_H
 

@@ -90,10 +90,10 @@ static void print_sent(const struct host_snapshot *s, struct buffer *out) {
                        s->stats.clusters[c].sent[v]);
 }
 
-// Series that never counted anything are left out: there are too many combinations.
+// Series that are 0 are omitted: there are too many combinations.
 static void print_answers(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_requests_total";
-    family(out, name, "counter", "Requests answered by API servers (or not at all), by what the answer means.");
+    family(out, name, "counter", "Outcomes of requests to API servers, by reason.");
     for (size_t c = 0; c < s->stats.n_clusters; c++)
         for (size_t v = 0; v < STATS_VERBS; v++)
             for (size_t r = 0; r < STATS_REASONS; r++) {
@@ -108,7 +108,7 @@ static void print_answers(const struct host_snapshot *s, struct buffer *out) {
 
 static void print_contacts(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_cluster_contact";
-    family(out, name, "gauge", "Whether a cluster's API server answers: 1 for what holds, else 0.");
+    family(out, name, "gauge", "State of a cluster's API server: 1 for the present state, else 0.");
     for (size_t c = 0; c < s->stats.n_clusters; c++)
         for (size_t i = 0; i < CONTACTS; i++)
             sample(out, name, LABELS({"cluster", s->names[c]}, {"contact", contact_labels[i]}),
@@ -116,8 +116,8 @@ static void print_contacts(const struct host_snapshot *s, struct buffer *out) {
 }
 
 static void print_watch_states(const struct host_snapshot *s, struct buffer *out) {
-    const char *name = "wharf_feed_state";
-    family(out, name, "gauge", "State of the watch of a kind in a cluster: 1 for the state that it is in, else 0.");
+    const char *name = "wharf_watch_state";
+    family(out, name, "gauge", "State of the watch of a kind in a cluster: 1 for the present state, else 0.");
     for (size_t c = 0; c < s->stats.n_clusters; c++)
         for (size_t k = 0; k < s->stats.n_kinds; k++)
             for (size_t i = 0; i < STATES; i++)
@@ -141,13 +141,13 @@ static void print_watch_counter(const struct host_snapshot *s, struct buffer *ou
 static void print_watchs(const struct host_snapshot *s, struct buffer *out) {
     print_contacts(s, out);
     print_watch_states(s, out);
-    print_watch_counter(s, out, "wharf_feed_objects_seen_total", "Objects that were listed, added or changed.",
+    print_watch_counter(s, out, "wharf_watch_objects_seen_total", "Objects that were listed, added or changed.",
                         offsetof(struct stats_watch, seen));
-    print_watch_counter(s, out, "wharf_feed_objects_gone_total", "Objects that were deleted.",
+    print_watch_counter(s, out, "wharf_watch_objects_gone_total", "Objects that were deleted.",
                         offsetof(struct stats_watch, gone));
-    print_watch_counter(s, out, "wharf_feed_lists_total", "Lists that were completed.",
+    print_watch_counter(s, out, "wharf_watch_lists_total", "Lists that were completed.",
                         offsetof(struct stats_watch, lists));
-    print_watch_counter(s, out, "wharf_feed_losses_total", "Times that a connected watch was lost.",
+    print_watch_counter(s, out, "wharf_watch_losses_total", "Times that a connected watch was lost.",
                         offsetof(struct stats_watch, losses));
 }
 
@@ -159,17 +159,17 @@ static void print_workloads(const struct host_snapshot *s, struct buffer *out) {
             sample(out, name, LABELS({"kind", s->kinds[k]->plural_group}, {"phase", phase_labels[p]}),
                    s->stats.kinds[k].phases[p]);
     name = "wharf_adapter_errors_total";
-    family(out, name, "counter", "Calls into an adapter that it did not answer with OK.");
+    family(out, name, "counter", "Calls into an adapter that did not return OK.");
     for (size_t k = 0; k < s->stats.n_kinds; k++)
         sample(out, name, LABELS({"kind", s->kinds[k]->plural_group}), s->stats.kinds[k].adapter_errors);
     name = "wharf_workloads_waiting";
-    family(out, name, "gauge", "Workloads that have waited for longer than a minute, by what for.");
+    family(out, name, "gauge", "Workloads that have waited for longer than a minute, by reason.");
     for (size_t w = WAITING_ANSWER + 1; w < WAITINGS; w++)
         sample(out, name, LABELS({"reason", waiting_name((enum waiting)w)}), s->stats.waiting[w]);
-    single(out, "wharf_tracked_objects", "gauge", "Names that the host keeps something about.", s->workloads);
+    single(out, "wharf_tracked_objects", "gauge", "Names that the host keeps state for.", s->workloads);
 }
 
-// The management cluster, number 0, runs nothing.
+// The management cluster, number 0, has no mirrors.
 static void print_workers(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_worker_active_workloads";
     family(out, name, "gauge", "Unfinished workloads that are placed in a worker cluster.");
@@ -182,7 +182,7 @@ static void print_workers(const struct host_snapshot *s, struct buffer *out) {
 }
 
 static void print_paused(const struct host_snapshot *s, struct buffer *out) {
-    const char *name = "wharf_kind_set_aside";
+    const char *name = "wharf_kind_paused";
     family(out, name, "gauge", "1 where a kind is set aside in a cluster, see the log for why, else 0.");
     for (size_t c = 0; c < s->stats.n_clusters; c++)
         for (size_t k = 0; k < s->stats.n_kinds; k++)
@@ -206,11 +206,12 @@ static void print_orphans(const struct host_snapshot *s, struct buffer *out) {
 
 static void print_doubts(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_mirrors_unproven";
-    family(out, name, "gauge", "Mirrors that are neither adopted nor deleted, for nothing proves that they are ours.");
+    family(out, name, "gauge",
+           "Mirrors that are neither adopted nor deleted, because nothing proves that this host created them.");
     for (size_t c = 1; c < s->stats.n_clusters; c++)
         sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].unproven);
-    name = "wharf_strangers_total";
-    family(out, name, "counter", "Times that an object with our marks and without a valid seal was seen.");
+    name = "wharf_foreign_objects_total";
+    family(out, name, "counter", "Times that an object with this host's marks and without a valid seal was seen.");
     for (size_t c = 1; c < s->stats.n_clusters; c++)
         sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].unsealed);
 }
@@ -220,14 +221,14 @@ static void print_engine(const struct host_snapshot *s, struct buffer *out) {
            s->stats.placements);
     single(out, "wharf_replacements_total", "counter", "Workloads that were placed again.", s->stats.replacements);
     single(out, "wharf_conflicts_total", "counter",
-           "Mirrors that could not be created because an object of that name is not ours.", s->stats.conflicts);
+           "Mirrors that could not be created because a foreign object has the name.", s->stats.conflicts);
     single(out, "wharf_orphans_deleted_total", "counter", "Mirrors deleted because their workload is gone.",
            s->stats.orphans);
-    single(out, "wharf_twin_writes_total", "counter",
+    single(out, "wharf_other_host_writes_total", "counter",
            "Statuses that somebody else wrote just as this host was about to: another host of the same origin.",
            s->stats.other_host_writes);
     single(out, "wharf_events_recorded_total", "counter", "Kubernetes Events recorded on workloads.", s->stats.events);
-    single(out, "wharf_queue_length", "gauge", "Workloads that wait to be looked at.", s->stats.queued);
+    single(out, "wharf_queue_length", "gauge", "Workloads that wait to be reconciled.", s->stats.queued);
     family(out, "wharf_engine_stalled_seconds", "gauge",
            "How long there has been work without the engine finishing anything; 0 when all is well.");
     sample_double(out, "wharf_engine_stalled_seconds", NULL, (double)s->stalled_ns / 1e9);
@@ -259,7 +260,7 @@ static void print_process(const struct metrics_process *process, struct buffer *
     single(out, "process_resident_memory_bytes", "gauge", "Resident memory size in bytes.", process->resident_bytes);
     family(out, "process_cpu_seconds_total", "counter", "Total user and system CPU time spent in seconds.");
     sample_double(out, "process_cpu_seconds_total", NULL, process->cpu_seconds);
-    single(out, "wharf_log_lines_lost_total", "counter", "Log lines lost because nobody read them in time.",
+    single(out, "wharf_log_lines_lost_total", "counter", "Log lines dropped because stderr was not read in time.",
            process->log_lines_lost);
     family(out, "process_start_time_seconds", "gauge", "Start time of the process since unix epoch in seconds.");
     sample_double(out, "process_start_time_seconds", NULL, process->start_seconds);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host counts, as Prometheus text (exposition format 0.0.4). Pure: everything that is printed comes in with
-// the arguments. docs/metrics.md lists the names for people.
+// The host's metrics as Prometheus text (exposition format 0.0.4). Pure: everything printed comes from the arguments.
+// docs/metrics.md describes them.
 #ifndef WHARF_SERVE_METRICS_H
 #define WHARF_SERVE_METRICS_H
 
@@ -15,7 +15,7 @@ struct metrics_process {
     uint64_t log_lines_lost;
 };
 
-// What the operating system says about this process; 0 where it does not.
+// From the operating system, about this process; 0: unknown.
 void metrics_process_read(struct metrics_process *out);
 
 // ERROR_LIMIT: it does not fit the buffer, or memory ran out.

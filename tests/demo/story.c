@@ -159,7 +159,7 @@ static bool bring_back(struct demo *demo) {
 // The host waits a little longer each time before it tries a lost worker again.
 static bool submit_late(struct demo *demo) {
     const char *worker = demo->scene->clusters[demo->cut].name;
-    AUTO_TEXT sample = text_format("wharf_feed_state{cluster=\"%s\",kind=\"jobs.batch\",state=\"connected\"}", worker);
+    AUTO_TEXT sample = text_format("wharf_watch_state{cluster=\"%s\",kind=\"jobs.batch\",state=\"connected\"}", worker);
     if (!sample || wharf_metric(demo->scene, sample) != 1)
         return false;
     demo_note(demo, "wharf is connected to %s again, and a user submits Job late", worker);

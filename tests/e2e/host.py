@@ -93,7 +93,7 @@ class Host:
 
     def feed(self, cluster, kind, state):
         """Whether the watch of this kind in this cluster is in this state."""
-        return self.metrics().get(("wharf_feed_state", (("cluster", cluster), ("kind", kind), ("state", state)))) == 1
+        return self.metrics().get(("wharf_watch_state", (("cluster", cluster), ("kind", kind), ("state", state)))) == 1
 
     def command(self, *args):
         """Runs another subcommand on the same config: (exit code, stdout, stderr)."""

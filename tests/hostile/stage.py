@@ -70,7 +70,7 @@ class Stage:
     def _feed(self, cluster):
         text = self.fetch("/metrics")[1]
         return "\n".join(line for line in text.splitlines()
-                         if line.startswith("wharf_feed_state{") and f'cluster="{cluster}"' in line
+                         if line.startswith("wharf_watch_state{") and f'cluster="{cluster}"' in line
                          and 'state="connected"' in line)
 
     def _watch_memory(self):

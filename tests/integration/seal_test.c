@@ -57,7 +57,7 @@ static void a_secret_is_made_once_and_seals_what_is_made(void **state) {
     assert_true(json_set(annotations, "world.test/duration", json_new_string("1ms")));
     AUTO_TEXT text = json_text(copy, NULL);
     assert_int_equal(scene_apply(scene, other, "jobs", text), 201);
-    AUTO_TEXT sample = text_format("wharf_strangers_total{cluster=\"w%zu\"}", other);
+    AUTO_TEXT sample = text_format("wharf_foreign_objects_total{cluster=\"w%zu\"}", other);
     UNTIL(scene, 10, wharf_metric(scene, sample) > 0);
     UNTIL(scene, 10, stage_has_condition(scene, other, "sealed", "Complete"));
     assert_int_equal(stage_worker_of(scene, "sealed"), (int)worker);

@@ -179,8 +179,8 @@ static void the_metrics_count_what_was_done(void **state) {
         {"wharf_adapter_errors_total{kind=\"jobs.batch\"}", 0},
         {"wharf_worker_mirrors{cluster=\"w1\"}", 0},
         {"wharf_worker_active_workloads{cluster=\"w2\"}", 0},
-        {"wharf_feed_state{cluster=\"management\",kind=\"jobs.batch\",state=\"connected\"}", 1},
-        {"wharf_feed_losses_total{cluster=\"w1\",kind=\"jobs.batch\"}", 0},
+        {"wharf_watch_state{cluster=\"management\",kind=\"jobs.batch\",state=\"connected\"}", 1},
+        {"wharf_watch_losses_total{cluster=\"w1\",kind=\"jobs.batch\"}", 0},
         {"wharf_requests_sent_total{cluster=\"management\",verb=\"patch\"}", 5},
         {"wharf_requests_total{cluster=\"management\",verb=\"patch\",reason=\"OK\"}", 5},
     };

@@ -213,7 +213,7 @@ class Life(Case):
         self.expect(0, f"{lost} is cut off", "cut", lost)
         self.assertRegex(self.sandbox.tell("list")[1], rf"{lost} +cut ")
         wait_for("the Job is placed elsewhere", lambda: place()[0] not in (lost, None) and place()[1] == "2")
-        reported = f'wharf_feed_state{{cluster="{lost}",kind="jobs.batch",state="lost"}} 1'
+        reported = f'wharf_watch_state{{cluster="{lost}",kind="jobs.batch",state="lost"}} 1'
         wait_for("the worker is reported lost", lambda: reported in wharf.ask("/metrics"))
         self.expect(0, f"{lost} is back", "back", lost)
         old = self.sandbox.cluster(lost)

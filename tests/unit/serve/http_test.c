@@ -173,7 +173,7 @@ static void an_engine_that_hangs_is_503_on_both_paths(void **state) {
         served->fake.snapshot.stalled_ns = 42 * CLOCK_SECOND;
         answer = ask(served, "GET", paths[i]);
         assert_int_equal(code_of(answer), 503);
-        assert_string_equal(body_of(answer), "the engine has not taken a turn for 42 s, though there is work\n");
+        assert_string_equal(body_of(answer), "the engine has made no progress for 42 s, although there is work\n");
         free(answer);
     }
 }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The connections of the server, bounded. Beyond the bound, the address that has the most of them loses its oldest one;
+// a request that takes too long loses its connection. So many or slow connections do not block other clients, nor a
+// probe from the same address, whose request comes and is answered at once. Used on the server's thread only.
+#ifndef WHARF_SERVE_CONNECTIONS_H
+#define WHARF_SERVE_CONNECTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#define CONNECTIONS_OPEN_MAX ((size_t)32)
+#define CONNECTION_TIMEOUT_S 20 // for a request and its answer
+
+struct connection {
+    int fd;
+    uint8_t address[16]; // IPv6, or IPv4 mapped into it
+    int64_t since_ns;    // accepted, or its last request was answered
+    bool closing;        // its socket was shut down
+};
+
+struct connections {
+    struct connection list[CONNECTIONS_OPEN_MAX * 2]; // those being closed are included until their socket is closed
+    size_t count;
+};
+
+// A connection was accepted. Returns the socket to shut down in its place; -1: none.
+int connections_add(struct connections *connections, int fd, const struct sockaddr *address, int64_t now_ns);
+
+// A request of this connection was answered.
+void connections_served(struct connections *connections, int fd, int64_t now_ns);
+
+// Its socket is about to be closed.
+void connections_remove(struct connections *connections, int fd);
+
+// The socket of a connection whose request has timed out, to be shut down; -1: no more.
+int connections_expire(struct connections *connections, int64_t now_ns);
+
+#endif

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/serve/connections.h"
+
+#include "core/base/clock.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static int come(struct connections *connections, int fd, const char *address, int64_t now_ns) {
+    struct sockaddr_in from = {.sin_family = AF_INET};
+    assert_int_equal(inet_pton(AF_INET, address, &from.sin_addr), 1);
+    return connections_add(connections, fd, (const struct sockaddr *)&from, now_ns);
+}
+
+static void as_many_as_there_is_room_for_stay(void **state) {
+    (void)state;
+    struct connections connections = {.count = 0};
+    for (int fd = 0; fd < (int)CONNECTIONS_OPEN_MAX; fd++)
+        assert_int_equal(come(&connections, fd, "10.0.0.1", fd), -1);
+    for (int fd = 0; fd < (int)CONNECTIONS_OPEN_MAX; fd++)
+        connections_remove(&connections, fd);
+    assert_int_equal(connections.count, 0);
+}
+
+static void whoever_has_most_loses_the_oldest(void **state) {
+    (void)state;
+    struct connections connections = {.count = 0};
+    come(&connections, 100, "10.0.0.9", 0);
+    for (int fd = 0; fd < (int)CONNECTIONS_OPEN_MAX - 1; fd++)
+        come(&connections, fd, "10.0.0.1", fd + 1);
+    connections_served(&connections, 0, 1000);
+    assert_int_equal(come(&connections, 101, "10.0.0.8", 2000), 1);
+    connections_remove(&connections, 1);
+    assert_int_equal(come(&connections, 102, "10.0.0.1", 2001), 2);
+}
+
+static void those_that_leave_are_not_chosen_twice_and_take_no_others_place(void **state) {
+    (void)state;
+    struct connections connections = {.count = 0};
+    for (int fd = 0; fd < (int)CONNECTIONS_OPEN_MAX; fd++)
+        come(&connections, fd, "10.0.0.1", fd);
+    for (int fd = 0; fd < (int)CONNECTIONS_OPEN_MAX; fd++)
+        assert_int_equal(come(&connections, 100 + fd, "10.0.0.1", 100 + fd), fd);
+    assert_int_equal(come(&connections, 200, "10.0.0.2", 200), 200); // nothing was closed meanwhile
+    for (int fd = 0; fd < (int)CONNECTIONS_OPEN_MAX; fd++)
+        connections_remove(&connections, fd);
+    assert_int_equal(come(&connections, 200, "10.0.0.2", 200), 100);
+}
+
+static void a_request_that_takes_too_long_ends(void **state) {
+    (void)state;
+    struct connections connections = {.count = 0};
+    come(&connections, 1, "10.0.0.1", 0);
+    come(&connections, 2, "10.0.0.2", 0);
+    connections_served(&connections, 2, 15 * CLOCK_SECOND);
+    assert_int_equal(connections_expire(&connections, CONNECTION_TIMEOUT_S * CLOCK_SECOND), -1);
+    assert_int_equal(connections_expire(&connections, CONNECTION_TIMEOUT_S * CLOCK_SECOND + 1), 1);
+    assert_int_equal(connections_expire(&connections, CONNECTION_TIMEOUT_S * CLOCK_SECOND + 1), -1);
+    assert_int_equal(connections_expire(&connections, 2 * CONNECTION_TIMEOUT_S * CLOCK_SECOND), 2);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_many_as_there_is_room_for_stay),
+        cmocka_unit_test(whoever_has_most_loses_the_oldest),
+        cmocka_unit_test(those_that_leave_are_not_chosen_twice_and_take_no_others_place),
+        cmocka_unit_test(a_request_that_takes_too_long_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
