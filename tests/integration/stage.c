@@ -155,6 +155,7 @@ uint64_t stage_creates(struct scene *scene, size_t from, size_t end) {
 }
 
 bool stage_is_connected(struct scene *scene, const char *cluster) {
-    AUTO_TEXT sample = text_format("wharf_watch_state{cluster=\"%s\",kind=\"jobs.batch\",state=\"connected\"}", cluster);
+    AUTO_TEXT sample =
+        text_format("wharf_watch_state{cluster=\"%s\",kind=\"jobs.batch\",state=\"connected\"}", cluster);
     return sample && wharf_metric(scene, sample) == 1;
 }
