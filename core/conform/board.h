@@ -13,6 +13,7 @@
 #define BOARD_SKIPS 64
 #define BOARD_TRIALS 400000
 #define BOARD_TIMES 4096
+#define BOARD_CARRIED 64
 #define BOARD_CALLS ((size_t)16 << 20)
 
 enum stage { STAGE_HOST, STAGE_CALL, STAGE_DONE, STAGE_ERROR }; // the last: `object` says what is wrong
@@ -26,6 +27,12 @@ struct board_skip {
 struct board_times {
     uint32_t count; // goes on after the list is full
     uint32_t ns[BOARD_TIMES];
+};
+
+// How often a carried field was to be changed, and was.
+struct board_carried {
+    uint32_t wanted, done;
+    bool differs; // in a mirror that was just made: the adapter has made it so
 };
 
 struct board {
@@ -44,6 +51,7 @@ struct board {
     uint32_t n_hashes;
     uint32_t hashes[BOARD_CALLS]; // of the outputs of a call; 0: not made
     struct board_times times[N_FUNCTIONS];
+    struct board_carried carried[BOARD_KINDS][BOARD_CARRIED];
     // Written by the kit while there is no child.
     bool given_up[BOARD_KINDS][N_FUNCTIONS];
     struct board_skip skips[BOARD_SKIPS];

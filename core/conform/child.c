@@ -63,6 +63,7 @@ static struct error *load(const struct child_task *task, struct run *run) {
     struct error *error = adapters_load(&options, &problems, &run->adapters);
     run->board->stage = STAGE_HOST;
     surroundings_check(run, CALL_LOAD);
+    surroundings_check_signals(run, CALL_LOAD);
     for (size_t i = 0; i < problems.count; i++)
         run_say(run, RULE_LOAD, CALL_LOAD, problems.list[i], "%s", problems.list[i]);
     problems_free(&problems);
@@ -93,7 +94,7 @@ static const char *functions_text(const wharf_kind *kind, char *out, size_t size
     return out[0] != '\0' ? out : " none, its data says it all";
 }
 
-static void tell_adapter(struct run *run) {
+static void tell_adapter(struct run *run, const struct documents *documents) {
     for (size_t i = 0; i < run->adapters->count; i++) {
         const struct adapter *adapter = run->adapters->list[i];
         run_tell(run, "%s %s, ABI %u.%u, sha256 %s", adapter->name, adapter->version, adapter->abi_major,
@@ -110,14 +111,16 @@ static void tell_adapter(struct run *run) {
         run_tell(run, "%s: %zu given and 2 generated objects with %zu statuses, %zu objects made of them; functions:%s",
                  tested->kind.plural_group, tested->n_subjects - 2, states, trials,
                  functions_text(&tested->real->abi, functions, sizeof(functions)));
+        text_copy(run->board->kind, sizeof(run->board->kind), tested->kind.plural_group);
+        unmatched_warn(run, tested, documents);
     }
 }
 
 static void run_one(struct run *run, size_t index, bool again) {
     struct board *board = run->board;
     const struct trial *trial = &run->trials.list[index];
-    if (again &&
-        (trial->type == TRIAL_HEAVY || !board->done[index] || (trial->type == TRIAL_BROKEN && index % AGAIN_STEP != 0)))
+    bool some = trial->type == TRIAL_WHOLE || (trial->type == TRIAL_BROKEN && index % AGAIN_STEP == 0);
+    if (again && (!some || !board->done[index]))
         return;
     board->trial = index;
     run->again = again;
@@ -156,8 +159,23 @@ static void check_kinds(struct run *run, const wharf_kind *kept) {
     }
 }
 
+// What was to be carried now and then, and never was.
+static void check_carried(struct run *run) {
+    for (size_t i = 0; i < run->n_tested; i++) {
+        const struct tested *tested = &run->tested[i];
+        const wharf_carried *carried = tested->kind.abi.carried;
+        const struct board_carried *counts = run->board->carried[i % BOARD_KINDS];
+        text_copy(run->board->kind, sizeof(run->board->kind), tested->kind.plural_group);
+        for (size_t c = 0; carried && carried[c].pointer && c < BOARD_CARRIED; c++)
+            if (counts[c].wanted > 0 && counts[c].done == 0 && !counts[c].differs)
+                run_say(run, RULE_CARRIED, CALL_UPDATE, carried[c].pointer,
+                        "%s was to be carried %u times, and the function took it back each time", carried[c].pointer,
+                        counts[c].wanted);
+    }
+}
+
 int child_main(const struct child_task *task) {
-    struct run run = {.board = task->board, .out = task->out};
+    struct run run = {.board = task->board, .out = task->out, .documents = task->documents, .verbose = task->verbose};
     setup(&run);
     if (!watch_faults(task->board) || !input_setup())
         return EXIT_FAILURE;
@@ -177,11 +195,13 @@ int child_main(const struct child_task *task) {
     }
     run.board->n_trials = run.trials.count;
     if (task->from == 0 && !task->again)
-        tell_adapter(&run);
+        tell_adapter(&run, task->documents);
     wharf_kind *kept = keep_kinds(&run);
     run_trials(&run, task);
     run.workload = run.mirror = NULL;
     snprintf(run.board->object, sizeof(run.board->object), "the whole run");
+    if (!task->again)
+        check_carried(&run);
     run.board->kind[0] = '\0';
     char used[1024];
     if (task->from == 0 && !task->again && run.n_tested > 0)

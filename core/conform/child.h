@@ -15,11 +15,12 @@
 
 // An object to try a kind with.
 struct subject {
-    char *source;         // for people
-    struct json *object;  // without status
-    struct json **states; // statuses that it may have
-    char **state_sources; // for people
-    bool *given;          // the status was given, and so is one that the kind's controller writes
+    char *source;                    // for people
+    const struct document *document; // NULL: generated
+    struct json *object;             // without status
+    struct json **states;            // statuses that it may have
+    char **state_sources;            // for people
+    bool *given;                     // the status was given, and so is one that the kind's controller writes
     size_t n_states;
     struct json **changes; // merge patches that users may send
     size_t n_changes;
@@ -33,7 +34,11 @@ struct tested {
     size_t n_subjects;
 };
 
-enum trial_type { TRIAL_WHOLE, TRIAL_BROKEN, TRIAL_HEAVY };
+// TRIAL_LIFE: `how` is the number of the document that it begins with. TRIAL_CROWD: all objects of the kind.
+enum trial_type { TRIAL_WHOLE, TRIAL_BROKEN, TRIAL_HEAVY, TRIAL_LIFE, TRIAL_CROWD };
+
+#define CROWD_NOW_NS (INT64_C(1767322445) * CLOCK_SECOND) // 2026-01-02T02:54:05Z; the same in every child
+#define CROWD_ORDINAL UINT32_C(1000000)                   // of the call of a function in several threads
 
 #define NO_STATE ((size_t)-1)
 
@@ -64,11 +69,15 @@ struct run {
     struct tested *tested;
     size_t n_tested;
     struct trials trials;
+    const struct documents *documents;
+    bool verbose;
+    char answer[1100];           // the message of the last update
     const struct tested *now;    // of the trial under way
     const struct json *workload; // of the call under way, for findings
     const struct json *mirror;
     uint32_t ordinal;
     bool ordinary; // of a size that objects have: times count
+    bool crowded;  // functions are called in several threads
     bool again;    // the second pass: outputs are compared with those of the first
     bool differs;  // in this trial they are others already
     struct surroundings around;
@@ -104,6 +113,28 @@ bool subject_add_state(struct subject *subject, const char *source, const struct
 bool subject_prepare(const struct kind *kind, struct json *object);
 bool states_generate(const struct kind *kind, struct subject *subject);
 
+// -- life.c --
+// Whether a document tells a step of a life, and whether two are in one file.
+bool life_is_step(const struct document *step);
+bool life_is_same(const struct document *a, const struct document *b);
+// Tells the life of a subject in the file whose first step is this document.
+void life_run(struct run *run, const struct subject *subject, size_t first);
+
+// -- crowd.c --
+// Calls each function of the kind in several threads at once, and compares with what it answers alone.
+void crowd_run(struct run *run);
+
+// -- traits.c --
+void traits_of_mirror(struct run *run, const struct json *mirror);
+// What is carried and another one in a mirror that was just made.
+void traits_of_made(struct run *run, const struct json *workload, const struct json *mirror);
+// `desired` as `update` was given it, `result` as it was left.
+void traits_of_update(struct run *run, const struct json *mirror, const struct json *desired,
+                      const struct json *result);
+
+// -- unmatched.c --
+void unmatched_warn(struct run *run, const struct tested *tested, const struct documents *documents);
+
 // -- mutate.c --
 struct error *trials_list(struct run *run);
 // The object of a trial, and what it is in words. Owned by the caller; NULL when out of memory.
@@ -131,6 +162,8 @@ void run_say(struct run *run, enum rule rule, enum function function, const char
     __attribute__((format(printf, 5, 6)));
 // What was given to a call that is left out because a child died of it.
 void run_say_inputs(struct run *run, const struct json *workload, const struct json *mirror);
+// Something that need not be wrong.
+void run_warn(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // A line of the report's head.
 void run_tell(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -143,6 +176,7 @@ const char *watch_used(char *out, size_t size);
 void surroundings_note(struct run *run);
 // Reports what changed since it was noted, and blames the function.
 void surroundings_check(struct run *run, enum function function);
+void surroundings_check_signals(struct run *run, enum function function);
 void surroundings_check_output(struct run *run, enum function function); // only what was written
 
 // -- steps.c: what the host does with a workload, a step each, with the rules for the result --
@@ -155,6 +189,8 @@ void step_pods(struct run *run, const struct json *object);
 const struct json *step_mirror(struct run *run, const struct json *workload, const struct json *status);
 // The mirror after the workload's changes were carried. `fresh`: it was just made, nothing may be left to carry.
 const struct json *step_update(struct run *run, const struct json *workload, const struct json *mirror, bool fresh);
+// The same, with no more asked.
+const struct json *step_change(struct run *run, const struct json *workload, const struct json *mirror);
 // The workload after the status was copied. `state` says what is known of the mirror.
 const struct json *step_status(struct run *run, const struct json *workload, const struct json *mirror,
                                wharf_mirror_state state);
@@ -173,6 +209,7 @@ struct child_task {
     struct board *board;
     int out;
     size_t from;
+    bool quiet, verbose;
     bool again; // the second pass: trials from the last to the first, not all, and the same outputs are expected
 };
 // The whole life of the child; the exit code.

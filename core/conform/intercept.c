@@ -85,6 +85,8 @@ static const struct {
 
 static void report(enum what what, const char *name, const char *path) {
     struct run *run = state.run;
+    if (run->crowded)
+        return; // known by now
     if (state.now != run->now)
         memset(state.said, 0, sizeof(state.said));
     state.now = run->now;

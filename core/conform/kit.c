@@ -154,23 +154,27 @@ static struct error *try_adapter(struct kit *kit) {
     struct child_task task = {.file = kit->copy ? kit->copy : kit->path,
                               .controller_name = CONTROLLER_NAME,
                               .settings = kit->settings,
-                              .documents = &kit->documents};
+                              .documents = &kit->documents,
+                              .quiet = kit->options->quiet,
+                              .verbose = kit->options->verbose};
     struct error *error = process_trials(&task, kit->board, &kit->report, kit->out);
     if (error || kit->board->n_trials == 0)
         return error;
     task.again = true;
     error = process_trials(&task, kit->board, &kit->report, kit->out);
-    print_times(kit);
+    if (!kit->options->quiet)
+        print_times(kit);
     return error;
 }
 
 static void print_summary(struct kit *kit) {
     report_print(&kit->report, kit->out);
-    if (kit->report.count == 0)
+    if (kit->report.count == 0 && !kit->options->quiet)
         fputs("tried: every field missing, null, a boolean, a number, a huge number, a string, an empty string, an "
               "array and an object;\n"
               "numbers at limits; odd Unicode; 10 MB strings, 100,000 items and members, long names; the deepest "
-              "nesting; every status\nafter every other; each call twice and in a second process\n",
+              "nesting; every status\nafter every other; each call twice, in a second process, and in several threads "
+              "at once\n",
               kit->out);
 }
 
@@ -192,8 +196,11 @@ struct error *kit_run(const struct kit_options *options, FILE *out, struct kit_r
     print_summary(&kit);
     if (options->save)
         error = report_save(&kit.report, options->save, out);
-    *result = (struct kit_result){kit.board->calls, kit.board->objects, kit.report.count};
-    fprintf(out, "\n%llu calls, %llu objects, %zu findings\n", (unsigned long long)result->calls,
+    *result = (struct kit_result){kit.board->calls, kit.board->objects, kit.report.count, kit.report.n_warnings};
+    fprintf(out, "\n%llu calls, %llu objects, %zu findings", (unsigned long long)result->calls,
             (unsigned long long)result->objects, result->findings);
+    if (result->warnings > 0)
+        fprintf(out, ", %zu warnings", result->warnings);
+    fputc('\n', out);
     return error;
 }

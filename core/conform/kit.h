@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -15,11 +16,14 @@ struct kit_options {
     const char *objects;  // folder, or NULL
     const char *settings; // YAML file with the adapter's settings, or NULL
     const char *save;     // folder for an object of each finding, or NULL
+    bool quiet;           // only findings, warnings and the last line
+    bool verbose;         // messages and all fields in the lives of objects
 };
 
 struct kit_result {
     uint64_t calls, objects;
     size_t findings; // groups of one cause
+    size_t warnings;
 };
 
 // Writes the report to `out`. An error is what kept the kit from trying at all.

@@ -15,6 +15,8 @@
 static const struct option flags[] = {{"objects", required_argument, NULL, 'o'},
                                       {"settings", required_argument, NULL, 's'},
                                       {"save", required_argument, NULL, 'S'},
+                                      {"quiet", no_argument, NULL, 'q'},
+                                      {"verbose", no_argument, NULL, 'v'},
                                       {"help", no_argument, NULL, 'h'},
                                       {NULL, 0, NULL, 0}};
 
@@ -32,7 +34,7 @@ static const char *flag_name(int letter) {
 }
 
 static int unknown_flag(const char *argument) {
-    static const char *const known[] = {"--objects", "--settings", "--save", "--help"};
+    static const char *const known[] = {"--objects", "--settings", "--save", "--quiet", "--verbose", "--help"};
     AUTO_TEXT name = strndup(argument, strcspn(argument, "="));
     const char *meant = name ? suggest(name, known, sizeof(known) / sizeof(known[0])) : NULL;
     AUTO_TEXT what =
@@ -67,10 +69,16 @@ static int read_flag(int letter, const char *argument, struct kit_options *optio
         return set_flag(letter, &options->settings);
     case 'S':
         return set_flag(letter, &options->save);
+    case 'q':
+        options->quiet = true;
+        return 0;
+    case 'v':
+        options->verbose = true;
+        return 0;
     case ':':
         return usage("flag needs an argument: ", flag_name(optopt));
     default:
-        if (optopt == 'h' && argument[1] == '-')
+        if (optopt != 0 && argument[1] == '-')
             return usage("flag takes no argument: ", flag_name(optopt));
         return unknown_flag(argument);
     }
@@ -78,7 +86,7 @@ static int read_flag(int letter, const char *argument, struct kit_options *optio
 
 static int read_arguments(int argc, char **argv, struct kit_options *options, bool *help) {
     int letter = 0;
-    for (int at = optind; (letter = getopt_long(argc, argv, "-:h", flags, NULL)) != -1; at = optind) {
+    for (int at = optind; (letter = getopt_long(argc, argv, "-:hqv", flags, NULL)) != -1; at = optind) {
         *help |= letter == 'h';
         int code = letter == 'h' ? 0 : read_flag(letter, argv[at], options);
         if (code != 0)

@@ -196,6 +196,19 @@ static void list_heavies(struct listing *listing, const wharf_kind *kind) {
     list_heavy(listing, kind->suspend, DEEP);
 }
 
+static void list_lives(struct listing *listing, const struct subject *subject) {
+    const struct documents *documents = listing->run->documents;
+    const struct document *last = NULL;
+    for (size_t i = 0; i < documents->count; i++) {
+        const struct document *step = &documents->list[i];
+        if (strcmp(step->folder, subject->document->folder) != 0 || !life_is_step(step) ||
+            (last && life_is_same(last, step)))
+            continue;
+        add(listing, TRIAL_LIFE, i, NULL);
+        last = step;
+    }
+}
+
 static void list_subject(struct listing *listing, const struct tested *tested, const struct subject *subject) {
     for (size_t i = 0; i <= subject->n_states; i++) {
         listing->like.state = i == 0 ? NO_STATE : i - 1;
@@ -221,8 +234,12 @@ struct error *trials_list(struct run *run) {
         struct listing listing = {.run = run, .like = {.tested = (uint32_t)t}};
         for (size_t s = 0; s < run->tested[t].n_subjects; s++) {
             listing.like.subject = (uint32_t)s;
+            listing.like.state = NO_STATE;
+            if (run->tested[t].subjects[s].document)
+                list_lives(&listing, &run->tested[t].subjects[s]);
             list_subject(&listing, &run->tested[t], &run->tested[t].subjects[s]);
         }
+        add(&listing, TRIAL_CROWD, 0, NULL);
         failed |= listing.failed;
         free(listing.seen.hashes);
         free(listing.seen.counts);
@@ -306,7 +323,7 @@ struct json *trial_object(const struct run *run, const struct trial *trial, stru
     buffer_text(words, subject->source);
     if (trial->state != NO_STATE && strcmp(subject->state_sources[trial->state], subject->source) != 0)
         buffer_printf(words, " with the status of %s", subject->state_sources[trial->state]);
-    if (trial->type == TRIAL_WHOLE || !object)
+    if ((trial->type != TRIAL_BROKEN && trial->type != TRIAL_HEAVY) || !object)
         return object;
     const char *what = trial->type == TRIAL_HEAVY ? heavy_words[trial->how] : mutations[trial->how].words;
     buffer_printf(words, ": %s %s", trial->pointer, what);

@@ -187,6 +187,11 @@ static wharf_result probe_call(const struct invocation *in) {
     answer_check(probe, in->function, result, in->phase, in->out);
     if (in->function == CALL_STATUS && run->must_stay >= 0 && result == WHARF_OK && before)
         answer_check_finished(probe, json_get(before, "status"), json_get(in->out, "status"));
+    if (in->function == CALL_UPDATE && run->thorough && result == WHARF_OK && run->mirror)
+        traits_of_update(run, run->mirror, before, in->out);
+    if (run->thorough && probe->call.failure == WHARF_REFUSED)
+        run_say(run, RULE_SERVICE, in->function, probe->call.failed ? probe->call.failed : "", "%s",
+                probe->call.failed ? probe->call.failed : "a service failed");
     if (run->ordinary) {
         note_time(run, in->function, took);
         AUTO_JSON copy = took > LIMIT_NS && before ? json_copy(before) : NULL;

@@ -95,9 +95,14 @@ static void take_line(struct crew *crew, const char *text, size_t len) {
         return;
     }
     const char *tell = json_string(json_get(line, "tell"));
+    const char *warning = json_string(json_get(line, "warn"));
     struct json *inputs = json_detach(line, "inputs");
-    if (tell) {
+    if (tell && crew->task.quiet) {
+        return;
+    } else if (tell) {
         text_print_line(crew->out, tell);
+    } else if (warning) {
+        report_warn(crew->report, json_string_or(json_get(line, "kind"), ""), warning);
     } else if (json_get(line, "rule")) {
         struct finding found = {.rule = (enum rule)json_int64(json_get(line, "rule"), 0),
                                 .function = (enum function)json_int64(json_get(line, "function"), 0),

@@ -80,6 +80,23 @@ void report_inputs(struct finding *finding, struct json *inputs) {
     finding->size = size_of(inputs);
 }
 
+bool report_warn(struct report *report, const char *kind, const char *text) {
+    char *line = text_format("%s: %s", kind, text);
+    for (size_t i = 0; line && i < report->n_warnings; i++)
+        if (strcmp(report->warnings[i], line) == 0) {
+            free(line);
+            return true;
+        }
+    char **grown = line ? realloc(report->warnings, (report->n_warnings + 1) * sizeof(*grown)) : NULL;
+    if (!grown) {
+        free(line);
+        return false;
+    }
+    report->warnings = grown;
+    report->warnings[report->n_warnings++] = line;
+    return true;
+}
+
 static void print_finding(const struct finding *finding, size_t number, FILE *out) {
     const struct rule_text *rule = rule_text(finding->rule);
     fprintf(out, "\n%zu. %s", number, rule->name);
@@ -97,6 +114,12 @@ static void print_finding(const struct finding *finding, size_t number, FILE *ou
 void report_print(const struct report *report, FILE *out) {
     for (size_t i = 0; i < report->count; i++)
         print_finding(&report->list[i], i + 1, out);
+    if (report->n_warnings > 0)
+        fputs("\nwarnings:\n", out);
+    for (size_t i = 0; i < report->n_warnings; i++) {
+        fputs("  ", out);
+        text_print_line(out, report->warnings[i]);
+    }
 }
 
 static struct error *save_one(const struct finding *finding, const char *path) {
@@ -138,6 +161,9 @@ void report_free(struct report *report) {
         free(finding->found);
         json_free(finding->inputs);
     }
+    for (size_t i = 0; i < report->n_warnings; i++)
+        free(report->warnings[i]);
+    free(report->warnings);
     free(report->list);
     *report = (struct report){.list = NULL};
 }

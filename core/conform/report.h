@@ -22,12 +22,16 @@ struct finding {
 struct report {
     struct finding *list;
     size_t count;
+    char **warnings; // a sentence each, none of them twice
+    size_t n_warnings;
 };
 
 // Takes `inputs`. False when out of memory. *index, if not NULL, is the finding that it became or was added to.
 bool report_add(struct report *report, const struct finding *found, size_t *index);
 // A better example for a finding that is there. Takes the inputs.
 void report_inputs(struct finding *finding, struct json *inputs);
+// False when out of memory.
+bool report_warn(struct report *report, const char *kind, const char *text);
 void report_print(const struct report *report, FILE *out);
 // A YAML file a finding that has inputs. Its path is told in `out`.
 struct error *report_save(const struct report *report, const char *folder, FILE *out);

@@ -44,6 +44,13 @@ static const struct rule_text rules[N_RULES] = {
     [RULE_DATA] = {"data", "Memory", "the module and its kinds to stay unchanged after the load"},
     [RULE_IO] = {"io", "Threads", "no I/O: log lines go through wharf_host.log"},
     [RULE_THREADS] = {"threads", "Threads", "no thread, no process and no signal handler of its own"},
+    [RULE_STORY] = {"story", "wharf_kind.phases", "the phase that the file says for the step"},
+    [RULE_CARRIED] = {"carried", "wharf_kind.update",
+                      "what is carried to be left as the workload has it, or a message that says what is left out"},
+    [RULE_SERVICE] = {"service", "Failures",
+                      "services to be given what they accept, for objects that are as they should be"},
+    [RULE_CROWD] = {"several", "Threads: \"from any thread, and several at once\"",
+                    "the same output for the same input, called in several threads at once"},
     [RULE_CLOCK] = {"clock", "Determinism",
                     "that time comes in through struct wharf_call, and random numbers not at all"},
 };

@@ -36,6 +36,10 @@ enum rule {
     RULE_IO,
     RULE_THREADS,
     RULE_CLOCK,
+    RULE_STORY,
+    RULE_CARRIED,
+    RULE_CROWD,
+    RULE_SERVICE,
     N_RULES
 };
 

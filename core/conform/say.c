@@ -66,6 +66,17 @@ void run_say_inputs(struct run *run, const struct json *workload, const struct j
         send_line(run, line);
 }
 
+void run_warn(struct run *run, const char *format, ...) {
+    char text[FOUND_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    AUTO_JSON line = json_new_object();
+    if (json_set(line, "warn", safe_text(text)) && json_set(line, "kind", json_new_string(run->board->kind)))
+        send_line(run, line);
+}
+
 void run_tell(struct run *run, const char *format, ...) {
     char text[4096];
     va_list args;

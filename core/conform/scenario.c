@@ -105,6 +105,8 @@ static void whole_trial(struct run *run, const struct trial *trial, const struct
     step_memory(run, object, mirror);
     if (!mirror)
         return;
+    if (subject->document)
+        traits_of_mirror(run, made);
     step_update(run, fresh, made, true);
     step_update(run, fresh, mirror, false);
     step_phase(run, mirror);
@@ -167,19 +169,24 @@ void run_trial(struct run *run, const struct trial *trial) {
     run->ordinal = 0;
     run->must_stay = -1;
     run->differs = given_up(board, run->now->index); // then later calls are given something else
-    run->thorough = trial->type == TRIAL_WHOLE;
+    run->thorough = trial->type == TRIAL_WHOLE || trial->type == TRIAL_LIFE;
     run->ordinary = trial->type != TRIAL_HEAVY;
     board->kind_index = run->now->index;
     text_copy(board->kind, sizeof(board->kind), run->now->kind.plural_group);
     AUTO_BUFFER(words, 4096);
     const struct json *object = input_take(trial_object(run, trial, &words));
     text_copy(board->object, sizeof(board->object), words.data ? words.data : "");
-    if (object && trial->type == TRIAL_WHOLE)
+    if (trial->type == TRIAL_CROWD)
+        crowd_run(run);
+    else if (trial->type == TRIAL_LIFE)
+        life_run(run, &run->now->subjects[trial->subject], trial->how);
+    else if (object && trial->type == TRIAL_WHOLE)
         whole_trial(run, trial, object, strlen(board->object));
     else if (object)
         broken_trial(run, trial, object);
     if (!run->thorough)
         surroundings_check(run, board->function);
+    surroundings_check_signals(run, board->function);
     board->objects++;
     input_reset();
 }

@@ -122,6 +122,8 @@ const struct json *step_mirror(struct run *run, const struct json *workload, con
     if (result != WHARF_OK || !mirror)
         return NULL;
     check_mirror(run, workload, mirror);
+    if (run->thorough)
+        traits_of_made(run, workload, mirror);
     return stored(mirror, status);
 }
 
@@ -154,6 +156,8 @@ static struct json *ask_update(struct run *run, const struct json *workload, con
     probe_begin(&probe, run, workload, mirror, WHARF_MIRROR_PRESENT);
     struct mirror_context context = make_context(&probe, workload, mirror);
     *result = mirror_patch(&context, &patch);
+    const char *message = adapter_answer_message(&probe.call, NULL);
+    text_copy(run->answer, sizeof(run->answer), message ? message : "");
     probe_end(&probe);
     return patch;
 }
@@ -182,6 +186,12 @@ const struct json *step_update(struct run *run, const struct json *workload, con
     if (again)
         say_patch(run, RULE_UPDATE_STABLE, CALL_UPDATE, again);
     return after;
+}
+
+const struct json *step_change(struct run *run, const struct json *workload, const struct json *mirror) {
+    wharf_result result;
+    struct json *patch = ask_update(run, workload, mirror, &result);
+    return patch ? patched(mirror, patch) : mirror;
 }
 
 static struct json *ask_status(struct run *run, const struct json *workload, const struct json *mirror,

@@ -117,6 +117,8 @@ static struct error *make_one(struct tested *tested, const struct document *docu
                          tested->kind.abi.managed_by);
     }
     struct subject *subject = subject_add(tested, document->source, object);
+    if (subject)
+        subject->document = document;
     if (!subject || !subject_add_state(subject, document->source, status, true) ||
         !add_steps(subject, document, documents))
         return error_no_memory();

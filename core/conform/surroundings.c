@@ -33,10 +33,14 @@ static off_t written(void) {
     return fstat(STDOUT_FILENO, &info) == 0 ? info.st_size : 0;
 }
 
-void surroundings_note(struct run *run) {
-    run->around = (struct surroundings){thread_count(), lowest_free(), written()};
+static void note_signals(void) {
     for (int i = FIRST_SIGNAL; i < N_SIGNALS; i++)
         sigaction(i, NULL, &actions[i]);
+}
+
+void surroundings_note(struct run *run) {
+    run->around = (struct surroundings){thread_count(), lowest_free(), written()};
+    note_signals();
 }
 
 static void check_signals(struct run *run, enum function function) {
@@ -66,7 +70,7 @@ void surroundings_check_output(struct run *run, enum function function) {
 
 void surroundings_check(struct run *run, enum function function) {
     surroundings_check_output(run, function);
-    struct surroundings before = run->around, now = {thread_count(), lowest_free(), before.written};
+    struct surroundings before = run->around, now = {thread_count(), lowest_free(), run->around.written};
     if (now.threads > before.threads)
         run_say(run, RULE_THREADS, function, "thread", "%zu threads run that it started", now.threads - before.threads);
     // The load itself keeps the adapter's file open.
@@ -74,6 +78,10 @@ void surroundings_check(struct run *run, enum function function) {
         run_say(run, RULE_IO, function, "descriptor",
                 now.lowest_free > before.lowest_free ? "a file or socket that it opened is open still"
                                                      : "a file or socket that is not its own was closed");
+    run->around = now;
+}
+
+void surroundings_check_signals(struct run *run, enum function function) {
     check_signals(run, function);
-    surroundings_note(run);
+    note_signals();
 }

@@ -13,7 +13,8 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 FIXTURES = os.path.join(HERE, "..", "fixtures")
 FINDING = re.compile(r"^\d+\. ([a-z-]+)(?:: kind [^,]+)?, (?:kind [^,]+, )?function (\w+)$", re.MULTILINE)
-SUMMARY = re.compile(r"^(\d+) calls, (\d+) objects, (\d+) findings$", re.MULTILINE)
+SUMMARY = re.compile(r"^(\d+) calls, (\d+) objects, (\d+) findings(?:, \d+ warnings)?$", re.MULTILINE)
+PLANT = re.compile(r"^// finds: (.*)\n(?:// says: (.*)\n)?PLANT\((\w+)\)", re.MULTILINE)
 LIMIT_S = 600
 
 
@@ -64,6 +65,30 @@ def check_bad(build, source):
     expect(SUMMARY.search(result.stdout), result.stdout)
     for said in re.findall(r"^// says: (.*)$", text, re.MULTILINE):
         expect(is_sanitized(build) or said in result.stdout, f"expected \"{said}\"\n{result.stdout}")
+
+
+def planted():
+    """What is in the table of planted.c: name, findings, and what is said of it."""
+    with open(os.path.join(HERE, "planted", "planted.c"), encoding="utf-8") as file:
+        text = file.read()
+    plants = [(name, finds, says) for finds, says, name in PLANT.findall(text)]
+    expect(len(plants) > 30 and re.findall(r"^    ROW\((\w+)\),$", text, re.MULTILINE) == [p[0] for p in plants],
+           "planted.c: the table does not have what is described above it")
+    return plants
+
+
+def check_planted(build, name, finds, says):
+    """A contradiction or a typo that is planted in an adapter is found, and named."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as settings:
+        settings.write(f"plant: {name}\n")
+        settings.flush()
+        result = run(build, os.path.join(build, "conformance", "planted.so"), "--objects",
+                     os.path.join(HERE, "planted", "objects"), "--settings", settings.name)
+    wanted = set() if finds == "nothing" else set(finds.split(", "))
+    expect(findings(result.stdout) == wanted, f"expected {sorted(wanted)}\n{result.stdout}")
+    expect(says in result.stdout, f'expected "{says}"\n{result.stdout}')
+    expect(wanted or ("warnings:" in result.stdout) == bool(says), result.stdout)
+    expect(result.returncode == (1 if wanted else 0), f"exit code {result.returncode}\n{result.stdout}")
 
 
 def check_save(build):
@@ -128,6 +153,7 @@ def main():
     checks = [(check_shipped, path) for path in sorted(glob.glob(os.path.join(build, "adapters", "*.so")),
                                                        key=os.path.getsize, reverse=True)]
     checks += [(check_bad, path) for path in sorted(glob.glob(os.path.join(HERE, "bad", "*.c")))]
+    checks += [(check_planted, *plant) for plant in planted()]
     checks += [(check_save,), (check_loose_file,), (check_no_adapter,), (check_usage,), (check_program,)]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// A life of an object, as a file tells it: the statuses that its mirror goes through and the changes that its users
+// make, one document a step. For each step it is told what phase the workload is in then, and what of a change was
+// carried.
+#include "core/conform/child.h"
+
+#include "core/adapter/services.h"
+#include "core/base/text.h"
+#include "core/json/patch.h"
+#include "core/json/pointer.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define LINE_MAX ((size_t)64 * 1024)
+#define LIST_MAX 4000 // bytes of pointers on a line
+#define SHOWN_MAX 6   // of them, unless it is verbose
+#define MESSAGE_MAX 120
+
+struct life {
+    struct run *run;
+    const struct document *step;
+    size_t number; // of the step
+    const struct json *workload, *mirror;
+    wharf_mirror_state state;
+    struct buffer lines; // told when it is over: a child that dies tells nothing twice
+};
+
+bool life_is_step(const struct document *step) {
+    static const char *const members[] = {"status", "patch", "lost", "unplaced"};
+    bool any = false;
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+        any = any || json_get(step->value, members[i]);
+    return any && !json_get(step->value, "kind");
+}
+
+bool life_is_same(const struct document *a, const struct document *b) {
+    size_t len = strlen(a->source) - strlen(strrchr(a->source, ':'));
+    return strncmp(a->source, b->source, len) == 0 && b->source[len] == ':';
+}
+
+static const struct json *input_with(const struct json *object, const char *key, const struct json *value) {
+    struct json *copy = json_copy(object);
+    if (copy && json_set(copy, key, json_copy(value)))
+        return input_take(copy);
+    json_free(copy);
+    return NULL;
+}
+
+static void begin_line(struct life *life, const char *what) {
+    buffer_printf(&life->lines, "%s  %zu %-8s", life->lines.len > 0 ? "\n" : "", life->number, what);
+}
+
+// -- the phase --
+
+static void check_expected(struct life *life, const char *found) {
+    const char *expected = json_string(json_get(life->step->value, "phase"));
+    if (!expected || strcasecmp(expected, found) == 0)
+        return;
+    buffer_printf(&life->lines, "; the file says %s", expected);
+    run_say(life->run, RULE_STORY, CALL_PHASE, "", "the workload is %s, and the file says %s", found, expected);
+}
+
+static void tell_phase(struct life *life) {
+    static const char *const names[] = {"Pending", "Suspended", "Active", "Succeeded", "Failed"};
+    struct run *run = life->run;
+    struct probe probe;
+    wharf_phase phase;
+    probe_begin(&probe, run, life->workload, NULL, WHARF_MIRROR_NONE);
+    wharf_result result = adapter_phase(&probe.call, life->workload, &phase);
+    bool known = result == WHARF_OK && phase.phase < sizeof(names) / sizeof(names[0]);
+    const char *name = known ? names[phase.phase] : "unknown";
+    buffer_printf(&life->lines, " %s", name);
+    if (known && phase.reason && phase.reason[0] != '\0')
+        buffer_printf(&life->lines, " (%.100s)", phase.reason);
+    if (known && run->verbose && phase.message && phase.message[0] != '\0')
+        buffer_printf(&life->lines, ": %.300s", phase.message);
+    probe_end(&probe);
+    check_expected(life, name);
+}
+
+// -- what becomes of a change --
+
+struct pointers {
+    size_t count;
+    char text[LIST_MAX];
+};
+
+struct change {
+    struct life *life;
+    const struct json *mirror; // after it
+    struct pointers carried, left, removed;
+};
+
+static void add(const struct change *change, struct pointers *list, const char *pointer) {
+    size_t len = strlen(list->text);
+    if (list->count++ < SHOWN_MAX || change->life->run->verbose)
+        snprintf(list->text + len, LIST_MAX - len, "%s%s", len > 0 ? ", " : " ", pointer);
+}
+
+static void print_pointers(struct life *life, const struct pointers *list, const char *words, const char **comma) {
+    if (list->count == 0)
+        return;
+    buffer_printf(&life->lines, "%s %s%s", *comma, words, list->text);
+    if (list->count > SHOWN_MAX && !life->run->verbose)
+        buffer_printf(&life->lines, " and %zu more", list->count - SHOWN_MAX);
+    *comma = ";";
+}
+
+static bool is_removed(const wharf_kind *kind, const char *pointer) {
+    for (const char *const *removed = kind->removed; removed && *removed; removed++)
+        for (size_t len = strlen(pointer); len > 0; len--) {
+            char prefix[1024];
+            if (len >= sizeof(prefix) || (pointer[len] != '\0' && pointer[len] != '/'))
+                continue;
+            memcpy(prefix, pointer, len);
+            prefix[len] = '\0';
+            if (pointer_matches(*removed, prefix))
+                return true;
+        }
+    return strcmp(pointer, kind->managed_by) == 0;
+}
+
+static void sort_out(struct change *change, const char *pointer, const struct json *value) {
+    if (json_equal(pointer_find(change->mirror, pointer), value))
+        add(change, &change->carried, pointer);
+    else if (is_removed(&change->life->run->now->kind.abi, pointer))
+        add(change, &change->removed, pointer);
+    else
+        add(change, &change->left, pointer);
+}
+
+// Every field that is another one in `now`, NULL if it is gone.
+static void compare(struct change *change, struct buffer *at, const struct json *before, const struct json *now) {
+    if (json_equal(before, now))
+        return;
+    bool objects = json_is(before, JSON_OBJECT) && json_is(now, JSON_OBJECT);
+    bool arrays = json_is(before, JSON_ARRAY) && json_is(now, JSON_ARRAY) && json_size(before) == json_size(now);
+    if (!objects && !arrays) {
+        sort_out(change, at->data, now);
+        return;
+    }
+    size_t len = at->len, index = 0;
+    for (const struct json *item = json_first(now); item; item = json_next(item), index++) {
+        const char *key = json_key(item);
+        const struct json *old = key ? json_get(before, key) : json_at(before, index);
+        if (key ? pointer_append(at, key) : buffer_printf(at, "/%zu", index))
+            compare(change, at, old, item);
+        buffer_truncate(at, len);
+    }
+    for (const struct json *item = objects ? json_first(before) : NULL; item; item = json_next(item)) {
+        if (!json_get(now, json_key(item)) && pointer_append(at, json_key(item)))
+            compare(change, at, item, NULL);
+        buffer_truncate(at, len);
+    }
+}
+
+static void compare_part(struct change *change, const struct json *before, const struct json *now,
+                         const char *pointer) {
+    struct buffer at __attribute__((cleanup(buffer_cleanup)));
+    buffer_init(&at, 4096);
+    if (buffer_text(&at, pointer))
+        compare(change, &at, pointer_find(before, pointer), pointer_find(now, pointer));
+}
+
+static void tell_change(struct life *life, const struct json *before, const struct json *after) {
+    struct change change = {.life = life, .mirror = after};
+    compare_part(&change, before, life->workload, "/spec");
+    compare_part(&change, before, life->workload, "/metadata/labels");
+    compare_part(&change, before, life->workload, "/metadata/annotations");
+    const char *comma = "", *message = life->run->answer;
+    print_pointers(life, &change.carried, "carried", &comma);
+    print_pointers(life, &change.left, "left out", &comma);
+    print_pointers(life, &change.removed, "not in mirrors", &comma);
+    bool whole = life->run->verbose || strlen(message) <= MESSAGE_MAX;
+    if (message[0] != '\0')
+        buffer_printf(&life->lines, "%s \"%.*s%s\"", comma, whole ? (int)strlen(message) : MESSAGE_MAX, message,
+                      whole ? "" : "...");
+}
+
+// -- the steps --
+
+// What had to wait may follow once the mirror has changed.
+static void carry_on(struct life *life) {
+    const struct json *before = life->mirror;
+    life->mirror = step_change(life->run, life->workload, before);
+    struct change change = {.life = life, .mirror = life->mirror};
+    compare_part(&change, before, life->mirror, "/spec");
+    const char *comma = "";
+    print_pointers(life, &change.carried, "now carried", &comma);
+    buffer_text(&life->lines, comma);
+}
+
+static void copy_status(struct life *life) {
+    life->workload = step_status(life->run, life->workload, life->mirror, life->state);
+}
+
+static void step_patch(struct life *life, const struct json *patch) {
+    const struct json *before = life->workload;
+    struct json *changed = json_copy(before);
+    if (!changed || !patch_apply(&changed, patch)) {
+        json_free(changed);
+        return;
+    }
+    const struct json *input = input_take(changed);
+    if (!input)
+        return;
+    life->workload = input;
+    begin_line(life, "patch");
+    if (life->mirror) {
+        life->run->answer[0] = '\0';
+        life->mirror = step_change(life->run, life->workload, life->mirror);
+        tell_change(life, before, life->mirror);
+        buffer_text(&life->lines, ";");
+    }
+    copy_status(life);
+    tell_phase(life);
+}
+
+static void step_controller(struct life *life, const struct json *status) {
+    if (!life->mirror)
+        life->mirror = step_mirror(life->run, life->workload, NULL);
+    life->state = WHARF_MIRROR_PRESENT;
+    const struct json *seen = life->mirror ? input_with(life->mirror, "status", status) : NULL;
+    begin_line(life, "status");
+    if (!seen) {
+        buffer_text(&life->lines, " no mirror is made of it");
+        return;
+    }
+    life->mirror = seen;
+    carry_on(life);
+    copy_status(life);
+    tell_phase(life);
+}
+
+static void step_without(struct life *life, const char *what, wharf_mirror_state state) {
+    life->mirror = NULL;
+    life->state = state;
+    begin_line(life, what);
+    copy_status(life);
+    tell_phase(life);
+}
+
+static void step(struct life *life) {
+    const struct json *value = life->step->value;
+    const struct json *status = json_get(value, "status"), *patch = json_get(value, "patch");
+    life->number++;
+    text_copy(life->run->board->object, sizeof(life->run->board->object), life->step->source);
+    if (json_bool(json_get(value, "unplaced"), false))
+        step_without(life, "unplaced", WHARF_MIRROR_NONE);
+    if (json_bool(json_get(value, "lost"), false))
+        step_without(life, "lost", WHARF_MIRROR_LOST);
+    if (json_is(patch, JSON_OBJECT))
+        step_patch(life, patch);
+    if (json_is(status, JSON_OBJECT))
+        step_controller(life, status);
+}
+
+static void tell(const struct life *life, const char *file) {
+    run_tell(life->run, "%s", file);
+    const char *line = life->lines.data ? life->lines.data : "";
+    while (*line != '\0') {
+        size_t len = strcspn(line, "\n");
+        run_tell(life->run, "%.*s", (int)len, line);
+        line += len + (line[len] == '\n');
+    }
+}
+
+void life_run(struct run *run, const struct subject *subject, size_t first) {
+    const struct documents *documents = run->documents;
+    struct life life = {.run = run, .workload = input_copy(subject->object)};
+    buffer_init(&life.lines, LINE_MAX);
+    if (!json_bool(json_get(documents->list[first].value, "unplaced"), false) && life.workload)
+        life.mirror = step_mirror(run, life.workload, NULL);
+    life.state = life.mirror ? WHARF_MIRROR_PRESENT : WHARF_MIRROR_NONE;
+    for (size_t i = first; i < documents->count && life.workload; i++) {
+        life.step = &documents->list[i];
+        if (!life_is_same(&documents->list[first], life.step))
+            break;
+        if (life_is_step(life.step))
+            step(&life);
+    }
+    AUTO_TEXT file = strndup(documents->list[first].source, strlen(documents->list[first].source) -
+                                                                strlen(strrchr(documents->list[first].source, ':')));
+    if (file)
+        tell(&life, file);
+    buffer_cleanup(&life.lines);
+}
