@@ -15,9 +15,11 @@ static const struct flag adapter_flags[] = {
     {.name = "objects",
      .argument = "DIR",
      .help = "a folder with objects of its kinds, YAML or JSON; documents beside an object\n"
-             "that have a status and no kind are statuses of its mirror"},
+             "without a kind are steps of its life: a status of its mirror, a patch by a user"},
     {.name = "settings", .argument = "FILE", .help = "the adapter's settings, YAML"},
     {.name = "save", .argument = "DIR", .help = "write an object that reproduces each finding into this folder"},
+    {.name = "quiet", .letter = 'q', .help = "print only findings, warnings and the summary"},
+    {.name = "verbose", .letter = 'v', .help = "print messages and all fields in the lives of the objects"},
 };
 
 // Reads its flags itself.
@@ -30,8 +32,9 @@ static const struct subcommand subcommand_adapter = {
     .summary = "test an adapter (for its author)",
     .text = "Loads an adapter in a separate process and calls its functions on the objects of a folder, on objects\n"
             "generated from what its kinds declare, and on broken variants of both. Reports which rules of\n"
-            "<wharf/adapter.h> it violates, and where they are written. Exits with 0 if there are no findings,\n"
-            "with 1 if there are.\n",
+            "<wharf/adapter.h> it violates, and where they are written. With objects, also shows the phase after each\n"
+            "step of their lives and which changes were carried, and warns of rules and pointers that match nothing.\n"
+            "Exits with 0 if there are no findings, with 1 if there are.\n",
 };
 
 static const struct subcommand subcommand_help = {

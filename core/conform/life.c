@@ -158,8 +158,7 @@ static void compare(struct change *change, struct buffer *at, const struct json 
 
 static void compare_part(struct change *change, const struct json *before, const struct json *now,
                          const char *pointer) {
-    struct buffer at __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&at, 4096);
+    AUTO_BUFFER(at, 4096);
     if (buffer_text(&at, pointer))
         compare(change, &at, pointer_find(before, pointer), pointer_find(now, pointer));
 }
@@ -285,5 +284,5 @@ void life_run(struct run *run, const struct subject *subject, size_t first) {
                                                                 strlen(strrchr(documents->list[first].source, ':')));
     if (file)
         tell(&life, file);
-    buffer_cleanup(&life.lines);
+    buffer_free(&life.lines);
 }

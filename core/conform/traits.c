@@ -47,8 +47,7 @@ static void look_below(struct run *run, struct buffer *at, const struct json *va
 }
 
 void traits_of_mirror(struct run *run, const struct json *mirror) {
-    struct buffer at __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&at, 4096);
+    AUTO_BUFFER(at, 4096);
     if (buffer_text(&at, "/spec"))
         look_below(run, &at, json_get(mirror, "spec"));
 }

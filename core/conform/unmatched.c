@@ -180,8 +180,7 @@ static bool mend_pointer(const struct json *value, const char *pattern, size_t d
     if (member)
         return mend_pointer(member, pattern, done + len, out, size);
     const char *meant = nearest(value, name, false);
-    struct buffer escaped __attribute__((cleanup(buffer_cleanup)));
-    buffer_init(&escaped, 4096);
+    AUTO_BUFFER(escaped, 4096);
     if (!meant || !pointer_append(&escaped, meant))
         return false;
     snprintf(out, size, "%.*s%s%s", (int)done, pattern, escaped.data, rest + len);

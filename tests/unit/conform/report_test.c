@@ -102,12 +102,35 @@ static void the_inputs_of_a_finding_are_saved_as_yaml(void **state) {
     assert_int_equal(rmdir(folder), 0); // nothing was saved for what has no inputs
 }
 
+static void a_warning_is_told_once_and_after_the_findings(void **state) {
+    (void)state;
+    struct report report = {.list = NULL};
+    add(&report, RULE_MARKS, "things.example.com", "", "an object", NULL);
+    assert_true(report_warn(&report, "things.example.com", "carried: /spec/a is in none of the 2 objects given"));
+    assert_true(report_warn(&report, "things.example.com", "carried: /spec/a is in none of the 2 objects given"));
+    assert_true(report_warn(&report, "others.example.com", "carried: /spec/a is in none of the 2 objects given"));
+    assert_int_equal(report.n_warnings, 2);
+    char *told = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&told, &len);
+    report_print(&report, out);
+    assert_int_equal(fclose(out), 0);
+    const char *list = strstr(told, "\nwarnings:\n");
+    assert_true(list > strstr(told, "1. marks"));
+    assert_string_equal(list, "\nwarnings:\n"
+                              "  things.example.com: carried: /spec/a is in none of the 2 objects given\n"
+                              "  others.example.com: carried: /spec/a is in none of the 2 objects given\n");
+    free(told);
+    report_free(&report);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(findings_of_one_cause_are_one_with_the_smallest_object),
         cmocka_unit_test(other_rules_kinds_and_causes_are_findings_of_their_own),
         cmocka_unit_test(every_rule_says_what_it_expects_and_where_it_is_written),
         cmocka_unit_test(the_inputs_of_a_finding_are_saved_as_yaml),
+        cmocka_unit_test(a_warning_is_told_once_and_after_the_findings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
