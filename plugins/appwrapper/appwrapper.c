@@ -10,7 +10,6 @@ static const wharf_host *host;
 #define COMPONENTS "/spec/components"
 #define TEMPLATE COMPONENTS "/*/template"
 #define PHASE "/status/phase"
-#define POINTER_MAX 1024
 
 // Failed counts once no component is deployed any more: until they are deleted, they may still run.
 static wharf_result phase(const wharf_call *call, const wharf_value *wrapper, wharf_phase *out) {
@@ -44,28 +43,22 @@ static wharf_result mirror(const wharf_call *call, const wharf_value *workload, 
 }
 
 // "template.spec.workerGroupSpecs[0].template" as a JSON pointer into a component (getValueAtPath), or NULL.
-static const char *to_pointer(const char *path, char out[POINTER_MAX]) {
-    size_t length = 0;
+static const char *to_pointer(const wharf_call *call, const char *path) {
     if (!path || strncmp(path, "template", strlen("template")) != 0)
         return NULL;
-    out[length++] = '/';
-    for (; *path; path++) {
-        if (length + 2 > POINTER_MAX)
-            return NULL;
-        if (*path == '.' || *path == '[')
-            out[length++] = '/';
-        else if (*path != ']')
-            out[length++] = *path;
-    }
-    out[length] = '\0';
-    return out;
+    char *pointer = host->memory(call, strlen(path) + 2), *end = pointer;
+    if (end)
+        *end++ = '/';
+    for (; end && *path; path++)
+        if (*path != ']')
+            *end++ = *path == '.' || *path == '[' ? '/' : *path;
+    return pointer;
 }
 
 static void add_set(const wharf_call *call, const wharf_value *component, const wharf_value *declared,
                     wharf_value *sets) {
-    char pointer[POINTER_MAX];
-    const char *at = to_pointer(host->string(host->find(declared, "/path")), pointer);
-    const wharf_value *template = at ? host->find(component, at) : NULL;
+    const char *pointer = to_pointer(call, host->string(host->find(declared, "/path")));
+    const wharf_value *template = pointer ? host->find(component, pointer) : NULL;
     int64_t replicas = host->integer(host->find(declared, "/replicas"), 1);
     if (host->type(template) != WHARF_OBJECT)
         return;

@@ -7,6 +7,7 @@
 const wharf_host *host;
 
 #define PATH (POINTER | PATTERN)
+#define AT(type, member) .offset = offsetof(type, member)
 #define TABLE(...)                                                                                                     \
     (const struct field[]) {                                                                                           \
         __VA_ARGS__, {                                                                                                 \
@@ -25,28 +26,26 @@ static int has(const struct place *at, const char *name) {
 static const struct shape carried = {
     .size = sizeof(wharf_carried),
     .is_short = 1,
-    .fields =
-        TABLE({"field", TEXT, REQUIRED | PATH, .offset = offsetof(wharf_carried, pointer)},
-              {"when", WORD, 0, .offset = offsetof(wharf_carried, when), .words = WORDS("Always", "WhileSuspended")},
-              {"key", TEXT, 0, .offset = offsetof(wharf_carried, key)}),
+    .fields = TABLE({"field", TEXT, REQUIRED | PATH, AT(wharf_carried, pointer)},
+                    {"when", WORD, 0, AT(wharf_carried, when), .words = WORDS("Always", "WhileSuspended")},
+                    {"key", TEXT, 0, AT(wharf_carried, key)}),
 };
 
 static const struct shape pods = {
     .size = sizeof(wharf_pods),
-    .fields = TABLE({"template", TEXT, REQUIRED | PATH, .offset = offsetof(wharf_pods, templates)},
-                    {"count", TEXTS, PATH, .offset = offsetof(wharf_pods, counts)}),
+    .fields = TABLE({"template", TEXT, REQUIRED | PATH, AT(wharf_pods, templates)},
+                    {"count", TEXTS, PATH, AT(wharf_pods, counts)}),
 };
 
 // `value` is the type of a condition or the scalar.
 static void finish_rule(const struct place *at, void *element) {
     wharf_phase_rule *rule = element;
-    struct place field = settings_member(at, "field"), status = settings_member(at, "status");
     if (has(at, "condition") == has(at, "value"))
-        settings_report(at, "expected either condition (the type of one), or field and value (its text)");
+        settings_report(at, NULL, "expected either condition (the type of one), or field and value (its text)");
     else if (has(at, "value") && !rule->pointer)
-        settings_report(&field, "found nothing, expected a pointer: it is required with value");
+        settings_report(at, "field", "found nothing, expected a pointer: it is required with value");
     else if (has(at, "value") && rule->status)
-        settings_report(&status, "found it with value, expected it with condition only");
+        settings_report(at, "status", "found it with value, expected it with condition only");
     if (!rule->pointer)
         rule->pointer = "/status/conditions";
 }
@@ -54,15 +53,13 @@ static void finish_rule(const struct place *at, void *element) {
 static const struct shape phase_rule = {
     .size = sizeof(wharf_phase_rule),
     .finish = finish_rule,
-    .fields = TABLE({"field", TEXT, POINTER | STATUS, .offset = offsetof(wharf_phase_rule, pointer)},
-                    {"condition", TEXT, 0, .offset = offsetof(wharf_phase_rule, value)},
-                    {"value", SCALAR, 0, .offset = offsetof(wharf_phase_rule, value)},
-                    {"status", TEXT, 0, .offset = offsetof(wharf_phase_rule, status)},
-                    {"reason", TEXT, 0, .offset = offsetof(wharf_phase_rule, reason)},
-                    {"whileSuspended", FLAG, 0, .offset = offsetof(wharf_phase_rule, flags),
-                     .bit = WHARF_RULE_WHILE_SUSPENDED, .set_by = 1},
-                    {"phase", WORD, REQUIRED, .offset = offsetof(wharf_phase_rule, phase),
-                     .words = WORDS("Pending", "Suspended", "Active", "Succeeded", "Failed")}),
+    .fields =
+        TABLE({"field", TEXT, POINTER | STATUS, AT(wharf_phase_rule, pointer)},
+              {"condition", TEXT, 0, AT(wharf_phase_rule, value)}, {"value", SCALAR, 0, AT(wharf_phase_rule, value)},
+              {"status", TEXT, 0, AT(wharf_phase_rule, status)}, {"reason", TEXT, 0, AT(wharf_phase_rule, reason)},
+              {"whileSuspended", FLAG, 0, AT(wharf_phase_rule, flags), .bit = WHARF_RULE_WHILE_SUSPENDED},
+              {"phase", WORD, REQUIRED, AT(wharf_phase_rule, phase),
+               .words = WORDS("Pending", "Suspended", "Active", "Succeeded", "Failed")}),
 };
 
 static void finish_change(const struct place *at, void *element) {
@@ -74,37 +71,36 @@ static void finish_change(const struct place *at, void *element) {
         found += has(at, changes[i]);
     }
     if (found != 1)
-        settings_report(at, "expected one of condition, field, zero and remove");
+        settings_report(at, NULL, "expected one of condition, field, zero and remove");
     else if (has(at, "status") != has(at, "condition") || has(at, "value") != has(at, "field"))
-        settings_report(at, "expected status with condition, value with field, and neither without");
+        settings_report(at, NULL, "expected status with condition, value with field, and neither without");
 }
 
 static const struct shape status_change = {
     .size = sizeof(wharf_status_change),
     .finish = finish_change,
-    .fields = TABLE({"condition", TEXT, 0, .offset = offsetof(wharf_status_change, name)},
-                    {"field", TEXT, POINTER | STATUS, .offset = offsetof(wharf_status_change, name)},
-                    {"zero", TEXT, PATH | STATUS, .offset = offsetof(wharf_status_change, name)},
-                    {"remove", TEXT, PATH | STATUS, .offset = offsetof(wharf_status_change, name)},
-                    {"status", TEXT, 0, .offset = offsetof(wharf_status_change, value)},
-                    {"value", TEXT, EMPTY, .offset = offsetof(wharf_status_change, value)},
-                    {"reason", TEXT, 0, .offset = offsetof(wharf_status_change, reason)},
-                    {"message", TEXT, EMPTY, .offset = offsetof(wharf_status_change, message)},
-                    {"when", WORD, 0, .offset = offsetof(wharf_status_change, when),
-                     .words = WORDS("Always", "IfTrue", "IfAbsent")}),
+    .fields = TABLE({"condition", TEXT, 0, AT(wharf_status_change, name)},
+                    {"field", TEXT, POINTER | STATUS, AT(wharf_status_change, name)},
+                    {"zero", TEXT, PATH | STATUS, AT(wharf_status_change, name)},
+                    {"remove", TEXT, PATH | STATUS, AT(wharf_status_change, name)},
+                    {"status", TEXT, 0, AT(wharf_status_change, value)},
+                    {"value", TEXT, EMPTY, AT(wharf_status_change, value)},
+                    {"reason", TEXT, 0, AT(wharf_status_change, reason)},
+                    {"message", TEXT, EMPTY, AT(wharf_status_change, message)},
+                    {"when", WORD, 0, AT(wharf_status_change, when), .words = WORDS("Always", "IfTrue", "IfAbsent")}),
 };
 
 static const struct shape managed_by = {
-    .fields = TABLE({"field", TEXT, REQUIRED | POINTER | LABELS, .offset = offsetof(wharf_kind, managed_by)},
-                    {"builtIn", TEXT, 0, .offset = offsetof(wharf_kind, managed_by_builtin)},
-                    {"allowed", TEXTS, 0, .offset = offsetof(wharf_kind, managed_by_allowed)}),
+    .fields = TABLE({"field", TEXT, REQUIRED | POINTER | LABELS, AT(wharf_kind, managed_by)},
+                    {"builtIn", TEXT, 0, AT(wharf_kind, managed_by_builtin)},
+                    {"allowed", TEXTS, 0, AT(wharf_kind, managed_by_allowed)}),
 };
 
 static const wharf_kind sizes = {WHARF_KIND_SIZES};
 
 static const struct shape suspend = {
-    .fields = TABLE({"field", TEXT, REQUIRED | POINTER, .offset = offsetof(wharf_kind, suspend)},
-                    {"value", SCALAR, 0, .offset = offsetof(wharf_kind, suspend_value)}),
+    .fields = TABLE({"field", TEXT, REQUIRED | POINTER, AT(wharf_kind, suspend)},
+                    {"value", SCALAR, 0, AT(wharf_kind, suspend_value)}),
 };
 
 // The field that suspends is carried without being named. A list has room for one more.
@@ -124,26 +120,21 @@ static void finish_kind(const struct place *at, void *element) {
 static const struct shape kind = {
     .size = sizeof(wharf_kind),
     .finish = finish_kind,
-    .fields =
-        TABLE({"group", TEXT, REQUIRED | EMPTY, .offset = offsetof(wharf_kind, group)},
-              {"versions", TEXTS, REQUIRED, .offset = offsetof(wharf_kind, versions)},
-              {"kind", TEXT, REQUIRED, .offset = offsetof(wharf_kind, kind)},
-              {"plural", TEXT, REQUIRED, .offset = offsetof(wharf_kind, plural)},
-              {"managedBy", PART, REQUIRED, .of = &managed_by}, {"suspend", PART, 0, .of = &suspend},
-              {"carry", LIST, 0, .offset = offsetof(wharf_kind, carried), .of = &carried},
-              {"remove", TEXTS, PATH | LABELS, .offset = offsetof(wharf_kind, removed)},
-              {"pods", LIST, 0, .offset = offsetof(wharf_kind, pods), .of = &pods},
-              {"phases", LIST, 0, .offset = offsetof(wharf_kind, phases), .of = &phase_rule},
-              {"finishedAt", TEXT, POINTER | STATUS, .offset = offsetof(wharf_kind, finished_at)},
-              {"neverFinishes", FLAG, 0, .offset = offsetof(wharf_kind, flags), .bit = WHARF_KIND_NEVER_FINISHES,
-               .set_by = 1},
-              {"observedGeneration", TEXT, POINTER | STATUS, .offset = offsetof(wharf_kind, observed_generation)},
-              {"conditionTime", TEXT, 0, .offset = offsetof(wharf_kind, condition_time)},
-              {"suspendedStatus", LIST, 0, .offset = offsetof(wharf_kind, suspended_status), .of = &status_change},
-              {"resumedStatus", LIST, 0, .offset = offsetof(wharf_kind, resumed_status), .of = &status_change},
-              {"statusRemove", TEXTS, PATH | STATUS, .offset = offsetof(wharf_kind, status_removed)},
-              {"statusSubresource", FLAG, 0, .offset = offsetof(wharf_kind, flags),
-               .bit = WHARF_KIND_NO_STATUS_SUBRESOURCE, .set_by = 0}),
+    .fields = TABLE(
+        {"group", TEXT, REQUIRED | EMPTY, AT(wharf_kind, group)},
+        {"versions", TEXTS, REQUIRED, AT(wharf_kind, versions)}, {"kind", TEXT, REQUIRED, AT(wharf_kind, kind)},
+        {"plural", TEXT, REQUIRED, AT(wharf_kind, plural)}, {"managedBy", PART, REQUIRED, .of = &managed_by},
+        {"suspend", PART, 0, .of = &suspend}, {"carry", LIST, 0, AT(wharf_kind, carried), .of = &carried},
+        {"remove", TEXTS, PATH | LABELS, AT(wharf_kind, removed)}, {"pods", LIST, 0, AT(wharf_kind, pods), .of = &pods},
+        {"phases", LIST, 0, AT(wharf_kind, phases), .of = &phase_rule},
+        {"finishedAt", TEXT, POINTER | STATUS, AT(wharf_kind, finished_at)},
+        {"neverFinishes", FLAG, 0, AT(wharf_kind, flags), .bit = WHARF_KIND_NEVER_FINISHES},
+        {"observedGeneration", TEXT, POINTER | STATUS, AT(wharf_kind, observed_generation)},
+        {"conditionTime", TEXT, 0, AT(wharf_kind, condition_time)},
+        {"suspendedStatus", LIST, 0, AT(wharf_kind, suspended_status), .of = &status_change},
+        {"resumedStatus", LIST, 0, AT(wharf_kind, resumed_status), .of = &status_change},
+        {"statusRemove", TEXTS, PATH | STATUS, AT(wharf_kind, status_removed)},
+        {"statusSubresource", NOT_FLAG, 0, AT(wharf_kind, flags), .bit = WHARF_KIND_NO_STATUS_SUBRESOURCE}),
 };
 
 static const struct shape root = {

@@ -7,23 +7,23 @@
 #define SHOWN_MAX 60 // bytes of a value in a sentence
 
 static const char *pointer_to(const struct place *at) {
-    const char *up = at->up ? pointer_to(at->up) : "";
-    if (!at->up || !at->name)
-        return at->up ? host->format(NULL, "%s/%zu", up, at->index) : up;
-    const char *escaped = "";
-    for (const char *name = at->name, *end; *name; name = end + (*end != '\0')) {
-        end = name + strcspn(name, "~/");
-        escaped = host->format(NULL, "%s%.*s%s", escaped, (int)(end - name), name,
-                               *end == '~' ? "~0"
-                               : *end      ? "~1"
+    if (!at->up)
+        return "";
+    const char *pointer = host->format(NULL, "%s/", pointer_to(at->up));
+    if (!at->name)
+        return host->format(NULL, "%s%zu", pointer, at->index);
+    for (const char *c = at->name; *c; c++)
+        pointer = host->format(NULL, "%s%.*s%s", pointer, *c != '~' && *c != '/', c,
+                               *c == '~'   ? "~0"
+                               : *c == '/' ? "~1"
                                            : "");
-    }
-    return host->format(NULL, "%s/%s", up, escaped);
+    return pointer;
 }
 
-void settings_report(const struct place *at, const char *sentence) {
+void settings_report(const struct place *at, const char *name, const char *sentence) {
+    struct place member = name ? settings_member(at, name) : *at;
     if (!*at->problem)
-        *at->problem = host->format(NULL, "%s: %s", pointer_to(at), sentence);
+        *at->problem = host->format(NULL, "%s: %s", pointer_to(&member), sentence);
 }
 
 static void report_wrong(const struct place *at, const char *expected) {
@@ -32,7 +32,8 @@ static void report_wrong(const struct place *at, const char *expected) {
     size_t len = 0;
     if (type == WHARF_BOOL || type == WHARF_NUMBER || type == WHARF_STRING)
         found = host->print(NULL, at->value, &len);
-    settings_report(at, host->format(NULL, "found %s, expected %s", len > SHOWN_MAX ? "a long text" : found, expected));
+    settings_report(at, NULL,
+                    host->format(NULL, "found %s, expected %s", len > SHOWN_MAX ? "a long text" : found, expected));
 }
 
 struct place settings_member(const struct place *at, const char *name) {
@@ -106,7 +107,7 @@ static void read_item(const struct place *item, const struct field *field, char 
     texts[item->index] = read_text(item, field);
     for (size_t i = 0; i < item->index && !*item->problem; i++)
         if (strcmp(texts[i], texts[item->index]) == 0)
-            settings_report(item, host->format(NULL, "found \"%s\" a second time, expected it once", texts[i]));
+            settings_report(item, NULL, host->format(NULL, "found \"%s\" a second time, expected it once", texts[i]));
 }
 
 static void *read_items(const struct place *list, const struct field *field) {
@@ -115,24 +116,24 @@ static void *read_items(const struct place *list, const struct field *field) {
         report_wrong(list, "a list that is not empty");
     char *elements = *list->problem ? NULL : host->memory(NULL, (count + 2) * size);
     struct place item = {list->problem, list, NULL, 0, host->first(list->value)};
-    for (; item.value && !*list->problem; item.value = host->next(item.value), item.index++)
+    for (; elements && item.value && !*list->problem; item.value = host->next(item.value), item.index++)
         read_item(&item, field, elements);
     return elements;
 }
 
 static void read_field(const struct place *at, const struct field *field, char *target) {
     void *slot = target + field->offset;
-    if (field->type == FLAG && host->type(at->value) != WHARF_BOOL)
+    if ((field->type == FLAG || field->type == NOT_FLAG) && host->type(at->value) != WHARF_BOOL)
         report_wrong(at, "true or false");
-    else if (field->type == FLAG && host->boolean(at->value, 0) == field->set_by)
-        *(uint32_t *)slot |= field->bit;
+    else if (field->type == FLAG || field->type == NOT_FLAG)
+        *(uint32_t *)slot |= host->boolean(at->value, 0) == (field->type == FLAG) ? field->bit : 0;
     else if (field->type == WORD)
         *(uint32_t *)slot = read_word(at, field->words);
     else if (field->type == PART)
         settings_read(at, field->of, target);
     else if (field->type == TEXT || field->type == SCALAR)
         *(const char **)slot = read_text(at, field);
-    else if (field->type != FLAG)
+    else
         *(void **)slot = read_items(at, field);
 }
 
@@ -150,8 +151,9 @@ static void check_known(const struct place *member, const struct field *fields) 
         near = is_near(f->name, member->name) ? f->name : near;
         all = host->format(NULL, "%s%s%s", all, *all ? ", " : "", f->name);
     }
-    settings_report(member, near ? host->format(NULL, "unknown setting, did you mean \"%s\"?", near)
-                                 : host->format(NULL, "unknown setting, expected one of %s", all));
+    settings_report(member, NULL,
+                    near ? host->format(NULL, "unknown setting, did you mean \"%s\"?", near)
+                         : host->format(NULL, "unknown setting, expected one of %s", all));
 }
 
 void settings_read(const struct place *at, const struct shape *shape, void *target) {
@@ -167,7 +169,7 @@ void settings_read(const struct place *at, const struct shape *shape, void *targ
     for (const struct field *f = fields; f->name && !*at->problem; f++) {
         struct place member = settings_member(at, f->name);
         if (!member.value && (f->rules & REQUIRED))
-            settings_report(&member, "found nothing, expected a value: it is required");
+            settings_report(&member, NULL, "found nothing, expected a value: it is required");
         else if (member.value)
             read_field(&member, f, target);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads settings into structs as tables say. What is wrong is reported with a pointer to it; the first problem counts.
+// Reads settings into structs as tables say. The first problem is reported, with a pointer to it.
 #ifndef WHARF_PLUGINS_SETTINGS_H
 #define WHARF_PLUGINS_SETTINGS_H
 
@@ -17,13 +17,14 @@ struct place {
 };
 
 enum type {
-    TEXT,   // const char *
-    SCALAR, // const char *, the text of a string, a boolean or a number
-    TEXTS,  // const char **, ends with NULL, none twice
-    FLAG,   // uint32_t: `bit` is set if the value is `set_by`
-    WORD,   // uint32_t: the index of the text in `words`
-    PART,   // a mapping, into the struct around it
-    LIST,   // an array of structs, ends with a zeroed one
+    TEXT,     // const char *
+    SCALAR,   // const char *, the text of a string, a boolean or a number
+    TEXTS,    // const char **, ends with NULL, none twice
+    FLAG,     // uint32_t: `bit` is set if the value is true
+    NOT_FLAG, // ... if it is false
+    WORD,     // uint32_t: the index of the text in `words`
+    PART,     // a mapping, into the struct around it
+    LIST,     // an array of structs, ends with a zeroed one
 };
 
 enum rule {
@@ -40,8 +41,7 @@ struct field {
     enum type type;
     int rules;
     size_t offset;
-    uint32_t bit; // FLAG
-    int set_by;
+    uint32_t bit;             // FLAG
     const char *const *words; // WORD, ends with NULL
     const struct shape *of;   // PART, LIST
 };
@@ -55,6 +55,7 @@ struct shape {
 
 void settings_read(const struct place *at, const struct shape *shape, void *target);
 struct place settings_member(const struct place *at, const char *name);
-void settings_report(const struct place *at, const char *sentence); // unless there is a problem already
+// Keeps the problem of the place, or of its member `name` if that is not NULL, unless there is one already.
+void settings_report(const struct place *at, const char *name, const char *sentence);
 
 #endif

@@ -7,6 +7,7 @@ const wharf_host *host;
 
 #define CONDITIONS "/status/conditions"
 #define POD "/spec/template"
+#define MANUAL "/spec/manualSelector"
 
 // What the API server puts into the pod template of a Job without manualSelector (generateSelector): uid and name of
 // the object itself, so a mirror has its own.
@@ -41,19 +42,19 @@ bool job_is_suspended(const wharf_value *job) {
 // The rules say all but what tells a Job with pods from one without.
 static wharf_result phase(const wharf_call *call, const wharf_value *job, wharf_phase *out) {
     (void)call;
-    if (out->phase == WHARF_SUCCEEDED || out->phase == WHARF_FAILED)
+    if (job_is_finished(job))
         return WHARF_OK;
     if (job_count(job, "/status/active") > 0 || job_count(job, "/status/terminating") > 0) {
         out->phase = WHARF_ACTIVE;
         out->reason = out->message = NULL;
     } else if (out->phase != WHARF_SUSPENDED) {
-        out->phase = host->string(host->find(job, "/status/startTime")) ? WHARF_ACTIVE : WHARF_PENDING;
+        out->phase = host->find(job, "/status/startTime") ? WHARF_ACTIVE : WHARF_PENDING;
     }
     return WHARF_OK;
 }
 
 static wharf_result mirror(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) {
-    if (!host->is(workload, "/spec/manualSelector", "true")) {
+    if (!host->is(workload, MANUAL, "true")) {
         host->remove(call, mirror, "/spec/selector");
         for (const char *const *label = generated_labels; *label; label++)
             host->remove(call, mirror, *label);
@@ -85,8 +86,7 @@ static void fix_completions(const wharf_call *call, const wharf_value *mirror, w
 static void fix_template(const wharf_call *call, const wharf_value *mirror, wharf_value *desired) {
     if (!job_is_suspended(mirror))
         return; // the host has not touched the template
-    bool is_generated = !host->is(mirror, "/spec/manualSelector", "true");
-    for (const char *const *label = generated_labels; *label && is_generated; label++)
+    for (const char *const *label = generated_labels; *label && !host->is(mirror, MANUAL, "true"); label++)
         host->take(call, desired, mirror, *label);
     bool may_change = job_count(mirror, "/status/active") == 0 &&
                       (!host->find(mirror, "/status/startTime") || host->condition(mirror, "Suspended", "True"));

@@ -24,10 +24,4 @@ int64_t job_count(const wharf_value *value, const char *pointer);
 wharf_result job_status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                         wharf_value *object);
 
-// Lists of indexes as in /status/completedIndexes ("0-2,4,5"); what is malformed in them is skipped, as is all from
-// `limit` on. NULL is an empty list. *total is the length of the result, which is NULL when out of memory.
-enum index_operation { INDEXES_OF_BOTH, INDEXES_WITHOUT };
-const char *job_indexes(const wharf_call *call, enum index_operation operation, const char *a, const char *b,
-                        int64_t limit, int64_t *total);
-
 #endif

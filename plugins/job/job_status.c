@@ -11,11 +11,16 @@
 // A count of zero is absent and an empty list too, as the API server writes them: else they would differ for ever.
 #include "job.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CONDITIONS "/status/conditions"
 #define START "/status/startTime"
 #define COMPLETION "/status/completionTime"
+#define COMPLETED "/status/completedIndexes"
+#define FAILED "/status/failedIndexes"
 
 static const char *const decided_type[] = {[SUCCESS] = "SuccessCriteriaMet", [FAILURE] = "FailureTarget"};
 static const char *const finished_type[] = {[SUCCESS] = "Complete", [FAILURE] = "Failed"};
@@ -33,11 +38,7 @@ struct view {
 static void put_count(const struct view *v, const char *pointer, int64_t count) {
     host->remove(v->call, v->object, pointer);
     if (count > 0)
-        host->set_integer(v->call, v->object, pointer, count);
-}
-
-static void append(const struct view *v, const wharf_value *condition) {
-    host->set(v->call, v->object, CONDITIONS "/-", condition);
+        host->set_integer(v->call, v->object, pointer, count < INT32_MAX ? count : INT32_MAX);
 }
 
 // Leaves those of the mirror's conditions that are not dealt with one by one.
@@ -60,12 +61,12 @@ static void add_suspended(const struct view *v) {
     const wharf_value *there = host->condition(v->mirror, "Suspended", NULL);
     const wharf_value *before = host->condition(v->workload, "Suspended", NULL);
     if (there && !v->in_vain)
-        append(v, there);
+        host->set(v->call, v->object, CONDITIONS "/-", there);
     else if (host->condition(v->workload, "Suspended", "True") && !job_is_suspended(v->workload) &&
              !job_is_suspended(v->mirror) && host->find(v->mirror, START))
         host->set_condition(v->call, v->object, "Suspended", "False", "JobResumed", "Job resumed");
     else if (before)
-        append(v, before);
+        host->set(v->call, v->object, CONDITIONS "/-", before);
 }
 
 // Complete comes with SuccessCriteriaMet and Failed with FailureTarget, which workers before Kubernetes 1.31 do not
@@ -78,9 +79,9 @@ static void add_outcome(const struct view *v) {
         decision = host->condition(v->workload, decided, "True");
     wharf_value *made = host->copy(v->call, decision ? decision : end);
     host->set_string(v->call, made, "/type", decided);
-    append(v, made);
+    host->set(v->call, v->object, CONDITIONS "/-", made);
     if (v->finished && end)
-        append(v, end);
+        host->set(v->call, v->object, CONDITIONS "/-", end);
     else if (v->finished)
         host->set_condition(v->call, v->object, finished, "True", host->string(host->find(made, "/reason")),
                             host->string(host->find(made, "/message")));
@@ -98,9 +99,9 @@ static void write_times(const struct view *v) {
         host->set_string(v->call, v->object, COMPLETION, v->call->now);
     if (v->finished && !host->find(v->object, START)) { // taken away by a worker that suspended it
         const wharf_value *ended = host->condition(v->object, finished_type[v->outcome], "True");
-        const wharf_value *times[] = {host->find(v->workload, START), host->find(v->object, COMPLETION),
-                                      host->find(ended, "/lastTransitionTime")};
-        const wharf_value *start = times[0] ? times[0] : times[1] ? times[1] : times[2];
+        const wharf_value *start = host->find(v->workload, START);
+        start = start ? start : host->find(v->object, COMPLETION);
+        start = start ? start : host->find(ended, "/lastTransitionTime");
         host->set(v->call, v->object, START, start ? start : host->new_string(v->call, v->call->now));
     }
     int64_t start_ns = 0, completion_ns = 0;
@@ -121,28 +122,87 @@ static void write_pods(const struct view *v) {
                           v->finished ? 0 : job_count(v->mirror, "/status/terminating"));
 }
 
-// `keep`: what the workload has reported as completed is kept. Returns how many are completed.
-static int64_t write_indexes(const struct view *v, bool keep) {
-    const char *before = keep ? host->string(host->find(v->workload, "/status/completedIndexes")) : NULL;
-    const char *failed = host->string(host->find(v->mirror, "/status/failedIndexes"));
-    int64_t limit = job_count(v->workload, "/spec/completions"), completed = 0, n_failed = 0;
-    const char *list =
-        job_indexes(v->call, INDEXES_OF_BOTH, host->string(host->find(v->mirror, "/status/completedIndexes")), before,
-                    limit, &completed);
-    if (completed > 0)
-        host->set_string(v->call, v->object, "/status/completedIndexes", list);
-    else
-        host->remove(v->call, v->object, "/status/completedIndexes");
-    if (failed && host->integer(host->find(v->workload, "/spec/backoffLimitPerIndex"), -1) >= 0)
-        host->set_string(v->call, v->object, "/status/failedIndexes",
-                         job_indexes(v->call, INDEXES_WITHOUT, failed, list, limit, &n_failed));
-    else
-        host->remove(v->call, v->object, "/status/failedIndexes");
-    return completed;
-}
-
 static int64_t greater(int64_t a, int64_t b) {
     return a > b ? a : b;
+}
+
+enum operation { UNION, DIFFERENCE };
+
+// Reads along a list. At its end, first is INT64_MAX.
+struct cursor {
+    const char *text;
+    int64_t first, last;
+};
+
+// Goes on to the next interval. One that does not begin with a number is empty.
+static void next_interval(struct cursor *cursor) {
+    const char *text = cursor->text;
+    char *end = NULL;
+    cursor->first = cursor->last = *text ? strtol(text, &end, 10) : INT64_MAX;
+    if (end == text)
+        cursor->last = -1;
+    else if (end && *end == '-')
+        cursor->last = strtol(end + 1, &end, 10);
+    cursor->last = cursor->last > INT32_MAX && end ? INT32_MAX : cursor->last;
+    cursor->text += strcspn(text, ",");
+    cursor->text += *cursor->text == ',';
+}
+
+// Whether `at` is in the list; *until is lowered to where that changes.
+static bool contains(struct cursor *cursor, int64_t at, int64_t *until) {
+    while (cursor->last < at)
+        next_interval(cursor);
+    bool in = cursor->first <= at;
+    int64_t change = in ? cursor->last + 1 : cursor->first;
+    *until = change < *until ? change : *until;
+    return in;
+}
+
+// The notation of the Job controller: an interval of two is written as two indexes.
+static size_t write_interval(char *out, size_t len, size_t size, int64_t first, int64_t last) {
+    len += (size_t)snprintf(out + len, size - len, "%s%" PRId64, len ? "," : "", first);
+    if (last > first)
+        len += (size_t)snprintf(out + len, size - len, "%c%" PRId64, last == first + 1 ? ',' : '-', last);
+    return len;
+}
+
+// Lists of indexes as in /status/completedIndexes ("0-2,4,5"). What is malformed in them is skipped, as is all from
+// `limit` on; NULL is an empty list. *total is the length of the result, which is NULL when out of memory.
+static const char *combine_indexes(const wharf_call *call, enum operation operation, const char *a, const char *b,
+                                   int64_t limit, int64_t *total) {
+    struct cursor of_a = {a ? a : "", 0, -1}, of_b = {b ? b : "", 0, -1};
+    // A number of d digits begins and ends at most one interval each, which takes 2 * (d + 2) bytes.
+    size_t size = 4 * (strlen(of_a.text) + strlen(of_b.text)) + 64, len = 0;
+    char *out = host->memory(call, size);
+    int64_t open = -1; // where the interval that is not yet written begins
+    *total = 0;
+    for (int64_t at = 0, until = limit; out && at < limit; at = until, until = limit) {
+        bool in_a = contains(&of_a, at, &until), in_b = contains(&of_b, at, &until);
+        bool in = operation == UNION ? in_a || in_b : in_a && !in_b;
+        *total += in ? until - at : 0;
+        if (in && open < 0)
+            open = at;
+        if (open >= 0 && (!in || until == limit)) {
+            len = write_interval(out, len, size, open, in ? limit - 1 : at - 1);
+            open = -1;
+        }
+    }
+    return out;
+}
+
+// `keep`: what the workload has reported as completed is kept. Returns how many are completed.
+static int64_t write_indexes(const struct view *v, bool keep) {
+    const char *before = keep ? host->string(host->find(v->workload, COMPLETED)) : NULL;
+    const char *there = host->string(host->find(v->mirror, COMPLETED));
+    const char *failed = host->string(host->find(v->mirror, FAILED));
+    int64_t limit = job_count(v->workload, "/spec/completions"), completed = 0, n_failed = 0;
+    const char *list = combine_indexes(v->call, UNION, there, before, limit, &completed);
+    if (completed > 0)
+        host->set_string(v->call, v->object, COMPLETED, list);
+    if (failed && host->integer(host->find(v->workload, "/spec/backoffLimitPerIndex"), -1) >= 0)
+        host->set_string(v->call, v->object, FAILED,
+                         combine_indexes(v->call, DIFFERENCE, failed, list, limit, &n_failed));
+    return completed;
 }
 
 static void write_counts(const struct view *v) {
@@ -150,18 +210,16 @@ static void write_counts(const struct view *v) {
     // Such a Job may be scaled down, and then counts only the indexes that it still has.
     bool may_fall = indexed && host->equal(host->find(v->workload, "/spec/completions"),
                                            host->find(v->workload, "/spec/parallelism"));
-    int64_t succeeded = job_count(v->mirror, "/status/succeeded");
-    if (indexed) {
-        succeeded = write_indexes(v, !may_fall || v->call->attempt > 1);
-    } else {
-        host->remove(v->call, v->object, "/status/completedIndexes");
-        host->remove(v->call, v->object, "/status/failedIndexes");
-    }
+    host->remove(v->call, v->object, COMPLETED);
+    host->remove(v->call, v->object, FAILED);
+    int64_t succeeded =
+        indexed ? write_indexes(v, !may_fall || v->call->attempt > 1) : job_count(v->mirror, "/status/succeeded");
     put_count(v, "/status/succeeded",
               may_fall ? succeeded : greater(succeeded, job_count(v->workload, "/status/succeeded")));
     const char *text = host->string(host->find(v->mirror, EARLIER_FAILED));
-    int64_t earlier = text ? strtol(text, NULL, 10) : 0, failed = job_count(v->mirror, "/status/failed");
-    failed = earlier > 0 && earlier < INT32_MAX - failed ? earlier + failed : earlier > 0 ? INT32_MAX : failed;
+    int64_t earlier = text ? strtol(text, NULL, 10) : 0;
+    earlier = earlier < 0 ? 0 : earlier < INT32_MAX ? earlier : INT32_MAX;
+    int64_t failed = earlier + job_count(v->mirror, "/status/failed");
     put_count(v, "/status/failed", greater(failed, job_count(v->workload, "/status/failed")));
 }
 
@@ -173,8 +231,7 @@ wharf_result job_status(const wharf_call *call, const wharf_value *workload, con
         return WHARF_OK;
     struct view v = {call, workload, mirror, object, job_outcome(workload), job_is_finished(mirror), false};
     v.in_vain = v.outcome != UNDECIDED && job_outcome(mirror) == UNDECIDED;
-    if (v.outcome == UNDECIDED)
-        v.outcome = job_outcome(mirror);
+    v.outcome = v.outcome != UNDECIDED ? v.outcome : job_outcome(mirror);
     // A mirror that runs in vain is suspended: it is over once its controller says that no pod is left.
     if (v.in_vain && job_is_suspended(mirror) && host->condition(mirror, "Suspended", "True") &&
         job_count(mirror, "/status/active") == 0 && job_count(mirror, "/status/terminating") == 0)

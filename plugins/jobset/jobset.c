@@ -54,11 +54,6 @@ static const wharf_status_change suspended[] = {
     {.name = NULL},
 };
 
-static const wharf_status_change resumed[] = {
-    {WHARF_SET_CONDITION, WHARF_ALWAYS, "Suspended", "False", "ResumeJobs", "jobset is resumed"},
-    {.name = NULL},
-};
-
 static const wharf_phase_rule phases[] = {
     {CONDITIONS, "Completed", .phase = WHARF_SUCCEEDED},
     {CONDITIONS, "Failed", .phase = WHARF_FAILED},
@@ -85,7 +80,9 @@ static const wharf_kind kind = {
                              {.templates = NULL}},
     .status_removed = (const char *const[]){CONDITIONS "/*/observedGeneration", NULL},
     .suspended_status = suspended,
-    .resumed_status = resumed,
+    .resumed_status = (const wharf_status_change[]){{WHARF_SET_CONDITION, WHARF_ALWAYS, "Suspended", "False",
+                                                     "ResumeJobs", "jobset is resumed"},
+                                                    {.name = NULL}},
     .phases = phases,
     .update = update,
 };

@@ -37,11 +37,6 @@ static const wharf_status_change suspended[] = {
     {.name = NULL},
 };
 
-static const wharf_status_change resumed[] = {
-    {WHARF_SET_CONDITION, WHARF_ALWAYS, "Suspended", "False", "MPIJobResumed", "MPIJob resumed"},
-    {.name = NULL},
-};
-
 static const wharf_phase_rule phases[] = {
     {CONDITIONS, "Succeeded", .phase = WHARF_SUCCEEDED},
     {CONDITIONS, "Failed", .phase = WHARF_FAILED},
@@ -70,7 +65,9 @@ static const wharf_kind kind = {
         (const char *const[]){"/status/replicaStatuses/*/selector", "/status/replicaStatuses/*/labelSelector", NULL},
     .condition_time = "lastUpdateTime",
     .suspended_status = suspended,
-    .resumed_status = resumed,
+    .resumed_status = (const wharf_status_change[]){{WHARF_SET_CONDITION, WHARF_ALWAYS, "Suspended", "False",
+                                                     "MPIJobResumed", "MPIJob resumed"},
+                                                    {.name = NULL}},
     .phases = phases,
     .finished_at = "/status/completionTime",
     .phase = phase,

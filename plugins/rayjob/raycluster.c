@@ -50,22 +50,17 @@ static const wharf_carried carried[] = {
 };
 
 // What the operator writes once all pods are deleted.
-#define CONDITION WHARF_SET_CONDITION, WHARF_ALWAYS
 static const wharf_status_change suspended[] = {
     {WHARF_REMOVE, .name = "/status/readyWorkerReplicas"},
     {WHARF_REMOVE, .name = "/status/availableWorkerReplicas"},
     {WHARF_REMOVE, .name = "/status/head/podIP"},
     {WHARF_REMOVE, .name = "/status/head/podName"},
-    {CONDITION, "HeadPodReady", "False", "HeadPodNotFound", "Head Pod not found"},
-    {CONDITION, "RayClusterProvisioned", "False", "RayClusterPodsProvisioning", "RayCluster has been suspended"},
-    {CONDITION, "RayClusterSuspending", "False", "RayClusterSuspending", ""},
-    {CONDITION, "RayClusterSuspended", "True", "RayClusterSuspended", ""},
+    {WHARF_SET_CONDITION, WHARF_ALWAYS, "HeadPodReady", "False", "HeadPodNotFound", "Head Pod not found"},
+    {WHARF_SET_CONDITION, WHARF_ALWAYS, "RayClusterProvisioned", "False", "RayClusterPodsProvisioning",
+     "RayCluster has been suspended"},
+    {WHARF_SET_CONDITION, WHARF_ALWAYS, "RayClusterSuspending", "False", "RayClusterSuspending", ""},
+    {WHARF_SET_CONDITION, WHARF_ALWAYS, "RayClusterSuspended", "True", "RayClusterSuspended", ""},
     {WHARF_SET_TEXT, .name = STATE, .value = "suspended"},
-    {.name = NULL},
-};
-
-static const wharf_status_change resumed[] = {
-    {WHARF_SET_CONDITION, WHARF_IF_TRUE, "RayClusterSuspended", "False", "RayClusterSuspended", ""},
     {.name = NULL},
 };
 
@@ -90,7 +85,9 @@ const wharf_kind raycluster = {
     .pods = (const wharf_pods[]){RAY_PODS("/spec"), {.templates = NULL}},
     .observed_generation = "/status/observedGeneration",
     .suspended_status = suspended,
-    .resumed_status = resumed,
+    .resumed_status = (const wharf_status_change[]){{WHARF_SET_CONDITION, WHARF_IF_TRUE, "RayClusterSuspended", "False",
+                                                     "RayClusterSuspended", ""},
+                                                    {.name = NULL}},
     .phases = phases,
     .phase = phase,
     .update = update,

@@ -69,21 +69,10 @@ static wharf_result pod_sets(const wharf_call *call, const wharf_value *workload
     return WHARF_OK;
 }
 
-static const wharf_carried carried[] = {
-    {.pointer = "/spec/suspend"},
-    {.pointer = PATCHES, .when = WHARF_CARRY_WHILE_SUSPENDED},
-    {.pointer = NULL},
-};
-
 static const wharf_status_change suspended[] = {
     {WHARF_SET_CONDITION, WHARF_ALWAYS, "Suspended", "True", "Suspended", "TrainJob is suspended"},
     {WHARF_SET_ZERO, .name = "/status/jobsStatus/*/active"},
     {WHARF_SET_ZERO, .name = "/status/jobsStatus/*/ready"},
-    {.name = NULL},
-};
-
-static const wharf_status_change resumed[] = {
-    {WHARF_SET_CONDITION, WHARF_ALWAYS, "Suspended", "False", "Resumed", "TrainJob is resumed"},
     {.name = NULL},
 };
 
@@ -104,10 +93,14 @@ static const wharf_kind kind = {
     .managed_by_builtin = "trainer.kubeflow.org/trainjob-controller",
     .managed_by_allowed = (const char *const[]){"kueue.x-k8s.io/multikueue", NULL},
     .suspend = "/spec/suspend",
-    .carried = carried,
+    .carried = (const wharf_carried[]){{.pointer = "/spec/suspend"},
+                                       {.pointer = PATCHES, .when = WHARF_CARRY_WHILE_SUSPENDED},
+                                       {.pointer = NULL}},
     .status_removed = (const char *const[]){CONDITIONS "/*/observedGeneration", NULL},
     .suspended_status = suspended,
-    .resumed_status = resumed,
+    .resumed_status = (const wharf_status_change[]){{WHARF_SET_CONDITION, WHARF_ALWAYS, "Suspended", "False", "Resumed",
+                                                     "TrainJob is resumed"},
+                                                    {.name = NULL}},
     .phases = phases,
     .mirror = mirror,
     .update = update,
