@@ -100,13 +100,6 @@ static const char *const removed[] = {
     NULL,
 };
 
-// podSetInfos: where Kueue's flavors send the pods.
-static const wharf_carried carried[] = {
-    {.pointer = "/spec/suspend"},
-    {.pointer = COMPONENTS "/*/podSetInfos", .when = WHARF_CARRY_WHILE_SUSPENDED},
-    {.pointer = NULL},
-};
-
 // What the controller writes once all components are deleted. Conditions are there only if it was resumed once.
 static const wharf_status_change suspended[] = {
     {WHARF_SET_TEXT, .name = PHASE, .value = "Suspended"},
@@ -139,7 +132,10 @@ static const wharf_kind kind = {
     .managed_by = "/spec/managedBy",
     .managed_by_builtin = "workload.codeflare.dev/appwrapper-controller",
     .suspend = "/spec/suspend",
-    .carried = carried,
+    // podSetInfos: where Kueue's flavors send the pods.
+    .carried = (const wharf_carried[]){{.pointer = "/spec/suspend"},
+                                       {.pointer = COMPONENTS "/*/podSetInfos", .when = WHARF_CARRY_WHILE_SUSPENDED},
+                                       {.pointer = NULL}},
     .removed = removed,
     .suspended_status = suspended,
     .phases = phases,
