@@ -14,10 +14,10 @@ static void *resize(void *array, size_t items, size_t size) {
     if (items > PTRDIFF_MAX / size)
         return NULL;
     memcpy(&list, array, sizeof list);
-    list = realloc(list, items * size);
-    if (list)
-        memcpy(array, &list, sizeof list);
-    return list;
+    void *resized = realloc(list, items * size);
+    if (resized)
+        memcpy(array, &resized, sizeof resized);
+    return resized;
 }
 
 bool array_reserve(void *array, size_t *capacity, size_t need, size_t size) {

@@ -10,8 +10,8 @@
 // result from the cleanup attribute of its variable.
 #define TAKE(place)                                                                                                    \
     __extension__({                                                                                                    \
-        __typeof__(place) *const place_ = &(place);                                                                    \
-        __typeof__(place) taken_ = *place_;                                                                            \
+        __auto_type const place_ = &(place);                                                                           \
+        __auto_type taken_ = *place_;                                                                                  \
         *place_ = NULL;                                                                                                \
         taken_;                                                                                                        \
     })
