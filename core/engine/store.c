@@ -51,9 +51,9 @@ static void link_newest(struct store *store, uint32_t slot) {
 }
 
 static void drop_tree(struct store *store, uint32_t slot) {
-    if (!slot)
-        return;
     struct parsed *p = &store->parsed[slot];
+    if (!slot || !p->doc)
+        return;
     unlink_slot(store, slot);
     json_free(p->tree);
     p->doc->slot = 0;
