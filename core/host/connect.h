@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a cluster of the configuration is reached: its kubeconfig, or several merged, or the credentials of the pod; the
-// transport that uses them; and clients on that.
+// Connections to the clusters of the configuration: the endpoint (from a kubeconfig, a merged list of them, or the
+// pod's service account), its transport, and clients on it.
 #ifndef WHARF_HOST_CONNECT_H
 #define WHARF_HOST_CONNECT_H
 
@@ -8,7 +8,7 @@
 #include "core/kube/client.h"
 #include "core/kube/kubeconfig.h"
 
-// Begins as all zero.
+// Zero-initialised.
 struct connection {
     struct endpoint *endpoint;   // NULL: not loaded
     struct transport *transport; // NULL: not open
@@ -17,10 +17,10 @@ struct connection {
 // Reads the kubeconfig and checks the certificates at `wall_ns`. Errors do not name the cluster.
 struct error *connection_load(struct connection *connection, const struct config_cluster *cluster, int64_t wall_ns);
 
-// Makes the transport of a loaded one; needs curl_transport_setup. `budget` may be NULL.
+// Makes the transport of a loaded connection; needs curl_transport_setup. `budget` may be NULL.
 struct error *connection_open(struct connection *connection, struct budget *budget);
 
-// A client without a rate limit on an open one, to be freed before it is closed. `cluster` is for log lines.
+// A client without a rate limit on an open connection; free it before connection_close. `cluster` is for log lines.
 struct error *connection_client(const struct connection *connection, const char *cluster, struct moment now,
                                 struct client **out);
 

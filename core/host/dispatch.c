@@ -8,7 +8,7 @@
 
 struct dispatch {
     struct dispatch_options options;
-    struct command_batch **batches; // by cluster; NULL: nothing for it yet
+    struct command_batch **batches; // by cluster; NULL: no batch yet
 };
 
 struct error *dispatch_new(const struct dispatch_options *options, struct dispatch **out) {
@@ -48,7 +48,7 @@ void command_batch_run(struct command_batch *batch, struct link *link, struct mo
     for (size_t i = 0; link && i < batch->n_relists; i++)
         link_relist(link, batch->relists[i]);
     for (size_t i = 0; link && i < batch->n_commands; i++)
-        link_command(link, &batch->commands[i]); // which empties it
+        link_command(link, &batch->commands[i]); // takes the command
     for (size_t i = 0; link && i < batch->n_events; i++)
         link_event(link, now, &batch->events[i]);
     command_batch_free(batch);
@@ -76,7 +76,7 @@ static void add_command(struct dispatch *dispatch, struct command *command) {
         answer_not_sent(dispatch, command);
 }
 
-// One that is lost for lack of memory was told in the log.
+// An Event lost for lack of memory has at least been logged.
 static void add_event(struct dispatch *dispatch, struct workload_event *event) {
     log_fields(event->warning ? LOG_WARN : LOG_INFO, event->text, {"reason", event->reason}, {"action", event->action},
                {"kind", dispatch->options.kinds[event->kind]->plural_group}, {"namespace", event->namespace_},
@@ -88,7 +88,7 @@ static void add_event(struct dispatch *dispatch, struct workload_event *event) {
         workload_event_free(event);
 }
 
-// One that is lost for lack of memory is asked for again when more has gone.
+// A relist lost for lack of memory is requested again when the next mirror goes.
 static void add_relist(struct dispatch *dispatch, const struct relist *relist) {
     struct command_batch *batch = batch_of(dispatch, relist->cluster);
     if (batch && array_reserve(&batch->relists, &batch->cap_relists, batch->n_relists + 1, sizeof *batch->relists))

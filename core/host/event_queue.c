@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 
-// Of one cluster at a time, so that what the others post does not wait for a flood of it.
+// Limits for one cluster per take, so that a flood from it does not delay the others.
 #define TAKE_EVENTS 64
 #define TAKE_BYTES ((size_t)256 << 10)
 
-struct event_line { // what one cluster posted
+struct event_line { // events of one cluster
     struct event_item *first, *last;
     size_t events, bytes;
 };
@@ -16,7 +16,7 @@ struct event_queue {
     struct event_line *lines;
     size_t n_clusters, max_events, max_bytes;
     size_t events; // in all lines
-    size_t next;   // the cluster that comes first the next time
+    size_t next;   // the cluster to begin with next time
 };
 
 struct error *event_queue_new(size_t n_clusters, size_t max_events, size_t max_bytes, struct event_queue **out) {
@@ -45,7 +45,7 @@ void event_queue_free(struct event_queue *queue) {
     free(queue);
 }
 
-// About what the event takes while it waits.
+// Approximate memory of a queued event.
 static size_t cost_of(const struct event_item *item) {
     const struct engine_event *event = &item->event;
     if ((event->type == EVENT_SEEN || event->type == EVENT_GONE) && event->object)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's thread says what it is doing; others see from that whether it gets on.
+// Progress of the engine's thread, from which other threads detect a stall.
 #ifndef WHARF_HOST_HEARTBEAT_H
 #define WHARF_HOST_HEARTBEAT_H
 
@@ -7,9 +7,9 @@
 
 #include <stdatomic.h>
 
-// Begins as all zero: has not begun, and does not stall. Times are CLOCK_BOOTTIME.
+// Zero-initialised: not started, not stalled. Times are CLOCK_BOOTTIME.
 struct heartbeat {
-    _Atomic int64_t beat_ns; // when the thread last finished with something
+    _Atomic int64_t beat_ns; // when the thread last finished something
     _Atomic int64_t due_ns;  // what it waits for; 0 while it works
 };
 
@@ -24,8 +24,8 @@ static inline void heartbeat_work(struct heartbeat *heart, int64_t now_ns) {
     atomic_store(&heart->due_ns, 0);
 }
 
-// How long there has been work without anything being finished; 0: all is well. `inbox_since_ns`: since when there has
-// been something in the inbox, CLOCK_NEVER: there is nothing.
+// How long work has been pending without progress; 0: not stalled. `inbox_since_ns`: since when the inbox has not been
+// empty; CLOCK_NEVER: it is empty.
 static inline int64_t heartbeat_stalled_ns(const struct heartbeat *heart, int64_t inbox_since_ns, int64_t now_ns) {
     int64_t beat_ns = atomic_load(&heart->beat_ns), since_ns = atomic_load(&heart->due_ns);
     if (beat_ns == 0)

@@ -8,12 +8,12 @@
 
 #include <stdlib.h>
 
-#define INBOX_MAX 1024                   // events of one cluster that wait for the engine
-#define STOP_GRACE_NS (8 * CLOCK_SECOND) // for writes in flight when stopping; less than SIGNALS_STOP_NS
-#define STOP_TURN_NS (50 * CLOCK_MS)     // how long a turn waits meanwhile
-#define TRIM_EVENTS 2000                 // so many events make it worth giving memory back
+#define INBOX_MAX 1024                   // queued events per cluster
+#define STOP_GRACE_NS (8 * CLOCK_SECOND) // for writes in flight at shutdown; less than SIGNALS_STOP_NS
+#define STOP_TURN_NS (50 * CLOCK_MS)     // how long a turn waits during shutdown
+#define TRIM_EVENTS 2000                 // events that make trimming worthwhile
 #define TRIM_AFTER_NS (4 * CLOCK_SECOND)
-#define ORPHAN_SHARE ((size_t)6 << 10) // of a cluster's memory, for each mirror without a workload
+#define ORPHAN_SHARE ((size_t)6 << 10) // of a cluster's memory budget, per orphan
 
 static struct moment now_and_alive(void *ctx) {
     struct host *host = ctx;
@@ -92,7 +92,7 @@ void host_stop(struct host *host) {
     inbox_poke(host->inbox);
 }
 
-// Until what the engine has to know beforehand is known, or the host is to stop.
+// Until startup is over, or the host is to stop.
 static void wait_for_startup(struct host *host) {
     while (!startup_is_over(host->startup) && !atomic_load(&host->stop))
         for (struct event_item *item = inbox_take(host->inbox, CLOCK_NEVER), *next; item; item = next) {
@@ -131,7 +131,7 @@ static struct error *start_engine(struct host *host, struct moment now) {
     return NULL;
 }
 
-// After much has gone through, and then nothing for a while, free memory is given back.
+// Returns free memory to the system when the host is idle after many events.
 static void trim_when_idle(struct host *host, struct moment now, size_t events) {
     host->churn += events;
     if (events > 0)
@@ -153,7 +153,7 @@ static int64_t next_turn_ns(const struct host *host, int64_t now_ns) {
     return next_ns;
 }
 
-// Waits, then has the engine take a turn.
+// Waits for events, then runs one turn of the engine.
 static void take_turn(struct host *host) {
     int64_t now_ns = clock_now().mono_ns, until_ns = next_turn_ns(host, now_ns);
     heartbeat_wait(&host->heart, now_ns, until_ns);

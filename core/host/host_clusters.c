@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads of the clusters: opening and closing them, and what is handed to them.
+// The cluster threads: opening, closing and delivering to them.
 #include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/host/host_internal.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define OPEN_RETRY_FIRST_NS CLOCK_SECOND      // until a kubeconfig that could not be used is read again, doubling
+#define OPEN_RETRY_FIRST_NS CLOCK_SECOND      // until an unusable kubeconfig is read again, doubling
 #define OPEN_RETRY_MAX_NS (30 * CLOCK_SECOND) // up to this
 
 struct error *clusters_init(struct host *host) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of the running host share: host.c (its making, its turns and its end), host_clusters.c (the threads of
-// the clusters), host_snapshot.c (what others may look at), host_log.c (events that are told in the log).
+// Shared by host.c (life cycle and turns), host_clusters.c (cluster threads), host_snapshot.c (state for other threads)
+// and host_log.c (events that are logged).
 #ifndef WHARF_HOST_HOST_INTERNAL_H
 #define WHARF_HOST_HOST_INTERNAL_H
 
@@ -15,20 +15,20 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define HOST_PUBLISH_NS (250 * CLOCK_MS) // how old a snapshot may be
+#define HOST_PUBLISH_NS (250 * CLOCK_MS) // maximum age of a snapshot
 
 struct host_cluster {
     struct host *host;
     size_t index;
     const char *name;
     const struct config_cluster *config;
-    struct budget budget; // of its thread
+    struct budget budget; // memory budget
     struct connection connection;
     struct loop *loop;
-    int64_t open_at_ns;    // of the next try to open it; CLOCK_NEVER once open
-    int64_t open_wait_ns;  // before that try; 0: none has failed
+    int64_t open_at_ns;    // next attempt to open it; CLOCK_NEVER once open
+    int64_t open_wait_ns;  // backoff before that attempt; 0: none has failed
     struct link *link;     // on the cluster's thread only
-    atomic_size_t pending; // commands and Events not answered, as the cluster's thread last said
+    atomic_size_t pending; // unanswered commands and Events, as last published by the cluster's thread
 };
 
 struct host {
@@ -36,37 +36,36 @@ struct host {
     const struct adapters *adapters;
     struct startup *startup;
     struct inbox *inbox;
-    struct turn turn; // its engine: NULL until startup is over
+    struct turn turn; // turn.engine is NULL until startup is over
     struct host_cluster *clusters;
     const char **names;
     size_t n_clusters;
     atomic_bool stop;
-    atomic_bool closing;    // the threads of the clusters are to end at once
+    atomic_bool closing;    // cluster threads must end at once
     struct heartbeat heart; // of the engine's thread
     int64_t published_ns, trim_at_ns;
-    size_t churn; // events since memory was given back
+    size_t churn; // events since the last trim
     bool publish_due, trimmed;
     pthread_mutex_t snapshot_mutex;
-    struct host_snapshot snapshot; // under it
+    struct host_snapshot snapshot; // under the mutex
 };
 
 // host_clusters.c
 struct error *clusters_init(struct host *host);
-// Reads the kubeconfig and starts the thread. What fails leaves the cluster closed.
+// Reads the kubeconfig and starts the thread. On failure the cluster stays closed.
 struct error *clusters_open(struct host_cluster *cluster);
-// Has its link made on its thread: it begins to list and watch.
+// Makes the cluster's link on its thread, which begins to list and watch.
 void clusters_watch(struct host_cluster *cluster);
-// Opens the workers whose time has come. A worker that cannot even be tried is as good as one that cannot be reached,
-// and is tried again.
+// Opens the workers that are due. A worker that cannot be opened counts as unreachable, and is retried.
 void clusters_open_workers(struct host *host, struct moment now);
 int64_t clusters_next_open_ns(const struct host *host);
 bool clusters_deliver(void *host, struct command_batch *batch); // see dispatch_options
 size_t clusters_pending(const struct host *host);
-void clusters_stop(struct host *host); // ends their threads
+void clusters_stop(struct host *host); // ends the threads
 void clusters_free(struct host *host);
 
 // host_snapshot.c
-// Takes a new snapshot if the last one is old enough, or `force`.
+// Publishes a new snapshot if the last one is old enough, or if `force`.
 void snapshot_publish(struct host *host, struct moment now, bool force);
 
 // host_log.c

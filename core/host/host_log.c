@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine's thread hears of the clusters, as lines of the log.
+// Logs connection changes of the clusters.
 #include "core/base/log.h"
 #include "core/host/host_internal.h"
 
@@ -9,10 +9,10 @@ static const char *kind_name(const struct host *host, const struct engine_event 
 
 static void log_contact(const struct host *host, const struct engine_event *event) {
     static const char *const words[] = {
-        [CONTACT_UNKNOWN] = "nothing is known of the cluster",
-        [CONTACT_GOOD] = "the cluster answers",
-        [CONTACT_SUSPECT] = "the cluster is suspect: it gets no new work",
-        [CONTACT_LOST] = "the cluster is lost: it does not answer",
+        [CONTACT_UNKNOWN] = "the state of the cluster is not known yet",
+        [CONTACT_GOOD] = "the cluster is reachable",
+        [CONTACT_SUSPECT] = "the cluster does not respond: nothing new is placed there until it does",
+        [CONTACT_LOST] = "the cluster is unreachable",
     };
     log_fields(event->contact.state == CONTACT_GOOD ? LOG_INFO : LOG_WARN, words[event->contact.state],
                {"cluster", host->names[event->cluster]}, {"error", event->contact.problem});
@@ -32,8 +32,11 @@ void host_log_event(const struct host *host, const struct engine_event *event) {
     if (event->type == EVENT_CONTACT)
         log_contact(host, event);
     else if (event->type == EVENT_REWOUND)
-        log_fields(LOG_WARN, "the cluster's versions went back", {"cluster", host->names[event->cluster]},
-                   {"kind", kind_name(host, event)}, {"error", event->problem});
+        log_fields(LOG_WARN,
+                   "resourceVersions went backwards: the cluster was restored or wiped, and its objects are listed "
+                   "again before anything is done",
+                   {"cluster", host->names[event->cluster]}, {"kind", kind_name(host, event)},
+                   {"error", event->problem});
     else if (event->type == EVENT_STATE)
         log_state(host, event);
 }

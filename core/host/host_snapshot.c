@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What others may look at, as the engine's thread last left it.
+// The state that other threads read.
 #include "core/base/log.h"
 #include "core/host/host_internal.h"
 #include "core/host/memory_trim.h"

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define LOOK_NS (10 * CLOCK_SECOND) // that a machine which slept is noticed
+#define LOOK_NS (10 * CLOCK_SECOND) // so that a resume from system sleep is noticed
 #define MEMORY_WAIT_NS (10 * CLOCK_MS)
 struct inbox {
     pthread_mutex_t mutex;
     pthread_cond_t filled, emptied;
     struct event_queue *queue;
-    int64_t filled_ns; // since when there is something that was not there at the last inbox_take
+    int64_t filled_ns; // since when something has been waiting that the last inbox_take did not see
     bool poked, closed;
 };
 
@@ -45,7 +45,7 @@ void inbox_free(struct inbox *inbox) {
     free(inbox);
 }
 
-// An event that cannot be handed on would be lost for good, and with it an answer or a deletion: memory is waited for.
+// A dropped event would lose an answer or a deletion for good, so wait for memory.
 static struct event_item *make_item(struct engine_event *event) {
     struct event_item *item;
     while (!(item = event_item_new(event)))
@@ -79,7 +79,7 @@ void inbox_post_now(struct inbox *inbox, struct engine_event *event) {
     put(inbox, event, false);
 }
 
-// The condition variable counts on CLOCK_MONOTONIC, the host on CLOCK_BOOTTIME: they differ by the time spent asleep.
+// The condition variable uses CLOCK_MONOTONIC, the host CLOCK_BOOTTIME: they differ by the time spent suspended.
 static void wait_filled(struct inbox *inbox, int64_t until_ns) {
     if (until_ns == CLOCK_NEVER) {
         pthread_cond_wait(&inbox->filled, &inbox->mutex);

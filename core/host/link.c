@@ -15,9 +15,9 @@ struct watched { // one kind
     struct link *link;
     size_t kind;
     struct reflector *reflector;
-    const char *kept[2]; // of objects that are too large
+    const char *kept[2]; // fields kept of objects that are too large
     int64_t next_ns;
-    bool rewound; // and not listed since
+    bool rewound; // since the last list
 };
 
 struct link {
@@ -31,7 +31,7 @@ struct link {
     struct kind *const *kinds;
     void (*post)(void *ctx, struct engine_event *event);
     void *ctx;
-    struct ticket *tickets; // of commands that are not answered
+    struct ticket *tickets; // of unanswered commands
 };
 
 // Where the answer to a command goes.
@@ -70,7 +70,7 @@ static void on_listed(void *ctx, const char *version) {
 static void on_state(void *ctx, enum reflector_state state, const char *problem) {
     struct watched *w = ctx;
     if (state == REFLECTOR_LOST)
-        probe_disconnected(w->link->probe); // the engine waits for its identity
+        probe_disconnected(w->link->probe); // the engine waits for the cluster's identity
     post(w->link, &(struct engine_event){.type = EVENT_STATE, .kind = w->kind, .watch = {state, problem}});
 }
 
@@ -81,7 +81,7 @@ static void on_rewound(void *ctx, const char *problem) {
     w->rewound = true;
     probe_disconnected(link->probe);
     post(link, &(struct engine_event){.type = EVENT_REWOUND, .kind = w->kind, .problem = problem});
-    // What one kind shows is so for all of them.
+    // A rewind seen for one kind applies to all.
     for (size_t k = 0; k < link->n_watched && !known; k++)
         if (!link->watched[k].rewound) {
             link->watched[k].rewound = true;
@@ -89,21 +89,21 @@ static void on_rewound(void *ctx, const char *problem) {
         }
 }
 
-// What a namespace kube-system that is another or an older one than before says; NULL: nothing.
+// What a changed or older namespace kube-system means, as a sentence; NULL: unchanged.
 static const char *find_rewound(const struct link *link, const char *uid, const char *version) {
     bool comparable = true;
     if (!link->uid || *uid == '\0')
         return NULL;
     if (strcmp(link->uid, uid) != 0)
-        return "its namespace kube-system has another uid: it is another cluster than before, or was wiped";
+        return "the uid of namespace kube-system changed: this is a different cluster, or it was wiped";
     if (object_version_compare(version, link->version, &comparable) < 0)
-        return "its namespace kube-system is older than before: the cluster was restored from a copy";
+        return "namespace kube-system is older than before: the cluster was restored from a backup";
     return NULL;
 }
 
 static void remember(char **text, const char *news) {
     char *copy = strdup(news);
-    if (!copy) // the old one is compared with again
+    if (!copy) // compare with the old one again
         return;
     free(*text);
     *text = copy;
@@ -163,7 +163,7 @@ static struct error *watch_kind(struct link *link, const struct link_options *op
     struct watched *w = &link->watched[kind];
     w->link = link;
     w->kind = kind;
-    w->kept[0] = abi->managed_by; // whose the object is
+    w->kept[0] = abi->managed_by; // to see whether the object is delegated
     struct reflector_handler handler = {on_listing, on_seen, on_gone, on_listed, on_state, on_rewound, w};
     return reflector_new(&(struct reflector_options){.cluster = options->name,
                                                      .group = abi->group,
@@ -237,7 +237,7 @@ void link_free(struct link *link) {
     free(link);
 }
 
-// An answer without a server: the command could not be sent from here.
+// The answer to a command that could not be sent.
 static void answer_locally(struct link *link, uint64_t command, enum reason reason, const char *message) {
     struct response response = {.reason = reason, .message = strdup(message), .retry_after_ns = -1};
     post(link, &(struct engine_event){.type = EVENT_ANSWER, .answer = {command, &response}});
@@ -278,7 +278,7 @@ void link_event(struct link *link, struct moment now, struct workload_event *eve
 }
 
 int64_t link_tick(struct link *link, struct moment now) {
-    int64_t next_ns = probe_tick(link->probe, now); // first: it may make reflectors list again
+    int64_t next_ns = probe_tick(link->probe, now); // first: it may cause relists
     for (size_t k = 0; k < link->n_watched; k++) {
         int64_t at_ns = reflector_tick(link->watched[k].reflector, now);
         next_ns = at_ns < next_ns ? at_ns : next_ns;

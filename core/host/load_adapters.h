@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The adapters that a configuration enables, loaded.
+// Loads the adapters that a configuration enables.
 #ifndef WHARF_HOST_LOAD_ADAPTERS_H
 #define WHARF_HOST_LOAD_ADAPTERS_H
 

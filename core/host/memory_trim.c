@@ -14,11 +14,11 @@ static int release_object(struct dl_phdr_info *info, size_t size, void *ctx) {
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W))
-            continue; // pages that were written to have no other copy
+            continue; // dirty pages have no copy in the file
         uintptr_t start = info->dlpi_addr + segment->p_vaddr, end = start + segment->p_memsz;
         start &= ~(page - 1);
         end = (end + page - 1) & ~(page - 1);
-        madvise((void *)start, end - start, MADV_DONTNEED); // what cannot be released (the vdso) stays
+        madvise((void *)start, end - start, MADV_DONTNEED); // fails for the vdso, which is fine
     }
     return 0;
 }

@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-// One cluster, checked by a thread of its own.
+// One cluster, checked on its own thread.
 struct visit {
     const struct config *config;
     const struct adapters *adapters;
     const struct config_cluster *cluster;
     struct connection *connection;
     bool management;
-    char *uid; // of its namespace kube-system, or NULL
+    char *uid; // of namespace kube-system, or NULL
     struct client *client;
     struct problems problems;
     pthread_t thread;
@@ -36,7 +36,7 @@ static void tell(struct visit *visit, const char *sentence) {
         tell(visit, !sentence ? "out of memory" : sentence);                                                           \
     } while (0)
 
-// Whoever may not see the version still got an answer.
+// 401 and 403 still show that the server answers.
 static bool answers(struct visit *visit) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
     struct error *error = ask_raw(visit->client, "/version", &response);
@@ -54,17 +54,17 @@ static bool answers(struct visit *visit) {
     else if (response.reason == REASON_UNAUTHORIZED)
         TELL(visit, "does not accept the credentials: %s", response.message);
     else
-        TELL(visit, "does not answer as it should: %s", response.message);
+        TELL(visit, "GET /version: %s", response.message);
     return false;
 }
 
-// What a version's APIResourceList says of a kind that it lists.
+// Checks a kind's entry in an APIResourceList.
 static void check_resource(struct visit *visit, const struct kind *kind, const char *version,
                            const struct json *document, const struct json *resource) {
     static const char *const verbs[] = {"get", "list", "watch", "create", "patch", "delete"};
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
         if (!api_resource_has_verb(resource, verbs[i]))
-            TELL(visit, "serves %s/%s without the verb %s, which is needed", kind->plural_group, version, verbs[i]);
+            TELL(visit, "serves %s/%s without the verb %s, which wharf needs", kind->plural_group, version, verbs[i]);
     AUTO_TEXT status = text_format("%s/status", kind->abi.plural);
     bool wanted = visit->management && (kind->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0;
     if (status && wanted && !api_resources_find(document, status))
@@ -149,7 +149,7 @@ static void tell_denied(struct visit *visit, const struct permission *permission
          permission->name ? permission->name : "", permission->name ? "\"" : "", why[0] != '\0' ? ": " : "", why);
 }
 
-// False if there is no use in asking on.
+// False: further reviews would fail too.
 static bool check_permission(struct visit *visit, const struct permission *permission) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
     AUTO_TEXT body = review_text(permission);
@@ -170,7 +170,7 @@ static bool check_permission(struct visit *visit, const struct permission *permi
     }
     const struct json *allowed = json_path(response.value, "status", "allowed", NULL);
     if (response.reason != REASON_OK || !json_is(allowed, JSON_BOOL)) {
-        TELL(visit, "cannot be asked what is allowed (SelfSubjectAccessReview): %s", response.message);
+        TELL(visit, "does not answer SelfSubjectAccessReview, so permissions cannot be checked: %s", response.message);
         return false;
     }
     if (!json_bool(allowed, false))
@@ -210,7 +210,7 @@ static bool may_mirror(struct visit *visit, const struct kind *kind) {
     return check_all(visit, needed, sizeof(needed) / sizeof(needed[0]));
 }
 
-// A Secret that the configuration names: nothing begins without it.
+// A Secret named in the configuration is required at startup.
 static void may_read_seal(struct visit *visit) {
     const struct permission secret = {
         .resource = "secrets",
@@ -244,7 +244,7 @@ static void check_permissions(struct visit *visit) {
         check_permission(visit, &namespaces);
 }
 
-// Whoever may not see it gets no answer, and `run` can tell no more.
+// Without the permission to read it there is nothing to compare; `run` has the same limit.
 static void read_uid(struct visit *visit) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
     struct request request = cluster_id_request();
@@ -277,7 +277,7 @@ static void *run(void *arg) {
     return NULL;
 }
 
-// What `run` would refuse: the management cluster as a worker, and one cluster under two names.
+// What `run` would reject: the management cluster as a worker, and one cluster under two names.
 static void compare_uids(struct visit *visits, size_t count) {
     for (size_t i = 1; i < count; i++)
         for (size_t k = 0; k < i; k++) {
@@ -304,7 +304,7 @@ struct error *preflight_check(const struct config *config, const struct adapters
         visit->management = i == 0;
         visit->started = connections[i].endpoint && pthread_create(&visit->thread, NULL, run, visit) == 0;
         if (connections[i].endpoint && !visit->started)
-            tell(visit, "cannot be asked: no thread could be started");
+            tell(visit, "cannot be checked: no thread could be started");
     }
     for (size_t i = 0; i < count; i++)
         if (visits[i].started)

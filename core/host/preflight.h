@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a configuration needs of its clusters, asked of them: that they answer, serve the kinds, and allow what the host
-// does (SelfSubjectAccessReview). Changes nothing in them.
+// Checks the clusters of a configuration without changing them: that they answer, serve the kinds, and grant the
+// permissions the host needs (SelfSubjectAccessReview).
 #ifndef WHARF_HOST_PREFLIGHT_H
 #define WHARF_HOST_PREFLIGHT_H
 
@@ -9,10 +9,9 @@
 #include "core/config/config.h"
 #include "core/host/connect.h"
 
-// `connections` are the management cluster's and then each worker's, in the order of the config; they are opened here,
-// and those without an endpoint are left out.
-// All clusters are asked at the same time; one that accepts connections and never answers takes 40 s. Needs
-// curl_transport_setup. An error is returned only if nothing could be asked.
+// `connections`: the management cluster's, then each worker's in the order of the config; they are opened here, and
+// those without an endpoint are skipped. All clusters are checked in parallel; one that accepts connections and never
+// answers takes 40 s. Needs curl_transport_setup. An error is returned only if nothing could be checked.
 struct error *preflight_check(const struct config *config, const struct adapters *adapters,
                               struct connection *connections, struct problems *problems);
 

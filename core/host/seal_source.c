@@ -94,7 +94,7 @@ static struct error *parse_lines(const char *path, char *text, struct key_list *
     return list->n ? NULL : error_new(ERROR_INVALID, "%s: found no key, expected one a line, in base64", path);
 }
 
-// The file that was opened, so that it cannot be another one when it is read.
+// Checks the open descriptor, so that the file cannot be replaced between check and read.
 static struct error *check_access(const char *path, int fd) {
     struct stat st;
     if (fstat(fd, &st) != 0)
@@ -107,9 +107,8 @@ static struct error *check_access(const char *path, int fd) {
     if (st.st_mode & (S_IRWXO | S_IWGRP | S_IXGRP))
         return error_new(
             ERROR_REFUSED,
-            "%s: found mode %04o, expected that nobody but its owner and its group may read it, and nobody "
-            "but its owner write it (chmod 600)",
-            path, (unsigned)(st.st_mode & 07777));
+            "%s: found mode %04o, expected no access for others and no write access for the group (chmod 600)", path,
+            (unsigned)(st.st_mode & 07777));
     return NULL;
 }
 
@@ -130,9 +129,9 @@ static struct error *make_file(const char *path) {
         return error_new(ERROR_IO, "%s: no random numbers: %s", path, strerror(errno));
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 && errno == EEXIST)
-        return NULL; // another process was quicker
+        return NULL; // another process created it first
     if (fd < 0)
-        return error_new(ERROR_IO, "%s: there is no such file, and it cannot be made: %s", path, strerror(errno));
+        return error_new(ERROR_IO, "%s: the file does not exist and cannot be created: %s", path, strerror(errno));
     size_t len = strlen(key);
     key[len++] = '\n';
     bool ok = write(fd, key, len) == (ssize_t)len && fsync(fd) == 0;

@@ -70,21 +70,21 @@ void startup_retry(struct startup *startup, struct question *question, int64_t a
     set_problem(startup, text);
 }
 
-// What to do about it is only said where that would help.
+// Advises to set origin only where that would help.
 static const char *origin_trouble(enum reason reason) {
     switch (reason) {
     case REASON_NOT_SENT:
     case REASON_UNKNOWN_OUTCOME:
         return "the API server cannot be reached";
     case REASON_UNAUTHORIZED:
-        return "the API server does not accept the credentials";
+        return "the API server rejects the credentials";
     case REASON_OK:
     case REASON_FORBIDDEN:
     case REASON_NOT_FOUND:
         return "origin cannot be derived from the uid of namespace kube-system; allow the host to get that namespace, "
                "or set origin in the configuration";
     default:
-        return "the API server does not say which cluster it is";
+        return "the uid of namespace kube-system, which identifies the cluster, cannot be read";
     }
 }
 

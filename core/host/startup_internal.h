@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What startup.c (the origin, and what is common) and startup_seal.c (the keys of seals) share.
+// Shared by startup.c (the origin and the common part) and startup_seal.c (the seal keys).
 #ifndef WHARF_HOST_STARTUP_INTERNAL_H
 #define WHARF_HOST_STARTUP_INTERNAL_H
 
@@ -10,14 +10,14 @@
 #include <stdatomic.h>
 
 #define STARTUP_RETRY_NS (2 * CLOCK_SECOND)
-#define STARTUP_RETRY_SLOW_NS (30 * CLOCK_SECOND) // where somebody has to do something first
+#define STARTUP_RETRY_SLOW_NS (30 * CLOCK_SECOND) // where an operator has to act first
 
-// Something that is asked until it is answered.
+// A request that is retried until it is answered.
 struct question {
-    bool settled; // nothing is left to ask
-    bool asked;   // and not answered
+    bool settled; // answered, or not needed
+    bool asked;   // in flight
     int64_t at_ns;
-    char *cause; // why it is not answered, as logged last
+    char *cause; // of the last failure, as logged
 };
 
 struct startup {
@@ -29,19 +29,19 @@ struct startup {
     struct question origin, seal;
     char *origin_name;
     struct seal_keys *seals;
-    atomic_bool done; // what comes before is not changed any more
+    atomic_bool done; // the fields above are then read-only
     pthread_mutex_t mutex;
     char *problem; // under `mutex`
 };
 
-// It is known, or will not be.
+// The answer is known, or will not be.
 void startup_settle(struct startup *startup, struct question *question);
-// Asked again later, for a cause that is logged unless it is the same as the last time.
+// Retries later; the cause is logged unless it is the same as last time.
 void startup_retry(struct startup *startup, struct question *question, int64_t after_ns, enum log_level level,
                    const char *message, const char *cause);
 
-// Reads the file, or finds that there is nothing to ask.
+// Reads the key file, or finds that no request is needed.
 struct error *startup_seal_begin(struct startup *startup);
-struct error *startup_seal_ask(struct startup *startup); // submits the question
+struct error *startup_seal_ask(struct startup *startup); // submits the request
 
 #endif

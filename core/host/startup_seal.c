@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of seals at start, when they are in a Secret of the management cluster: it is read, and made where there is
-// none. Until that is settled, nothing else begins.
+// Seal keys in a Secret of the management cluster: it is read at startup, and created if missing. The engine starts
+// only after that.
 #include "core/base/text.h"
 #include "core/host/seal_source.h"
 #include "core/host/startup_internal.h"
@@ -21,7 +21,7 @@ static void settle(struct startup *startup, struct seal_keys *keys) {
     startup_settle(startup, &startup->seal);
 }
 
-// `said`: what the server or the Secret itself says is wrong.
+// `said`: the error of the server or of the Secret's content.
 static void retry(struct startup *startup, int64_t after_ns, enum log_level level, const char *message,
                   const char *said) {
     AUTO_TEXT cause =
@@ -39,39 +39,40 @@ static void use(struct startup *startup, const struct json *secret) {
     struct error *error = seal_secret_load(secret, secret_key(startup), &keys);
     if (error)
         retry(startup, STARTUP_RETRY_SLOW_NS, LOG_ERROR,
-              "the Secret with the keys of seals cannot be used, and nothing begins without it", error_text(error));
+              "the Secret with the seal keys cannot be used, and the host does not start without it",
+              error_text(error));
     else
         settle(startup, keys);
     error_free(error);
 }
 
-// Nobody but a person can do something about it.
+// Only an operator can fix it.
 static void denied(struct startup *startup, const struct response *response) {
     if (seal_source_of(startup->config) == SEAL_FROM_DEFAULT_SECRET) {
         tell(startup, LOG_WARN,
-             "mirrors are not sealed: the host may not read or make its Secret. A role for it is in "
-             "rbac-management.yaml; docs/security.md says what a seal is for",
+             "mirrors are not sealed: the host may not read or create its Secret; apply the role in "
+             "rbac-management.yaml (docs/security.md explains seals)",
              response->message);
         settle(startup, NULL);
         return;
     }
     retry(startup, STARTUP_RETRY_SLOW_NS, LOG_ERROR,
-          "the Secret with the keys of seals cannot be read or made, and nothing begins without it", response->message);
+          "the Secret with the seal keys cannot be read or created, and the host does not start without it",
+          response->message);
 }
 
 static void failed(struct startup *startup, const struct response *response) {
-    retry(startup, STARTUP_RETRY_NS, LOG_WARN, "the Secret with the keys of seals cannot be read now",
-          response->message);
+    retry(startup, STARTUP_RETRY_NS, LOG_WARN, "the Secret with the seal keys cannot be read yet", response->message);
 }
 
 static void on_made(void *ctx, struct response *response) {
     struct startup *startup = ctx;
     switch (response->reason) {
     case REASON_OK:
-        tell(startup, LOG_INFO, "made a Secret with a new key for seals", NULL);
+        tell(startup, LOG_INFO, "created a Secret with a new seal key", NULL);
         use(startup, response->object ? response->object->value : NULL);
         break;
-    case REASON_ALREADY_EXISTS: // somebody else made it meanwhile
+    case REASON_ALREADY_EXISTS: // created by another host meanwhile: read it
         startup->seal.asked = false;
         startup->seal.at_ns = clock_now().mono_ns;
         break;
@@ -103,7 +104,7 @@ static void make(struct startup *startup) {
         seal_secret_make(secret_namespace(startup), seal_secret_name(startup->config), secret_key(startup));
     struct error *error = body ? submit(startup, VERB_CREATE, body, on_made) : error_no_memory();
     if (error)
-        retry(startup, STARTUP_RETRY_NS, LOG_WARN, "the Secret with the keys of seals cannot be made now",
+        retry(startup, STARTUP_RETRY_NS, LOG_WARN, "the Secret with the seal keys cannot be created yet",
               error_text(error));
     error_free(error);
 }
@@ -136,7 +137,7 @@ struct error *startup_seal_begin(struct startup *startup) {
         break;
     }
     log_plain(LOG_WARN,
-              "mirrors are not sealed: the configuration has no key (seal); docs/security.md says what it is for");
+              "mirrors are not sealed: the configuration has no key; set seal (docs/security.md explains it)");
     startup->seal.settled = true;
     return NULL;
 }

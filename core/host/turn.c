@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/turn.h"
 
-#define DISPATCH_AT 64 // commands, so that sending begins before a long turn is over
+#define DISPATCH_AT 64 // commands, so that sending starts before a long turn ends
 
 static void step(struct turn *turn, struct engine_event *event) {
     const struct turn_mark older = {turn->update.n_commands, turn->update.n_events, turn->update.n_log};

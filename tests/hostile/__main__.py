@@ -21,7 +21,7 @@ SLACK = 0.25        # of a second: what two cores that also run the attackers ma
 # What somebody has to be told, in the log, /readyz or /metrics; others are told by the cluster's state.
 TOLD = {"million-orphans": r"orphan|held|set aside", "vanishing": r"again and again|repeated|waits",
         "wide-status": r"more than \d+ bytes", "large-status": r"status.*(not copied|too large)",
-        "errors": r"failed calling webhook", "hung": r"x\d.*(suspect|answer|lost)"}
+        "errors": r"failed calling webhook", "hung": r"x\d.*(suspect|respond|answer|lost|unreachable)"}
 
 
 def percentile(values, share):

@@ -75,7 +75,7 @@ static void without_the_right_to_the_secret_nothing_begins(void **state) {
     world_deny(management->cluster, "get", "secrets");
     front_unlock(management->front);
     assert_null(wharf_start(scene));
-    UNTIL(scene, 10, wharf_logged(scene, "cannot be read or made, and nothing begins without it") == 1);
+    UNTIL(scene, 10, wharf_logged(scene, "cannot be read or created, and the host does not start without it") == 1);
     stage_submit_with(scene, "waiting", LONG, OURS);
     assert_false(wharf_is_ready(scene));
     assert_int_equal(stage_mirrors(scene), 0);
