@@ -20,8 +20,9 @@ $(B)/wharf-adapter.pc: etc/wharf-adapter.pc.in $(B)/adapter-dir Makefile
 $(B)/wharf.service: etc/wharf.service.in $(B)/adapter-dir Makefile
 	sed 's|@PREFIX@|$(PREFIX)|g' $< > $@
 
-$(B)/wharf.yaml: etc/wharf.yaml $(B)/adapter-dir Makefile
-	sed 's|/usr/lib/wharf/adapters|$(ADAPTER_DIR)|g' $< > $@
+# The documents are installed beside it.
+$(B)/wharf.yaml: etc/wharf.yaml $(B)/adapter-dir Makefile etc/install.mk
+	sed 's|/usr/lib/wharf/adapters|$(ADAPTER_DIR)|g; s|docs/\([a-z]*\.md\)|\1|g' $< > $@
 
 .PHONY: install
 install: all $(B)/wharf-sandbox $(B)/wharf-adapter.pc $(B)/wharf.service $(B)/wharf.yaml

@@ -18,6 +18,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "
 import clusters  # noqa: E402
 
 DOCUMENTS = ("adapters.md",)
+CONFIG = "share/doc/wharf/wharf.yaml"
 BLOCK = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 MINIMUM = 10    # a document of which less is found has not been read well
 
@@ -111,6 +112,9 @@ def links_lead_somewhere(author):
     for path in sorted(documents):
         with open(f"{author.tree}/{path}", encoding="utf-8") as file:
             found += [f"{path}:{line}: {problem}" for line, problem in links.broken(author.tree, path, file.read())]
+    with open(f"{author.tree}/{CONFIG}", encoding="utf-8") as file:
+        found += [f"{CONFIG}: {name} is not there" for name in re.findall(r"[\w./-]+\.md\b", file.read())
+                  if not os.path.exists(os.path.join(author.tree, os.path.dirname(CONFIG), name))]
     if found:
         raise Wrong("\n".join(found))
 
