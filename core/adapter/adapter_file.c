@@ -17,7 +17,7 @@
 #define CHUNK 65536
 #define SHA256_LEN 32
 
-// The ELF header of this very program, put there by the linker: what this machine runs.
+// This program's own ELF header, defined by the linker: the architecture to expect.
 extern const ElfW(Ehdr) own_header __asm__("__ehdr_start") __attribute__((visibility("hidden")));
 
 static const char *machine_name(unsigned machine) {
@@ -39,10 +39,10 @@ static struct error *elf_check(const char *path, const unsigned char *head, size
     if (len < EI_NIDENT || memcmp(head, ELFMAG, SELFMAG) != 0)
         return error_new(ERROR_INVALID, "%s: not an ELF file, %s", path, wanted);
     if (len < sizeof(Elf32_Ehdr))
-        return error_new(ERROR_INVALID, "%s: an ELF file cut short after %zu bytes, %s", path, len, wanted);
+        return error_new(ERROR_INVALID, "%s: an ELF file truncated after %zu bytes, %s", path, len, wanted);
     if (head[EI_DATA] != own[EI_DATA])
-        return error_new(ERROR_INVALID, "%s: wrong architecture: found the other byte order, expected that of %s", path,
-                         machine_name(own_header.e_machine));
+        return error_new(ERROR_INVALID, "%s: wrong architecture: found the opposite byte order, expected that of %s",
+                         path, machine_name(own_header.e_machine));
     Elf32_Ehdr header;
     memcpy(&header, head, sizeof(header));
     if (header.e_machine != own_header.e_machine || head[EI_CLASS] != own[EI_CLASS])
@@ -68,7 +68,7 @@ static void hex(const unsigned char *bytes, size_t len, char *out) {
     out[2 * len] = '\0';
 }
 
-// Reads the whole file: looks at its head and hashes all of it.
+// Reads the whole file: checks its head and hashes all of it.
 static struct error *content_check(struct adapter_file *file) {
     __attribute__((cleanup(digest_cleanup))) EVP_MD_CTX *digest = EVP_MD_CTX_new();
     AUTO_TEXT chunk = malloc(CHUNK);
@@ -114,7 +114,7 @@ static struct error *open_regular(const char *path, int *fd, struct stat *info) 
     return adapter_owner_check(path, "file", info);
 }
 
-// That the folders that were checked lead to the file that was opened.
+// Verifies that the checked path leads to the file that was opened.
 static struct error *same_file(const char *path, const struct stat *opened) {
     struct stat found;
     if (lstat(path, &found) != 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An adapter's file, opened once: what is checked, hashed and loaded is the same open file, so that nothing can be
-// put in its place in between.
+// An adapter's file, opened once: what is checked, hashed and loaded is the same open file, so that it cannot be
+// replaced in between.
 #ifndef WHARF_ADAPTER_ADAPTER_FILE_H
 #define WHARF_ADAPTER_ADAPTER_FILE_H
 
@@ -14,15 +14,15 @@ struct adapter_file {
     char sha256[65]; // lower-case hex
 };
 
-// All the checks of adapter_file_check; on success the file is open, and the caller's to close.
+// All the checks of adapter_file_check; on success the file is open and owned by the caller.
 struct error *adapter_file_open(const char *path, const char *expected_sha256, struct adapter_file *out);
 void adapter_file_close(struct adapter_file *file);
 
-// Owned by root or the present user, and (symlinks aside, whose mode means nothing) writable by nobody else. `what` is
-// the word for it in the message.
+// Owned by root or the current user and writable by nobody else (except symlinks, whose mode is meaningless). `what` is
+// its name in the message.
 struct error *adapter_owner_check(const char *path, const char *what, const struct stat *info);
 
-// Checks every folder and every symlink on the way to `path` (absolute). `resolved` is the path without symlinks.
+// Checks every folder and every symlink in `path` (absolute). `resolved` is the path without symlinks.
 struct error *adapter_folders_check(const char *path, char **resolved);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who could put another file in the place of an adapter: whoever may write to a folder above it, or to a folder that
-// holds a symlink on the way. The path is walked as the kernel walks it, one name at a time.
+// Who could replace an adapter's file: whoever may write to a folder above it, or to one that holds a symlink in its
+// path. The path is resolved as by the kernel, one component at a time.
 #include "core/adapter/adapter_file.h"
 #include "core/base/text.h"
 
@@ -15,8 +15,8 @@
 
 #define MAX_LINKS 40 // as the kernel's (path_resolution(7))
 
-// A group that nobody but the present user is in: that of root, or one of his own name without further members (user
-// private groups, with which a umask of 002 is usual).
+// A group without other members than the current user: root's, or the user's private group, which has the user's name
+// (a umask of 002 is common with those).
 static bool is_own_group(gid_t gid) {
     if (gid == 0)
         return true;
@@ -52,14 +52,14 @@ struct error *adapter_owner_check(const char *path, const char *what, const stru
     return NULL;
 }
 
-// The walk: `done` is where it is, without symlinks; `rest` what is still to come.
+// `done` is the resolved part of the path, without symlinks; `rest` is what remains.
 struct walk {
     char done[PATH_MAX];
     char rest[PATH_MAX];
     int links;
 };
 
-// Takes the next name off the rest; false at the end.
+// Removes the next component from the rest; false at the end.
 static bool next_name(struct walk *walk, char name[NAME_MAX + 1]) {
     const char *from = walk->rest + strspn(walk->rest, "/");
     size_t len = strcspn(from, "/");
@@ -71,7 +71,7 @@ static bool next_name(struct walk *walk, char name[NAME_MAX + 1]) {
     return true;
 }
 
-// Puts what a symlink points to before the rest.
+// Prepends the target of a symlink to the rest.
 static struct error *follow(struct walk *walk, const char *link) {
     char target[PATH_MAX];
     ssize_t len = readlink(link, target, sizeof(target) - 1);
@@ -82,7 +82,7 @@ static struct error *follow(struct walk *walk, const char *link) {
     if (!rest)
         return error_no_memory();
     if (strlen(rest) >= sizeof(walk->rest) || ++walk->links > MAX_LINKS)
-        return error_new(ERROR_REFUSED, "%s: too many symlinks, or too long a path", link);
+        return error_new(ERROR_REFUSED, "%s: too many symlinks, or the path is too long", link);
     text_copy(walk->rest, sizeof(walk->rest), rest);
     if (target[0] == '/')
         walk->done[0] = '\0';
@@ -90,7 +90,7 @@ static struct error *follow(struct walk *walk, const char *link) {
 }
 
 // Whether another folder comes before the file.
-static bool goes_on(const struct walk *walk) {
+static bool has_more(const struct walk *walk) {
     const char *next = walk->rest + strspn(walk->rest, "/");
     const char *slash = strchr(next, '/');
     return slash && slash[strspn(slash, "/")] != '\0';
@@ -117,13 +117,13 @@ static struct error *step(struct walk *walk, const char *name) {
         return error ? error : follow(walk, path);
     }
     if (strlen(path) >= sizeof(walk->done))
-        return error_new(ERROR_REFUSED, "%s: too long a path", path);
+        return error_new(ERROR_REFUSED, "%s: the path is too long", path);
     text_copy(walk->done, sizeof(walk->done), path);
     if (!S_ISDIR(info.st_mode))
         return NULL;
-    // In a sticky folder like /tmp nobody but its owner can take the place of what is in it (inode(7), S_ISVTX), and
-    // what comes next on the way must be root's or ours.
-    if ((info.st_mode & S_ISVTX) != 0 && goes_on(walk))
+    // In a sticky folder like /tmp only the owner of a file can replace it (inode(7), S_ISVTX), and the next component
+    // must be owned by root or the current user.
+    if ((info.st_mode & S_ISVTX) != 0 && has_more(walk))
         info.st_mode &= ~(mode_t)(S_IWOTH | S_IWGRP);
     return adapter_owner_check(path, "folder", &info);
 }
@@ -133,7 +133,7 @@ struct error *adapter_folders_check(const char *path, char **resolved) {
     char name[NAME_MAX + 1];
     struct stat root;
     if (strlen(path) >= sizeof(walk.rest))
-        return error_new(ERROR_REFUSED, "%s: too long a path", path);
+        return error_new(ERROR_REFUSED, "%s: the path is too long", path);
     text_copy(walk.rest, sizeof(walk.rest), path);
     if (stat("/", &root) != 0)
         return error_new(ERROR_IO, "/: %s", strerror(errno));

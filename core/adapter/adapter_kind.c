@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kind as an adapter gave it becomes one of the host's: structs and list elements of other sizes are copied into the
-// host's own, and all of it is checked.
+// Converts an adapter's kind to the host's: structs and list elements of other sizes are copied into the host's own,
+// and all of it is checked.
 #include "core/adapter/adapters.h"
 #include "core/adapter/kind_check.h"
 #include "core/base/text.h"
@@ -11,7 +11,7 @@
 #define END_OF(type, field) (offsetof(type, field) + sizeof(((type *)NULL)->field))
 #define KIND_SIZE_1_0 END_OF(wharf_kind, pod_sets)
 
-// A list as it is in an adapter.
+// The layout of a list in an adapter.
 struct list {
     const char *field; // of wharf_kind
     const char *end;   // field of an element that is NULL in the last one
@@ -57,7 +57,7 @@ static struct error *count_elements(const struct list *list, const char *element
                      KIND_LIST_MAX, list->end);
 }
 
-// Copies a list into elements of the host's size: what the adapter's do not have is zero.
+// Copies a list into elements of the host's size: fields that the adapter's lack are zero.
 static struct error *copy_list(const struct list *list, wharf_kind *kind, void **copy) {
     const char *elements = NULL;
     uint32_t size = 0;

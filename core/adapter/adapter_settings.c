@@ -11,8 +11,7 @@
 #define NAME_MAX_BYTES 65536
 #define KNOWN_MAX 64
 
-// Where the pointer ends that a sentence begins with: before the first ": " after which it is well-formed. 0: it begins
-// with none.
+// Length of the pointer that a sentence begins with, up to ": ". 0: it begins with none.
 static size_t pointer_length(const char *sentence) {
     if (sentence[0] != '/')
         return 0;
@@ -20,7 +19,7 @@ static size_t pointer_length(const char *sentence) {
     return !end ? 0 : (size_t)(end - sentence);
 }
 
-// Appends one segment as people write it, of what `value` is: ".plural", or "[0]" of a list.
+// Appends one segment in the usual notation: ".plural", or "[0]" if `value` is a list.
 static bool append_segment(struct buffer *out, const struct json *value, const char *segment, size_t len) {
     if (json_is(value, JSON_ARRAY))
         return buffer_printf(out, "[%.*s]", (int)len, segment);
@@ -33,7 +32,7 @@ static bool append_segment(struct buffer *out, const struct json *value, const c
     return ok;
 }
 
-// Appends the name of the setting, and finds the last value on the way to it.
+// Appends the name of the setting, and finds the innermost existing value around it.
 static bool append_name(struct buffer *out, const struct json *settings, const char *pointer, const char **nearest) {
     const struct json *value = settings;
     bool ok = buffer_text(out, "settings");

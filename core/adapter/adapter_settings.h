@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with the settings of an adapter, told with the line on which it stands in the configuration file.
+// Errors in the settings of an adapter, reported with their line in the configuration file.
 #ifndef WHARF_ADAPTER_ADAPTER_SETTINGS_H
 #define WHARF_ADAPTER_ADAPTER_SETTINGS_H
 
@@ -11,11 +11,11 @@
 #include <wharf/adapter.h>
 
 // Turns an adapter's sentence, "/kinds/0/plural: found 7, expected a string", into
-// "settings.kinds[0].plural: found 7, expected a string". *line becomes that of the setting, or of the nearest one
-// around it that there is; it stays as it is if that is not known. NULL if the sentence does not begin with a pointer.
+// "settings.kinds[0].plural: found 7, expected a string". *line becomes that of the setting, or of the nearest existing
+// one around it; it is unchanged if that is unknown. NULL if the sentence does not begin with a pointer.
 struct error *adapter_settings_wrong(const struct json *settings, const char *sentence, size_t *line);
 
-// Refuses a setting that the module does not name.
+// Rejects a setting that the module does not name.
 struct error *adapter_settings_check(const wharf_module *module, const struct json *settings, size_t *line);
 
 #endif

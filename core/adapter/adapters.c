@@ -49,7 +49,7 @@ void adapters_free(struct adapters *adapters) {
     free(adapters);
 }
 
-// A path that the configuration leaves to the directory must end up in it, wherever folders' symlinks lead.
+// A path relative to the directory must be inside it once symlinks are resolved.
 static struct error *inside_directory(const struct adapters_options *options, const struct adapter_wanted *wanted,
                                       const char *resolved) {
     if (wanted->file_given)
@@ -66,15 +66,15 @@ static struct error *inside_directory(const struct adapters_options *options, co
                      directory);
 }
 
-// One adapter on its way in.
+// One adapter while it is loaded.
 struct loading {
     const struct adapters_options *options;
     const struct adapter_wanted *wanted;
     size_t line;   // in the configuration file: of the adapter, or of the setting that is wrong
-    bool settings; // what is wrong is a setting, and not the file
+    bool settings; // the problem is a setting, not the file
 };
 
-// What else the file may be, when it lacks our symbol.
+// Explains a file that lacks the symbol.
 static struct error *no_symbol(void *handle) {
     for (int major = 2; major <= NEWEST_MAJOR_SOUGHT; major++) {
         char name[sizeof(SYMBOL) + 8];
@@ -92,8 +92,8 @@ static struct error *no_symbol(void *handle) {
                      "symbol " SYMBOL ": found none, expected it to be exported: this is not an adapter");
 }
 
-// The descriptor stays open for good once the object is loaded: the dynamic linker knows objects by the name that they
-// were opened under, and a second /proc/self/fd/5 would give it the first one again.
+// Once the object is loaded, the descriptor is never closed: the dynamic linker identifies objects by the name that
+// they were opened under, and would return the first object for a second /proc/self/fd/5.
 static struct error *open_object(struct adapter_file *file, void **handle) {
     AUTO_TEXT name = text_format("/proc/self/fd/%d", file->fd);
     if (!name)
@@ -110,12 +110,12 @@ static struct error *open_object(struct adapter_file *file, void **handle) {
     return NULL;
 }
 
-// That the symbol is data, and as large as a module of ABI 1.0: reading it does no harm then.
+// Checks that the symbol is data of at least the size of a module of ABI 1.0, so that it can be read.
 static struct error *check_symbol(const void *symbol) {
     Dl_info info;
     const ElfW(Sym) *entry = NULL;
     if (dladdr1(symbol, &info, (void **)&entry, RTLD_DL_SYMENT) == 0 || !entry)
-        return NULL; // the linker does not say
+        return NULL; // the linker does not know
     if (ELF64_ST_TYPE(entry->st_info) != STT_OBJECT)
         return error_new(ERROR_REFUSED, "symbol " SYMBOL ": found no data, expected a constant of type wharf_module");
     if (entry->st_size < MODULE_SIZE_1_0)
@@ -124,7 +124,7 @@ static struct error *check_symbol(const void *symbol) {
     return NULL;
 }
 
-// The module as the host knows it: what an older struct does not have is zero.
+// The module in the host's layout: fields that an older struct lacks are zero.
 static struct error *find_module(void *handle, wharf_module *out) {
     const void *symbol = dlsym(handle, SYMBOL);
     struct error *error = symbol ? check_symbol(symbol) : no_symbol(handle);
@@ -158,7 +158,7 @@ static struct error *check_module(const wharf_module *module) {
     return NULL;
 }
 
-// For messages about one that may be wrong in every way.
+// For messages about a kind that may be invalid in any way.
 static const char *kind_name(const wharf_kind *kind) {
     return WHARF_HAS(wharf_kind, kind, kind) && kind->kind ? kind->kind : "no name";
 }
@@ -185,8 +185,8 @@ static struct error *take_kinds(const struct loading *loading, const wharf_kind 
     return NULL;
 }
 
-// A sentence about a setting becomes one about the line in the configuration.
-static struct error *refusal(struct loading *loading, const char *sentence) {
+// Turns the adapter's sentence about a setting into an error about the line in the configuration.
+static struct error *start_error(struct loading *loading, const char *sentence) {
     if (sentence[0] == '\0' || text_utf8_valid(sentence, strlen(sentence)) != strlen(sentence))
         return error_new(ERROR_REFUSED, "refused to be loaded: it gave no reason");
     struct error *error = adapter_settings_wrong(loading->wanted->settings, sentence, &loading->line);
@@ -194,7 +194,7 @@ static struct error *refusal(struct loading *loading, const char *sentence) {
     return error ? error : error_new(ERROR_REFUSED, "refused to be loaded: %s", sentence);
 }
 
-// The first call into the shared object. `kinds` are the module's, and may be replaced.
+// The first call into the shared object, which may replace `kinds`.
 static struct error *start(const wharf_module *module, struct loading *loading, const wharf_kind *const **kinds) {
     if (!module->start)
         return NULL;
@@ -207,10 +207,10 @@ static struct error *start(const wharf_module *module, struct loading *loading, 
     struct error *error = services_loading_failed();
     if (error)
         return error;
-    return sentence ? refusal(loading, sentence) : NULL;
+    return sentence ? start_error(loading, sentence) : NULL;
 }
 
-// All of the data is checked before the adapter is given anything or called.
+// All data is checked before the adapter is passed anything or called.
 static struct error *load_module(const wharf_module *module, struct loading *loading, struct adapter *adapter) {
     const wharf_kind *const *kinds = module->kinds;
     struct error *error = check_module(module);
@@ -287,7 +287,7 @@ static bool same_kind(const struct kind *a, const struct kind *b) {
            (strcmp(a->abi.plural, b->abi.plural) == 0 || strcmp(a->abi.kind, b->abi.kind) == 0);
 }
 
-// Two adapters for one kind would both answer for its objects.
+// Two adapters for one kind would both handle its objects.
 static struct error *check_distinct(const struct adapters *adapters, const struct adapter *adapter) {
     for (size_t i = 0; i < adapter->n_kinds; i++) {
         const struct kind *kind = adapter->kinds[i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loading of adapters: the checks before any code of a shared object runs, the ABI checks after, and the kinds that
-// result. A refusal names the file, the field, what was found and what was expected, and does not stop the others.
+// Loading of adapters: the checks before any code of a shared object runs, the ABI checks after, and the resulting
+// kinds. An error names the file, the field, what was found and what was expected; the other adapters are still loaded.
 #ifndef WHARF_ADAPTER_ADAPTERS_H
 #define WHARF_ADAPTER_ADAPTERS_H
 
@@ -13,13 +13,13 @@
 
 // One kind, ready for use. Lives as long as the process.
 struct kind {
-    wharf_kind abi; // what the adapter gave, with zero for what its version of the structs did not have; lists have
+    wharf_kind abi; // the adapter's data, with zero for fields that its version of the structs lacks; lists have
                     // elements of the host's own sizes
-    const wharf_kind *given;       // where the adapter has it: what wharf_call.kind points to
+    const wharf_kind *given;       // the adapter's own struct, which wharf_call.kind points to
     const struct adapter *adapter; // NULL for a kind made by kind_check alone
-    char *managed_by;              // the value that we answer to
+    char *managed_by;              // the value of managedBy that this host manages
     char *plural_group;            // "jobs.batch" ("pods" for the core group): label wharf.dev/kind, metrics
-    void *lists[KIND_LISTS];       // that abi points to
+    void *lists[KIND_LISTS];       // copies that abi points to
 };
 
 struct adapter {
@@ -40,7 +40,7 @@ struct adapters {
     size_t n_kinds;
 };
 
-// An adapter that is to be loaded.
+// An adapter to load.
 struct adapter_wanted {
     const char *name;
     const char *file;            // absolute
@@ -59,20 +59,20 @@ struct adapters_options {
     size_t n_wanted;
 };
 
-// Loads all that is wanted. Refusals go to `problems`; an error is returned only for out of memory.
+// Loads all that are wanted. Those that are rejected go to `problems`; an error is returned only for out of memory.
 struct error *adapters_load(const struct adapters_options *options, struct problems *problems, struct adapters **out);
 
 // Frees the lists and the kinds; shared objects stay loaded.
 void adapters_free(struct adapters *adapters);
 
-// The checks of a kind as an adapter gave it (required fields, pointers, sets), without any file: for tests and for
-// kinds built into a program. `managed_by` NULL: the default; `controller_name` as in the config.
+// The checks of an adapter's kind (required fields, pointers, sets) without a file: for tests and for kinds built into
+// a program. `managed_by` NULL: the default; `controller_name` as in the config.
 struct error *kind_check(const wharf_kind *given, const char *managed_by, const char *controller_name,
                          struct kind **out);
 void kind_free(struct kind *kind);
 
 // The checks of a file that come before dlopen: absolute, a regular file and no symlink, it and every folder above
-// owned by root or the present user and not writable by others (a sticky folder like /tmp is safe on the way, but not
+// owned by root or the current user and not writable by others (a sticky folder like /tmp is accepted above it, but not
 // as the folder of the file), an ELF shared object for this machine, the hash if one is given. `sha256` (65 bytes) is
 // filled.
 struct error *adapter_file_check(const char *path, const char *expected_sha256, char sha256[65]);

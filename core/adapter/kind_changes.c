@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kind says of the status of workloads without a mirror: suspended_status and resumed_status.
+// The status of workloads without a mirror: suspended_status and resumed_status.
 #include "core/adapter/kind_check.h"
 #include "core/base/text.h"
 
@@ -98,6 +98,6 @@ struct error *kind_check_changes(const wharf_kind *kind) {
         error = check_list(kind, "resumed_status", kind->resumed_status);
     if (!error && kind->resumed_status && !kind_has_rule(kind, WHARF_SUSPENDED))
         error = error_new(ERROR_INVALID, "resumed_status: found a list, expected a rule for WHARF_SUSPENDED in phases: "
-                                         "nothing else says that it is due");
+                                         "nothing else triggers it");
     return error;
 }

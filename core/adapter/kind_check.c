@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the checks of a kind have in common: sentences, lists, pointers.
+// Shared by the checks of a kind: messages, lists, pointers.
 #include "core/adapter/kind_check.h"
 
 #include "core/base/suggest.h"
@@ -41,7 +41,7 @@ static bool has_empty_name(const char *pointer) {
     return strstr(pointer, "//") || pointer[strlen(pointer) - 1] == '/';
 }
 
-// A label or an annotation, and nothing below it.
+// One label or annotation.
 static bool is_label(const char *pointer) {
     static const char *const maps[] = {"/metadata/labels/", "/metadata/annotations/"};
     for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)

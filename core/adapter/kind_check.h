@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks of what an adapter says of a kind: what is required, what is malformed, and what contradicts itself. An
-// adapter is code of others: nothing is taken for granted but that its pointers point to what their types say. The kind
-// that is checked has lists of the host's own element sizes. Internal to core/adapter.
+// The checks of an adapter's data about a kind: missing, malformed and contradictory fields. An adapter is third-party
+// code: the only assumption is that its pointers point to what their types say. The kind that is checked has lists of
+// the host's own element sizes. Internal to core/adapter.
 #ifndef WHARF_ADAPTER_KIND_CHECK_H
 #define WHARF_ADAPTER_KIND_CHECK_H
 
@@ -12,13 +12,13 @@
 
 #include <wharf/adapter.h>
 
-#define KIND_LIST_MAX 1024 // a list longer than this has lost its end
+#define KIND_LIST_MAX 1024 // a longer list lacks its terminator
 
 // Group, kind, plural, versions, flags.
 struct error *kind_check_names(const wharf_kind *kind);
 
-// managed_by and its values. `configured` is the value that the configuration names, or NULL; `value` the one to answer
-// to.
+// managed_by and its values. `configured` is the value in the configuration, or NULL; `value` the one that
+// the host manages.
 struct error *kind_check_managed_by(const wharf_kind *kind, const char *configured, const char *controller_name,
                                     const char **value);
 
@@ -36,25 +36,25 @@ struct error *kind_missing(const char *field);
 struct error *kind_wrong(const char *field, const char *found, const char *expected);
 
 enum kind_place {
-    PLACE_SPEC = 1,   // a field of the spec, or whatever else is neither metadata nor status
+    PLACE_SPEC = 1,   // a field of the spec, or any other that is neither metadata nor status
     PLACE_LABELS = 2, // one label or annotation
     PLACE_STATUS = 4, // below /status
     PLACE_PATTERN = 8 // "*" may stand for a segment
 };
 
-// That it is a pointer to such a place; `places` is a sum of the above.
+// Checks that it is a pointer to one of these places; `places` is a combination of the above.
 struct error *kind_check_pointer(const char *field, const char *pointer, unsigned places);
-// All of a list, in which none may be twice.
+// The same for all of a list, in which duplicates are rejected.
 struct error *kind_check_pointers(const char *field, const char *const *list, unsigned places);
-// That a list ends, and none is in it twice.
+// Checks that a list is terminated and has no duplicates.
 struct error *kind_check_list(const char *field, const char *const *list, size_t *count);
 
-// True if what `outer` matches is, or is around, all that `inner` matches. False if one of them is NULL.
+// True if what `outer` matches equals or contains all that `inner` matches. False if one of them is NULL.
 bool kind_covers(const char *outer, const char *inner);
 // The first of the patterns that covers `pointer`, or NULL.
 const char *kind_covering(const char *const *patterns, const char *pointer);
 
-// The list has a rule for this phase, or for one that is final.
+// Whether the list has a rule for this phase, or for a final one.
 bool kind_has_rule(const wharf_kind *kind, wharf_phase_kind phase);
 
 #endif

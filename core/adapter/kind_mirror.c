@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kind says of its mirrors: what suspends them, what is carried to them and what they must not have, and which
-// pods they bring.
+// A kind's data about mirrors: what suspends them, what is carried to them, what is removed, and their pods.
 #include "core/adapter/kind_check.h"
 #include "core/base/text.h"
 
@@ -27,7 +26,7 @@ static struct error *check_suspend(const wharf_kind *kind) {
                          "suspends its mirror",
                          kind->suspend);
     if (carried->when == WHARF_CARRY_WHILE_SUSPENDED)
-        return kind_wrong("carried", carried->pointer, "WHARF_CARRY_ALWAYS for what suspends");
+        return kind_wrong("carried", carried->pointer, "WHARF_CARRY_ALWAYS for the field of suspend");
     return NULL;
 }
 

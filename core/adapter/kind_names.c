@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kind is called, and by which value of managedBy it is handed over.
+// The names of a kind, and the value of managedBy that delegates it.
 #include "core/adapter/kind_check.h"
 #include "core/base/buffer.h"
 #include "core/base/text.h"
@@ -28,7 +28,7 @@ static bool is_kind_name(const char *text) {
     return *text == '\0';
 }
 
-// What marks the kind of a mirror is the value of a label.
+// A mirror's kind is the value of a label (wharf.dev/kind).
 static struct error *check_length(const wharf_kind *kind) {
     size_t dot = kind->group[0] != '\0', len = strlen(kind->plural) + dot + strlen(kind->group);
     if (len <= LABEL_VALUE_MAX)
@@ -67,7 +67,7 @@ static bool is_open_value(const char *value) {
     return strlen(value) <= MANAGED_BY_MAX && text_is_domain_prefixed_path(value);
 }
 
-// apimachinery validation.IsValidLabelValue, but for the empty one.
+// apimachinery validation.IsValidLabelValue, without the empty one.
 static bool is_label_value(const char *value) {
     size_t len = strlen(value);
     if (len == 0 || len > LABEL_VALUE_MAX || !is_alphanumeric(value[0]) || !is_alphanumeric(value[len - 1]))
@@ -92,7 +92,7 @@ static char *joined(const char *const *list) {
     return buffer_take(&text, NULL);
 }
 
-// `source` says who chose the value.
+// `source` is where the value comes from.
 static struct error *check_value(const wharf_kind *kind, const char *value, const char *source) {
     if (text_equal(kind->managed_by_builtin, value))
         return error_new(ERROR_REFUSED,
@@ -133,7 +133,7 @@ static struct error *check_allowed(const wharf_kind *kind) {
     for (size_t i = 0; !error && i < count; i++) {
         const char *value = kind->managed_by_allowed[i];
         if (value[0] == '\0' || text_equal(value, kind->managed_by_builtin))
-            error = kind_wrong("managed_by_allowed", value, "values besides the built-in one");
+            error = kind_wrong("managed_by_allowed", value, "values other than the built-in one");
         else if (label && !is_label_value(value))
             error = kind_wrong("managed_by_allowed", value, "what the value of a label may be");
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kind says of its status: where an object stands, and what of it is copied.
+// A kind's data about its status: the phase of an object, and what is copied.
 #include "core/adapter/kind_check.h"
 #include "core/adapter/phase.h"
 #include "core/base/text.h"
@@ -13,7 +13,7 @@ static bool is_condition_status(const char *text) {
     return strcmp(text, "True") == 0 || strcmp(text, "False") == 0 || strcmp(text, "Unknown") == 0;
 }
 
-// What is read must be there: status_removed would take it from every status that is copied.
+// A field that is read must not be in status_removed, which removes it from every copied status.
 static struct error *check_kept(const wharf_kind *kind, const char *field, const char *pointer) {
     const char *removed = kind_covering(kind->status_removed, pointer);
     return removed

@@ -14,7 +14,7 @@ static const char *metadata_text(const struct json *object, const char *key) {
     return json_string_or(json_path(object, "metadata", key, NULL), "");
 }
 
-// `text` with the workload's kind, namespace and name in it. NULL when out of memory, and for NULL.
+// `text` with the workload's kind, namespace and name filled in. NULL when out of memory, and for NULL.
 static char *filled(const struct adapter_call *call, const struct json *workload, const char *text) {
     const struct {
         const char *name, *value;
@@ -50,7 +50,7 @@ static bool is_due(const wharf_status_change *change, const struct json *workloa
     return true;
 }
 
-// Puts the pointer, with its NUL, into a buffer.
+// Appends the pointer, with its NUL, to a buffer.
 static bool collect(void *ctx, const char *pointer, struct json *value) {
     struct buffer *pointers = ctx;
     const char *number = json_number_text(value);
@@ -69,7 +69,7 @@ static bool set_zero(struct json *object, const char *pattern) {
     return true;
 }
 
-// False when out of memory; bad input is a failure of the services.
+// False when out of memory; invalid input is a failure of the services.
 static bool apply(struct adapter_call *call, const wharf_status_change *change, const struct json *workload,
                   struct json *object) {
     const wharf_host *host = services_table();

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kind's own controller would write about a workload that is suspended or was resumed, where there is no
-// mirror whose controller does: suspended_status and resumed_status of its kind.
+// The status that the kind's own controller would write for a workload that is suspended or was resumed while it has no
+// mirror: suspended_status and resumed_status of its kind.
 #ifndef WHARF_ADAPTER_OWED_STATUS_H
 #define WHARF_ADAPTER_OWED_STATUS_H
 
 #include "core/adapter/services.h"
 
-// Applies them to `object`, which has the status to be written at /status. `call` was begun; its answer says why the
-// result is not WHARF_OK.
+// Applies them to /status of `object`. `call` was begun; its answer has the reason for a result other than WHARF_OK.
 wharf_result owed_status(struct adapter_call *call, const struct json *workload, struct json *object);
 
 #endif

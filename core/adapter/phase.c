@@ -47,7 +47,7 @@ static bool is_of_rule(const struct json *condition, const wharf_phase_rule *rul
            (!rule->reason || text_equal(json_string(json_get(condition, "reason")), rule->reason));
 }
 
-// The condition or the scalar that the rule is about, if it is as the rule says.
+// The condition or the scalar that the rule is about, if it matches.
 static const struct json *match_of(const struct json *object, const wharf_phase_rule *rule) {
     const struct json *value = pointer_find(object, rule->pointer);
     if (!json_is(value, JSON_ARRAY))
@@ -58,7 +58,7 @@ static const struct json *match_of(const struct json *object, const wharf_phase_
     return condition;
 }
 
-// The first rule that matches, or NULL. `suspended`: those count that only do while it is suspended.
+// The first rule that matches, or NULL. `suspended`: rules with WHARF_RULE_WHILE_SUSPENDED count.
 static const wharf_phase_rule *find_rule(const wharf_kind *kind, const struct json *object, bool suspended,
                                          const struct json **match) {
     const wharf_phase_rule *rule = kind->phases;

@@ -12,10 +12,10 @@ struct listing {
     struct json *sets;
 };
 
-// `count` with its stars replaced by what stands in their places in `found`, a pointer that matched a pattern
-// which is the same up to the last star.
+// `count` with its stars replaced by the segments in `found`, a pointer that matched a pattern which is the same up to
+// the last star.
 static bool concrete(const char *count, const char *found, struct buffer *out) {
-    size_t taken = 0; // bytes of `found` that are in step with `count`
+    size_t taken = 0; // bytes of `found` that `count` has consumed
     while (*count) {
         size_t len = 1 + strcspn(count + 1, "/");
         size_t here = found[taken] ? 1 + strcspn(found + taken + 1, "/") : 0;

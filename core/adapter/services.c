@@ -14,7 +14,7 @@
 #define REASON_MAX 128
 #define NOTE_MAX 1024
 
-// What is made with a NULL call is reachable from here until the process ends.
+// Keeps what is created with a NULL call reachable until the process ends.
 static struct {
     struct adapter_call call;
     bool closed;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's side of the adapter ABI: the table of services (struct wharf_host), and calls into an adapter with the
-// memory that lives for the length of one. Calls may run at the same time on different threads, each with values of its
-// own. A wharf_value is a struct json.
+// memory that lives until one returns. Calls may run concurrently on different threads, each with its own values. A
+// wharf_value is a struct json.
 #ifndef WHARF_ADAPTER_SERVICES_H
 #define WHARF_ADAPTER_SERVICES_H
 
@@ -10,7 +10,7 @@
 
 #include <wharf/adapter.h>
 
-// One call into an adapter. Begin, call, end; what the adapter made, replaced or removed, and what its answer points
+// One call into an adapter: begin, call, end. What the adapter created, replaced or removed, and what its answer points
 // to, is freed at the end.
 struct adapter_call {
     wharf_call call;
@@ -19,16 +19,16 @@ struct adapter_call {
     char now[CLOCK_RFC3339_MAX];
     const char *adapter;         // name, for log lines; or NULL
     const char *object;          // "namespace/name", for log lines; or NULL
-    const struct json *workload; // that the function is about, or NULL; its conditions have their times already
+    const struct json *workload; // of the call, or NULL; its conditions already have their times
     wharf_result failure;        // of the first service that failed; WHARF_OK: none
-    const char *failed;          // with WHARF_REFUSED: the sentence
+    const char *failed;          // with WHARF_REFUSED: the message
     struct json **values;
     size_t n_values, cap_values;
     char **texts;
     size_t n_texts, cap_texts;
 };
 
-// The present second as text, kept from call to call.
+// The current second as text, cached between calls.
 struct call_clock {
     int64_t second;
     char text[CLOCK_RFC3339_MAX];
@@ -36,7 +36,7 @@ struct call_clock {
 
 struct call_context {
     const wharf_kind *kind;
-    const wharf_kind *given; // the kind at the address where the adapter has it (struct kind.given); NULL: `kind`
+    const wharf_kind *given; // the adapter's own struct (struct kind.given); NULL: `kind`
     const char *adapter;     // name, for log lines; or NULL
     struct moment now;
     const char *cluster; // or NULL
@@ -49,15 +49,15 @@ struct call_context {
 
 const wharf_host *services_table(void);
 
-// The table that services_table returns from now on, for a tool that looks at what an adapter asks for; NULL: our own.
+// The table that services_table returns from now on, for a tool that records what an adapter reads; NULL: the host's.
 void services_replace(const wharf_host *table);
 
-// Around `start` of an adapter: from services_loading(name) on, a NULL call is accepted and what is made lives as long
-// as the process; after services_loading(NULL) a NULL call makes nothing any more, so that an adapter that gets it
-// wrong cannot leak. Before the first of them a NULL call is accepted.
+// Around `start` of an adapter: from services_loading(name) on, a NULL call is accepted and what it creates lives as
+// long as the process; after services_loading(NULL) a NULL call is rejected, so that an incorrect adapter cannot leak.
+// Before the first of them a NULL call is accepted.
 void services_loading(const char *adapter);
 
-// What the first service that failed since services_loading(name) says; NULL if none did.
+// The error of the first service that failed since services_loading(name); NULL if none did.
 struct error *services_loading_failed(void);
 
 // Keeps a value until the process ends (settings of an adapter). Takes it; false and freed when out of memory.
@@ -66,8 +66,8 @@ bool services_keep(struct json *value);
 void adapter_call_begin(struct adapter_call *call, const struct call_context *context);
 void adapter_call_end(struct adapter_call *call);
 
-// What the functions of `kind` answer, with the rules of the ABI applied (defaults for functions that are NULL, unknown
-// values, sizes; a result of no known number is WHARF_RETRY; a service that failed decides the result and the answer).
+// The results of the functions of `kind`, with the rules of the ABI applied (defaults for functions that are NULL,
+// unknown values, sizes; an unknown result is WHARF_RETRY; a service that failed determines the result and the answer).
 // `call` was begun by the caller and may be used for several functions; answer and failure are cleared before each.
 // adapter_phase fills `out` in any case: WHARF_ACTIVE if not WHARF_OK.
 wharf_result adapter_phase(struct adapter_call *call, const struct json *object, wharf_phase *out);
@@ -77,12 +77,12 @@ wharf_result adapter_update(struct adapter_call *call, const struct json *worklo
                             struct json *desired);
 wharf_result adapter_status(struct adapter_call *call, const struct json *workload, const struct json *mirror,
                             struct json *object);
-// `sets` is an array with what the kind's `pods` says; see core/adapter/pods.h, which calls this.
+// `sets` is an array with the pods of the kind's data; called by core/adapter/pods.h.
 wharf_result adapter_pod_sets(struct adapter_call *call, const struct json *workload, struct json *sets);
 
-// The answer of the last function, fit for an Event: the reason if it is a CamelCase word of at most 128 bytes, else
-// `fallback`; the message if it is UTF-8, cut to 1,024 bytes (Event.note), else `fallback`. Both live until the end of
-// the call or as long as `fallback`.
+// The answer of the last function in the form of an Event: the reason if it is a CamelCase word of at most 128 bytes,
+// else `fallback`; the message if it is UTF-8, truncated to 1,024 bytes (Event.note), else `fallback`. Both live until
+// the end of the call or as long as `fallback`.
 const char *adapter_answer_reason(const struct adapter_call *call, const char *fallback);
 const char *adapter_answer_message(struct adapter_call *call, const char *fallback);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The services that change a value. What is replaced or removed goes to the call's memory, so that whatever the adapter
-// still points to in it can be read until the call returns.
+// The services that change a value. What is replaced or removed moves to the call's memory, so that the adapter's
+// pointers into it are valid until the call returns.
 #include "core/adapter/services_memory.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
@@ -11,13 +11,13 @@
 
 #define STAR "/*"
 
-// A container that is changed, and its counterpart in the value that is taken from.
+// A container that is changed, and its counterpart in the source of take.
 struct place {
     struct json *parent;
     const struct json *from;
 };
 
-// One change: a pattern in two parts, and the places that the first one matches.
+// One change: a pattern in two parts, and the containers that the first part matches.
 struct change {
     struct adapter_call *call;
     struct json *root;
@@ -55,7 +55,7 @@ static bool collect(void *ctx, const char *pointer, struct json *value) {
     return add_place(change, value, change->from ? pointer_find(change->from, pointer) : NULL);
 }
 
-// The value at `way`, with the objects made that are missing on it. NULL and a failure if something else is in the way.
+// The value at `way`; missing objects are created. NULL and a failure if a value of another type prevents that.
 static struct json *make_way(const struct change *change) {
     struct json *deepest = change->root;
     char *at = change->way;
@@ -103,7 +103,7 @@ static bool open_change(struct change *change, const wharf_call *call, wharf_val
     return change->way;
 }
 
-// Finds the places; `make`: what is missing on the way is made if there is no star.
+// Finds the containers; `make`: missing ones are created if there is no star.
 static bool find_places(struct change *change, bool make) {
     if (has_star(change->way)) {
         if (pointer_each(change->root, change->way, collect, change))
@@ -125,7 +125,7 @@ static bool is_container(const struct json *value) {
     return json_is(value, JSON_ARRAY) || json_is(value, JSON_OBJECT);
 }
 
-// Takes `child` out of `parent`, and keeps it for as long as the call.
+// Moves `child` from `parent` to the call's memory.
 static bool retire(struct adapter_call *call, struct json *parent, struct json *child) {
     if (!services_reserve(call))
         return false;
@@ -155,7 +155,7 @@ bool services_put_member(struct adapter_call *call, struct json *object, const c
     return false;
 }
 
-// Puts `value`, which it takes, at the last segment below `parent`.
+// Sets the last segment below `parent` to `value`, which it takes.
 static void put(const struct change *change, struct json *parent, struct json *value) {
     struct json *old = is_container(parent) ? pointer_find(parent, change->last) : NULL;
     if (!value) {
@@ -175,7 +175,7 @@ static void put(const struct change *change, struct json *parent, struct json *v
     }
 }
 
-// Puts copies in the place of all children.
+// Replaces all children by copies.
 static void put_each(const struct change *change, struct json *parent, const struct json *value) {
     for (struct json *child = is_container(parent) ? json_first(parent) : NULL; child;) {
         struct json *next = json_next(child), *copy = json_copy(value);
@@ -189,7 +189,7 @@ static void put_each(const struct change *change, struct json *parent, const str
     }
 }
 
-// "" as the pointer. Takes `value`.
+// For "" as the pointer. Takes `value`.
 static void replace_content(const struct change *change, struct json *value) {
     AUTO_JSON taken = value;
     struct json *root = change->root;
@@ -205,7 +205,7 @@ static void replace_content(const struct change *change, struct json *value) {
     json_take_content(root, taken);
 }
 
-// Containers around the deepest one in `value`, itself included; as many as are allowed and one more if there are more.
+// Nesting depth of `value`, itself included; counted no further than one level beyond the limit.
 static size_t depth_of(const struct json *value, size_t around) {
     if (!is_container(value) || around > JSON_MAX_DEPTH)
         return 0;
@@ -224,7 +224,7 @@ static size_t segments(const char *pointer) {
     return count;
 }
 
-// Whether there is something to change, and what is to be set can be set.
+// Whether there is a value to change, and `value` can be set.
 static bool is_possible(const struct change *change, const struct json *value) {
     const char *problem = NULL;
     if (!change->root)
@@ -268,8 +268,8 @@ void services_set(const wharf_call *call, wharf_value *root, const char *pattern
         set_taken(&change, copy);
 }
 
-// Of what was made for a shorthand.
-static void set_made(const wharf_call *call, wharf_value *root, const char *pattern, struct json *value) {
+// Sets a value that a shorthand created; takes it. NULL is out of memory.
+static void set_new(const wharf_call *call, wharf_value *root, const char *pattern, struct json *value) {
     AUTO_CHANGE change;
     bool open = open_change(&change, call, root, pattern);
     if (open && value) {
@@ -288,15 +288,15 @@ void services_set_string(const wharf_call *call, wharf_value *root, const char *
     else if (text_utf8_valid(text, strlen(text)) < strlen(text))
         services_refuse(owner, "%s: cannot be set: the text is not UTF-8", pattern ? pattern : "");
     else
-        set_made(call, root, pattern, json_new_string(text));
+        set_new(call, root, pattern, json_new_string(text));
 }
 
 void services_set_integer(const wharf_call *call, wharf_value *root, const char *pattern, int64_t value) {
-    set_made(call, root, pattern, json_new_int64(value));
+    set_new(call, root, pattern, json_new_int64(value));
 }
 
 void services_set_boolean(const wharf_call *call, wharf_value *root, const char *pattern, int value) {
-    set_made(call, root, pattern, json_new_bool(value != 0));
+    set_new(call, root, pattern, json_new_bool(value != 0));
 }
 
 static size_t remove_below(const struct change *change, struct json *parent) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The services about conditions (metav1.Condition).
+// The services for conditions (metav1.Condition).
 #include "core/adapter/phase.h"
 #include "core/adapter/services_memory.h"
 #include "core/base/memory.h"
@@ -29,7 +29,7 @@ static bool set_text(struct adapter_call *call, struct json *condition, const ch
     return services_put_member(call, condition, key, json_new_string(text));
 }
 
-// The member of this type, made if there is none or null. NULL and a failure if there is another.
+// The member of this type, created if absent or null. NULL and a failure if it is of another type.
 static struct json *member_of(struct adapter_call *call, struct json *object, const char *key, enum json_type type,
                               const char *pointer) {
     struct json *member = json_get(object, key);
@@ -43,7 +43,7 @@ static struct json *member_of(struct adapter_call *call, struct json *object, co
     return services_put_member(call, object, key, made) ? json_get(object, key) : NULL;
 }
 
-// The condition of this type, made if there is none.
+// The condition of this type, created if absent.
 static struct json *condition_of(struct adapter_call *call, struct json *object, const char *type) {
     struct json *status = member_of(call, object, "status", JSON_OBJECT, "/status");
     struct json *conditions = status ? member_of(call, status, "conditions", JSON_ARRAY, "/status/conditions") : NULL;
@@ -62,7 +62,7 @@ static struct json *condition_of(struct adapter_call *call, struct json *object,
     return NULL;
 }
 
-// When the condition became what it is: as the workload has it, or now.
+// When the condition last changed: as in the workload, or now.
 static bool set_times(struct adapter_call *call, struct json *condition, const char *type, const char *status) {
     const struct json *known = phase_condition(conditions_of(call->workload), type, status);
     const char *const members[] = {TRANSITION_TIME, call->kind ? call->kind->condition_time : NULL};

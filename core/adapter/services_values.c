@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of struct wharf_host. A wharf_value is a struct json; the table checks what it is given, since it is
-// called by code that the host does not know.
+// The functions of struct wharf_host. A wharf_value is a struct json. Arguments are checked, since the callers are
+// third-party code.
 #include "core/adapter/services_memory.h"
 #include "core/base/text.h"
 #include "core/json/items.h"
@@ -110,7 +110,7 @@ static int value_equal(const wharf_value *a, const wharf_value *b) {
     return json_equal(in(a), in(b));
 }
 
-// Gives a value that was just made to the call; NULL is out of memory.
+// Hands a new value to the call; NULL is out of memory.
 static wharf_value *made(const wharf_call *call, struct json *value) {
     struct adapter_call *owner = services_call(call);
     if (!owner) {
@@ -164,7 +164,7 @@ static wharf_value *value_parse(const wharf_call *call, const char *text, size_t
     return NULL;
 }
 
-// Gives a text that was just made to the call; NULL is out of memory.
+// Hands a new text to the call; NULL is out of memory.
 static const char *written(const wharf_call *call, char *text) {
     struct adapter_call *owner = services_call(call);
     if (!owner) {

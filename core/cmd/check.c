@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf check`: every problem that `wharf run` would have, all of them at once.
+// `wharf check`: all problems that `wharf run` would have, at once.
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/cmd/main.h"
@@ -24,7 +24,7 @@ static const struct flag flags[] = {
 struct check {
     struct config *config;
     struct adapters *adapters;
-    struct connection *connections; // management first; without an endpoint where a kubeconfig is not usable
+    struct connection *connections; // management first; without an endpoint where a kubeconfig is invalid
     struct problems problems;
 };
 
@@ -87,7 +87,7 @@ static struct error *check_files(struct check *check, bool online) {
     return error;
 }
 
-// No problem, but good to know.
+// Not a problem, but worth reporting.
 static void print_seal(const struct config *config) {
     switch (seal_source_of(config)) {
     case SEAL_FROM_NOTHING:
@@ -106,11 +106,11 @@ static void print_seal(const struct config *config) {
     }
 }
 
-static void print_good(const struct check *check, bool online) {
+static void print_success(const struct check *check, bool online) {
     printf("%s: no problems: %zu worker%s, %zu adapter%s, %zu kind%s%s\n", check->config->path,
            check->config->n_workers, check->config->n_workers == 1 ? "" : "s", check->adapters->count,
            check->adapters->count == 1 ? "" : "s", check->adapters->n_kinds, check->adapters->n_kinds == 1 ? "" : "s",
-           online ? ", and all clusters answer and grant the permissions that are needed" : "");
+           online ? ", and all clusters respond and grant the permissions that are needed" : "");
     print_seal(check->config);
 }
 
@@ -131,7 +131,7 @@ static int run(const struct arguments *arguments) {
         fprintf(stderr, "%s: %zu problem%s\n", values[CONFIG], count, count == 1 ? "" : "s");
         return EXIT_FAILURE;
     }
-    print_good(&check, online);
+    print_success(&check, online);
     return EXIT_SUCCESS;
 }
 
@@ -142,5 +142,5 @@ const struct subcommand subcommand_check = {
     .n_flags = N_FLAGS,
     .summary = "check the configuration, kubeconfigs and adapters",
     .text = "Reads the configuration with every kubeconfig and certificate that it names, and loads every adapter.\n"
-            "Reports each problem on a line of its own on stderr. Exits with 0 if there are none, else with 1.\n",
+            "Reports each problem on its own line on stderr. Exits with 0 if there are none, else with 1.\n",
 };

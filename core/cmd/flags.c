@@ -66,7 +66,7 @@ static const struct flag *find_flag(const struct subcommand *command, int option
     return NULL;
 }
 
-// The flag that a word probably means: the only one that begins with it, or the most similar one.
+// The flag that was probably meant: the only one with this prefix, or the most similar one.
 static const char *meant_by(const struct subcommand *command, const char *word) {
     const char *names[FLAGS_MAX + 1];
     const char *begins = NULL;
@@ -92,7 +92,7 @@ static int unknown_flag(const struct subcommand *command, const char *argument) 
                              meant ? meant : "", meant ? "?" : "");
 }
 
-// getopt_long accepts "--conf" for "--config"; here flags are spelled out, so that a new flag never breaks a script.
+// getopt_long accepts "--conf" for "--config"; wharf does not, so that a new flag never breaks a script.
 static bool is_abbreviated(const struct reading *reading, const char *argument, int option) {
     const struct flag *flag = find_flag(reading->command, option);
     const char *name = flag ? flag->name : "help";
@@ -101,7 +101,7 @@ static bool is_abbreviated(const struct reading *reading, const char *argument, 
     return strlen(name) != strcspn(argument + 2, "=");
 }
 
-// 0: go on; else the exit code.
+// 0: continue; else the exit code.
 static int keep(struct reading *reading, int option, const char *argument) {
     const struct subcommand *command = reading->command;
     const struct flag *flag = find_flag(command, option);
@@ -140,7 +140,7 @@ static int keep_operand(struct reading *reading, const char *argument) {
     return 0;
 }
 
-// -1: go on; else the exit code.
+// -1: continue; else the exit code.
 static int read_next(struct reading *reading, int argc, char **argv) {
     const char *argument = argv[optind];
     int option = getopt_long(argc, argv, reading->letters, reading->options, NULL);

@@ -22,7 +22,7 @@ static const struct flag adapter_flags[] = {
     {.name = "verbose", .letter = 'v', .help = "print messages and all fields in the lives of the objects"},
 };
 
-// Reads its flags itself.
+// Parses its own flags.
 static const struct subcommand subcommand_adapter = {
     .name = "adapter",
     .run = run_adapter,
@@ -31,10 +31,10 @@ static const struct subcommand subcommand_adapter = {
     .n_flags = sizeof(adapter_flags) / sizeof(adapter_flags[0]),
     .summary = "test an adapter (for its author)",
     .text = "Loads an adapter in a separate process and calls its functions on the objects of a folder, on objects\n"
-            "generated from what its kinds declare, and on broken variants of both. Reports which rules of\n"
+            "generated from what its kinds declare, and on damaged variants of both. Reports which rules of\n"
             "<wharf/adapter.h> it violates, and where they are written. With objects, also shows the phase after each\n"
             "step of their lives and which changes were carried, and warns of rules and pointers that match nothing.\n"
-            "Exits with 0 if there are no findings, with 1 if there are.\n",
+            "Exits with 0 if there are no findings, else with 1.\n",
 };
 
 static const struct subcommand subcommand_help = {
@@ -135,8 +135,8 @@ static int dispatch(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    signal(SIGPIPE, SIG_IGN); // a closed reader is an error of the write
-    signal(SIGXFSZ, SIG_IGN); // so is a file that has become too large
+    signal(SIGPIPE, SIG_IGN); // a closed pipe is reported by write
+    signal(SIGXFSZ, SIG_IGN); // and so is a file beyond its size limit
     int code = dispatch(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fputs("error: cannot write to standard output\n", stderr);

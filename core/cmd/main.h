@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of the program, one file or folder each, and what they share. A command returns the exit code: 0, 1 for
-// problems that it found, EXIT_USAGE for a wrong command line.
+// The commands of the program, one file or folder each, and what they share. A command returns the exit code: 0, 1 if
+// it found problems, EXIT_USAGE for an invalid command line.
 #ifndef WHARF_CMD_MAIN_H
 #define WHARF_CMD_MAIN_H
 
@@ -25,7 +25,7 @@ struct flag {
     bool required;
     const char *argument; // "FILE"; NULL: it takes none
     const char *fallback; // its value where it is not given, or NULL
-    const char *help;     // lines
+    const char *help;     // may have several lines
 };
 
 #define FLAG_CONFIG                                                                                                    \

@@ -14,12 +14,12 @@ static int usage(const char *problem, const char *what) {
     return EXIT_USAGE;
 }
 
-// Where the kit is, seen from the folder of this program: as built, and as installed.
+// Where the kit is, relative to the folder of this program: as built, and as installed.
 static const char *const places[] = {"wharf-conformance", "../libexec/wharf/wharf-conformance"};
 
 #define N_PLACES (sizeof(places) / sizeof(places[0]))
 
-// The folder of this program; NULL if it cannot be told.
+// The folder of this program; NULL if it cannot be determined.
 static char *own_folder(void) {
     char path[PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
@@ -33,7 +33,7 @@ static char *own_folder(void) {
 static struct error *run_kit(char **argv) {
     AUTO_TEXT folder = own_folder();
     if (!folder)
-        return error_new(ERROR_IO, "/proc/self/exe: %s; the conformance kit is looked for beside it", strerror(errno));
+        return error_new(ERROR_IO, "/proc/self/exe: %s; the conformance kit is expected beside it", strerror(errno));
     for (size_t i = 0; i < N_PLACES; i++) {
         AUTO_TEXT path = text_format("%s/%s", folder, places[i]);
         if (!path)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf run`: everything put together, from reading the configuration to the exit code.
+// `wharf run`, from reading the configuration to the exit code.
 #include "core/cmd/main.h"
 
 #include "core/base/clock.h"
@@ -82,10 +82,10 @@ static void stop_host(void *host) {
 
 static struct error *prepare(struct program *program, const char *config_path, const char *adapter_directory) {
 #ifdef M_ARENA_MAX
-    // More arenas than busy threads only waste memory.
+    // More malloc arenas than busy threads only waste memory.
     mallopt(M_ARENA_MAX, 2);
 #endif
-    // Before the rest, so that an adapter that hangs at its start cannot delay the end.
+    // First, so that an adapter that hangs in start cannot prevent the process from ending.
     struct error *error = signals_start(&program->signals);
     if (!error)
         error = load_config(program, config_path, adapter_directory);

@@ -127,7 +127,7 @@ static void report_missing(const struct config *config, const struct config_adap
     add_problem(config, adapter->line, problems, text.data ? text.data : adapter->file);
 }
 
-// Adapters that the directory lacks.
+// Reports adapters that the directory lacks, and drops them from the configuration.
 static void drop_missing(struct config *config, struct problems *problems) {
     const char *problem = directory_problem(config->adapter_directory);
     bool reported = false;

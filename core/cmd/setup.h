@@ -15,7 +15,7 @@ struct error *setup_config(const char *path, const char *adapter_directory, stru
 // `config`.
 struct error *setup_adapters(struct config *config, struct problems *problems, struct adapters **out);
 
-// Both. *adapters is NULL where there is no configuration.
+// Both of the above. *adapters is NULL if there is no configuration.
 struct error *setup(const char *path, const char *adapter_directory, struct problems *problems, struct config **config,
                     struct adapters **adapters);
 

@@ -80,7 +80,7 @@ static void *signals_main(void *arg) {
     for (;;) {
         int left_ms = time_left(signals);
         if (left_ms == 0) {
-            log_plain(LOG_ERROR, "not stopped in time: the process ends with work unfinished");
+            log_plain(LOG_ERROR, "not stopped in time: exiting with work unfinished");
             end_now();
         }
         if (poll(wait, 2, left_ms) <= 0)
@@ -91,7 +91,7 @@ static void *signals_main(void *arg) {
     }
 }
 
-// The last log lines may tell the cause.
+// The last log lines may show the cause.
 static void on_crash(int number) {
     (void)log_flush(CRASH_LINES_NS);
     (void)raise(number); // takes its default action once this returns
@@ -116,7 +116,7 @@ static struct error *open_signals(struct signals *signals) {
     signals->over_fd = eventfd(0, EFD_CLOEXEC);
     if (signals->fd < 0 || signals->over_fd < 0)
         return error_new(ERROR_IO, "cannot watch signals: %s", strerror(errno));
-    sigaddset(&set, SIGPIPE); // a peer that closes is an EPIPE, not the end
+    sigaddset(&set, SIGPIPE); // a closed peer is reported as EPIPE
     if (pthread_sigmask(SIG_BLOCK, &set, NULL) != 0)
         return error_new(ERROR_INTERNAL, "cannot block signals");
     if (pthread_create(&signals->thread, NULL, signals_main, signals) != 0)

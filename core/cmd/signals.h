@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Signals of a running host. SIGTERM and SIGINT request a graceful stop; a second one, or the timeout, ends the process
-// whatever its threads are doing. SIGHUP, SIGUSR1 and SIGUSR2 are logged and ignored.
+// unconditionally. SIGHUP, SIGUSR1 and SIGUSR2 are logged and ignored.
 #ifndef WHARF_CMD_SIGNALS_H
 #define WHARF_CMD_SIGNALS_H
 
@@ -21,7 +21,7 @@ struct error *signals_start(struct signals **out);
 void signals_on_stop(struct signals *signals, void (*stop)(void *ctx), void *ctx);
 void signals_forget(struct signals *signals);
 
-// Ends the thread. NULL is fine.
+// Ends the thread. NULL is allowed.
 void signals_end(struct signals *signals);
 
 #endif

@@ -248,8 +248,8 @@ static bool read_document(struct config_reader *reader) {
     return true;
 }
 
-// The directory that paths in the file are relative to. Symlinks are not resolved: the neighbours of a file that is
-// mounted as one (as from a ConfigMap) are beside the link.
+// The directory that paths in the file are relative to. Symlinks are not resolved: a file that is mounted as a symlink
+// (from a ConfigMap) refers to files beside the symlink.
 static struct error *absolute_directory(const char *path, char **out) {
     AUTO_TEXT directory = text_directory(path);
     if (!directory)

@@ -28,8 +28,8 @@ struct config_cluster {
 
 struct config_adapter {
     char *name;            // RFC 1123 label
-    char *file;            // absolute; <directory>/<name>.so unless the config says otherwise
-    bool file_given;       // named by the config itself rather than found in the directory
+    char *file;            // absolute; <directory>/<name>.so by default
+    bool file_given;       // named by the configuration as an absolute path
     char *sha256;          // 64 lower-case hex digits, or NULL
     char *managed_by;      // or NULL: the adapter's default
     struct json *settings; // an object, never NULL
@@ -55,7 +55,7 @@ struct config {
     struct config_cluster management;
     struct config_cluster *workers;
     size_t n_workers;
-    char *adapter_directory; // absolute; default /usr/lib/wharf/adapters (or what the build's PREFIX says)
+    char *adapter_directory; // absolute; default /usr/lib/wharf/adapters (or that of the build's PREFIX)
     enum config_directory adapter_directory_from;
     size_t adapter_directory_line; // of the key, or of `adapters` where there is none
     struct config_adapter *adapters;
@@ -81,7 +81,7 @@ struct config {
 // Reads the file. Every problem goes to `problems` ("<file>:<line>: <key>: found ..., expected ..."); *out is NULL if
 // the file is unusable. An error is returned only for out of memory.
 struct error *config_load(const char *path, struct problems *problems, struct config **out);
-// The same with `adapter_directory` (absolute) instead of adapters.directory; NULL: as the file says.
+// The same with `adapter_directory` (absolute) instead of adapters.directory; NULL: that of the file.
 struct error *config_load_with(const char *path, const char *adapter_directory, struct problems *problems,
                                struct config **out);
 void config_drop_adapter(struct config *config, size_t index);

@@ -136,7 +136,7 @@ static void use_given_directory(struct config_reader *reader) {
     reader->config->adapter_directory_from = DIRECTORY_FLAG;
 }
 
-// Fills in <directory>/<name>.so, and puts other relative paths into the directory.
+// Fills in <directory>/<name>.so, and makes other paths absolute.
 static void resolve_file(struct config_reader *reader, struct config_adapter *adapter) {
     adapter->file_given = adapter->file && adapter->file[0] == '/';
     AUTO_TEXT own = !adapter->file ? text_format("%s.so", adapter->name) : NULL;

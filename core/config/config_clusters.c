@@ -67,7 +67,7 @@ static void read_worker_name(struct config_reader *reader, const struct config_p
     config_keep(reader, target, text);
 }
 
-// "" stands for current-context.
+// "" is current-context.
 static void read_context(struct config_reader *reader, const struct config_place *place, const struct json *value,
                          void *target) {
     const char *text = json_string(value);
@@ -98,7 +98,7 @@ void config_read_management(struct config_reader *reader, const struct config_pl
         config_problem(reader, place, "found a context without a kubeconfig, expected both or neither");
 }
 
-// Reads one worker. One that is unusable (not a mapping, no kubeconfig) is dropped.
+// Reads one worker. An invalid one (not a mapping, no kubeconfig) is dropped.
 static void read_worker(struct config_reader *reader, const struct config_place *place, const struct json *value) {
     static const struct config_field fields[] = {
         {"name", read_worker_name, offsetof(struct config_cluster, name), true},

@@ -18,7 +18,7 @@
 #define KEYS_MAX 32
 #define RATE_MAX 1e6
 
-// Appends the JSON pointer to a place, root first.
+// Appends the JSON pointer of a place, root first.
 static void place_pointer(const struct config_place *place, struct buffer *out) {
     if (!place || !place->up)
         return;
@@ -68,7 +68,7 @@ void config_problem(struct config_reader *reader, const struct config_place *pla
         problems_add(reader->problems, "%s: %s", reader->file, text.data);
 }
 
-// What a value is, for messages; long strings are truncated.
+// A value as in "found ..."; long strings are truncated.
 static void describe(const struct json *value, char out[FOUND_MAX]) {
     char text[FOUND_MAX / 2];
     switch (json_type(value)) {
@@ -264,7 +264,7 @@ void config_read_bool(struct config_reader *reader, const struct config_place *p
         config_wrong(reader, place, value, "true or false");
 }
 
-// A Go duration. 0 may stand without unit, and YAML then takes it for a number.
+// A Go duration. 0 needs no unit, and is a number in YAML then.
 static bool read_duration(const struct json *value, int64_t *out) {
     const char *text = json_is(value, JSON_NUMBER) ? json_number_text(value) : json_string(value);
     return text && clock_parse_duration(text, out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading of a configuration's values, with problems that say where in the file they are. Internal to config.
+// Reading of a configuration's values; problems have their position in the file. Internal to config.
 #ifndef WHARF_CONFIG_CONFIG_READER_H
 #define WHARF_CONFIG_CONFIG_READER_H
 

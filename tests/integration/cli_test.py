@@ -406,7 +406,7 @@ class Online(Case):
         self.write_config(more="createNamespaces: true\n")
         code, out, err = self.check()
         self.assertEqual((code, err), (0, ""))
-        self.assertIn("all clusters answer", out)
+        self.assertIn("all clusters respond", out)
         self.assertEqual(management.asked, [
             "get things example.com", "list things example.com", "watch things example.com",
             "patch things example.com", "patch things example.com status", "create events events.k8s.io",

@@ -37,16 +37,16 @@ bool plan_understands(const struct kind *kind, const char *version) {
     return false;
 }
 
-static void tell_versions(struct buffer *lines, const struct kind *kind, const char *version) {
+static void report_versions(struct buffer *lines, const struct kind *kind, const char *version) {
     AUTO_BUFFER(known, 65536);
     for (size_t i = 0; kind->abi.versions[i]; i++)
         buffer_printf(&known, "%s%s", i == 0 ? "" : ", ", kind->abi.versions[i]);
-    plan_say(lines, "adapter: %s supports %s in %s, but not in %s", kind->adapter->name, kind->plural_group,
-             !known.data ? "?" : known.data, version);
+    plan_comment(lines, "adapter: %s supports %s in %s, but not in %s", kind->adapter->name, kind->plural_group,
+                 !known.data ? "?" : known.data, version);
 }
 
 // A kind of the same name in another group, or one with a similar name.
-static void tell_unsupported(struct buffer *lines, const struct adapters *adapters, const struct json *value) {
+static void report_unsupported(struct buffer *lines, const struct adapters *adapters, const struct json *value) {
     const char **names = calloc(adapters->n_kinds + 1, sizeof(*names));
     for (size_t i = 0; names && i < adapters->n_kinds; i++)
         names[i] = adapters->kinds[i]->abi.kind;
@@ -56,10 +56,10 @@ static void tell_unsupported(struct buffer *lines, const struct adapters *adapte
         if (strcmp(adapters->kinds[i]->abi.kind, near) == 0)
             meant = adapters->kinds[i];
     free(names);
-    plan_say(lines, "adapter: none supports %s of %s%s%s%s%s%s%s%s", kind_word(value), api_version(value),
-             meant ? "; did you mean " : "", meant ? meant->abi.kind : "", meant ? " of " : "",
-             meant ? meant->abi.group : "", meant && meant->abi.group[0] != '\0' ? "/" : "",
-             meant ? meant->abi.versions[0] : "", meant ? "?" : "");
+    plan_comment(lines, "adapter: none supports %s of %s%s%s%s%s%s%s%s", kind_word(value), api_version(value),
+                 meant ? "; did you mean " : "", meant ? meant->abi.kind : "", meant ? " of " : "",
+                 meant ? meant->abi.group : "", meant && meant->abi.group[0] != '\0' ? "/" : "",
+                 meant ? meant->abi.versions[0] : "", meant ? "?" : "");
 }
 
 const struct kind *plan_find_kind(const struct adapters *adapters, const struct json *value, const char **version,
@@ -71,14 +71,14 @@ const struct kind *plan_find_kind(const struct adapters *adapters, const struct 
             continue;
         *version = version_of(api);
         if (lines && plan_understands(kind, *version))
-            plan_say(lines, "adapter: %s %s for %s/%s, %s", kind->adapter->name, kind->adapter->version,
-                     kind->plural_group, *version, kind->adapter->file);
+            plan_comment(lines, "adapter: %s %s for %s/%s, %s", kind->adapter->name, kind->adapter->version,
+                         kind->plural_group, *version, kind->adapter->file);
         else if (lines)
-            tell_versions(lines, kind, *version);
+            report_versions(lines, kind, *version);
         return kind;
     }
     if (lines)
-        tell_unsupported(lines, adapters, value);
+        report_unsupported(lines, adapters, value);
     return NULL;
 }
 
@@ -111,22 +111,22 @@ static void rejected(struct plan_object *object) {
     plan_wrong(object, PLAN_REJECTED);
 }
 
-static void tell_other_manager(struct plan_object *object, const char *value) {
+static void report_other_manager(struct plan_object *object, const char *value) {
     const struct kind *kind = object->kind;
     const char *field = kind->abi.managed_by;
     if (text_equal(kind->abi.managed_by_builtin, value)) {
-        plan_say(&object->lines, "managedBy: %s is \"%s\", the kind's own controller; this host manages \"%s\"", field,
-                 value, kind->managed_by);
+        plan_comment(&object->lines, "managedBy: %s is \"%s\", the kind's own controller; this host manages \"%s\"",
+                     field, value, kind->managed_by);
     } else if (!is_accepted(kind, value)) {
         AUTO_TEXT set = accepted(kind);
-        plan_say(&object->lines, "managedBy: %s is \"%s\", which the API server rejects; it accepts %s", field, value,
-                 !set ? "?" : set);
+        plan_comment(&object->lines, "managedBy: %s is \"%s\", which the API server rejects; it accepts %s", field,
+                     value, !set ? "?" : set);
         rejected(object);
         return;
     } else {
         const char *meant = suggest(value, (const char *const[]){kind->managed_by}, 1);
-        plan_say(&object->lines, "managedBy: %s is \"%s\", another controller; this host manages \"%s\"%s", field,
-                 value, kind->managed_by, meant ? ", did you mean that?" : "");
+        plan_comment(&object->lines, "managedBy: %s is \"%s\", another controller; this host manages \"%s\"%s", field,
+                     value, kind->managed_by, meant ? ", did you mean that?" : "");
     }
     left_to_others(object);
 }
@@ -136,24 +136,25 @@ void plan_judge_manager(struct plan_object *object) {
     const struct json *field = pointer_find(object->item->value, kind->abi.managed_by);
     const char *value = json_string(field);
     if (!field || json_is(field, JSON_NULL)) {
-        plan_say(&object->lines, "managedBy: %s is absent; this host manages \"%s\"", kind->abi.managed_by,
-                 kind->managed_by);
+        plan_comment(&object->lines, "managedBy: %s is absent; this host manages \"%s\"", kind->abi.managed_by,
+                     kind->managed_by);
         left_to_others(object);
     } else if (!value) {
         const struct plan_change found = {kind->abi.managed_by, field, NULL};
-        plan_say_change(&object->lines, "managedBy:", &found, "the API server rejects it: expected a string");
+        plan_comment_change(&object->lines, "managedBy:", &found, "the API server rejects it: expected a string");
         rejected(object);
     } else if (strcmp(value, kind->managed_by) != 0) {
-        tell_other_manager(object, value);
+        report_other_manager(object, value);
     } else if (strlen(object_uid(object->item->value)) >= STORE_UID_MAX) {
-        plan_say(&object->lines, "uid: metadata.uid has more than %d characters, expected a uid", STORE_UID_MAX - 1);
+        plan_comment(&object->lines, "uid: metadata.uid has more than %d characters, expected a uid",
+                     STORE_UID_MAX - 1);
         rejected(object);
     } else {
-        plan_say(&object->lines, "managedBy: %s is \"%s\", which this host manages", kind->abi.managed_by, value);
+        plan_comment(&object->lines, "managedBy: %s is \"%s\", which this host manages", kind->abi.managed_by, value);
         if (kueue_may_own(value, object->item->value))
-            plan_say(&object->lines,
-                     "Kueue: label " KUEUE_QUEUE_NAME " is \"%s\": once a Kueue Workload owns the object, it "
-                     "belongs to MultiKueue and is left alone",
-                     object_label(object->item->value, KUEUE_QUEUE_NAME));
+            plan_comment(&object->lines,
+                         "Kueue: label " KUEUE_QUEUE_NAME " is \"%s\": once a Kueue Workload owns the object, it "
+                         "belongs to MultiKueue and is left alone",
+                         object_label(object->item->value, KUEUE_QUEUE_NAME));
     }
 }

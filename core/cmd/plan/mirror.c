@@ -19,16 +19,16 @@ static bool given(struct json *metadata, const char *key, struct json *value) {
     return true;
 }
 
-static bool name_it(struct plan_object *object, struct json *metadata) {
+static bool set_name(struct plan_object *object, struct json *metadata) {
     const char *prefix = json_string_or(json_get(metadata, "generateName"), "");
     if (object_name(object->workload)[0] == '\0' && prefix[0] != '\0') {
         AUTO_TEXT name = text_format("%sxxxxx", prefix);
         if (!name || !set_text(metadata, "name", name))
             return false;
-        plan_say(&object->lines, "name: %s stands for the name that the API server generates", name);
+        plan_comment(&object->lines, "name: %s stands for the name that the API server generates", name);
     }
     if (object_namespace(object->workload)[0] == '\0') {
-        plan_say(&object->lines, "namespace: not set, \"default\" is assumed");
+        plan_comment(&object->lines, "namespace: not set, \"default\" is assumed");
         if (!set_text(metadata, "namespace", "default"))
             return false;
     }
@@ -45,7 +45,7 @@ struct error *plan_prepare(struct plan_object *object) {
         json_set(object->workload, "metadata", json_new_object());
         metadata = json_get(object->workload, "metadata");
     }
-    bool ok = metadata && name_it(object, metadata) && given(metadata, "uid", json_new_string(PLAN_NO_UID)) &&
+    bool ok = metadata && set_name(object, metadata) && given(metadata, "uid", json_new_string(PLAN_NO_UID)) &&
               given(metadata, "generation", json_new_int64(1));
     json_remove(metadata, "managedFields");
     return ok ? NULL : error_no_memory();
@@ -76,13 +76,13 @@ void plan_begin_call(const struct plan_object *object, uint32_t attempt, wharf_m
                                                     .mirror_state = state});
 }
 
-void plan_tell_refusal(struct plan_object *object, wharf_result result, struct adapter_call *call, const char *what) {
+void plan_report_refusal(struct plan_object *object, wharf_result result, struct adapter_call *call, const char *what) {
     if (result == WHARF_REFUSED)
-        plan_say(&object->lines, "rejected: the adapter creates no %s: %s (%s)", what,
-                 adapter_answer_message(call, "no reason given"), adapter_answer_reason(call, "Refused"));
+        plan_comment(&object->lines, "rejected: the adapter creates no %s: %s (%s)", what,
+                     adapter_answer_message(call, "no reason given"), adapter_answer_reason(call, "Refused"));
     else
-        plan_say(&object->lines, "no %s: the adapter asks to retry later: %s", what,
-                 adapter_answer_message(call, "no reason given"));
+        plan_comment(&object->lines, "no %s: the adapter asks to retry later: %s", what,
+                     adapter_answer_message(call, "no reason given"));
     plan_wrong(object, result == WHARF_REFUSED ? "would be rejected by its adapter" : "would have to wait");
 }
 
@@ -102,31 +102,31 @@ static const char *phase_text(wharf_phase_kind phase) {
     }
 }
 
-wharf_phase_kind plan_say_phase(const struct plan_object *object, const struct json *value, struct buffer *out) {
+wharf_phase_kind plan_comment_phase(const struct plan_object *object, const struct json *value, struct buffer *out) {
     struct adapter_call call;
     wharf_phase phase;
     plan_begin_call(object, object->attempt, WHARF_MIRROR_NONE, &call);
     wharf_result result = adapter_phase(&call, value, &phase);
     wharf_phase_kind known = phase.phase;
     if (result == WHARF_OK)
-        plan_say(out, "phase: %s%s%s%s%s", phase_text(phase.phase), phase.reason ? ", " : "",
-                 phase.reason ? phase.reason : "", phase.message ? ": " : "", phase.message ? phase.message : "");
+        plan_comment(out, "phase: %s%s%s%s%s", phase_text(phase.phase), phase.reason ? ", " : "",
+                     phase.reason ? phase.reason : "", phase.message ? ": " : "", phase.message ? phase.message : "");
     else
-        plan_say(out, "phase: Active, as the adapter reports none");
+        plan_comment(out, "phase: Active, as the adapter reports none");
     adapter_call_end(&call);
     return known;
 }
 
-void plan_tell_phase(struct plan_object *object) {
-    wharf_phase_kind phase = plan_say_phase(object, object->workload, &object->lines);
+void plan_report_phase(struct plan_object *object) {
+    wharf_phase_kind phase = plan_comment_phase(object, object->workload, &object->lines);
     if (phase_is_final(phase)) {
-        plan_say(&object->lines, "finished: a finished object gets no mirror");
+        plan_comment(&object->lines, "finished: a finished object gets no mirror");
         object->left_alone = true;
     } else if (object_is_being_deleted(object->workload)) {
-        plan_say(&object->lines, "deleted: an object that is being deleted gets no mirror");
+        plan_comment(&object->lines, "deleted: an object that is being deleted gets no mirror");
         object->left_alone = true;
     } else if (phase_suspend_asked(&object->kind->abi, object->workload)) {
-        plan_say(&object->lines, "suspended: by %s; it is placed once it is resumed", object->kind->abi.suspend);
+        plan_comment(&object->lines, "suspended: by %s; it is placed once it is resumed", object->kind->abi.suspend);
         object->suspended = true;
     }
     if (object->left_alone)
@@ -166,28 +166,28 @@ static bool is_mark(const struct plan_change *change) {
     return key && text_has_prefix(change->pointer, "/metadata/") && text_has_prefix(key, "wharf.dev/");
 }
 
-static bool tell_difference(void *ctx, const struct plan_change *change) {
+static bool report_difference(void *ctx, const struct plan_change *change) {
     struct plan_object *object = ctx;
     struct buffer *lines = &object->lines;
     if (!change->to) {
         if (pointer_find(object->item->value, change->pointer))
-            plan_say(lines, "not in the mirror: %s (%s)", change->pointer, why_removed(object->kind, change));
+            plan_comment(lines, "not in the mirror: %s (%s)", change->pointer, why_removed(object->kind, change));
     } else if (!is_mark(change)) {
-        plan_say_change(lines, !change->from ? "added in the mirror:" : "changed in the mirror:", change,
-                        "by the adapter");
+        plan_comment_change(lines, !change->from ? "added in the mirror:" : "changed in the mirror:", change,
+                            "by the adapter");
     }
     return !lines->failed;
 }
 
 // Both get labels and annotations, so that these are compared one by one.
-static bool tell_differences(struct plan_object *object) {
+static bool report_differences(struct plan_object *object) {
     AUTO_JSON from = json_copy(object->workload);
     struct json *metadata = json_get(from, "metadata");
     static const char *const maps[] = {"labels", "annotations"};
     for (size_t i = 0; i < 2; i++)
         if (!json_is(json_get(metadata, maps[i]), JSON_OBJECT) && !json_set(metadata, maps[i], json_new_object()))
             return false;
-    return plan_diff(from, object->mirror, "", tell_difference, object);
+    return plan_diff(from, object->mirror, "", report_difference, object);
 }
 
 static wharf_result call_mirror(struct plan_object *object, uint32_t attempt, struct adapter_call *call,
@@ -202,25 +202,25 @@ static wharf_result call_mirror(struct plan_object *object, uint32_t attempt, st
     return mirror_make(&context, out);
 }
 
-// As the engine does before it places a workload.
+// The engine's checks before it places a workload.
 static bool is_accepted(struct plan_object *object) {
     struct adapter_call call;
     plan_begin_call(object, 0, WHARF_MIRROR_NONE, &call);
     wharf_result result = adapter_accept(&call, object->workload);
     if (result != WHARF_OK)
-        plan_tell_refusal(object, result, &call, "mirror");
+        plan_report_refusal(object, result, &call, "mirror");
     adapter_call_end(&call);
     return result == WHARF_OK;
 }
 
-static void tell_what_is_assumed(struct plan_object *object) {
+static void comment_assumptions(struct plan_object *object) {
     if (!object->plan->request->cluster)
-        plan_say(&object->lines, "not validated without --cluster: no API server has checked this mirror");
+        plan_comment(&object->lines, "not validated without --cluster: no API server has checked this mirror");
     if (!object->plan->request->config->origin)
-        plan_say(&object->lines, "placeholder: " PLAN_NO_ORIGIN " for the origin, which is derived from the "
-                                 "management cluster");
+        plan_comment(&object->lines, "placeholder: " PLAN_NO_ORIGIN " for the origin, which is derived from the "
+                                     "management cluster");
     if (object_uid(object->item->value)[0] == '\0')
-        plan_say(&object->lines, "placeholder: " PLAN_NO_UID " for the uid, which the object does not have yet");
+        plan_comment(&object->lines, "placeholder: " PLAN_NO_UID " for the uid, which the object does not have yet");
 }
 
 struct error *plan_make_mirror(struct plan_object *object) {
@@ -229,14 +229,14 @@ struct error *plan_make_mirror(struct plan_object *object) {
         return NULL;
     wharf_result result = call_mirror(object, object->attempt, &call, &object->mirror);
     if (result != WHARF_OK)
-        plan_tell_refusal(object, result, &call, "mirror");
+        plan_report_refusal(object, result, &call, "mirror");
     else if (call.answer.message)
-        plan_say(&object->lines, "remark: %s (%s)",
-                 adapter_answer_message(&call, "the adapter's remark cannot be shown"),
-                 adapter_answer_reason(&call, "Incomplete"));
+        plan_comment(&object->lines, "remark: %s (%s)",
+                     adapter_answer_message(&call, "the adapter's remark cannot be shown"),
+                     adapter_answer_reason(&call, "Incomplete"));
     adapter_call_end(&call);
     if (!object->mirror)
         return NULL;
-    tell_what_is_assumed(object);
-    return plan_order(&object->mirror) && tell_differences(object) ? NULL : error_no_memory();
+    comment_assumptions(object);
+    return plan_order(&object->mirror) && report_differences(object) ? NULL : error_no_memory();
 }

@@ -24,13 +24,13 @@ static void reject(struct check *check, const char *pointer, const struct json *
     AUTO_TEXT label = text_format("%s:", check->what);
     AUTO_TEXT why = text_format("the API server rejects it: expected %s", expected);
     const struct plan_change found = {pointer, value, NULL};
-    plan_say_change(&check->object->lines, label ? label : "?", &found, why);
+    plan_comment_change(&check->object->lines, label ? label : "?", &found, why);
     plan_wrong(check->object, PLAN_REJECTED);
     check->good = false;
 }
 
 static void reject_key(struct check *check, const char *key) {
-    plan_say(&check->object->lines, "%s: the API server rejects the key \"%s\": expected " KEY, check->what, key);
+    plan_comment(&check->object->lines, "%s: the API server rejects the key \"%s\": expected " KEY, check->what, key);
     plan_wrong(check->object, PLAN_REJECTED);
     check->good = false;
 }
@@ -59,7 +59,7 @@ static void check_name(struct check *check, const struct json *metadata) {
     if (!check->good)
         return;
     if (name[0] == '\0' && prefix[0] == '\0') {
-        plan_say(&check->object->lines, "name: neither metadata.name nor metadata.generateName is set");
+        plan_comment(&check->object->lines, "name: neither metadata.name nor metadata.generateName is set");
         plan_wrong(check->object, PLAN_REJECTED);
         check->good = false;
     }
@@ -113,9 +113,9 @@ static void check_map(struct check *check, const struct json *metadata, const ch
         size += strlen(json_key(member)) + strlen(json_string_or(member, ""));
     }
     if (!labels && size > ANNOTATIONS_MAX) {
-        plan_say(&check->object->lines,
-                 "annotations: %zu bytes of keys and values; the API server rejects more than %zu", size,
-                 ANNOTATIONS_MAX);
+        plan_comment(&check->object->lines,
+                     "annotations: %zu bytes of keys and values; the API server rejects more than %zu", size,
+                     ANNOTATIONS_MAX);
         plan_wrong(check->object, PLAN_REJECTED);
         check->good = false;
     }

@@ -40,8 +40,8 @@ void plan_wrong(struct plan_object *object, const char *trouble) {
 static struct error *write_object(const struct plan_object *object, struct buffer *out) {
     buffer_text(out, "---\n");
     const char *name = object->name ? object->name : object_name(object->item->value);
-    plan_say(out, "%s %s (%s): %s", json_string_or(json_get(object->item->value, "kind"), "?"),
-             name[0] != '\0' ? name : "unnamed", object->item->where, verdict_text(object));
+    plan_comment(out, "%s %s (%s): %s", json_string_or(json_get(object->item->value, "kind"), "?"),
+                 name[0] != '\0' ? name : "unnamed", object->item->where, verdict_text(object));
     bool ok = !object->lines.failed && !object->more.failed &&
               buffer_append(out, object->lines.data, object->lines.len) &&
               (!object->mirror || yaml_print(object->mirror, out));
@@ -51,12 +51,12 @@ static struct error *write_object(const struct plan_object *object, struct buffe
 }
 
 // The annotations of an earlier placement; a new object has none.
-static void tell_placement(struct plan_object *object) {
+static void report_placement(struct plan_object *object) {
     const char *cluster = object_annotation(object->workload, MARK_CLUSTER);
     uint32_t attempt = mirror_attempt(object->workload);
     object->attempt = cluster && attempt > 0 ? attempt : 1;
     if (cluster && attempt > 0)
-        plan_say(&object->lines, "placed: in %s according to its annotations, attempt %u", cluster, attempt);
+        plan_comment(&object->lines, "placed: in %s according to its annotations, attempt %u", cluster, attempt);
 }
 
 static struct error *plan_object(struct plan_object *object) {
@@ -72,18 +72,18 @@ static struct error *plan_object(struct plan_object *object) {
     struct error *error = plan_prepare(object);
     if (error)
         return error;
-    plan_tell_phase(object);
+    plan_report_phase(object);
     if (object->left_alone)
         return NULL;
-    tell_placement(object);
-    plan_tell_pods(object);
+    report_placement(object);
+    plan_report_pods(object);
     error = plan_make_mirror(object);
     if (!error)
-        error = plan_tell_status(object);
+        error = plan_report_status(object);
     return error ? error : plan_try_mirror(object);
 }
 
-// The verdict on all objects: the worst of them. An object that no adapter supports does not count beside others.
+// The overall verdict: the worst of all. An object that no adapter supports does not count if there are others.
 struct tally {
     bool wrong, delegated, left;
 };

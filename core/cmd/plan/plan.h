@@ -20,12 +20,12 @@ struct plan_request {
 };
 
 enum plan_verdict {
-    PLAN_DELEGATED,     // every object of a supported kind would be delegated, and there is one
-    PLAN_NOT_DELEGATED, // nothing is wrong, but one of them would not, or there is none
+    PLAN_DELEGATED,     // every object of a supported kind would be delegated, and there is at least one
+    PLAN_NOT_DELEGATED, // nothing is invalid, but one of them would not, or there is none
     PLAN_WRONG          // something is rejected, or could not be read or reached
 };
 
-// Appends the output to `out`, as far as there is one, also where an error is returned. Problems of the input go to
+// Appends the output to `out`; with an error, what was produced before it. Problems of the input go to
 // `problems`. An error is returned where a file or a cluster cannot be used, and for out of memory.
 struct error *plan_run(const struct plan_request *request, struct buffer *out, struct problems *problems,
                        enum plan_verdict *verdict);

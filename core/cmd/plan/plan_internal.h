@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of `wharf plan` share: plan.c (one object after another), input.c (reading them), kind.c (which
-// adapter, and whose), names.c, mirror.c, pods.c, status.c, worker.c (the dry run), diff.c and text.c (writing).
+// Shared by the parts of `wharf plan`: plan.c (the loop over the objects), input.c (reading), kind.c (adapter and
+// manager), names.c, mirror.c, pods.c, status.c, worker.c (the dry run), diff.c and text.c (writing).
 #ifndef WHARF_CMD_PLAN_PLAN_INTERNAL_H
 #define WHARF_CMD_PLAN_PLAN_INTERNAL_H
 
@@ -68,7 +68,7 @@ void plan_input_free(struct plan_input *input);
 struct error *plan_input_status(const char *path, struct json **out);
 
 // kind.c
-// NULL: no adapter supports it. Which one does, or why none, is appended to `lines` if that is not NULL.
+// NULL: no adapter supports it. The adapter, or why there is none, is appended to `lines` unless that is NULL.
 const struct kind *plan_find_kind(const struct adapters *adapters, const struct json *value, const char **version,
                                   struct buffer *lines);
 bool plan_understands(const struct kind *kind, const char *version);
@@ -82,23 +82,23 @@ bool plan_check_names(struct plan_object *object);
 // mirror.c
 // Sets the fields that the API server would set.
 struct error *plan_prepare(struct plan_object *object);
-void plan_tell_phase(struct plan_object *object);
+void plan_report_phase(struct plan_object *object);
 struct error *plan_make_mirror(struct plan_object *object);
 const char *plan_origin(const struct plan *plan);
 // Begins a call into the adapter.
 void plan_begin_call(const struct plan_object *object, uint32_t attempt, wharf_mirror_state state,
                      struct adapter_call *call);
 // Reports a result other than OK.
-void plan_tell_refusal(struct plan_object *object, wharf_result result, struct adapter_call *call, const char *what);
+void plan_report_refusal(struct plan_object *object, wharf_result result, struct adapter_call *call, const char *what);
 // The phase of the workload as `value` has it.
-wharf_phase_kind plan_say_phase(const struct plan_object *object, const struct json *value, struct buffer *out);
+wharf_phase_kind plan_comment_phase(const struct plan_object *object, const struct json *value, struct buffer *out);
 
 // pods.c
-void plan_tell_pods(struct plan_object *object);
+void plan_report_pods(struct plan_object *object);
 
 // status.c
 // The status that is written on the workload: for a status of the mirror, or without a mirror.
-struct error *plan_tell_status(struct plan_object *object);
+struct error *plan_report_status(struct plan_object *object);
 
 // worker.c
 struct error *plan_worker_open(const struct plan_request *request, struct plan_worker *out);
@@ -108,7 +108,7 @@ struct error *plan_try_mirror(struct plan_object *object);
 // diff.c
 struct plan_change {
     const char *pointer;
-    const struct json *from, *to; // NULL: not there
+    const struct json *from, *to; // NULL: absent
 };
 // `on_change` is called for each difference, with pointers that begin with `prefix`; false stops. Items of arrays are
 // matched by name or type, or by equality; null counts as absent. False if stopped or out of memory.
@@ -117,9 +117,9 @@ bool plan_diff(const struct json *from, const struct json *to, const char *prefi
 
 // text.c
 // A comment of one line. Line ends and characters that YAML does not allow are replaced by spaces or '?'.
-void plan_say(struct buffer *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void plan_comment(struct buffer *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // "/spec/x: 1 -> 2" and, in parentheses, why (NULL: nothing), after `label`.
-void plan_say_change(struct buffer *out, const char *label, const struct plan_change *change, const char *why);
+void plan_comment_change(struct buffer *out, const char *label, const struct plan_change *change, const char *why);
 // Puts the members of an object into the usual order. False when out of memory.
 bool plan_order(struct json **value);
 

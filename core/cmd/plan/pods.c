@@ -25,7 +25,7 @@ static void add_requests(const struct json *container, struct buffer *text) {
     }
 }
 
-static void tell_set(struct plan_object *object, const struct json *set) {
+static void report_set(struct plan_object *object, const struct json *set) {
     AUTO_BUFFER(text, 65536);
     const struct json *containers = json_path(set, "template", "spec", "containers", NULL);
     for (const struct json *item = json_first(containers); item; item = json_next(item)) {
@@ -35,17 +35,18 @@ static void tell_set(struct plan_object *object, const struct json *set) {
             buffer_printf(&text, " (%s)", image);
         add_requests(item, &text);
     }
-    plan_say(&object->lines, "pods: %" PRId64 "%s", json_int64(json_get(set, "count"), 0), text.data ? text.data : "");
+    plan_comment(&object->lines, "pods: %" PRId64 "%s", json_int64(json_get(set, "count"), 0),
+                 text.data ? text.data : "");
 }
 
-void plan_tell_pods(struct plan_object *object) {
+void plan_report_pods(struct plan_object *object) {
     struct adapter_call call;
     AUTO_JSON sets = NULL;
     plan_begin_call(object, object->attempt, WHARF_MIRROR_NONE, &call);
     wharf_result result = pods_of(&call, object->workload, &sets);
     if (result != WHARF_OK)
-        plan_say(&object->lines, "pods: unknown: %s", adapter_answer_message(&call, "no reason given"));
+        plan_comment(&object->lines, "pods: unknown: %s", adapter_answer_message(&call, "no reason given"));
     adapter_call_end(&call);
     for (const struct json *set = json_first(sets); set; set = json_next(set))
-        tell_set(object, set);
+        report_set(object, set);
 }

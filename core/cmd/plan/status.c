@@ -15,18 +15,18 @@ static bool is_worker_only(const struct kind *kind, const char *pointer) {
     return false;
 }
 
-static bool tell_difference(void *ctx, const struct plan_change *change) {
+static bool report_difference(void *ctx, const struct plan_change *change) {
     struct plan_object *object = ctx;
     struct buffer *more = &object->more;
     const char *observed = object->kind->abi.observed_generation;
     if (!change->to)
-        plan_say(more, "not copied: %s (%s)", change->pointer,
-                 is_worker_only(object->kind, change->pointer) ? "it is meaningful in the worker only"
-                                                               : "the adapter removes it");
+        plan_comment(more, "not copied: %s (%s)", change->pointer,
+                     is_worker_only(object->kind, change->pointer) ? "it is meaningful in the worker only"
+                                                                   : "the adapter removes it");
     else if (text_equal(observed, change->pointer))
-        plan_say_change(more, "rewritten:", change, "the generation of the workload");
+        plan_comment_change(more, "rewritten:", change, "the generation of the workload");
     else
-        plan_say_change(more, !change->from ? "added:" : "changed:", change, "by the adapter");
+        plan_comment_change(more, !change->from ? "added:" : "changed:", change, "by the adapter");
     return !more->failed;
 }
 
@@ -58,25 +58,26 @@ static struct json *excerpt(const struct json *after) {
     return TAKE(shown);
 }
 
-static void tell_phase(struct plan_object *object, const struct json *after) {
-    wharf_phase_kind phase = plan_say_phase(object, after, &object->more);
+static void report_phase(struct plan_object *object, const struct json *after) {
+    wharf_phase_kind phase = plan_comment_phase(object, after, &object->more);
     if (phase_is_final(phase) && object->mirror)
-        plan_say(&object->more, "finished: the mirror is kept for mirrorRetention, then deleted");
+        plan_comment(&object->more, "finished: the mirror is kept for mirrorRetention, then deleted");
 }
 
-static bool tell_written(struct plan_object *object, const struct json *mirror, const struct json *patch) {
+static bool report_written(struct plan_object *object, const struct json *mirror, const struct json *patch) {
     AUTO_JSON after = written(object, patch);
     AUTO_JSON shown = !after ? NULL : excerpt(after);
     if (!shown)
         return false;
-    plan_say(&object->more,
-             mirror ? "status written on %s %s for this status of its mirror"
-                    : "status written on %s %s while it has no mirror",
-             object->kind->abi.kind, object->name);
+    plan_comment(&object->more,
+                 mirror ? "status written on %s %s for this status of its mirror"
+                        : "status written on %s %s while it has no mirror",
+                 object->kind->abi.kind, object->name);
     if (!patch)
-        plan_say(&object->more, "nothing is written: the status is up to date");
-    tell_phase(object, after);
-    if (mirror && !plan_diff(json_get(mirror, "status"), json_get(after, "status"), "/status", tell_difference, object))
+        plan_comment(&object->more, "nothing is written: the status is up to date");
+    report_phase(object, after);
+    if (mirror &&
+        !plan_diff(json_get(mirror, "status"), json_get(after, "status"), "/status", report_difference, object))
         return false;
     return yaml_print(shown, &object->more);
 }
@@ -94,7 +95,7 @@ static struct json *running_mirror(const struct plan_object *object) {
     return NULL;
 }
 
-struct error *plan_tell_status(struct plan_object *object) {
+struct error *plan_report_status(struct plan_object *object) {
     bool given = object->plan->status;
     if (!object->mirror || (!given && !object->suspended))
         return NULL;
@@ -115,9 +116,9 @@ struct error *plan_tell_status(struct plan_object *object) {
                                      .attempt = attempt};
     wharf_result result = mirror_status(&context, &patch, &wanted);
     if (result != WHARF_OK)
-        plan_tell_refusal(object, result, &call, "status");
+        plan_report_refusal(object, result, &call, "status");
     adapter_call_end(&call);
     if (result != WHARF_OK || (!patch && !given))
         return NULL;
-    return tell_written(object, mirror, patch) ? NULL : error_no_memory();
+    return report_written(object, mirror, patch) ? NULL : error_no_memory();
 }

@@ -8,7 +8,7 @@
 
 #define VALUE_MAX 160 // bytes of a value that a comment shows
 
-void plan_say(struct buffer *out, const char *format, ...) {
+void plan_comment(struct buffer *out, const char *format, ...) {
     AUTO_BUFFER(text, (size_t)1 << 20);
     va_list args;
     va_start(args, format);
@@ -27,15 +27,15 @@ static void show(const struct json *value, char out[VALUE_MAX + 4]) {
         memcpy(out + strlen(out), "...", sizeof("..."));
 }
 
-void plan_say_change(struct buffer *out, const char *label, const struct plan_change *change, const char *why) {
+void plan_comment_change(struct buffer *out, const char *label, const struct plan_change *change, const char *why) {
     char from[VALUE_MAX + 4] = "", to[VALUE_MAX + 4] = "";
     if (change->from)
         show(change->from, from);
     if (change->to)
         show(change->to, to);
     const char *arrow = change->from && change->to ? " -> " : "";
-    plan_say(out, "%s %s: %s%s%s%s%s%s", label, change->pointer, from, arrow, to, why ? " (" : "", why ? why : "",
-             why ? ")" : "");
+    plan_comment(out, "%s %s: %s%s%s%s%s%s", label, change->pointer, from, arrow, to, why ? " (" : "", why ? why : "",
+                 why ? ")" : "");
 }
 
 static bool put(struct json *to, const struct json *from, const char *key) {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOT_ACCEPTED "would be delegated, but not accepted by the worker"
+#define REJECTED_BY_WORKER "would be delegated, but not accepted by the worker"
 
 static const struct config_cluster *find_worker(const struct config *config, const char *name) {
     for (size_t i = 0; i < config->n_workers; i++)
@@ -27,7 +27,7 @@ static struct error *unknown_worker(const struct config *config, const char *nam
     const char *meant = !names ? NULL : suggest(name, names, config->n_workers);
     free(names);
     return error_new(ERROR_NOT_FOUND, "--cluster: found \"%s\", expected a worker of %s (%s)%s%s%s", name, config->path,
-                     list.data ? list.data : "there is none", meant ? "; did you mean \"" : "", meant ? meant : "",
+                     list.data ? list.data : "it has none", meant ? "; did you mean \"" : "", meant ? meant : "",
                      meant ? "\"?" : "");
 }
 
@@ -77,43 +77,43 @@ static bool is_given(const char *pointer) {
 
 enum pass { PASS_CHANGED, PASS_ADDED };
 
-struct telling {
+struct change_report {
     const struct trial *trial;
     enum pass pass;
     size_t count;
 };
 
-static bool tell_change(void *ctx, const struct plan_change *change) {
-    struct telling *telling = ctx;
+static bool report_change(void *ctx, const struct plan_change *change) {
+    struct change_report *report = ctx;
     enum pass pass = !change->from ? PASS_ADDED : PASS_CHANGED;
-    if (is_given(change->pointer) || pass != telling->pass)
+    if (is_given(change->pointer) || pass != report->pass)
         return true;
-    AUTO_TEXT label = text_format("%s %s:", telling->trial->name,
+    AUTO_TEXT label = text_format("%s %s:", report->trial->name,
                                   pass == PASS_ADDED ? "adds"
                                   : !change->to      ? "removes"
                                                      : "changes");
-    telling->count++;
-    plan_say_change(&telling->trial->object->lines, !label ? "?" : label, change, NULL);
-    return !telling->trial->object->lines.failed;
+    report->count++;
+    plan_comment_change(&report->trial->object->lines, !label ? "?" : label, change, NULL);
+    return !report->trial->object->lines.failed;
 }
 
 // Changes and removals come first; additions are mostly defaults.
-static bool tell_changes(const struct trial *trial, const struct json *sent) {
+static bool report_changes(const struct trial *trial, const struct json *sent) {
     size_t count = 0;
     for (int pass = PASS_CHANGED; pass <= PASS_ADDED; pass++) {
-        struct telling telling = {.trial = trial, .pass = (enum pass)pass};
-        if (!plan_diff(sent, trial->response.value, "", tell_change, &telling))
+        struct change_report report = {.trial = trial, .pass = (enum pass)pass};
+        if (!plan_diff(sent, trial->response.value, "", report_change, &report))
             return false;
-        count += telling.count;
+        count += report.count;
     }
     if (count == 0)
-        plan_say(&trial->object->lines, "%s: nothing would change", trial->name);
+        plan_comment(&trial->object->lines, "%s: nothing would change", trial->name);
     return true;
 }
 
-static void tell_warning(const struct trial *trial) {
+static void report_warning(const struct trial *trial) {
     if (trial->response.warning)
-        plan_say(&trial->object->lines, "%s warns: %s", trial->name, trial->response.warning);
+        plan_comment(&trial->object->lines, "%s warns: %s", trial->name, trial->response.warning);
 }
 
 static struct error *send(struct trial *trial, enum verb verb, const struct json *body, enum dry_run dry_run) {
@@ -133,11 +133,11 @@ static struct error *send(struct trial *trial, enum verb verb, const struct json
     return body && !text ? error_no_memory() : ask(object->plan->worker.client, &request, &trial->response);
 }
 
-static void tell_rejected(const struct trial *trial, const char *what) {
+static void report_rejected(const struct trial *trial, const char *what) {
     const struct response *response = &trial->response;
-    plan_say(&trial->object->lines, "%s %s: %s (%s)", trial->name, what, response->message,
-             reason_text(response->reason));
-    plan_wrong(trial->object, NOT_ACCEPTED);
+    plan_comment(&trial->object->lines, "%s %s: %s (%s)", trial->name, what, response->message,
+                 reason_text(response->reason));
+    plan_wrong(trial->object, REJECTED_BY_WORKER);
 }
 
 static struct error *patch_existing(struct trial *trial, const struct json *existing) {
@@ -153,22 +153,23 @@ static struct error *patch_existing(struct trial *trial, const struct json *exis
                                      .attempt = mirror_attempt(existing)};
     wharf_result result = mirror_patch(&context, &patch);
     if (result != WHARF_OK)
-        plan_tell_refusal(object, result, &call, "change of the mirror");
+        plan_report_refusal(object, result, &call, "change of the mirror");
     else if (call.answer.message)
-        plan_say(&object->lines, "remark: %s", adapter_answer_message(&call, "the adapter's remark cannot be shown"));
+        plan_comment(&object->lines, "remark: %s",
+                     adapter_answer_message(&call, "the adapter's remark cannot be shown"));
     adapter_call_end(&call);
     if (!patch) {
         if (result == WHARF_OK)
-            plan_say(&object->lines, "%s: that mirror would not change", trial->name);
+            plan_comment(&object->lines, "%s: that mirror would not change", trial->name);
         return NULL;
     }
     struct error *error = send(trial, VERB_MERGE_PATCH, patch, DRY_RUN);
     if (error)
         return error;
-    tell_warning(trial);
+    report_warning(trial);
     if (trial->response.reason != REASON_OK)
-        tell_rejected(trial, "would reject the change of that mirror");
-    else if (!tell_changes(trial, existing))
+        report_rejected(trial, "would reject the change of that mirror");
+    else if (!report_changes(trial, existing))
         return error_no_memory();
     return NULL;
 }
@@ -180,7 +181,7 @@ static struct error *compare_with_existing(struct trial *trial) {
     if (error)
         return error;
     if (trial->response.reason != REASON_OK) {
-        tell_rejected(trial, "has an object of this name that cannot be read");
+        report_rejected(trial, "has an object of this name that cannot be read");
         return NULL;
     }
     AUTO_JSON existing = json_copy(trial->response.object->value);
@@ -190,56 +191,58 @@ static struct error *compare_with_existing(struct trial *trial) {
     const char *origin = configured ? configured : object_label(existing, MARK_ORIGIN);
     const char *uid = object_label(existing, MARK_UID), *own = object_uid(object->item->value);
     if (!origin || !mirror_is_ours(object->kind, origin, existing) || (own[0] != '\0' && strcmp(uid, own) != 0)) {
-        plan_say(&object->lines,
-                 "%s has an object of this name that is not a mirror of this workload: it is left alone, and another "
-                 "worker is tried",
-                 trial->name);
-        plan_wrong(object, NOT_ACCEPTED);
+        plan_comment(
+            &object->lines,
+            "%s has an object of this name that is not a mirror of this workload: it is left alone, and another "
+            "worker is tried",
+            trial->name);
+        plan_wrong(object, REJECTED_BY_WORKER);
         return NULL;
     }
-    plan_say(&object->lines, "%s already has a mirror of this name: of the workload with uid %s, attempt %u",
-             trial->name, uid, mirror_attempt(existing));
+    plan_comment(&object->lines, "%s already has a mirror of this name: of the workload with uid %s, attempt %u",
+                 trial->name, uid, mirror_attempt(existing));
     if (own[0] == '\0' && !json_set(json_get(object->workload, "metadata"), "uid", json_new_string(uid)))
         return error_no_memory();
     return patch_existing(trial, existing);
 }
 
-static struct error *tell_answer(struct trial *trial) {
+static struct error *report_answer(struct trial *trial) {
     struct plan_object *object = trial->object;
     struct buffer *lines = &trial->object->lines;
     switch (trial->response.reason) {
     case REASON_OK:
-        plan_say(lines, "%s would accept the mirror (dry run)", trial->name);
-        return tell_changes(trial, object->mirror) ? NULL : error_no_memory();
+        plan_comment(lines, "%s would accept the mirror (dry run)", trial->name);
+        return report_changes(trial, object->mirror) ? NULL : error_no_memory();
     case REASON_ALREADY_EXISTS:
         return compare_with_existing(trial);
     case REASON_NAMESPACE_NOT_FOUND:
         if (object->plan->request->config->create_namespaces) {
-            plan_say(lines, "%s has no namespace %s: it would be created first, so the mirror cannot be validated yet",
-                     trial->name, object_namespace(object->workload));
+            plan_comment(lines,
+                         "%s has no namespace %s: it would be created first, so the mirror cannot be validated yet",
+                         trial->name, object_namespace(object->workload));
             return NULL;
         }
-        plan_say(lines, "%s has no namespace %s: another worker is tried", trial->name,
-                 object_namespace(object->workload));
+        plan_comment(lines, "%s has no namespace %s: another worker is tried", trial->name,
+                     object_namespace(object->workload));
         break;
     case REASON_KIND_NOT_FOUND:
-        plan_say(lines, "%s does not serve %s/%s: another worker is tried", trial->name, object->kind->plural_group,
-                 object->version);
+        plan_comment(lines, "%s does not serve %s/%s: another worker is tried", trial->name, object->kind->plural_group,
+                     object->version);
         break;
     case REASON_NOT_SENT:
     case REASON_UNKNOWN_OUTCOME:
     case REASON_GARBAGE:
-        tell_rejected(trial, "gave no usable response");
+        report_rejected(trial, "gave no usable response");
         break;
     default:
-        tell_rejected(trial, "would reject the mirror");
+        report_rejected(trial, "would reject the mirror");
         break;
     }
-    plan_wrong(object, NOT_ACCEPTED);
+    plan_wrong(object, REJECTED_BY_WORKER);
     return NULL;
 }
 
-// "strict decoding error: unknown field ..." (apiserver handlers/create.go): reported, and retried in the way of the
+// "strict decoding error: unknown field ..." (apiserver handlers/create.go): reported, and retried as by the
 // host.
 static bool is_strictness(const struct response *response) {
     return response->reason == REASON_BAD_REQUEST && strstr(response->message, "strict decoding error");
@@ -251,13 +254,13 @@ struct error *plan_try_mirror(struct plan_object *object) {
     struct trial trial = {.object = object, .name = object->plan->worker.cluster->name};
     struct error *error = send(&trial, VERB_CREATE, object->mirror, DRY_RUN_STRICT);
     if (!error && is_strictness(&trial.response)) {
-        plan_say(&object->lines, "%s would drop unknown fields: %s", trial.name, trial.response.message);
+        plan_comment(&object->lines, "%s would drop unknown fields: %s", trial.name, trial.response.message);
         error = send(&trial, VERB_CREATE, object->mirror, DRY_RUN);
     } else if (!error) {
-        tell_warning(&trial);
+        report_warning(&trial);
     }
     if (!error)
-        error = tell_answer(&trial);
+        error = report_answer(&trial);
     ask_cleanup(&trial.response);
     return error_wrap(error, "%s", trial.name);
 }

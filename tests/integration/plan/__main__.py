@@ -10,7 +10,7 @@ import sys
 import unittest
 
 from case import JOB_SO, THING_SO, TO_JSON, WHARF, WORLD
-from tell_test import *  # noqa: F401,F403
+from comments_test import *  # noqa: F401,F403
 from worker_test import *  # noqa: F401,F403
 
 for program in (WHARF, WORLD, TO_JSON, THING_SO, JOB_SO):

@@ -170,7 +170,7 @@ static void values_of_managed_by_that_are_wrong_are_named(void **state) {
     struct wrong cases[] = {
         {"managed_by_builtin", "NULL if", good()},
         {"managed_by_allowed", "at least one", good()},
-        {"managed_by_allowed", "besides the built-in", good()},
+        {"managed_by_allowed", "other than the built-in", good()},
         {"managed_by_default", "own controller", good()},
         {"managed_by_default", "\"a.example/b\", \"c.example/d\"", good()},
         {"managed_by_default", "domain-prefixed", good()},
@@ -318,7 +318,7 @@ static void what_is_carried_must_fit_the_rest(void **state) {
     WRONG("carried", "found no \"/spec/suspend\"");
     cases[i].kind.carried =
         (const wharf_carried[]){{"/spec/suspend", NULL, WHARF_CARRY_WHILE_SUSPENDED}, {.pointer = NULL}};
-    WRONG("carried", "WHARF_CARRY_ALWAYS for what suspends");
+    WRONG("carried", "WHARF_CARRY_ALWAYS for the field of suspend");
     cases[i].kind.carried = CARRIED({.pointer = "/spec/a"}, {.pointer = "/spec/a"});
     WRONG("carried", "once");
     cases[i].kind.carried = CARRIED({.pointer = "/spec/a", .key = "name"});

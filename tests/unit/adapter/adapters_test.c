@@ -202,7 +202,7 @@ static void files_that_are_no_adapters_are_refused(void **state) {
     } cases[] = {
         {text, {"text.so", "not an ELF file", "expected"}},
         {empty, {"not an ELF file", NULL, NULL}},
-        {cut, {"cut short", "expected", NULL}},
+        {cut, {"truncated", "expected", NULL}},
         {machine, {"wrong architecture", "ELF machine 43", "expected"}},
         {class, {"wrong architecture", "32 bits", NULL}},
         {order, {"wrong architecture", "byte order", NULL}},
