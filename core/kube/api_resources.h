@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Discovery: what a server says of the resources of one version of a group (metav1.APIResourceList).
+// Discovery: the resources that a server serves for one group and version (metav1.APIResourceList).
 #ifndef WHARF_KUBE_API_RESOURCES_H
 #define WHARF_KUBE_API_RESOURCES_H
 
@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-// Where the list is: "/api/v1", "/apis/batch/v1". NULL when out of memory.
+// Path of the list: "/api/v1", "/apis/batch/v1". NULL when out of memory.
 char *api_resources_path(const char *group, const char *version);
 
 // The resource of this name ("jobs", "jobs/status") in a list; NULL if it is not served.

@@ -14,7 +14,7 @@ static void take_response(void *ctx, struct response *response) {
     struct pending_answer *pending = ctx;
     *pending->response = *response;
     pending->answered = true;
-    *response = (struct response){.retry_after_ns = -1}; // all of it is the caller's now
+    *response = (struct response){.retry_after_ns = -1}; // owned by the caller now
 }
 
 struct error *ask(struct client *client, const struct request *request, struct response *response) {

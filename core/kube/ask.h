@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request after another, each waited for: for commands that look at a cluster and end.
+// Synchronous requests, for commands that read from a cluster and exit.
 #ifndef WHARF_KUBE_ASK_H
 #define WHARF_KUBE_ASK_H
 
 #include "core/kube/client.h"
 
-// The client's transport is one of curl_transport_new, and nobody else polls it. Returns once the answer is there; it
-// always comes, since requests have a time limit. All of `response` is the caller's then: ask_cleanup. An error is
-// returned for a request that cannot be made; the response is empty then.
+// The client's transport is from curl_transport_new and must not be polled by anything else. Blocks until the response
+// arrives, bounded by the request timeout. `response` is owned by the caller (ask_cleanup). Returns an error for an
+// invalid request; `response` is then empty.
 struct error *ask(struct client *client, const struct request *request, struct response *response);
 
 // GET of a whole path; the document is response->value.

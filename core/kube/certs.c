@@ -16,7 +16,7 @@
 
 static void bio_cleanup(BIO **bio) {
     BIO_free(*bio);
-    // What is left in the thread's error queue would be taken for the next connection's error.
+    // A stale entry in the thread's error queue would be reported as the next connection's error.
     ERR_clear_error();
 }
 
@@ -47,7 +47,7 @@ static X509 *next_certificate(BIO *bio, struct error **error) {
     if (ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE)
         return NULL;
     const char *reason = ERR_reason_error_string(code);
-    *error = error_new(ERROR_INVALID, "found a damaged PEM certificate (%s)", reason ? reason : "no reason known");
+    *error = error_new(ERROR_INVALID, "found a damaged PEM certificate (%s)", reason ? reason : "unknown reason");
     return NULL;
 }
 
@@ -82,9 +82,9 @@ static EVP_PKEY *read_key(const char *pem, struct error **error) {
     bool asked = false;
     EVP_PKEY *key = PEM_read_bio_PrivateKey(bio, NULL, no_password, &asked);
     if (!key && asked)
-        *error = error_new(ERROR_UNSUPPORTED, "found a private key with a password, expected one without");
+        *error = error_new(ERROR_UNSUPPORTED, "found an encrypted private key, expected one without a password");
     else if (!key)
-        *error = error_new(ERROR_INVALID, "found no PEM private key that can be read, expected -----BEGIN PRIVATE "
+        *error = error_new(ERROR_INVALID, "found no valid PEM private key, expected -----BEGIN PRIVATE "
                                           "KEY----- or its RSA or EC form");
     return key;
 }
@@ -109,7 +109,7 @@ struct error *certs_check_pair(const char *cert_pem, const char *key_pem) {
     if (!cert)
         return error_new(ERROR_INVALID, "found no PEM certificate, expected -----BEGIN CERTIFICATE-----");
     if (X509_check_private_key(cert, key) != 1)
-        return error_new(ERROR_INVALID, "the client key is not the one that the client certificate was made for");
+        return error_new(ERROR_INVALID, "the client key does not match the client certificate");
     return NULL;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PEM certificates and private keys, looked at with libcrypto before libcurl gets them, so that what is wrong with
-// them can be said in words. Messages go on where the caller names what was looked at: "found no PEM certificate, ...".
+// Validates PEM certificates and private keys with libcrypto before libcurl gets them, for precise error messages. The
+// caller puts the name of the field before the message ("found no PEM certificate, ...").
 #ifndef WHARF_KUBE_CERTS_H
 #define WHARF_KUBE_CERTS_H
 
@@ -8,18 +8,18 @@
 
 #include <stdint.h>
 
-// At least one certificate, and every one can be read.
+// At least one certificate, all of them valid PEM.
 struct error *certs_check_certificates(const char *pem);
 
-// A private key that needs no password.
+// An unencrypted private key.
 struct error *certs_check_key(const char *pem);
 
-// The first certificate is for this key.
+// The key belongs to the first certificate.
 struct error *certs_check_pair(const char *cert_pem, const char *key_pem);
 
 enum certs_rule {
-    CERTS_ALL_VALID, // a client certificate and what certifies it
-    CERTS_ANY_VALID  // CAs, of which old ones may still be around
+    CERTS_ALL_VALID, // a client certificate and its chain
+    CERTS_ANY_VALID  // a CA bundle, which may contain expired CAs
 };
 
 // Neither expired nor not yet valid at `wall_ns`.

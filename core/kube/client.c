@@ -34,7 +34,7 @@ struct queued_request {
     response_handler handler;
     void *ctx;
     struct request_log log;
-    struct line *line; // where it is
+    struct line *line; // the queue that it is in
 };
 
 struct line {
@@ -52,7 +52,7 @@ struct client {
     struct line exempt, limited, sent;
     struct map requests; // by id
     uint64_t last_id;
-    char *warnings[MAX_WARNINGS]; // logged before
+    char *warnings[MAX_WARNINGS]; // already logged
     size_t warning_count;
 };
 
@@ -80,7 +80,7 @@ static void queued_free(struct queued_request *queued) {
     }
 }
 
-// Out of its line and out of the map; no more to be cancelled.
+// Removes it from its queue and from the map; it can no longer be cancelled.
 static void queued_forget(struct queued_request *queued) {
     line_take(queued);
     map_remove(&queued->client->requests, queued->key);
@@ -103,7 +103,7 @@ struct error *client_new(const struct client_options *options, struct moment now
     client->tokens = client->burst;
     client->refilled_ns = now.mono_ns;
     client->max_in_flight = options->max_in_flight > 0 ? options->max_in_flight : MAX_IN_FLIGHT;
-    map_init(&client->requests, 0); // its keys are our own
+    map_init(&client->requests, 0); // keys are generated here, not input
     *out = client;
     return NULL;
 }
@@ -133,13 +133,13 @@ void client_free(struct client *client) {
     free(client);
 }
 
-// A whole path from elsewhere: nothing that could end the request line.
+// A caller's complete path must not contain anything that ends the request line.
 static struct error *raw_path(const char *path, struct buffer *out) {
     if (!path || path[0] != '/')
-        return error_new(ERROR_INVALID, "\"%s\" is no path of a request", path ? path : "");
+        return error_new(ERROR_INVALID, "\"%s\" is not a valid request path", path ? path : "");
     for (const char *c = path; *c != '\0'; c++)
         if ((unsigned char)*c <= ' ' || (unsigned char)*c >= 0x7f)
-            return error_new(ERROR_INVALID, "a request path with the byte 0x%02x", (unsigned char)*c);
+            return error_new(ERROR_INVALID, "invalid byte 0x%02x in a request path", (unsigned char)*c);
     return buffer_text(out, path) ? NULL : error_no_memory();
 }
 
@@ -150,7 +150,7 @@ static struct error *request_path(const struct request *request, struct buffer *
     if (!resource->cluster_scoped && (!request->namespace_ || request->namespace_[0] == '\0'))
         return error_new(ERROR_INVALID, "a request for %s without a namespace", resource->plural);
     if (request->verb != VERB_CREATE && !request->name)
-        return error_new(ERROR_INVALID, "a request for one of %s without its name", resource->plural);
+        return error_new(ERROR_INVALID, "a request for an object of %s without a name", resource->plural);
     struct error *error =
         resource_path(resource, request->namespace_, request->verb == VERB_CREATE ? NULL : request->name,
                       request->verb == VERB_STATUS_PATCH ? "status" : NULL, out);
@@ -228,7 +228,7 @@ void client_cancel(struct client *client, uint64_t id) {
     queued_free(queued);
 }
 
-// A server repeats a warning with every request; people need it once.
+// A server repeats a warning with every response; each one is logged once.
 static void log_warning(struct client *client, const char *warning) {
     if (!warning || client->warning_count == MAX_WARNINGS)
         return;
@@ -243,10 +243,10 @@ static void log_warning(struct client *client, const char *warning) {
     log_fields(LOG_WARN, "the API server warns", {"cluster", client->cluster}, {"warning", text});
 }
 
-// Takes `queued`, which is out of all lines.
+// Takes ownership of `queued`, which is in no queue.
 static void answer(struct queued_request *queued, const struct http_result *result) {
     struct response response;
-    // The answer to a dry run has no resourceVersion: it is a document, not an object.
+    // A dry-run response has no resourceVersion: it is a document, not an object.
     bool document = queued->dry_run && result->status >= 200 && result->status < 300;
     response_read_within(&response, result, document ? VERB_RAW_GET : queued->verb, queued->client->budget);
     if (queued->dry_run && result->warning)
@@ -267,7 +267,7 @@ static void exchange_done(void *ctx, const struct http_result *result) {
         client->transport->ops->refresh(client->transport)) {
         queued->resent = true;
         line_take(queued);
-        line_put(&client->exempt, queued, true); // it has paid for its token
+        line_put(&client->exempt, queued, true); // its token is already taken
         return;
     }
     queued_forget(queued);
@@ -297,7 +297,7 @@ static void describe(const struct queued_request *queued, struct http_request *o
                                  .timeout_ns = TIMEOUT_NS};
 }
 
-// False when out of memory: answered then.
+// False when out of memory; the handler was called then.
 static bool queued_send(struct client *client, struct queued_request *queued) {
     struct http_request request;
     describe(queued, &request);
@@ -325,9 +325,9 @@ static void refill(struct client *client, int64_t now_ns) {
     client->refilled_ns = now_ns;
 }
 
-// The one whose turn it is, or NULL; then *next_ns is when there may be one.
+// The next request to send, or NULL; then *next_ns is when one may be ready.
 static struct queued_request *next_queued(struct client *client, int64_t now_ns, int64_t *next_ns) {
-    *next_ns = CLOCK_NEVER; // an answer or a new request changes it
+    *next_ns = CLOCK_NEVER; // until a response or a new request
     if (client->in_flight >= client->max_in_flight)
         return NULL;
     if (client->exempt.first || !client->limited.first)

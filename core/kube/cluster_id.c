@@ -24,6 +24,6 @@ const char *cluster_id_version(const struct response *response) {
 }
 
 char *cluster_id_problem(const struct response *response) {
-    return text_format("which cluster it is cannot be read from " CLUSTER_ID_PATH ": %s",
-                       response->message ? response->message : "the answer has no uid");
+    return text_format("cannot read the cluster's identity from " CLUSTER_ID_PATH ": %s",
+                       response->message ? response->message : "the response has no uid");
 }

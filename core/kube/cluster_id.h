@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which cluster an API server belongs to: the uid of its namespace kube-system, which is made once.
+// Which cluster an API server belongs to: the uid of its namespace kube-system, which is never recreated.
 #ifndef WHARF_KUBE_CLUSTER_ID_H
 #define WHARF_KUBE_CLUSTER_ID_H
 
@@ -10,11 +10,11 @@
 // Reads that namespace; not rate limited.
 struct request cluster_id_request(void);
 
-// Of the answer to a GET of that path: the uid and the resourceVersion; "" where it could not be read.
+// The uid and the resourceVersion in the response to that request; "" if it failed.
 const char *cluster_id_uid(const struct response *response);
 const char *cluster_id_version(const struct response *response);
 
-// Why it could not be read, as one sentence; NULL when out of memory. free().
+// One sentence on why it failed; NULL when out of memory. free().
 char *cluster_id_problem(const struct response *response);
 
 #endif

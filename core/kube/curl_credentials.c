@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-// As client-go: a token is good for a minute, less ten seconds of leeway (transport/token_source.go).
+// As client-go: a token is cached for a minute, less ten seconds of leeway (transport/token_source.go).
 #define TOKEN_AGE (50 * CLOCK_SECOND)
 #define TOKEN_RETRY (10 * CLOCK_SECOND)
 #define FILES_AGE CLOCK_MINUTE
@@ -68,7 +68,7 @@ static bool has_files(const struct credentials *credentials) {
     return false;
 }
 
-// Puts the header that the endpoint's credentials make in *header, NULL for none.
+// Sets *header to the endpoint's Authorization header, NULL for none.
 static struct error *make_header(const struct endpoint *endpoint, char **header) {
     *header = NULL;
     AUTO_TEXT token = NULL;
@@ -89,7 +89,7 @@ static void update_token(struct credentials *credentials, int64_t now_ns) {
     credentials->token_due_ns = from_file ? now_ns + (error ? TOKEN_RETRY : TOKEN_AGE) : CLOCK_NEVER;
     if (error) {
         if (credentials->authorization)
-            warn(credentials, "the bearer token cannot be read again; the old one stays in use", error_text(error));
+            warn(credentials, "cannot reload the bearer token; keeping the old one", error_text(error));
         error_free(credentials->problem);
         credentials->problem = credentials->authorization ? NULL : error;
         if (credentials->authorization)
@@ -149,7 +149,7 @@ static bool stamp_of(const char *path, struct file_stamp *out) {
     return true;
 }
 
-// The content of a file in place of *text.
+// Replaces *text with the content of the file.
 static struct error *read_pem(const char *path, char **text) {
     AUTO_BUFFER(buffer, PEM_MAX);
     struct error *error = text_read_file(path, PEM_MAX, &buffer);
@@ -180,13 +180,13 @@ static struct error *read_files(const struct credentials *credentials, struct ma
     return error;
 }
 
-// Files that are being replaced one by one may not belong together for a moment: they are taken when they do.
+// While files are being replaced one by one they may not match; they are used only once they do.
 static bool update_files(struct credentials *credentials) {
     struct file_stamp stamps[CREDENTIAL_FILES] = {0};
     for (size_t i = 0; i < CREDENTIAL_FILES; i++) {
         const char *path = file_of(credentials->endpoint, i);
         if (path)
-            (void)stamp_of(path, &stamps[i]); // a file that is gone: reading it says so
+            (void)stamp_of(path, &stamps[i]); // a missing file is reported when it is read
     }
     if (memcmp(stamps, credentials->stamps, sizeof stamps) == 0)
         return false;
@@ -194,7 +194,7 @@ static bool update_files(struct credentials *credentials) {
     __attribute__((cleanup(material_cleanup))) struct material *fresh = material_new(old->ca, old->cert, old->key);
     struct error *error = fresh ? read_files(credentials, fresh) : error_no_memory();
     if (error) {
-        warn(credentials, "certificates cannot be read again; the old ones stay in use", error_text(error));
+        warn(credentials, "cannot reload the certificates; keeping the old ones", error_text(error));
         error_free(error);
         return false;
     }
@@ -204,7 +204,7 @@ static bool update_files(struct credentials *credentials) {
         return false;
     material_release(credentials->material);
     credentials->material = fresh;
-    fresh->users++; // the other user is this function, until it returns
+    fresh->users++; // the second reference is this function's, until it returns
     return identity;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a transport shows of itself, kept up to date: the bearer token and the certificates, read again from their files
-// as these change. Reading fails softly: what was read before stays in use.
+// The credentials of a transport: the bearer token and the certificates, reloaded when their files change. If reloading
+// fails, the previous ones stay in use.
 #ifndef WHARF_KUBE_CURL_CREDENTIALS_H
 #define WHARF_KUBE_CURL_CREDENTIALS_H
 
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// PEM texts that handles point into while they live: counted, never changed.
+// PEM texts that curl handles point into: reference-counted, immutable.
 struct material {
     size_t users;
     char *ca, *cert, *key; // NULL: none
@@ -20,7 +20,7 @@ void material_release(struct material *material); // NULL is fine
 
 enum { CREDENTIAL_FILES = 3 }; // CA, client certificate, client key
 
-// What tells whether a file is another one than before.
+// Detects that a file was replaced or changed.
 struct file_stamp {
     int64_t seconds, nanoseconds, changed_seconds, changed_nanoseconds;
     uint64_t inode, size;
@@ -28,12 +28,12 @@ struct file_stamp {
 
 struct credentials {
     const struct endpoint *endpoint;
-    bool secure;               // false for http: nothing is shown
+    bool secure;               // false for http: no credentials are sent
     struct material *material; // never NULL
     char *authorization;       // "Authorization: ..."; NULL: none
-    struct error *problem;     // why `authorization` is missing though it is needed; NULL: it is not
-    int64_t token_due_ns;      // when the token file is read again; CLOCK_NEVER without one
-    int64_t files_due_ns;      // when the certificates' files are looked at again; CLOCK_NEVER without any
+    struct error *problem;     // why a required `authorization` is missing; NULL: it is not
+    int64_t token_due_ns;      // when the token file is reloaded; CLOCK_NEVER without one
+    int64_t files_due_ns;      // when the certificate files are checked again; CLOCK_NEVER without any
     struct file_stamp stamps[CREDENTIAL_FILES];
 };
 
@@ -41,10 +41,10 @@ struct error *credentials_open(struct credentials *credentials, const struct end
                                int64_t now_ns);
 void credentials_close(struct credentials *credentials);
 
-// Reads again what is due. True if the client certificate changed: connections made with the old one must go.
+// Reloads what is due. True if the client certificate changed: connections that use the old one must be closed.
 bool credentials_update(struct credentials *credentials, int64_t now_ns);
 
-// Makes everything due at once. False: nothing comes from a file.
+// Makes everything due at once. False: no credential comes from a file.
 bool credentials_expire(struct credentials *credentials);
 
 #endif

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define NO_MEMORY_NS (10 * CLOCK_MS)
-#define RETIRED_NS (50 * CLOCK_MS) // the multi handle before is not waited for, and soon has nothing left to do
+#define RETIRED_NS (50 * CLOCK_MS) // the retired multi handle is not waited for; it drains soon
 
 bool events_open(struct curl_transport *transport) {
     transport->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -40,7 +40,7 @@ void events_wait(struct curl_transport *transport, int64_t wait_ns) {
         wait_ns = RETIRED_NS;
     CURLM *multi = transport->pool ? transport->pool->multi : NULL;
     if (!multi || curl_multi_poll(multi, &wake, 1, milliseconds(wait_ns), NULL) != CURLM_OK) {
-        // None for the moment, or no memory.
+        // No sockets yet, or out of memory.
         struct pollfd one = {.fd = transport->wake_fd, .events = POLLIN};
         (void)poll(&one, 1, milliseconds(multi && wait_ns > NO_MEMORY_NS ? NO_MEMORY_NS : wait_ns));
         wake.revents = one.revents;
@@ -48,7 +48,7 @@ void events_wait(struct curl_transport *transport, int64_t wait_ns) {
     transport->now_ns = clock_now().mono_ns;
     uint64_t wakeups;
     if (wake.revents && read(transport->wake_fd, &wakeups, sizeof wakeups) < 0)
-        wake.revents = 0; // was read before
+        wake.revents = 0; // already read
     events_run(transport->pool);
     events_run(transport->retired);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define IDLE_EXCHANGES 32
-#define IDLE_QUIET 2 // so many are kept when nothing was asked for
+#define IDLE_QUIET 2 // number of idle exchanges kept while there are no requests
 #define QUIET_TIME (10 * CLOCK_SECOND)
 #define KEPT_BODY ((size_t)16 * 1024) // a larger buffer is not kept for the next response
 #define SLOT_MASK UINT64_C(0xFFFFFFFF)

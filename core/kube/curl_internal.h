@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of the curl transport share: curl_transport.c (submit, cancel, poll), curl_setup.c (making one),
+// Shared by the parts of the curl transport: curl_transport.c (submit, cancel, poll), curl_setup.c (construction),
 // curl_exchange.c (their memory, and adding them to multi handles), curl_events.c (waiting for sockets), curl_options.c
-// (how requests are made), curl_verify.c (what certificates must have), curl_response.c (what comes back).
+// (libcurl options), curl_verify.c (certificate verification), curl_response.c (responses).
 #ifndef WHARF_KUBE_CURL_INTERNAL_H
 #define WHARF_KUBE_CURL_INTERNAL_H
 
@@ -16,22 +16,22 @@
 
 struct curl_transport;
 
-// A multi handle with its connections. Another one takes over when the connections of the first must not be used any
-// more; the first then lives until its last exchange ended.
+// A multi handle with its connections. It is replaced when its connections must no longer be used, and then lives until
+// its last exchange has ended.
 struct pool {
     CURLM *multi;
     struct curl_transport *transport;
     size_t active; // exchanges that were added
-    bool failed;   // the multi handle cannot be used any more
+    bool failed;   // the multi handle is unusable
 };
 
-// One request and its response. Exchanges are used again, with their easy handle.
+// One request and its response. Exchanges are reused, with their easy handle.
 struct exchange {
     struct curl_transport *transport;
-    struct exchange *next; // in a queue, or in the list of idle ones
+    struct exchange *next; // in a queue or the idle list
     struct pool *pool;     // NULL: not added to any
     CURL *easy;
-    struct material *material; // that `easy` was set up with
+    struct material *material; // used by `easy`
     size_t slot;
     uint64_t id; // 0: idle or cancelled
     struct http_handler handler;
@@ -44,14 +44,14 @@ struct exchange {
     struct curl_slist *headers;
     struct timer stall;
     int64_t last_byte_ns;
-    bool sent;         // the request may have left
+    bool sent;         // the request may have been sent
     bool headed;       // the headers of the response are complete
     bool too_large;    // the body was over max_body, or all bodies over the budget
     bool long_headers; // headers and trailers together were over their maximum
     bool no_memory;    // while collecting the body
-    bool stopped;      // the handler did not want more
+    bool stopped;      // the handler ended the stream
     int status;
-    size_t head_bytes; // of headers and trailers, interim responses too
+    size_t head_bytes; // of headers and trailers, including interim responses
     size_t charged;    // to the budget, for `received`
     struct buffer received;
     char detail[CURL_ERROR_SIZE];
@@ -65,7 +65,7 @@ struct curl_transport {
     struct transport base;
     struct budget *budget; // may be NULL
     struct server_url url;
-    char *base_url; // what paths are appended to
+    char *base_url; // prefix of every request path
     char *host;     // "Host: ..." where it differs from base_url's; NULL: it does not
     char *proxy;    // "" for none
     char *user_agent;
@@ -74,18 +74,18 @@ struct curl_transport {
     struct pool *pool, *retired; // `retired` may be NULL
     struct exchange **slots;     // by the lower half of an id
     size_t n_slots;
-    size_t n_exchanges;              // idle ones too
+    size_t n_exchanges;              // including idle ones
     uint32_t generation;             // upper half of the next id
     struct exchange_queue waiting;   // submitted, not added
     struct exchange_queue cancelled; // to be taken out of their pool
     struct exchange *idle;
     size_t n_idle;
-    int64_t taken_ns; // when an exchange was last taken into use
+    int64_t taken_ns; // when an exchange was last put into use
     struct heap stalls;
-    int wake_fd;    // an eventfd, so that a wakeup needs no multi handle, which another one may replace
+    int wake_fd;    // an eventfd: the multi handle may be replaced, so wakeups do not use it
     int64_t now_ns; // monotonic, of this poll
     bool called;    // a handler ran in this poll
-    bool no_files;  // the last socket could not be made: no file descriptors are left
+    bool no_files;  // the last socket could not be created: out of file descriptors
 };
 
 // curl_exchange.c
@@ -96,7 +96,7 @@ void pool_remove(struct exchange *exchange);                                    
 struct exchange *exchange_new(struct curl_transport *transport, const struct http_request *request); // NULL: no memory
 struct exchange *exchange_find(struct curl_transport *transport, uint64_t id);                       // or NULL
 void exchange_recycle(struct exchange *exchange);     // not in any pool or queue
-void exchange_trim(struct curl_transport *transport); // frees idle ones after a quiet time
+void exchange_trim(struct curl_transport *transport); // frees exchanges that have been idle for a while
 void exchange_free_all(struct curl_transport *transport);
 
 // curl_transport.c
@@ -105,11 +105,11 @@ extern const struct transport_ops curl_transport_ops;
 // curl_setup.c
 void curl_transport_free(struct transport *base);
 
-// curl_options.c. False when out of memory or when this libcurl knows an option not.
+// curl_options.c. False when out of memory or if this libcurl lacks an option.
 bool exchange_set_up(struct exchange *exchange);               // once for an easy handle
 bool exchange_set_verification(struct exchange *exchange);     // a part of that (curl_verify.c)
-const char *exchange_verdict(const struct exchange *exchange); // "", or what is to be added about a certificate
-bool exchange_prepare(struct exchange *exchange);              // for the request at hand, with the credentials of now
+const char *exchange_verdict(const struct exchange *exchange); // "", or a note on the certificate for the error message
+bool exchange_prepare(struct exchange *exchange);              // for the current request, with the current credentials
 bool pool_set_up(struct pool *pool);
 
 // curl_events.c
@@ -118,7 +118,7 @@ void events_close(struct curl_transport *transport);
 void events_wait(struct curl_transport *transport, int64_t wait_ns); // and run what became ready
 void events_run(struct pool *pool);                                  // what is ready, and what is due; none: fine
 
-// curl_response.c: callbacks of libcurl, and the end of an exchange: tells its handler.
+// curl_response.c: libcurl callbacks, and completion of an exchange, which calls its handler.
 size_t response_on_header(char *bytes, size_t size, size_t count, void *context);
 size_t response_on_body(char *bytes, size_t size, size_t count, void *context);
 void response_deliver(struct exchange *exchange, CURLcode code);

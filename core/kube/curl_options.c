@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How libcurl is told to make requests (curl_internal.h). The choices are for libcurl 7.88: HTTP/1.1 only, because
-// HTTP/2 there may report a cut stream as complete and loses window for cancelled streams.
+// libcurl options for requests (curl_internal.h). The choices are for libcurl 7.88: HTTP/1.1 only, because HTTP/2 there
+// may report a cut stream as complete and loses window for cancelled streams.
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/kube/curl_internal.h"
@@ -45,7 +45,7 @@ static bool set_numbers(CURL *easy, bool insecure) {
         {CURLOPT_TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S},
         {CURLOPT_MAXAGE_CONN, MAX_IDLE_S},
         {CURLOPT_UPLOAD_BUFFERSIZE, 16384},
-        {CURLOPT_HEADEROPT, CURLHEADER_SEPARATE}, // what is for the server is not for the proxy
+        {CURLOPT_HEADEROPT, CURLHEADER_SEPARATE}, // headers for the server are not sent to the proxy
         {CURLOPT_SUPPRESS_CONNECT_HEADERS, 1},
         {CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2},
         {CURLOPT_PROXY_SSLVERSION, CURL_SSLVERSION_TLSv1_2},

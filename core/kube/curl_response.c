@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes back, and how an exchange ended (curl_internal.h).
+// Responses, and how exchanges end (curl_internal.h).
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/kube/curl_internal.h"
@@ -17,17 +17,17 @@ static bool streams(const struct exchange *exchange) {
     return exchange->stream && exchange->status == 200;
 }
 
-// A stream has begun. False if its handler does not want it.
+// A stream was opened. False if its handler rejects it.
 static bool open_stream(struct exchange *exchange) {
     exchange->transport->called = true;
     exchange->stopped = exchange->handler.opened && !exchange->handler.opened(exchange->handler.ctx);
     return !exchange->stopped;
 }
 
-// libcurl keeps every header, trailers and those of interim responses too.
+// libcurl keeps all headers, including trailers and those of interim responses.
 #define HEADERS_MAX ((size_t)256 << 10)
 
-// The blank line after the headers comes here too. It may come again: after an interim response (1xx) and trailers.
+// Also called with the blank line after the headers, possibly again after an interim response (1xx) and trailers.
 size_t response_on_header(char *bytes, size_t size, size_t count, void *context) {
     struct exchange *exchange = context;
     size_t len = size * count;
@@ -73,7 +73,7 @@ size_t response_on_body(char *bytes, size_t size, size_t count, void *context) {
     return 0;
 }
 
-// RFC 9110 section 10.2.3; of its two forms only the one in seconds, as client-go.
+// RFC 9110 section 10.2.3; only the form in seconds, as in client-go.
 static int64_t retry_after(CURL *easy) {
     struct curl_header *header;
     int64_t seconds;
@@ -83,7 +83,8 @@ static int64_t retry_after(CURL *easy) {
     return seconds * CLOCK_SECOND;
 }
 
-// Appends the content of the quoted string at *text (RFC 9110 section 5.6.4) and moves behind it. False if it is none.
+// Appends the content of the quoted string at *text (RFC 9110 section 5.6.4) and advances past it. False if there is
+// none.
 static bool unquote(const char **text, struct buffer *out) {
     const char *at = *text;
     if (*at++ != '"')
@@ -101,7 +102,7 @@ static const char *skip_spaces(const char *text) {
     return text + strspn(text, " \t");
 }
 
-// RFC 7234 section 5.5: code SP agent SP "text" [SP "date"], and several with commas between.
+// RFC 7234 section 5.5: code SP agent SP "text" [SP "date"], several separated by commas.
 static void read_warnings(const char *value, struct buffer *out) {
     for (const char *at = skip_spaces(value); *at; at = skip_spaces(at)) {
         bool wanted = text_has_prefix(at, "299 ");
@@ -136,7 +137,7 @@ static void collect_warnings(CURL *easy, struct buffer *out) {
 }
 
 static void tell(struct exchange *exchange, const struct http_result *result) {
-    exchange->id = 0; // no name for it any more, not even for its own handler
+    exchange->id = 0; // the id is invalid from here on, even for its own handler
     exchange->transport->called = true;
     exchange->handler.done(exchange->handler.ctx, result);
 }
@@ -156,25 +157,26 @@ void response_fail(struct exchange *exchange, const char *problem, bool stalled)
 static char *describe(const struct exchange *exchange, CURLcode code) {
     const char *server = exchange->transport->base_url;
     if (exchange->too_large)
-        return text_format("the answer from %s is larger than %zu bytes, or all unfinished answers together exceed the "
-                           "memory budget",
-                           server, exchange->max_body);
+        return text_format(
+            "the response from %s is larger than %zu bytes, or all incomplete responses together exceed the "
+            "memory budget",
+            server, exchange->max_body);
     if (exchange->long_headers)
         return text_format("headers and trailers from %s are larger than %zu bytes", server, HEADERS_MAX);
     if (exchange->no_memory)
-        return text_format("out of memory for the answer from %s", server);
+        return text_format("out of memory while reading the response from %s", server);
     if (exchange->stopped)
-        return text_format("what %s sent was not wanted any more", server);
+        return text_format("the stream from %s was ended by its reader", server);
     const char *detail = exchange->detail[0] ? exchange->detail
-                         : code == CURLE_OK  ? "the connection was closed within the headers of the response"
+                         : code == CURLE_OK  ? "the connection was closed before the end of the response headers"
                                              : curl_easy_strerror(code);
     if (!exchange->sent && exchange->transport->no_files)
-        return text_format("cannot connect to %s: no file descriptors are left; raise the limit of open files "
+        return text_format("cannot connect to %s: out of file descriptors; raise the limit on open files "
                            "(ulimit -n, LimitNOFILE)",
                            server);
     if (!exchange->sent)
         return text_format("cannot connect to %s: %s%s", server, detail, exchange_verdict(exchange));
-    return text_format("the exchange with %s broke off: %s", server, detail);
+    return text_format("the request to %s failed: %s", server, detail);
 }
 
 static void deliver_answer(struct exchange *exchange) {
@@ -194,7 +196,8 @@ static void deliver_answer(struct exchange *exchange) {
 
 void response_deliver(struct exchange *exchange, CURLcode code) {
     read_status(exchange);
-    if (code == CURLE_OK && exchange->headed) { // libcurl takes a connection closed within the headers for a response
+    if (code == CURLE_OK &&
+        exchange->headed) { // libcurl treats a connection closed within the headers as a complete response
         deliver_answer(exchange);
         return;
     }

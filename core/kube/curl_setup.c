@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making and unmaking a curl transport (curl_internal.h).
+// Construction and destruction of a curl transport (curl_internal.h).
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/kube/curl_internal.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// CURLOPT_PROTOCOLS_STR is of 7.85, the youngest thing that is used.
+// CURLOPT_PROTOCOLS_STR is the newest option used, from 7.85.
 #define OLDEST_LIBCURL 0x075500
 
 struct error *curl_transport_setup(void) {
@@ -23,9 +23,9 @@ struct error *curl_transport_setup(void) {
     if (!(info->features & CURL_VERSION_SSL) || !info->ssl_version)
         return error_new(ERROR_UNSUPPORTED, "found a libcurl without TLS, expected one with it");
     if (!(info->features & CURL_VERSION_ASYNCHDNS))
-        return error_new(ERROR_UNSUPPORTED, "found a libcurl that waits for name servers, expected one with a resolver "
-                                            "of its own");
-    // libcurl leaves this to the program where it is told to use no signals.
+        return error_new(ERROR_UNSUPPORTED,
+                         "found a libcurl with blocking name resolution, expected one with an asynchronous resolver");
+    // With CURLOPT_NOSIGNAL libcurl leaves SIGPIPE to the program.
     struct sigaction now;
     if (sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
         signal(SIGPIPE, SIG_IGN);
@@ -62,13 +62,13 @@ static struct error *set_addresses(struct curl_transport *transport, const struc
     return error || transport->base_url ? error : error_no_memory();
 }
 
-// What libcurl does not know shows now, not with every request.
+// Unsupported options are detected here, not with every request.
 static struct error *try_options(struct curl_transport *transport) {
     struct exchange *exchange = exchange_new(transport, &(const struct http_request){.path = "/"});
     bool ok = exchange && exchange_prepare(exchange);
     if (exchange)
         exchange_recycle(exchange);
-    return ok ? NULL : error_new(ERROR_UNSUPPORTED, "libcurl does not take an option, or memory ran out");
+    return ok ? NULL : error_new(ERROR_UNSUPPORTED, "libcurl rejected an option, or out of memory");
 }
 
 struct error *curl_transport_new(const struct endpoint *endpoint, const char *user_agent, struct transport **out) {

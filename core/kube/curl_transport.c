@@ -27,7 +27,7 @@ static struct exchange *queue_take(struct exchange_queue *queue) {
     return exchange;
 }
 
-// libcurl is not touched here: submit and cancel may be called from within its callbacks.
+// Does not call libcurl: submit and cancel may be called from within its callbacks.
 static uint64_t submit(struct transport *transport, const struct http_request *request,
                        const struct http_handler *handler) {
     struct exchange *exchange = exchange_new(curl_of(transport), request);
@@ -54,7 +54,7 @@ static bool refresh(struct transport *transport) {
 const struct transport_ops curl_transport_ops = {
     .submit = submit, .cancel = cancel, .refresh = refresh, .free = curl_transport_free};
 
-// Ends an exchange from our side. Not within a callback of libcurl.
+// Ends an exchange on the client side. Must not be called from a libcurl callback.
 static void end(struct exchange *exchange, const char *problem, bool stalled) {
     pool_remove(exchange);
     response_fail(exchange, problem, stalled);
@@ -69,7 +69,7 @@ static void take_out_cancelled(struct curl_transport *transport) {
     }
 }
 
-// Ends exchanges of `pool`: all of them, or only its streams. Cancelled ones are out already.
+// Ends all exchanges of `pool`, or only its streams. Cancelled ones have already been removed.
 static void end_all(struct pool *pool, bool streams_only, const char *problem) {
     struct curl_transport *transport = pool->transport;
     for (size_t i = 0; i < transport->n_slots; i++) {
@@ -77,7 +77,7 @@ static void end_all(struct pool *pool, bool streams_only, const char *problem) {
         if (exchange && exchange->pool == pool && exchange->id != 0 && (exchange->stream || !streams_only))
             end(exchange, problem, false);
     }
-    take_out_cancelled(transport); // handlers may have cancelled
+    take_out_cancelled(transport); // handlers may have cancelled some
 }
 
 static void free_retired(struct curl_transport *transport) {
@@ -87,9 +87,9 @@ static void free_retired(struct curl_transport *transport) {
     transport->retired = NULL;
 }
 
-// New connections from now on. Short requests under way may finish on the old ones.
+// New requests use new connections. Requests in flight, except streams, may finish on the old ones.
 static void change_identity(struct curl_transport *transport) {
-    static const char problem[] = "the client certificate changed, and what was connected with the old one was ended";
+    static const char problem[] = "the stream was ended because the client certificate changed";
     if (transport->retired)
         end_all(transport->retired, false, problem);
     free_retired(transport);
@@ -99,20 +99,20 @@ static void change_identity(struct curl_transport *transport) {
     free_retired(transport);
 }
 
-// A multi handle fails as a whole only when memory runs out inside of libcurl.
+// A multi handle fails as a whole only when libcurl runs out of memory.
 static void drop_failed(struct curl_transport *transport) {
     struct pool **pools[] = {&transport->pool, &transport->retired};
     for (size_t i = 0; i < 2; i++) {
         struct pool *pool = *pools[i];
         if (!pool || !pool->failed)
             continue;
-        end_all(pool, false, "the exchange was ended, since libcurl failed");
+        end_all(pool, false, "the request was ended because libcurl failed");
         *pools[i] = NULL;
         pool_free(pool);
     }
 }
 
-// Starts one exchange. Returns what hinders it, or NULL.
+// Starts one exchange. Returns why it cannot be started, or NULL.
 static const char *start(struct curl_transport *transport, struct exchange *exchange) {
     const struct error *problem = transport->credentials.problem;
     if (problem)
@@ -125,10 +125,10 @@ static const char *start(struct curl_transport *transport, struct exchange *exch
     if (exchange->stall_ns > 0 &&
         !heap_set(&transport->stalls, &exchange->stall, transport->now_ns + exchange->stall_ns))
         return "out of memory before the request was sent";
-    return pool_add(transport->pool, exchange) ? NULL : "libcurl did not take the request";
+    return pool_add(transport->pool, exchange) ? NULL : "libcurl rejected the request";
 }
 
-// Those that handlers submit meanwhile are left for the next round.
+// Exchanges that handlers submit meanwhile start in the next round.
 static void start_waiting(struct curl_transport *transport) {
     struct exchange_queue batch = transport->waiting;
     transport->waiting = (struct exchange_queue){0};
@@ -183,12 +183,12 @@ static void end_stalled(struct curl_transport *transport) {
         if (exchange->id == 0)
             continue; // cancelled: taken out soon
         if (due > transport->now_ns) {
-            (void)heap_set(&transport->stalls, timer, due); // it is in, so this takes no memory
+            (void)heap_set(&transport->stalls, timer, due); // already in the heap, so this does not allocate
             continue;
         }
         AUTO_TEXT problem =
-            text_format("%s was silent for %lld ms", transport->base_url, (long long)(exchange->stall_ns / 1000000));
-        end(exchange, problem ? problem : "the server was silent for too long", true);
+            text_format("no data from %s for %lld ms", transport->base_url, (long long)(exchange->stall_ns / 1000000));
+        end(exchange, problem ? problem : "no data from the server for too long", true);
     }
 }
 

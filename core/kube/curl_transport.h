@@ -8,18 +8,18 @@
 #include "core/kube/kubeconfig.h"
 #include "core/kube/transport.h"
 
-// Once per process, before any thread (SIGPIPE is ignored from then on); ERROR_UNSUPPORTED if this libcurl lacks what
-// is needed (TLS, threads).
+// Once per process, before any thread (SIGPIPE is ignored from then on); ERROR_UNSUPPORTED if libcurl lacks a required
+// feature (TLS, threads).
 struct error *curl_transport_setup(void);
 
-// Keeps the endpoint, does not own it. `user_agent` is copied.
+// Keeps a pointer to the endpoint, without owning it. `user_agent` is copied.
 struct error *curl_transport_new(const struct endpoint *endpoint, const char *user_agent, struct transport **out);
 
-// What all answers that are not complete may take together; not owned. NULL, as at first: no bound.
+// Limits the memory of all incomplete responses together; not owned. NULL, the default: no limit.
 void curl_transport_limit(struct transport *transport, struct budget *budget);
 
-// Runs transfers and calls handlers; waits up to `wait_ns` for something to happen, and not at all once handlers were
-// called. Only on the transport's thread, and not from a handler.
+// Runs transfers and calls handlers; waits up to `wait_ns` for events, but not once a handler was called. Only on the
+// transport's thread, not from a handler.
 void curl_transport_poll(struct transport *transport, int64_t wait_ns);
 
 // Ends a poll early. From any thread.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server's certificate must say in its subjectAltName whom it is for (RFC 9525 section 2, as Go has it): libcurl
-// would take the common name of one without.
+// A server certificate must have a subjectAltName (RFC 9525 section 2, as in Go); without one, libcurl would fall back
+// to the common name.
 #include "core/kube/curl_internal.h"
 
 #include <openssl/ssl.h>
@@ -17,7 +17,7 @@ static bool has_names(X509 *certificate) {
     return found;
 }
 
-// Called for each certificate of the chain, the server's own last.
+// Called for each certificate of the chain, the server's last.
 static int on_certificate(int good, X509_STORE_CTX *context) {
     if (!good || X509_STORE_CTX_get_error_depth(context) != 0 || has_names(X509_STORE_CTX_get_current_cert(context)))
         return good;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The largest token that etcd and header limits let through is far smaller.
+// Far larger than any token that etcd and header limits allow.
 #define TOKEN_MAX ((size_t)64 * 1024)
 
 void endpoint_free(struct endpoint *endpoint) {
@@ -41,7 +41,7 @@ static struct error *check_identity(const char *cert, const char *key, int64_t w
     if (!cert && !key)
         return NULL;
     if (!cert || !key)
-        return error_new(ERROR_INVALID, "found a client %s alone, expected certificate and key",
+        return error_new(ERROR_INVALID, "found only a client %s, expected both certificate and key",
                          cert ? "certificate" : "key");
     struct error *error = certs_check_certificates(cert);
     if (!error)

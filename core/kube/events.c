@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define CACHE_MAX 1000
-#define IN_FLIGHT_MAX 4 // so that Events never fill the client's line
+#define IN_FLIGHT_MAX 4 // so that Events never fill the client's queue
 #define MAX_TRIES 12
 #define RETRY_NS (10 * CLOCK_SECOND)
 #define REFRESH_NS (30 * CLOCK_MINUTE)
@@ -17,20 +17,20 @@
 #define BODY_MAX ((size_t)20 << 10)
 
 struct series {
-    struct timer timer; // first: when something is to be done; CLOCK_NEVER while a request is under way
+    struct timer timer; // first member: when work is due; CLOCK_NEVER while a request is in flight
     struct recorder *recorder;
     struct series *newer, *older;
     char *key, *name, *namespace_, *body;
-    uint64_t request; // 0: none under way
+    uint64_t request; // 0: none in flight
     bool created, answered, hurry;
-    int64_t count, written, sent; // occurrences: all, those the server knows, those in the request under way
+    int64_t count, written, sent; // occurrences: all, those written to the server, those in the request in flight
     int64_t seen_ns, seen_wall_ns, flushed_ns;
     unsigned tries;
-    enum reason reason; // of the answer
+    enum reason reason; // of the response
     int64_t retry_after_ns;
 };
 
-// Empty when the time at which it is full again is BURST tokens away.
+// Empty when `full_ns` is BURST tokens away.
 struct bucket {
     char *key;
     int64_t full_ns;
@@ -54,7 +54,7 @@ struct error *recorder_new(struct client *client, const char *reporting_controll
         return error_no_memory();
     recorder->client = client;
     recorder->random.state = seed;
-    // Two recorders that see the same moment shall not choose the same names.
+    // Keeps two recorders from choosing the same name at the same time.
     recorder->stamp_offset_ns = (int64_t)random_below(&recorder->random, (uint64_t)CLOCK_MS);
     map_init(&recorder->series, random_next(&recorder->random));
     map_init(&recorder->buckets, random_next(&recorder->random));
@@ -98,7 +98,7 @@ static void cancel(struct series *series) {
         client_cancel(series->recorder->client, series->request);
 }
 
-// Counts what was never told. No request is under way.
+// Counts the occurrences that were never written. No request is in flight.
 static void forget(struct series *series) {
     struct recorder *recorder = series->recorder;
     recorder->dropped += (size_t)(series->count - series->written);
@@ -111,7 +111,7 @@ static void forget(struct series *series) {
 void recorder_free(struct recorder *recorder) {
     if (!recorder)
         return;
-    heap_free(&recorder->timers); // before what its timers sit in
+    heap_free(&recorder->timers); // before the series that contain its timers
     struct series *series = recorder->oldest;
     while (series) {
         struct series *next = series->newer;
@@ -150,8 +150,7 @@ static void drop_buckets(struct recorder *recorder, int64_t full_by_ns, size_t k
             bucket_remove(recorder, bucket);
 }
 
-// Full buckets need not be kept; if there are none, some have to go all the same, a quarter at once, so that it is not
-// looked for them again and again.
+// Drops full buckets; if there are none, a quarter of the others, so that this scan is amortized.
 static void make_room_for_bucket(struct recorder *recorder, int64_t now_ns) {
     drop_buckets(recorder, now_ns, 0);
     if (recorder->buckets.count >= CACHE_MAX)
@@ -191,13 +190,13 @@ static bool take_token(struct recorder *recorder, const struct event *event, int
 }
 
 static void set_timer(struct series *series, int64_t at_ns) {
-    heap_set(&series->recorder->timers, &series->timer, at_ns); // moving needs no memory
+    heap_set(&series->recorder->timers, &series->timer, at_ns); // moving a timer does not allocate
 }
 
 static void schedule(struct series *series, int64_t now_ns) {
     int64_t finish_ns = series->seen_ns + FINISH_NS, refresh_ns = series->flushed_ns + REFRESH_NS;
     if (series->request != 0 || series->answered || series->tries > 0)
-        return; // its time comes with the answer, or is that of the next try
+        return; // set when the response arrives, or already set to the next retry
     if (!series->created || series->hurry)
         set_timer(series, now_ns);
     else if (series->count > series->written && refresh_ns < finish_ns)
@@ -206,7 +205,7 @@ static void schedule(struct series *series, int64_t now_ns) {
         set_timer(series, finish_ns);
 }
 
-// The oldest that owes nothing to anybody but a later flush. False: all wait for their first request.
+// Evicts the oldest series that only waits for a flush. False: all wait for their first request.
 static bool make_room(struct recorder *recorder) {
     if (recorder->series.count < CACHE_MAX)
         return true;
@@ -289,7 +288,7 @@ static void on_answer(void *ctx, struct response *response) {
     series->answered = true;
     series->reason = response->reason;
     series->retry_after_ns = response->retry_after_ns;
-    set_timer(series, INT64_MIN); // the next tick knows the time
+    set_timer(series, INT64_MIN); // due at the next tick, which has the time
 }
 
 static void written(struct series *series, int64_t now_ns) {
@@ -314,7 +313,7 @@ static void take_answer(struct series *series, int64_t now_ns) {
     series->answered = false;
     switch (series->reason) {
     case REASON_OK:
-    case REASON_ALREADY_EXISTS: // an earlier try of the same name
+    case REASON_ALREADY_EXISTS: // from an earlier try with the same name
         written(series, now_ns);
         break;
     case REASON_NOT_SENT:
@@ -324,7 +323,7 @@ static void take_answer(struct series *series, int64_t now_ns) {
         retry(series, now_ns);
         break;
     case REASON_NOT_FOUND:
-        if (series->created) { // it has expired on the server; made anew with what was counted
+        if (series->created) { // it has expired on the server; recreated with the current count
             series->created = false;
             series->tries = 0;
             set_timer(series, now_ns);
@@ -382,7 +381,7 @@ int64_t recorder_tick(struct recorder *recorder, struct moment now) {
         else if (recorder->in_flight < IN_FLIGHT_MAX)
             submit(series, now.mono_ns);
         else
-            return CLOCK_NEVER; // an answer makes room
+            return CLOCK_NEVER; // until a response frees a slot
         first = heap_first(&recorder->timers);
     }
     return first ? first->at_ns : CLOCK_NEVER;

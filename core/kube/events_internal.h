@@ -10,15 +10,15 @@
 #define EVENT_NOTE_MAX 1024
 #define EVENT_WORD_MAX 128
 
-// What makes two occurrences one series. NULL when out of memory.
+// Occurrences with the same key form a series. NULL when out of memory.
 char *event_key(const struct event *event);
-// What shares a rate limit: object and reason. NULL when out of memory.
+// The key of the rate limit: object and reason. NULL when out of memory.
 char *event_bucket_key(const struct event *event);
 
-// "<object>.<hex>"; a random UUID if that is no name for an object. NULL when out of memory.
+// "<object>.<hex>"; a random UUID if that is not a valid object name. NULL when out of memory.
 char *event_name(const struct event *event, int64_t stamp_ns, struct random *random);
 
-// The Event without "series" and without the brace at its end. NULL when out of memory.
+// The Event as JSON, without "series" and the closing brace. NULL when out of memory.
 char *event_body(const struct event *event, const char *name, const char *controller, const char *instance,
                  int64_t wall_ns);
 

@@ -6,7 +6,7 @@
 
 #define BODY_MAX ((size_t)16 << 10)
 
-// Copies at most max bytes of whole characters; what is no UTF-8 becomes '?'. `out` has max + 1 bytes.
+// Copies at most max bytes, truncated at a character boundary; invalid UTF-8 becomes '?'. `out` has max + 1 bytes.
 static void event_cut(char *out, size_t max, const char *text) {
     size_t used = 0, left = strlen(text);
     while (left > 0) {
@@ -22,8 +22,8 @@ static void event_cut(char *out, size_t max, const char *text) {
     out[used] = '\0';
 }
 
-// Separated by a byte that none of them contains (the note, which may, comes last). A server does not let the note of
-// an Event change, so another one is another Event; the bucket below bounds how many.
+// Separated by a byte that none of them contains (the note, which may, comes last). The note of an Event is immutable,
+// so a different note is a different Event; the bucket below bounds how many.
 char *event_key(const struct event *event) {
     return text_format("%d\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s", event->warning, event->action,
                        event->reason, event->api_version, event->kind, event->namespace_, event->name, event->uid,

@@ -25,7 +25,7 @@ static struct error *read_ca(struct endpoint *endpoint) {
     return error ? error : error_wrap(certs_check_certificates(endpoint->ca_pem), "%s", endpoint->ca_file);
 }
 
-// The file is a convenience: without it there is no namespace.
+// The file is optional: without it, no namespace is set.
 static struct error *read_namespace(const char *path, struct endpoint *endpoint) {
     struct error *error = read_text(path, NAMESPACE_MAX, &endpoint->namespace_);
     if (error && error->code == ERROR_NOT_FOUND) {

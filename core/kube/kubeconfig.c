@@ -37,7 +37,7 @@ static struct error *find_context(const struct kubeconfig *config, const char *n
                       config->files[0].path);
 }
 
-// The cluster or user that a context names; its file is NULL if the context names none.
+// Resolves the cluster or user of a context; its file is NULL if the context has none.
 static struct error *follow(const struct kubeconfig *config, const struct kubeconfig_entry *context, const char *field,
                             const char *section, struct kubeconfig_entry *out) {
     *out = (struct kubeconfig_entry){.section = section, .inner = field};
@@ -55,7 +55,7 @@ static struct error *read_context(const struct kubeconfig *config, const char *n
     struct kubeconfig_entry context = {0};
     struct kubeconfig_entry cluster, user;
     struct error *error = find_context(config, name, &context, &name);
-    if (error || !context.file) // no file without an error
+    if (error || !context.file) // NULL file: the context has none
         return error;
     endpoint->description = text_format("%s, context %s", context.file->path, name);
     if (!endpoint->description)

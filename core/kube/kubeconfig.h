@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where an API server is and how to authenticate to it: kubeconfig files (k8s.io/client-go clientcmd), merging of
-// several as KUBECONFIG lists them, and the credentials of a pod. Everything is read into memory here except token
-// files, which change while they are in use.
+// The address and credentials of an API server: kubeconfig files (k8s.io/client-go clientcmd), merging of several as
+// KUBECONFIG lists them, and the credentials of a pod. Everything is loaded into memory except token files, which are
+// rotated while in use.
 #ifndef WHARF_KUBE_KUBECONFIG_H
 #define WHARF_KUBE_KUBECONFIG_H
 
@@ -12,24 +12,24 @@
 #include <stdint.h>
 
 struct endpoint {
-    char *server;          // URL without a slash at the end
-    char *ca_pem;          // NULL: the system's CAs; otherwise this one alone is trusted
+    char *server;          // URL without a trailing slash
+    char *ca_pem;          // NULL: the system's CAs; else only this one is trusted
     bool insecure;         // insecure-skip-tls-verify
     char *tls_server_name; // NULL: the host of `server`
     char *proxy_url;       // http, https, socks5 (resolved at the proxy); NULL: none
     bool disable_compression;
     char *client_cert_pem, *client_key_pem; // both or none
     char *token;
-    char *token_file;  // absolute; beats token once readable; read again every minute less ten seconds and on a 401
+    char *token_file;  // absolute; takes precedence over `token` once readable; reloaded every 50 s and after a 401
     char *namespace_;  // of the context; may be NULL
     char *description; // for messages: "w1.kubeconfig, context kind-w1"
-    char *ca_file, *client_cert_file, *client_key_file; // where the PEMs came from, for re-reading; NULL: inline data
+    char *ca_file, *client_cert_file, *client_key_file; // source of the PEMs, for reloading; NULL: inline data
 };
 
 void endpoint_free(struct endpoint *endpoint);
 
-// One file. `context` NULL or "": current-context. Errors say file, field, what was found and what was expected; exec,
-// auth-provider, impersonation and basic authentication give ERROR_UNSUPPORTED.
+// One file. `context` NULL or "": current-context. Errors name the file and field, what was found and what was
+// expected; exec, auth-provider, impersonation and basic authentication give ERROR_UNSUPPORTED.
 struct error *kubeconfig_load(const char *path, const char *context, struct endpoint **out);
 
 // A colon-separated list as in KUBECONFIG, merged: the first file to define an entry wins whole.
@@ -39,8 +39,8 @@ struct error *kubeconfig_load_list(const char *paths, const char *context, struc
 // below `root` ("" for the real ones).
 struct error *kubeconfig_in_cluster(const char *root, struct endpoint **out);
 
-// Checks certificates: that they parse, that key and certificate belong together, that none is expired at `wall_ns` or
-// not yet valid (of several CAs, that one is valid). NULL: all is well.
+// Checks certificates: that they parse, that the key matches the certificate, that all are valid at `wall_ns` (of
+// several CAs, at least one). NULL: no problem.
 struct error *endpoint_check(const struct endpoint *endpoint, int64_t wall_ns);
 
 // The current bearer token (token file first), or NULL if the endpoint has none; free().

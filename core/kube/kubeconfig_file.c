@@ -61,7 +61,7 @@ static struct error *wrong_type(const struct json *value, const char *expected) 
     return error_new(ERROR_INVALID, "found %s, expected %s", type_name(value), expected);
 }
 
-// A member of the file itself that must be text. NULL if absent or empty.
+// A top-level string field. NULL if absent or empty.
 static struct error *top_text(const struct kubeconfig_file *file, const char *field, const char **out) {
     const struct json *value = json_get(file->yaml.value, field);
     *out = json_string(value);
@@ -159,7 +159,7 @@ struct error *entry_error(const struct kubeconfig_entry *entry, const char *fiel
     return entry_wrap(entry, field, error);
 }
 
-// The list of a section, NULL if there is none.
+// The list of a section, NULL if absent.
 static struct error *section_of(const struct kubeconfig_file *file, const char *section, const struct json **out) {
     *out = json_get(file->yaml.value, section);
     if (is_absent(*out))
@@ -177,7 +177,7 @@ static struct error *item_error(const struct kubeconfig_file *file, const char *
     return wrap(file, pointer ? pointer : "", field ? field : section, error);
 }
 
-// The name is at `index`, and at found->index before.
+// The name is at `index` and already at found->index.
 static struct error *duplicate_error(const struct kubeconfig_file *file, const struct kubeconfig_entry *found,
                                      size_t index, const char *name) {
     AUTO_TEXT first = text_format("/%s/%zu", found->section, found->index);

@@ -11,23 +11,23 @@
 
 struct kubeconfig_file {
     char *path;      // as given, for messages
-    char *directory; // absolute: what relative paths in the file are relative to
+    char *directory; // absolute: the base of relative paths in the file
     struct yaml yaml;
 };
 
 struct kubeconfig {
-    struct kubeconfig_file *files; // the first to define something wins
+    struct kubeconfig_file *files; // the first definition wins
     size_t count;
 };
 
-// Adds a file. `optional`: one that does not exist is left out.
+// Adds a file. `optional`: a missing file is skipped.
 struct error *kubeconfig_add(struct kubeconfig *config, const char *path, bool optional);
 void kubeconfig_cleanup(struct kubeconfig *config);
 
 // The first current-context that is not empty, or NULL.
 struct error *kubeconfig_current_context(const struct kubeconfig *config, const char **out);
 
-// One of the named things in a list, e.g. clusters[2].cluster.
+// A named entry of a list, e.g. clusters[2].cluster.
 struct kubeconfig_entry {
     const struct kubeconfig_file *file; // NULL: not found
     const char *section;                // "clusters"
@@ -40,7 +40,7 @@ struct kubeconfig_entry {
 struct error *entry_find(const struct kubeconfig *config, const char *section, const char *inner, const char *name,
                          struct kubeconfig_entry *out);
 
-// Appends `section`'s names, with commas between, for messages.
+// Appends the names in `section`, comma-separated, for messages.
 bool entry_names(const struct kubeconfig *config, const char *section, struct buffer *out);
 
 // NULL if the field is absent, null or empty. The text belongs to the file.

@@ -55,7 +55,7 @@ static struct error *read_pem_file(const char *path, char **out) {
     return error ? error : take(&content, out);
 }
 
-// A PEM text, from "<field>-data" if that is there, else from the file that <field> names (then *file is its path).
+// A PEM text, from "<field>-data" if set, else from the file at <field> (*file is then its path).
 static struct error *read_pem(const struct kubeconfig_entry *entry, const char *field, const char *data_field,
                               struct error *(*check)(const char *pem), char **pem, char **file) {
     const char *data;
@@ -152,7 +152,7 @@ static struct error *refuse_unsupported(const struct kubeconfig_entry *entry, bo
         const char *text = json_string(value);
         bool empty = !value || json_is(value, JSON_NULL) || (text && !*text) ||
                      ((json_is(value, JSON_ARRAY) || json_is(value, JSON_OBJECT)) && json_size(value) == 0);
-        // As client-go, which runs no program when there are credentials already.
+        // As in client-go, which runs no plugin if there are other credentials.
         if (empty || (i == 0 && has_own))
             continue;
         return entry_error(entry, unsupported[i].field, ERROR_UNSUPPORTED,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the entries of a kubeconfig mean: clusters and users (k8s.io/client-go/tools/clientcmd/api/v1).
+// Interprets the clusters and users of a kubeconfig (k8s.io/client-go/tools/clientcmd/api/v1).
 #ifndef WHARF_KUBE_KUBECONFIG_SECTIONS_H
 #define WHARF_KUBE_KUBECONFIG_SECTIONS_H
 
 #include "core/kube/kubeconfig.h"
 #include "core/kube/kubeconfig_file.h"
 
-// Both fill in their part of `endpoint`, also on failure; endpoint_free frees it.
+// Both fill in their part of `endpoint`, possibly in part on failure; endpoint_free frees it.
 struct error *kubeconfig_read_cluster(const struct kubeconfig_entry *entry, struct endpoint *endpoint);
 struct error *kubeconfig_read_user(const struct kubeconfig_entry *entry, struct endpoint *endpoint);
 

@@ -21,13 +21,13 @@ struct loop {
     int64_t (*tick)(void *ctx, struct moment now);
     void *ctx;
     pthread_t thread;
-    char name[16]; // as long as Linux lets a thread's name be
+    char name[16]; // maximum length of a thread name on Linux
     pthread_mutex_t lock;
     struct posted *first, **end; // under `lock`, like `stopping`
     bool stopping;
 };
 
-// Takes what was posted so far. *last: nothing can be posted any more.
+// Takes all posted functions. *last: no more can be posted.
 static struct posted *take_posted(struct loop *loop, bool *last) {
     pthread_mutex_lock(&loop->lock);
     struct posted *first = TAKE(loop->first);
@@ -66,7 +66,7 @@ static void *loop_main(void *arg) {
     }
 }
 
-// Signals are for the main thread, but not those that tell of a crash in this one.
+// Signals are handled by the main thread, except synchronous ones (crashes).
 static int create_thread(struct loop *loop) {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     sigset_t all, before;
@@ -117,7 +117,7 @@ bool loop_post(struct loop *loop, void (*run)(void *arg), void *arg) {
     pthread_mutex_unlock(&loop->lock);
     if (!taken)
         free(posted);
-    else if (was_empty) // else whoever posted first did
+    else if (was_empty) // else an earlier post has done so
         curl_transport_wakeup(loop->transport);
     return taken;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread that drives one curl transport and what lives on it: runs posted functions, then `tick`, then polls until
-// the time that tick returned.
+// A thread that drives one curl transport and its users: runs posted functions, then `tick`, then polls until the time
+// that tick returned.
 #ifndef WHARF_KUBE_LOOP_H
 #define WHARF_KUBE_LOOP_H
 
@@ -10,15 +10,16 @@
 
 struct loop;
 
-// `transport` is from curl_transport_new and stays the caller's; `tick` returns the monotonic time of its next call.
+// `transport` is from curl_transport_new and remains owned by the caller; `tick` returns the monotonic time of its next
+// call.
 struct error *loop_start(const char *name, struct transport *transport, int64_t (*tick)(void *ctx, struct moment now),
                          void *ctx, struct loop **out);
 
 // Runs `run(arg)` on the loop's thread, in the order of posting. From any thread, the loop's own too. False when out of
-// memory or when the loop is being stopped: it will not run.
+// memory or if the loop is stopping: it will not run.
 bool loop_post(struct loop *loop, void (*run)(void *arg), void *arg);
 
-// Runs what was posted before, then ends the thread and waits for it. What is posted later is not run. Not from the
+// Runs the functions already posted, then ends and joins the thread. Later posts fail. Must not be called from the
 // loop's own thread.
 void loop_stop(struct loop *loop);
 

@@ -45,7 +45,7 @@ static bool fill_in(struct json *value, const char *key, const char *text) {
     return json_set(value, key, json_new_string(text));
 }
 
-// True if there was something to strip.
+// True if something was stripped.
 static bool strip(struct json *value) {
     struct json *metadata = json_get(value, "metadata");
     bool stripped = json_remove(metadata, "managedFields");
@@ -62,7 +62,7 @@ static bool lacks(const struct json *value, const char *key, const char *text) {
     return text && json_string_or(json_get(value, key), "")[0] == '\0';
 }
 
-// `text` is what `value` was parsed from, and is taken; NULL: printed.
+// Takes `text`, which `value` was parsed from; NULL: it is printed.
 static struct error *make(struct json *value, char *text, size_t len, const char *api_version, const char *kind,
                           struct object **out) {
     AUTO_JSON taken = value;
@@ -76,8 +76,8 @@ static struct error *make(struct json *value, char *text, size_t len, const char
         free(object);
         return error_no_memory();
     }
-    // The text stays for long, the parsed value does not: allocated last, texts lie side by side, and what the values
-    // leave behind is taken by the next ones.
+    // The text is long-lived, the parsed value is not. Allocated last, texts are adjacent and the memory of freed
+    // values is reused.
     object->text = changed || !kept ? json_text(taken, &len) : strndup(kept, len);
     object->len = len;
     if (!object->text) {
@@ -93,13 +93,13 @@ struct error *object_new(struct json *value, const char *api_version, const char
     return make(value, NULL, 0, api_version, kind, out);
 }
 
-// Takes the text if it is kept.
+// Takes ownership of the text if it is kept.
 static struct error *parse_stripped(char **stripped, size_t len, const char *api_version, const char *kind,
                                     const struct json_limits *limits, struct object **out) {
     struct json *value = NULL;
     struct error *error = json_parse_limited(*stripped, len, limits, &value);
     if (error)
-        return error_wrap(error, "JSON that cannot be read");
+        return error_wrap(error, "invalid JSON");
     return make(value, TAKE(*stripped), len, api_version, kind, out);
 }
 
@@ -141,7 +141,7 @@ struct error *object_parse_bounded(const char *text, size_t len, const char *api
     return object_stub(stripped, len, api_version, kind, limits, why, out);
 }
 
-// Most values take a comma or a bracket, and some 64 bytes; names and strings are there twice.
+// Most values come with a comma or a bracket and take about 64 bytes; names and strings are stored twice.
 size_t object_text_cost(const char *text, size_t len) {
     size_t count = 1;
     for (size_t i = 0; i < len; i++)
@@ -203,8 +203,8 @@ bool object_is_list(const struct json *value) {
            json_is(json_get(value, "items"), JSON_ARRAY);
 }
 
-// Presence counts, not the time: it may lie in the future (metav1.ObjectMeta.deletionTimestamp). Old servers write
-// null for none.
+// Only presence matters: the time may be in the future (metav1.ObjectMeta.deletionTimestamp). Old servers write null if
+// unset.
 bool object_is_being_deleted(const struct json *value) {
     return json_is(json_get(metadata_of(value), "deletionTimestamp"), JSON_STRING);
 }
@@ -219,7 +219,7 @@ const struct json *object_controller(const struct json *value) {
     return NULL;
 }
 
-// What apimachinery's resourceversion takes for a version: decimal digits that do not begin with 0.
+// The format of apimachinery's resourceversion: decimal digits without a leading 0.
 static bool is_decimal(const char *version) {
     return version[0] >= '1' && version[0] <= '9' && version[strspn(version, "0123456789")] == '\0';
 }

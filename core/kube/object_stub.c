@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VALUE_MAX ((size_t)4 << 10) // of a value that is kept, as text
+#define VALUE_MAX ((size_t)4 << 10) // bytes of the text of a kept value
 #define OWN_MAX 64                  // labels or annotations
 #define KEY_MAX ((size_t)256)
 
@@ -17,7 +17,7 @@ struct source {
     size_t len;
 };
 
-// The member's value as a text of its own; false if there is none.
+// The text of the member's value; false if absent.
 static bool enter(const struct source *source, const char *key, struct source *out) {
     struct span span;
     if (!span_member(source->text, source->len, key, &span))
@@ -26,7 +26,7 @@ static bool enter(const struct source *source, const char *key, struct source *o
     return true;
 }
 
-// Takes a short value over. False: out of memory.
+// Copies a short value. False: out of memory.
 static bool copy_value(struct json *to, const char *key, const char *text, size_t len) {
     struct json *value = NULL;
     struct error *error = len <= VALUE_MAX ? json_parse(text, len, &value) : NULL;
@@ -40,7 +40,7 @@ static bool copy_member(const struct source *from, const char *key, struct json 
     return !enter(from, key, &value) || copy_value(to, key, value.text, value.len);
 }
 
-// Labels or annotations that are the host's.
+// Copies the host's own labels or annotations.
 static bool copy_own(const struct source *metadata, const char *map, struct json *to) {
     struct source from;
     struct span member;
@@ -78,7 +78,7 @@ static bool copy_metadata(const struct source *object, struct json *to) {
     return copy_own(&metadata, "labels", to) && copy_own(&metadata, "annotations", to);
 }
 
-// The value that a pointer without "~" leads to.
+// Copies the value at a pointer without "~".
 static bool copy_pointer(const struct source *object, const char *pointer, struct json *to) {
     struct source at = *object;
     for (const char *rest = pointer; *rest == '/';) {

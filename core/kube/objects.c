@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #define FILE_MAX ((size_t)64 << 20)
-#define DEPTH_MAX 32 // of folders
+#define DEPTH_MAX 32 // of directories
 
 struct reader {
     struct documents *documents;
@@ -24,7 +24,7 @@ static bool is_document_file(const char *path) {
     return text_has_suffix(path, ".yaml") || text_has_suffix(path, ".yml") || text_has_suffix(path, ".json");
 }
 
-// An array of the documents in a file.
+// Reads all documents of a file into an array.
 static struct error *read_all(const char *path, struct json **out) {
     AUTO_BUFFER(text, FILE_MAX);
     struct error *error = text_read_file(path, FILE_MAX, &text);
@@ -56,7 +56,7 @@ struct error *document_read(const char *path, struct json **out) {
     return NULL;
 }
 
-// Takes the value.
+// Takes ownership of the value.
 static bool add(struct documents *documents, struct json *value, const char *path, size_t number) {
     struct document *document = array_next(&documents->list, documents->count, sizeof *document);
     if (!document) {

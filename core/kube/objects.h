@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The YAML and JSON documents below a folder, for trying adapters on them.
+// The YAML and JSON documents below a directory, as input for adapters.
 #ifndef WHARF_KUBE_OBJECTS_H
 #define WHARF_KUBE_OBJECTS_H
 
@@ -19,9 +19,9 @@ struct documents {
     size_t count;
 };
 
-// Reads every .yaml, .yml and .json file below `folder`, in the order of their names; `folder` may also be a file. The
-// items of a List are documents of their own. What cannot be read goes to `problems`; an error is returned only if
-// there is no such folder, or for out of memory.
+// Reads every .yaml, .yml and .json file below `folder`, sorted by name; `folder` may also be a file. The items of a
+// List are separate documents. Unreadable files are added to `problems`; an error is returned only if the directory
+// does not exist or when out of memory.
 struct error *documents_read(const char *folder, struct problems *problems, struct documents *out);
 
 // Reads one file with one document.

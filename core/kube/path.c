@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-// What client-go's IsValidPathSegmentName takes: the server would read the rest as something else.
+// As client-go's IsValidPathSegmentName: anything else would change the meaning of the path.
 static bool is_segment(const char *text) {
     return text && text[0] != '\0' && strcmp(text, ".") != 0 && strcmp(text, "..") != 0 && !strpbrk(text, "/%");
 }

@@ -10,24 +10,24 @@
 #include <string.h>
 
 #define BODY_MAX ((size_t)1 << 20)
-#define PROBE_ERROR_NS (5 * CLOCK_SECOND) // until the next question after a 5xx or a 429
-#define LATE_NS (2 * CLOCK_SECOND)        // a tick that comes so much too late: we did not run
+#define PROBE_ERROR_NS (5 * CLOCK_SECOND) // until the next probe after a 5xx or a 429
+#define LATE_NS (2 * CLOCK_SECOND)        // a tick later than this means that the process was not running
 
 struct probe {
     char *cluster;
     struct transport *transport;
     struct probe_handler handler;
     enum contact contact;
-    uint64_t exchange;      // 0: none under way
+    uint64_t exchange;      // 0: none in flight
     struct request_log log; // of it
     bool started;           // ticked before
     bool heard;             // since the last tick
-    bool wanted;            // asked for besides the silence
-    bool unanswered;        // asked, and nothing heard since
-    bool overdue;           // the last question got no answer in time, whatever else came
-    bool ended;             // the exchange, since the last tick; `answer` has what came
-    bool refreshed;         // credentials were read again after a 401
-    int64_t now_ns, due_ns; // of the last tick, and what it returned
+    bool wanted;            // requested, regardless of silence
+    bool unanswered;        // probe sent, and nothing received since
+    bool overdue;           // the last probe timed out, whatever else was received
+    bool ended;             // the exchange ended since the last tick; `answer` has the response
+    bool refreshed;         // credentials were reloaded after a 401
+    int64_t now_ns, due_ns; // time of the last tick, and its return value
     int64_t heard_ns, asked_ns;
     enum http_outcome outcome;
     struct response answer;
@@ -91,7 +91,7 @@ static void ask(struct probe *probe) {
     if (probe->exchange != 0)
         request_log_begin(&probe->log, "get", CLUSTER_ID_PATH);
     probe->unanswered = probe->unanswered || probe->exchange != 0;
-    probe->wanted = probe->exchange == 0; // no memory
+    probe->wanted = probe->exchange == 0; // out of memory
 }
 
 static void tell_identity(struct probe *probe) {
@@ -101,7 +101,7 @@ static void tell_identity(struct probe *probe) {
     probe->handler.identity(probe->handler.ctx, uid, cluster_id_version(&probe->answer), *uid ? NULL : unread);
 }
 
-// The uid, or a refusal that will be the same next time.
+// The uid, or a permanent rejection.
 static bool is_told(enum reason reason) {
     return reason == REASON_OK || reason == REASON_FORBIDDEN || reason == REASON_UNAUTHORIZED ||
            reason == REASON_NOT_FOUND || reason == REASON_KIND_NOT_FOUND || reason == REASON_NAMESPACE_NOT_FOUND;
@@ -112,7 +112,7 @@ static void ask_again(struct probe *probe) {
     probe->asked_ns = probe->now_ns + PROBE_ERROR_NS - PROBE_AGAIN_NS;
 }
 
-// What the exchange that ended says. A server that answers with an error answers.
+// Evaluates the exchange that ended. An error response counts as an answer, too.
 static void read_end(struct probe *probe) {
     probe->ended = false;
     if (probe->outcome != HTTP_ANSWERED) {
@@ -132,7 +132,7 @@ static void read_end(struct probe *probe) {
     probe->refreshed = false;
     if (is_told(probe->answer.reason))
         tell_identity(probe);
-    else // an answer of the moment: it says nothing about who this is
+    else // a transient error: the identity is still unknown
         ask_again(probe);
 }
 
@@ -142,8 +142,8 @@ static void set_contact(struct probe *probe, enum contact contact) {
     probe->contact = contact;
     AUTO_TEXT problem = NULL;
     if (contact != CONTACT_GOOD) {
-        const char *said = probe->answer.message ? probe->answer.message : "no answer yet";
-        problem = text_format("nothing came from the server for %lld s, and " CLUSTER_ID_PATH " is not answered: %s",
+        const char *said = probe->answer.message ? probe->answer.message : "no response yet";
+        problem = text_format("nothing received from the server for %lld s; GET " CLUSTER_ID_PATH ": %s",
                               (long long)((probe->now_ns - probe->heard_ns) / CLOCK_SECOND), said);
     }
     const char *text = contact == CONTACT_GOOD ? NULL : problem ? problem : "out of memory";

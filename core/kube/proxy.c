@@ -11,7 +11,7 @@
 #include <strings.h>
 #include <sys/socket.h>
 
-// IPv4 in IPv6 clothes (::ffff:1.2.3.4) is IPv4, as in Go's net.IP.
+// IPv4-mapped IPv6 (::ffff:1.2.3.4) is IPv4, as in Go's net.IP.
 static struct address parse_address(const char *text) {
     static const unsigned char mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
     struct address address;
@@ -56,7 +56,7 @@ static bool matches_cidr(const char *entry, const struct address *host) {
            same_prefix(host, &address, (unsigned)bits);
 }
 
-// "example.com" stands for itself and what is below it, ".example.com" and "*.example.com" only for what is below.
+// "example.com" matches itself and its subdomains, ".example.com" and "*.example.com" only subdomains.
 static bool matches_domain(const char *entry, const char *host) {
     if (text_has_prefix(entry, "*."))
         entry++;
@@ -70,7 +70,7 @@ static bool matches_domain(const char *entry, const char *host) {
            strcasecmp(host + host_len - suffix_len, suffix) == 0;
 }
 
-// Cuts ":port" off `entry` and the brackets around an IPv6 address. Returns the port, or NULL if there is none.
+// Strips ":port" from `entry`, and the brackets of an IPv6 address. Returns the port, or NULL.
 static char *split_port(char **entry) {
     char *text = *entry;
     char *colon = strrchr(text, ':');
@@ -146,7 +146,7 @@ struct error *proxy_check(const char *proxy_url) {
     for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
         if (strncasecmp(proxy_url, schemes[i], strlen(schemes[i])) == 0 && proxy_url[strlen(schemes[i])] != '\0')
             return NULL;
-    // The URL itself is not shown: it may contain a password.
+    // The message omits the URL, which may contain a password.
     return error_new(ERROR_INVALID, "found an unsupported URL, expected one that begins with http://, https:// or "
                                     "socks5://");
 }
@@ -156,7 +156,7 @@ struct error *proxy_choose(const struct server_url *server, const char *proxy_ur
     *out = NULL;
     if (proxy_url)
         return for_curl(proxy_url, out);
-    // Of a CGI program, HTTP_PROXY would be the "Proxy" header of who asks.
+    // In a CGI program, HTTP_PROXY is the client's "Proxy" header.
     bool cgi = environment("REQUEST_METHOD");
     const char *found = server->tls ? variable(environment, "HTTPS_PROXY", "https_proxy")
                         : cgi       ? NULL

@@ -184,13 +184,13 @@ bool reflector_keep_tail(struct reflector *reflector, const char *bytes, size_t 
     size_t needed = tail->len + len;
     if (len > tail->max - tail->len) {
         AUTO_TEXT message =
-            text_format("the server sent an event of more than %zu bytes, which the memory budget allows", tail->max);
+            text_format("the server sent an event larger than %zu bytes, the maximum of the memory budget", tail->max);
         reflector_conclude(reflector, REASON_GARBAGE, message);
         return false;
     }
     if (needed > reflector->charged && !budget_take(reflector->budget, needed - reflector->charged)) {
         reflector_conclude(reflector, REASON_GARBAGE,
-                           "what the server sent and did not finish exceeds the memory budget of the cluster");
+                           "incomplete data from the server exceeds the memory budget of the cluster");
         return false;
     }
     reflector->charged = needed > reflector->charged ? needed : reflector->charged;
@@ -228,7 +228,7 @@ void reflector_submit(struct reflector *reflector, const struct http_request *re
     reflector->exchange = reflector->transport->ops->submit(reflector->transport, request, handler);
     if (reflector->exchange == 0) {
         reflector_conclude_no_memory(reflector);
-        reflector_wait(reflector, reflector->phase, "ask for");
+        reflector_wait(reflector, reflector->phase, "request");
         return;
     }
     request_log_begin(&reflector->log, verbs[reflector->phase], request->path);
@@ -237,7 +237,8 @@ void reflector_submit(struct reflector *reflector, const struct http_request *re
 static void log_skip(struct reflector *reflector, const struct error *error) {
     if (!reflector->skip_logged) {
         reflector->skip_logged = true;
-        log_fields(LOG_WARN, "the server sent an object that cannot be read; it and others like it are left out",
+        log_fields(LOG_WARN,
+                   "the server sent an invalid object; it is skipped, and others are skipped without a message",
                    {"cluster", reflector->cluster}, {"kind", reflector->what}, {"error", error_text(error)});
     }
 }
@@ -245,7 +246,7 @@ static void log_skip(struct reflector *reflector, const struct error *error) {
 bool reflector_set_version(struct reflector *reflector, const char *version) {
     size_t len = strlen(version);
     if (len >= sizeof(reflector->version)) {
-        reflector_conclude(reflector, REASON_GARBAGE, "the server sent a resourceVersion of more than 255 bytes");
+        reflector_conclude(reflector, REASON_GARBAGE, "the server sent a resourceVersion longer than 255 bytes");
         return false;
     }
     memcpy(reflector->version, version, len + 1);
@@ -276,7 +277,7 @@ bool reflector_hand_on(struct reflector *reflector, struct error *problem, struc
     return true;
 }
 
-// After a 401: once more with credentials read again, if there are others to be had.
+// After a 401: retries once with reloaded credentials, if they come from a file.
 static bool refreshed(struct reflector *reflector) {
     if (reflector->ending.reason == REASON_OK)
         reflector->refreshed = false;

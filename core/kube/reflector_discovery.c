@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the acceptable versions the server serves, from /apis/<group>/<version> (APIResourceList).
+// Discovers which of the acceptable versions the server serves, from /apis/<group>/<version> (APIResourceList).
 #include "core/base/memory.h"
 #include "core/kube/api_resources.h"
 #include "core/kube/reflector_internal.h"
@@ -9,14 +9,13 @@
 
 #define TIMEOUT_NS (40 * CLOCK_SECOND)
 #define ABSENT_WAIT_MAX_NS (30 * CLOCK_SECOND)
-// API servers of one cluster differ for some seconds about what they serve.
+// API servers of one cluster may disagree for some seconds about what they serve.
 #define ABSENT_CONFIRM_NS (10 * CLOCK_SECOND)
 
 static void read_document(struct reflector *reflector, const struct json *document) {
     struct discovery *discovery = &reflector->discovery;
     if (strcmp(json_string_or(json_get(document, "kind"), ""), "APIResourceList") != 0) {
-        reflector_conclude(reflector, REASON_GARBAGE,
-                           "the server answered with something else than an APIResourceList");
+        reflector_conclude(reflector, REASON_GARBAGE, "the server returned something other than an APIResourceList");
         return;
     }
     const struct json *resource = api_resources_find(document, reflector->plural);
@@ -46,7 +45,7 @@ static void discovery_done(void *ctx, const struct http_result *result) {
 
 void discovery_start(struct reflector *reflector) {
     if (reflector->version_count == 0) {
-        reflector_wait_as(reflector, PHASE_DISCOVER, REFLECTOR_ABSENT, "no version of the kind is acceptable");
+        reflector_wait_as(reflector, PHASE_DISCOVER, REFLECTOR_ABSENT, "no acceptable version of the kind is served");
         return;
     }
     const char *version = reflector->versions[reflector->discovery.index];
@@ -72,16 +71,16 @@ static void served(struct reflector *reflector) {
     reflector_go(reflector, reflector_new_list(reflector));
 }
 
-// All that exists of a kind counts as gone when the kind is absent. So this is said at once only if nothing was listed;
-// otherwise the server has to say it again some time later.
+// When a kind is absent, all its objects count as gone. So the kind is absent at once only if nothing was listed;
+// otherwise discovery has to confirm it after ABSENT_CONFIRM_NS.
 static void absent(struct reflector *reflector) {
     struct discovery *discovery = &reflector->discovery;
     discovery->index = 0;
     if (discovery->missing_ns == CLOCK_NEVER)
         discovery->missing_ns = reflector->now_ns;
     bool sure = !discovery->was_there || reflector->now_ns - discovery->missing_ns >= ABSENT_CONFIRM_NS;
-    AUTO_TEXT problem = text_format("the server does not serve %s%s", reflector->what,
-                                    sure ? "" : " any more; this is asked again before it is taken for granted");
+    AUTO_TEXT problem =
+        text_format("the server does not serve %s%s", reflector->what, sure ? "" : " any more (to be confirmed)");
     if (sure)
         discovery->was_there = false;
     reflector->ending.retry_after_ns = -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list in pages: consistent reads (no resourceVersion), handed on item by item.
+// The list in pages: consistent reads (no resourceVersion), passed on item by item.
 #include "core/kube/reflector_internal.h"
 
 #include "core/base/log.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define TIMEOUT_NS (65 * CLOCK_SECOND)
-// All in one answer takes as long as it takes, as long as something comes.
+// An unpaged list may take long, as long as data arrives.
 #define UNPAGED_TIMEOUT_NS (10 * CLOCK_MINUTE)
 #define STALL_NS (60 * CLOCK_SECOND)
 
@@ -42,7 +42,7 @@ static struct error *page_path(const struct reflector *reflector, struct buffer 
     }
     if (path->failed)
         return error_no_memory();
-    path->data[--path->len] = '\0'; // the last separator
+    path->data[--path->len] = '\0'; // the trailing separator
     return NULL;
 }
 
@@ -77,7 +77,7 @@ static void complete(struct reflector *reflector) {
     reflector_go(reflector, PHASE_WATCH);
 }
 
-// A page can be asked for again as long as its token lives; a list that is worth it is long.
+// A page can be retried as long as its token is valid; only long lists are worth it.
 static bool can_retry_page(const struct reflector *reflector) {
     switch (reflector->ending.reason) {
     case REASON_NOT_SENT:
@@ -95,7 +95,7 @@ void list_ended(struct reflector *reflector) {
     enum reason reason = reflector->ending.reason;
     if (list->shrunk) {
         reflector->page_limit /= 2;
-        log_fields(LOG_INFO, "a page of a list exceeds the memory budget; asking for smaller ones",
+        log_fields(LOG_INFO, "a page of a list exceeds the memory budget; requesting smaller pages",
                    {"cluster", reflector->cluster}, {"kind", reflector->what}, {"error", reflector->ending.message});
         reflector_go(reflector, PHASE_LIST);
     } else if (reason == REASON_OK && !list->token) {
@@ -103,8 +103,8 @@ void list_ended(struct reflector *reflector) {
     } else if (reason == REASON_OK) {
         reflector_go(reflector, PHASE_LIST);
     } else if (reason == REASON_EXPIRED && list->token) {
-        // The answer has a token for going on at another version: that would be no list of one moment.
-        log_fields(LOG_INFO, "a continue token expired; listing in one piece", {"cluster", reflector->cluster},
+        // The response has a token that continues at a newer version: the list would be inconsistent.
+        log_fields(LOG_INFO, "a continue token expired; listing without pages", {"cluster", reflector->cluster},
                    {"kind", reflector->what});
         list_reset(list);
         list->unpaged = true;

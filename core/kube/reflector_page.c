@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One page of a list: taken apart as text, and its items read one by one, so that memory holds one of them at a time.
+// One page of a list: split as text, and parsed item by item, so that only one item is in memory at a time.
 #include "core/kube/reflector_internal.h"
 #include "core/kube/span.h"
 
@@ -12,8 +12,8 @@ struct page {
     const char *text;
     size_t len;
     struct json *kind, *metadata;
-    size_t item_kind_len; // of `kind`, which is that of a list
-    struct span items;    // value and end; nothing for null
+    size_t item_kind_len; // of the item kind in `kind`, the list's kind
+    struct span items;    // value and end; empty for null
 };
 
 static bool read_value(const struct page *page, const char *key, struct json **out) {
@@ -26,7 +26,7 @@ static bool read_value(const struct page *page, const char *key, struct json **o
     return !error;
 }
 
-// False: no array, and not null.
+// False: neither an array nor null.
 static bool find_items(struct page *page) {
     struct span *items = &page->items;
     if (!span_member(page->text, page->len, "items", items))
@@ -38,22 +38,22 @@ static bool find_items(struct page *page) {
     return page->text[items->value] == '[';
 }
 
-// An answer that is no list must not be taken for an empty one.
+// A response that is not a list must not be treated as an empty list.
 static const char *find_fault(struct page *page) {
     if (!span_is_closed(page->text, page->len) || !read_value(page, "kind", &page->kind) ||
         !read_value(page, "metadata", &page->metadata))
         return "the server answered with JSON that cannot be read";
     if (!object_kind_is_list(json_string_or(page->kind, ""), &page->item_kind_len))
-        return "the server answered with something else than a list";
+        return "the server returned something other than a list";
     if (!find_items(page))
-        return "the server answered with a list without items";
+        return "the server returned a list without items";
     if (json_string_or(json_get(page->metadata, "resourceVersion"), "")[0] == '\0')
-        return "the server answered with a list without resourceVersion";
+        return "the server returned a list without resourceVersion";
     return NULL;
 }
 
-// Items of built-in kinds lack apiVersion and kind. Where discovery did not tell, the list has the kind with "List"
-// behind it.
+// Items of built-in kinds lack apiVersion and kind. If discovery did not provide the kind, it is the list's kind
+// without "List".
 static bool learn_kind(struct discovery *discovery, const struct page *page) {
     if (discovery->kind[0] != '\0')
         return true;
@@ -65,7 +65,7 @@ static bool learn_kind(struct discovery *discovery, const struct page *page) {
     return true;
 }
 
-// An item that is no JSON, other than one that is no object: it must not be taken for one that is not there.
+// True for an item that is invalid JSON, not merely an invalid object: it must not be treated as missing.
 static bool is_broken(const struct reflector *reflector, const char *text, size_t len) {
     const struct budget *budget = budget_or_default(reflector->budget);
     const struct json_limits limits = {.max_nodes = budget->max_object_nodes, .stop = budget->stop};
@@ -82,8 +82,7 @@ static bool hand_on_item(struct reflector *reflector, const char *text, size_t l
     struct error *error =
         object_parse_bounded(text, len, discovery->api_version, discovery->kind, &reflector->limits, &object);
     if (error && error->code == ERROR_INVALID && is_broken(reflector, text, len)) {
-        AUTO_TEXT message =
-            text_format("the server sent a list with an item that cannot be read: %s", error_text(error));
+        AUTO_TEXT message = text_format("the server sent a list with an invalid item: %s", error_text(error));
         error_free(error);
         reflector_conclude(reflector, REASON_GARBAGE, message);
         return false;
@@ -121,8 +120,7 @@ static bool take_token(struct reflector *reflector, const char *token) {
     list->tries = 0;
     if (!copy || (list->items < LIST_MAX_ITEMS && list->pages < LIST_MAX_PAGES && list->empty < LIST_MAX_EMPTY))
         return true;
-    AUTO_TEXT message = text_format("the list does not end: it has %zu items in %zu pages, of which the last %zu were "
-                                    "empty, and goes on",
+    AUTO_TEXT message = text_format("endless list: %zu items in %zu pages so far, of which the last %zu were empty",
                                     list->items, list->pages, list->empty);
     list_reset(list);
     reflector_conclude(reflector, REASON_GARBAGE, message);
@@ -134,7 +132,7 @@ static void use(struct reflector *reflector, const struct page *page) {
     const char *token = json_string_or(json_get(page->metadata, "continue"), "");
     const char *version = json_string_or(json_get(page->metadata, "resourceVersion"), "");
     if (token[0] != '\0' && text_equal(token, list->token)) {
-        reflector_conclude(reflector, REASON_GARBAGE, "the server gave the same continue token twice");
+        reflector_conclude(reflector, REASON_GARBAGE, "the server returned the same continue token twice");
         return;
     }
     if (!learn_kind(&reflector->discovery, page)) {

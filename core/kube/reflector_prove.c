@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the server still knows the last version. A server that was restored from a copy or wiped takes a watch from a
-// version that it has not reached for one that begins later, and says nothing, not even bookmarks. So before a watch
-// takes up a version after a connection was lost, a list is asked for that must not be older.
+// Checks that the server still knows the last version. A server that was restored from a backup or wiped accepts a
+// watch from a version that it has not reached, and sends nothing, not even bookmarks. So before a watch resumes from a
+// version after a lost connection, a list is requested that must not be older.
 #include "core/kube/reflector_internal.h"
 #include "core/kube/span.h"
 
@@ -11,7 +11,7 @@
 #define ERROR_BODY_MAX ((size_t)1 << 20)
 #define LOOKED_AT ((size_t)4 << 10)
 
-// Old servers ignore the limit and send everything: only the beginning is of interest.
+// Old servers ignore the limit and send everything: only the beginning is kept.
 static bool proof_data(void *ctx, const char *bytes, size_t len) {
     struct reflector *reflector = ctx;
     struct buffer *tail = &reflector->watch.tail;
@@ -34,11 +34,11 @@ static void proof_done(void *ctx, const struct http_result *result) {
     else if (is_list(&reflector->watch.tail))
         reflector_conclude(reflector, REASON_OK, "the version is known");
     else
-        reflector_conclude(reflector, REASON_GARBAGE, "the server answered with something else than a list");
+        reflector_conclude(reflector, REASON_GARBAGE, "the server returned something other than a list");
     reflector_drop_tail(reflector);
 }
 
-// Without the selector: a server that answers from etcd would look through all objects for one that matches.
+// Without the selector: a server that reads from etcd would scan all objects for a match.
 static struct error *proof_path(const struct reflector *reflector, struct buffer *path) {
     struct error *error = reflector_path(reflector, false, path);
     if (error)
@@ -88,10 +88,10 @@ void prove_ended(struct reflector *reflector) {
     }
 }
 
-// A server may only be behind another one of its cluster; a list that is read from etcd knows.
+// The server may merely lag behind another one of its cluster; a list read from etcd is up to date.
 void reflector_list_consistently(struct reflector *reflector) {
-    log_fields(LOG_INFO, "listing again, to see whether the cluster's versions went back",
-               {"cluster", reflector->cluster}, {"kind", reflector->what}, {"error", reflector->ending.message});
+    log_fields(LOG_INFO, "listing again to check whether resourceVersions went back", {"cluster", reflector->cluster},
+               {"kind", reflector->what}, {"error", reflector->ending.message});
     (void)reflector_new_list(reflector);
     reflector_go(reflector, PHASE_LIST);
 }
@@ -108,7 +108,7 @@ bool reflector_check_version(struct reflector *reflector, const char *version) {
     if (reflector->version[0] == '\0' || object_version_compare(version, reflector->version, &comparable) >= 0)
         return true;
     AUTO_TEXT problem = text_format("the resourceVersions of %s went back from %s to %s: the cluster was restored from "
-                                    "a copy, or wiped",
+                                    "a backup, or wiped",
                                     reflector->what, reflector->version, version);
     tell_rewound(reflector, problem ? problem : "out of memory");
     return false;

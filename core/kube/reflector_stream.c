@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream of a watch: frames {"type": ..., "object": ...}, cut from chunks without copying those that came whole.
+// The stream of a watch: frames {"type": ..., "object": ...}, split from chunks, without copying complete ones.
 #include "core/kube/reflector_internal.h"
 #include "core/kube/span.h"
 
@@ -8,7 +8,7 @@
 #define TAIL_KEPT ((size_t)64 << 10)
 #define INITIAL_EVENTS_END "k8s.io/initial-events-end"
 
-// Ends the stream: what is in `ending` counts, whatever done says.
+// Ends the stream: `ending` takes precedence over the result of `done`.
 static bool stop(struct reflector *reflector) {
     reflector->watch.decided = true;
     return false;
@@ -20,7 +20,7 @@ static bool stop_no_memory(struct reflector *reflector) {
 }
 
 static bool stop_undecodable(struct reflector *reflector, const char *why) {
-    AUTO_TEXT message = text_format("the server sent an event that cannot be read: %s", why);
+    AUTO_TEXT message = text_format("the server sent an invalid event: %s", why);
     reflector_conclude(reflector, REASON_GARBAGE, message);
     return stop(reflector);
 }
@@ -57,7 +57,7 @@ static bool on_bookmark(struct reflector *reflector, const struct json *object) 
         return stop(reflector);
     }
     if (!reflector_check_version(reflector, version)) {
-        reflector_conclude(reflector, REASON_TOO_LARGE_VERSION, "the list is older than what was known");
+        reflector_conclude(reflector, REASON_TOO_LARGE_VERSION, "the list is older than the last known version");
         return stop(reflector);
     }
     if (!reflector_set_version(reflector, version))
@@ -85,7 +85,7 @@ static struct error *parse_frame(const struct reflector *reflector, const char *
     return json_parse_limited(bytes, len, &limits, out);
 }
 
-// Whether it is the frame that cannot be read, rather than an object in it that is none.
+// True if the frame itself is invalid JSON, rather than the object in it invalid.
 static bool json_broken(const struct reflector *reflector, const char *bytes, size_t len) {
     AUTO_JSON frame = NULL;
     struct error *error = parse_frame(reflector, bytes, len, &frame);
@@ -98,7 +98,7 @@ static bool is_type(const char *bytes, const struct span *type, const char *text
     return type->end - type->value == len + 2 && memcmp(bytes + type->value + 1, text, len) == 0;
 }
 
-// A streaming list that does not end is made in pages, which say so.
+// An endless streaming list falls back to pages, which report it.
 static bool count_initial(struct reflector *reflector) {
     if (!reflector->watch.initial || reflector->list.items++ < LIST_MAX_ITEMS)
         return true;
@@ -106,8 +106,8 @@ static bool count_initial(struct reflector *reflector) {
     return false;
 }
 
-// Most frames bring an object: it alone is parsed, without what is stripped of it. False: the frame is another one, or
-// not in order, and is to be read whole.
+// Most frames contain an object: only that is parsed, after stripping. False: a different or malformed frame, which
+// must be parsed completely.
 static bool on_object_frame(struct reflector *reflector, const char *bytes, size_t len, bool *ok) {
     struct span type, object;
     if (!span_member(bytes, len, "type", &type) || !span_member(bytes, len, "object", &object))
@@ -124,7 +124,7 @@ static bool on_object_frame(struct reflector *reflector, const char *bytes, size
         return false;
     }
     begin_initial(reflector);
-    // Initial events come in the order of keys: their versions say nothing about how far the stream is.
+    // Initial events come in the order of keys: their versions do not show the progress of the stream.
     *ok = reflector_hand_on(reflector, error, made, gone, !reflector->watch.initial) && count_initial(reflector);
     *ok = *ok || stop(reflector);
     reflector->watch.frames += *ok;
@@ -151,7 +151,7 @@ static bool on_frame(struct reflector *reflector, const char *bytes, size_t len)
     return true;
 }
 
-// A frame whose beginning came in earlier chunks.
+// A frame that began in an earlier chunk.
 static bool on_split_frame(struct reflector *reflector, const char *bytes, size_t len) {
     struct buffer *tail = &reflector->watch.tail;
     if (!reflector_keep_tail(reflector, bytes, len))
@@ -181,10 +181,10 @@ bool stream_data(void *ctx, const char *bytes, size_t len) {
     probe_heard(reflector->probe);
     while (len > 0 && !watch->decided) {
         bool bad = false;
-        watch->scanner.scanned = 0; // in this chunk; what was looked at before is in the tail
+        watch->scanner.scanned = 0; // in this chunk; bytes scanned before are in the tail
         size_t end = frame_next(&watch->scanner, bytes, len, &bad);
         if (bad)
-            return stop_undecodable(reflector, "it is no JSON object");
+            return stop_undecodable(reflector, "not a JSON object");
         if (end == 0)
             return watch->scanner.value.depth == 0 || reflector_keep_tail(reflector, bytes, len) || stop(reflector);
         if (!(watch->tail.len > 0 ? on_split_frame : on_frame)(reflector, bytes, end))
@@ -209,5 +209,5 @@ void stream_done(void *ctx, const struct http_result *result) {
     }
     reflector_read(reflector, result);
     if (reflector->ending.reason == REASON_OK)
-        reflector_conclude(reflector, REASON_GARBAGE, "the server answered a watch with something else than a stream");
+        reflector_conclude(reflector, REASON_GARBAGE, "the server returned something other than a stream for a watch");
 }

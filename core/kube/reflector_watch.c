@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The watch, and the streaming list that goes on as a watch (sendInitialEvents). The stream itself is read in
+// The watch, and the streaming list that continues as a watch (sendInitialEvents). The stream itself is read in
 // reflector_stream.c.
 #include "core/kube/reflector_internal.h"
 
@@ -48,7 +48,7 @@ void watch_start(struct reflector *reflector) {
         return;
     }
     reset(reflector);
-    reflector->proven = false; // for the next one, unless this one ends as it should
+    reflector->proven = false; // for the next watch, unless this one ends cleanly
     reflector->watch.ends_ns = reflector->now_ns + ((int64_t)timeout_s - 1) * CLOCK_SECOND;
     struct http_request request = {.method = HTTP_GET,
                                    .path = path.data,
@@ -61,8 +61,8 @@ void watch_start(struct reflector *reflector) {
     reflector_submit(reflector, &request, &handler);
 }
 
-// An error event for a version that is too old comes at once. So a stream that takes up an earlier version counts as
-// watching when something else came first, or nothing for a second.
+// An error event for a version that is too old comes at once. So a stream that resumes from an earlier version counts
+// as watching once another event arrives first, or nothing for a second.
 static int64_t check_open(struct reflector *reflector) {
     struct watch *watch = &reflector->watch;
     if (reflector->state == REFLECTOR_CONNECTED || !watch->open || watch->initial || watch->decided)
@@ -77,8 +77,8 @@ static int64_t check_open(struct reflector *reflector) {
 }
 
 static void fall_back(struct reflector *reflector, const char *why) {
-    log_fields(LOG_INFO, "no streaming list; listing", {"cluster", reflector->cluster}, {"kind", reflector->what},
-               {"error", why});
+    log_fields(LOG_INFO, "the server does not support streaming lists; listing in pages",
+               {"cluster", reflector->cluster}, {"kind", reflector->what}, {"error", why});
     list_reset(&reflector->list);
     reflector_go(reflector, PHASE_LIST);
 }
@@ -96,7 +96,7 @@ static int64_t check_initial(struct reflector *reflector) {
         return watch->heard_ns + INITIAL_SILENCE_NS;
     reflector->transport->ops->cancel(reflector->transport, reflector->exchange);
     reflector->exchange = 0;
-    fall_back(reflector, "nothing came for a minute, and not the end of the list");
+    fall_back(reflector, "no data for a minute before the end of the list");
     return CLOCK_NEVER;
 }
 
@@ -112,7 +112,7 @@ static void relist_later(struct reflector *reflector) {
     reflector_wait(reflector, reflector_new_list(reflector), "watch");
 }
 
-// 410 in either form.
+// Handles 410 in both forms, HTTP status and ERROR event.
 static void relist_now(struct reflector *reflector) {
     struct watch *watch = &reflector->watch;
     log_fields(LOG_INFO, "listing again", {"cluster", reflector->cluster}, {"kind", reflector->what},
@@ -126,16 +126,16 @@ static void relist_now(struct reflector *reflector) {
     }
 }
 
-// A stream that was open is over.
+// An open stream has ended.
 static void stream_over(struct reflector *reflector, bool lived, bool is_short) {
     struct watch *watch = &reflector->watch;
     watch->short_streams = is_short ? watch->short_streams + 1 : 0;
     if (!lived) {
-        AUTO_TEXT message = text_format("the watch ended at once and without an event (%s)", reflector->ending.message);
+        AUTO_TEXT message = text_format("the watch ended immediately without an event (%s)", reflector->ending.message);
         reflector_conclude(reflector, REASON_OK, message);
         relist_later(reflector);
     } else if (watch->short_streams >= SHORT_STREAMS_MAX) {
-        reflector_conclude(reflector, REASON_OK, "one watch after another ended within a second");
+        reflector_conclude(reflector, REASON_OK, "several watches in a row ended within a second");
         reflector_wait(reflector, PHASE_WATCH, "watch");
     } else {
         reflector_go(reflector, PHASE_WATCH);
@@ -160,7 +160,7 @@ static void watch_over(struct reflector *reflector) {
         reflector->tries = 0;
     }
     watch->after_list = false;
-    // A server that ends a watch when it was asked to, and told how far it is, is the one that it was.
+    // A server that ends a watch at the requested time, after reporting its progress, has not been restored.
     reflector->proven = watch->clean && watch->frames > 0 && reflector->now_ns >= watch->ends_ns;
     switch (reflector->ending.reason) {
     case REASON_OK:
@@ -180,7 +180,7 @@ static void watch_over(struct reflector *reflector) {
     }
 }
 
-// A streaming list that did not reach its end.
+// A streaming list ended early.
 static void initial_over(struct reflector *reflector) {
     struct watch *watch = &reflector->watch;
     enum reason reason = reflector->ending.reason;
@@ -201,7 +201,7 @@ static void initial_over(struct reflector *reflector) {
 }
 
 void watch_ended(struct reflector *reflector) {
-    reflector_drop_tail(reflector); // a part of a frame is never applied
+    reflector_drop_tail(reflector); // an incomplete frame is never applied
     if (reflector->phase == PHASE_WATCH_LIST)
         initial_over(reflector);
     else

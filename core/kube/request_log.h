@@ -7,7 +7,7 @@
 #include "core/kube/transport.h"
 #include "core/kube/types.h"
 
-// Of one request; begins as all zero, and stays so while debug is not logged.
+// Of one request; initialised to zeros, and unused unless debug is logged.
 struct request_log {
     const char *verb; // static
     char *path;       // owned
@@ -16,11 +16,11 @@ struct request_log {
 
 const char *request_log_verb(enum verb verb); // "create", "patch", ...
 
-// The request is sent now. One that was not ended (cancelled) is forgotten.
+// The request is sent now. A previous one that did not end (cancelled) is dropped.
 void request_log_begin(struct request_log *log, const char *verb, const char *path);
-// A stream was opened: the server took the request, and it goes on.
+// A stream was opened and continues.
 void request_log_opened(const struct request_log *log, const char *cluster);
-// It is over.
+// It has ended.
 void request_log_end(struct request_log *log, const char *cluster, const struct http_result *result);
 void request_log_free(struct request_log *log);
 

@@ -11,7 +11,7 @@
 #define STATUS_NODES 10000
 #define NODE_BYTES 64 // see json.h
 
-static char no_memory_message[] = "out of memory while reading the answer";
+static char no_memory_message[] = "out of memory while reading the response";
 
 static const char *const reason_texts[] = {
     [REASON_OK] = "OK",
@@ -49,13 +49,13 @@ void response_clear(struct response *response) {
     *response = (struct response){.retry_after_ns = -1};
 }
 
-// Takes `message`; NULL stands for "out of memory".
+// Takes ownership of `message`; NULL means "out of memory".
 static void conclude(struct response *response, enum reason reason, char *message) {
     response->reason = reason;
     response->message = message ? message : no_memory_message;
 }
 
-// metav1.StatusReason values that say more than the code, or another thing than it.
+// metav1.StatusReason values that are more specific than the code, or differ from it.
 static const struct {
     const char *text;
     enum reason reason;
@@ -81,7 +81,7 @@ static const struct {
     {"ServiceUnavailable", REASON_SERVER_ERROR},
 };
 
-// As apimachinery's NewGenericServerResponse, for answers that are no Status or say nothing.
+// As apimachinery's NewGenericServerResponse, for responses without a Status or reason.
 static enum reason code_reason(int code, enum verb verb) {
     switch (code) {
     case 401:
@@ -91,7 +91,7 @@ static enum reason code_reason(int code, enum verb verb) {
     case 404:
         return REASON_NOT_FOUND;
     case 408:
-    case 502: // a proxy lost its server in the middle
+    case 502: // a proxy lost its upstream
     case 504:
         return REASON_UNKNOWN_OUTCOME;
     case 409:
@@ -110,7 +110,7 @@ static enum reason code_reason(int code, enum verb verb) {
     return code >= 500 && code < 600 ? REASON_SERVER_ERROR : REASON_GARBAGE;
 }
 
-// Of all causes, by their type (its JSON key is "reason") or a part of their message.
+// Searches the causes by type (JSON key "reason") or by a part of the message.
 static bool has_cause(const struct json *status, const char *type, const char *message) {
     const struct json *causes = json_path(status, "details", "causes", NULL);
     for (const struct json *cause = json_first(causes); cause; cause = json_next(cause))
@@ -135,8 +135,8 @@ static enum reason forbidden_reason(const struct json *status, const char *messa
     return strstr(message, "exceeded quota") ? REASON_QUOTA : REASON_FORBIDDEN;
 }
 
-// etcd's own errors come through as 500 without a reason: its size limit is about the payload, the rest (a timeout, a
-// change of leader) leaves open whether the write was committed.
+// etcd's errors are returned as 500 without a reason: its size limit is permanent, others (timeout, leader change)
+// leave open whether the write was committed.
 static enum reason etcd_reason(const char *message, enum reason otherwise) {
     if (strstr(message, "request is too large") || strstr(message, "trying to send message larger than max"))
         return REASON_BAD_REQUEST;
@@ -183,7 +183,7 @@ void response_read_status(struct response *response, const struct json *status, 
                                 : text_format("the server answered %d (%s)", code, reason_text(reason)));
 }
 
-// The first line of a body that is no JSON, fit for a message.
+// The first line of a non-JSON body, sanitised for a message.
 static void excerpt(const struct http_result *result, char out[EXCERPT_MAX]) {
     char line[EXCERPT_MAX];
     size_t len = 0;
@@ -195,7 +195,7 @@ static void excerpt(const struct http_result *result, char out[EXCERPT_MAX]) {
     text_copy(out, EXCERPT_MAX, line);
 }
 
-// An answer without content type counts as JSON if it parses.
+// A response without content type counts as JSON if it parses.
 static bool says_json(const char *content_type) {
     static const char json[] = "application/json";
     if (content_type[0] == '\0')
@@ -241,8 +241,8 @@ static void fail_success(struct response *response, const struct http_result *re
              text_format("the server answered %d with %s: %s", result->status, what, error_text(error)));
 }
 
-// What is asked for may be answered by a Status, a document, or a review (authorization.k8s.io, authentication.k8s.io),
-// which is not stored and has no name and no uid. All else must be an object.
+// A request may return a Status, a document, or a review (authorization.k8s.io, authentication.k8s.io), which is not
+// stored and has neither name nor uid. Everything else must be an object.
 static bool is_plain_value(const struct http_result *result, enum verb verb) {
     struct span kind, api_version;
     static const char status[] = "\"Status\"";
@@ -267,7 +267,7 @@ static void read_body(struct response *response, const struct http_result *resul
             conclude(response, REASON_OK, text_format("the server answered %d", result->status));
             return;
         }
-        fail_success(response, result, error, "what is no Kubernetes object");
+        fail_success(response, result, error, "something that is not a Kubernetes object");
         return;
     }
     budget = budget_or_default(budget);
@@ -275,7 +275,7 @@ static void read_body(struct response *response, const struct http_result *resul
     struct json *value = NULL;
     error = json_parse_limited(result->body, result->body_len, &limits, &value);
     if (error) {
-        fail_success(response, result, error, "JSON that cannot be read");
+        fail_success(response, result, error, "invalid JSON");
         return;
     }
     read_value(response, value, result, verb);
@@ -302,11 +302,10 @@ bool response_begin(struct response *response, const struct http_result *result,
     if (result->status >= 200 && result->status < 300)
         return is_json(response, result);
     if (result->status >= 300 && result->status < 400) {
-        conclude(
-            response, REASON_GARBAGE,
-            text_format("the server answered %d, a redirect, which is not followed; the server URL must be that of "
-                        "the API server itself",
-                        result->status));
+        conclude(response, REASON_GARBAGE,
+                 text_format("the server answered %d, a redirect, which is not followed; expected the URL of "
+                             "the API server itself",
+                             result->status));
     } else {
         read_failure(response, result, verb);
     }

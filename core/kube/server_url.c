@@ -15,7 +15,7 @@ static struct error *refuse(const char *text, const char *why) {
     return error_new(ERROR_INVALID, "\"%s\" %s, expected a URL like https://host:6443", text, why);
 }
 
-// A copy of one part in *out, which stays NULL if the URL has no such part. False when out of memory.
+// Copies one part to *out, which stays NULL if the URL has no such part. False when out of memory.
 static bool part(CURLU *url, CURLUPart what, unsigned flags, char **out) {
     char *value = NULL;
     CURLUcode code = curl_url_get(url, what, &value, flags);

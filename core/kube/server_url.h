@@ -10,7 +10,7 @@
 struct server_url {
     bool tls;   // https
     char *host; // IPv6 addresses without brackets
-    char *port; // "443" if the URL names none
+    char *port; // the scheme's default if the URL has none
     bool has_port;
     char *path; // prefix of every path: "" or "/cluster-a"
 };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The offset behind the value at `at`, or `len` if it does not end.
+// The offset after the value at `at`, or `len` if it is incomplete.
 static size_t skip_value(const char *text, size_t at, size_t len) {
     struct scan scan = {0};
     return scan_value(&scan, text, &at, len) ? at : len;
@@ -25,7 +25,7 @@ static bool read_member(const char *text, size_t at, size_t len, struct span *ou
     return out->end > out->value && out->end < len;
 }
 
-// The offset of the bracket before the first element, or of the comma before the next one; `len`: neither is there.
+// The offset of the bracket before the first element, or of the comma before the next one; `len` if neither is found.
 static size_t before_next(const char *text, size_t len, size_t at, char bracket) {
     size_t next = scan_space(text, at, len);
     return next < len && text[next] == (at == 0 ? bracket : ',') ? next : len;
@@ -77,7 +77,7 @@ bool span_member(const char *text, size_t len, const char *key, struct span *out
     return false;
 }
 
-// Widens a member by the comma that goes with it.
+// Extends a member by its comma.
 static void take_comma(const char *text, size_t len, struct span *member) {
     size_t after = scan_space(text, member->end, len);
     if (after < len && text[after] == ',') {

@@ -113,7 +113,7 @@ class Played(Case):
              "w1 does not serve things.example.com/v1: another worker is tried"),
             (failure(404, "NotFound", 'namespaces "default" not found', name="default", kind="namespaces"),
              "w1 has no namespace default: another worker is tried"),
-            ((200, b"<html>", []), "w1 gave no usable response: the server answered 200 with JSON that cannot be read"),
+            ((200, b"<html>", []), "w1 gave no usable response: the server answered 200 with invalid JSON"),
             ((503, {"kind": "Status", "message": "not now"}, []), "w1 would reject the mirror: not now (ServerError)"),
         ]
         for answer, sentence in cases:

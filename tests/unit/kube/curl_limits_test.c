@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one server may send: bodies within the request's bound and the budget of all, headers and trailers within
-// theirs; and what is told when no file descriptors are left.
+// theirs; and what is told when out of file descriptors.
 #include "tests/unit/kube/net_world.h"
 
 #include <fcntl.h>
@@ -63,7 +63,7 @@ static void without_file_descriptors_the_cause_is_told(void **state) {
     poll_until(world, answer.done);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(answer.outcome, HTTP_REFUSED);
-    assert_non_null(strstr(answer.problem, "no file descriptors are left"));
+    assert_non_null(strstr(answer.problem, "out of file descriptors"));
     answer_free(&answer);
     ask(&answer, world, &(struct http_request){.path = "/ok"});
     assert_int_equal(answer.outcome, HTTP_ANSWERED);

@@ -272,7 +272,7 @@ static const struct {
     {"{server: 'https://h'}", "{client-key: pki/me.key}",
      "config:7: users[0].user.client-certificate: found nothing, expected it along with the client key", ERROR_INVALID},
     {"{server: 'https://h'}", "{client-certificate: pki/me.crt, client-key-data: aGVsbG8=}",
-     "config:7: users[0].user.client-key-data: found no PEM private key that can be read, expected -----BEGIN "
+     "config:7: users[0].user.client-key-data: found no valid PEM private key, expected -----BEGIN "
      "PRIVATE KEY----- or its RSA or EC form",
      ERROR_INVALID},
     {"{server: 'https://h'}", "{exec: {command: x}}",

@@ -184,7 +184,7 @@ static void a_silent_server_is_suspect_and_then_lost_and_comes_back(void **state
     expect(&b, "");
     pass(&b, 3 * CLOCK_SECOND);
     expect(&b, "SUSPECT;");
-    assert_non_null(strstr(b.problem, "nothing came from the server for 18 s"));
+    assert_non_null(strstr(b.problem, "nothing received from the server for 18 s"));
     pass(&b, 25 * CLOCK_SECOND);
     expect(&b, "LOST;");
     assert_int_equal(b.told_heard_ns, heard_ns);

@@ -78,7 +78,7 @@ static void a_server_that_does_not_know_the_version_is_listed_and_what_that_says
         answer(&h, 200, went_back ? LIST("4", "", ITEM("b", "u2", "4")) : LIST("7", "", ITEM("a", "u1", "3")));
         if (went_back)
             assert_string_equal(h.problem, "the resourceVersions of jobs.batch went back from 5 to 4: the cluster was "
-                                           "restored from a copy, or wiped");
+                                           "restored from a backup, or wiped");
         expect(&h, went_back ? "REWOUND;listing;seen b@4;listed v1;" : "listing;seen a@3;listed v1;");
         assert_true(is_watch_at(&h, went_back ? "4" : "7"));
         end(&h);
@@ -145,7 +145,7 @@ static void an_answer_that_proves_nothing_is_told(void **state) {
         break_off(&h, 200);
         prove(&h, bodies[i]);
         expect(&h, "LOST;");
-        assert_non_null(strstr(h.problem, "something else than a list"));
+        assert_non_null(strstr(h.problem, "something other than a list"));
         wait_it_out(&h, FIRST_BACKOFF);
         assert_true(is_list(&h));
         end(&h);

@@ -52,7 +52,7 @@ static void a_watch_that_ends_at_once_without_an_event_leads_to_a_list_after_a_w
         else
             break_off(&h, 200);
         expect(&h, "LOST;");
-        assert_non_null(strstr(h.problem, "cannot watch jobs.batch: the watch ended at once and without an event ("));
+        assert_non_null(strstr(h.problem, "cannot watch jobs.batch: the watch ended immediately without an event ("));
         wait_it_out(&h, FIRST_BACKOFF);
         assert_true(is_list(&h));
         end(&h);
@@ -314,7 +314,7 @@ static void an_event_beyond_its_share_of_the_memory_is_not_read_to_its_end(void 
     assert_false(flood(&h, (size_t)100 << 20));
     tick(&h);
     expect(&h, "LOST;");
-    assert_non_null(strstr(h.problem, "an event of more than 8388608 bytes, which the memory budget allows"));
+    assert_non_null(strstr(h.problem, "an event larger than 8388608 bytes, the maximum of the memory budget"));
     assert_int_equal(budget.buffered, 0);
     wait_it_out(&h, FIRST_BACKOFF);
     assert_true(is_list(&h));

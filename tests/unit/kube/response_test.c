@@ -141,12 +141,12 @@ static void a_good_answer_must_be_what_the_api_answers(void **state) {
         {VERB_GET, 200, JSON, STATUS(404, "NotFound", "m", "{\"name\":\"a\"}"), REASON_NOT_FOUND, "m"},
         {VERB_GET, 200, "text/html", OBJECT, REASON_GARBAGE, "text/html where JSON is expected"},
         {VERB_GET, 200, "application/jsonlines", OBJECT, REASON_GARBAGE, "JSON is expected"},
-        {VERB_GET, 200, JSON, "{\"kind\":\"Job\",\"metad", REASON_GARBAGE, "cannot be read"},
-        {VERB_GET, 200, JSON, "", REASON_GARBAGE, "cannot be read"},
-        {VERB_GET, 200, JSON, OBJECT "x", REASON_GARBAGE, "cannot be read"},
-        {VERB_GET, 200, JSON, "{\"kind\":\"Job\"}", REASON_GARBAGE, "no Kubernetes object"},
-        {VERB_GET, 200, JSON, "7", REASON_GARBAGE, "no Kubernetes object"},
-        {VERB_CREATE, 201, JSON, "{\"kind\":\"Job\",\"metadata\":{}}", REASON_GARBAGE, "no Kubernetes object"},
+        {VERB_GET, 200, JSON, "{\"kind\":\"Job\",\"metad", REASON_GARBAGE, "invalid JSON"},
+        {VERB_GET, 200, JSON, "", REASON_GARBAGE, "invalid JSON"},
+        {VERB_GET, 200, JSON, OBJECT "x", REASON_GARBAGE, "invalid JSON"},
+        {VERB_GET, 200, JSON, "{\"kind\":\"Job\"}", REASON_GARBAGE, "not a Kubernetes object"},
+        {VERB_GET, 200, JSON, "7", REASON_GARBAGE, "not a Kubernetes object"},
+        {VERB_CREATE, 201, JSON, "{\"kind\":\"Job\",\"metadata\":{}}", REASON_GARBAGE, "not a Kubernetes object"},
     };
     CHECK(answers);
 }
