@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One entry is looked at: its facts are put before decide(), and what it says is turned into commands.
+// Reconciles one entry: calls decide() with its facts and turns the action into commands.
 #include "core/engine/act.h"
 
 #include "core/engine/act_update.h"
@@ -45,7 +45,7 @@ static void count_latency(struct engine *engine, const struct mirror *mirror) {
 
 static bool do_status(struct engine *engine, struct entry *entry) {
     struct mirror *mirror = facts_followed_mirror(engine, entry);
-    if (mirror && mirror->facts.too_large) { // which was told
+    if (mirror && mirror->facts.too_large) { // reported already
         entry->facts.status_due = false;
         return true;
     }
@@ -76,7 +76,7 @@ static bool do_status(struct engine *engine, struct entry *entry) {
         return true;
     }
     entry->facts.status_due = entry->facts.status_held = false;
-    // The same patch was accepted and left the status as it was: the server does not keep it.
+    // The same patch was accepted and changed nothing: the server drops those fields.
     if (patch && hash == entry->noop_patch_hash)
         return true;
     entry->noop_patch_hash = 0;
@@ -103,17 +103,17 @@ static bool do_status(struct engine *engine, struct entry *entry) {
     return true;
 }
 
-// The mirror that is to be written down was found: it is not placed, but remembered.
+// The mirror exists already: it is recorded in the annotations, not placed.
 static bool is_there(const struct entry *entry, const struct action *action) {
     const struct mirror *mirror = entry_mirror(entry, action->cluster);
     return mirror && mirror->facts.present && mirror->facts.of_workload && mirror->facts.attempt == action->attempt;
 }
 
-// Rule 4: uid and resourceVersion are what it assumes.
+// Rule 4: uid and resourceVersion are preconditions.
 static bool do_place(struct engine *engine, struct entry *entry, const struct action *action) {
     if (action->attempt > MIRROR_ATTEMPT_MAX) {
         report_event(engine, entry, true, "TooManyAttempts", "Place",
-                     MARK_ATTEMPT " is %u, the highest there is: it is not placed again until somebody lowers it",
+                     MARK_ATTEMPT " is %u, the maximum: it is not placed again until the annotation is lowered",
                      entry->facts.attempt);
         entry->facts.not_before_ns = engine->now.mono_ns + 10 * CLOCK_MINUTE;
         return true;
@@ -149,18 +149,18 @@ static bool do_place(struct engine *engine, struct entry *entry, const struct ac
     if (action->attempt > 1 && entry->facts.attempt && entry->facts.attempt != action->attempt) {
         engine->stats.replacements++;
         if (!repeat_placed(engine, entry))
-            report_event(engine, entry, true, "PlacedAgain", "Place", "attempt %u goes to cluster %s: %s",
+            report_event(engine, entry, true, "PlacedAgain", "Place", "attempt %u is rescheduled to cluster %s: %s",
                          action->attempt, engine->names[action->cluster], action->why);
     } else if (action->attempt != entry->facts.attempt) {
         engine->stats.placements++;
     }
-    // Counted at once, so that a burst of placements spreads over the workers.
+    // Counted immediately, so that a burst of placements spreads over the workers.
     cluster_count_active(engine, entry, (uint32_t)action->cluster);
     return true;
 }
 
-// An earlier process placed it, and what it may have made has no seal that this one knows: a worker that refuses a
-// create would not tell that it is there.
+// An earlier process placed it, and may have created a mirror without a seal that this one knows; a worker that rejects
+// the create would not show that it exists.
 static bool has_to_be_asked_for(const struct engine *engine, const struct entry *entry, const struct mirror *mirror) {
     return seal_keys_any(engine->seals) && entry->placed_attempt != entry->facts.attempt && !mirror->looked_up;
 }
@@ -175,7 +175,7 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
         mirror->facts.unsure = true;
         return true;
     }
-    if (!kueue_permits(engine, entry)) { // a host that was started since does not know
+    if (!kueue_permits(engine, entry)) { // not known to a restarted host
         queue_wake(engine, entry, engine->now.mono_ns + CLOCK_SECOND);
         return false;
     }
@@ -211,41 +211,42 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
         entry->facts.clean_attempt = 0;
     if (spec.was_clean)
         mirror->unanswered_ns = 0;
-    else if (mirror->failures == 0 && mirror->unanswered_ns == 0) // of what another process sent, nothing is known
+    else if (mirror->failures == 0 && mirror->unanswered_ns == 0) // nothing is known of another process's requests
         mirror->unanswered_ns = engine->now.mono_ns;
     mirror_record_cleanup(&record);
     return true;
 }
 
-// Why a mirror goes that is not the one of a workload that has finished; NULL: it is that one.
+// Why a mirror is deleted; NULL: its workload has finished.
 static const char *stale_because(const struct entry *entry, const struct mirror *mirror) {
     if (!entry->facts.exists)
         return "its workload is gone";
     if (entry->facts.being_deleted)
         return "its workload is being deleted";
     if (!mirror->facts.of_workload)
-        return "it is of an earlier workload of this name";
-    return mirror == facts_placed_mirror(entry) ? NULL : "it is not of the present attempt";
+        return "it belongs to an earlier workload of this name";
+    return mirror == facts_placed_mirror(entry) ? NULL : "it does not belong to the current attempt";
 }
 
 static void report_deletion(struct engine *engine, struct entry *entry, const struct mirror *mirror) {
     const char *stale = stale_because(entry, mirror);
     if (!mirror->was_of_workload)
         report_log(engine, LOG_WARN, mirror->facts.cluster, entry->kind,
-                   "mirror %s (uid %s) is deleted: its marks name workload %s, which is not there", entry->key,
-                   mirror->uid, mirror->workload_uid);
+                   "orphan %s (uid %s) is deleted: its workload %s does not exist", entry->key, mirror->uid,
+                   mirror->workload_uid);
     else if (mirror->facts.of_workload && mirror->facts.attempt > entry->facts.attempt &&
              entry->facts.cluster != DECIDE_UNKNOWN_CLUSTER)
-        report_event(engine, entry, true, "SecondMirror", "DeleteMirror",
-                     "the mirror of attempt %u in cluster %s is deleted: that of attempt %u in cluster %s stays",
-                     mirror->facts.attempt, engine->names[mirror->facts.cluster], entry->facts.attempt,
-                     engine->names[entry->facts.cluster]);
+        report_event(
+            engine, entry, true, "SecondMirror", "DeleteMirror",
+            "two mirrors exist: that of attempt %u in cluster %s is deleted, that of attempt %u in cluster %s stays",
+            mirror->facts.attempt, engine->names[mirror->facts.cluster], entry->facts.attempt,
+            engine->names[entry->facts.cluster]);
     else if (stale)
         report_mirror(engine, LOG_INFO, entry, mirror, "the mirror of attempt %u (uid %s) is deleted: %s",
                       mirror->facts.attempt, mirror->uid, stale);
 }
 
-// Rules 3 and 4: only the object with the uid that was seen.
+// Rules 3 and 4: the uid is a precondition.
 static bool do_delete(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     char body[256];
     int len = snprintf(body, sizeof body,
@@ -288,7 +289,7 @@ static bool do_release(struct engine *engine, struct entry *entry, struct mirror
     return true;
 }
 
-// Mirrors that are not there and of which nothing more needs to be known.
+// Removes mirrors that do not exist and whose state is no longer needed.
 static void drop_empty_mirrors(struct engine *engine, struct entry *entry) {
     for (struct mirror *m = entry_mirrors(entry), *next; m; m = next) {
         next = mirror_next(m);
@@ -325,7 +326,7 @@ static bool perform(struct engine *engine, struct entry *entry, const struct act
 void act_reconcile(struct engine *engine, struct entry *entry) {
     orphans_check(engine, entry);
     drop_empty_mirrors(engine, entry);
-    // A lost worker may have become a given-up one: then the status is the workload's own business again.
+    // A lost worker may have been given up: the status is then no longer copied from the mirror.
     if (entry->facts.exists && !entry->facts.finished && facts_out_of_reach(engine, entry))
         entry->facts.status_due = true;
     struct action action;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One entry is reconciled: what decide() says is turned into commands.
+// Reconciles one entry: turns what decide() returns into commands.
 #ifndef WHARF_ENGINE_ACT_H
 #define WHARF_ENGINE_ACT_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a mirror that is there: changes are carried to it, what somebody in the worker did is left to them;
-// and whether a workload can have a mirror at all.
+// Updates of a mirror: changes are carried to it, except where the worker owns a field; and whether a workload can have
+// a mirror at all.
 #include "core/engine/act_update.h"
 
 #include "core/engine/call.h"
@@ -20,7 +20,7 @@ static struct mirror_record record_for(const struct mirror *mirror) {
         .known = mirror->record, .unsure = mirror->record_unsure, .stop_only = mirror->stop_only};
 }
 
-// The mirror is as it is to be, as this record says.
+// The mirror is up to date; this is its record.
 static void keep_record(struct mirror *mirror, struct mirror_record *record) {
     free(mirror->record);
     mirror->record = record->next;
@@ -28,7 +28,7 @@ static void keep_record(struct mirror *mirror, struct mirror_record *record) {
     record->next = NULL;
 }
 
-// Rule 10: the host leaves it to them, and says so once.
+// Rule 10: not undone, and reported once.
 static void report_suspender(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     const struct json *object = doc_tree(&engine->store, &mirror->doc);
     const char *queue = object_label(object, KUEUE_QUEUE_NAME), *cluster = engine->names[mirror->facts.cluster];
@@ -37,13 +37,15 @@ static void report_suspender(struct engine *engine, struct entry *entry, struct 
     mirror->suspension_reported = true;
     if (queue)
         report_event(engine, entry, false, "SuspendedInWorker", "CarryChange",
-                     "in cluster %s it waits in the queue %s of the Kueue there, which resumes it", cluster, queue);
+                     "the mirror in cluster %s is queued in %s by the worker's Kueue, which resumes it", cluster,
+                     queue);
     else
         report_event(engine, entry, true, "SuspendedInWorker", "CarryChange",
-                     "somebody in cluster %s has suspended the mirror: it is left to them to resume it", cluster);
+                     "the mirror was suspended in cluster %s and is not resumed by this host; resume it there",
+                     cluster);
 }
 
-// When a patch may be sent: what was refused waits, and so does what somebody else takes back.
+// When a patch may be sent: one that was rejected, or is being reverted by another writer, is delayed.
 static int64_t patch_at_ns(struct engine *engine, struct entry *entry, struct mirror *mirror, uint64_t hash) {
     if (hash == mirror->denied_patch_hash && mirror->denied_until_ns > engine->now.mono_ns)
         return mirror->denied_until_ns;
@@ -114,11 +116,12 @@ wharf_result act_check_body(struct adapter_call *call, const struct json *body) 
         return WHARF_OK;
     call->answer.reason = "TooLarge";
     call->answer.message = services_table()->format(
-        &call->call, "its mirror would have more than %zu bytes, which no API server takes", REQUEST_BODY_MAX);
+        &call->call, "its mirror would exceed %zu bytes, the most an API server accepts; reduce the workload",
+        REQUEST_BODY_MAX);
     return WHARF_REFUSED;
 }
 
-// Of a large workload, that its mirror is no larger than an API server accepts.
+// Whether the mirror of a large workload is small enough for an API server.
 static wharf_result check_size(struct mirror_context *context) {
     AUTO_JSON thrown_away = NULL;
     wharf_result result = mirror_make(context, &thrown_away);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers to commands: what they say about the objects, when to try again, and what people are told.
+// Answers to commands: what they show of the objects, when to retry, and what is reported.
 #include "core/engine/answer.h"
 
 #include "core/base/memory.h"
@@ -24,14 +24,14 @@
 #define TRANSIENT_BASE_NS (100 * CLOCK_MS)
 #define TRANSIENT_MAX_NS (30 * CLOCK_SECOND)
 #define CONFLICT_BASE_NS (10 * CLOCK_MS)
-#define PERMANENT_BASE_NS (5 * CLOCK_SECOND) // a server that has just come up forbids much for a moment
+#define PERMANENT_BASE_NS (5 * CLOCK_SECOND) // a starting API server rejects requests for a moment
 #define GONE_SOON_NS (200 * CLOCK_MS)        // after a deletion that no watch shows
 #define GONE_LATER_NS (10 * CLOCK_SECOND)
-#define FAILURES_REPORTED 4 // a create that fails so often in passing is told to people
-#define FREE_DENIALS 3      // statuses that were refused before another one has to wait
+#define FAILURES_REPORTED 4 // transient failures of a create before they are reported
+#define FREE_DENIALS 3      // rejected statuses before the next one is delayed
 #define PERMANENT_MAX_NS (10 * CLOCK_MINUTE)
 
-// Rule 8: cannot succeed as things stand; told to people and tried again slowly.
+// Rule 8: cannot succeed without a change; reported and retried slowly.
 static bool is_permanent(enum reason reason) {
     switch (reason) {
     case REASON_BAD_REQUEST:
@@ -48,13 +48,13 @@ static bool is_permanent(enum reason reason) {
     }
 }
 
-// Whether the server certainly did not do it (rule 4: else its outcome is unknown).
+// Whether the request certainly had no effect (rule 4: otherwise the outcome is unknown).
 static bool certainly_not_done(enum reason reason) {
     return is_permanent(reason) || reason == REASON_NOT_SENT || reason == REASON_TOO_MANY ||
            reason == REASON_CONFLICT || reason == REASON_NOT_FOUND;
 }
 
-// Whether the server said what became of it: what was sent may reach it later still if it did not.
+// Whether the server answered: otherwise the request may still take effect later.
 static bool is_answered(enum reason reason) {
     return reason != REASON_UNKNOWN_OUTCOME && reason != REASON_GARBAGE;
 }
@@ -78,7 +78,7 @@ static struct object *take_object(struct response *response) {
     return TAKE(response->object);
 }
 
-// The mirror as the server stored it. A webhook may have taken the marks off again: it is known by its uid then.
+// The mirror as the server stored it. If a webhook stripped its marks, it is identified by its uid.
 static void observe_answer(struct engine *engine, struct entry *entry, struct mirror *mirror,
                            struct response *response) {
     struct object *object = take_object(response);
@@ -86,7 +86,7 @@ static void observe_answer(struct engine *engine, struct entry *entry, struct mi
     observe_mirror(engine, entry, mirror, object, ownership == OWNERSHIP_NONE ? OWNERSHIP_UID : ownership);
 }
 
-// Another status may be sent sooner than this one.
+// A different status may be sent sooner.
 static void status_denied(struct engine *engine, struct entry *entry, uint64_t patch_hash) {
     entry->denied_status_hash = patch_hash;
     entry->denied_until_ns = entry->facts.not_before_ns;
@@ -105,16 +105,16 @@ static void workload_failed(struct engine *engine, struct entry *entry, const st
         status_denied(engine, entry, pending->patch_hash);
     if (is_permanent(response->reason))
         report_event(engine, entry, true, reason_text(response->reason), action,
-                     "the management cluster refused it: %s", response->message);
+                     "the management cluster rejected the write: %s", response->message);
 }
 
-// Whether what was answered is how the object is now; else somebody has written since.
+// Whether the answer is the current object; otherwise there was another write since.
 static bool is_newest(struct engine *engine, struct doc *doc, uint64_t version) {
     return text_hash(TEXT_HASH, doc_version(&engine->store, doc)) == version;
 }
 
-// After an accepted status patch. If the status is as it was to be, and nothing else about the workload changed, there
-// is no need to look at it again; otherwise the next look tells whether the server keeps what it is sent.
+// After an accepted status patch. If the status is as intended and nothing else changed, the status is no longer due;
+// otherwise the next comparison shows whether the server keeps it.
 static void status_written(struct engine *engine, struct entry *entry, const struct pending *pending,
                            const struct entry *before, uint64_t version) {
     const struct json *workload = doc_tree(&engine->store, &entry->doc);
@@ -142,7 +142,7 @@ static void workload_answered(struct engine *engine, struct entry *entry, const 
             repeat_conflict(entry, pending);
         entry->unsure |= !is_answered(response->reason);
         workload_failed(engine, entry, pending, response);
-        if (place) // what it was counted for did not happen, as far as is known
+        if (place) // as far as is known, it was not placed
             cluster_count_active(
                 engine, entry,
                 entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER || entry->facts.finished ? 0 : entry->facts.cluster);
@@ -176,7 +176,7 @@ static void exclude(struct engine *engine, struct entry *entry, struct mirror *m
         mirror->refusals++;
     mirror->facts.excluded_until_ns =
         engine->now.mono_ns + backoff_ns(engine, mirror->refusals, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
-    report_event(engine, entry, true, reason, "CreateMirror", "cluster %s does not take it: %s",
+    report_event(engine, entry, true, reason, "CreateMirror", "cluster %s rejected the mirror: %s",
                  engine->names[mirror->facts.cluster], message);
 }
 
@@ -194,7 +194,7 @@ static void create_namespace(struct engine *engine, struct entry *entry, struct 
                                                              .body_len = (size_t)len});
 }
 
-// True: the mirror has not kept the marks that were sent. It is deleted, and its worker counts as one that refuses it.
+// True: the stored mirror lacks marks. It is deleted, and its worker counts as one that rejected it.
 static bool refuse_marks(struct engine *engine, struct entry *entry, struct mirror *mirror,
                          const struct pending *pending, uint16_t refusals) {
     const char *lost = entry->facts.exists && mirror->facts.present && entry->facts.attempt == pending->attempt
@@ -204,10 +204,9 @@ static bool refuse_marks(struct engine *engine, struct entry *entry, struct mirr
         return false;
     marks_adopt(entry, mirror, pending->attempt);
     mirror->refusals = refusals;
-    AUTO_TEXT message =
-        text_format("a policy there takes away or changes %s, by which a mirror is known; what was made "
-                    "is deleted",
-                    lost);
+    AUTO_TEXT message = text_format("a policy there removes or changes %s, which identifies mirrors; exempt it from "
+                                    "the policy. The mirror is deleted",
+                                    lost);
     exclude(engine, entry, mirror, "MarksTaken", message ? message : lost);
     return true;
 }
@@ -224,7 +223,7 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
         if (refuse_marks(engine, entry, mirror, pending, refusals))
             return;
         if (pending->wanted == entry->carry_hash)
-            mirror->facts.update_due = false; // it was made of the workload as it still is
+            mirror->facts.update_due = false; // the workload has not changed since
         if (mirror->created_reported != pending->attempt)
             report_event(engine, entry, false, "Dispatched", "CreateMirror", "created in cluster %s (attempt %u)",
                          engine->names[mirror->facts.cluster], pending->attempt);
@@ -232,7 +231,7 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
     } else if (response->reason == REASON_ALREADY_EXISTS) {
         mirror->facts.unsure = !mirror->facts.present;
         int64_t again_ns = next_try_ns(engine, response, &mirror->failures);
-        if (mirror->failures > 1) // it was asked for, and was not there
+        if (mirror->failures > 1) // it was read and not found
             mirror->facts.not_before_ns = again_ns;
     } else if (response->reason == REASON_NAMESPACE_NOT_FOUND && engine->create_namespaces) {
         create_namespace(engine, entry, mirror);
@@ -242,28 +241,27 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
         mirror->facts.not_before_ns = next_try_ns(engine, response, &mirror->failures);
         if (!is_answered(response->reason))
             mirror->unanswered_ns = engine->now.mono_ns;
-        // Asked for by name; if it is not there, and no create can still be on its way, it may go elsewhere.
+        // Read by name; if absent, and no create can still take effect, the workload may be rescheduled.
         mirror->facts.unsure |= mirror->failures >= FAILURES_REPORTED;
         if (mirror->failures >= FAILURES_REPORTED)
             report_event(engine, entry, true, reason_text(response->reason), "CreateMirror",
-                         "cluster %s does not get it done: %s", engine->names[mirror->facts.cluster],
-                         response->message);
+                         "cluster %s fails to create the mirror, which is retried: %s",
+                         engine->names[mirror->facts.cluster], response->message);
     }
 }
 
-// Asked for by name, and not there.
+// Read by name and not found.
 static void known_absent(struct engine *engine, struct entry *entry, struct mirror *mirror) {
     bool heard = mirror->unanswered_ns == 0 || engine->now.mono_ns - mirror->unanswered_ns >= engine->lost_timeout_ns;
     bool existed = *mirror->uid != '\0' && mirror->facts.of_workload && mirror->facts.attempt == entry->facts.attempt;
     if (existed && mirror->facts.cluster == entry->facts.cluster)
         entry->facts.gone_attempt = entry->facts.attempt;
     else if (!existed && mirror->failures >= FAILURES_REPORTED && heard)
-        exclude(engine, entry, mirror, "CreateFailed",
-                "creates fail there, and the object was asked for and is absent");
+        exclude(engine, entry, mirror, "CreateFailed", "creates keep failing there and the object does not exist");
 }
 
-// It has the marks of just this attempt, which an earlier process may have made before there were seals, or with
-// another key: then a second one would run beside it.
+// The object has the marks of this very attempt: an earlier process may have created it without a seal, or with another
+// key, and a second mirror would run beside it.
 static bool may_be_ours(const struct engine *engine, const struct entry *entry, const struct mirror *mirror,
                         const struct json *object) {
     return mirror_is_ours(engine->kinds[entry->kind], engine->origin, object) &&
@@ -277,14 +275,13 @@ static void wait_for_seal(struct engine *engine, struct entry *entry, struct mir
     mirror->facts.unsure = true;
     mirror->facts.not_before_ns =
         engine->now.mono_ns + backoff_ns(engine, mirror->refusals, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
-    report_event(
-        engine, entry, true, "NotSealed", "CreateMirror",
-        "cluster %s has an object with the marks of its mirror and without a valid seal: nothing is made before "
-        "that is gone or sealed",
-        engine->names[mirror->facts.cluster]);
+    report_event(engine, entry, true, "NotSealed", "CreateMirror",
+                 "cluster %s has an object with the marks of its mirror but no valid seal: no mirror is created until "
+                 "that object is deleted or sealed",
+                 engine->names[mirror->facts.cluster]);
 }
 
-// What has no marks is not shown by a watch: whether it is gone has to be asked for, once our finalizer is off.
+// A mirror without marks is not in the watch: once the host's finalizer is off, its deletion has to be polled.
 static void ask_again(const struct engine *engine, struct mirror *mirror, int64_t after_ns) {
     if (!mirror->unmarked || !mirror->facts.being_deleted || mirror->facts.finalizer)
         return;
@@ -295,7 +292,7 @@ static void ask_again(const struct engine *engine, struct mirror *mirror, int64_
 static void verified(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response) {
     if (response->reason == REASON_NOT_FOUND) {
         if (mirror->facts.present && !mirror->facts.unsure)
-            return; // it has come since
+            return; // it was seen since
         mirror->facts.unsure = false;
         mirror->looked_up = true;
         if (mirror->facts.present)
@@ -325,9 +322,9 @@ static void verified(struct engine *engine, struct entry *entry, struct mirror *
         return;
     }
     if (*mirror->uid && mirror->facts.of_workload && mirror->facts.attempt == entry->facts.attempt)
-        entry->facts.gone_attempt = entry->facts.attempt; // deleted, and somebody took the name
+        entry->facts.gone_attempt = entry->facts.attempt; // deleted, and the name was reused
     engine->stats.conflicts++;
-    exclude(engine, entry, mirror, "Conflict", "an object of the same name that is not ours is there");
+    exclude(engine, entry, mirror, "Conflict", "a foreign object of the same name exists");
 }
 
 static void updated(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct pending *pending,
@@ -339,7 +336,7 @@ static void updated(struct engine *engine, struct entry *entry, struct mirror *m
         repeat_updated(mirror, pending);
         if (pending->marks && !mirror->facts.finished)
             refuse_marks(engine, entry, mirror, pending, mirror->refusals);
-        mirror->facts.update_due = true; // looked at once more: the server may have changed what it was sent
+        mirror->facts.update_due = true; // compared once more: the server may have changed what was sent
         mirror->noop_patch_hash = is_newest(engine, &mirror->doc, version) ? pending->patch_hash : 0;
         mirror->stop_only &= pending->stop_only;
         return;
@@ -352,16 +349,17 @@ static void updated(struct engine *engine, struct entry *entry, struct mirror *m
         mirror->facts.not_before_ns = next_ns;
         return;
     }
-    // It need not wait to be deleted, nor to be suspended without the rest, nor for another change.
+    // Does not delay its deletion, a suspension alone, or another change.
     mirror->denied_patch_hash = pending->patch_hash;
     mirror->denied_until_ns = next_ns;
     mirror->facts.update_at_ns = pending->stops && !pending->stop_only ? 0 : next_ns;
     mirror->stop_only |= pending->stops;
-    report_event(engine, entry, true, reason_text(response->reason), "CarryChange", "cluster %s refused a change: %s",
-                 engine->names[mirror->facts.cluster], response->message);
+    report_event(engine, entry, true, reason_text(response->reason), "CarryChange",
+                 "cluster %s rejected a change of the mirror: %s", engine->names[mirror->facts.cluster],
+                 response->message);
 }
 
-// What was sent is how it is now.
+// The mirror now has what was sent.
 static void keep_record(struct mirror *mirror, struct pending *pending) {
     if (!pending->record)
         return;
@@ -380,11 +378,11 @@ static void released(struct engine *engine, struct entry *entry, struct mirror *
         return;
     }
     mirror->facts.not_before_ns = next_try_ns(engine, response, &mirror->failures);
-    // The watch may be behind, and shows nothing more of a mirror that lost its marks.
+    // The watch may lag, and no longer shows a mirror that lost its marks.
     mirror->facts.unsure |= response->reason == REASON_NOT_FOUND || response->reason == REASON_CONFLICT;
     if (is_permanent(response->reason))
         report_event(engine, entry, true, reason_text(response->reason), "DeleteMirror",
-                     "cluster %s does not let the finalizer " MARK_FINALIZER " be taken off: %s",
+                     "cluster %s rejected the removal of the finalizer " MARK_FINALIZER ": %s",
                      engine->names[mirror->facts.cluster], response->message);
 }
 
@@ -392,7 +390,7 @@ static void deleted(struct engine *engine, struct entry *entry, struct mirror *m
     switch (response->reason) {
     case REASON_OK:
         mirror->failures = 0;
-        mirror->facts.being_deleted = true; // the watch tells when it is gone
+        mirror->facts.being_deleted = true; // the watch shows when it is gone
         ask_again(engine, mirror, GONE_SOON_NS);
         break;
     case REASON_NOT_FOUND:
@@ -402,11 +400,12 @@ static void deleted(struct engine *engine, struct entry *entry, struct mirror *m
         mirror->facts.not_before_ns = next_try_ns(engine, response, &mirror->failures);
         if (is_permanent(response->reason))
             report_event(engine, entry, true, reason_text(response->reason), "DeleteMirror",
-                         "cluster %s refused a deletion: %s", engine->names[mirror->facts.cluster], response->message);
+                         "cluster %s rejected the deletion of the mirror: %s", engine->names[mirror->facts.cluster],
+                         response->message);
     }
 }
 
-// The object that the request was about went away while it was in flight, and the answer is from before that.
+// The object was deleted while the request was in flight, and the answer predates that.
 static bool is_older(const struct mirror *mirror, const struct pending *pending, const struct response *response) {
     if (pending->type == PENDING_DELETE || pending->type == PENDING_RELEASE)
         return true;
@@ -479,7 +478,7 @@ void answer_handle(struct engine *engine, uint64_t id, struct response *response
         [PENDING_STATUS] = VERB_STATUS_PATCH, [PENDING_DELETE] = VERB_DELETE,    [PENDING_RELEASE] = VERB_MERGE_PATCH,
         [PENDING_VERIFY] = VERB_GET,          [PENDING_NAMESPACE] = VERB_CREATE, [PENDING_OWNER] = VERB_RAW_GET,
         [PENDING_WRITER] = VERB_RAW_GET};
-    if (response->object && response->object->too_large) { // a stub says nothing of what was written
+    if (response->object && response->object->too_large) { // a stub does not show what was written
         object_free(response->object);
         response->object = NULL;
     }

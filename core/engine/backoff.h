@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long to wait before something that failed is tried again.
+// The delay before a retry.
 #ifndef WHARF_ENGINE_BACKOFF_H
 #define WHARF_ENGINE_BACKOFF_H
 

@@ -7,7 +7,7 @@
 #include "core/engine/mirror.h"
 #include "core/engine/report.h"
 
-#define REFUSED_BASE_NS (5 * CLOCK_SECOND) // of what the adapter or the host refuses
+#define REFUSED_BASE_NS (5 * CLOCK_SECOND) // of a workload rejected by the adapter or the host
 #define REFUSED_MAX_NS (10 * CLOCK_MINUTE)
 
 void call_begin(const struct engine *engine, const struct entry *entry, wharf_mirror_state state,
@@ -22,7 +22,7 @@ void call_begin(const struct engine *engine, const struct entry *entry, wharf_mi
                                  .now = engine->now,
                                  .cluster = known ? engine->names[entry->facts.cluster] : NULL,
                                  .attempt = entry->facts.attempt,
-                                 .version = version ? version : kind->abi.versions[0], // not heard of it yet
+                                 .version = version ? version : kind->abi.versions[0], // not known yet
                                  .object = entry->key,
                                  .mirror_state = state,
                                  .clock = engine->clock,
@@ -51,7 +51,7 @@ int64_t call_failed(struct engine *engine, struct entry *entry, wharf_result res
     engine->stats.kinds[entry->kind].adapter_errors++;
     if (result == WHARF_REFUSED) {
         report_event(engine, entry, true, adapter_answer_reason(call, "Refused"), action, "%s",
-                     adapter_answer_message(call, "the adapter refused it without a reason"));
+                     adapter_answer_message(call, "the adapter rejected it without giving a reason"));
         if (*refusals < UINT16_MAX)
             (*refusals)++;
         return engine->now.mono_ns + backoff_ns(engine, *refusals, REFUSED_BASE_NS, REFUSED_MAX_NS);
@@ -60,9 +60,9 @@ int64_t call_failed(struct engine *engine, struct entry *entry, wharf_result res
     return engine->now.mono_ns + (retry_after_ms ? retry_after_ms * CLOCK_MS : CLOCK_SECOND);
 }
 
-// An adapter that did what it was asked for may still have something to say about it.
+// A successful call may still carry a message.
 void call_report_message(struct engine *engine, struct entry *entry, struct adapter_call *call, const char *action) {
     if (call->answer.message)
         report_event(engine, entry, true, adapter_answer_reason(call, "Incomplete"), action, "%s",
-                     adapter_answer_message(call, "the adapter's remark cannot be shown"));
+                     adapter_answer_message(call, "the adapter's message cannot be shown"));
 }

@@ -11,11 +11,11 @@ void call_begin(const struct engine *engine, const struct entry *entry, wharf_mi
 // For the functions of mirror.h; `mirror` may be NULL.
 struct mirror_context call_context(struct engine *engine, struct entry *entry, struct mirror *mirror,
                                    struct adapter_call *call);
-// The call did not answer OK: people are told why it refused. Returns when to try again; `refusals` counts those in a
-// row.
+// For a call that did not return WHARF_OK: reports a rejection. Returns when to retry; `refusals` counts consecutive
+// rejections.
 int64_t call_failed(struct engine *engine, struct entry *entry, wharf_result result, struct adapter_call *call,
                     const char *action, uint16_t *refusals);
-// What an adapter that did what it was asked for says about it.
+// Reports the message of a successful call, if any.
 void call_report_message(struct engine *engine, struct entry *entry, struct adapter_call *call, const char *action);
 
 #endif

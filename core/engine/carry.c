@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define POINTER_MAX ((size_t)1 << 20) // keys may be long
-#define NEAR 64                       // items looked at before an array is given an index
+#define NEAR 64                       // items compared before an array is indexed
 
 struct json *carry_member(struct json *object, const char *key) {
     struct json *member = json_get(object, key);
@@ -21,7 +21,7 @@ struct json *carry_member(struct json *object, const char *key) {
     return json_set(object, key, json_new_object()) ? json_get(object, key) : NULL;
 }
 
-// What is taken out of every mirror is not carried either.
+// Fields removed from every mirror are not carried either.
 static bool is_removed(const wharf_kind *kind, const char *pointer) {
     if (strcmp(kind->managed_by, pointer) == 0)
         return true;
@@ -31,7 +31,7 @@ static bool is_removed(const wharf_kind *kind, const char *pointer) {
     return false;
 }
 
-// What Kueue of the management cluster is told by; in a worker another Kueue would take it for itself.
+// Labels for the management cluster's Kueue; a worker's Kueue would act on them too.
 static bool is_of_kueue(const char *key) {
     return strcmp(key, KUEUE_QUEUE_NAME) == 0 || strcmp(key, KUEUE_PRIORITY_CLASS) == 0 ||
            strcmp(key, KUEUE_STOPPING) == 0;
@@ -64,7 +64,7 @@ static bool set_keys(struct carrying *carrying, const struct json *from, struct 
     return true;
 }
 
-// What was carried earlier and the workload has no more.
+// Removes what was carried earlier and the workload no longer has.
 static bool take_keys_away(struct carrying *carrying, const struct json *from, struct json *to,
                            struct buffer *pointer) {
     size_t len = pointer->len;
@@ -91,7 +91,7 @@ bool carry_keys(struct carrying *carrying, const char *map) {
            take_keys_away(carrying, from, to, &pointer);
 }
 
-// An index of an array whose items are not where they are looked for; of the last few of them.
+// An index of an array whose items are not in the expected place; the last few are kept.
 static const struct json_place *look_up(struct carrying *carrying, const struct json *array, const char *name) {
     struct carry_indexes *indexes = &carrying->indexes;
     for (size_t i = 0; i < CARRY_INDEXES; i++)
@@ -110,7 +110,7 @@ static void forget_indexes(struct carrying *carrying) {
     carrying->indexes = (struct carry_indexes){0};
 }
 
-// The place of the first item of this name. False if there is none.
+// The index of the first item of this name. False if there is none.
 static bool find_named(struct carrying *carrying, const struct json *array, const char *name, size_t *place) {
     *place = 0;
     for (const struct json *item = json_first(array); item && *place < NEAR; item = json_next(item), ++*place)
@@ -133,7 +133,7 @@ static bool counterpart(struct carrying *carrying, const struct json *from, cons
     if (!find_named(carrying, from, name, &first) || first != index)
         return false;
     if (text_equal(json_string(json_get(json_at(to, index), key)), name))
-        return true; // as a rule they are in the same order
+        return true; // usually they are in the same order
     return find_named(carrying, to, name, place);
 }
 
@@ -165,7 +165,7 @@ static bool translate(struct carrying *carrying, const struct json *from, const 
     return !out->failed;
 }
 
-// Something on the way to `pointer` is neither an object nor an array that has the item.
+// A parent of `pointer` is neither an object nor an array with that item.
 static bool blocked(const struct json *to, const char *pointer) {
     AUTO_TEXT way = strdup(pointer);
     for (char *end = way ? strchr(way, '/') : NULL; end; end = strchr(end + 1, '/')) {
@@ -185,7 +185,7 @@ static bool blocked(const struct json *to, const char *pointer) {
     return false;
 }
 
-// An index goes by the items and their names: when one of those is replaced, it is made anew.
+// An index refers to items and their names: it is rebuilt when one of them is replaced.
 static void forget_if_named(struct carrying *carrying, const char *pointer) {
     const char *last = strrchr(pointer, '/') + 1;
     if (strcmp(last, carrying->key) == 0 || strspn(last, "0123456789") == strlen(last))
@@ -199,7 +199,7 @@ static bool put(struct carrying *carrying, const char *pointer, struct json *val
     if (there.len == 0 || json_equal(pointer_find(carrying->to, there.data), value))
         return true;
     forget_if_named(carrying, pointer);
-    // Where the mirror has something that cannot hold it, the adapter's update may know better.
+    // Where the mirror has a value of another type in the way, it is left to the adapter's update.
     return pointer_set(carrying->to, there.data, json_copy(value)) || blocked(carrying->to, there.data);
 }
 
@@ -229,7 +229,7 @@ static bool record_value_of(void *ctx, const char *pointer, struct json *value) 
     return add(ctx, pointer, value);
 }
 
-// What is not carried at present stays on record, for when it is.
+// What is not carried now stays on record for when it is.
 static bool keep_value(void *ctx, const char *pointer, struct json *value) {
     struct carrying *carrying = ctx;
     uint64_t where = record_pointer(pointer), what = record_value(pointer, value);
@@ -253,7 +253,7 @@ static bool is_below(const char *pattern, const char *carried) {
     return strncmp(pattern, carried, len) == 0 && pattern[len] == '/';
 }
 
-// A field that is carried whole may have something in it that a mirror must not have.
+// A field that is carried whole may contain fields that a mirror must not have.
 static void clean(const wharf_kind *kind, const char *carried, struct json *to) {
     if (is_below(kind->managed_by, carried))
         pointer_remove(to, kind->managed_by);
@@ -266,7 +266,7 @@ static bool carried_now(const struct carrying *carrying, const wharf_carried *ca
     return carried->when == WHARF_CARRY_ALWAYS || phase_suspend_asked(carrying->kind, carrying->mirror);
 }
 
-// What was carried earlier and the workload has no more is taken away, as seen from the mirror.
+// Removes from the mirror what was carried earlier and the workload no longer has.
 static bool take_away(void *ctx, const char *pointer, struct json *value) {
     struct carrying *carrying = ctx;
     (void)value;
@@ -274,7 +274,7 @@ static bool take_away(void *ctx, const char *pointer, struct json *value) {
     AUTO_BUFFER(there, POINTER_MAX);
     if (!translate(carrying, carrying->mirror, carrying->from, pointer, &here))
         return false;
-    // Without a counterpart its item is gone from the workload, which is no matter of what is carried.
+    // Without a counterpart its item is gone from the workload, which carrying does not handle.
     if (here.len == 0 || pointer_find(carrying->from, here.data) ||
         !record_knows(carrying->before, record_pointer(here.data)))
         return true;
@@ -289,7 +289,7 @@ static bool take_away(void *ctx, const char *pointer, struct json *value) {
 static bool carry_patterns(struct carrying *carrying) {
     for (const wharf_carried *c = carrying->kind->carried; c && c->pointer; c++) {
         bool now = carried_now(carrying, c);
-        forget_indexes(carrying); // by another key, and of what may have been cleaned
+        forget_indexes(carrying); // the key differs, and items may have been removed
         carrying->key = item_key(c);
         if (!pointer_each(carrying->from, c->pointer, now ? carry_value : keep_value, carrying))
             return false;

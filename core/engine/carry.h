@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carrying what may change after creation from a workload to its mirror: labels, annotations, and the spec fields that
-// the kind names. False from a function: out of memory.
+// Carries what may change after creation from a workload to its mirror: labels, annotations, and the spec fields that
+// the kind names. Functions return false when out of memory.
 #ifndef WHARF_ENGINE_CARRY_H
 #define WHARF_ENGINE_CARRY_H
 
@@ -13,7 +13,7 @@
 
 #define CARRY_INDEXES 4
 
-struct carry_indexes { // internal: of arrays that were looked at last
+struct carry_indexes { // internal: of the arrays used last
     const struct json *of[CARRY_INDEXES];
     struct json_index index[CARRY_INDEXES];
     size_t next;
@@ -24,11 +24,11 @@ struct carrying {
     const wharf_kind *kind;
     const struct json *from;     // the workload
     const struct json *mirror;   // as it is; NULL while it is being made
-    struct json *to;             // the mirror as it will be
+    struct json *to;             // the desired mirror
     const struct record *before; // what is known of the mirror
     struct record *after;
-    bool held;       // somebody in the worker suspended it: `suspend` stays as it is
-    const char *key; // internal: what items of arrays are matched by
+    bool held;       // suspended in the worker: `suspend` is not changed
+    const char *key; // internal: the member that matches array items
     struct carry_indexes indexes;
 };
 
@@ -36,16 +36,16 @@ bool carry_keys(struct carrying *carrying, const char *map); // "labels" or "ann
 bool carry_spec(struct carrying *carrying);
 // Records what carry_spec carries, where `to` is a copy and has it already.
 bool carry_record(struct carrying *carrying);
-// Gives back what belongs to the worker, where the adapter's update took it.
+// Restores fields that belong to the worker, where the adapter's update changed them.
 bool carry_give_back(struct carrying *carrying);
 
-// Member `key` of `object`, made if it is missing or no object.
+// Member `key` of `object`, created if it is missing or not an object.
 struct json *carry_member(struct json *object, const char *key);
 
-// What of the workload is neither carried nor removed: a change there cannot reach an existing mirror. A hash of it,
-// which its mirror is given as an annotation; 0 when out of memory.
+// A hash of the immutable fields, which are neither carried nor removed: a change there cannot reach an existing
+// mirror. It is an annotation of the mirror. 0 when out of memory.
 uint64_t carry_immutable_hash(const wharf_kind *kind, const struct json *workload);
-// Where the workload and the mirror differ in that: pointers with ", " between, at most a few.
+// The immutable fields that differ between workload and mirror: a few pointers, separated by ", ".
 bool carry_immutable_differs(const wharf_kind *kind, const struct json *workload, const struct json *mirror,
                              struct buffer *out);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is left of a workload without what is carried, removed, or the host's own: the part in which a mirror stays what
-// it was made.
+// The immutable fields of a workload: those that are neither carried, removed, nor the host's own, and keep the value
+// that the mirror was created with.
 #include "core/base/memory.h"
 #include "core/engine/carry.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIELDS_MAX 400 // bytes of pointers in a sentence for people
+#define FIELDS_MAX 400 // bytes of pointers in a message
 
 static const char *const others[] = {"/apiVersion", "/kind", "/metadata", "/status"};
 
@@ -29,7 +29,7 @@ static struct json *immutable_of(const wharf_kind *kind, const struct json *obje
     return TAKE(rest);
 }
 
-// Patterns that have matched down to a value, each at what is left of it.
+// Patterns that match down to the current value; each points to its remaining part.
 struct live {
     const char **rest;
     size_t count, capacity;
@@ -70,7 +70,7 @@ static uint64_t mix(uint64_t hash, uint64_t more) {
 
 static bool hash_fields(const struct json *value, const struct live *live, uint64_t *hash);
 
-// A member or an item; 0 if a pattern ends with it, or nothing of it is left.
+// The hash of a member or item; 0 if a pattern excludes it or all of its content.
 static bool hash_child(const struct json *child, const char *key, const struct live *live, uint64_t *hash) {
     AUTO_LIVE below;
     live_init(&below);
@@ -132,10 +132,10 @@ static bool note(struct buffer *out, const struct buffer *path) {
     return buffer_printf(out, "%s%s", out->len ? ", " : "", out->len + path->len > FIELDS_MAX ? "..." : path->data);
 }
 
-// What only the mirror has may be a default of its cluster: not noted.
+// Values that only the mirror has may be defaults of its cluster, and do not count.
 static bool differ(const struct json *here, const struct json *there, struct buffer *path, struct buffer *out) {
     bool empty = (json_is(here, JSON_OBJECT) || json_is(here, JSON_ARRAY)) && json_size(here) == 0;
-    if (json_equal(here, there) || (empty && !there)) // what was carried of it has been taken out
+    if (json_equal(here, there) || (empty && !there)) // all of its content was carried
         return true;
     bool objects = json_is(here, JSON_OBJECT) && json_is(there, JSON_OBJECT);
     bool arrays = json_is(here, JSON_ARRAY) && json_is(there, JSON_ARRAY) && json_size(here) == json_size(there);

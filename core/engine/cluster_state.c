@@ -17,11 +17,13 @@ bool cluster_is_other(const struct engine *engine, size_t cluster) {
     return engine->identities[cluster].refusal == REFUSAL_OTHER;
 }
 
-// Nothing may be done there.
+static bool is_refused(const struct engine *engine, size_t cluster) {
+    return engine->identities[cluster].refusal != REFUSAL_NONE || engine->identities->refusal != REFUSAL_NONE;
+}
+
+// Rule 9: refused, or not identified yet.
 static bool is_forbidden(const struct engine *engine, size_t cluster) {
-    const struct identity *identity = &engine->identities[cluster], *management = engine->identities;
-    return !identity->read || !management->known || identity->refusal != REFUSAL_NONE ||
-           management->refusal != REFUSAL_NONE;
+    return !engine->identities[cluster].read || !engine->identities->known || is_refused(engine, cluster);
 }
 
 bool cluster_is_connected(const struct engine *engine, size_t cluster, size_t kind) {
@@ -30,13 +32,14 @@ bool cluster_is_connected(const struct engine *engine, size_t cluster, size_t ki
            !cluster_is_other(engine, cluster);
 }
 
-// Keeps what decide() sees of a worker in step with its watch.
+// Updates the worker facts of decide() from the watch.
 void cluster_refresh(struct engine *engine, size_t cluster, size_t kind) {
     struct watch_state *watch = cluster_watch(engine, cluster, kind);
     const char *wanted = cluster_watch(engine, ENGINE_MANAGEMENT, kind)->version;
     struct worker_facts *facts = &engine->workers[kind][cluster];
     facts->settled = watch->settled && (cluster_is_identified(engine, cluster) || watch->state != REFLECTOR_CONNECTED);
     facts->frozen = is_forbidden(engine, cluster);
+    facts->refused = is_refused(engine, cluster);
     facts->connected = cluster_is_connected(engine, cluster, kind);
     facts->listed = watch->listed;
     facts->serves = facts->connected && text_equal(watch->version, wanted);
@@ -49,7 +52,7 @@ void cluster_refresh(struct engine *engine, size_t cluster, size_t kind) {
 void cluster_queue_blocked(struct engine *engine, size_t kind, size_t cluster) {
     size_t cursor = 0;
     for (struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));) {
-        if (e->facts.cluster == cluster) // while a worker was given up, the status was told without the mirror
+        if (e->facts.cluster == cluster) // while its worker was given up, the status was written without the mirror
             e->facts.status_due = e->facts.exists && !e->facts.finished;
         if (e->blocked || e->facts.cluster == cluster)
             queue_entry(engine, e);

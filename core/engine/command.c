@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands and notes: what a step asks for, and the table of what is in flight.
+// Commands, and the table of those in flight.
 #include "core/engine/command.h"
 
 #include "core/base/memory.h"
@@ -92,7 +92,7 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
     return id;
 }
 
-// What a patch wants, without the precondition that changes from try to try.
+// Without the precondition, which changes with each retry.
 uint64_t command_patch_hash(const struct json *patch) {
     uint64_t hash = 0;
     for (const struct json *m = json_first(patch); m; m = json_next(m))
@@ -113,7 +113,8 @@ bool command_send_patch(struct engine *engine, struct entry *entry, struct mirro
         return false;
     if (len > REQUEST_BODY_MAX && spec.type != PENDING_CREATE) {
         report_event(engine, entry, true, "TooLarge", mirror ? "CarryChange" : "CopyStatus",
-                     "the change of its %s has %zu bytes, more than the %zu that an API server takes: it is not made",
+                     "the patch of its %s has %zu bytes, more than the %zu that an API server accepts, and is not "
+                     "sent; reduce the workload",
                      mirror ? "mirror" : "status", len, REQUEST_BODY_MAX);
         return true;
     }

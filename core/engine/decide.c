@@ -10,23 +10,34 @@ static const struct {
 } waitings[WAITINGS] = {
     [WAITING_NOT] = {"nothing", "nothing"},
     [WAITING_ANSWER] = {"answer", "a request is in flight"},
-    [WAITING_MANAGEMENT] = {"management", "the management cluster is not connected"},
-    [WAITING_BACKOFF] = {"backoff", "backing off"},
+    [WAITING_MANAGEMENT] = {"management", "the management cluster is unreachable"},
+    [WAITING_BACKOFF] = {"backoff", "a request failed and is retried after a backoff"},
     [WAITING_SETTLING] = {"settling", "workers are still connecting"},
-    [WAITING_STOPPING] = {"stopping", "no new placements"},
-    [WAITING_NO_WORKER] = {"no-worker", "no worker can take it"},
-    [WAITING_REFUSED] = {"refused", "no worker takes it"},
-    [WAITING_WORKER] = {"worker", "its worker is lost"},
-    [WAITING_IDENTITY] = {"identity", "its worker is refused, or which cluster it is is not known yet"},
-    [WAITING_STATUS] = {"status", "the management cluster has no status subresource of its kind"},
-    [WAITING_UNKNOWN_WORKER] = {"unknown-worker", "its worker is not in the configuration"},
-    [WAITING_PREDECESSOR] = {"predecessor", "another object of the name has to go first"},
-    [WAITING_EARLIER] = {"earlier-mirror", "an earlier mirror has to go first"},
-    [WAITING_REPEATED] = {"repeated", "it was done too often"},
-    [WAITING_FINAL_STATUS] = {"final-status", "its mirror has finished, and its final status cannot be written"},
-    [WAITING_PROOF] = {"proof", "a mirror that nothing proves to be its own has to go first"},
-    [WAITING_SIZE] = {"size", "it is too large to be handled"},
-    [WAITING_GONE] = {"deletion", "its mirror is being deleted and is still there"},
+    [WAITING_STOPPING] = {"stopping", "the host is stopping and places nothing new"},
+    [WAITING_NO_WORKER] =
+        {"no-worker",
+         "no worker is eligible: each is unreachable, refused, paused or does not serve its kind; see /readyz"},
+    [WAITING_REFUSED] = {"refused", "every eligible worker has rejected it; they are retried with a backoff"},
+    [WAITING_WORKER] = {"worker", "its worker is unreachable; it is rescheduled after workerLostTimeout"},
+    [WAITING_IDENTITY] =
+        {"identity",
+         "its worker, or the management cluster, is refused or not identified yet, so nothing is changed there"},
+    [WAITING_STATUS] = {"status",
+                        "the management cluster does not serve the status subresource of its kind; check the CRD"},
+    [WAITING_UNKNOWN_WORKER] =
+        {"unknown-worker",
+         "its worker is not in the configuration; add it, or it is rescheduled after workerLostTimeout"},
+    [WAITING_PREDECESSOR] = {"predecessor",
+                             "another object with its name is in the way; it can be created once that is gone"},
+    [WAITING_EARLIER] = {"earlier-mirror", "an earlier mirror must be gone before a new one is created"},
+    [WAITING_REPEATED] = {"repeated",
+                          "the same change was made too often and is delayed; another writer may be undoing it"},
+    [WAITING_FINAL_STATUS] = {"final-status", "its mirror has finished, but the final status cannot be written"},
+    [WAITING_PROOF] =
+        {"proof",
+         "a mirror that cannot be proven to be its own is held; delete that mirror, or name it in the annotations"},
+    [WAITING_SIZE] = {"size", "it exceeds maxObjectSize or maxObjectNodes, so it is not handled"},
+    [WAITING_GONE] = {"deletion", "its mirror is being deleted but still exists; check its finalizers"},
 };
 
 const char *waiting_name(enum waiting waiting) {
@@ -61,7 +72,7 @@ static struct action on_mirror(enum action_type type, const struct mirror_facts 
     return (struct action){.type = type, .cluster = mirror->cluster, .attempt = mirror->attempt, .why = why};
 }
 
-// Something may be changed there.
+// Writes are allowed there.
 static bool is_usable(const struct decide_facts *f, size_t cluster) {
     return f->workers[cluster].connected && !f->workers[cluster].frozen;
 }
@@ -92,7 +103,7 @@ bool decide_has_final_status(const struct workload_facts *w) {
     return w->has_final_status && w->final_attempt == w->attempt && !w->finished;
 }
 
-// No request about it before that.
+// When the next request about it may be sent.
 static int64_t request_at_ns(const struct mirror_facts *m) {
     return clock_later(m->not_before_ns, m->held_until_ns);
 }
@@ -114,7 +125,7 @@ static bool is_unwanted(const struct decide_facts *f, const struct mirror_facts 
     const struct mirror_facts *current = decide_placed(f);
     if (!current || current == m || f->workers[w->cluster].frozen)
         return false;
-    // One is enough: the annotated one stays, whatever number the other one has.
+    // Rule 2: the annotated mirror stays, whatever the other one's attempt.
     return m->attempt == w->attempt || (m->proven && is_there(f, current) && !current->being_deleted);
 }
 
@@ -123,7 +134,7 @@ bool decide_is_held(const struct decide_facts *f, const struct mirror_facts *m) 
            !is_unwanted(f, m);
 }
 
-// Sets *waiting_ns if a mirror in a cluster that cannot be reached has not been given up yet. True: it has not.
+// True while a mirror in an unreachable cluster is not given up yet; lowers *waiting_ns to when it will be.
 static bool is_waited_for(const struct decide_facts *f, const struct mirror_facts *m, int64_t *waiting_ns) {
     int64_t since_ns = f->workers[m->cluster].lost_since_ns;
     if (!f->workload->exists || !m->of_workload || since_ns > CLOCK_NEVER - f->lost_timeout_ns ||
@@ -133,25 +144,25 @@ static bool is_waited_for(const struct decide_facts *f, const struct mirror_fact
     return true;
 }
 
-// In a cluster that cannot be reached: it may be its own, and has not been given up.
+// A mirror in an unreachable cluster that may be the workload's, and is not given up yet.
 static bool may_run(const struct decide_facts *f, const struct mirror_facts *m, int64_t *waiting_ns) {
     return !is_there(f, m) && !decide_placed(f) && is_waited_for(f, m, waiting_ns);
 }
 
-// Takes our finalizer off, under the version that is there.
+// Removes the host's finalizer, with the resourceVersion that was seen.
 static struct action let_go(const struct mirror_facts *m, const char *why) {
-    return m->unsure ? on_mirror(ACTION_VERIFY, m, "its finalizers may be others") : on_mirror(ACTION_RELEASE, m, why);
+    return m->unsure ? on_mirror(ACTION_VERIFY, m, "its finalizers may have changed")
+                     : on_mirror(ACTION_RELEASE, m, why);
 }
 
-// People were asked to delete it, and did.
+// Held, and deleted as the Event MirrorHeld asks.
 static bool is_let_go(const struct decide_facts *f, const struct mirror_facts *m) {
     return decide_is_held(f, m) && m->being_deleted && m->finalizer && !m->busy && is_usable(f, m->cluster) &&
            f->management_listed;
 }
 
-// Deletes what must not be there (rules 2 and 7). Sets *waiting_ns when something has to be waited for, *pending to the
-// cluster of a mirror that is not the current one and may still run: unwanted, or newer and already being deleted, and
-// not given up.
+// Deletes unwanted mirrors (rules 2 and 7). Lowers *waiting_ns to when to try again; sets *pending to the cluster of a
+// mirror that is not the current one and may still run: unwanted, or newer and being deleted, and not given up.
 static struct action remove_unwanted(const struct decide_facts *f, int64_t *waiting_ns, size_t *pending,
                                      bool *is_blocked) {
     for (const struct mirror_facts *m = f->mirrors; m; m = m->next) {
@@ -161,12 +172,12 @@ static struct action remove_unwanted(const struct decide_facts *f, int64_t *wait
             if (m != decide_placed(f) && (is_there(f, m) || may_run(f, m, waiting_ns)))
                 *pending = m->cluster;
             if (is_let_go(f, m) && request_at_ns(m) <= f->now_ns)
-                return let_go(m, "somebody deletes it, and nothing proves that it is its own");
+                return let_go(m, "it is held and was deleted in the worker");
             if (is_let_go(f, m))
                 *waiting_ns = clock_earlier(*waiting_ns, request_at_ns(m));
             continue;
         }
-        // Rule 7: an orphan is one only once both lists have been complete.
+        // Rule 7: no orphan is deleted before both lists are complete.
         if (!is_usable(f, m->cluster) || !f->management_listed) {
             *is_blocked = true;
             bool away = !f->workers[m->cluster].connected, frozen = !away && f->workers[m->cluster].frozen;
@@ -174,7 +185,7 @@ static struct action remove_unwanted(const struct decide_facts *f, int64_t *wait
                 *pending = m->cluster;
             continue;
         }
-        // What is of another workload is in the way in its own cluster only.
+        // A mirror of another workload blocks its own cluster only.
         if (m->of_workload)
             *pending = m->cluster;
         if (m->busy || (m->being_deleted && !m->unsure && !m->finalizer))
@@ -184,16 +195,16 @@ static struct action remove_unwanted(const struct decide_facts *f, int64_t *wait
             continue;
         }
         if (m->finalizer)
-            return let_go(m, "its status is of no use any more");
+            return let_go(m, "its status is no longer needed");
         if (m->being_deleted)
-            return on_mirror(ACTION_VERIFY, m, "no watch tells when it is gone");
+            return on_mirror(ACTION_VERIFY, m, "no watch shows its deletion");
         return on_mirror(ACTION_DELETE, m, f->workload->exists ? "stale mirror" : "orphan");
     }
     return none(NULL);
 }
 
-// The worker that a workload should go to: eligible, not excluded; fewest active workloads first,
-// then by name. DECIDE_UNPLACED if there is none. `next_ns` is lowered to the end of the earliest exclusion.
+// The worker to place a workload in: eligible, not excluded; fewest active workloads first, then by name.
+// DECIDE_UNPLACED: none. `next_ns` is lowered to the end of the earliest exclusion.
 static size_t best_worker(const struct decide_facts *f, int64_t *next_ns) {
     size_t best = DECIDE_UNPLACED;
     for (size_t c = 1; c < f->n_clusters; c++) {
@@ -205,7 +216,7 @@ static size_t best_worker(const struct decide_facts *f, int64_t *next_ns) {
             *next_ns = clock_earlier(*next_ns, m->excluded_until_ns);
             continue;
         }
-        // What is there already, and is not wanted, has to go first.
+        // An unwanted mirror there must be gone first.
         if (m && m->present)
             continue;
         if (best == DECIDE_UNPLACED || w->active < f->workers[best].active ||
@@ -222,7 +233,7 @@ static bool all_settled(const struct decide_facts *f) {
     return true;
 }
 
-// `write` to the workload, or why it cannot be made now. Rule 5: one in flight.
+// `write` to the workload, or why it has to wait. Rule 5: one in flight.
 static struct action if_writable(const struct decide_facts *f, struct action write) {
     if (f->workload->busy)
         return in_flight("a write to the workload is in flight");
@@ -240,7 +251,7 @@ static struct action place(const struct decide_facts *f, size_t cluster, uint32_
 static bool status_is_due(const struct decide_facts *f) {
     const struct workload_facts *w = f->workload;
     const struct mirror_facts *followed = decide_followed(f);
-    if (followed && followed->name_only) // it is asked for first
+    if (followed && followed->name_only) // its status is read first
         return false;
     return w->status_due || (w->status_held && w->statuses.at_ns <= f->now_ns);
 }
@@ -257,7 +268,7 @@ static struct action status(const struct decide_facts *f, const char *why) {
     return if_writable(f, (struct action){.type = ACTION_STATUS, .why = why});
 }
 
-// There is no worker for it now, and why.
+// No worker can be chosen now, and why.
 static struct action nowhere(const struct decide_facts *f, int64_t next_ns) {
     if (next_ns != CLOCK_NEVER)
         return wait_until(next_ns, WAITING_REFUSED, 0);
@@ -267,7 +278,7 @@ static struct action nowhere(const struct decide_facts *f, int64_t next_ns) {
     return blocked(WAITING_NO_WORKER, 0);
 }
 
-// A new attempt in the best worker. Rule 2: the old one's mirror is known to be gone or given up.
+// A new attempt in the best worker. Rule 2: the old attempt's mirror is known to be gone or given up.
 static struct action move(const struct decide_facts *f, const char *why) {
     const struct workload_facts *w = f->workload;
     if (!f->placing)
@@ -283,8 +294,8 @@ static struct action move(const struct decide_facts *f, const char *why) {
     return place(f, best, w->attempt + 1, why);
 }
 
-// A mirror that is newer than what the annotations say, or the only one there is: they are put right. Never in the
-// place of one that they name and that can be reached.
+// A mirror with a newer attempt than the annotations, or the only mirror: the annotations are corrected to name it.
+// Never while the mirror that they name is reachable.
 static const struct mirror_facts *adoptable(const struct decide_facts *f) {
     const struct mirror_facts *best = NULL, *current = decide_placed(f);
     uint32_t least = f->workload->attempt;
@@ -311,7 +322,7 @@ static struct action finished(const struct decide_facts *f) {
     if (!m)
         return none("finished");
     struct action copy = status(f, "finished");
-    // What the management cluster refuses again and again does not keep a mirror for ever.
+    // A status that the management cluster keeps rejecting does not keep a mirror forever.
     bool refused = copy.type == ACTION_WAIT && f->workload->status_refusals >= DECIDE_STATUS_REFUSALS;
     if (copy.type != ACTION_NONE && !refused && copy.waiting != WAITING_REPEATED)
         return copy;
@@ -329,7 +340,7 @@ static struct action finished(const struct decide_facts *f) {
     return on_mirror(ACTION_DELETE, m, "finished");
 }
 
-// The mirror exists and its cluster can be reached (or will be waited for).
+// The mirror exists and its cluster is reachable (or is waited for).
 static struct action with_mirror(const struct decide_facts *f, const struct mirror_facts *m) {
     int64_t later_ns = CLOCK_NEVER;
     if (m->unsure && !m->busy && is_usable(f, m->cluster)) {
@@ -350,7 +361,7 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
         copy.at_ns = clock_earlier(copy.at_ns, later_ns);
     if (copy.type == ACTION_NONE && !copy.waiting && !f->workload->busy && m->being_deleted && !m->finished &&
         may_release(f, m))
-        return let_go(m, "somebody deletes it, and what it said is written");
+        return let_go(m, "it was deleted in the worker and its status is written");
     if (copy.type == ACTION_NONE && going && m->finalizer)
         return request_at_ns(m) > f->now_ns ? wait_until(request_at_ns(m), WAITING_GONE, m->cluster)
                                             : blocked(WAITING_GONE, m->cluster);
@@ -359,7 +370,7 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
     return copy;
 }
 
-// What has finished is not run again: its status is written, whatever becomes of the mirror.
+// Rule 6: a finished workload is not run again; its final status is written even if the mirror is gone.
 static struct action final_status(const struct decide_facts *f) {
     if (f->workload->busy)
         return in_flight("a write to the workload is in flight");
@@ -367,7 +378,7 @@ static struct action final_status(const struct decide_facts *f) {
     return copy.type == ACTION_NONE && !copy.waiting ? blocked(WAITING_FINAL_STATUS, 0) : copy;
 }
 
-// Its worker cannot be reached: it is waited for until the timeout, then the workload goes elsewhere.
+// Its worker is unreachable: after workerLostTimeout the workload is rescheduled.
 static struct action unreachable(const struct decide_facts *f, const struct mirror_facts *m, int64_t since_ns,
                                  enum waiting waiting) {
     const struct workload_facts *w = f->workload;
@@ -384,14 +395,17 @@ static struct action unreachable(const struct decide_facts *f, const struct mirr
             copy.at_ns = clock_earlier(copy.at_ns, until_ns);
         return copy;
     }
-    // What was sent just before it was known that the worker is lost may still take effect.
+    // A request sent just before the worker was lost may still take effect.
     const struct mirror_facts *there = mirror_in(f, w->cluster);
     if (!w->suspended && there && there->busy)
         return in_flight("a request about its mirror is in flight");
-    return w->suspended ? status(f, "suspended") : move(f, why);
+    if (w->suspended)
+        return status(f, "suspended");
+    return move(f, waiting == WAITING_UNKNOWN_WORKER ? "its worker is not in the configuration"
+                                                     : "its worker is unreachable");
 }
 
-// Its worker can be reached and the mirror is not there.
+// Its worker is reachable and the mirror does not exist.
 static struct action without_mirror(const struct decide_facts *f, const struct mirror_facts *m, size_t stale_pending) {
     const struct workload_facts *w = f->workload;
     if (m && m->busy)
@@ -407,7 +421,7 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
     if (w->gone_attempt == w->attempt)
         return move(f, "its mirror was deleted");
     if (m && m->excluded_until_ns > f->now_ns)
-        return move(f, "the worker does not take it");
+        return move(f, "the worker rejected it");
     if (m && m->present)
         return blocked(WAITING_PREDECESSOR, m->cluster);
     if (stale_pending)
@@ -419,7 +433,7 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
     return (struct action){.type = ACTION_CREATE, .cluster = w->cluster, .attempt = w->attempt, .why = "placed"};
 }
 
-// Rule 9: its worker may not be touched: what is known of the mirror is told, and nothing else happens.
+// Rule 9: nothing is changed in its worker; only the status already known is copied.
 static struct action frozen(const struct decide_facts *f, const struct mirror_facts *current) {
     struct action copy = current ? status(f, "follows its mirror") : none(NULL);
     return copy.type == ACTION_NONE && !copy.waiting ? blocked(WAITING_IDENTITY, f->workload->cluster) : copy;
@@ -434,7 +448,7 @@ static struct action placed(const struct decide_facts *f, size_t stale_pending) 
     if (decide_has_final_status(w) && !current)
         return final_status(f);
     if (!worker->connected)
-        return unreachable(f, current, worker->lost_since_ns, worker->frozen ? WAITING_IDENTITY : WAITING_WORKER);
+        return unreachable(f, current, worker->lost_since_ns, worker->refused ? WAITING_IDENTITY : WAITING_WORKER);
     if (worker->frozen)
         return frozen(f, current);
     if (current)
@@ -442,7 +456,7 @@ static struct action placed(const struct decide_facts *f, size_t stale_pending) 
     return without_mirror(f, mirror_in(f, w->cluster), stale_pending);
 }
 
-// A mirror that may be its own, of which it has to be seen first what becomes of it; or NULL.
+// A held mirror that may be the workload's and blocks it until it is proven or gone; or NULL.
 static const struct mirror_facts *unproven(const struct decide_facts *f) {
     if (decide_placed(f))
         return NULL;
@@ -465,7 +479,7 @@ static struct action for_workload(const struct decide_facts *f, size_t stale_pen
     if (w->finished)
         return finished(f);
     if (w->misplaced && w->restores.at_ns <= f->now_ns)
-        return place(f, w->cluster, w->attempt, "the annotations were changed by hand");
+        return place(f, w->cluster, w->attempt, "its annotations were changed by somebody else");
     const struct mirror_facts *held = unproven(f);
     if (held) {
         struct action copy = status(f, waiting_text(WAITING_PROOF));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choice for one workload: a pure function of what is known. It looks at what is, never at what changed, so it
-// may be called at any time, twice, or after a crash. docs/lifecycle.md tells the rules in words.
+// The decision for one workload: a pure, level-triggered function of the known facts, so it may be called at any time,
+// twice, or after a crash. docs/lifecycle.md describes the rules.
 #ifndef WHARF_ENGINE_DECIDE_H
 #define WHARF_ENGINE_DECIDE_H
 
@@ -12,17 +12,18 @@
 
 #define DECIDE_UNPLACED 0U                // the management cluster never holds mirrors
 #define DECIDE_UNKNOWN_CLUSTER UINT32_MAX // the annotation names a cluster that the configuration does not have
-#define DECIDE_STATUS_REFUSALS 2          // a status that is refused so often holds nothing up
+#define DECIDE_STATUS_REFUSALS 2          // after as many rejections, a status delays nothing
 
 // One worker cluster, as far as one kind is concerned.
 struct worker_facts {
     const char *name;
-    bool settled;          // has been heard of: connected, lost or without the kind
+    bool settled;          // state known: connected, lost or without the kind
     bool connected;        // the list is complete and the watch is open
     bool listed;           // the list was complete at least once
     bool serves;           // connected and in the version that the management cluster has
-    bool frozen;           // which cluster it is was not read yet, or it is refused: nothing is done there
-    bool eligible;         // may be given new work: serves, and answers in time
+    bool frozen;           // not identified yet, or refused: nothing is done there
+    bool refused;          // it, or the management cluster, is not the expected cluster (rule 9)
+    bool eligible;         // may get new work: serves the kind and answers in time
     int64_t lost_since_ns; // monotonic; meaningful unless connected
     size_t active;         // unfinished workloads of all kinds that are placed here
 };
@@ -31,49 +32,49 @@ struct worker_facts {
 struct workload_facts {
     int64_t not_before_ns;    // no write to the workload before that
     int64_t unknown_since_ns; // when DECIDE_UNKNOWN_CLUSTER was first seen
-    int64_t retain_until_ns;  // finished: when its mirror may go
-    struct throttle places;   // further attempts: none before its at_ns, there were too many
+    int64_t retain_until_ns;  // finished: when its mirror may be deleted
+    struct throttle places;   // further attempts: none before its at_ns
     struct throttle statuses; // of status_held: when it may be written
     struct throttle restores; // of misplaced: not before its at_ns
     uint32_t cluster;         // DECIDE_UNPLACED, a worker, or DECIDE_UNKNOWN_CLUSTER
     uint32_t attempt;         // 0: not placed
-    uint32_t gone_attempt;    // the mirror of this attempt existed and is known to be gone; 0: none
+    uint32_t gone_attempt;    // its mirror existed and is known to be gone; 0: none
     uint32_t clean_attempt;   // no mirror of this attempt can have been created yet; 0: none
     uint32_t final_attempt;   // of has_final_status
-    uint16_t status_refusals; // of its status by the management cluster, in a row
-    bool exists : 1;          // in the management cluster, and ours
+    uint16_t status_refusals; // consecutive rejections of its status by the management cluster
+    bool exists : 1;          // in the management cluster, and delegated to this host
     bool being_deleted : 1;   // has a deletionTimestamp
     bool finished : 1;
     bool suspended : 1;
     bool busy : 1;             // a write to the workload is in flight
-    bool too_large : 1;        // to be handled
+    bool too_large : 1;        // not handled
     bool status_due : 1;       // the status may have to be written
-    bool status_held : 1;      // a status waits: it was written too often
-    bool has_final_status : 1; // what the mirror of final_attempt, which had finished, said last is not written
-    bool misplaced : 1;        // the annotations do not say `cluster` and `attempt`, where its mirror is: put them back
+    bool status_held : 1;      // a status is delayed: it was written too often
+    bool has_final_status : 1; // the final status of final_attempt's mirror is not written yet
+    bool misplaced : 1;        // the annotations do not name `cluster` and `attempt`, where its mirror is: restore them
 };
 
 // Of the object of this name in one worker, as the mirror keeps it.
 struct mirror_facts {
     struct mirror_facts *next; // in another worker
     int64_t not_before_ns;     // no request about it before that
-    int64_t held_until_ns;     // nor before that: it is an orphan, perhaps
+    int64_t held_until_ns;     // nor before that: it may be an orphan
     int64_t update_at_ns;      // no change is carried to it before that
-    int64_t excluded_until_ns; // the cluster would not take it; 0: it was not refused
+    int64_t excluded_until_ns; // the cluster rejected it; 0: it did not
     uint32_t cluster;
     uint32_t attempt;
-    bool present : 1;     // it exists and is our mirror, of this workload or of an earlier one of the same name
-    bool of_workload : 1; // its mark has the workload's uid
+    bool present : 1;     // exists and is this host's mirror, of this workload or an earlier one of the same name
+    bool of_workload : 1; // its uid label names this workload
     bool being_deleted : 1;
     bool busy : 1;       // a request about it is in flight
-    bool unsure : 1;     // must be asked for before anything is concluded from its absence
+    bool unsure : 1;     // must be read before its absence means anything
     bool update_due : 1; // it may differ from the workload
-    bool too_large : 1;  // a stub was seen last: what is kept is older, or the stub
-    bool name_only : 1;  // only its name and marks are kept: its status has to be asked for
+    bool too_large : 1;  // the last version seen was too large: an older one, or a stub, is kept
+    bool name_only : 1;  // only its name and marks are kept: its status has to be read
     bool finished : 1;
-    bool finalizer : 1;      // of ours
-    bool marks_stripped : 1; // it cannot keep its marks, and has to go
-    bool proven : 1;         // that it is ours: by its seal, its create's answer, or the annotations (no key)
+    bool finalizer : 1;      // has the host's finalizer
+    bool marks_stripped : 1; // a webhook strips its marks: it must be deleted
+    bool proven : 1;         // known to be this host's: by its seal, its create's answer, or the annotations (no key)
 };
 
 struct decide_facts {
@@ -83,8 +84,8 @@ struct decide_facts {
     size_t n_clusters;                  // workers + 1
     bool management_connected, management_listed;
     bool placing;             // new placements are allowed (the host is not stopping)
-    bool settle_time_is_over; // unsettled workers are waited for no longer
-    int64_t status_at_ns;     // no status before that: the kind's cannot be written
+    bool settle_time_is_over; // no longer waits for unsettled workers
+    int64_t status_at_ns;     // no status before that: the kind's status subresource fails
     int64_t lost_timeout_ns;
     int64_t now_ns;
 };
@@ -97,15 +98,15 @@ enum action_type {
     ACTION_UPDATE,  // carry changes to the mirror in cluster
     ACTION_STATUS,  // bring the workload's status up to date
     ACTION_DELETE,  // delete the mirror in cluster
-    ACTION_RELEASE, // take our finalizer off the mirror in cluster
-    ACTION_VERIFY,  // ask for the object in cluster
-    ACTION_FORGET   // nothing is left of it anywhere
+    ACTION_RELEASE, // remove the host's finalizer from the mirror in cluster
+    ACTION_VERIFY,  // read the object in cluster
+    ACTION_FORGET   // nothing of it is left anywhere
 };
 
-// What a workload waits for, other than answers and its mirror's end.
+// What a workload waits for, other than its mirror to finish.
 enum waiting {
     WAITING_NOT,
-    WAITING_ANSWER, // to a request in flight: whatever was waited for before still is
+    WAITING_ANSWER, // a request in flight: does not end what was waited for before
     WAITING_MANAGEMENT,
     WAITING_BACKOFF,
     WAITING_SETTLING,
@@ -128,30 +129,30 @@ enum waiting {
 
 struct action {
     enum action_type type;
-    size_t cluster; // NONE, WAIT: whose object or connection is waited for, 0: no one's
+    size_t cluster; // NONE, WAIT: whose object or connection is waited for, 0: none
     uint32_t attempt;
     int64_t at_ns;
-    bool blocked; // would do more if a cluster were connected or another one were there
+    bool blocked; // would do more if a cluster were connected
     enum waiting waiting;
     const char *why; // static, for logs and Events
 };
 
 struct action decide(const struct decide_facts *facts);
 
-// For metrics ("no-worker"), and for people ("no worker can take it"). Static.
+// For metrics ("no-worker"), and as a sentence for Events. Static.
 const char *waiting_name(enum waiting waiting);
 const char *waiting_text(enum waiting waiting);
 
-// A mirror that the annotations do not name and that nothing proves: it is neither adopted nor deleted, and while there
-// is no mirror that they do name, nothing else is made.
+// A mirror that the annotations do not name and that is not proven: it is neither adopted nor deleted, and unless the
+// annotated mirror exists, no other one is created.
 bool decide_is_held(const struct decide_facts *facts, const struct mirror_facts *mirror);
 
-// The mirror that the annotations speak of, if it is there; or NULL.
+// The mirror that the annotations name, if it exists; or NULL.
 const struct mirror_facts *decide_placed(const struct decide_facts *facts);
-// The same, unless its worker was given up: the one that the status is copied from.
+// The same, unless its worker was given up: the source of the status.
 const struct mirror_facts *decide_followed(const struct decide_facts *facts);
 
-// What the mirror of the present attempt, which had finished, said last is not written yet.
+// The final status of the current attempt's mirror is not written yet.
 bool decide_has_final_status(const struct workload_facts *workload);
 
 #endif

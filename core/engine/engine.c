@@ -153,7 +153,7 @@ static void on_state(struct engine *engine, const struct engine_event *event) {
     cluster_watch_changed(engine, event->cluster, event->kind);
 }
 
-// A cluster that is silent counts as lost from the last byte that came from it, though its watches stay open.
+// A silent cluster counts as lost from its last byte on, even while its watches stay open.
 static void on_contact(struct engine *engine, const struct engine_event *event) {
     size_t cluster = event->cluster;
     bool is_lost = event->contact.state == CONTACT_LOST && engine->contacts[cluster] != CONTACT_LOST;
@@ -169,7 +169,7 @@ static void on_contact(struct engine *engine, const struct engine_event *event) 
         cluster_watch_changed(engine, cluster, k);
 }
 
-// Known from the beginning of a list on: adapters are told in which version the objects are.
+// Known from the beginning of a list: adapters need the objects' version.
 static void take_version(struct engine *engine, const struct engine_event *event) {
     struct watch_state *watch = cluster_watch(engine, event->cluster, event->kind);
     for (const char *const *v = engine->kinds[event->kind]->abi.versions; event->version && *v; v++)
@@ -246,7 +246,7 @@ static void end_settling(struct engine *engine) {
         cluster_queue_blocked(engine, k, SIZE_MAX);
 }
 
-// Parsed objects are worth their memory only while they are looked at again soon. Returns when to look next.
+// Frees parsed objects when the engine is idle. Returns when to check next.
 static int64_t forget_when_idle(struct engine *engine, bool busy) {
     int64_t now_ns = engine->now.mono_ns;
     if (busy)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's state, which its parts share. Each part declares what it offers in a header of its own.
+// The engine's state, shared by its parts. Each part has its own header.
 #ifndef WHARF_ENGINE_ENGINE_INTERNAL_H
 #define WHARF_ENGINE_ENGINE_INTERNAL_H
 
@@ -10,11 +10,11 @@
 #include "core/engine/store.h"
 #include "core/engine/update.h"
 
-#define ENGINE_SETTLE_NS (1 * CLOCK_SECOND) // how long new work waits for workers that were not heard of yet, once
-#define ENGINE_BATCH 256                    // entries looked at in one step
-#define ENGINE_TREES 512                    // parsed objects kept while there is much to do
-#define ENGINE_TREES_IDLE 64                // and after a while without an event
-#define ENGINE_LARGE ((size_t)64 << 10)     // bytes of a workload that is looked at for its size
+#define ENGINE_SETTLE_NS (1 * CLOCK_SECOND) // how long new work waits, once, for workers of unknown state
+#define ENGINE_BATCH 256                    // entries reconciled in one step
+#define ENGINE_TREES 512                    // parsed objects kept under load
+#define ENGINE_TREES_IDLE 64                // and when idle
+#define ENGINE_LARGE ((size_t)64 << 10)     // bytes of a workload whose mirror's size is checked
 #define ENGINE_IDLE_NS (2 * CLOCK_SECOND)
 
 struct call_clock;
@@ -33,8 +33,8 @@ struct engine {
     const struct seal_keys *seals;
     bool adopt_unsealed, mirror_finalizer, log_decisions;
     struct unsealed_log *unsealed; // of clusters
-    bool kueue_carried;            // Kueue's labels go to mirrors too
-    int64_t no_kueue_until_ns;     // the management cluster was found without one; to be asked again then
+    bool kueue_carried;            // Kueue's labels are carried to mirrors
+    int64_t no_kueue_until_ns;     // the management cluster has no Kueue; checked again then
     bool create_namespaces, placing, settle_over;
     int64_t lost_timeout_ns, retention_ns, started_ns;
     int64_t mass_max, mass_percent, orphan_grace_ns;
@@ -51,13 +51,13 @@ struct engine {
     size_t n_pending, cap_pending, in_flight;
     uint32_t free_pending; // index + 1, 0: none
     struct entry *queue_first, *queue_last;
-    struct throttle other_hosts; // writes that another host of our origin made
+    struct throttle other_hosts; // writes by another host with the same origin
     struct stats stats;
     struct moment now;
     struct call_clock *clock; // of adapter calls
-    int64_t received_ns;      // of the event that is handled
-    int64_t busy_ns;          // when the last event that was more than time came
-    struct update *update;    // of the step that is running
+    int64_t received_ns;      // of the current event
+    int64_t busy_ns;          // when the last event other than EVENT_TIME came
+    struct update *update;    // of the current step
 };
 
 #endif

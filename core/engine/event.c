@@ -6,7 +6,7 @@
 
 #define EVENT_STRINGS 3 // at most
 
-// Where the event of this type keeps its strings; the rest of `out` is NULL.
+// Pointers to the event's strings; the rest of `out` is NULL.
 static void strings_of(struct engine_event *event, const char **out[EVENT_STRINGS]) {
     for (size_t i = 0; i < EVENT_STRINGS; i++)
         out[i] = NULL;
@@ -50,7 +50,7 @@ static bool own_strings(struct engine_event *copy) {
     return complete;
 }
 
-// Moves what the event owns: on failure nothing was moved.
+// Moves what the event owns; on failure nothing is moved.
 static bool move_content(struct engine_event *event, struct engine_event *copy) {
     if (event->type == EVENT_SEEN || event->type == EVENT_GONE)
         event->object = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine is told: one event at a time, a head that all have in common and what belongs to the event's type.
+// The engine's input: one event at a time, with a common head and a union by type.
 #ifndef WHARF_ENGINE_EVENT_H
 #define WHARF_ENGINE_EVENT_H
 
@@ -12,12 +12,12 @@
 
 enum event_type {
     EVENT_LISTING,  // a list of (cluster, kind) begins
-    EVENT_SEEN,     // an object as it is now
+    EVENT_SEEN,     // an object's current state
     EVENT_GONE,     // an object was deleted
     EVENT_LISTED,   // the list is complete
     EVENT_STATE,    // the watch of (cluster, kind) changed its state
     EVENT_ANSWER,   // the answer to a command
-    EVENT_CONTACT,  // of a cluster: whether it answers
+    EVENT_CONTACT,  // of a cluster: whether it is reachable
     EVENT_IDENTITY, // of a cluster: the uid of its namespace kube-system, at each connection
     EVENT_REWOUND,  // (cluster, kind): its versions went back (restored, wiped); comes before the list that follows
     EVENT_TIME      // time has passed
@@ -26,7 +26,7 @@ enum event_type {
 struct engine_event {
     enum event_type type;
     struct moment now;
-    int64_t received_ns;  // when its bytes came (monotonic); 0: now
+    int64_t received_ns;  // when its bytes arrived (monotonic); 0: now
     size_t cluster, kind; // all but ANSWER and TIME; CONTACT and IDENTITY have no kind
     union {
         struct object *object; // SEEN, GONE: taken by the engine
@@ -53,10 +53,10 @@ struct engine_event {
     };
 };
 
-// Makes `copy` an event that lasts: it owns its strings and its response, and takes the object, or what is in the
-// response, from `event`. When out of memory, `event` is as it was and `copy` holds nothing.
+// Makes `copy` an owned event: copies the strings, and takes the object, or the content of the response, from `event`.
+// When out of memory, `event` is unchanged and `copy` is empty.
 struct error *engine_event_own(struct engine_event *event, struct engine_event *copy);
-// Frees what a copy made by engine_event_own still owns.
+// Frees what is left of a copy made by engine_event_own.
 void engine_event_clear(struct engine_event *event);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of one entry, as decide() is told it: pointers to the facts where they are kept.
+// The input of decide() for one entry: pointers to the facts where they are kept.
 #include "core/engine/facts.h"
 
 #include "core/engine/cluster_state.h"
@@ -33,7 +33,7 @@ struct mirror *facts_followed_mirror(const struct engine *engine, const struct e
     return (struct mirror *)decide_followed(&facts);
 }
 
-// It was placed in a worker that cannot be reached, or that the configuration does not have.
+// It is placed in a worker that is unreachable or not in the configuration.
 bool facts_out_of_reach(const struct engine *engine, const struct entry *entry) {
     return entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER ||
            (entry->facts.cluster && !engine->workers[entry->kind][entry->facts.cluster].connected);
@@ -49,15 +49,15 @@ static void report_held(struct engine *engine, struct entry *entry, const struct
         if (held)
             report_event(
                 engine, entry, true, "MirrorHeld", "Place",
-                "cluster %s has a mirror of attempt %u that the annotations do not name, and nothing proves "
-                "that it is ours: it is neither adopted nor deleted. Delete it there, or name it in " MARK_CLUSTER
+                "cluster %s has a mirror of attempt %u that the annotations do not name and that cannot be proven to "
+                "be this host's: it is neither adopted nor deleted. Delete it there, or name it in " MARK_CLUSTER
                 " and " MARK_ATTEMPT,
                 engine->names[m->facts.cluster], m->facts.attempt);
     }
 }
 
 struct action facts_decide(struct engine *engine, struct entry *entry) {
-    // Without a key the annotations are all the proof that there is.
+    // Without a key the annotations are the only proof.
     struct mirror *placed = seal_keys_any(engine->seals) ? NULL : facts_placed_mirror(entry);
     if (placed)
         placed->facts.proven = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rule 6. The final status of a mirror: what it was when it went away, if it had finished by then and its workload does
-// not say so yet. It is kept until that is written, whatever becomes of the mirror: what has finished is not run again.
+// Rule 6. The final status of a mirror that had finished when it was deleted, before its workload's status was written.
+// It is kept until then, so that a finished workload is not run again.
 #include "core/engine/final_status.h"
 
 #include "core/adapter/phase.h"

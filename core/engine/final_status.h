@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The status that a mirror ended with, kept until it is written.
+// The final status of a deleted mirror, kept until it is written.
 #ifndef WHARF_ENGINE_FINAL_STATUS_H
 #define WHARF_ENGINE_FINAL_STATUS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The finalizer of ours on mirrors (mirrorFinalizer: true): a mirror stays, whoever deletes it, until its final status
-// was written; then it is taken off. docs/lifecycle.md says what is promised with it and without it.
+// The host's finalizer on mirrors (mirrorFinalizer: true): a deleted mirror stays until its final status is written.
+// docs/lifecycle.md has the guarantees with and without it.
 #include "core/engine/finalizer.h"
 
 #include "core/base/memory.h"
@@ -29,7 +29,7 @@ bool finalizer_put(struct json *mirror) {
            json_set(metadata, "finalizers", list);
 }
 
-// The list without ours, under the version that it was read from: a merge patch replaces it whole.
+// The list without the host's finalizer. A merge patch replaces arrays whole, so resourceVersion is a precondition.
 struct json *finalizer_patch_off(const struct json *mirror) {
     AUTO_JSON patch = json_new_object();
     AUTO_JSON list = json_new_array();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The finalizer of ours on mirrors, MARK_FINALIZER.
+// The host's finalizer on mirrors, MARK_FINALIZER.
 #ifndef WHARF_ENGINE_FINALIZER_H
 #define WHARF_ENGINE_FINALIZER_H
 
@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 bool finalizer_is_on(const struct json *mirror);
-bool finalizer_put(struct json *mirror); // false: no memory
-// The patch that takes it off; NULL: no memory.
+bool finalizer_put(struct json *mirror); // false: out of memory
+// The patch that removes it; NULL: out of memory.
 struct json *finalizer_patch_off(const struct json *mirror);
 
 #endif

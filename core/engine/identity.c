@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rule 9. Which cluster is which: the uid of namespace kube-system names one. It is read at each connection; nothing is
-// done in a cluster before that. A worker that is another worker under a second name, the management cluster itself, or
-// another cluster than the one that was first seen under its name, is refused: nothing is placed, changed or deleted
-// there.
+// Rule 9. A cluster is identified by the uid of namespace kube-system, read at each connection; nothing is done in a
+// cluster before that. A worker that turns out to be another worker, the management cluster, or a different cluster
+// than the one first seen under its name is refused: nothing is placed, changed or deleted there.
 #include "core/engine/identity.h"
 
 #include "core/engine/cluster_state.h"
@@ -45,14 +44,14 @@ static void describe(const struct engine *engine, size_t cluster, size_t duplica
         break;
     case REFUSAL_OTHER:
         snprintf(out, size,
-                 "another cluster answers for it: uid %s of namespace kube-system, expected %s as it was at first; "
-                 "restart the host if that is meant",
+                 "it is a different cluster now: found uid %s of namespace kube-system, expected %s as at first; "
+                 "restart the host if the change is intended",
                  identity->uid, identity->first);
         break;
     }
 }
 
-// All feeds count as lost: what ran there does so somewhere else, or not any more.
+// All watches count as lost: what ran in the cluster is unreachable or gone.
 static void lose(struct engine *engine, size_t cluster) {
     for (size_t k = 0; k < engine->n_kinds; k++) {
         struct watch_state *watch = cluster_watch(engine, cluster, k);
@@ -61,7 +60,7 @@ static void lose(struct engine *engine, size_t cluster) {
     }
 }
 
-// Of all clusters; what is known of `changed` has changed besides.
+// Evaluates all clusters; `changed` is updated in any case.
 static void evaluate_all(struct engine *engine, size_t changed) {
     for (size_t c = 0; c < engine->n_clusters; c++) {
         struct identity *identity = &engine->identities[c];
@@ -79,12 +78,12 @@ static void evaluate_all(struct engine *engine, size_t changed) {
         if (same)
             continue;
         if (refusal == REFUSAL_NONE)
-            report_log(engine, LOG_INFO, c, LOG_NO_KIND, "the cluster is not refused any more");
+            report_log(engine, LOG_INFO, c, LOG_NO_KIND, "the cluster is no longer refused");
         else
             report_log(engine, LOG_WARN, c, LOG_NO_KIND,
                        "the cluster is refused: %s. Nothing is placed, changed or deleted %s",
                        engine->stats.clusters[c].refused,
-                       c == ENGINE_MANAGEMENT ? "anywhere while that is so" : "there");
+                       c == ENGINE_MANAGEMENT ? "in any cluster meanwhile" : "there");
     }
 }
 
@@ -92,8 +91,8 @@ static void report_unknown(struct engine *engine, size_t cluster, const char *pr
     struct identity *identity = &engine->identities[cluster];
     if (!identity->unknown_reported)
         report_log(engine, LOG_WARN, cluster, LOG_NO_KIND,
-                   "which cluster this is cannot be told, so that it would not be noticed if it were known under "
-                   "another name: %s",
+                   "the cluster cannot be identified, so a duplicate of it under another name would not be detected; "
+                   "allow the host to get namespace kube-system: %s",
                    problem ? problem : "its namespace kube-system has no uid");
     identity->unknown_reported = true;
 }
@@ -103,7 +102,7 @@ void identity_take(struct engine *engine, size_t cluster, const char *uid, const
     bool is_news = !identity->read || !identity->known;
     identity->read = identity->known = true;
     if (*uid == '\0' || strlen(uid) >= sizeof identity->uid)
-        report_unknown(engine, cluster, problem); // and what was known stays
+        report_unknown(engine, cluster, problem); // keeps the last known uid
     else
         text_copy(identity->uid, sizeof identity->uid, uid);
     if (*identity->first == '\0')

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which cluster is which: the uid of namespace kube-system names one.
+// Cluster identity: the uid of namespace kube-system.
 #ifndef WHARF_ENGINE_IDENTITY_H
 #define WHARF_ENGINE_IDENTITY_H
 
@@ -8,7 +8,7 @@
 struct engine;
 
 void identity_take(struct engine *engine, size_t cluster, const char *uid, const char *problem);
-// The connection was lost: who answers next may be another one.
+// The connection was lost: the next one may reach a different cluster.
 void identity_forget(struct engine *engine, size_t cluster);
 
 #endif

@@ -12,9 +12,9 @@
 #include <string.h>
 
 #define MULTIKUEUE "kueue.x-k8s.io/multikueue"
-#define LOOK_AGAIN_NS (60 * CLOCK_SECOND) // whether MultiKueue still has it, or whether there is a Kueue by now
+#define LOOK_AGAIN_NS (60 * CLOCK_SECOND) // until MultiKueue's ownership, or the absence of Kueue, is checked again
 
-// Versions of kueue.x-k8s.io, newest first; a server that has none of them has no Kueue.
+// Versions of kueue.x-k8s.io, newest first; a server with none of them has no Kueue.
 static const char *const versions[] = {"v1beta2", "v1beta1"};
 #define VERSIONS (sizeof versions / sizeof versions[0])
 
@@ -46,7 +46,7 @@ bool kueue_permits(struct engine *engine, struct entry *entry) {
         return false;
     char space[254], path[512];
     entry_namespace(entry, space);
-    // Kueue labels a Workload with the uid of what it stands for (constants.JobUIDLabel).
+    // Kueue labels a Workload with its job's uid (constants.JobUIDLabel).
     snprintf(path, sizeof path,
              "/apis/kueue.x-k8s.io/%s/namespaces/%s/workloads?labelSelector=kueue.x-k8s.io%%2Fjob-uid%%3D%s",
              versions[entry->kueue_asked % VERSIONS], space, entry->uid);
@@ -80,7 +80,7 @@ static void is_known(struct entry *entry, enum kueue kueue) {
     entry->facts.not_before_ns = 0;
 }
 
-// A Workload owns it. Where the API knows no other manager, what its checks are says whether MultiKueue has it.
+// A Workload owns it. If managedBy is shared with MultiKueue, its admission checks show whether MultiKueue handles it.
 static bool owned(struct engine *engine, struct entry *entry, const struct json *workload) {
     const struct json *checks = json_path(workload, "status", "admissionChecks", NULL);
     if (!kueue_shares(engine->kinds[entry->kind]->managed_by) || !json_is(checks, JSON_ARRAY) || !json_first(checks)) {
@@ -109,13 +109,13 @@ static bool checks_answered(struct engine *engine, struct entry *entry, const st
     if (!check)
         return true;
     report_event(engine, entry, false, "OwnedByKueue", "Place",
-                 "left to the MultiKueue that runs here: Kueue's Workload %.*s has its admission check %s",
-                 (int)strcspn(names, " "), names, object_name(check));
+                 "left to MultiKueue: Kueue's Workload %.*s has its admission check %s", (int)strcspn(names, " "),
+                 names, object_name(check));
     entry->facts.not_before_ns = engine->now.mono_ns + LOOK_AGAIN_NS;
     return true;
 }
 
-// No Kueue there, or it cannot be asked. An object that MultiKueue may have waits; of others the labels are carried.
+// No Kueue, or no answer. An object that MultiKueue may handle waits; of others the labels are carried.
 static bool not_answered(struct engine *engine, struct entry *entry, const struct response *response, bool absent) {
     if (absent && ++entry->kueue_asked < VERSIONS)
         return true; // the next version
@@ -129,7 +129,8 @@ static bool not_answered(struct engine *engine, struct entry *entry, const struc
     if (!refused || kueue_shares(engine->kinds[entry->kind]->managed_by))
         return false;
     report_event(engine, entry, true, reason_text(response->reason), "Place",
-                 "whether Kueue admitted it cannot be read, and its queue's name is carried to the mirror: %s",
+                 "cannot read whether Kueue admitted it, so its queue name is carried to the mirror; allow the host to "
+                 "list workloads.kueue.x-k8s.io: %s",
                  response->message);
     is_known(entry, KUEUE_NONE);
     return true;

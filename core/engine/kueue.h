@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kueue of the management cluster. It suspends what is queued (label kueue.x-k8s.io/queue-name) when it is created (a
-// webhook), and resumes it only after it has made a Workload of which the object is the controller owner: so it is
-// enough to ask once, before the mirror of an object that is not suspended is made.
+// Kueue in the management cluster. Its webhook suspends queued objects (label kueue.x-k8s.io/queue-name) at creation,
+// and it resumes them only after creating a Workload that the object owns as controller: so one request is enough,
+// before the mirror of an object that is not suspended is created.
 //
 // What Kueue has admitted is dispatched, and its mirror is made without the labels that would queue it a second time
 // in a worker (unless the configuration says kueue: carry). Kinds whose API accepts no other value of managedBy than
@@ -16,8 +16,8 @@
 
 enum kueue {
     KUEUE_UNKNOWN,
-    KUEUE_NONE,    // nothing of it owns the workload
-    KUEUE_ADMITTED // one of its Workloads does, and MultiKueue has no say
+    KUEUE_NONE,    // no Workload owns it
+    KUEUE_ADMITTED // a Workload owns it, and MultiKueue does not handle it
 };
 
 struct engine;
@@ -26,17 +26,16 @@ struct json;
 struct pending;
 struct response;
 
-// True if this value of managedBy is one that Kueue answers to as well.
+// True if this value of managedBy is also handled by MultiKueue.
 bool kueue_shares(const char *managed_by);
 
-// True if it is shared, and the object has the label.
+// True if it is shared and the object has the queue label.
 bool kueue_may_own(const char *managed_by, const struct json *object);
 
-// True if all is known that has to be known before a mirror is made, and it may be; false: a question was sent, or it
-// is to be tried again later.
+// True if a mirror may be created; false: a request was sent, or it is retried later.
 bool kueue_permits(struct engine *engine, struct entry *entry);
 
-// The answer to that question. False: it says nothing; the caller asks again later.
+// The answer to that request. False: inconclusive; the caller retries later.
 bool kueue_answered(struct engine *engine, struct entry *entry, const struct pending *pending,
                     const struct response *response);
 

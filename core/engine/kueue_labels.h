@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Kueue writes on objects that it queues.
+// Labels and annotations that Kueue uses on queued objects.
 #ifndef WHARF_ENGINE_KUEUE_LABELS_H
 #define WHARF_ENGINE_KUEUE_LABELS_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mirror that does not keep its marks: a policy in the worker takes them off or changes them as it is stored. Watches
-// do not show it, and another process of the host would not know it. The worker does not take it, then: what was made
-// is deleted by its uid, once, and the workload goes elsewhere.
+// Mirrors that lose their marks: a policy in the worker strips or changes them on creation. Watches do not show such a
+// mirror, and a restarted host would not recognise it. So it counts as rejected: it is deleted by its uid, once, and
+// the workload is rescheduled.
 #include "core/engine/marks.h"
 
 #include "core/engine/engine_internal.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-// The first mark that is not what it should be, or NULL.
+// The first mark that differs, or NULL.
 static const char *lost_mark(const struct engine *engine, const struct entry *entry, const struct mirror *mirror,
                              uint32_t attempt, const struct json *object) {
     const struct kind *kind = engine->kinds[entry->kind];

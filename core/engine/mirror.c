@@ -43,7 +43,7 @@ uint32_t mirror_attempt(const struct json *object) {
     return (uint32_t)value;
 }
 
-// With a byte behind it that no text has, so that neighbours cannot be told differently.
+// With a terminator byte that no text has, so that concatenations stay distinct.
 static uint64_t hash_text(uint64_t hash, const char *text) {
     return text_hash(text_hash(hash, text), "\xff");
 }
@@ -119,7 +119,7 @@ static struct json *copy_members(const struct json *workload) {
     return TAKE(mirror);
 }
 
-// What the data says that a mirror must not have, and what the adapter adds.
+// Removes the kind's removed fields and calls the adapter's mirror function.
 static wharf_result finish(const struct mirror_context *context, struct json *mirror) {
     pointer_remove(mirror, context->kind->abi.managed_by);
     for (const char *const *p = context->kind->abi.removed; p && *p; p++)
@@ -143,13 +143,13 @@ wharf_result mirror_check_annotations(const struct mirror_context *context, cons
     context->call->answer.reason = "AnnotationsTooLarge";
     context->call->answer.message = services_table()->format(
         &context->call->call,
-        "annotations of its mirror would have %zu bytes, of at most %zu that an API server takes: the workload's are "
-        "%zu, and the record of %zu labels, annotations and fields that are carried is %zu",
+        "the annotations of its mirror would have %zu bytes, more than the %zu that an API server accepts: %zu of the "
+        "workload's, and a record of %zu carried labels, annotations and fields with %zu; reduce them",
         size, MIRROR_ANNOTATIONS_MAX, theirs, record ? strlen(record) / 8 : 0, record ? strlen(record) : 0);
     return WHARF_REFUSED;
 }
 
-// What is not carried is known again by its hash.
+// A change of the immutable fields is detected by their hash.
 static bool set_records(const struct mirror_context *context, struct json *mirror, struct record *record) {
     struct json *metadata = carry_member(mirror, "metadata");
     struct json *annotations = metadata ? carry_member(metadata, "annotations") : NULL;
@@ -201,8 +201,7 @@ wharf_result mirror_make(const struct mirror_context *context, struct json **out
     return WHARF_OK;
 }
 
-// The present generation once the mirror is like the workload and its controller has seen that; until then what was
-// there.
+// The current generation once the mirror is up to date and its controller has observed that; until then the old value.
 static bool set_observed(const struct mirror_context *context, struct json *object) {
     const char *observed = context->kind->abi.observed_generation;
     if (!observed || !pointer_find(object, observed))
@@ -214,10 +213,10 @@ static bool set_observed(const struct mirror_context *context, struct json *obje
     return pointer_set(object, observed, json_new_int64(generation));
 }
 
-// An object with the status to begin with: the mirror's without what belongs to the worker, if it has one, or the
-// workload's own, with what is owed where there is no mirror.
+// An object with the initial status: the mirror's without the worker's own fields; or, without a mirror, the workload's
+// with the conditions that are due then.
 static wharf_result draft_status(const struct mirror_context *context, struct json *object) {
-    // A mirror that has no status yet has nothing to say: the workload keeps what it has.
+    // While the mirror has no status, the workload keeps its own.
     const struct json *reported = json_get(context->mirror, "status");
     bool has = context->had_status || (json_is(reported, JSON_OBJECT) && json_size(reported) > 0);
     const struct json *source = has ? reported : json_get(context->workload, "status");
@@ -231,7 +230,7 @@ static wharf_result draft_status(const struct mirror_context *context, struct js
     return !has || set_observed(context, object) ? WHARF_OK : WHARF_RETRY;
 }
 
-// The draft as the adapter finished it. NULL unless WHARF_OK.
+// The draft as completed by the adapter. NULL unless WHARF_OK.
 static wharf_result make_status(const struct mirror_context *context, struct json **status) {
     *status = NULL;
     AUTO_JSON object = json_new_object();
@@ -242,14 +241,14 @@ static wharf_result make_status(const struct mirror_context *context, struct jso
         return result;
     const struct json *made = json_get(object, "status");
     if (made && !json_is(made, JSON_OBJECT)) {
-        context->call->answer.message = "the adapter made a status that is no object";
+        context->call->answer.message = "the adapter returned a status that is not an object";
         return WHARF_REFUSED;
     }
     *status = made ? json_detach(object, "status") : json_new_object();
     return *status ? WHARF_OK : WHARF_RETRY;
 }
 
-// Rule 6: finished stays finished, whatever becomes of the mirror: then the workload keeps the status that it has.
+// Rule 6: finished stays finished: otherwise the workload keeps its status.
 static bool stays_finished(const struct mirror_context *context, struct json **status) {
     wharf_phase phase;
     if (adapter_phase(context->call, context->workload, &phase) != WHARF_OK || !phase_is_final(phase.phase))

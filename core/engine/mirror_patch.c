@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The patch that keeps a mirror like its workload: what is carried, what the adapter adds, what is left to the worker,
-// and the record of it.
+// The patch that keeps a mirror up to date with its workload: carried fields, the adapter's changes, fields left to the
+// worker, and the record.
 #include "core/adapter/phase.h"
 #include "core/base/memory.h"
 #include "core/engine/carry.h"
@@ -32,7 +32,7 @@ static struct json *comparable(const struct json *object) {
     return TAKE(result);
 }
 
-// What is to be, and the difference to what is.
+// The desired mirror, and the patch to it.
 struct change {
     struct json *desired, *diff;
     struct record before, after;
@@ -48,9 +48,8 @@ static void change_cleanup(struct change *change) {
 
 #define AUTO_CHANGE __attribute__((cleanup(change_cleanup))) struct change
 
-// Somebody in the worker suspended the mirror, or had done so and has not resumed it: the host's last word was another
-// one. It is theirs to resume. A workload that is suspended itself takes it over, but not from a queue: whoever
-// suspends there resumes too.
+// The mirror was suspended in the worker and not resumed: the host's last write was not a suspension. It is left to the
+// worker to resume. A suspended workload takes it over, but not from a queue, which resumes what it suspends.
 static bool is_held(const struct mirror_context *context, const struct record *before) {
     const wharf_kind *kind = &context->kind->abi;
     return phase_suspend_asked(kind, context->mirror) &&
@@ -99,8 +98,8 @@ static wharf_result compare(const struct mirror_context *context, struct change 
     return change->diff ? WHARF_OK : WHARF_RETRY;
 }
 
-// Whether the record that the mirror has need not be written anew for its own sake. One in the form of an earlier
-// version that nobody changed waits for the next change.
+// Whether the mirror's record need not be rewritten by itself. An unchanged record in the old format is converted with
+// the next change.
 static bool is_covered(const struct mirror_context *context, const struct change *change, const char *present,
                        bool *covered) {
     const char *known = context->record ? context->record->known : NULL;
@@ -147,8 +146,8 @@ static wharf_result add_record(const struct mirror_context *context, struct chan
     return set_record(change->diff, text->data) ? WHARF_OK : WHARF_RETRY;
 }
 
-// A merge patch replaces arrays whole, only what the host suspended is resumed, and some fields may change only while
-// the mirror is suspended: it must still be as it was when the patch was made.
+// A merge patch replaces arrays whole, only the host's own suspension is undone, and some fields may change only while
+// the mirror is suspended: resourceVersion is then a precondition.
 static bool add_preconditions(const struct mirror_context *context, const struct change *change) {
     struct json *metadata = carry_member(change->diff, "metadata");
     bool as_seen =
@@ -157,7 +156,7 @@ static bool add_preconditions(const struct mirror_context *context, const struct
            (!as_seen || json_set(metadata, "resourceVersion", json_new_string(object_version(context->mirror))));
 }
 
-// What stops work, and nothing that could be refused with it.
+// Reduces the patch to the suspension, so that no other field can get it rejected.
 static wharf_result keep_stop_only(const struct mirror_context *context, struct change *change) {
     const char *suspend = context->kind->abi.suspend;
     AUTO_JSON patch = json_new_object();
@@ -174,13 +173,13 @@ static bool stops(const struct mirror_context *context, const struct change *cha
            phase_suspend_asked(&context->kind->abi, change->desired);
 }
 
-// Whether what is not carried is as it was when the mirror was made.
+// Whether the immutable fields are unchanged since the mirror was created.
 static bool immutable_is_same(const struct mirror_context *context) {
     const char *made_of = object_annotation(context->mirror, MARK_IMMUTABLE);
     return !made_of || strtoull(made_of, NULL, 16) == carry_immutable_hash(&context->kind->abi, context->workload);
 }
 
-// Remembers what a comparison has shown.
+// Caches the result of a comparison.
 static bool set_carry(const struct mirror_context *context, bool complete) {
     if (context->carry)
         *context->carry = complete ? CARRY_COMPLETE : CARRY_PARTIAL;
@@ -194,7 +193,7 @@ bool mirror_is_complete(const struct mirror_context *context) {
         return set_carry(context, false);
     AUTO_CHANGE change = {0};
     wharf_result result = compare(context, &change);
-    if (result == WHARF_RETRY) // known another time
+    if (result == WHARF_RETRY) // not known now
         return false;
     return set_carry(context, result == WHARF_OK && json_size(change.diff) == 0);
 }
@@ -226,7 +225,7 @@ static wharf_result finish(const struct mirror_context *context, struct change *
     return WHARF_OK;
 }
 
-// Fields that changed after the mirror was made, and cannot be changed in it.
+// Reports immutable fields that changed after the mirror was created.
 static wharf_result remark_immutable(const struct mirror_context *context) {
     if (context->call->answer.message || immutable_is_same(context))
         return WHARF_OK;
@@ -236,7 +235,7 @@ static wharf_result remark_immutable(const struct mirror_context *context) {
     context->call->answer.reason = "NotCarried";
     context->call->answer.message = services_table()->format(
         &context->call->call,
-        "%s changed after the mirror was made, and cannot be carried to it: only a new mirror will have it",
+        "%s changed after the mirror was created and is immutable in it: the change takes effect only in a new mirror",
         fields.len ? fields.data : "a field of the spec");
     return WHARF_OK;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects come in: from watches and lists, and out of answers. What is kept of them is facts and text.
+// Processes objects from watches, lists and answers into facts and compact text.
 #include "core/engine/observe.h"
 
 #include "core/adapter/phase.h"
@@ -22,10 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNSEALED_REPORTED 8 // of one cluster, before the log line has to wait
-#define RESTORES_FREE 3     // of annotations that somebody changed, before it has to wait
+#define UNSEALED_REPORTED 8 // per cluster, before the log line is throttled
+#define RESTORES_FREE 3     // of the annotations, before it is throttled
 
-// True if `object` is not newer than what is kept: a watch that lags behind an answer.
+// True if `object` is not newer than the stored one: the watch may lag behind an answer.
 static bool is_stale(struct engine *engine, struct doc *doc, const struct json *object) {
     if (!doc->text)
         return false;
@@ -64,7 +64,7 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
     }
     bool finished = phase.phase == WHARF_SUCCEEDED || phase.phase == WHARF_FAILED;
     if (finished && !entry->facts.finished) {
-        // The retention runs from when it finished, by a clock that may not be ours: at most from now.
+        // Retention starts when it finished, by a remote clock: at the latest now.
         int64_t age_ns = phase.since_ns > 0 ? engine->now.wall_ns - phase.since_ns : 0;
         if (age_ns < 0)
             age_ns = 0;
@@ -77,13 +77,13 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
     adapter_call_end(&call);
 }
 
-// What somebody wrote into an annotation, short enough for a sentence.
+// An annotation's value, shortened for a message.
 static void written(const struct json *object, const char *key, char out[64]) {
     const char *text = object_annotation(object, key);
     text_copy(out, 64, text ? text : "nothing");
 }
 
-// The annotations are the host's record of where the mirror is, not a wish: what runs stays where it is (rule 2).
+// The annotations record where the mirror is; changing them does not move it (rule 2).
 static void check_annotations(struct engine *engine, struct entry *entry, const struct json *object, uint32_t cluster,
                               uint32_t attempt) {
     bool was = entry->facts.misplaced;
@@ -102,17 +102,19 @@ static void check_annotations(struct engine *engine, struct entry *entry, const 
     written(object, MARK_ATTEMPT, number);
     throttle_next(&entry->facts.restores, engine->now.mono_ns, RESTORES_FREE);
     report_event(engine, entry, true, "AnnotationsRestored", "Place",
-                 "somebody changed " MARK_CLUSTER " to %s and " MARK_ATTEMPT
-                 " to %s: they are put back to cluster %s, attempt %u, where its mirror is",
+                 MARK_CLUSTER " was changed to %s and " MARK_ATTEMPT
+                              " to %s, which does not move the mirror: they are restored to cluster %s, attempt %u",
                  name, number, engine->names[m->facts.cluster], m->facts.attempt);
 }
 
 static void report_unknown(struct engine *engine, struct entry *entry, const struct json *object) {
     char name[64];
     written(object, MARK_CLUSTER, name);
-    report_event(engine, entry, true, "UnknownCluster", "Place",
-                 MARK_CLUSTER " names %s, which the configuration does not have: it counts as a worker that is lost",
-                 name);
+    report_event(
+        engine, entry, true, "UnknownCluster", "Place",
+        MARK_CLUSTER
+        " names %s, which is not in the configuration: it counts as an unreachable worker; add it to the configuration",
+        name);
 }
 
 static void read_workload(struct engine *engine, struct entry *entry, const struct json *object, bool had) {
@@ -144,7 +146,7 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
     if (hash != entry->carry_hash) {
         entry->carry_hash = hash;
         if (entry->refusals > 0)
-            entry->facts.not_before_ns = 0; // it may be another one that is not refused
+            entry->facts.not_before_ns = 0; // the changed workload may be accepted
         for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
             m->facts.update_due = true;
             m->carry = CARRY_UNKNOWN;
@@ -155,7 +157,7 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
     entry->facts.status_due = true;
 }
 
-// The workload is gone, or not ours any more.
+// The workload is gone or no longer delegated.
 static void forget_workload(struct engine *engine, struct entry *entry) {
     if (!entry->facts.exists)
         return;
@@ -218,7 +220,7 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
     queue_entry(engine, entry);
 }
 
-// Rule 1: what is not delegated to this host is not kept.
+// Rule 1: objects that are not delegated to this host are not kept.
 static void seen_workload(struct engine *engine, size_t kind, struct object *object) {
     const struct kind *k = engine->kinds[kind];
     const char *space = object_namespace(object->value), *name = object_name(object->value);
@@ -239,12 +241,12 @@ static void seen_workload(struct engine *engine, size_t kind, struct object *obj
     object_free(object);
 }
 
-// The marks of a mirror do not change as long as it is the same object.
+// The marks of one object do not change.
 static bool has_kept_marks(const struct mirror *m, const struct json *object) {
     return m->facts.attempt == mirror_attempt(object) && text_equal(object_label(object, MARK_UID), m->workload_uid);
 }
 
-// Rule 3: what may be changed or deleted.
+// Rule 3: which objects may be changed or deleted.
 enum ownership observe_ownership(const struct engine *engine, size_t cluster, size_t kind, const struct mirror *m,
                                  const struct json *object) {
     const struct kind *k = engine->kinds[kind];
@@ -261,7 +263,7 @@ enum ownership observe_ownership(const struct engine *engine, size_t cluster, si
     case SEAL_VALID:
     case SEAL_OLD_KEY:
         return OWNERSHIP_SEAL;
-    case SEAL_MISSING: // made before there were seals, perhaps
+    case SEAL_MISSING: // may have been created without a key
         if (!known && engine->adopt_unsealed && !cluster_watch(engine, cluster, kind)->listed)
             return OWNERSHIP_MARKS;
         return otherwise;
@@ -278,7 +280,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     if (ownership != OWNERSHIP_UID) {
         text_copy(m->workload_uid, sizeof m->workload_uid, object_label(object, MARK_UID));
         m->facts.attempt = mirror_attempt(object);
-    } else { // its marks were changed and will be put back
+    } else { // its marks were changed and will be restored
         if (!same)
             text_copy(m->workload_uid, sizeof m->workload_uid, entry->uid);
         m->facts.update_due = true;
@@ -287,7 +289,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     m->facts.proven = (same && m->facts.proven) || ownership == OWNERSHIP_SEAL;
     set_of_workload(entry, m);
     uint64_t hash = mirror_carry_hash(object, true);
-    // What had to wait for a suspended mirror to come to rest may be possible now.
+    // A change that had to wait until the suspended mirror stopped may be possible now.
     if (hash != m->carry_hash || phase_suspend_asked(&engine->kinds[entry->kind]->abi, object)) {
         m->carry_hash = hash;
         m->facts.update_due = true;
@@ -306,7 +308,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     m->seen_ns = engine->received_ns;
     entry->facts.status_due = true;
     if (entry->denied_status_hash && entry->denials.at_ns < entry->facts.not_before_ns)
-        entry->facts.not_before_ns = entry->denials.at_ns; // its status may be another one
+        entry->facts.not_before_ns = entry->denials.at_ns; // its status may differ
 }
 
 void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m, struct object *object,
@@ -358,7 +360,7 @@ void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirr
     bool was_being_deleted = m->facts.being_deleted;
     drop_mirror_doc(engine, entry, m, wanted);
     m->facts.being_deleted = m->facts.update_due = false;
-    m->outdated = m->facts.busy; // its answer may be older than this
+    m->outdated = m->facts.busy; // the answer in flight may be older
     m->facts.unsure = wanted && !certain && !was_being_deleted;
     if (wanted && !m->facts.unsure)
         entry->facts.gone_attempt = entry->facts.attempt;
@@ -367,7 +369,7 @@ void observe_mirror_gone(struct engine *engine, struct entry *entry, struct mirr
     queue_entry(engine, entry);
 }
 
-// It has our marks, and no seal of theirs.
+// It has the host's marks but no valid seal.
 static void report_unsealed(struct engine *engine, size_t cluster, size_t kind, struct entry *entry,
                             const struct json *object) {
     struct unsealed_log *log = &engine->unsealed[cluster];
@@ -375,18 +377,18 @@ static void report_unsealed(struct engine *engine, size_t cluster, size_t kind, 
     if (entry && entry->facts.exists && !entry->unsealed_reported &&
         text_equal(object_label(object, MARK_UID), entry->uid)) {
         entry->unsealed_reported = true;
-        report_event(
-            engine, entry, true, "Stranger", "Observe",
-            "cluster %s has an object of this name with the marks of its mirror and without a valid seal: it is "
-            "left alone",
-            engine->names[cluster]);
+        report_event(engine, entry, true, "Stranger", "Observe",
+                     "cluster %s has a foreign object of this name with the marks of its mirror but no valid seal: it "
+                     "is not changed; delete it there if it is forged",
+                     engine->names[cluster]);
     }
     if (engine->now.mono_ns < log->next_ns)
         return;
     log->next_ns = throttle_next(&log->throttle, engine->now.mono_ns, UNSEALED_REPORTED);
-    report_log(engine, LOG_WARN, cluster, kind,
-               "%s/%s (uid %s) has the marks of a mirror and no valid seal: it is left alone", object_namespace(object),
-               object_name(object), object_uid(object));
+    report_log(
+        engine, LOG_WARN, cluster, kind,
+        "%s/%s (uid %s) has the marks of a mirror but no valid seal and is not changed; delete it if it is forged",
+        object_namespace(object), object_name(object), object_uid(object));
 }
 
 static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
@@ -400,7 +402,7 @@ static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, stru
         object_free(object);
         return;
     }
-    if (unknown && !finalizer_is_on(value)) // whose finalizers have to be known
+    if (unknown && !finalizer_is_on(value)) // its finalizers have to be known
         object = orphans_by_name(engine, cluster, kind, object, &name_only);
     value = object->value;
     space = object_namespace(value);
@@ -410,7 +412,7 @@ static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, stru
     if (ownership != OWNERSHIP_NONE && !m && entry)
         m = entry_make_mirror(entry, cluster);
     if (ownership != OWNERSHIP_NONE && m) {
-        // Only what watches and lists tell counts here: an answer may be newer than a list that is under way.
+        // Watches and lists only: an answer may be newer than the current list.
         m->epoch = cluster_watch(engine, cluster, kind)->epoch;
         observe_mirror(engine, entry, m, object, ownership);
         m->facts.name_only = name_only;
@@ -432,7 +434,7 @@ void observe_seen(struct engine *engine, size_t cluster, size_t kind, struct obj
         seen_mirror(engine, cluster, kind, object);
 }
 
-// What is gone is shown once more as it was at the end: it may have finished since it was last seen.
+// A deletion event carries the last state: the mirror may have finished since it was last seen.
 static void take_last_state(struct engine *engine, struct entry *entry, struct mirror *m, struct object **object) {
     if (entry->facts.finished || m->facts.finished || is_stale(engine, &m->doc, (*object)->value) ||
         !final_status_reached(engine, entry, (*object)->value))
@@ -458,7 +460,7 @@ void observe_gone(struct engine *engine, size_t cluster, size_t kind, struct obj
             observe_mirror_gone(engine, entry, m, certain);
         } else if (known)
             m->outdated = m->facts.busy;
-        else if (m && m->facts.unsure) { // what was in its place, perhaps
+        else if (m && m->facts.unsure) { // may have been the unsure object
             m->facts.not_before_ns = 0;
             queue_entry(engine, entry);
         }

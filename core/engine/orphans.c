@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules 7 and 9. Mirrors whose workload is not there. One that was seen being deleted explains them; that it is merely
-// absent (from a list, after a restart) may as well mean that the management cluster was emptied, restored or
-// exchanged. So what is not explained is looked at for a moment, until it is known how many there are; many at once, or
-// any while the management cluster is under suspicion, are held for orphanGrace.
+// Rules 7 and 9. Orphans: mirrors whose workload does not exist. If its deletion was seen, the mirror is deleted. If it
+// is merely absent (from a list, after a restart), the management cluster may have been emptied, restored or replaced:
+// such orphans are counted for a moment first; many at once, or any while the management cluster is suspect, are held
+// for orphanGrace.
 #include "core/engine/orphans.h"
 
 #include "core/engine/cluster_state.h"
@@ -18,13 +18,13 @@
 #include <string.h>
 
 #define LOOK_NS (2 * CLOCK_SECOND)
-#define NAME_BYTES ((size_t)1024) // of one that is kept by name
+#define NAME_BYTES ((size_t)1024) // of an orphan kept by name
 #define WINDOW_NS (10 * CLOCK_MINUTE)
-#define FEW 2 // so many are never too large a part of a cluster's mirrors
+#define FEW 2 // never too large a share of a cluster's mirrors
 
 enum orphan_state {
     ORPHAN_NOT,
-    ORPHAN_NEW, // looked at
+    ORPHAN_NEW, // being counted
     ORPHAN_HELD,
     ORPHAN_DELETABLE
 };
@@ -49,16 +49,16 @@ void orphans_listed(struct engine *engine, size_t cluster, size_t kind) {
     for (const struct entry *e; (e = map_next(&engine->store.maps[kind], &cursor));)
         if (e->facts.exists && e->epoch == epoch)
             return;
-    cluster_suspect_deletions(engine, kind, false); // there is not one of ours
+    cluster_suspect_deletions(engine, kind, false); // no delegated workload at all
 }
 
-// It is none any more, or is on its way out.
+// It is no longer an orphan, or is released.
 static void leave(struct engine *engine, struct mirror *m) {
     if (m->orphan == ORPHAN_NEW || m->orphan == ORPHAN_HELD)
         engine->orphans[m->facts.cluster].waiting--;
     struct stats_cluster *stats = &engine->stats.clusters[m->facts.cluster];
     if (m->orphan == ORPHAN_HELD && --stats->orphans_held == 0)
-        report_log(engine, LOG_INFO, m->facts.cluster, LOG_NO_KIND, "no mirror without a workload is held any more");
+        report_log(engine, LOG_INFO, m->facts.cluster, LOG_NO_KIND, "no orphan is held any longer");
     m->orphan = ORPHAN_NOT;
 }
 
@@ -78,13 +78,15 @@ static bool are_too_many(const struct engine *engine, size_t cluster, uint32_t *
 static void report_held(struct engine *engine, const struct entry *entry, const struct mirror *m, bool doubtful,
                         uint32_t count) {
     const char *kind = engine->kinds[entry->kind]->plural_group;
-    report_log(engine, LOG_WARN, m->facts.cluster, entry->kind,
-               "mirrors without a workload are held for %" PRId64 " s and not deleted: %s (%u at present, the first "
-               "is %s). To let one go: kubectl annotate %s NAME " MARK_RELEASE "=true in that cluster",
-               engine->orphan_grace_ns / CLOCK_SECOND,
-               doubtful ? "the management cluster has none of this kind, or went back in time"
-                        : "there are more than massDeletion allows",
-               count, entry->key, kind);
+    report_log(
+        engine, LOG_WARN, m->facts.cluster, entry->kind,
+        "orphans (mirrors without a workload) are held for %" PRId64
+        " s and not deleted: %s (%u now, the first is %s). To release one: kubectl annotate %s NAME " MARK_RELEASE
+        "=true in that cluster",
+        engine->orphan_grace_ns / CLOCK_SECOND,
+        doubtful ? "the management cluster has no workload of this kind, or was restored from a backup"
+                 : "there are more than massDeletion allows",
+        count, entry->key, kind);
 }
 
 static void let_go(struct engine *engine, struct mirror *m) {
@@ -101,7 +103,7 @@ static void let_go(struct engine *engine, struct mirror *m) {
     orphans->let_go++;
 }
 
-// Until when it is not to be deleted.
+// Until when it must not be deleted; 0: it may be.
 static int64_t judge(struct engine *engine, const struct entry *entry, struct mirror *m) {
     uint32_t count = 0;
     bool doubtful = is_doubtful(engine, entry, m);
@@ -134,7 +136,7 @@ static int64_t look_at(struct engine *engine, const struct entry *entry, struct 
     }
 }
 
-// How many there are, and how much is kept of them.
+// Counts orphans and their memory.
 static void account(struct engine *engine, struct mirror *m) {
     struct orphan_count *orphans = &engine->orphans[m->facts.cluster];
     uint32_t bytes = m->facts.present && !m->facts.of_workload ? m->doc.len + 1 : 0;
@@ -151,14 +153,14 @@ struct object *orphans_by_name(const struct engine *engine, size_t cluster, size
     bool listed = cluster_watch(engine, ENGINE_MANAGEMENT, kind)->listed;
     *name_only = false;
     if (engine->max_orphans == 0 || (!listed && engine->orphans[cluster].bytes < engine->max_orphans * NAME_BYTES))
-        return object; // its workload may be seen in a moment
+        return object; // its workload may still be listed
     struct object *stub = NULL;
     struct error *error =
         object_stub(object->text, object->len, json_string(json_get(object->value, "apiVersion")),
                     json_string(json_get(object->value, "kind")), &(struct object_limits){0}, "", &stub);
     if (!error) {
         object_free(object);
-        free(stub->too_large); // it is not too large, but all that is wanted of it
+        free(stub->too_large); // the stub is used to save memory, not for its size
         stub->too_large = NULL;
         *name_only = true;
         return stub;
@@ -176,7 +178,7 @@ void orphans_check(struct engine *engine, struct entry *entry) {
         m->facts.held_until_ns = 0;
         if (!orphan || seen || m->released || engine->orphan_grace_ns == 0)
             leave(engine, m);
-        else if (listed && engine->workers[entry->kind][m->facts.cluster].connected) // only then it is one
+        else if (listed && engine->workers[entry->kind][m->facts.cluster].connected) // both lists are complete
             m->facts.held_until_ns = look_at(engine, entry, m);
     }
 }

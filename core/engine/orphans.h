@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mirrors whose workload is not there.
+// Orphans: mirrors whose workload does not exist.
 #ifndef WHARF_ENGINE_ORPHANS_H
 #define WHARF_ENGINE_ORPHANS_H
 
 #include "core/engine/engine_internal.h"
 
-// Looks at the mirrors of an entry whose workload is not there: sets held_until_ns of those that must not be deleted.
+// For an entry without a workload: sets held_until_ns of mirrors that must not be deleted yet.
 void orphans_check(struct engine *engine, struct entry *entry);
-// A complete list of the management cluster, before it is acted on.
+// After a complete list of the management cluster, before it is acted on.
 void orphans_listed(struct engine *engine, size_t cluster, size_t kind);
-// The mirror without a workload as it is to be kept: by its name and marks, or as it is. `object` is taken.
+// The orphan as it is stored: its name and marks only, or unchanged. `object` is taken.
 struct object *orphans_by_name(const struct engine *engine, size_t cluster, size_t kind, struct object *object,
                                bool *name_only);
-// The workload with this uid was seen being deleted, or replaced by another one.
+// The workload with this uid was seen being deleted or replaced.
 void orphans_seen_deleted(struct engine *engine, struct entry *entry, const char *uid);
 
 #endif

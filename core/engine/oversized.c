@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects beyond maxObjectSize or maxObjectNodes: of them there is a stub (object.h). A workload like that is not
-// handled, a mirror like that says nothing; both are told. What was known before stays, and what is being deleted is.
+// Objects beyond maxObjectSize or maxObjectNodes, which arrive as stubs (object.h). Such a workload is not handled, and
+// the status of such a mirror not copied; both are reported. Earlier knowledge is kept, and deletions proceed.
 #include "core/engine/oversized.h"
 
 #include "core/engine/cluster_state.h"
@@ -46,10 +46,11 @@ static void report_oversized(struct engine *engine, struct entry *entry, const s
                              const char *why) {
     if (m->facts.of_workload)
         report_event(engine, entry, true, "TooLarge", "CopyStatus",
-                     "its mirror in cluster %s is not looked at, and its status not copied: %s",
+                     "its mirror in cluster %s is too large, so its status is not copied: %s",
                      engine->names[m->facts.cluster], why);
     if (!known)
-        report_log(engine, LOG_WARN, m->facts.cluster, entry->kind, "%s is not looked at: %s", entry->key, why);
+        report_log(engine, LOG_WARN, m->facts.cluster, entry->kind, "%s is too large and is ignored: %s", entry->key,
+                   why);
 }
 
 static void seen_mirror(struct engine *engine, size_t cluster, size_t kind, struct object *stub) {

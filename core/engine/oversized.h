@@ -8,7 +8,7 @@
 struct engine;
 struct object;
 
-// Of such an object, that it is there; `object` is taken.
+// Records the existence of such an object; `object` is taken.
 void oversized_seen(struct engine *engine, size_t cluster, size_t kind, struct object *object);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules 8 and 9. Kinds that are paused in one cluster, reported in the log and in a metric: in the management cluster,
-// because its objects are suddenly no longer delegated or because their status cannot be written; in a worker, because
-// it shows more mirrors without a workload than are kept.
+// Rules 8 and 9. Kinds that are paused in one cluster, reported in the log and a metric: in the management cluster,
+// because its objects are suddenly no longer delegated or their status cannot be written; in a worker, because it has
+// more orphans than are kept.
 #include "core/engine/pause.h"
 
 #include "core/engine/backoff.h"
@@ -11,10 +11,10 @@
 
 #include <inttypes.h>
 
-#define FULL_UNLISTED 8 // times as many, as long as it is not known which of them have a workload
+#define FULL_UNLISTED 8 // times the limit, until it is known which mirrors have a workload
 #define STATUS_FIRST_NS (30 * CLOCK_SECOND)
 #define STATUS_MAX_NS (10 * CLOCK_MINUTE)
-#define STATUS_TRIAL_NS (1 * CLOCK_SECOND) // so long the others wait for the one that tries
+#define STATUS_TRIAL_NS (1 * CLOCK_SECOND) // how long the others wait for one trial write
 
 static void mark(struct engine *engine, size_t cluster, size_t kind, enum pause why, bool on) {
     struct watch_state *watch = cluster_watch(engine, cluster, kind);
@@ -34,8 +34,8 @@ bool pause_has_room(struct engine *engine, size_t cluster, size_t kind) {
     mark(engine, cluster, kind, PAUSE_FULL, true);
     cluster_changed(engine, cluster);
     report_log(engine, LOG_WARN, cluster, kind,
-               "the kind is set aside: there are more than %zu mirrors without a workload, which are not looked at. "
-               "Nothing new is placed there until a list has fewer",
+               "the kind is paused: there are more than %zu orphans (mirrors without a workload), and the rest is "
+               "ignored. Nothing new is placed there until a list has fewer; delete some",
                max);
     return false;
 }
@@ -44,7 +44,7 @@ void pause_listed(struct engine *engine, size_t cluster, size_t kind) {
     struct watch_state *watch = cluster_watch(engine, cluster, kind);
     if ((watch->paused & PAUSE_FULL) && !watch->overflowed) {
         mark(engine, cluster, kind, PAUSE_FULL, false);
-        report_log(engine, LOG_INFO, cluster, kind, "the kind is not set aside any more");
+        report_log(engine, LOG_INFO, cluster, kind, "the kind is no longer paused");
     }
     watch->overflowed = false;
 }
@@ -62,8 +62,8 @@ void pause_disowned(struct engine *engine, struct entry *entry, const char *mana
     const struct kind *kind = engine->kinds[entry->kind];
     struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind);
     report_event(engine, entry, true, "NotDelegated", "Leave",
-                 "%s was %s and is %s now: it is left alone, and its mirror is one without a workload",
-                 kind->abi.managed_by, kind->managed_by, manager ? manager : "not there");
+                 "%s was %s and is %s now: it is no longer handled, and its mirror is an orphan", kind->abi.managed_by,
+                 kind->managed_by, manager ? manager : "unset");
     watch->disowned++;
     uint64_t left = 0;
     for (size_t p = 0; p < STATS_PHASES; p++)
@@ -73,8 +73,8 @@ void pause_disowned(struct engine *engine, struct entry *entry, const char *mana
     mark(engine, ENGINE_MANAGEMENT, entry->kind, PAUSE_DISOWNED, true);
     cluster_suspect_deletions(engine, entry->kind, false);
     report_log(engine, LOG_WARN, ENGINE_MANAGEMENT, entry->kind,
-               "the kind is set aside: none of its objects is delegated to this host any more, %" PRIu32
-               " were. If its CRD has lost %s, put that back; their mirrors are held",
+               "the kind is paused: no object is delegated to this host any longer, %" PRIu32
+               " were; their mirrors are held. If the CRD has lost %s, restore it",
                watch->disowned, kind->abi.managed_by);
 }
 
@@ -102,14 +102,14 @@ void pause_status_answered(struct engine *engine, size_t kind, enum reason reaso
             engine->now.mono_ns + backoff_ns(engine, watch->status_failures, STATUS_FIRST_NS, STATUS_MAX_NS);
         if (!(watch->paused & PAUSE_STATUS))
             report_log(engine, LOG_WARN, ENGINE_MANAGEMENT, kind,
-                       "the kind is set aside: it has no status subresource (404), so no status is written; "
-                       "that is tried again with growing waits");
+                       "the kind is paused: it has no status subresource (404), so no status is written; this is "
+                       "retried with a backoff; check its CRD");
         mark(engine, ENGINE_MANAGEMENT, kind, PAUSE_STATUS, true);
     } else if (reason == REASON_OK && (watch->paused & PAUSE_STATUS)) {
         watch->status_failures = 0;
         watch->status_at_ns = 0;
         mark(engine, ENGINE_MANAGEMENT, kind, PAUSE_STATUS, false);
-        report_log(engine, LOG_INFO, ENGINE_MANAGEMENT, kind, "the kind's status is written again");
+        report_log(engine, LOG_INFO, ENGINE_MANAGEMENT, kind, "status is written again");
         cluster_changed(engine, ENGINE_MANAGEMENT);
     }
 }

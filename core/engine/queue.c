@@ -19,7 +19,7 @@ void queue_entry(struct engine *engine, struct entry *entry) {
 void queue_wake(struct engine *engine, struct entry *entry, int64_t at_ns) {
     if (entry->timer.place != HEAP_NOT_IN && entry->timer.at_ns <= at_ns && entry->timer.at_ns > engine->now.mono_ns)
         return;
-    // Without memory for a timer the entry is looked at again in the next step: slower, but never forgotten.
+    // Without memory for a timer the entry is queued for the next step, so that it is not forgotten.
     if (!heap_set(&engine->timers, &entry->timer, at_ns))
         queue_entry(engine, entry);
 }

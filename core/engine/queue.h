@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entries that are to be looked at, and when.
+// The entries to reconcile, and when.
 #ifndef WHARF_ENGINE_QUEUE_H
 #define WHARF_ENGINE_QUEUE_H
 
@@ -8,7 +8,7 @@
 void queue_entry(struct engine *engine, struct entry *entry);
 // Sets the entry's timer unless it is set to something earlier that has not passed.
 void queue_wake(struct engine *engine, struct entry *entry, int64_t at_ns);
-// Nothing was sent for lack of memory.
+// A request could not be sent for lack of memory.
 void queue_retry_soon(const struct engine *engine, int64_t *not_before_ns);
 
 #endif

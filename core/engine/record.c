@@ -45,7 +45,7 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-// Sorts, and leaves one of each.
+// Sorts and removes duplicates.
 static void sort(struct record_set *set) {
     if (set->count == 0)
         return;
@@ -72,7 +72,7 @@ static bool read_pointers(struct record *record, const char *text) {
     return true;
 }
 
-// Up to the next colon; what is no hash ends it. NULL when out of memory.
+// Reads hashes up to the next colon; stops at anything else. NULL when out of memory.
 static const char *read_hashes(const char *text, struct record_set *set) {
     size_t len = strcspn(text, ":");
     for (const char *at = text; at + DIGITS <= text + len; at += DIGITS) {
@@ -120,7 +120,7 @@ static bool read_one(struct record *record, const char *text, bool all, bool lat
     if (!text || !read_hashes(next_part(text), &record->gone))
         return false;
     size_t over = record->gone.count - before > RECORD_GONE_MAX ? record->gone.count - before - RECORD_GONE_MAX : 0;
-    if (over > 0) // not what the host writes
+    if (over > 0) // not written by the host
         memmove(record->gone.items + before, record->gone.items + before + over,
                 RECORD_GONE_MAX * sizeof *record->gone.items);
     record->gone.count -= over;
@@ -137,7 +137,7 @@ bool record_read(struct record *record, const char *known, const char *annotatio
     return ok;
 }
 
-// What was taken away keeps its order, which is that of age, and is little.
+// Removed pointers are few and stay in order of age.
 static bool is_gone(const struct record_set *gone, uint64_t hash) {
     for (size_t i = 0; i < gone->count; i++)
         if (gone->items[i] == hash)
@@ -173,7 +173,7 @@ bool record_covers(const struct record *record, const struct record *other) {
            knows_all(record, &other->gone);
 }
 
-// The last RECORD_GONE_MAX of what was carried `before` and is no more.
+// The last RECORD_GONE_MAX pointers that were carried `before` and no longer are.
 static bool add_gone(struct record *record, const struct record *before) {
     struct record_set *gone = &record->gone;
     size_t first = before->gone.count > RECORD_GONE_MAX ? before->gone.count - RECORD_GONE_MAX : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The record of a mirror: what was carried to it, and whose word on `suspend` counts. It is kept in the annotation
+// The record of a mirror: what was carried to it, and who controls `suspend`. It is kept in the annotation
 // wharf.dev/carried and in the host's memory, as hashes of pointers (48 bits each, 8 characters), since an object may
 // have tens of thousands of labels:
 //
@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RECORD_GONE_MAX 256 // of what was taken away, this many of the last are remembered
+#define RECORD_GONE_MAX 256 // how many removed pointers are remembered
 
 enum record_word { RECORD_UNKNOWN, RECORD_RUNS, RECORD_SUSPENDED, RECORD_WORKER };
 
@@ -28,7 +28,7 @@ struct record_set {
 };
 
 struct record {
-    enum record_word word; // the last word on whether the mirror is suspended
+    enum record_word word; // who last suspended or resumed the mirror
     bool shared;           // RECORD_WORKER once: fields are left to the worker until the workload's own value changes
     bool bare;             // made without Kueue's labels
     bool old;              // read from a list of pointers

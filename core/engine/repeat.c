@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rule 10. What is repeated for one workload though nothing that it follows from has changed: somebody takes it back. A
-// few times it is done at once; then it waits longer each time (throttle.h), and people are told once who it is or what
-// happens.
+// Rule 10. Writes repeated although their input has not changed: another writer reverts them. The first few are
+// repeated immediately; then each waits longer (throttle.h), and the other writer is reported once.
 #include "core/engine/repeat.h"
 
 #include "core/engine/cluster_state.h"
@@ -15,23 +14,23 @@
 #define FREE_PLACES 4
 #define FREE_UPDATES 5
 #define FREE_STATUSES 3
-#define OTHER_HOST_REPORTED 3 // so many writes that somebody else made just as we would have
+#define OTHER_HOST_REPORTED 3 // identical writes by somebody else before they are reported
 
-#define MANAGER "wharf" // our own name in managedFields
+#define MANAGER "wharf" // the host's name in managedFields
 
 static uint32_t fold(uint64_t hash) {
     uint32_t folded = (uint32_t)(hash ^ (hash >> 32));
     return folded ? folded : 1;
 }
 
-// Counts one more. True: this one makes it an episode.
+// Counts one more. True: it has just become hot.
 static bool becomes_hot(struct throttle *throttle, int64_t now_ns, uint32_t free) {
     bool was = throttle_is_hot(throttle, now_ns, free);
     throttle_next(throttle, now_ns, free);
     return !was && throttle_is_hot(throttle, now_ns, free);
 }
 
-// Asks for the object with its managedFields, which are not kept. Without an answer nobody is named.
+// Reads the object with its managedFields, which are not kept. Without an answer no writer is named.
 static void ask_for_writer(struct engine *engine, struct entry *entry, uint32_t cluster, uint32_t count) {
     const struct kind *kind = engine->kinds[entry->kind];
     const char *version = cluster_watch(engine, cluster, entry->kind)->version;
@@ -52,7 +51,7 @@ static void ask_for_writer(struct engine *engine, struct entry *entry, uint32_t 
     error_free(error);
 }
 
-// The manager of the newest write that is not ours; of a workload, to its status.
+// The manager of the newest write by somebody else; for a workload, to its status.
 static const char *newest_writer(const struct json *object, bool status) {
     const char *name = NULL, *newest = "";
     for (const struct json *f = json_first(json_path(object, "metadata", "managedFields", NULL)); f; f = json_next(f)) {
@@ -75,16 +74,16 @@ void repeat_writer_answered(struct engine *engine, struct entry *entry, const st
     bool subresource = !(engine->kinds[entry->kind]->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE);
     const char *who = response->reason == REASON_OK ? newest_writer(response->value, status && subresource) : NULL;
     char name[128];
-    text_copy(name, sizeof name, who ? who : "not known who; perhaps another host with this origin");
+    text_copy(name, sizeof name, who ? who : "unknown; perhaps another host with this origin");
     if (status)
         report_event(engine, entry, true, "StatusRewritten", "CopyStatus",
-                     "somebody else (%s) changes its status again and again while that of its mirror stays as it is; "
-                     "it is written again after longer and longer waits, up to 5 min",
+                     "another writer (%s) repeatedly changes its status although the mirror's is unchanged; it is "
+                     "rewritten with growing delays of up to 5 min; stop the other writer",
                      name);
     else
         report_event(engine, entry, true, "MirrorRewritten", "CarryChange",
-                     "somebody else (%s) changes its mirror in cluster %s again and again; the workload's values are "
-                     "put back after longer and longer waits, up to 5 min",
+                     "another writer (%s) repeatedly changes its mirror in cluster %s; the workload's values are "
+                     "restored with growing delays of up to 5 min; stop the other writer",
                      name, engine->names[pending->cluster]);
 }
 
@@ -93,13 +92,13 @@ bool repeat_placed(struct engine *engine, struct entry *entry) {
         return false;
     bool told = becomes_hot(&entry->facts.places, engine->now.mono_ns, FREE_PLACES);
     if (told)
-        report_event(
-            engine, entry, true, "PlacedTooOften", "Place",
-            "placed again %u times within a short time: its mirror goes away, and this host does not delete it "
-            "(last in cluster %s); it is placed again after longer and longer waits, up to 5 min",
-            entry->facts.places.count,
-            entry->facts.cluster && entry->facts.cluster != DECIDE_UNKNOWN_CLUSTER ? engine->names[entry->facts.cluster]
-                                                                                   : "?");
+        report_event(engine, entry, true, "PlacedTooOften", "Place",
+                     "rescheduled %u times within a short time because its mirror is repeatedly deleted, not by this "
+                     "host (last in cluster %s); it is rescheduled with growing delays of up to 5 min",
+                     entry->facts.places.count,
+                     entry->facts.cluster && entry->facts.cluster != DECIDE_UNKNOWN_CLUSTER
+                         ? engine->names[entry->facts.cluster]
+                         : "?");
     return throttle_is_hot(&entry->facts.places, engine->now.mono_ns, FREE_PLACES);
 }
 
@@ -131,8 +130,8 @@ bool repeat_may_write(struct engine *engine, struct entry *entry, uint32_t sourc
     return !entry->facts.status_held;
 }
 
-// A status that could not be written because somebody else had written, and that is there now: we did not write it, and
-// nobody but another host of this origin would.
+// A status write that conflicted, and whose status is there now although this host did not write it: only another host
+// with this origin would.
 void repeat_nothing_to_write(struct engine *engine, struct entry *entry, uint64_t wanted) {
     bool other_host = entry->conflict_hash && entry->conflict_hash == fold(wanted);
     entry->conflict_hash = 0;
@@ -141,7 +140,8 @@ void repeat_nothing_to_write(struct engine *engine, struct entry *entry, uint64_
     engine->stats.other_host_writes++;
     if (becomes_hot(&engine->other_hosts, engine->now.mono_ns, OTHER_HOST_REPORTED - 1))
         report_event(engine, entry, true, "AnotherHost", "CopyStatus",
-                     "somebody else writes what this host is about to write: is another host running with origin %s?",
+                     "another writer has written exactly the status that this host was about to write: check that no "
+                     "other host runs with origin %s",
                      engine->origin);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done again though nothing that it follows from has changed waits longer each time (throttle.h).
+// Writes repeated although their input has not changed wait longer each time (throttle.h).
 #ifndef WHARF_ENGINE_REPEAT_H
 #define WHARF_ENGINE_REPEAT_H
 
@@ -10,8 +10,8 @@ struct pending;
 // Before something is sent again: when that may be, or whether it may be now.
 int64_t repeat_update_at_ns(struct engine *engine, struct entry *entry, struct mirror *mirror);
 bool repeat_may_write(struct engine *engine, struct entry *entry, uint32_t source);
-uint32_t repeat_source(const struct entry *entry, const struct json *mirror); // what a status is made of, hashed
-// A further attempt was sent. True: it is placed too often, which was told.
+uint32_t repeat_source(const struct entry *entry, const struct json *mirror); // hash of the inputs of a status
+// A further attempt was sent. True: it is rescheduled too often, which was reported.
 bool repeat_placed(struct engine *engine, struct entry *entry);
 void repeat_updated(struct mirror *mirror, const struct pending *pending);
 void repeat_conflict(struct entry *entry, const struct pending *pending);

@@ -14,7 +14,7 @@ static const char *const action_names[] = {
     [ACTION_VERIFY] = "verify", [ACTION_FORGET] = "forget",
 };
 
-// The message is taken; one without memory for its text is lost.
+// Takes the message; it is dropped when out of memory.
 static void add_message(struct engine *engine, struct log_message message) {
     struct update *update = engine->update;
     if (message.text && array_reserve(&update->log, &update->cap_log, update->n_log + 1, sizeof *update->log))
@@ -55,7 +55,7 @@ void report_decision(struct engine *engine, const struct entry *entry, const str
                                              .text = strdup("decided")});
 }
 
-// What the Event says of the workload, in one block. False when out of memory.
+// The Event's reference to the workload, in one block. False when out of memory.
 static bool describe(const struct engine *engine, const struct entry *entry, const char *reason,
                      struct workload_event *event) {
     const struct kind *kind = engine->kinds[entry->kind];
@@ -87,7 +87,7 @@ void report_event(struct engine *engine, struct entry *entry, bool warning, cons
     if (!text)
         return;
     entry->reported = true;
-    // The same sentence again about the same workload says nothing new.
+    // The same note about the same workload is not repeated.
     uint64_t wide = text_hash(TEXT_HASH, text);
     uint32_t hash = (uint32_t)(wide ^ wide >> 32);
     struct workload_event event = {.kind = entry->kind, .warning = warning, .action = action};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rule 9. A cluster's versions went back: it was restored from a copy, or wiped. What was known of it is compared with
-// the list that follows, and until that is complete nothing is done.
+// Rule 9. A cluster's resourceVersions went backwards: it was restored from a backup, or wiped. Its known state is
+// compared with the list that follows; until that is complete nothing is done.
 #include "core/engine/rewound.h"
 
 #include "core/engine/cluster_state.h"
@@ -14,13 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Whatever comes is newer now.
+// Everything seen from now on counts as newer.
 static void distrust(struct doc *doc) {
     if (doc->text)
         memcpy(doc->version, STORE_VERSION_NONE, sizeof STORE_VERSION_NONE);
 }
 
-// What was carried to it is what it says itself.
+// Its annotation says what was carried to it.
 static void distrust_mirror(struct mirror *m) {
     distrust(&m->doc);
     free(m->record);
@@ -70,5 +70,5 @@ void rewound_finished(struct engine *engine, struct entry *entry, char *text) {
     entry->facts.final_attempt = entry->facts.attempt;
     entry->facts.has_final_status = true;
     report_event(engine, entry, false, "HadFinished", "CopyStatus",
-                 "it had finished before the management cluster went back in time: it is not run again");
+                 "it had finished before the management cluster was restored from a backup and is not run again");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cluster's versions went back: it was restored from a copy, or wiped.
+// A cluster's resourceVersions went backwards: it was restored from a backup, or wiped.
 #ifndef WHARF_ENGINE_REWOUND_H
 #define WHARF_ENGINE_REWOUND_H
 
@@ -7,11 +7,11 @@
 
 struct pending;
 
-// The versions of what is known went back: nothing is done on old memory until the list that follows is complete.
+// Suspends decisions on the old state until the list that follows is complete.
 void rewound_take(struct engine *engine, size_t cluster, size_t kind);
-// Before the answer is looked at: what it says of a time before the versions went back is not known any more.
+// Before an answer is processed: one to a request from before the rewind has an unknown outcome.
 void rewound_answer(const struct engine *engine, const struct pending *pending, struct response *response);
-// A workload had finished, and its cluster does not know that any more: `text`, what it was, is taken.
+// A workload had finished, but the restored cluster does not know: `text`, its former state, is taken.
 void rewound_finished(struct engine *engine, struct entry *entry, char *text);
 
 #endif

@@ -14,8 +14,8 @@
 #define SEAL_LEN (sizeof PREFIX - 1 + ID_HEX + 1 + 2 * HMAC_LEN)
 
 struct key {
-    EVP_MAC_CTX *mac;    // has the key; begun anew for each seal
-    char id[ID_HEX + 1]; // tells keys apart, and tells nothing of them
+    EVP_MAC_CTX *mac;    // initialised with the key; reset for each seal
+    char id[ID_HEX + 1]; // distinguishes keys without revealing them
 };
 
 struct seal_keys {
@@ -32,7 +32,7 @@ static void to_hex(const unsigned char *bytes, size_t len, char *out) {
     *out = '\0';
 }
 
-// Without the key the state goes back to where it was after the key had gone in.
+// Initialising without a key resets the state to the key set before.
 static bool begin(EVP_MAC_CTX *mac) {
     return EVP_MAC_init(mac, NULL, 0, NULL) == 1;
 }
@@ -52,7 +52,7 @@ static bool add_number(EVP_MAC_CTX *mac, uint32_t number) {
     return add(mac, bytes, sizeof bytes);
 }
 
-// With its length before it, so that no two lists of texts look the same.
+// Prefixed with its length, so that different lists of texts never produce the same input.
 static bool add_text(EVP_MAC_CTX *mac, const char *text) {
     size_t len = strlen(text);
     return len <= UINT32_MAX && add_number(mac, (uint32_t)len) && add(mac, text, len);

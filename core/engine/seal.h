@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seal of a mirror: an HMAC-SHA256 over what its marks say and where it is, so that nobody but a host with the key
-// can make an object that passes for a mirror, in this cluster or, by copying, in another one. Pure: keys come in from
-// elsewhere. Keys are used by one thread at a time.
+// The seal of a mirror: an HMAC-SHA256 over its marks and its cluster, so that only a host with the key can create an
+// object that counts as a mirror, and copies in other clusters do not. No I/O: the caller provides the keys. Keys are
+// used by one thread at a time.
 #ifndef WHARF_ENGINE_SEAL_H
 #define WHARF_ENGINE_SEAL_H
 
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SEAL_KEY_MIN 32 // bytes of a key at the least
+#define SEAL_KEY_MIN 32 // minimum bytes of a key
 #define SEAL_KEY_MAX 256
 #define SEAL_TEXT_MAX 96 // "v1:<key id, 8 hex digits>:<64 hex digits>" with its NUL
 
@@ -27,9 +27,9 @@ struct seal_subject {
 
 enum seal_verdict {
     SEAL_VALID,   // by the first key
-    SEAL_OLD_KEY, // by a further key: valid, to be renewed
+    SEAL_OLD_KEY, // by a further key: valid, will be renewed
     SEAL_MISSING, // the object has none
-    SEAL_INVALID  // it has one that no key explains
+    SEAL_INVALID  // it has one that no key verifies
 };
 
 struct seal_keys;
@@ -38,9 +38,9 @@ struct error *seal_keys_new(const void *const *keys, const size_t *lens, size_t 
 void seal_keys_free(struct seal_keys *keys);      // wipes them; NULL is allowed
 bool seal_keys_any(const struct seal_keys *keys); // NULL has none
 
-// False: there is no key, or no memory.
+// False: no key, or out of memory.
 bool seal_make(const struct seal_keys *keys, const struct seal_subject *subject, char out[SEAL_TEXT_MAX]);
-// `text` may be NULL. In constant time. Only to be asked where there is a key.
+// `text` may be NULL. In constant time. Requires a key.
 enum seal_verdict seal_check(const struct seal_keys *keys, const struct seal_subject *subject, const char *text);
 
 #endif

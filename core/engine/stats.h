@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine counts. Plain numbers, written on the engine's thread; a copy is what others look at.
+// The engine's counters: plain numbers written on its thread; other threads read a copy.
 #ifndef WHARF_ENGINE_STATS_H
 #define WHARF_ENGINE_STATS_H
 
@@ -28,15 +28,15 @@ struct stats_cluster {
     enum contact contact;
     uint64_t active; // unfinished workloads placed here (workers)
     uint64_t mirrors;
-    char refused[256];     // why nothing is done there (identity.c), "": it is not refused
-    uint64_t orphans_held; // mirrors without a workload that are not deleted, see orphans.c
-    uint64_t unsealed;     // seen: objects with our marks and without a valid seal
-    uint64_t unproven;     // mirrors that are neither adopted nor deleted, for nothing proves them
+    char refused[256];     // why it is refused (identity.c), "": it is not
+    uint64_t orphans_held; // orphans that are not deleted yet, see orphans.c
+    uint64_t unsealed;     // objects seen with the host's marks but no valid seal
+    uint64_t unproven;     // mirrors that are neither adopted nor deleted because they are not proven
 };
 
 struct stats_kind {
     uint64_t phases[STATS_PHASES]; // workloads by phase
-    uint64_t adapter_errors;       // calls that did not answer OK
+    uint64_t adapter_errors;       // calls that did not return WHARF_OK
 };
 
 struct stats {
@@ -45,15 +45,15 @@ struct stats {
     struct stats_kind *kinds;
     size_t n_kinds;
     uint64_t placements, replacements;      // first attempts and further ones
-    uint64_t conflicts;                     // an object of the same name that is not ours
-    uint64_t orphans;                       // mirrors deleted without a workload
-    uint64_t other_host_writes;             // somebody else wrote what we were about to write
+    uint64_t conflicts;                     // foreign objects of the same name
+    uint64_t orphans;                       // orphans deleted
+    uint64_t other_host_writes;             // somebody else wrote what this host was about to write
     uint64_t events;                        // recorded on workloads
     uint64_t status_latency[STATS_BUCKETS]; // mirror seen to status patch issued
     uint64_t status_latency_count;
     int64_t status_latency_sum_ns;
-    uint64_t waiting[WAITINGS]; // workloads that wait for longer than a minute, by what for
-    uint64_t queued;            // entries waiting to be looked at
+    uint64_t waiting[WAITINGS]; // workloads that have waited for more than a minute, by reason
+    uint64_t queued;            // entries to reconcile
 };
 
 // A copy of its own; empty when out of memory.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine keeps: one entry for each namespace/name of a kind that is, or has, something of ours, with the
-// objects as compact text. Parsed trees are kept for the objects that were looked at last.
+// The engine's store: one entry per kind and namespace/name with a delegated workload or a mirror; objects are kept as
+// compact text, and parsed trees of the ones used last.
 #ifndef WHARF_ENGINE_STORE_H
 #define WHARF_ENGINE_STORE_H
 
@@ -12,10 +12,10 @@
 
 #include <wharf/adapter.h>
 
-#define STORE_UID_MAX 40 // a uid is 36 characters; longer ones are refused
+#define STORE_UID_MAX 40 // a uid has 36 characters; longer ones are rejected
 
 #define STORE_VERSION_NONE "0" // a resourceVersion that is older than all
-#define STORE_VERSION_MAX 24   // a resourceVersion is a decimal of up to 20 digits; of longer ones the tree is asked
+#define STORE_VERSION_MAX 24   // a resourceVersion is a decimal of up to 20 digits; longer ones are read from the tree
 
 struct doc {
     char *text; // NULL: nothing
@@ -24,80 +24,80 @@ struct doc {
     char version[STORE_VERSION_MAX]; // resourceVersion; "" if it is longer
 };
 
-// The object of the entry's name in one worker, or what is known of its absence.
+// The object of the entry's name in one worker, or what is known about its absence.
 struct mirror {
     struct mirror_facts facts; // first, so that the list of facts is the list of mirrors
-    struct doc doc;            // the mirror as last seen; nothing: not seen, or gone
-    int64_t unanswered_ns; // when a create of this attempt was last not answered: it may take effect later; 0: never
+    struct doc doc;            // the mirror as last seen; empty: not seen, or gone
+    int64_t unanswered_ns;     // when a create of this attempt last got no answer and may take effect later; 0: never
     int64_t orphan_since_ns;
     int64_t seen_ns;            // when the event that made the status due came
     uint64_t carry_hash;        // of what the host carries (labels, annotations, spec generation), to notice changes
     uint64_t noop_patch_hash;   // hash of a patch that was accepted and changed nothing
-    uint64_t denied_patch_hash; // hash of the patch that was refused last; 0: none
-    int64_t denied_until_ns;    // no such patch before that
+    uint64_t denied_patch_hash; // hash of the last rejected patch; 0: none
+    int64_t denied_until_ns;    // not sent again before that
     char *record;               // what the host knows of what was carried (record.h); NULL: nothing but the annotation
     struct throttle updates;    // patches of it though the workload has not changed
-    uint32_t patched_source;    // of what of the workload the last accepted patch was made
+    uint32_t patched_source;    // hash of the workload that the last accepted patch was made from
     uint32_t counted_bytes;     // bytes in orphan_count
-    uint32_t epoch;             // of the list in which, or after which, a watch or list told of it
-    uint32_t created_reported;  // the last one of which people were told that it was created
+    uint32_t epoch;             // of the list in which or since which it was seen
+    uint32_t created_reported;  // the last attempt reported as created
     uint16_t failures, refusals, denials;
     uint8_t orphan;                   // enum orphan_state, see orphans.c
     uint8_t carry;                    // enum carry_state, since either side changed
-    bool released : 1;                // somebody wrote that it may be deleted
-    bool unproven_reported : 1;       // see decide_is_held; told
-    bool looked_up : 1;               // by name, and it was not there
+    bool released : 1;                // annotated for deletion by an operator
+    bool unproven_reported : 1;       // see decide_is_held; reported
+    bool looked_up : 1;               // by name, and not found
     bool was_of_workload : 1;         // of one that this process has seen
-    bool unmarked : 1;                // it is known by its uid: it has not all its marks, and watches may not show it
-    bool outdated : 1;                // it went away while a request about it was in flight
-    bool had_status : 1;              // this object had one, so that an empty one is an emptied one
-    bool record_unsure : 1;           // a patch was sent since, and nobody knows what became of it
-    bool stop_only : 1;               // a patch that suspends was refused: that alone first
-    bool suspension_reported : 1;     // people were told that somebody in the worker suspended it
+    bool unmarked : 1;                // identified by its uid: it lacks marks, and watches may not show it
+    bool outdated : 1;                // it was deleted while a request about it was in flight
+    bool had_status : 1;              // it had a status, so an empty one was cleared
+    bool record_unsure : 1;           // the outcome of a later patch is unknown
+    bool stop_only : 1;               // a suspending patch was rejected: suspend alone first
+    bool suspension_reported : 1;     // its suspension in the worker was reported
     char uid[STORE_UID_MAX];          // of the object itself
     char workload_uid[STORE_UID_MAX]; // from its mark
 };
 
 struct entry {
-    struct timer timer; // when to look again; first, so that a timer is its entry
+    struct timer timer; // of the next reconciliation; first, so that a timer is its entry
     struct entry *next_queued;
     struct mirror_facts *mirrors; // see entry_mirrors
     struct workload_facts facts;
-    struct doc doc; // the workload; nothing: there is none of ours
+    struct doc doc; // the workload; empty: no delegated one
     uint64_t carry_hash, noop_patch_hash;
-    uint64_t deleted_uid;        // hash of the uid of the last workload that was seen being deleted, 0: none
-    uint64_t denied_status_hash; // hash of the status patch that was refused last; 0: none
-    int64_t denied_until_ns;     // no such patch before that
-    struct throttle denials;     // of such patches, whatever is in them
+    uint64_t deleted_uid;        // hash of the uid of the last workload whose deletion was seen, 0: none
+    uint64_t denied_status_hash; // hash of the last rejected status patch; 0: none
+    int64_t denied_until_ns;     // not sent again before that
+    struct throttle denials;     // of rejected status patches
     int64_t generation;
     int64_t waiting_since_ns;
     const char *why;    // of the last decision; static
-    char *final_status; // text of a mirror that had finished when it went away, until its status was written; or NULL
-    uint32_t last_note; // the last thing that people were told, hashed
+    char *final_status; // text of a mirror that had finished when it was deleted, until its status is written; or NULL
+    uint32_t last_note; // hash of the last Event
     uint32_t kind, epoch;
-    uint32_t active_in;        // the worker whose active workloads this one counts among, 0: none
-    uint32_t written_source;   // of what the last accepted status patch was made
-    uint32_t conflict_hash;    // hash of a status that could not be written because somebody else had written
-    uint32_t waiting_reported; // for what of it they were told, a bit for each
-    uint32_t placed_attempt;   // whose annotations this process wrote, 0: none
-    uint32_t requested_cluster, requested_attempt; // of the last write of the annotations, whatever came of it
+    uint32_t active_in;                            // the worker whose active workloads include it, 0: none
+    uint32_t written_source;                       // hash of the inputs of the last accepted status patch
+    uint32_t conflict_hash;                        // hash of a status whose write conflicted
+    uint32_t waiting_reported;                     // reasons reported, a bit each
+    uint32_t placed_attempt;                       // the attempt this process wrote into the annotations, 0: none
+    uint32_t requested_cluster, requested_attempt; // of the last write of the annotations, whatever its outcome
     uint16_t failures, name_at;
-    uint16_t refusals;   // in a row, by its adapter or for its size
+    uint16_t refusals;   // consecutive ones, by its adapter or for its size
     uint8_t phase;       // wharf_phase_kind
-    uint8_t lookups;     // requests in flight that nothing waits for
+    uint8_t lookups;     // requests in flight that block nothing
     uint8_t waiting;     // enum waiting: for what
-    uint8_t kueue_asked; // how often it was asked whether Kueue owns it, see kueue.h
+    uint8_t kueue_asked; // requests whether Kueue owns it, see kueue.h
     uint8_t kueue;       // enum kueue
     bool queued : 1, blocked : 1;
-    bool unsure : 1;            // an earlier write was not answered
-    bool reported : 1;          // people were told something since it waits
-    bool deleted_surely : 1;    // and there is no reason to doubt it
-    bool unsealed_reported : 1; // that an object with our marks and no seal was seen
+    bool unsure : 1;            // an earlier write got no answer
+    bool reported : 1;          // something was reported since it began to wait
+    bool deleted_surely : 1;    // deleted_uid is certain
+    bool unsealed_reported : 1; // an unsealed object with the host's marks was reported
     char uid[STORE_UID_MAX];
     char key[]; // "namespace/name"; name_at is where the name begins
 };
 
-// A parsed object, of those that were looked at last.
+// A parsed object, of those used last.
 struct parsed {
     struct doc *doc; // NULL: the slot is free
     struct json *tree;
@@ -117,7 +117,7 @@ struct error *store_init(struct store *store, size_t n_kinds, size_t max_trees, 
 void store_free(struct store *store);
 
 struct entry *store_get(const struct store *store, size_t kind, const char *namespace_, const char *name);
-// Finds or makes; NULL when out of memory.
+// Finds or creates; NULL when out of memory.
 struct entry *store_make(struct store *store, size_t kind, const char *namespace_, const char *name);
 void store_remove(struct store *store, struct entry *entry); // frees it
 
@@ -131,18 +131,17 @@ const char *entry_name(const struct entry *entry);
 // The namespace, "" if there is none, into `out` (254 bytes).
 void entry_namespace(const struct entry *entry, char out[254]);
 
-// What is kept of the workload or of a mirror: `object` is taken; NULL: nothing.
+// Stores the workload or mirror: `object` is taken; NULL clears it.
 void entry_set_object(struct store *store, struct entry *entry, struct object *object);
 void mirror_set_object(struct store *store, struct mirror *mirror, struct object *object);
-// As nothing is set; the text that was there is the caller's to free.
+// Clears it and returns the text, to be freed by the caller.
 char *entry_take_text(struct store *store, struct entry *entry);
 char *mirror_take_text(struct store *store, struct mirror *mirror);
-// The tree, parsed again if it must be; valid until the store is used for more than a few others. NULL: nothing, or no
-// memory.
+// The tree, parsed again if needed; valid until a few others were used. NULL: empty, or out of memory.
 struct json *doc_tree(struct store *store, struct doc *doc);
-// Its resourceVersion; valid as the tree is. "" for nothing.
+// Its resourceVersion; valid as long as the tree. "" if empty.
 const char *doc_version(struct store *store, struct doc *doc);
-// Forgets all trees but the `keep` looked at last.
+// Frees all trees but the `keep` used last.
 void store_forget_trees(struct store *store, size_t keep);
 
 #endif

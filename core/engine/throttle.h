@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is repeated for one workload waits longer each time: 1 s, doubling to 5 min, from the beginning again after
-// 10 min of rest. The first `free` repetitions cost nothing, so that what happens once in a while is done at once.
+// Delays repetitions for one workload: 1 s, doubling to 5 min, reset after 10 min of rest. The first `free` repetitions
+// are not delayed, so that occasional ones are immediate.
 #ifndef WHARF_ENGINE_THROTTLE_H
 #define WHARF_ENGINE_THROTTLE_H
 
@@ -13,7 +13,7 @@
 #define THROTTLE_MAX_NS (5 * CLOCK_MINUTE)
 #define THROTTLE_REST_NS (10 * CLOCK_MINUTE)
 
-struct throttle {  // all zero: nothing was repeated yet
+struct throttle {  // zero-initialised: nothing repeated yet
     int64_t at_ns; // of the last one; while it waits: when it may be repeated
     uint32_t count;
 };
@@ -22,7 +22,7 @@ struct throttle {  // all zero: nothing was repeated yet
 // `free` of them.
 int64_t throttle_next(struct throttle *throttle, int64_t now_ns, uint32_t free);
 
-// Whether it is being repeated, and more often than `free` times.
+// Whether it is being repeated more than `free` times.
 bool throttle_is_hot(const struct throttle *throttle, int64_t now_ns, uint32_t free);
 
 #endif

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step of the engine asks for: requests to send, Events and log lines to write, lists to repeat, and when it
-// wants to be called again.
+// The output of an engine step: requests to send, Events and log lines to write, relists, and when the next step is
+// due.
 #ifndef WHARF_ENGINE_UPDATE_H
 #define WHARF_ENGINE_UPDATE_H
 
 #include "core/base/log.h"
 #include "core/engine/event.h"
 
-// A request to be sent to a cluster. All strings are owned by the command.
+// A request to a cluster. The command owns all strings.
 struct command {
     uint64_t id; // answered with EVENT_ANSWER exactly once
     size_t cluster;
     struct request request;
-    char *memory; // what the request's strings point into
+    char *memory; // holds the request's strings
 };
 
-// An Event to be recorded on a workload in the management cluster.
+// An Event to record on a workload in the management cluster.
 struct workload_event {
     size_t kind;
     bool warning;
@@ -33,16 +33,16 @@ struct log_message {
     char *text;           // owned
     char *object;         // "namespace/name", owned; or NULL
     const char *action;   // of a decision, else NULL; static
-    const char *reason;   // why it was decided so, or NULL; static
+    const char *reason;   // of the decision, or NULL; static
 };
 #define LOG_NO_KIND SIZE_MAX
 
-// The objects of a kind are to be listed again: some were not kept, and now there is room.
+// A kind to list again: some objects were not kept, and now there is room.
 struct relist {
     size_t cluster, kind;
 };
 
-// What a step asks for. Reused from step to step by its owner.
+// Reused from step to step by its owner.
 struct update {
     struct command *commands;
     size_t n_commands, cap_commands;
@@ -52,7 +52,7 @@ struct update {
     size_t n_log, cap_log;
     struct relist *relists;
     size_t n_relists, cap_relists;
-    int64_t wake_ns; // EVENT_TIME is needed then (monotonic), CLOCK_NEVER: not until another event
+    int64_t wake_ns; // when EVENT_TIME is due (monotonic), CLOCK_NEVER: not before another event
 };
 
 void command_free(struct command *command);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rule 8. What is waited for longer than a minute is told: an Event on the workload, once for each reason, and a
-// metric.
+// Rule 8. A wait of more than a minute is reported: an Event on the workload, once per reason, and a metric.
 #include "core/engine/waiting.h"
 
 #include "core/engine/engine_internal.h"
@@ -32,13 +31,13 @@ void waiting_end(struct engine *engine, struct entry *entry) {
 static void tell(struct engine *engine, struct entry *entry, const struct action *action) {
     entry->waiting_reported |= bit_of(entry->waiting);
     count(engine, entry, true);
-    // Why something is tried again, or waits, was told when that began.
+    // The cause of a retry or delay was reported when it began.
     if ((entry->waiting == WAITING_BACKOFF || entry->waiting == WAITING_REPEATED) && entry->reported)
         return;
     bool somewhere = action->cluster != 0 && action->cluster < engine->n_clusters;
     const char *refused = somewhere ? engine->stats.clusters[action->cluster].refused : "";
     bool detail = entry->waiting == WAITING_IDENTITY && *refused;
-    report_event(engine, entry, true, "Waiting", "Wait", "waits for longer than a minute: %s%s%s%s%s%s",
+    report_event(engine, entry, true, "Waiting", "Wait", "waiting for more than a minute: %s%s%s%s%s%s",
                  waiting_text(action->waiting), somewhere ? " (cluster " : "",
                  somewhere ? engine->names[action->cluster] : "", somewhere ? ")" : "", detail ? ": " : "",
                  detail ? refused : "");

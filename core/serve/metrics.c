@@ -183,7 +183,7 @@ static void print_workers(const struct host_snapshot *s, struct buffer *out) {
 
 static void print_paused(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_kind_paused";
-    family(out, name, "gauge", "1 where a kind is set aside in a cluster, see the log for why, else 0.");
+    family(out, name, "gauge", "1 where a kind is paused in a cluster, see the log for why, else 0.");
     for (size_t c = 0; c < s->stats.n_clusters; c++)
         for (size_t k = 0; k < s->stats.n_kinds; k++)
             sample(out, name, LABELS({"cluster", s->names[c]}, {"kind", s->kinds[k]->plural_group}),

@@ -27,7 +27,7 @@ def a_foreign_job_of_the_same_name_is_never_touched(env):
     tried = [entry["objectRef"] for entry in env.audits[first.name].host(env.namespace, verb="create")]
     assert tried, f"no Job was ever offered to {first.name}"
     clashed = tried[0]["name"]
-    env.until_event(clashed, "exist|conflict|not ours|same name")
+    env.until_event(clashed, "exist|conflict|foreign|same name")
     env.release()
     for name in names:
         env.until_finished(name)
@@ -41,7 +41,7 @@ def a_clash_in_every_worker_is_resolved_once_the_name_is_free(env):
     for worker in env.workers:
         worker.admin.create("jobs", env.namespace, job("taken", managed_by=None, suspend=True))
     env.submit(job("taken"))
-    env.until_event("taken", "exist|conflict|not ours|same name")
+    env.until_event("taken", "exist|conflict|foreign|same name")
     for worker in env.workers:
         worker.admin.delete("jobs", env.namespace, "taken")
     env.until_finished("taken", timeout=120)

@@ -232,7 +232,7 @@ struct error *plan_make_mirror(struct plan_object *object) {
         plan_report_refusal(object, result, &call, "mirror");
     else if (call.answer.message)
         plan_comment(&object->lines, "remark: %s (%s)",
-                     adapter_answer_message(&call, "the adapter's remark cannot be shown"),
+                     adapter_answer_message(&call, "the adapter's message cannot be shown"),
                      adapter_answer_reason(&call, "Incomplete"));
     adapter_call_end(&call);
     if (!object->mirror)

@@ -156,7 +156,7 @@ static struct error *patch_existing(struct trial *trial, const struct json *exis
         plan_report_refusal(object, result, &call, "change of the mirror");
     else if (call.answer.message)
         plan_comment(&object->lines, "remark: %s",
-                     adapter_answer_message(&call, "the adapter's remark cannot be shown"));
+                     adapter_answer_message(&call, "the adapter's message cannot be shown"));
     adapter_call_end(&call);
     if (!patch) {
         if (result == WHARF_OK)

@@ -101,7 +101,7 @@ static void a_final_status_that_is_refused_is_told(void **state) {
     stage_delete(&stage, 1, "a");
     stage_run(&stage, 10 * CLOCK_MINUTE);
     assert_int_equal(stage_attempt(&stage, "a"), 1);
-    assert_int_equal(stage_told(&stage, "refused it"), 1);
+    assert_int_equal(stage_told(&stage, "rejected the write"), 1);
     stage.meddle = NULL;
     stage_run(&stage, 20 * CLOCK_MINUTE);
     check_it_ran_once(&stage);

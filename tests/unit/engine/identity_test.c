@@ -112,7 +112,7 @@ static void who_cannot_be_known_is_used_and_told_once(void **state) {
     play_identity(&play, 1, "");
     submit(&play, 4);
     assert_string_equal(places(&play), "12");
-    assert_int_equal(play_times(&play.log, "cannot be told"), 2);
+    assert_int_equal(play_times(&play.log, "cannot be identified"), 2);
     assert_int_equal(play_times(&play.log, "is forbidden"), 2);
     play_end(&play);
 }
@@ -182,13 +182,13 @@ static void another_cluster_behind_a_known_address_counts_as_a_lost_one(void **s
     play_wait(&play, CLOCK_SECOND);
     assert_int_equal(play_sent(&play, 1, VERB_GET) + writes(&play, 1), before);
     play_identity(&play, 1, "other");
-    assert_non_null(strstr(refused(&play, 1), "another cluster answers for it: uid other"));
+    assert_non_null(strstr(refused(&play, 1), "it is a different cluster now: found uid other"));
     for (int minute = 0; minute < 14; minute++) {
         answer_statuses(&play);
         play_wait(&play, CLOCK_MINUTE);
     }
     assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), 0);
-    assert_int_equal(play_times(&play.notes, "another cluster answers for it"), 1);
+    assert_int_equal(play_times(&play.notes, "it is a different cluster now"), 1);
     play_wait(&play, 2 * CLOCK_MINUTE);
     assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), 1); // workerLostTimeout is over
     assert_string_equal(places(&play), "2");
@@ -205,7 +205,7 @@ static void it_is_used_again_when_the_first_one_answers_again(void **state) {
     assert_string_equal(places(&play), "2");
     play_identity(&play, 1, "k1");
     assert_string_equal(refused(&play, 1), "");
-    assert_int_equal(play_times(&play.log, "not refused any more"), 1);
+    assert_int_equal(play_times(&play.log, "no longer refused"), 1);
     for (int i = 0; i < 2; i++)
         play_seen(&play, 0, play_workload(i ? "x" : "y", "wharf.dev/host", ""));
     play_wait(&play, CLOCK_SECOND);

@@ -92,7 +92,7 @@ static void what_no_workload_of_kueue_owns_keeps_its_labels(void **state) {
         answer_question(&play, cases[i].reason, cases[i].value);
         place(&play);
         assert_non_null(strstr(newest(&play, VERB_CREATE)->body, "queue-name"));
-        assert_int_equal(play_times(&play.notes, "cannot be read"), i);
+        assert_int_equal(play_times(&play.notes, "cannot read whether"), i);
         play_end(&play);
     }
 }

@@ -72,11 +72,9 @@ static void the_mirror_of_an_earlier_attempt_is_reported_at_info(void **state) {
     play_listed(&play, W1);
     play_wait(&play, CLOCK_SECOND);
     assert_int_equal(play_sent(&play, W1, VERB_DELETE), 1);
-    assert_int_equal(
-        play_times(
-            &play.log,
-            "info 1: the mirror of attempt 1 (uid m-a) is deleted: it is not of the present attempt [default/a]"),
-        1);
+    assert_int_equal(play_times(&play.log, "info 1: the mirror of attempt 1 (uid m-a) is deleted: it does not belong "
+                                           "to the current attempt [default/a]"),
+                     1);
     play_end(&play);
 }
 
@@ -87,7 +85,7 @@ static void what_a_cluster_is_refused_for_is_a_warning(void **state) {
     play_identity(&play, W2, "k1");
     assert_int_equal(play_times(&play.log, "warn 2: the cluster is refused"), 1);
     play_identity(&play, W2, "k2");
-    assert_int_equal(play_times(&play.log, "info 2: the cluster is not refused any more"), 1);
+    assert_int_equal(play_times(&play.log, "info 2: the cluster is no longer refused"), 1);
     play_end(&play);
 }
 

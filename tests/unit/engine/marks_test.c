@@ -47,7 +47,7 @@ static void a_worker_that_takes_the_marks_away_is_left(void **state) {
         assert_null(stage_job(&stage, 1, "a"));
         assert_int_equal(stage.sent[1][VERB_CREATE], 1);
         assert_int_equal(stage.sent[1][VERB_DELETE], 1);
-        assert_int_equal(stage_told(&stage, "cluster w1 does not take it: a policy there"), 1);
+        assert_int_equal(stage_told(&stage, "cluster w1 rejected the mirror: a policy there"), 1);
         stage_runs(&stage, 2, "a");
         stage_completes(&stage, 2, "a");
         stage_run(&stage, CLOCK_SECOND);
@@ -86,7 +86,8 @@ static void nothing_is_made_elsewhere_before_it_is_gone(void **state) {
     stage_patch(&stage, 1, "a", NULL, "{'metadata':{'finalizers':['example.com/stays']}}");
     stage_run(&stage, 5 * CLOCK_MINUTE);
     assert_null(stage_job(&stage, 2, "a"));
-    assert_int_equal(stage_told(&stage, "its mirror is being deleted and is still there (cluster w1)"), 1);
+    assert_int_equal(
+        stage_told(&stage, "its mirror is being deleted but still exists; check its finalizers (cluster w1)"), 1);
     stage_patch(&stage, 1, "a", NULL, "{'metadata':{'finalizers':null}}");
     stage_run(&stage, CLOCK_MINUTE);
     assert_non_null(stage_job(&stage, 2, "a"));

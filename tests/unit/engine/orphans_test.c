@@ -143,7 +143,7 @@ static void none_is_deleted_after_it_lost_all_while_it_was_watched(void **state)
     play_wait(&play, 60 * CLOCK_MINUTE);
     assert_int_equal(deletes(&play), 0);
     assert_int_equal(held(&play), 0);
-    assert_int_equal(play_times(&play.log, "any more"), 1);
+    assert_int_equal(play_times(&play.log, "any longer"), 1);
     play_end(&play);
 }
 

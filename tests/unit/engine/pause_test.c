@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kinds that are set aside in one cluster.
+// Kinds that are paused in one cluster.
 #include "event_play.h"
 
 #define MAX 100
@@ -64,7 +64,7 @@ static void more_mirrors_without_a_workload_than_are_kept_set_the_kind_aside_the
     list_mirrors(&play, 2, 0);
     assert_int_equal(kept(&play), MAX);
     assert_true(is_paused(&play, 1));
-    assert_int_equal(play_times(&play.log, "1: the kind is set aside"), 1);
+    assert_int_equal(play_times(&play.log, "1: the kind is paused"), 1);
     for (int i = 0; i < 4; i++) {
         char name[16];
         snprintf(name, sizeof name, "new%d", i);
@@ -148,7 +148,7 @@ static void open_running(struct play *play, int count) {
     play_wait(play, CLOCK_SECOND);
 }
 
-static void a_kind_that_loses_its_field_is_set_aside_and_told(void **state) {
+static void a_kind_that_loses_its_field_is_paused_and_reported(void **state) {
     (void)state;
     for (int count = 1; count < 4; count++) {
         for (int listed = 0; listed < 2; listed++) {
@@ -164,7 +164,7 @@ static void a_kind_that_loses_its_field_is_set_aside_and_told(void **state) {
             assert_int_equal(play_sent(&play, 1, VERB_DELETE), 0);
             assert_int_equal(engine_stats(play.engine)->clusters[1].orphans_held, count);
             assert_int_equal(play_times(&play.notes, "NotDelegated"), count);
-            assert_int_equal(play_times(&play.log, "0: the kind is set aside"), 1);
+            assert_int_equal(play_times(&play.log, "0: the kind is paused"), 1);
             assert_true(is_paused(&play, 0));
             for (int i = 0; i < count; i++)
                 play_seen(&play, 0, workload(i, "wharf.dev/host"));
@@ -218,12 +218,12 @@ static void a_kind_without_a_status_subresource_is_not_written_to_again_and_agai
     }
     size_t sent = play_sent(&play, 0, VERB_STATUS_PATCH);
     assert_in_range(sent, 2, 10 + 8); // the first ones were on their way together
-    assert_int_equal(play_times(&play.log, "0: the kind is set aside"), 1);
+    assert_int_equal(play_times(&play.log, "0: the kind is paused"), 1);
     assert_true(is_paused(&play, 0));
     play_wait(&play, 11 * CLOCK_MINUTE);
     answer_statuses(&play, REASON_OK);
     assert_false(is_paused(&play, 0));
-    assert_int_equal(play_times(&play.log, "0: the kind's status is written again"), 1);
+    assert_int_equal(play_times(&play.log, "0: status is written again"), 1);
     play_end(&play);
 }
 
@@ -233,7 +233,7 @@ int main(void) {
         cmocka_unit_test(when_half_of_them_are_gone_the_others_are_listed),
         cmocka_unit_test(before_the_management_cluster_is_listed_more_are_kept),
         cmocka_unit_test(a_mirror_that_was_kept_by_name_is_asked_for_when_its_workload_comes),
-        cmocka_unit_test(a_kind_that_loses_its_field_is_set_aside_and_told),
+        cmocka_unit_test(a_kind_that_loses_its_field_is_paused_and_reported),
         cmocka_unit_test(one_that_somebody_takes_away_is_followed_and_told),
         cmocka_unit_test(a_kind_without_a_status_subresource_is_not_written_to_again_and_again),
     };

@@ -190,7 +190,7 @@ static void another_host_of_the_same_origin_is_told(void **state) {
     start_one(&stage);
     stage.meddle = a_twin_writes_first;
     every_20_ms(&stage, 5 * CLOCK_SECOND, progress);
-    assert_int_equal(stage_told(&stage, "is another host running with origin here?"), 1);
+    assert_int_equal(stage_told(&stage, "check that no other host runs with origin here"), 1);
     assert_true(engine_stats(stage.engine)->other_host_writes > 2);
     stage_end(&stage);
 }

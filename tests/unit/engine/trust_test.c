@@ -146,7 +146,7 @@ static void without_a_key_a_copy_is_deleted_as_an_orphan_and_told(void **state) 
     play_pass(play, CLOCK_MINUTE);
     assert_null(play_object(play, W1, "b"));
     assert_non_null(play_object(play, W1, NAME));
-    assert_int_equal(play_told(play, "log: cluster 1: mirror default/b (uid "), 1);
+    assert_int_equal(play_told(play, "log: cluster 1: orphan default/b (uid "), 1);
 }
 
 static void a_stranger_in_the_annotated_worker_is_not_followed_when_the_mirror_is_gone(void **state) {

@@ -103,7 +103,27 @@ static void a_predecessor_in_the_way_is_named(void **state) {
     stage_start(&stage);
     stage_submit(&stage, "a", "'wharf.dev/cluster':'w1','wharf.dev/attempt':'1'");
     stage_run(&stage, 2 * CLOCK_MINUTE);
-    assert_int_equal(stage_told(&stage, "another object of the name has to go first (cluster w1)"), 1);
+    assert_int_equal(
+        stage_told(&stage,
+                   "another object with its name is in the way; it can be created once that is gone (cluster w1)"),
+        1);
+    stage_end(&stage);
+}
+
+static void an_unreachable_worker_is_not_called_refused(void **state) {
+    (void)state;
+    struct stage stage;
+    stage_init(&stage);
+    stage_start(&stage);
+    stage_submit(&stage, "a", "");
+    stage_run(&stage, 10 * CLOCK_SECOND);
+    size_t worker = stage_where(&stage, "a");
+    stage_disconnect(&stage, worker); // its identity is unknown until it is connected again
+    stage_run(&stage, 2 * CLOCK_MINUTE);
+    assert_int_equal(stage_told(&stage, "its worker is unreachable"), 1);
+    assert_int_equal(stage_told(&stage, "identified"), 0);
+    assert_int_equal(engine_stats(stage.engine)->waiting[WAITING_WORKER], 1);
+    assert_int_equal(engine_stats(stage.engine)->waiting[WAITING_IDENTITY], 0);
     stage_end(&stage);
 }
 
@@ -112,6 +132,7 @@ int main(void) {
         cmocka_unit_test(a_predecessor_that_stays_in_another_cluster_holds_up_nobody),
         cmocka_unit_test(what_is_waited_for_longer_than_a_minute_is_told_once),
         cmocka_unit_test(a_predecessor_in_the_way_is_named),
+        cmocka_unit_test(an_unreachable_worker_is_not_called_refused),
         cmocka_unit_test(a_worker_that_only_ever_answers_500_is_left),
         cmocka_unit_test(a_create_that_was_never_answered_may_still_take_effect),
     };
