@@ -7,15 +7,15 @@
 #include <stdint.h>
 
 struct address {
-    int family;              // AF_INET, AF_INET6; 0: none
-    unsigned char bytes[16]; // in network order; of IPv4 the first four
+    int family;              // AF_INET, AF_INET6, or 0
+    unsigned char bytes[16]; // network byte order; IPv4 uses the first four
     uint16_t port;           // 0 unless one was read
 };
 
-// "127.0.0.1" or "::1". False: it is neither, and family is 0.
+// "127.0.0.1" or "::1". False if invalid; family is then 0.
 bool address_parse(const char *text, struct address *out);
 
-// "127.0.0.1:9440" or "[::1]:9440": an IPv6 address stands in brackets before a port (RFC 3986 section 3.2.2).
+// "127.0.0.1:9440" or "[::1]:9440": an IPv6 address with a port is in brackets (RFC 3986 section 3.2.2).
 bool address_parse_port(const char *text, struct address *out);
 
 #endif

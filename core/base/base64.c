@@ -6,12 +6,12 @@
 
 #define GROUP 4 // characters, for three bytes
 
-// libcrypto decodes, but it also takes padding anywhere and ends at a '-': what may stand where is checked here.
+// libcrypto decodes, but accepts padding anywhere and stops at '-', so the syntax is checked here.
 struct error *text_base64_decode(const char *text, struct buffer *out) {
     static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     unsigned char group[GROUP], bytes[GROUP];
     size_t at = 0, digits = 0, padding = 0;
-    if (!buffer_append(out, "", 0)) // so that nothing at all is an empty text, not NULL
+    if (!buffer_append(out, "", 0)) // so that empty input gives "", not NULL
         return error_no_memory();
     for (; text[at]; at++) {
         if (strchr(" \t\r\n", text[at]))

@@ -26,7 +26,8 @@ void buffer_reset(struct buffer *buffer) {
         buffer->data[0] = '\0';
 }
 
-// Makes room for `extra` more bytes and the NUL, and says where. NULL: refused.
+// Makes room for `extra` more bytes and the NUL, and returns the end of the content. NULL: over the maximum, or out of
+// memory.
 static char *reserve(struct buffer *buffer, size_t extra) {
     if (buffer->failed)
         return NULL;
@@ -40,7 +41,7 @@ static char *reserve(struct buffer *buffer, size_t extra) {
     size_t cap = buffer->cap ? buffer->cap : SMALLEST;
     while (cap < need)
         cap *= 2;
-    if (cap - 1 > buffer->max) // need - 1 <= max, so this is still enough
+    if (cap - 1 > buffer->max) // still enough, since need - 1 <= max
         cap = buffer->max + 1;
     char *data = realloc(buffer->data, cap);
     if (!data) {
@@ -95,7 +96,7 @@ bool buffer_printf(struct buffer *buffer, const char *format, ...) {
 }
 
 static bool append_escaped(struct buffer *buffer, uint32_t c) {
-    static const char letters[] = "\"\"\\\\\bb\ff\nn\rr\tt"; // pairs: the character, its letter
+    static const char letters[] = "\"\"\\\\\bb\ff\nn\rr\tt"; // pairs of character and escape letter
     for (size_t i = 0; i + 1 < sizeof letters; i += 2)
         if ((uint32_t)letters[i] == c)
             return buffer_append(buffer, (char[]){'\\', letters[i + 1]}, 2);

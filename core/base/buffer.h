@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A growing byte buffer with a mandatory maximum. A failed append (out of memory, or over the maximum) leaves the
-// content as it was and makes every later append fail too, so that a sequence of appends needs one check at its end.
+// A growing byte buffer with a mandatory maximum. A failed append (out of memory or over the maximum) leaves the
+// content unchanged and makes all later appends fail, so a sequence of appends needs only one check at its end.
 #ifndef WHARF_BASE_BUFFER_H
 #define WHARF_BASE_BUFFER_H
 
@@ -13,15 +13,15 @@ struct buffer {
     size_t len;  // bytes, without the NUL
     size_t cap;  // bytes allocated
     size_t max;  // len never exceeds this
-    bool failed; // an append was refused
+    bool failed; // an append failed
 };
 
 void buffer_init(struct buffer *buffer, size_t max);
 
-// Frees the content; the buffer is empty and usable again, with the same maximum.
+// Frees the content; the buffer is then empty and usable, with the same maximum.
 void buffer_free(struct buffer *buffer);
 
-// Empties without giving memory back; clears `failed`.
+// Empties the buffer, keeps its memory, and clears `failed`.
 void buffer_reset(struct buffer *buffer);
 
 bool buffer_append(struct buffer *buffer, const void *data, size_t len);
@@ -33,17 +33,17 @@ bool buffer_vprintf(struct buffer *buffer, const char *format, va_list args) __a
 // Appends `text` as a JSON string literal with its quotes (RFC 8259 section 7). A byte that is not UTF-8 becomes
 // U+FFFD.
 bool buffer_json_string(struct buffer *buffer, const char *text, size_t len);
-// The same for eyes: what text_invisible tells of is escaped too.
+// The same for display: invisible characters (text_invisible) are escaped too.
 bool buffer_json_shown(struct buffer *buffer, const char *text, size_t len);
 
-// Keeps the first `len` bytes only, if there are more.
+// Truncates to `len` bytes, if longer.
 void buffer_truncate(struct buffer *buffer, size_t len);
 
 // Drops the first `count` bytes.
 void buffer_consume(struct buffer *buffer, size_t count);
 
-// Hands the content to the caller (free with free()); the buffer is empty then. NULL if an append had failed or
-// memory ran out; an empty buffer gives "".
+// Passes ownership of the content to the caller (free()); the buffer is then empty. NULL if an append failed or when
+// out of memory; an empty buffer gives "".
 char *buffer_take(struct buffer *buffer, size_t *len);
 
 // Declares a buffer that is freed with its block. `limit` is its maximum.

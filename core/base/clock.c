@@ -15,7 +15,7 @@ struct moment clock_now(void) {
     return (struct moment){read_clock(CLOCK_BOOTTIME), read_clock(CLOCK_REALTIME)};
 }
 
-// Splits into whole seconds, rounded down, and what remains of a second (never negative).
+// Splits into whole seconds, rounded down, and a non-negative remainder.
 static int64_t split_second(int64_t wall_ns, int64_t *rest_ns) {
     int64_t seconds = wall_ns / CLOCK_SECOND;
     *rest_ns = wall_ns % CLOCK_SECOND;
@@ -26,7 +26,7 @@ static int64_t split_second(int64_t wall_ns, int64_t *rest_ns) {
     return seconds;
 }
 
-// Everything up to the seconds. int64_t nanoseconds stay within the years 1677 to 2262: 19 characters.
+// Date and time without fraction. int64_t nanoseconds cover the years 1677 to 2262: 19 characters.
 static size_t write_seconds(int64_t wall_ns, char out[CLOCK_RFC3339_MAX], int64_t *rest_ns) {
     time_t seconds = (time_t)split_second(wall_ns, rest_ns);
     struct tm utc;
@@ -46,7 +46,7 @@ void clock_rfc3339_micro(int64_t wall_ns, char out[CLOCK_RFC3339_MAX]) {
     snprintf(out + len, CLOCK_RFC3339_MAX - len, ".%06dZ", (int)(rest_ns / 1000));
 }
 
-// Exactly `digits` decimal digits; -1 if they are not there.
+// Exactly `digits` decimal digits; -1 otherwise.
 static int take_number(const char **text, int digits) {
     int value = 0;
     for (int i = 0; i < digits; i++, (*text)++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time as the host sees it: a monotonic clock for how long things take, the wall clock for what is written into
-// objects. Everything above takes a `struct moment` as an argument and reads no clock, so that tests can own time.
+// Time: a monotonic clock for durations, the wall clock for timestamps in objects. Other modules take a `struct moment`
+// as an argument instead of reading a clock, so that tests control time.
 #ifndef WHARF_BASE_CLOCK_H
 #define WHARF_BASE_CLOCK_H
 
@@ -13,7 +13,7 @@
 #define CLOCK_NEVER INT64_MAX
 
 struct moment {
-    int64_t mono_ns; // CLOCK_BOOTTIME: goes on while the machine sleeps
+    int64_t mono_ns; // CLOCK_BOOTTIME: includes time suspended
     int64_t wall_ns; // nanoseconds since 1970-01-01T00:00:00Z
 };
 
@@ -35,13 +35,13 @@ void clock_rfc3339(int64_t wall_ns, char out[CLOCK_RFC3339_MAX]);
 // "2026-01-02T03:04:05.000000Z" (metav1.MicroTime: exactly six digits).
 void clock_rfc3339_micro(int64_t wall_ns, char out[CLOCK_RFC3339_MAX]);
 
-// Reads RFC 3339 with any offset and any number of fraction digits. False if it is none.
+// Reads RFC 3339 with any offset and any number of fraction digits. False if invalid.
 bool clock_parse_rfc3339(const char *text, int64_t *wall_ns);
 
-// Reads a Go duration ("1h30m", "250ms", "0"), not negative (time.ParseDuration). False if it is none or too long.
+// Reads a Go duration ("1h30m", "250ms", "0"), not negative (time.ParseDuration). False if invalid or out of range.
 bool clock_parse_duration(const char *text, int64_t *duration_ns);
 
-// Writes a duration for people ("15m", "1h30m", "250ms").
+// Formats a duration ("15m", "1h30m", "250ms").
 void clock_duration_text(int64_t duration_ns, char out[CLOCK_RFC3339_MAX]);
 
 #endif

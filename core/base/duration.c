@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Durations as Go writes them (clock.h).
+// Durations in Go's format (clock.h).
 #include "core/base/clock.h"
 
 #include "core/base/text.h"
@@ -49,7 +49,8 @@ static bool take_part(const char **text, int64_t *sum) {
     int64_t unit = take_unit(text);
     if (unit == 0 || __builtin_mul_overflow(whole, unit, &whole) || __builtin_add_overflow(*sum, whole, sum))
         return false;
-    // Twelve digits of an hour are below a nanosecond; 3.6e12 * 1e6 fits, so the digits go in two halves.
+    // The twelfth decimal of an hour is less than a nanosecond; 3.6e12 * 1e6 fits, so the digits are added in two
+    // halves.
     int64_t rest = 0;
     int64_t scale = 1;
     for (size_t i = 0; i < fraction_digits && i < 6; i++, scale *= 10)
@@ -79,7 +80,7 @@ bool clock_parse_duration(const char *text, int64_t *duration_ns) {
     return true;
 }
 
-// "1.5s", "250ms": below a minute one unit with as many digits of fraction as it takes.
+// "1.5s", "250ms": below a minute: one unit, with as many decimals as needed.
 static void write_seconds(uint64_t ns, char *out, size_t size) {
     static const struct {
         uint64_t ns;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Handed out when there is no memory to make an error in; never written to, never freed.
+// Returned when an error cannot be allocated; never written to, never freed.
 static char no_memory_message[] = "out of memory";
 static struct error no_memory = {ERROR_NO_MEMORY, no_memory_message};
 
@@ -50,7 +50,7 @@ struct error *error_wrap(struct error *error, const char *format, ...) {
     AUTO_TEXT context = text_vformat(format, args);
     va_end(args);
     if (!context)
-        return error; // less context is better than no error
+        return error; // keep the error, without the context
     struct error *wrapped = error_new(error->code, "%s: %s", context, error->message);
     if (wrapped == &no_memory)
         return error;

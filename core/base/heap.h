@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A binary heap of timers, earliest first. A timer sits inside what it belongs to; it can be moved and removed in
-// O(log n) because it knows its place.
+// A binary heap of timers, earliest first. A timer is embedded in its owner and stores its index, so it can be moved
+// and removed in O(log n).
 #ifndef WHARF_BASE_HEAP_H
 #define WHARF_BASE_HEAP_H
 
@@ -25,13 +25,13 @@ void heap_free(struct heap *heap); // does not free the timers
 
 void timer_init(struct timer *timer);
 
-// Sets or moves a timer. False when out of memory: the timer is then as it was before.
+// Sets or moves a timer. False when out of memory; the timer is then unchanged. Moving does not allocate.
 bool heap_set(struct heap *heap, struct timer *timer, int64_t at_ns);
 
-// Taking out a timer that is not in is fine.
+// Does nothing if the timer is not in the heap.
 void heap_remove(struct heap *heap, struct timer *timer);
 
-// The earliest, or NULL. It stays in.
+// The earliest timer, or NULL. It is not removed.
 struct timer *heap_first(const struct heap *heap);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the keys and values of labels may be, and the keys of annotations.
+// Validation of label keys and values, and annotation keys.
 #include "core/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define WORD_MAX 63 // apimachinery validation.LabelValueMaxLength, and of a key's name part
+#define WORD_MAX 63 // apimachinery validation.LabelValueMaxLength; also the maximum of a key's name part
 
 static bool is_alphanumeric(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');

@@ -108,8 +108,8 @@ static void build_json(struct buffer *out, const char *time, const char *level, 
     buffer_text(out, "}\n");
 }
 
-// A line that cannot be written is lost, as when the reader has gone. Another process that shares the open file may
-// have made it non-blocking.
+// A line that cannot be written is lost, for example on EPIPE. Another process that shares the open file may have made
+// it non-blocking.
 static void write_all(const char *line, size_t len, bool wait) {
     struct pollfd out = {.fd = atomic_load(&current_fd), .events = POLLOUT};
     while (len > 0) {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#define HALF_BYTES ((size_t)128 * 1024) // one is filled while the other one is written
+#define HALF_BYTES ((size_t)128 * 1024) // one is filled while the other is written
 #define LOOK_NS (2 * CLOCK_MS)
 
 enum state { DIRECT, WRITING, DEAF };
@@ -24,9 +24,9 @@ static struct {
     size_t filling, len; // which half is filled, and how far
     uint64_t untold;     // lines lost since the last report
     bool stop;
-    // Read without the mutex too, in a process that has crashed.
+    // Also read without the mutex, in signal handlers after a crash.
     atomic_int state;
-    atomic_bool idle; // nothing waits, and nothing is being written
+    atomic_bool idle; // nothing is queued or being written
     atomic_uint_fast64_t lost;
 } writer = {.mutex = PTHREAD_MUTEX_INITIALIZER, .filled = PTHREAD_COND_INITIALIZER, .idle = true};
 
@@ -35,7 +35,7 @@ static void append(const char *text, size_t len) {
     writer.len += len;
 }
 
-// Lost lines are reported after those taken out now, and before the next ones.
+// Lost lines are reported after the lines taken now and before later ones.
 static const char *take(size_t *len) {
     const char *full = writer.halves[writer.filling];
     *len = writer.len;
@@ -117,7 +117,7 @@ bool log_writer_put(const char *line, size_t len) {
     return state != DIRECT;
 }
 
-// Polls instead of waiting for a condition, as it is called in signal handlers too.
+// Polls instead of waiting on a condition variable, because signal handlers call it too.
 bool log_writer_flush(int64_t within_ns) {
     for (int64_t waited_ns = 0; atomic_load(&writer.state) == WRITING; waited_ns += LOOK_NS) {
         if (atomic_load(&writer.idle))

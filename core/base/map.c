@@ -71,7 +71,7 @@ static struct map_slot *find(const struct map *map, const char *key, size_t len,
         if (!slot->key)
             return NULL;
         if (slot->hash == hash)
-            __builtin_prefetch(slot->value); // it is looked at next, and is not where the key is
+            __builtin_prefetch(slot->value); // read next, and not adjacent to the key
         if (slot->key != map_tombstone && slot->hash == hash && strncmp(slot->key, key, len) == 0 &&
             slot->key[len] == '\0')
             return slot;
@@ -96,7 +96,7 @@ static void insert_new(struct map_slot *slots, size_t capacity, const struct map
     slots[i] = *entry;
 }
 
-// Moves the live entries to a table that `count` fill by half at most, which also gets rid of the tombstones.
+// Moves the live entries to a table that is at most half full with `count` entries; this also removes the tombstones.
 static bool rebuild(struct map *map, size_t count) {
     size_t capacity = SMALLEST;
     while (capacity / 2 < count)
@@ -143,8 +143,7 @@ void *map_remove(struct map *map, const char *key) {
     void *value = slot->value;
     *slot = (struct map_slot){.key = map_tombstone};
     map->count--;
-    // Tombstones at the end of a run keep nothing reachable: give them back, so that a table in which entries come
-    // and go is rebuilt rarely.
+    // Tombstones at the end of a run are not needed: freeing them avoids frequent rebuilds when entries come and go.
     size_t mask = map->capacity - 1;
     size_t i = (size_t)(slot - map->slots);
     if (map->slots[(i + 1) & mask].key)

@@ -7,8 +7,8 @@
 
 #define SMALLEST 8 // items; a power of two
 
-// `array` is the address of a pointer of some type, which only its bytes may be read through. No object is larger than
-// PTRDIFF_MAX, so more is not even asked for.
+// `array` is the address of a pointer of unknown type, so it is accessed bytewise. No object is larger than
+// PTRDIFF_MAX, so larger requests fail at once.
 static void *resize(void *array, size_t items, size_t size) {
     void *list = NULL;
     if (items > PTRDIFF_MAX / size)

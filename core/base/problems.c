@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-// Takes the sentence.
+// Takes ownership of the sentence.
 static void keep(struct problems *problems, char *sentence) {
     char **place = sentence ? array_next(&problems->list, problems->count, sizeof *problems->list) : NULL;
     if (!place) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list of sentences, so that a check can tell all that is wrong and not only the first thing.
+// A list of error messages, so that a check can report all problems and not only the first.
 #ifndef WHARF_BASE_PROBLEMS_H
 #define WHARF_BASE_PROBLEMS_H
 
@@ -10,13 +10,13 @@
 struct problems {
     char **list;
     size_t count;
-    size_t lost; // could not be kept for lack of memory
+    size_t lost; // dropped because out of memory
 };
 
 void problems_add(struct problems *problems, const char *format, ...) __attribute__((format(printf, 2, 3)));
-// Takes the error; NULL is fine.
+// Takes ownership of the error; NULL is fine.
 void problems_add_error(struct problems *problems, struct error *error);
-// Appends what is in `from`, which is empty then.
+// Moves everything from `from`, which is then empty.
 void problems_move(struct problems *to, struct problems *from);
 void problems_free(struct problems *problems);
 

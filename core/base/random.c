@@ -13,7 +13,7 @@ uint64_t random_next(struct random *random) {
     return z ^ (z >> 31);
 }
 
-// Values below `surplus` would make the first results likelier than the others.
+// Values below `surplus` are skipped to avoid bias.
 uint64_t random_below(struct random *random, uint64_t bound) {
     uint64_t surplus = (0 - bound) % bound;
     uint64_t value;

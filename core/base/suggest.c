@@ -40,7 +40,7 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 const char *suggest(const char *word, const char *const *known, size_t count) {
     size_t len = strlen(word);
     const char *nearest = NULL;
-    size_t bound = len / 3 + (len > 1 ? 2 : 1); // one less is the most that is still near
+    size_t bound = len / 3 + (len > 1 ? 2 : 1); // exclusive bound of the distance
     for (size_t i = 0; i < count && len <= LEN_MAX; i++) {
         size_t known_len = strlen(known[i]);
         if (known_len > LEN_MAX)

@@ -98,7 +98,7 @@ bool text_is_dns_label(const char *text) {
     return len <= 63 && is_dns_part(text, len);
 }
 
-// Kubernetes bounds the whole name, not each part of it.
+// Kubernetes limits the length of the whole name, not of each part.
 static bool is_dns_subdomain(const char *text, size_t len) {
     if (len > 253)
         return false;

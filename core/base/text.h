@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small helpers for text and files, and for random numbers from a seed.
+// Helpers for text and files, and seeded random numbers.
 #ifndef WHARF_BASE_TEXT_H
 #define WHARF_BASE_TEXT_H
 
@@ -38,25 +38,25 @@ bool text_percent_encode(struct buffer *out, const char *text);
 // RFC 4648 section 4, white space allowed, padding required. Appends to `out`; ERROR_INVALID names the offset.
 struct error *text_base64_decode(const char *text, struct buffer *out);
 
-// UTF-8 as RFC 3629 has it (no surrogates, nothing overlong). Returns the offset of the first bad byte, or len.
+// UTF-8 as in RFC 3629 (no surrogates, no overlong forms). Returns the offset of the first invalid byte, or len.
 size_t text_utf8_valid(const char *text, size_t len);
 
-// Bytes of the one character (1 to 4) at the start of `text`, by the same rules; 0 if there is none.
+// Length in bytes (1 to 4) of the character at the start of `text`, by the same rules; 0 if invalid.
 size_t text_utf8_sequence(const char *text, size_t len);
 
-// How many bytes from the start stand for themselves inside a JSON string: UTF-8 without controls, '"' and '\\'.
+// Length of the prefix that needs no escaping in a JSON string: UTF-8 without controls, '"' and '\\'.
 size_t text_json_clean(const char *text, size_t len);
 
-// The code point of a character of `len` bytes that acts on a terminal, or on the text around it, rather than being
-// seen: C0 and C1 controls, DEL, line separators, byte order marks, and what changes the direction of text (UAX #9). 0:
-// none. U+0000 is told as one of 1.
+// The code point of a character of `len` bytes if it is invisible or affects a terminal or the surrounding text: C0 and
+// C1 controls, DEL, line separators, byte order marks, bidirectional controls (UAX #9). Otherwise 0. For U+0000 returns
+// 1.
 uint32_t text_invisible(const char *character, size_t len);
 
-// How many bytes from the start are UTF-8 without such characters.
+// Length of the prefix that is UTF-8 without such characters.
 size_t text_visible(const char *text, size_t len);
 
-// Writes text as one line that may be looked at on a terminal, whoever it comes from: white space is spaces, characters
-// as above are shown as \u202e, and what is no UTF-8 as U+FFFD.
+// Writes untrusted text as one line that is safe for a terminal: white space becomes spaces, characters as above are
+// escaped like \u202e, and invalid UTF-8 becomes U+FFFD.
 bool text_show(struct buffer *out, const char *text);
 void text_print_line(FILE *out, const char *text); // with a line feed
 
@@ -78,12 +78,11 @@ char *text_resolve_path(const char *directory, const char *path);
 // The folder part of a path ("." if it has none). NULL when out of memory.
 char *text_directory(const char *path);
 
-// A hash for noticing changes and for tables that nobody attacks (FNV-1a): `hash` is TEXT_HASH, or what another text
-// came to, which then counts too.
+// FNV-1a, for detecting changes and for tables with trusted keys: `hash` is TEXT_HASH, or the hash of preceding text.
 #define TEXT_HASH UINT64_C(14695981039346656037)
 uint64_t text_hash(uint64_t hash, const char *text);
 
-// A small generator (splitmix64): deterministic from its seed.
+// A pseudo-random generator (splitmix64), deterministic for a seed.
 struct random {
     uint64_t state;
 };

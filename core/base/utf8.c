@@ -71,7 +71,7 @@ static uint32_t code_point(const unsigned char *s, size_t len) {
     case 3:
         return (s[0] & 0x0FU) << 12 | (s[1] & 0x3FU) << 6 | (s[2] & 0x3FU);
     default:
-        return 0x10000; // none of those that are asked for
+        return 0x10000; // not in any of the ranges tested
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of a whole document (node.h): nodes are cut from a few blocks, and all are freed at once, since taking and
-// giving back each node by itself is most of the cost of reading and forgetting an object.
+// The memory of a whole document (node.h): nodes are allocated from a few blocks and freed together, since allocating
+// and freeing each node separately is most of the cost of parsing and freeing an object.
 #include "core/json/node.h"
 
 #include <stdatomic.h>
@@ -14,12 +14,13 @@ struct block {
 };
 
 struct arena {
-    struct block *blocks; // the first one, which holds the arena itself, is the last in the list
+    struct block *blocks; // the first block, which contains the arena itself, is last in the list
     char *at;
     size_t left, next_size;
-    atomic_bool mixed; // something that is not in it hangs below one of its nodes
+    atomic_bool mixed; // one of its nodes has a descendant outside the arena
     atomic_size_t version;
-    atomic_size_t refs; // nodes that hold it (NODE_HOLDS_ARENA): parts of one document may go to two threads
+    atomic_size_t
+        refs; // nodes that hold it (NODE_HOLDS_ARENA); atomic, since parts of one document may be used by two threads
 };
 
 struct arena *arena_new(size_t size) {

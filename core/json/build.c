@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making and changing values (json.h).
+// Creating and modifying values (json.h).
 #include "core/base/text.h"
 #include "core/json/node.h"
 
@@ -39,7 +39,7 @@ struct json *json_new_object(void) {
     return node_json(node_new(cJSON_Object, 0, 0));
 }
 
-#define COPY_SIZE 1024 // what the copy of a container begins with; it doubles
+#define COPY_SIZE 1024 // initial arena size for the copy of a container; doubles
 
 // One node with its key and text in one block; no children.
 static cJSON *copy_node(struct arena *arena, const cJSON *node, bool with_key) {
@@ -58,7 +58,7 @@ static cJSON *copy_node(struct arena *arena, const cJSON *node, bool with_key) {
 }
 
 cJSON *node_copy_in(struct arena *arena, const cJSON *value, bool with_key) {
-    const cJSON *open[JSON_MAX_DEPTH]; // containers of the original around `node`, and their copies
+    const cJSON *open[JSON_MAX_DEPTH]; // the ancestors of `node` in the original, and their copies
     cJSON *copies[JSON_MAX_DEPTH];
     size_t depth = 0;
     cJSON *root = NULL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking up in containers (node.h). Most are small, and walked. A container in which searches went far a few times
-// gets an index, so that any number of look-ups in one document stays linear in its size: of an object's members by
-// key, of an array's items by position. It costs 32 to 96 bytes a member, or 8 to 16 an item, and goes with the
-// container. Without memory for it everything works as before, only slower.
+// Lookups in containers (node.h). Most are small and searched linearly. A container with several long searches gets an
+// index, so that any number of lookups in one document stays linear in its size: of an object's members by key, of an
+// array's items by position. It takes 32 to 96 bytes per member, or 8 to 16 per item, and is freed with the container.
+// If it cannot be allocated, lookups stay linear.
 #include "core/json/index.h"
 
 #include "core/base/memory.h"
@@ -46,7 +46,7 @@ static void build(cJSON *container) {
     map_init(&index->members, random_system());
     bool done = node_type(container) != cJSON_Object || map_reserve(&index->members, node_children(container));
     node_set_index(container, index);
-    node_note_foreign(container, NULL); // the index is to be freed by itself
+    node_note_foreign(container, NULL); // the index must be freed separately
     for (cJSON *child = container->child; child && done; child = child->next)
         done = add(index, container, child);
     if (!done)
@@ -105,7 +105,7 @@ size_t node_children(const cJSON *node) {
     return count;
 }
 
-// What an item has is another member from now on: who found it by one must look again.
+// An item's member changed: an index of items by a member is now outdated.
 static void note_change(const cJSON *container) {
     if (node_has(container, NODE_KEYED))
         arena_note_change(node_arena(container));
@@ -121,7 +121,7 @@ void index_added(cJSON *container, cJSON *child) {
         index_drop(container);
 }
 
-// The position of an item if it is at hand. False: not known.
+// The position of an item if known without a search. False: unknown.
 static bool find_item(struct index *index, const cJSON *item) {
     if (index->count > 0 && index->items[index->count - 1] == item)
         index->last = index->count - 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index of a wide container (index.c), for who looks up otherwise than by key or position. Inside of core/json.
+// The index of a wide container (index.c), for lookups other than by key or position. Internal to core/json.
 #ifndef WHARF_JSON_INDEX_H
 #define WHARF_JSON_INDEX_H
 
@@ -7,23 +7,23 @@
 #include "core/json/items.h"
 #include "core/json/node.h"
 
-#define INDEX_FAR 64          // members passed that make a search a far one
+#define INDEX_FAR 64          // members passed that make a search a long one
 #define INDEX_FAR_SEARCHES 8U // before there is an index
 
 struct index {
     struct map members; // of an object: key -> node
     cJSON **items;      // of an array
     size_t count, capacity;
-    size_t last; // where an item was found last: it is what is taken out or replaced, as a rule
+    size_t last; // position of the last item found, which is usually the one removed or replaced
 
-    // Of an array whose items are in its arena: they by one of their members (items.c).
+    // Of an array whose items are in its arena: the items by one of their members (items.c).
     struct json_index keyed;
     char *keyed_by;      // that member's key; NULL: there is none
     size_t version;      // the arena's when it was made: no item has changed since
     unsigned unanswered; // far searches for an item by a member since it was made
 };
 
-// To be called after a far search in a container without an index: the eighth makes one.
+// Must be called after a long search in a container without an index: the eighth creates one.
 void index_note_far_search(const cJSON *container);
 void index_drop_keyed(struct index *index);
 

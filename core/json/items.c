@@ -42,7 +42,7 @@ const struct json_place *json_index_find(const struct json_index *index, const c
     return text ? map_get(&index->places, text) : NULL;
 }
 
-// Marks all items, whose changes are noted then; an item elsewhere than in the array's arena cannot tell.
+// Marks all items, so that their changes are recorded; this is impossible for an item outside the array's arena.
 static bool mark(const cJSON *array) {
     for (cJSON *item = array->child; item; item = item->next) {
         if (node_type(item) != cJSON_Object)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON values, faithful to what they were read from: numbers keep their text (9007199254740993 and 1.0 stay as they
-// are), keys are case-sensitive and the last of a duplicate wins (as in Go's encoding/json, which the API server uses),
-// strings may contain U+0000, invalid UTF-8 is refused. The nodes are cJSON's, and its allocator; reading and printing
-// are not (docs/json.md says why).
+// JSON values that preserve their source: numbers keep their text (9007199254740993 and 1.0 stay unchanged), keys are
+// case-sensitive and the last duplicate wins (as in Go's encoding/json, which the API server uses), strings may contain
+// U+0000, invalid UTF-8 is rejected. Nodes and allocator are cJSON's; parser and printer are not (docs/json.md has the
+// reasons).
 //
 // A value is owned by its container or, if it has none, by the caller. Values are not shared between threads.
 #ifndef WHARF_JSON_JSON_H
@@ -20,23 +20,23 @@ struct json; // opaque
 
 enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
-// Deeper documents are refused, when parsed and when built.
+// Deeper documents are rejected, when parsed and when built.
 #define JSON_MAX_DEPTH 512
 
-// What reading one document may cost. A value takes 64 bytes, its key and its text, each with a NUL, rounded up to 8
-// (`[],` is 64 bytes for 3 of text). Each duplicate of a key
-// counts. While an object of more than 64 members is read, 32 to 96 bytes a member come on top, which are not counted.
+// Limits for parsing one document. A value takes 64 bytes, its key and its text, each with a NUL, rounded up to 8
+// (`[],` is 64 bytes for 3 of text). Each duplicate of a key counts. While an object of more than 64 members is parsed,
+// it takes another 32 to 96 bytes per member, which are not counted.
 struct json_limits {
     size_t max_nodes;        // values; 0: JSON_MAX_NODES
-    size_t max_bytes;        // of memory, as said above; 0: JSON_MAX_BYTES
-    const atomic_bool *stop; // looked at every few thousand values; once true, reading ends. NULL: never
+    size_t max_bytes;        // bytes of memory, as defined above; 0: JSON_MAX_BYTES
+    const atomic_bool *stop; // checked every few thousand values; once true, parsing stops. NULL: never
 };
 
 #define JSON_MAX_NODES ((size_t)4 << 20)
 #define JSON_MAX_BYTES ((size_t)512 << 20)
 
-// Exactly one document in `len` bytes. Errors name line and column: ERROR_INVALID, ERROR_LIMIT (too deep),
-// ERROR_TOO_LARGE (beyond the limits), ERROR_STOPPED (see json_limits), ERROR_NO_MEMORY (without a place).
+// Exactly one document in `len` bytes. Errors give line and column: ERROR_INVALID, ERROR_LIMIT (too deep),
+// ERROR_TOO_LARGE (beyond the limits), ERROR_STOPPED (see json_limits), ERROR_NO_MEMORY (without position).
 struct error *json_parse(const char *text, size_t len, struct json **out);
 // `limits` may be NULL.
 struct error *json_parse_limited(const char *text, size_t len, const struct json_limits *limits, struct json **out);
@@ -59,7 +59,7 @@ double json_double(const struct json *value, double fallback);
 const char *json_string(const struct json *value); // NULL if not a string or if it contains U+0000
 const char *json_string_or(const struct json *value, const char *fallback);
 char *json_string_copy(const struct json *value, size_t *len); // also with U+0000; NULL: not a string, or memory
-const char *json_number_text(const struct json *value);        // the token; NULL if not a number
+const char *json_number_text(const struct json *value);        // the number's text; NULL if not a number
 
 // Arrays and objects.
 size_t json_size(const struct json *value);
@@ -69,10 +69,10 @@ const char *json_key(const struct json *member);   // NULL for items of arrays
 struct json *json_at(const struct json *array, size_t index);
 struct json *json_get(const struct json *object, const char *key); // NULL if absent or not an object
 
-// Shorthands along a path of keys: json_path(object, "metadata", "uid", NULL).
+// Follows a path of keys: json_path(object, "metadata", "uid", NULL).
 struct json *json_path(const struct json *value, ...) __attribute__((sentinel));
 
-// Makers return NULL when out of memory.
+// Constructors return NULL when out of memory.
 struct json *json_new_null(void);
 struct json *json_new_bool(bool value);
 struct json *json_new_int64(int64_t value);
@@ -82,43 +82,43 @@ struct json *json_new_array(void);
 struct json *json_new_object(void);
 struct json *json_copy(const struct json *value);
 
-// Take `value` on success; replace what was there. False when out of memory, for a NULL value or a wrong container:
-// then `value` is freed all the same, so that json_set(object, "a", json_new_int64(1)) needs one check.
+// Take ownership of `value` and replace an existing member or item. False when out of memory, for a NULL value or a
+// wrong container; `value` is freed even then, so that json_set(object, "a", json_new_int64(1)) needs one check.
 bool json_set(struct json *object, const char *key, struct json *value);
 bool json_append(struct json *array, struct json *value);
 
-// Puts the items or members of `from` in the place of those of `into`, a container of the same type (else false, and
-// nothing changed); `from` is empty then. Neither is inside the other.
+// Replaces the items or members of `into` with those of `from`, a container of the same type (else false, and nothing
+// changed); `from` is then empty. Neither may contain the other.
 bool json_take_content(struct json *into, struct json *from);
 
-// Puts `value` in the place of `old`, a direct child of `parent`, and frees `old`. As json_set on failure.
+// Replaces `old`, a direct child of `parent`, with `value` and frees `old`. On failure as json_set.
 bool json_replace(struct json *parent, struct json *old, struct json *value);
 
-bool json_remove(struct json *object, const char *key);          // true if it was there
+bool json_remove(struct json *object, const char *key);          // true if it existed
 void json_remove_child(struct json *parent, struct json *child); // frees it
 struct json *json_detach(struct json *object, const char *key);  // now owned by the caller; NULL if absent
 void json_detach_child(struct json *parent, struct json *child); // `child` is now owned by the caller
 
-// For what is replaced or taken out and may still be read until the caller frees it: it keeps its key.
+// Variants that leave the old value, with its key, readable until the caller frees it.
 bool json_exchange(struct json *parent, struct json *old, struct json *value); // json_replace that does not free `old`
 void json_unlink_child(struct json *parent, struct json *child);               // json_detach_child, with its key
 
-// Where the memory of values comes from, from now on; NULL for both: malloc and free. What is there already is given
-// back to the new function. For programs with one thread.
+// Sets the allocator of values; NULL for both: malloc and free. Existing values are freed with the new function. For
+// single-threaded programs.
 void json_use_memory(void *(*take)(size_t size), void (*give_back)(void *memory));
 
-// From now on reading writes nothing to the value, which may be in memory that becomes read-only: look-ups in wide
-// containers stay slow.
+// From now on reading does not modify the value, so its memory may become read-only: no indexes are created, so lookups
+// in wide containers stay linear.
 void json_fix(struct json *value);
 
-// Same document: order of members does not matter, numbers by value (1 == 1.0; integers exactly, at any size).
+// Compares documents: members in any order, numbers by value (1 == 1.0; integers exactly, of any size).
 bool json_equal(const struct json *a, const struct json *b); // two NULLs are equal
 
-// A string that is `text`, the boolean that is written so, or a number equal to that of `text`.
+// True for the string `text`, the boolean written as `text`, or a number equal to `text`.
 bool json_is_scalar(const struct json *value, const char *text);
 
-// A hash for noticing changes: the same for documents that differ in the order of members only (numbers by their text:
-// 1 and 1.0 may differ). Not against an adversary. 0 for NULL.
+// A hash for detecting changes, independent of the order of members (numbers by their text: 1 and 1.0 may differ). Not
+// collision-resistant. 0 for NULL.
 uint64_t json_hash(const struct json *value);
 
 #endif

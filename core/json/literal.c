@@ -15,7 +15,7 @@ static int hex_value(char c) {
     return -1;
 }
 
-// The value of four hexadecimal digits; -1 if one is none.
+// The value of four hexadecimal digits; -1 if invalid.
 static int32_t hex_unit(const char *digits) {
     int32_t unit = 0;
     for (int i = 0; i < 4; i++) {
@@ -48,7 +48,7 @@ static const char *scan_escape(const char *text, size_t len, size_t *at, struct 
     return NULL;
 }
 
-// What is wrong with a byte that is neither clean nor a quote nor a backslash.
+// The message for a byte that is neither allowed nor a quote nor a backslash.
 static const char *bad_byte(char c) {
     return (unsigned char)c < 0x20 ? "control character in a string (it must be escaped)" : "invalid UTF-8 in a string";
 }
@@ -96,7 +96,7 @@ static size_t put_utf8(uint32_t rune, char *out) {
     return 4;
 }
 
-// At a \u escape. A high surrogate takes the low one that follows with it.
+// Decodes a \u escape; a high surrogate together with the low one after it.
 static size_t decode_unit(const char *text, size_t len, size_t *at, char *out) {
     uint32_t rune = (uint32_t)hex_unit(text + *at + 2);
     *at += 6;

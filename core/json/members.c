@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define FILTER_CHARS 6 // of a key that its filter bit is made of
+#define FILTER_CHARS 6 // characters of a key that determine its filter bit
 
 void finder_init(struct finder *finder, const cJSON *object) {
     *finder = (struct finder){.object = object, .hint = object->child};

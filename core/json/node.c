@@ -40,7 +40,7 @@ static cJSON *new_with_text(int type, const char *text, size_t len) {
 cJSON *node_new_text(const char *text, size_t len) {
     if (!memchr(text, '\0', len))
         return new_with_text(cJSON_String, text, len);
-    AUTO_BUFFER(literal, SIZE_MAX / 4); // so that the length is not lost
+    AUTO_BUFFER(literal, SIZE_MAX / 4); // preserves the length
     return buffer_json_string(&literal, text, len) ? new_with_text(cJSON_Raw, literal.data, literal.len) : NULL;
 }
 
@@ -53,8 +53,8 @@ static void free_key(cJSON *node) {
         cJSON_free(node->string);
 }
 
-// Lets go of arenas whose holders were freed: only once nothing in them is walked any more. `held` is a list of such
-// holders, linked by prev, which nobody needs now.
+// Releases the arenas of freed holders, once nothing in them is traversed any more. `held` is a list of these holders,
+// linked by prev, which is now unused.
 static void drop_arenas(cJSON *held) {
     while (held) {
         cJSON *next = held->prev;
@@ -63,7 +63,7 @@ static void drop_arenas(cJSON *held) {
     }
 }
 
-// The children of each node are put before its next sibling, so that one list is walked.
+// The children of each node are inserted before its next sibling, which makes this one list traversal.
 void node_free(cJSON *node) {
     cJSON *held = NULL;
     while (node) {
@@ -103,7 +103,7 @@ bool node_set_key(cJSON *node, const char *key) {
     return true;
 }
 
-// Somebody has to know what is done to it.
+// Changes of the container must be recorded.
 static bool is_watched(const cJSON *container) {
     return node_index(container) || node_has(container, NODE_KEYED);
 }
@@ -140,7 +140,7 @@ void node_unlink(cJSON *container, cJSON *node) {
     if (node->next)
         node->next->prev = node->prev;
     else
-        first->prev = node->prev; // it was the last; harmless if it was the only one
+        first->prev = node->prev; // it was the last child; harmless if it was the only one
     if (node == first)
         container->child = node->next;
     else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of core/json only: the nodes of the tree. Of cJSON there is its node, whose links, key, text and type are used
-// as cJSON uses them (the last child of a container is first->prev), and its allocator. What a node needs besides is
-// kept in fields that cJSON would use for numbers; it is read and written by the functions below alone:
+// Internal to core/json: the nodes of the tree. They are cJSON nodes, from its allocator; links, key, text and type are
+// used as in cJSON (the last child of a container is first->prev). Additional data is in the fields that cJSON uses for
+// numbers, and is accessed only by the functions below:
 //
 //   valueint      node_line, node_set_line: where a value was read from YAML
 //   valuedouble   node_arena, node_set_arena: whose memory it is (arena.c)
@@ -38,8 +38,8 @@ static inline const struct json *node_json_const(const cJSON *node) {
     return (const struct json *)node;
 }
 
-// The value itself. Readers take const and give what the caller may change, as strchr does; what is looked up may also
-// note that it was (index.c). No value is in memory that is const.
+// The value itself. Readers take const and return non-const, like strchr; lookups may also update an index (index.c).
+// No value is in const memory.
 static inline struct json *node_unconst(const struct json *value) {
     return (struct json *)value;
 }
@@ -62,7 +62,7 @@ enum node_mark {
     NODE_IN_ARENA = 1 << 10,    // the node's memory belongs to an arena and is not freed by itself
     NODE_HOLDS_ARENA = 1 << 11, // its arena lives at least as long as it: the root, and what was taken out of the root
     NODE_KEYED = 1 << 16,       // an item that its array finds by a member (items.c): its changes are noted
-    NODE_FIXED = 1 << 17        // a container that gets no index (json_fix)
+    NODE_FIXED = 1 << 17        // a container that never gets an index (json_fix)
 };
 
 static inline bool node_has(const cJSON *node, enum node_mark mark) {
@@ -73,7 +73,7 @@ static inline void node_mark(cJSON *node, enum node_mark mark) {
     node->type |= (int)mark;
 }
 
-// Of a container: searches that went far, up to 15.
+// Of a container: the number of long searches, up to 15.
 #define NODE_SEARCHES_SHIFT 12
 static inline unsigned node_searches(const cJSON *container) {
     return (unsigned)container->type >> NODE_SEARCHES_SHIFT & 15U;
@@ -117,21 +117,21 @@ static inline void node_set_index(cJSON *container, struct index *index) {
     container->valuestring = (char *)index;
 }
 
-// Room for about `size` bytes of nodes; it grows. Nobody holds it yet. NULL when out of memory.
+// Room for about `size` bytes of nodes; it grows. It has no holder yet. NULL when out of memory.
 struct arena *arena_new(size_t size);
 void *arena_take(struct arena *arena, size_t size);
-void arena_give_back(struct arena *arena, const void *memory); // what was taken since, and `memory`, if in one block
+void arena_give_back(struct arena *arena, const void *memory); // frees `memory` and later allocations, if in one block
 void arena_hold(struct arena *arena);
-void arena_drop(struct arena *arena); // the last one to let go frees it
-// How often a node with NODE_KEYED was changed.
+void arena_drop(struct arena *arena); // the last holder frees it
+// Number of changes of nodes with NODE_KEYED.
 size_t arena_version(const struct arena *arena);
 void arena_note_change(struct arena *arena);
-// To be called for a node that leaves its container.
+// Must be called for a node that leaves its container.
 void node_hold_arena(cJSON *node);
 
-// To be called when `node` is put below `container`, or, with NULL, when `container` gets a key in memory of its own.
+// Must be called when `node` is added to `container`, or, with NULL, when `container` gets a separately allocated key.
 void node_note_foreign(const cJSON *container, const cJSON *node);
-// True if all below the node is in the arena that it holds: nothing has to be walked to free it.
+// True if all descendants are in the arena that the node holds, so freeing it needs no traversal.
 bool node_goes_with_arena(const cJSON *node);
 
 // The memory that a node takes, rounded as an arena does.
@@ -149,30 +149,31 @@ cJSON *node_new(int type, size_t key_size, size_t text_size);
 // A string or, with U+0000 in it, the Raw node; without a key. `text` must be valid UTF-8.
 cJSON *node_new_text(const char *text, size_t len);
 
-// A number; `token` must be one as RFC 8259 section 6 has it.
+// A number; `token` must be valid (RFC 8259 section 6).
 cJSON *node_new_number(const char *token, size_t len);
 
-// A copy of all of it, in no container; with the key that it has, or without one. NULL when out of memory or for NULL.
+// A deep copy, in no container, with or without its key. NULL when out of memory or for NULL.
 cJSON *node_copy(const cJSON *value, bool with_key);
-// As node_copy, in an arena, which may keep what was made when memory ran out. NULL: only for what has no children.
+// As node_copy, in an arena, which may keep a partial copy when out of memory. A NULL arena is only for a node without
+// children.
 cJSON *node_copy_in(struct arena *arena, const cJSON *value, bool with_key);
 
 // Frees a node that is in no container, and everything below it, without recursion.
 void node_free(cJSON *node);
 
-// Gives a node a key of its own (NULL: none). False when out of memory: nothing changed.
+// Sets a separately allocated key (NULL: none). False when out of memory; nothing changed.
 bool node_set_key(cJSON *node, const char *key);
 
-// As json_equal, but null members of objects count as absent, also inside of arrays.
+// As json_equal, but null members of objects count as absent, also within arrays.
 bool node_equal_merged(const cJSON *a, const cJSON *b);
 
-// Puts the node into an object in which the key is not yet. Takes it: false and freed when out of memory.
+// Adds the node to an object that lacks the key. Takes ownership: false and freed when out of memory.
 bool node_add(cJSON *object, const char *key, cJSON *node);
 
 void node_append(cJSON *container, cJSON *node);
 void node_unlink(cJSON *container, cJSON *node);
 
-// Puts `node` where `old` is; `old` is in no container then. Keys stay as they are.
+// Replaces `old` with `node`; `old` is then in no container. Keys are not changed.
 void node_swap(cJSON *container, cJSON *old, cJSON *node);
 
 // Scanning and decoding of a string literal.
@@ -183,31 +184,32 @@ struct literal {
     bool has_nul; // contains \u0000
 };
 
-// Scans from the opening quote on. NULL on success and *at is after the closing quote; else what is wrong at *at.
+// Scans from the opening quote. Returns NULL on success, with *at after the closing quote; else a message for the error
+// at *at.
 const char *literal_scan(const char *text, size_t len, size_t *at, struct literal *out);
 
-// Writes at most literal->len bytes, no NUL; returns how many. Lone surrogates become U+FFFD, as in Go.
+// Writes at most literal->len bytes, without NUL; returns the number written. Lone surrogates become U+FFFD, as in Go.
 size_t literal_decode(const struct literal *literal, char *out);
 
-// The length of the number token at the start; 0 if there is none. *bad is the offset of what is wrong in it then.
+// The length of the number token at the start; 0 if invalid, with *bad as the offset of the error.
 size_t number_scan(const char *text, size_t len, size_t *bad);
 
 bool number_equal(const char *a, const char *b);
 bool number_to_int64(const char *token, int64_t *value);
 
-// The member with this key, the item at this position, or NULL. Many searches in a wide container give it an index.
+// The member with this key, the item at this position, or NULL. Repeated searches in a wide container create an index.
 cJSON *node_member(const cJSON *object, const char *key, size_t len);
 cJSON *node_item(const cJSON *array, size_t at);
 size_t node_children(const cJSON *node); // how many
 
-// To be called when something is done to a container: its index follows. All do nothing where there is none.
+// Must be called on changes of a container, to update its index. They do nothing without an index.
 void index_added(cJSON *container, cJSON *child);
 void index_removed(cJSON *container, const cJSON *child);
 void index_replaced(cJSON *container, const cJSON *old, cJSON *child);
 void index_drop(cJSON *container);
 
-// Looks up many keys in one object; keys in the object's own order are found at once. What was found may be taken out
-// or replaced before the next look-up, and members may be added.
+// Looks up many keys in one object; keys in the object's own order are found at once. The node found may be removed or
+// replaced before the next lookup, and members may be added.
 struct finder {
     const cJSON *object;
     cJSON *hint; // the member after the last one found
@@ -216,12 +218,12 @@ struct finder {
 void finder_init(struct finder *finder, const cJSON *object);
 cJSON *finder_get(struct finder *finder, const char *key);
 
-// Keeps track of the keys of an object that is being built, so that it need not be searched for most that are new.
+// Tracks the keys of an object under construction, to avoid a search for most new keys.
 struct keys {
-    uint64_t filter; // a bit for each beginning of a key seen
+    uint64_t filter; // a bit for each key prefix seen
 };
 
-// The member with this key, or NULL. Notes the key.
+// The member with this key, or NULL. Records the key.
 cJSON *keys_find(struct keys *keys, const cJSON *object, const char *key);
 
 #endif

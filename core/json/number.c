@@ -12,7 +12,7 @@ static size_t digits_at(const char *text, size_t len, size_t at) {
     return i - at;
 }
 
-// At `at` there must be a digit; *at moves over all of them.
+// Requires a digit at *at; advances over all digits.
 static bool scan_digits(const char *text, size_t len, size_t *at) {
     size_t digits = digits_at(text, len, *at);
     *at += digits;
@@ -47,7 +47,7 @@ struct decimal {
     const char *first, *last; // both included; NULL for zero
     size_t count;
     int64_t exponent;
-    bool huge; // the exponent is beyond what can be counted here
+    bool huge; // the exponent is out of range
 };
 
 #define EXPONENT_MAX INT64_C(1000000000000000)
@@ -114,7 +114,7 @@ static bool same_digits(const struct decimal *a, const struct decimal *b) {
     return true;
 }
 
-// Integers exactly. Fractions too, or else as float64, which is what the API server makes of them.
+// Compares exactly; fractions that differ are compared as float64, as in the API server.
 bool number_equal(const char *a, const char *b) {
     if (strcmp(a, b) == 0)
         return true;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JSON parser: RFC 8259 and nothing more, one pass, no recursion.
+// The JSON parser: strict RFC 8259, single pass, no recursion.
 #include "core/json/node.h"
 #include "core/json/scan.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define STOP_EVERY 4096 // nodes between two looks at limits.stop
+#define STOP_EVERY 4096 // nodes between two checks of limits.stop
 #define ARENA_LARGEST ((size_t)1 << 20)
 
 struct level {
@@ -69,7 +69,7 @@ static bool unexpected(struct parser *parser, const char *expected) {
     return fail_at(parser, parser->at, ERROR_INVALID, problem);
 }
 
-// The next character that is no white space, or '\0' (which may also be in the text, and is then not expected either).
+// The next character other than white space, or '\0' (a NUL in the text is never expected either).
 static inline char peek(struct parser *parser) {
     while (parser->at < parser->len) {
         char c = parser->text[parser->at];
@@ -117,7 +117,7 @@ static cJSON *make_node(struct parser *parser, int type, size_t text_size) {
     return node;
 }
 
-// Puts the node where it belongs. The last of several members with one key takes the place of the first.
+// Adds the node to its container. The last of several members with one key replaces the first.
 static bool attach(struct parser *parser, cJSON *node) {
     if (parser->depth == 0) {
         parser->root = node;
@@ -138,7 +138,7 @@ static bool attach(struct parser *parser, cJSON *node) {
     return true;
 }
 
-// Text with U+0000 is decoded and written as a literal again, so that equal texts have equal nodes.
+// A string with U+0000 is stored as a normalised literal, so that equal strings have equal nodes.
 static bool take_nul_string(struct parser *parser, const struct literal *literal) {
     AUTO_JSON plain = NULL;
     char *decoded = cJSON_malloc(literal->len);
@@ -295,7 +295,7 @@ static bool take_document(struct parser *parser) {
     return parser->at == parser->len || unexpected(parser, "nothing more after the document");
 }
 
-// A node takes about three times the text that it was read from.
+// Nodes take about three times the size of the text.
 static bool make_arena(struct parser *parser) {
     char c = peek(parser);
     if (c != '{' && c != '[')
@@ -327,7 +327,7 @@ struct error *json_parse_limited(const char *text, size_t len, const struct json
         *out = node_json(parser.root);
         return NULL;
     }
-    if (parser.arena && !parser.root) { // nobody holds it yet
+    if (parser.arena && !parser.root) { // it has no holder yet
         arena_hold(parser.arena);
         arena_drop(parser.arena);
     }

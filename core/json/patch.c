@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-#define PATCH_SIZE 512 // of the memory that a patch begins with; it doubles
+#define PATCH_SIZE 512 // initial arena size of a patch; doubles
 
-// Leaves away the null members of objects, as a merge patch does where there was nothing before; nulls in arrays stay,
-// which it takes whole (RFC 7386 section 2).
+// Drops the null members of objects, as a merge patch does for a new member; nulls in arrays stay, as arrays are copied
+// unchanged (RFC 7386 section 2).
 static void drop_nulls(struct json *value) {
     if (!json_is(value, JSON_OBJECT))
         return;
@@ -38,7 +38,7 @@ static cJSON *new_member(struct diff *diff, int type, const char *key) {
     return node;
 }
 
-// What the patch has to say of one member that is in `to`. False when out of memory.
+// Adds the difference of one member of `to` to the patch. False when out of memory.
 static bool diff_member(struct diff *diff, const cJSON *old, const cJSON *new, cJSON *patch, size_t depth) {
     cJSON *change;
     if (old && node_type(old) == cJSON_Object && node_type(new) == cJSON_Object) {
@@ -63,7 +63,7 @@ static bool diff_member(struct diff *diff, const cJSON *old, const cJSON *new, c
     return true;
 }
 
-// What is new or changed. *kept: how many members of `from` are in `to` too.
+// Adds new and changed members. *kept: the number of members of `from` that are also in `to`.
 static bool add_changed(struct diff *diff, const cJSON *from, const cJSON *to, cJSON *patch, size_t depth,
                         size_t *kept) {
     struct finder old_members;
@@ -79,7 +79,7 @@ static bool add_changed(struct diff *diff, const cJSON *from, const cJSON *to, c
     return true;
 }
 
-// What only `from` has; `kept` of its members are in `to` too.
+// Adds the removal of members that are only in `from`; `kept` of its members are also in `to`.
 static bool add_removed(struct diff *diff, const cJSON *from, const cJSON *to, cJSON *patch, size_t kept) {
     size_t left = 0;
     for (const cJSON *member = from->child; member; member = member->next)

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-// One reference token (RFC 6901 section 3), still escaped: what stands between two slashes.
+// One reference token (RFC 6901 section 3), still escaped: the text between two slashes.
 struct segment {
     const char *text;
     size_t len;
 };
 
-// `at` is on a slash; moves to the next one or the end.
+// *at is at a slash; advances to the next one or the end.
 static struct segment take_segment(const char **at) {
     const char *start = *at + 1;
     size_t len = strcspn(start, "/");
@@ -41,7 +41,7 @@ struct error *pointer_check(const char *pointer, bool pattern) {
     return NULL;
 }
 
-// The next character of a segment, unescaped. ~2 is only let through by pointer_check where patterns are allowed.
+// The next character of a segment, unescaped. pointer_check accepts ~2 only in patterns.
 static char take_char(const struct segment *segment, size_t *at) {
     char c = segment->text[(*at)++];
     if (c != '~' || *at == segment->len)
@@ -83,7 +83,7 @@ static bool read_index(const struct segment *segment, size_t *index) {
     return true;
 }
 
-// The member for a segment with escapes; also without memory for its key.
+// The member for a segment with escapes; does not allocate.
 static struct json *find_escaped(const struct json *object, const struct segment *segment) {
     AUTO_TEXT key = unescape(segment);
     if (key)
@@ -124,7 +124,7 @@ static struct json *make_object(struct json *parent, const struct segment *segme
     return made ? object : NULL;
 }
 
-// The container of the last segment, or NULL; objects that are missing on the way are made if `make`.
+// The container of the last segment, or NULL; with `make`, missing objects on the path are created.
 static struct json *find_parent(struct json *root, const char *pointer, struct segment *last, bool make) {
     if (pointer[0] != '/')
         return NULL;
@@ -185,7 +185,7 @@ bool pointer_append(struct buffer *out, const char *key) {
 struct walk {
     bool (*visit)(void *ctx, const char *pointer, struct json *value);
     void *ctx;
-    struct buffer at; // the concrete pointer of the value at hand
+    struct buffer at; // the concrete pointer of the current value
 };
 
 static bool walk_from(struct walk *walk, struct json *value, const char *pattern, size_t depth);
@@ -206,7 +206,7 @@ static bool walk_from(struct walk *walk, struct json *value, const char *pattern
         return walk->visit(walk->ctx, walk->at.data, value);
     struct segment segment = take_segment(&pattern);
     if (depth >= JSON_MAX_DEPTH)
-        return true; // nothing is as deep
+        return true; // no value is that deep
     if (is_star(&segment)) {
         size_t index = 0;
         for (struct json *child = json_first(value); child; child = json_next(child))
@@ -224,7 +224,7 @@ bool pointer_each(const struct json *root, const char *pattern,
                   bool (*visit)(void *ctx, const char *pointer, struct json *value), void *ctx) {
     if (!root || (pattern[0] != '\0' && pattern[0] != '/'))
         return true;
-    if (!strpbrk(pattern, "*~")) { // no pattern at all: the one value there
+    if (!strpbrk(pattern, "*~")) { // not a pattern: a single value
         struct json *value = pointer_find(root, pattern);
         return !value || visit(ctx, pattern, value);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RFC 6901 JSON pointers, with one addition: a segment `*` in a pattern stands for every item of an array or every
-// member of an object. (A member that is really called "*" is written "~2".)
+// member of an object. (A member whose name is "*" is written "~2".)
 #ifndef WHARF_JSON_POINTER_H
 #define WHARF_JSON_POINTER_H
 
@@ -10,11 +10,11 @@
 // NULL if it is well-formed: "" or "/a/b", only ~0 ~1 (and ~2 where patterns are allowed) after a tilde.
 struct error *pointer_check(const char *pointer, bool pattern);
 
-// The value there, or NULL. "" is the value itself; "-" never exists.
+// The value at `pointer`, or NULL. "" is `root` itself; "-" never exists.
 struct json *pointer_find(const struct json *root, const char *pointer);
 
-// Sets the value there; objects on the way are made; an array on the way must have the index ("-" appends as the last
-// segment). Takes `value` as json_set does: false and freed when it cannot be set.
+// Sets the value at `pointer`; missing objects on the path are created; an index of an array must exist ("-" as the
+// last segment appends). Takes `value` as json_set does: false and freed when it cannot be set.
 bool pointer_set(struct json *root, const char *pointer, struct json *value);
 
 // True if something was removed. Items of an array move up.
@@ -28,11 +28,10 @@ bool pointer_each(const struct json *root, const char *pattern,
 // Removes every value that a pattern matches; the number removed.
 size_t pointer_remove_all(struct json *root, const char *pattern);
 
-// What is left of a pattern after its first segment if that stands for `key` (a member's name, or an item's index), or
-// NULL.
+// The rest of a pattern after its first segment if that matches `key` (a member's name, or an item's index), or NULL.
 const char *pointer_step(const char *pattern, const char *key);
 
-// True if `pointer`, as pointer_each gives it, is one of those that the pattern stands for.
+// True if `pointer`, as pointer_each gives it, matches the pattern.
 bool pointer_matches(const char *pattern, const char *pointer);
 
 // Appends "/" and the key, escaped.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Printing. cJSON's own printer is not used: it bounds neither depth nor size, and makes a text to be copied.
+// Printing. cJSON's own printer is not used: it limits neither depth nor size, and returns a text that must be copied.
 #include "core/json/node.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static bool print_scalar(const cJSON *node, struct buffer *out) {
     }
 }
 
-// Opens a container, or prints a scalar; with the key if it is a member.
+// Prints a scalar or the opening bracket of a container, with the key if it is a member.
 static bool print_start(const cJSON *node, bool member, struct buffer *out) {
     if (member && (!buffer_json_string(out, node->string, strlen(node->string)) || !buffer_char(out, ':')))
         return false;
@@ -72,7 +72,7 @@ char *json_text(const struct json *value, size_t *len) {
     AUTO_BUFFER(out, SIZE_MAX / 4);
     if (!json_print(value, &out))
         return NULL;
-    // Texts are what the host keeps: a buffer that grew by doubling would waste a third of them.
+    // The host keeps many texts: a buffer that grew by doubling would waste a third of its memory.
     char *text = malloc(out.len + 1);
     if (!text)
         return NULL;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Only these spellings: "yEs" is a string.
+// Exact spellings: "yEs" is a string.
 static const struct {
     const char *text;
     enum scalar scalar;
@@ -47,7 +47,7 @@ static bool find_word(const char *text, size_t len, enum scalar *scalar) {
     return false;
 }
 
-// The base that a prefix names; *text moves behind it. A leading zero is octal, as in Go.
+// The base of the prefix; advances *text past it. A leading zero is octal, as in Go.
 static unsigned take_base(const char **text) {
     const char *t = *text;
     if (t[0] != '0' || t[1] == '\0')
@@ -65,7 +65,7 @@ static unsigned digit_value(char c) {
     return letter >= 'a' && letter <= 'f' ? (unsigned)(letter - 'a') + 10 : 99;
 }
 
-// An integer with a prefix. False if it is none.
+// An integer with a prefix. False if it is not one.
 static bool resolve_based(const char *digits, unsigned base, bool negative, struct buffer *token, enum scalar *scalar) {
     uint64_t value = 0;
     bool overflow = false;
@@ -107,7 +107,7 @@ static bool resolve_integer(const char *text, struct buffer *token, enum scalar 
     return true;
 }
 
-// [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)? that a float64 can hold, written as JSON has it: a digit on both
+// [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)? that a float64 can hold, written as in JSON: a digit on both
 // sides of the point, no leading zeros.
 static bool resolve_float(const char *text, struct buffer *token) {
     bool negative = *text == '-';
@@ -156,7 +156,7 @@ enum scalar scalar_resolve(const char *text, size_t len, struct buffer *token) {
         return SCALAR_STRING;
     AUTO_BUFFER(plain, SIZE_MAX / 4);
     for (size_t i = 0; i < len; i++)
-        if (text[i] != '_' || text[0] == '.') // Go drops them where it looks for integers first
+        if (text[i] != '_' || text[0] == '.') // Go drops underscores where it tries integers first
             buffer_char(&plain, text[i]);
     if (plain.failed) {
         token->failed = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of core/json only: what a plain YAML scalar is, as sigs.k8s.io/yaml has it (go-yaml v2's resolution of
-// YAML 1.1 types, then JSON).
+// Internal to core/json: the type of a plain YAML scalar, as in sigs.k8s.io/yaml (go-yaml v2's resolution of YAML 1.1
+// types, then JSON).
 #ifndef WHARF_JSON_SCALAR_H
 #define WHARF_JSON_SCALAR_H
 
@@ -19,7 +19,7 @@ enum scalar {
     SCALAR_TOO_LARGE   // an integer beyond 64 bits that is not decimal
 };
 
-// For a number, `token` receives it as JSON (exactly: decimal integers of any size stay). Out of memory: token->failed.
+// For a number, `token` receives it as JSON (exactly, also decimal integers of any size). Out of memory: token->failed.
 enum scalar scalar_resolve(const char *text, size_t len, struct buffer *token);
 
 #endif

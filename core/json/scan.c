@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/json/scan.h"
 
-// The offset behind the closing quote, or `len`; scan->in_string says which.
+// The offset after the closing quote, or `len` if scan->in_string is still set.
 static size_t scan_string(struct scan *scan, const char *text, size_t at, size_t len) {
     bool escaped = scan->escaped;
     scan->in_string = true;
@@ -20,14 +20,14 @@ static size_t scan_string(struct scan *scan, const char *text, size_t at, size_t
     return at;
 }
 
-// Outside of strings, or behind one. The offset of what ends it, or behind that; *ended says whether.
+// Scans outside of strings. The offset after the value's last byte; *ended is set if it is complete.
 static size_t scan_nested(struct scan *scan, const char *text, size_t at, size_t len, bool *ended) {
     size_t depth = scan->depth;
     *ended = false;
     while (at < len && !*ended) {
         char c = text[at];
         if (depth == 0 && (c == ',' || c == '}' || c == ']' || scan_is_space(c))) {
-            *ended = true; // behind a number or a word
+            *ended = true; // after a number or a word
             break;
         }
         at++;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading YAML: streams, documents and errors. The nodes are in yaml_node.c.
+// YAML parser: streams, documents and errors. The nodes are in yaml_node.c.
 #include "core/json/yaml.h"
 
 #include "core/base/memory.h"
@@ -35,7 +35,7 @@ cJSON *reader_no_memory(struct reader *reader) {
     return NULL;
 }
 
-// libyaml's reader knows only the offset of what it cannot read.
+// For invalid encoding, libyaml's reader reports only the offset.
 static yaml_mark_t mark_at(const char *text, size_t len, size_t offset) {
     yaml_mark_t mark = {.index = offset};
     for (size_t i = 0; i < offset && i < len; i++) {
@@ -45,7 +45,7 @@ static yaml_mark_t mark_at(const char *text, size_t len, size_t offset) {
     return mark;
 }
 
-// Whether a tab is where the indentation goes on.
+// True if there is a tab in the indentation.
 static bool is_tab(const struct reader *reader, const yaml_mark_t *mark) {
     const char *line = reader->text, *end = reader->text + reader->len;
     for (size_t i = 0; line && i < mark->line; i++) {
@@ -87,14 +87,14 @@ bool reader_next(struct reader *reader) {
     return false;
 }
 
-// The event at hand is what follows the stream's start or a document's end. *out is NULL at the end of the stream.
+// The current event follows the stream's start or a document's end. *out is NULL at the end of the stream.
 static bool read_document(struct reader *reader, struct json **out) {
     *out = NULL;
     if (!reader_next(reader))
         return false;
     if (reader->event.type == YAML_STREAM_END_EVENT)
         return true;
-    // A document's start, its one node, its end.
+    // Document start, its root node, document end.
     AUTO_JSON value = reader_next(reader) ? node_json(reader_node(reader, 0)) : NULL;
     reader_drop_anchors(reader);
     if (!value || !reader_next(reader))
@@ -139,7 +139,7 @@ static struct error *read_stream(const char *name, const char *text, size_t len,
         return error_no_memory();
     }
     yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text, len);
-    bool ok = reader_next(&reader) && read(&reader, &out->value); // first the stream's start
+    bool ok = reader_next(&reader) && read(&reader, &out->value); // skips the stream's start
     yaml_event_delete(&reader.event);
     yaml_parser_delete(&reader.parser);
     reader_drop_anchors(&reader);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// YAML in (libyaml): documents become JSON values, with the line of every value at hand for messages. Scalars are
-// typed as sigs.k8s.io/yaml types them (YAML 1.1: null, ~, true, yes, on, y and their opposites, integers in four
-// bases, floats; timestamps and quoted scalars are strings). Duplicate keys are an error, and so are keys that are null
-// or floats. Merge keys (<<) work; what is written out wins over what is merged in. Aliases are allowed up to a bound
-// on the size of what they expand to; more is refused (a document that explodes).
+// YAML input (libyaml): documents become JSON values that know their lines, for messages. Scalars are typed as
+// sigs.k8s.io/yaml types them (YAML 1.1: null, ~, true, yes, on, y and their opposites, integers in four bases, floats;
+// timestamps and quoted scalars are strings). Duplicate keys are an error, and so are keys that are null or floats.
+// Merge keys (<<) work; explicit keys win over merged ones. Aliases are allowed up to a limit on their total expansion;
+// more is rejected ("billion laughs").
 #ifndef WHARF_JSON_YAML_H
 #define WHARF_JSON_YAML_H
 
 #include "core/json/json.h"
 
 struct yaml {
-    struct json *value; // never NULL on success; an empty document is JSON null. It knows its lines (and so do copies)
+    struct json *value; // never NULL on success; an empty document is JSON null. It keeps its lines, also in copies
 };
 
 // Reads exactly one document. Errors: "<name>:<line>:<column>: ...", ERROR_INVALID or ERROR_LIMIT.
@@ -22,7 +22,7 @@ struct error *yaml_parse_all(const char *name, const char *text, size_t len, str
 // The 1-based line on which the value at `pointer` (RFC 6901) starts; for a member, the line of its key. 0 if unknown.
 size_t yaml_line(const struct yaml *yaml, const char *pointer);
 
-// Prints block-style YAML of a value for people; strings are quoted where they must be. False when out of memory.
+// Prints a value as block-style YAML; strings are quoted where necessary. False when out of memory.
 bool yaml_print(const struct json *value, struct buffer *out);
 
 void yaml_cleanup(struct yaml *yaml); // frees the value; also for __attribute__((cleanup))

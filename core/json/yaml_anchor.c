@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What all aliases of a stream may expand to together.
+// Limit on the expansion of all aliases of a stream.
 #define EXPANDED_VALUES_MAX 100000
 #define EXPANDED_BYTES_MAX ((size_t)16 * 1024 * 1024)
 
@@ -56,7 +56,7 @@ void reader_drop_anchors(struct reader *reader) {
     map_free(&reader->anchors);
 }
 
-// Counts what a copy adds; false once it is too much, or would nest too deeply.
+// Counts the values that a copy adds; false if too many, or nested too deeply.
 static bool count_expanded(struct reader *reader, const cJSON *node, size_t depth) {
     reader->expanded_values++;
     reader->expanded_bytes += node_text(node) ? strlen(node_text(node)) : 0;
@@ -80,7 +80,7 @@ cJSON *reader_alias(struct reader *reader, size_t depth) {
     if (!anchor)
         return reader_fail(reader, ERROR_INVALID, "an alias without an anchor of that name before it");
     if (!anchor->node)
-        return reader_fail(reader, ERROR_INVALID, "an alias inside of what it stands for");
+        return reader_fail(reader, ERROR_INVALID, "an alias within its own anchor");
     if (!count_expanded(reader, anchor->node, depth))
         return NULL;
     cJSON *copy = node_of(json_copy(node_json_const(anchor->node)));

@@ -15,7 +15,7 @@ static cJSON *refuse_scalar(struct reader *reader, const char *problem) {
     return reader_fail_about(reader, &reader->event.start_mark, (const char *)reader->event.data.scalar.value, problem);
 }
 
-// False if the explicit tag says something else than what the scalar is.
+// False if the explicit tag contradicts the type of the scalar.
 static bool tag_allows(const char *tag, enum scalar scalar) {
     if (strcmp(tag, "int") == 0)
         return scalar == SCALAR_INTEGER || scalar == SCALAR_TOO_LARGE;
@@ -59,14 +59,14 @@ static cJSON *read_scalar(struct reader *reader) {
     const char *text = (const char *)reader->event.data.scalar.value;
     size_t len = reader->event.data.scalar.length;
     AUTO_BUFFER(token, SIZE_MAX / 4);
-    if (tag && !text_has_prefix(tag, TAG_PREFIX)) // an application's own tag: go-yaml takes the text
+    if (tag && !text_has_prefix(tag, TAG_PREFIX)) // an application-specific tag: go-yaml uses the text
         return make_scalar(reader, SCALAR_STRING, &token);
     if (!tag && !reader->event.data.scalar.plain_implicit) // quoted, or tagged "!"
         return make_scalar(reader, SCALAR_STRING, &token);
     const char *type = tag ? tag + strlen(TAG_PREFIX) : "";
     if (strcmp(type, "binary") == 0)
         return reader_fail(reader, ERROR_UNSUPPORTED,
-                           "!!binary is not supported; leave the tag away to have the base64 text");
+                           "!!binary is not supported; omit the tag to keep the base64 text");
     bool typed = !tag || !tag_allows(type, SCALAR_STRING);
     enum scalar scalar = typed ? scalar_resolve(text, len, &token) : SCALAR_STRING;
     if (!tag_allows(type, scalar))
@@ -100,7 +100,7 @@ static bool is_merge_key(const yaml_event_t *event) {
     return tag ? strcmp(tag, TAG_PREFIX "merge") == 0 : event->data.scalar.plain_implicit != 0;
 }
 
-// The text of a key, which lives as long as `key`. Booleans and integers become what JSON writes.
+// The text of a key, valid as long as `key`. Booleans and integers are written as in JSON.
 static const char *key_text(struct reader *reader, const yaml_mark_t *mark, const cJSON *key) {
     const char *problem = "a key with U+0000 in it is not supported";
     switch (json_type(node_json_const(key))) {
@@ -111,12 +111,12 @@ static const char *key_text(struct reader *reader, const yaml_mark_t *mark, cons
     case JSON_NUMBER:
         if (!strpbrk(key->valuestring, ".eE"))
             return key->valuestring;
-        problem = "a key that is read as a fractional number must be in quotes";
+        problem = "a key that is a fractional number must be in quotes";
         break;
     case JSON_BOOL:
         return node_type(key) == cJSON_True ? "true" : "false";
     case JSON_NULL:
-        problem = "a key is null; put it in quotes if it is meant";
+        problem = "a key is null; if this is intended, put it in quotes";
         break;
     default:
         problem = "a key must be a scalar";
@@ -128,7 +128,7 @@ static const char *key_text(struct reader *reader, const yaml_mark_t *mark, cons
 struct mapping {
     cJSON *object;
     struct keys keys;
-    struct json *merged; // what << brought, in its order; NULL if there was none
+    struct json *merged; // members merged by <<, in order; NULL if none
 };
 
 static void mapping_cleanup(struct mapping *mapping) {
@@ -143,7 +143,7 @@ static bool add_member(struct reader *reader, struct mapping *mapping, const cha
     return false;
 }
 
-// The event at hand is the key's.
+// The current event is the key's.
 static bool read_member(struct reader *reader, struct mapping *mapping, size_t depth) {
     yaml_mark_t mark = reader->event.start_mark;
     cJSON *key_node = reader_node(reader, depth + 1);
@@ -167,7 +167,7 @@ static bool read_member(struct reader *reader, struct mapping *mapping, size_t d
     return add_member(reader, mapping, key, value);
 }
 
-// The event at hand is the << key.
+// The current event is the << key.
 static bool read_merge(struct reader *reader, struct mapping *mapping, size_t depth) {
     yaml_mark_t mark = reader->event.start_mark;
     struct json *value = reader_next(reader) ? node_json(reader_node(reader, depth)) : NULL;
@@ -190,7 +190,7 @@ static bool read_merge(struct reader *reader, struct mapping *mapping, size_t de
     return fits;
 }
 
-// Adds the members that are not there yet: what was there first wins.
+// Adds members that do not exist yet: the first one wins.
 static bool merge_object(struct reader *reader, struct mapping *mapping, const struct json *source) {
     for (const struct json *member = json_first(source); member; member = json_next(member)) {
         if (keys_find(&mapping->keys, mapping->object, json_key(member)))

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing YAML with libyaml's emitter, which knows what a plain scalar may look like; what it would be read as is
-// decided here.
+// Writes YAML with libyaml's emitter, which knows the syntax of plain scalars; their resolved type is checked here.
 #include "core/base/text.h"
 #include "core/json/node.h"
 #include "core/json/scalar.h"
@@ -16,7 +15,7 @@ static int write_output(void *out, unsigned char *text, size_t len) {
     return buffer_append(out, text, len) ? 1 : 0;
 }
 
-// Dates, times and base 60 numbers, which other readers of YAML 1.1 do not take as strings.
+// Dates, times and base 60 numbers, which other YAML 1.1 parsers do not read as strings.
 static bool looks_like_time(const char *text) {
     return *text >= '0' && *text <= '9' && text[strspn(text, "0123456789:.-+ TtZz")] == '\0';
 }
@@ -27,7 +26,7 @@ static bool reads_as_other(const char *text, size_t len) {
            strcmp(text, "<<") == 0 || strcmp(text, "=") == 0;
 }
 
-// Text with line breaks that a literal block would not give back as they are.
+// Text with line breaks that a literal block would not preserve.
 static bool has_odd_breaks(const char *text) {
     return text[0] == '\n' || text[0] == ' ' || strchr(text, '\r') || strstr(text, "\xC2\x85") ||
            strstr(text, "\xE2\x80\xA8") || strstr(text, "\xE2\x80\xA9");
@@ -40,7 +39,7 @@ static yaml_scalar_style_t style_of(const char *text, size_t len, bool is_key) {
         return YAML_DOUBLE_QUOTED_SCALAR_STYLE;
     if (strchr(text, '\n'))
         return is_key ? YAML_DOUBLE_QUOTED_SCALAR_STYLE : YAML_LITERAL_SCALAR_STYLE;
-    return YAML_PLAIN_SCALAR_STYLE; // the emitter quotes it where it must
+    return YAML_PLAIN_SCALAR_STYLE; // the emitter quotes it if necessary
 }
 
 static bool emit_scalar(yaml_emitter_t *emitter, const char *text, size_t len, yaml_scalar_style_t style) {
@@ -116,7 +115,7 @@ static bool emit_document(yaml_emitter_t *emitter, const cJSON *node) {
            yaml_emitter_emit(emitter, &event);
 }
 
-// Text that would act on a terminal rather than be seen. The emitter escapes controls by itself.
+// Text that contains invisible or terminal control characters. The emitter itself escapes controls.
 static bool has_invisible(const char *text) {
     size_t left = strlen(text);
     for (size_t clean; (clean = text_visible(text, left)) < left; text += clean + 1, left -= clean + 1)

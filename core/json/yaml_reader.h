@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of core/json only: the state of reading a YAML stream, and its parts. Functions that return a node return NULL
-// on failure, and the error is in the reader then.
+// Internal to core/json: the state of the YAML parser, shared by its parts. Functions that return a node return NULL on
+// failure and set the reader's error.
 #ifndef WHARF_JSON_YAML_READER_H
 #define WHARF_JSON_YAML_READER_H
 
@@ -16,12 +16,12 @@ struct anchor {
 
 struct reader {
     yaml_parser_t parser;
-    yaml_event_t event; // the one at hand
+    yaml_event_t event; // the current event
     const char *name;
     const char *text; // the stream
     size_t len;
-    struct map anchors; // of the document at hand, by name
-    struct json *kept;  // nodes that are in no document but may be anchored: keys, and what was merged
+    struct map anchors; // of the current document, by name
+    struct json *kept;  // nodes that are in no document but may have anchors: keys, and merged mappings
     size_t expanded_values, expanded_bytes;
     struct error *error;
 };
@@ -29,10 +29,10 @@ struct reader {
 // Line and column from 1. Only the first failure is kept. Always NULL.
 cJSON *reader_fail_at(struct reader *reader, const yaml_mark_t *mark, enum error_code code, const char *problem);
 
-// The same, at the event at hand.
+// The same, at the current event.
 cJSON *reader_fail(struct reader *reader, enum error_code code, const char *problem);
 
-// ERROR_INVALID that begins with the text in quotes, cut and on one line.
+// ERROR_INVALID with a message that begins with the text in quotes, truncated and on one line.
 cJSON *reader_fail_about(struct reader *reader, const yaml_mark_t *mark, const char *text, const char *problem);
 
 cJSON *reader_no_memory(struct reader *reader);
@@ -40,17 +40,16 @@ cJSON *reader_no_memory(struct reader *reader);
 // Moves on to the next event.
 bool reader_next(struct reader *reader);
 
-// The node that begins with the event at hand, inside of `depth` containers. Ends at the node's last event.
+// Reads the node that begins with the current event, nested in `depth` containers. Ends at the node's last event.
 cJSON *reader_node(struct reader *reader, size_t depth);
 
-// Remembers the anchor of the event at hand; *out is NULL if it has none. The caller fills in the node when it is
-// complete.
+// Registers the anchor of the current event; *out is NULL if it has none. The caller sets the node when it is complete.
 bool reader_open_anchor(struct reader *reader, struct anchor **out);
 
-// A copy of what the alias at hand stands for.
+// A copy of the node that the current alias refers to.
 cJSON *reader_alias(struct reader *reader, size_t depth);
 
-// At the end of a document.
+// Called at the end of a document.
 void reader_drop_anchors(struct reader *reader);
 
 #endif

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define READY_WITHIN (15 * CLOCK_SECOND)
-#define OVER_WITHIN (50 * CLOCK_SECOND) // after it was ready: a minute for everything
+#define OVER_WITHIN (50 * CLOCK_SECOND) // after it became ready: a minute in total
 #define FRAME_US 100000
 #define SETTINGS "workerLostTimeout: 3s\nmirrorRetention: 3s\nlog: {format: text, level: info}\n"
 
@@ -47,8 +47,7 @@ struct job *demo_find(struct demo *demo, const char *plural, const char *full_na
     return NULL;
 }
 
-// Ctrl-C reaches us through the wait for the next frame: signals are blocked everywhere else, so that there is
-// nothing to clean up in a handler.
+// Signals are only unblocked while waiting for the next frame, so that no cleanup is needed in a handler.
 static bool interrupted(int64_t wait_us) {
     sigset_t signals;
     sigemptyset(&signals);
@@ -92,7 +91,7 @@ static struct error *wait_until_ready(struct demo *demo) {
     int64_t until_ns = clock_now().mono_ns + READY_WITHIN;
     while (!wharf_is_ready(demo->scene)) {
         if (!wharf_runs(demo->scene))
-            return error_new(ERROR_INTERNAL, "wharf ended at its start");
+            return error_new(ERROR_INTERNAL, "wharf exited at startup");
         if (clock_now().mono_ns > until_ns)
             return error_new(ERROR_INTERNAL, "wharf is not ready after %lld s",
                              (long long)(READY_WITHIN / CLOCK_SECOND));
@@ -102,7 +101,7 @@ static struct error *wait_until_ready(struct demo *demo) {
     return NULL;
 }
 
-// Until the story is over, its time is, or somebody has seen enough.
+// Runs until the end of the story, a timeout, or Ctrl-C.
 static struct error *show(struct demo *demo, struct screen *screen, bool *in_time) {
     struct table_lines lines = {.notes = 0};
     demo->start_ns = clock_now().wall_ns;
@@ -117,7 +116,7 @@ static struct error *show(struct demo *demo, struct screen *screen, bool *in_tim
         else
             table_print(&lines, demo);
         if (!wharf_runs(demo->scene))
-            return error_new(ERROR_INTERNAL, "wharf ended on the way, with %d", wharf_exit_code(demo->scene));
+            return error_new(ERROR_INTERNAL, "wharf exited unexpectedly with %d", wharf_exit_code(demo->scene));
         if (demo->now_ns > OVER_WITHIN)
             break;
         if (!over && interrupted(FRAME_US))
@@ -130,7 +129,7 @@ static struct error *show(struct demo *demo, struct screen *screen, bool *in_tim
 static size_t end_wharf(struct demo *demo, const struct screen *screen) {
     int64_t asked_ns = clock_now().mono_ns;
     bool ended = wharf_end(demo->scene, SIGTERM, 11 * CLOCK_SECOND) && wharf_exit_code(demo->scene) == 0;
-    printf("%s%s%s wharf ended on SIGTERM with %d after %.1f s\n", screen_on(screen, ended ? COLOR_GREEN : COLOR_RED),
+    printf("%s%s%s wharf exited on SIGTERM with %d after %.1f s\n", screen_on(screen, ended ? COLOR_GREEN : COLOR_RED),
            ended ? "ok   " : "WRONG", screen_off(screen), wharf_exit_code(demo->scene),
            (double)(clock_now().mono_ns - asked_ns) / 1e9);
     return !ended;
@@ -145,8 +144,8 @@ static size_t conclude(struct demo *demo, const struct screen *screen, bool in_t
     error_free(error);
     wrong += end_wharf(demo, screen);
     if (wrong == 0)
-        printf("\n%sEverything is as it should be: %zu workloads in %.0f s.%s\n", screen_on(screen, COLOR_BOLD),
-               demo->n_jobs, (double)demo->now_ns / 1e9, screen_off(screen));
+        printf("\n%sAll checks passed: %zu workloads in %.0f s.%s\n", screen_on(screen, COLOR_BOLD), demo->n_jobs,
+               (double)demo->now_ns / 1e9, screen_off(screen));
     if (!keeps)
         keep_hint();
     return wrong;
@@ -157,14 +156,14 @@ static void tell_trouble(const struct demo *demo, const struct error *error, siz
     if (error)
         fprintf(stderr, "demo: %s\n", error_text(error));
     else
-        fprintf(stderr, "demo: %zu things are wrong\n", wrong);
+        fprintf(stderr, "demo: %zu checks failed\n", wrong);
     if (demo->scene && (!error || error->code != ERROR_REFUSED)) {
         fputs("The end of wharf's log:\n", stderr);
         wharf_print_log(demo->scene, 30, stderr);
     }
 }
 
-// -1: go on; else the exit code.
+// -1: continue; else the exit code.
 static int read_arguments(int argc, char **argv, bool *keeps) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--keep") == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The demo: Jobs of many shapes, and an object of every other kind, go through a real `wharf run` into three simulated
-// workers, one of which is cut off and comes back. What the parts share.
+// workers, one of which is cut off and comes back. Shared by the parts.
 #ifndef WHARF_DEMO_DEMO_H
 #define WHARF_DEMO_DEMO_H
 
@@ -17,7 +17,7 @@
 #define DEMO_PLAYS 20 // of these, at most, of other kinds
 #define DEMO_NOTES 64
 
-// Phases that last: what a Job is expected to come to.
+// Phases of a workload.
 enum phase {
     PHASE_NONE, // not submitted yet
     PHASE_PENDING,
@@ -41,7 +41,7 @@ struct job { // a Job, or an object of another kind
     const char *name;
     const char *group, *plural; // NULL: a Job
     char label[40];             // as kubectl shows it: "rayjob/tune"
-    const char *shape;          // for people
+    const char *shape;          // description
     const char *json;           // what is submitted
     bool from_cron;             // `json` is a CronJob, whose Jobs are called <name>-<number>
     int64_t submit_ns;          // after the start
@@ -50,14 +50,14 @@ struct job { // a Job, or an object of another kind
     const char *suspend;     // pointer to the field with which users suspend it as it runs, and resume it; NULL: none
     bool runs;               // it never finishes: a user deletes it
     bool not_ours;           // not delegated to this host: it must not touch it
-    unsigned writes_besides; // what users do costs writes besides 3 + s, see jobs.c
+    unsigned writes_besides; // additional writes caused by users, see jobs.c
     // What is seen in the management cluster.
     bool submitted, deleted, exists;
     char full_name[64];
     enum phase phase;
     char cluster[64];
     char reason_seen[64];
-    char state[64]; // in the words of its kind; not of a Job
+    char state[64]; // as reported by its kind; not for Jobs
     int64_t attempt, attempt_told, active, ready, succeeded, failed;
     int64_t created_ns; // wall clock
     // What is counted in all clusters.
@@ -111,13 +111,13 @@ char *plays_adapters(void);
 // record.c: counts what is written, from hooks in the clusters.
 void record_start(struct demo *demo);
 
-// look.c: reads what a user would see.
+// look.c: reads the state as a user sees it.
 void look(struct demo *demo);
 
-// story.c: does what is due. True once the story is told and nothing is left to wait for.
+// story.c: does what is due. True once the story has ended and there is nothing to wait for.
 bool story_step(struct demo *demo);
 
-// summary.c: prints what came of it, and returns the number of things that are wrong.
+// summary.c: prints the results, and returns the number of failed checks.
 size_t summary_print(struct demo *demo, const struct screen *screen, bool in_time);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Jobs of the demo. Annotations world.test/* tell the simulated workers how the pods behave.
+// The Jobs of the demo. Annotations world.test/* control the pods in the simulated workers.
 #include "core/base/clock.h"
 #include "tests/demo/demo.h"
 
@@ -16,8 +16,8 @@
 #define RUNS(duration) "\"world.test/duration\":\"" duration "\""
 #define FAIL(which) ",\"world.test/fail\":\"" which "\""
 
-// What a user does costs writes of its own: resuming a Job that was never placed, one before it for the condition
-// Suspended that it is owed; every change that is carried to a mirror, one.
+// Users' actions cause additional writes: one for the condition Suspended of a Job that was never placed before it is
+// resumed, and one for each change that is copied to a mirror.
 static const struct job catalog[] = {
     {.name = "plain", .shape = "one pod", .expected = PHASE_COMPLETE, .json = JOB("plain", RUNS("2s"), OURS)},
     {.name = "wide",

@@ -46,7 +46,7 @@ struct error *keep(struct scene *scene) {
         struct pollfd fds[] = {{.fd = control_fd(control), .events = POLLIN}, {.fd = fd, .events = POLLIN}};
         poll(fds, 2, 500);
         if (!wharf_runs(scene)) {
-            error = error_new(ERROR_INTERNAL, "wharf ended with %d", wharf_exit_code(scene));
+            error = error_new(ERROR_INTERNAL, "wharf exited with %d", wharf_exit_code(scene));
             stop = true;
         }
         stop =

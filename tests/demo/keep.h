@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes after the demo: its clusters by hand.
+// Manual use of the clusters after the demo.
 #ifndef WHARF_DEMO_KEEP_H
 #define WHARF_DEMO_KEEP_H
 
 #include "tests/support/scene.h"
 
-// Prints what can be done with the clusters, and serves them until SIGINT, SIGTERM or SIGHUP (which are blocked).
+// Prints how to use the clusters, and serves them until SIGINT, SIGTERM or SIGHUP (which are blocked).
 struct error *keep(struct scene *scene);
-// Says how to get there.
+// Prints how to do that.
 void keep_hint(void);
 
 #endif

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define FIXTURES "tests/fixtures"
-#define STORY_NS (9 * CLOCK_SECOND) // so long it takes
+#define STORY_NS (9 * CLOCK_SECOND) // duration of a story
 #define SUSPENDED "suspended as it runs"
 #define TEXT_MAX ((size_t)1 << 20)
 
@@ -43,7 +43,7 @@ static const struct play {
 };
 #define PLAYS (sizeof plays / sizeof *plays)
 
-// With enough time between two statuses to be seen.
+// Sets enough time between two statuses to be visible.
 static void set_pace(struct json *object, const struct story *story) {
     size_t statuses = 0;
     for (size_t i = 0; i < story->n_steps; i++)
@@ -99,7 +99,7 @@ static struct error *install(struct demo *demo, const struct fixture *fixture) {
         bool installed = player_install(at->cluster, fixture);
         front_unlock(at->front);
         if (!installed)
-            return error_new(ERROR_INTERNAL, "the simulated clusters do not know %s", fixture->plural);
+            return error_new(ERROR_INTERNAL, "the simulated clusters do not support %s", fixture->plural);
     }
     return NULL;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks in the clusters that count writes about each Job. They run with the lock of a cluster's front held, on
-// whichever thread writes; a lock of their own keeps the counters whole.
+// Hooks in the clusters that count writes about each Job. They run with the lock of a cluster's front held, on the
+// writing thread; a separate lock protects the counters.
 #include "tests/demo/demo.h"
 
 #include <string.h>

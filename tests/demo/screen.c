@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define FRAME_MAX ((size_t)1 << 20)
-#define WIDTH_MAX 110 // a table gets no better by being wider
+#define WIDTH_MAX 110 // a wider table is not more readable
 
 // ECMA-48: SGR, CUU (cursor up), EL (erase to the end of the line), ED (erase below); DEC private mode 25: the cursor.
 static const char *const codes[] = {"",         "\033[1m",  "\033[2m",  "\033[31m",
@@ -41,7 +41,7 @@ void screen_close(struct screen *screen) {
     buffer_free(&screen->frame);
 }
 
-// One column stays free: some terminals go on to the next line once the last one is written.
+// One column stays free: some terminals wrap once the last one is written.
 static void read_size(struct screen *screen) {
     struct winsize size;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens, and when. Each step is done once, when its time has come and what it needs is there.
+// The script of the demo. Each step runs once, when it is due and its preconditions hold.
 #include "core/base/clock.h"
 #include "core/json/pointer.h"
 #include "tests/demo/demo.h"
@@ -27,7 +27,7 @@ static void submit_due(struct demo *demo) {
         job->submitted = true;
         int status = submit(demo, job);
         if (status != 201)
-            demo_note(demo, "%s was not taken: HTTP %d", job->name, status);
+            demo_note(demo, "%s was rejected: HTTP %d", job->name, status);
     }
 }
 
@@ -40,7 +40,7 @@ static void patch(struct demo *demo, const char *name, const char *spec, const c
         demo_note(demo, "%s could not be changed: HTTP %d", name, status);
 }
 
-// What users do to all other kinds that can be suspended.
+// Users suspend and resume all other kinds that support it.
 static void suspend_others(struct demo *demo, bool on) {
     struct scene_cluster *management = &demo->scene->clusters[SCENE_MANAGEMENT];
     size_t changed = 0;
@@ -71,7 +71,7 @@ static bool resume_others(struct demo *demo) {
     return true;
 }
 
-// What never finishes is there, in all its glory, before it goes.
+// Workloads that never finish are deleted, once they run.
 static bool delete_services(struct demo *demo) {
     struct scene_cluster *management = &demo->scene->clusters[SCENE_MANAGEMENT];
     for (size_t i = 0; i < demo->n_jobs; i++)
@@ -116,8 +116,8 @@ static bool scale(struct demo *demo) {
     return true;
 }
 
-// The worker of a long Job, so that something is lost, and rather one that has not got the paused one, whose writes
-// can be told in advance only where there is no fault.
+// The worker of a long Job, so that an attempt is lost; preferably not that of the paused Job, whose number of writes
+// is predictable only without faults.
 static const struct job *choose_victim(struct demo *demo) {
     const struct job *a = demo_job(demo, "long-a"), *b = demo_job(demo, "long-b"), *paused = demo_job(demo, "paused");
     return strcmp(a->cluster, paused->cluster) == 0 && !job_is_done(b) ? b : a;
@@ -156,7 +156,7 @@ static bool bring_back(struct demo *demo) {
     return true;
 }
 
-// The host waits a little longer each time before it tries a lost worker again.
+// The host reconnects to a lost worker with backoff.
 static bool submit_late(struct demo *demo) {
     const char *worker = demo->scene->clusters[demo->cut].name;
     AUTO_TEXT sample = text_format("wharf_watch_state{cluster=\"%s\",kind=\"jobs.batch\",state=\"connected\"}", worker);
@@ -184,12 +184,12 @@ static const struct step {
     {20 * CLOCK_SECOND, delete_services},
 };
 
-// Tells where a Job went since the last look.
+// Reports where a Job was placed since the last call.
 static void note_moves(struct demo *demo) {
     for (size_t i = 0; i < demo->n_jobs; i++) {
         struct job *job = &demo->jobs[i];
         if (job->attempt > job->attempt_told && job->attempt > 1)
-            demo_note(demo, "%s goes on in %s, attempt %lld", job->label, job->cluster, (long long)job->attempt);
+            demo_note(demo, "%s restarted in %s, attempt %lld", job->label, job->cluster, (long long)job->attempt);
         job->attempt_told = job->attempt;
     }
 }
@@ -209,6 +209,6 @@ bool story_step(struct demo *demo) {
         demo->next_step++;
     if (demo->next_step < count || !all_is_over(demo))
         return false;
-    demo_note(demo, "every workload has ended, and nothing is left in the workers");
+    demo_note(demo, "every workload has finished, and the workers are empty");
     return true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What came of it. Everything that can be wrong is looked at, and counted if it is.
+// Prints the results, and counts failed checks.
 #include "core/base/clock.h"
 #include "tests/demo/demo.h"
 #include "tests/demo/screen.h"
@@ -29,15 +29,15 @@ static unsigned total(const struct writes *w) {
     return w->annotations + w->statuses + w->creates + w->updates + w->deletes;
 }
 
-// A Job that no fault touched costs its annotation, the create, the delete, one patch for each change of the mirror's
-// status, and what its users' changes cost. One that the cut touched has no such number.
+// Without faults, a Job takes one write for its annotation, one create, one delete, one patch for each change of the
+// mirror's status, and the writes for its users' changes. With faults the number varies.
 static bool judge_writes(const struct job *job, char out[64]) {
     unsigned spent = total(&job->writes), due = 3 + job->changes + job->writes_besides;
     if (job->not_ours) {
         snprintf(out, 64, "%u", spent);
         return spent == 0;
     }
-    bool exact = strcmp(job->plural, "jobs") == 0; // of other kinds, not every change is of interest everywhere
+    bool exact = strcmp(job->plural, "jobs") == 0; // for other kinds, some changes are not copied
     if (job->faulted || job->attempt > 1) {
         snprintf(out, 64, "%u, worker lost", spent);
         return spent > 0;
@@ -75,7 +75,7 @@ static void judge_job(struct verdict *verdict, const struct job *job) {
     tell(verdict, as_expected && cheap && placed && job->mirrors == 0 && job->writes.refused == 0,
          "%-21.21s %-20.20s %-20s %s", job->label, job->shape, outcome, writes);
     if (job->writes.refused)
-        printf("      %u of its writes were refused\n", job->writes.refused);
+        printf("      %u of its writes were rejected\n", job->writes.refused);
     if (job->writes.noops)
         printf("      %u of its writes changed nothing\n", job->writes.noops);
 }
@@ -111,8 +111,7 @@ static void judge_servers(struct verdict *verdict, struct demo *demo) {
         events += counts->events;
         front_unlock(cluster->front);
     }
-    tell(verdict, invalid == 0, "writes that an API server refused as invalid (422): %llu",
-         (unsigned long long)invalid);
+    tell(verdict, invalid == 0, "writes rejected by an API server as invalid (422): %llu", (unsigned long long)invalid);
     printf("      Events recorded: %llu\n", (unsigned long long)events);
 }
 
@@ -120,7 +119,7 @@ static void judge_moves(struct verdict *verdict, const struct demo *demo) {
     size_t moved = 0;
     for (size_t i = 0; i < demo->n_jobs; i++)
         moved += demo->jobs[i].attempt > 1;
-    tell(verdict, moved > 0, "workloads that went on elsewhere when their worker was lost: %zu", moved);
+    tell(verdict, moved > 0, "workloads restarted elsewhere when their worker was lost: %zu", moved);
 }
 
 size_t summary_print(struct demo *demo, const struct screen *screen, bool in_time) {
@@ -132,7 +131,7 @@ size_t summary_print(struct demo *demo, const struct screen *screen, bool in_tim
     printf("%s      writes: 3 (annotation, create, delete) + status changes (+ users' changes)%s\n\n",
            screen_on(screen, COLOR_DIM), screen_off(screen));
     if (!in_time)
-        tell(&verdict, false, "not over after %lld s", (long long)(demo->now_ns / CLOCK_SECOND));
+        tell(&verdict, false, "not finished after %lld s", (long long)(demo->now_ns / CLOCK_SECOND));
     judge_moves(&verdict, demo);
     judge_leftovers(&verdict, demo);
     judge_servers(&verdict, demo);

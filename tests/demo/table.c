@@ -59,7 +59,7 @@ static void number_cell(struct screen *screen, size_t column, enum color color, 
     cell(screen, column, number ? color : COLOR_DIM, text);
 }
 
-// In the kind's own words, over the columns of numbers.
+// The state as reported by the kind, across the number columns.
 static void state_cell(struct screen *screen, const char *state) {
     size_t age = is_shown(screen, COLUMN_AGE) ? table[COLUMN_AGE].width + GAP : 0;
     size_t from = end_of(COLUMN_PHASE) + GAP + age;
@@ -146,7 +146,7 @@ static void draw_notes(struct screen *screen, const struct demo *demo, size_t ro
         screen_end_line(screen);
 }
 
-// Which rows are drawn where there is no room for all: what is over and what is not submitted yet go first.
+// Chooses the rows if there is no room for all: finished ones and those not yet submitted are dropped first.
 static size_t choose_rows(const struct demo *demo, size_t room, bool shown[DEMO_JOBS]) {
     size_t count = demo->n_jobs;
     for (size_t i = 0; i < demo->n_jobs; i++)

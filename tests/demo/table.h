@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The live table, and the lines that stand for it where there is no terminal.
+// The live table, and the lines printed instead without a terminal.
 #ifndef WHARF_DEMO_TABLE_H
 #define WHARF_DEMO_TABLE_H
 

@@ -41,7 +41,7 @@ static char *own_folder(const char *wharf) {
 
 static int is_adapter(const struct dirent *entry) {
     size_t len = strlen(entry->d_name), suffix = strlen(SUFFIX);
-    // generic is nothing without settings.
+    // generic needs settings.
     return entry->d_name[0] != '.' && len > suffix && strcmp(entry->d_name + len - suffix, SUFFIX) == 0 &&
            strcmp(entry->d_name, "generic.so") != 0;
 }
@@ -98,7 +98,7 @@ static struct error *run(const char *wharf, const char *config, bool loud, struc
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
     buffer_append(out, "", 0);
-    // 1: some adapter cannot be loaded, which it has said.
+    // 1: some adapter cannot be loaded, which was reported.
     if (!WIFEXITED(status) || WEXITSTATUS(status) > 1 || out->failed)
         return error_new(ERROR_INTERNAL, "%s adapters: failed", wharf);
     return NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which adapters the sandbox's wharf.yaml enables: those for kinds that its clusters serve. What they are for is asked
-// of `wharf adapters`, so that no foreign code is loaded here.
+// Which adapters the sandbox's wharf.yaml enables: those for kinds that its clusters serve. Their kinds are read from
+// `wharf adapters`, so that no third-party code is loaded here.
 #ifndef WHARF_SANDBOX_ADAPTERS_H
 #define WHARF_SANDBOX_ADAPTERS_H
 
@@ -9,7 +9,7 @@
 
 #define ADAPTERS_MAX 64
 
-struct adapter_kind {         // what an adapter says of one kind
+struct adapter_kind {         // an adapter's data for one kind
     char *adapter, *resource; // "rayjob", "rayjobs.ray.io"
     char *field, *value;      // "/spec/managedBy", "wharf.dev/host"
     char *file;
@@ -24,9 +24,9 @@ struct adapter_list {
 // The program `wharf`: beside the running program, or as built with it. NULL: there is none.
 char *adapters_find_wharf(void);
 
-// Asks `wharf` about the adapters that belong to it and about those of the directory `folder` (NULL: none), which take
-// precedence. Problems with the latter are printed on stderr. `scratch` is a directory for a temporary file. Kinds of
-// `crds` and Jobs count as served.
+// Runs `wharf` to list its own adapters and those of the directory `folder` (NULL: none), which take precedence.
+// Problems with the latter are printed on stderr. `scratch` is a directory for a temporary file. Kinds of `crds` and
+// Jobs count as served.
 struct error *adapters_probe(const char *wharf, const char *folder, const char *scratch, const struct crds *crds,
                              struct adapter_list *list);
 void adapters_free(struct adapter_list *list);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Going on in the background once everything is ready.
+// Daemonises once everything is ready.
 #ifndef WHARF_SANDBOX_DETACH_H
 #define WHARF_SANDBOX_DETACH_H
 

@@ -74,8 +74,8 @@ struct error *kinds_load(struct sandbox *sandbox) {
     return error;
 }
 
-// In the management cluster a controller leaves alone what is delegated. Where nobody says which field that is, it is
-// kept out of there.
+// In the management cluster a controller ignores delegated objects. If the managedBy field is unknown, no controller
+// runs there.
 static bool is_played(const struct sandbox *sandbox, const struct crd *crd, size_t cluster) {
     const struct world_kind *kind = &crd->custom.kind;
     return cluster != SCENE_MANAGEMENT || custom_find(kind->group, kind->plural) ||

@@ -14,7 +14,7 @@
 
 #define READY_WITHIN (15 * CLOCK_SECOND)
 #define END_WITHIN (12 * CLOCK_SECOND) // wharf ends by itself after ten seconds at the latest
-#define LOOK_MS 500                    // how often wharf is looked after
+#define LOOK_MS 500                    // how often the state of wharf is checked
 
 static int block_signals(void) {
     sigset_t signals;
@@ -58,7 +58,7 @@ static struct error *start_wharf(struct sandbox *sandbox) {
     while (!error && !wharf_is_ready(sandbox->scene)) {
         if (!wharf_runs(sandbox->scene)) {
             wharf_print_log(sandbox->scene, 10, stderr);
-            error = error_new(ERROR_INTERNAL, "wharf ended at its start");
+            error = error_new(ERROR_INTERNAL, "wharf exited at startup");
         } else if (clock_now().mono_ns > until_ns) {
             wharf_print_log(sandbox->scene, 10, stderr);
             error =
@@ -91,7 +91,7 @@ static struct error *start(struct sandbox *sandbox) {
     return !error && sandbox->options->run ? start_wharf(sandbox) : error;
 }
 
-// Until a signal or "stop". wharf may end before: its user may want to run it in a debugger instead.
+// Serves until a signal or "stop", even if wharf exits: the user may want to run it in a debugger.
 static void serve(struct sandbox *sandbox, int signals) {
     bool running = sandbox->scene->child != 0;
     struct pollfd fds[] = {{.fd = control_fd(sandbox->control), .events = POLLIN}, {.fd = signals, .events = POLLIN}};
@@ -99,7 +99,7 @@ static void serve(struct sandbox *sandbox, int signals) {
         poll(fds, 2, LOOK_MS);
         if (running && !wharf_runs(sandbox->scene)) {
             running = false;
-            fprintf(stderr, "wharf ended with %d, see %s/wharf.log\n", wharf_exit_code(sandbox->scene),
+            fprintf(stderr, "wharf exited with %d, see %s/wharf.log\n", wharf_exit_code(sandbox->scene),
                     sandbox->directory);
         }
         if ((fds[1].revents & POLLIN) != 0)

@@ -47,7 +47,7 @@ static int open_socket(void) {
     return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 }
 
-// -1 with errno: nobody is there.
+// -1 with errno: nobody listens.
 static int connect_to(const struct sockaddr_un *address) {
     int fd = open_socket();
     if (fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof *address) != 0) {
@@ -187,7 +187,7 @@ bool control_serve(struct control *control, struct scene *scene) {
         error_free(error);
         write_all(client, answer.data, answer.len);
     }
-    if (!stop) // who tells it to stop waits for its end, which closes the connection
+    if (!stop) // the client of "stop" waits for exit, which closes the connection
         close(client);
     return stop;
 }

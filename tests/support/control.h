@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands to a program that serves clusters, through a Unix socket in its directory: one line in, text out. The first
-// byte of an answer says how it went, see control_ask.
+// byte of a response is its result, see control_ask.
 #ifndef WHARF_SUPPORT_CONTROL_H
 #define WHARF_SUPPORT_CONTROL_H
 
@@ -14,11 +14,10 @@ struct error *control_open(const char *directory, struct control **out);
 void control_close(struct control *control);   // removes the socket; NULL is fine
 int control_fd(const struct control *control); // readable: control_serve has something to do
 
-// Answers one client with what the clusters of the scene are and how they change: "list", "cut NAME", "back NAME",
-// "stop". True if it was told to stop.
+// Serves one client: "list", "cut NAME", "back NAME", "stop". True after "stop".
 bool control_serve(struct control *control, struct scene *scene);
 
-// Sends a command to the program of a directory. ERROR_NOT_FOUND: none runs there; ERROR_REFUSED: its own words.
+// Sends a command to the program of a directory. ERROR_NOT_FOUND: none runs there; ERROR_REFUSED: with its message.
 struct error *control_ask(const char *directory, const char *command, struct buffer *answer);
 
 #endif

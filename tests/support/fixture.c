@@ -38,7 +38,7 @@ static bool known(const char *word, const char *const *list, size_t count) {
     return false;
 }
 
-// A member of a step that must be of this type if it is there at all.
+// An optional member of a step, which must be of this type.
 static struct error *member(const struct source *source, const struct json *document, const char *key,
                             enum json_type type, const struct json **out) {
     static const char *const names[] = {"null", "true or false", "a number", "a text", "a list", "a mapping"};
@@ -49,7 +49,7 @@ static struct error *member(const struct source *source, const struct json *docu
                      yaml_line(&(struct yaml){.value = (struct json *)*out}, ""), key, names[type]);
 }
 
-// "lost: true" and "unplaced: true" say what a step is.
+// "lost: true" and "unplaced: true" are types of steps.
 static struct error *flag(const struct source *source, const struct json *document, const char *key, bool *out) {
     const struct json *value = NULL;
     struct error *error = member(source, document, key, JSON_BOOL, &value);

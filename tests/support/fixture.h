@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fixtures of a workload kind, from tests/fixtures/<plural>/: one object, the mirror that is to be made of it, and
-// stories: what the kind's controller and a user do to it, one step after the other. See tests/fixtures/README.md.
+// The fixtures of a workload kind, from tests/fixtures/<plural>/: one object, its expected mirror, and stories: what
+// the kind's controller and a user do to it, step by step. See tests/fixtures/README.md.
 #ifndef WHARF_TESTS_FIXTURE_H
 #define WHARF_TESTS_FIXTURE_H
 
@@ -10,9 +10,9 @@
 #include <stddef.h>
 
 enum step_type {
-    STEP_STATUS,   // the controller writes the mirror's whole status
-    STEP_PATCH,    // a user patches the workload (a merge patch)
-    STEP_LOST,     // the worker is lost: no mirror any more; the next STEP_STATUS is that of a new mirror (attempt + 1)
+    STEP_STATUS, // the controller writes the mirror's whole status
+    STEP_PATCH,  // a user patches the workload (a merge patch)
+    STEP_LOST, // the worker is lost, and the mirror with it; the next STEP_STATUS is that of a new mirror (attempt + 1)
     STEP_UNPLACED, // first step only: the workload has no mirror yet (suspended before it was placed); the mirror comes
                    // with the first STEP_STATUS after it
 };

@@ -46,7 +46,7 @@ static struct error *add_cluster(struct scene *scene, const struct world_options
     return error ? error : write_kubeconfig(scene, added, front_url(added->front));
 }
 
-// A port that was free a moment ago.
+// Finds a free port; it may be taken before it is used.
 static struct error *find_port(uint16_t *port) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof address;

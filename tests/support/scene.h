@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the demo and the integration tests stand on: one management cluster and some workers from the world model,
+// Environment of the demo and the integration tests: one management cluster and some workers from the world model,
 // served on 127.0.0.1 in this process, a directory with kubeconfigs and a configuration, and `wharf run` as a child.
 #ifndef WHARF_SUPPORT_SCENE_H
 #define WHARF_SUPPORT_SCENE_H
@@ -29,7 +29,7 @@ struct scene {
     char directory[SCENE_PATH];
     bool given;        // not the scene's own directory: only files that the scene wrote are removed from it
     bool made;         // but not there before
-    const char *wharf; // the program; NULL: the one that was built with this one
+    const char *wharf; // the program; NULL: from the same build
     struct certs certs;
     char *adapters;
     bool tls;

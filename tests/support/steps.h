@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much code ran: the basic blocks of the files in tests/steps.mk, which is the same at each run and on each
-// machine.
+// Counts executed basic blocks of the files in tests/steps.mk, which is reproducible across runs and machines.
 #ifndef WHARF_TESTS_STEPS_H
 #define WHARF_TESTS_STEPS_H
 

@@ -35,7 +35,7 @@ static _Noreturn void become(const char *program, char *const arguments[], int l
     if (getppid() != parent || dup2(log, STDERR_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0)
         _exit(127);
     close_range(3, ~0U, 0);
-    setpgid(0, 0); // Ctrl-C is for the parent, which ends this process in good order
+    setpgid(0, 0); // Ctrl-C is for the parent, which stops this process
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `wharf run` as a child process of a scene, and what can be asked of it over HTTP. Its log is <directory>/wharf.log.
+// `wharf run` as a child process of a scene, and HTTP requests to it. Its log is <directory>/wharf.log.
 #ifndef WHARF_SUPPORT_WHARF_CHILD_H
 #define WHARF_SUPPORT_WHARF_CHILD_H
 
@@ -25,11 +25,11 @@ void wharf_print_log(const struct scene *scene, size_t lines, FILE *out);
 // Lines of its log that contain `text`.
 size_t wharf_logged(const struct scene *scene, const char *text);
 
-// GET http://127.0.0.1:<port><path>: the HTTP status, or 0 without an answer within 2 s. The body goes to `body`
-// (NULL: thrown away).
+// GET http://127.0.0.1:<port><path>: the HTTP status, or 0 without an answer within 2 s. The body goes to `body` (NULL:
+// discarded).
 int http_ask(uint16_t port, const char *method, const char *path, struct buffer *body);
 bool wharf_is_ready(const struct scene *scene);
-// The value of a sample of /metrics, by its whole name with labels; -1 if it is not there.
+// The value of a sample of /metrics, by its full name with labels; -1 if absent.
 double wharf_metric(const struct scene *scene, const char *sample);
 
 #endif

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the API server answers: objects, and Status documents in the words of apimachinery's api/errors.
+// API server responses: objects, and Status documents worded as in apimachinery's api/errors.
 #ifndef WHARF_WORLD_ANSWER_H
 #define WHARF_WORLD_ANSWER_H
 
 #include "tests/world/model.h"
 
-// One request on its way through the server.
+// One request being processed by the server.
 struct op {
     struct world_cluster *cluster;
     struct kind *kind;
-    const char *version;     // asked for, in the path
+    const char *version;     // requested in the path
     const char *namespace_;  // "" if none
     const char *name;        // "" if none yet
     const char *subresource; // "" or "status"
-    const char *manager;     // fieldManager; NULL: not said
+    const char *manager;     // fieldManager; NULL: not given
     enum world_verb verb;
     bool internal; // by a controller of the cluster: not counted with the others
     bool dry_run;
@@ -21,14 +21,14 @@ struct op {
     struct world_response *response; // never NULL
 };
 
-// What a validation found (field.ErrorList); causes are objects {reason, message, field}.
+// Validation errors (field.ErrorList); causes are objects {reason, message, field}.
 struct problems {
     struct json *causes;
 };
 void world_problems_free(struct problems *problems);
 #define AUTO_PROBLEMS __attribute__((cleanup(world_problems_free))) struct problems
 bool world_problems_any(const struct problems *problems);
-// `value` NULL: none is shown; a string is shown in quotes.
+// `value` NULL: omitted; a string is shown in quotes.
 void problem_invalid(struct problems *problems, const char *field, const struct json *value, const char *detail);
 void problem_required(struct problems *problems, const char *field, const char *detail);
 void problem_forbidden(struct problems *problems, const char *field, const char *detail);
@@ -36,7 +36,7 @@ void problem_unsupported(struct problems *problems, const char *field, const str
 void problem_duplicate(struct problems *problems, const char *field, const struct json *value);
 void problem_too_long(struct problems *problems, const char *field, int max);
 
-// Each fills the response whole.
+// Each fills the whole response.
 void answer_text(struct world_response *response, int status, const char *text);
 void answer_json(struct world_response *response, int status, const struct json *value);
 void answer_buffer(struct world_response *response, int status, struct buffer *body);
@@ -54,7 +54,7 @@ void answer_failure(struct world_response *response, int code, const char *reaso
                     const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 void answer_bad_request(struct world_response *response, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void answer_not_served(struct world_response *response);       // text/plain, as for a path that nobody knows
+void answer_not_served(struct world_response *response);       // text/plain, as for an unknown path
 void answer_unknown_resource(struct world_response *response); // the group is served, the resource is not
 void answer_not_found(const struct op *op);
 void answer_exists(const struct op *op);

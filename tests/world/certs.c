@@ -126,7 +126,7 @@ struct error *certs_make(const struct certs_options *options, struct certs *out)
     if (made)
         return NULL;
     certs_free(out);
-    return error_new(ERROR_INTERNAL, "libcrypto cannot make the certificates");
+    return error_new(ERROR_INTERNAL, "libcrypto cannot generate the certificates");
 }
 
 void certs_free(struct certs *certs) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A certificate authority for one test run: makes a CA, a server certificate for 127.0.0.1 and localhost, and a client
-// certificate. Everything as PEM text in memory.
+// A certificate authority for one test run: generates a CA, a server certificate for 127.0.0.1 and localhost, and a
+// client certificate, all as PEM text in memory.
 #ifndef WHARF_WORLD_CERTS_H
 #define WHARF_WORLD_CERTS_H
 
@@ -16,7 +16,7 @@ struct certs {
 
 struct certs_options {
     const char *name;       // of the CA; NULL: "world"
-    bool server_expired;    // the server's certificate was valid yesterday
+    bool server_expired;    // the server's certificate expired yesterday
     bool server_wrong_name; // it is for another host
     bool client_expired;
 };

@@ -10,7 +10,7 @@
 
 #define DELAY (20 * CLOCK_MS)
 
-// Who names an owner, by the owner's uid; the owner itself need not exist.
+// The dependents of an owner, by its uid; the owner need not exist.
 struct dependents {
     char uid[37];
     struct stored **items;
@@ -121,7 +121,7 @@ static void drop_finalizer(struct stored *object, const char *finalizer) {
     }
 }
 
-// Takes references out of an object: those to `uid`, or, if it is NULL, those to owners that do not exist.
+// Removes ownerReferences from an object: those to `uid`, or, if NULL, those to owners that do not exist.
 static void drop_owners(struct stored *object, const char *uid) {
     struct json *value = world_json_copy(object->value), *metadata = json_get(value, "metadata");
     struct json *owners = json_get(metadata, "ownerReferences");

@@ -54,7 +54,7 @@ void commit_noop(const struct op *op, struct stored *object) {
 
 void commit_remove(const struct op *op, struct stored *object) {
     count(op);
-    // The hook sees the object while it is still there, but told as gone.
+    // The hook is called while the object still exists, but reports it as deleted.
     show(op, object, object->value, NULL, false);
     world_store_remove(object);
 }

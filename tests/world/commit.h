@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last step of a write: store it, count it, show it to the hook. And the count of refusals.
+// The last step of a write: store it, count it, call the hook. Also counts rejected writes.
 #ifndef WHARF_WORLD_COMMIT_H
 #define WHARF_WORLD_COMMIT_H
 
@@ -11,7 +11,7 @@ void commit_update(const struct op *op, struct stored *object, struct json *valu
                    bool same_spec);
 void commit_noop(const struct op *op, struct stored *object);
 void commit_remove(const struct op *op, struct stored *object);
-// A write that the response refuses.
+// Counts a rejected write.
 void commit_refused(const struct op *op);
 
 #endif

@@ -17,12 +17,12 @@ void world_jobs_forget(struct stored *job);
 // cronjobs.c
 void world_cronjobs_sync(struct stored *cronjob);
 
-// The controller wants to look at the object then.
+// Schedules a sync of the object.
 void world_controllers_at(struct stored *object, int64_t at_ns);
 // An annotation of the object, or of `template` in its spec; NULL if absent.
 const char *world_annotation(const struct json *value, const char *name);
 
-// Writes a status as the object's controller: validated like any other; takes `status`. A refusal is counted.
+// Writes a status as the object's controller: validated like any other; takes `status`. Rejections are counted.
 void world_write_status(struct stored *object, struct json *status);
 // Creates an object as a controller. Returns the HTTP status.
 int world_create_internal(struct kind *kind, const char *namespace_, struct json *object);

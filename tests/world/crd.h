@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CustomResourceDefinitions from files: what a cluster needs of one to serve its kind. Names, scope, served versions
-// and the status subresource count; of the schema, only what kubectl shows of it (explain, columns). No object is
-// validated against it.
+// CustomResourceDefinitions from files: what a cluster needs to serve the kind. Names, scope, served versions and the
+// status subresource count; of the schema, only what kubectl shows of it (explain, columns). No object is validated
+// against it.
 #ifndef WHARF_WORLD_CRD_H
 #define WHARF_WORLD_CRD_H
 

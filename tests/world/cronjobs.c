@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CronJob controller, for tests: makes a Job at the interval that annotation world.test/interval says (the schedule
-// is not looked at), and keeps status.active, lastScheduleTime, lastSuccessfulTime and the history limits.
+// The CronJob controller, for tests: creates a Job at the interval that annotation world.test/interval says (the
+// schedule is ignored), and keeps status.active, lastScheduleTime, lastSuccessfulTime and the history limits.
 #include "core/base/clock.h"
 #include "tests/world/controllers.h"
 #include "tests/world/meta.h"
@@ -106,7 +106,7 @@ void world_cronjobs_sync(struct stored *cronjob) {
     bool suspended = json_bool(json_path(cronjob->value, "spec", "suspend", NULL), false);
     AUTO_TEXT name = text_format("%s-%lld", cronjob->name, (long long)slot);
     bool made = !suspended && !world_find(cronjob->kind->cluster->jobs, cronjob->namespace_, name);
-    // What its own writes wake it for, between two slots, is only the status.
+    // Between two slots, its own writes only trigger a status update.
     int64_t last = 0;
     clock_parse_rfc3339(json_string_or(json_path(cronjob->value, "status", "lastScheduleTime", NULL), ""), &last);
     made = made && last / interval < slot;

@@ -13,7 +13,7 @@ static const char *manager_of(const struct custom *custom, const struct json *va
     return custom->managed_by ? json_string(pointer_find(value, custom->managed_by)) : NULL;
 }
 
-// "/spec/managedBy" is told as "spec.managedBy".
+// Converts "/spec/managedBy" to "spec.managedBy".
 static void field_of(const char *pointer, char out[128]) {
     text_copy(out, 128, pointer + 1);
     for (char *c = out; *c; c++)
@@ -91,7 +91,7 @@ static bool has_active(const struct custom *custom, const struct json *value) {
 static void check_frozen(const struct custom *custom, const struct json *value, const struct json *old,
                          struct problems *problems) {
     const struct json *now = pointer_find(value, custom->frozen), *before = pointer_find(old, custom->frozen);
-    bool after = !custom->done_is_done && is_suspended(custom, value); // Tekton looks at what it was before
+    bool after = !custom->done_is_done && is_suspended(custom, value); // Tekton checks the old object
     bool suspended = (is_suspended(custom, old) || after) && !has_active(custom, old);
     bool done = custom->done_is_done && is_done(old);
     char field[128];

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workload kinds that come with a CRD: what their API server and their webhooks refuse, and what their controllers
-// do by a rule of the kind rather than by a story (player.h). A kind that is not in the table is checked for metadata
-// only.
+// The workload kinds that come with a CRD: what their API server and webhooks reject, and controller behaviour that is
+// a rule of the kind rather than a story (player.h). A kind that is not in the table is checked for metadata only.
 #ifndef WHARF_WORLD_CUSTOM_H
 #define WHARF_WORLD_CUSTOM_H
 
@@ -11,7 +10,8 @@ struct problems;
 
 enum custom_change {
     CUSTOM_MAY_CHANGE,
-    CUSTOM_SET_ONCE, // from one value to another is refused; it may come and go (CEL: a rule with oldSelf on a field)
+    CUSTOM_SET_ONCE, // changing the value is rejected; adding and removing is allowed (CEL: a rule with oldSelf on a
+                     // field)
     CUSTOM_IMMUTABLE
 };
 
@@ -19,7 +19,7 @@ struct custom {
     struct world_kind kind;
     const char *managed_by; // pointer; NULL: not known, and nothing below is
     const char *builtin;    // the kind's own controller; NULL: none has a name
-    bool closed;            // that, and kueue.x-k8s.io/multikueue, and nothing else
+    bool closed;            // only `builtin` and kueue.x-k8s.io/multikueue are allowed
     bool domain_prefixed;   // checked for its form
     bool defaulted;         // the server sets `builtin` where it is absent
     enum custom_change managed_by_change;
@@ -30,10 +30,10 @@ struct custom {
     const char *const *loose_suspended;     // and these while it is suspended, before or after the write
     const char *active;                     // and none of these counts is more than 0
     bool done_is_done;                      // once condition Succeeded says True or False, nothing of the spec changes
-    const char *ttl_succeeded, *ttl_failed; // pointers to seconds after which a finished object deletes itself
+    const char *ttl_succeeded, *ttl_failed; // pointers to the TTL of a finished object, in seconds
 };
 
-// NULL if the table does not have it.
+// NULL if it is not in the table.
 const struct custom *custom_find(const char *group, const char *plural);
 const struct custom *custom_by_plural(const char *plural);
 
@@ -45,10 +45,10 @@ void custom_check_update(const struct custom *custom, const struct json *value, 
 // A status from outside.
 void custom_check_status(const struct custom *custom, const struct json *value, struct problems *problems);
 
-// managedBy names somebody other than the kind's own controller.
+// managedBy names another manager than the kind's own controller.
 bool custom_delegated(const struct custom *custom, const struct json *value);
 
-// When an object that is over deletes itself, in seconds after that; -1: never.
+// TTL of a finished object in seconds; -1: none.
 int64_t custom_ttl_s(const struct custom *custom, const struct json *value, bool succeeded);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the CRDs and webhooks of the kinds say.
+// Validation rules of the kinds' CRDs and webhooks.
 #include "tests/world/custom.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests of the HTTP front, one `struct incoming` each. A connection that has to wait is suspended, with the lock
-// held, and is in the front's list for as long.
+// held, and stays in the front's list while suspended.
 #include "core/base/buffer.h"
 #include "tests/world/http_parts.h"
 

@@ -20,7 +20,7 @@ void front_lock(struct front *front) {
     pthread_mutex_lock(&front->mutex);
 }
 
-// What was done may have made something due earlier than the stepping thread sleeps.
+// Something may be due before the stepping thread wakes up.
 void front_unlock(struct front *front) {
     if (world_due(front->cluster) < front->sleeps_until_ns)
         pthread_cond_signal(&front->wake);

@@ -13,7 +13,7 @@
 struct front;
 
 // `port` 0: any free one. `certs` NULL: plain HTTP; else TLS, and a request without a client certificate of that CA is
-// answered 401. The cluster must outlive the front and is only to be touched between front_lock and front_unlock.
+// answered 401. The cluster must outlive the front and may only be accessed between front_lock and front_unlock.
 struct error *front_start(struct world_cluster *cluster, uint16_t port, const struct certs *certs, struct front **out);
 void front_stop(struct front *front);
 uint16_t front_port(const struct front *front);
@@ -22,7 +22,7 @@ const char *front_url(const struct front *front); // "https://127.0.0.1:4711"
 void front_lock(struct front *front);
 void front_unlock(struct front *front);
 
-// As if the process died: connections break and are refused. The controllers of the cluster go on. Idempotent.
+// As if the process died: connections break and are refused. The cluster's controllers keep running. Idempotent.
 void front_down(struct front *front);
 // The same port again.
 struct error *front_up(struct front *front);
@@ -32,15 +32,15 @@ enum front_fault {
     FRONT_FINE,
     FRONT_ERRORS, // 500 InternalError for everything; watches that are open stay
     FRONT_BUSY,   // 429 with Retry-After: 1
-    FRONT_HANGS,  // requests are taken and not answered; watches say nothing
+    FRONT_HANGS,  // requests are accepted and not answered; watches are silent
     FRONT_GARBAGE // 200 and HTML
 };
 void front_set_fault(struct front *front, enum front_fault fault);
-uint64_t front_requests(const struct front *front); // answered so far, watches included
+uint64_t front_requests(const struct front *front); // requests answered so far, including watches
 
 uint64_t front_bytes(const struct front *front); // of their bodies, and of the answers and watch events so far
 
-// The time that the front gives to the cluster.
+// The time that the front passes to the cluster.
 int64_t front_now_ns(void);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two halves of the HTTP front share: the daemon (http_front.c) and the handling of requests (http_answer.c).
+// Shared by the parts of the HTTP front: the daemon (http_front.c) and the handling of requests (http_answer.c).
 #ifndef WHARF_WORLD_HTTP_PARTS_H
 #define WHARF_WORLD_HTTP_PARTS_H
 
@@ -19,7 +19,7 @@ struct front {
     char *url;
     enum front_fault fault;
     uint64_t requests, bytes;
-    pthread_mutex_t mutex; // for the cluster and all that follows
+    pthread_mutex_t mutex; // guards the cluster and all fields below
     pthread_cond_t wake;
     pthread_t thread;
     int64_t sleeps_until_ns; // 0: the thread is at work

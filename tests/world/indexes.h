@@ -11,9 +11,9 @@
 
 // False with a message when the list is not well-formed or reaches `completions` (validateIndexesFormat).
 bool indexes_check(const char *text, int64_t completions, char message[160]);
-// The first index that both lists have, or -1. Parts that cannot be read are passed over.
+// The first index that both lists have, or -1. Invalid parts are skipped.
 int64_t indexes_overlap(const char *a, const char *b, int64_t completions);
-// Sets those of the list. Parts that cannot be read are passed over.
+// Sets those of the list. Invalid parts are skipped.
 void indexes_read(const char *text, bool *set, size_t count);
 // Appends the list of those i < count with set[i].
 void indexes_print(const bool *set, size_t count, struct buffer *out);

@@ -52,8 +52,8 @@ void job_defaults(struct json *job) {
     job_spec_defaults(world_json_child(job, "spec"));
 }
 
-// A Job without labels shows those of its template, the generated ones included: they are defaulted anew whenever it is
-// read from storage.
+// A Job without labels shows those of its template, the generated ones included: they are defaulted again on each read
+// from storage.
 void job_default_labels(struct json *job) {
     const struct json *labels = json_path(job, "spec", "template", "metadata", "labels", NULL);
     struct json *metadata = world_json_child(job, "metadata");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pods of a Job as plans with times: when each becomes ready, when and how it ends. Pod objects are made only if
-// the cluster is told to.
+// The pods of a Job as plans with times: when each becomes ready, when and how it ends. Pod objects are created only if
+// the option `pods` is set.
 #include "core/base/clock.h"
 #include "tests/world/indexes.h"
 #include "tests/world/job_run.h"
@@ -56,7 +56,7 @@ static int64_t default_duration(struct world_cluster *cluster) {
     return CLOCK_SECOND + (int64_t)random_below(&cluster->random, (uint64_t)(2 * CLOCK_SECOND));
 }
 
-// A Job that had begun before its cluster was restored from a copy.
+// A Job that started before its cluster was restored from a backup.
 static void go_on(struct job_run *run, const struct job_spec *spec, const struct json *status) {
     indexes_read(json_string_or(json_get(status, "completedIndexes"), ""), run->done, run->indexes);
     indexes_read(json_string_or(json_get(status, "failedIndexes"), ""), run->lost, run->indexes);

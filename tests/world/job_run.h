@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the Job controller remembers of one Job: its pods, and how far it has got.
+// The Job controller's state of one Job: its pods and progress.
 #ifndef WHARF_WORLD_JOB_RUN_H
 #define WHARF_WORLD_JOB_RUN_H
 
@@ -7,7 +7,7 @@
 
 struct pod {
     int64_t ready_ns; // when it becomes ready
-    int64_t end_ns;   // when it ends by itself, or is gone after it was told to
+    int64_t end_ns;   // when it ends by itself, or after it was stopped
     int64_t index;    // of an Indexed Job; -1
     bool fails, stopping;
     char uid[37]; // of its Pod object; "" if there is none
@@ -19,11 +19,11 @@ struct job_run {
     size_t pod_count, pod_capacity;
     int64_t duration_ns, start_ns;
     bool fail_all;
-    int64_t fail_left;        // so many pods fail yet
+    int64_t fail_left;        // pods that are still to fail
     const char *fail_indexes; // "1,3" in the annotation's copy below
     char *fail_text;
     int64_t backoff_until_ns;
-    unsigned failures; // in a row
+    unsigned failures; // consecutive
     int64_t succeeded, failed;
     size_t indexes;    // completions of an Indexed Job
     bool *done, *lost; // by index: succeeded, failed for good
@@ -31,7 +31,7 @@ struct job_run {
     int64_t script_start_ns; // world.test/changes
     int64_t script_step;
     bool scripted;
-    bool failing; // pods that are told to end now count as failed; those of a suspended or smaller Job do not
+    bool failing; // pods that are stopped now count as failed; those of a suspended or smaller Job do not
 };
 
 // What the spec says, read once a sync.
@@ -46,11 +46,11 @@ struct job_run *job_run_new(struct stored *job, const struct job_spec *spec);
 void job_run_free(struct job_run *run);
 // Pods that became ready or ended by now. Returns true if any ended.
 void job_pods_advance(struct stored *job, struct job_run *run, const struct job_spec *spec);
-// Tells all (or, with keep >= 0, all but so many) running pods to end.
+// Stops all (or, with keep >= 0, all but `keep`) running pods.
 void job_pods_stop(struct stored *job, struct job_run *run, int64_t keep);
-// After a change of spec.completions: indexes that the Job does not have any more do not count.
+// After a change of spec.completions: indexes beyond the new number do not count.
 void job_pods_resize(struct job_run *run, const struct job_spec *spec);
-// Makes the pods that are missing.
+// Creates missing pods.
 void job_pods_fill(struct stored *job, struct job_run *run, const struct job_spec *spec);
 void job_pods_count(const struct job_run *run, int64_t now_ns, int64_t *active, int64_t *ready, int64_t *terminating);
 int64_t job_pods_next(const struct job_run *run, int64_t now_ns);

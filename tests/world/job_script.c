@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Job with annotation world.test/changes = s has its status written exactly s times, evenly over its duration:
-// started (from s = 2), ready by turns on and off, SuccessCriteriaMet or FailureTarget (from s = 4), and at last
-// Complete or Failed. Nothing is written while the Job is suspended.
+// A Job with annotation world.test/changes = s gets exactly s status updates, evenly over its duration: started (from s
+// = 2), ready by turns on and off, SuccessCriteriaMet or FailureTarget (from s = 4), and at last Complete or Failed.
+// Nothing is written while the Job is suspended.
 #include "core/base/clock.h"
 #include "tests/world/job_run.h"
 #include "tests/world/meta.h"

@@ -25,7 +25,7 @@ bool job_indexed(const struct json *job) {
     return strcmp(json_string_or(json_path(job, "spec", "completionMode", NULL), ""), "Indexed") == 0;
 }
 
-// A status as the rules look at it.
+// A status as seen by the rules.
 struct view {
     const struct json *status, *spec;
     const struct json *start, *completion, *ready, *terminating, *failed_indexes, *uncounted;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Job controller: looks at a Job and the plan of its pods, and brings the status up to date, in the order in which
-// kube-controller-manager does it (pkg/controller/job syncJob). Finishing takes two writes, SuccessCriteriaMet or
-// FailureTarget and then, once no pod is left, Complete or Failed.
+// The Job controller: syncs the status of a Job with the plan of its pods, in the same order as kube-controller-manager
+// (pkg/controller/job syncJob). Finishing takes two writes, SuccessCriteriaMet or FailureTarget and then, once no pod
+// is left, Complete or Failed.
 #include "core/base/clock.h"
 #include "tests/world/indexes.h"
 #include "tests/world/job_run.h"
@@ -32,7 +32,7 @@ static int64_t finished_at(const struct json *job) {
     return at;
 }
 
-// The TTL controller works for all finished Jobs, whoever manages them.
+// The TTL controller handles all finished Jobs, whatever their managedBy.
 static void expire(struct stored *job) {
     int64_t ttl = json_int64(json_path(job->value, "spec", "ttlSecondsAfterFinished", NULL), -1);
     int64_t at = finished_at(job->value) + ttl * CLOCK_SECOND;
@@ -124,7 +124,7 @@ static bool reached(const struct job_run *run, const struct job_spec *spec, int6
     return run->succeeded >= spec->completions && active == 0;
 }
 
-// Decides about the end, or sees to the pods.
+// Finishes the Job, or manages its pods.
 static void decide(struct stored *job, struct job_run *run, const struct job_spec *spec, struct json *status) {
     if (!spec->suspended && !json_get(status, "startTime"))
         meta_stamp_time(status, "startTime", job->kind->cluster->now_ns);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What an object was at the version asked for, where it has changed since. `blob` NULL: it did not exist.
+// The state of an object at the requested version, if it has changed since. `blob` NULL: it did not exist.
 struct past {
     const char *key;
     uint64_t sequence;
@@ -76,7 +76,7 @@ static const struct blob *walk_next(struct walk *walk) {
     }
 }
 
-// The token is the version and the key to go on with, in hexadecimal: opaque, and safe in a query.
+// The token is the version and the next key, in hexadecimal: opaque, and safe in a query.
 static void make_token(uint64_t version, const char *key, struct buffer *out) {
     char head[32];
     snprintf(head, sizeof head, "%" PRIu64 ":", version);

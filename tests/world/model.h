@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of a simulated cluster share: how objects, their history and the watches are kept. Not for users of
-// world.h.
+// Shared by the parts of a simulated cluster: the storage of objects, history and watches. Internal to the world.
 #ifndef WHARF_WORLD_MODEL_H
 #define WHARF_WORLD_MODEL_H
 
@@ -12,8 +11,7 @@
 #define WORLD_LEVELS 12
 
 // One state of an object as text, shared by the store, the history and snapshots. The text begins with
-// {"metadata":{"resourceVersion":"<version>" and has neither apiVersion nor kind: those are put before it on the way
-// out.
+// {"metadata":{"resourceVersion":"<version>" and has neither apiVersion nor kind: those are prepended on output.
 struct blob {
     size_t refs;
     uint64_t version;
@@ -40,7 +38,7 @@ struct stored {
     bool owned;           // has ownerReferences
     void *run;            // what a controller keeps about it
     struct timer timer;   // of that controller
-    struct timer collect; // garbage collection looks at it then
+    struct timer collect; // time of its garbage collection
     struct stored *next[WORLD_LEVELS];
 };
 
@@ -69,7 +67,7 @@ struct kind {
     size_t version_count;
     bool cluster_scoped, has_status, builtin, has_generation;
     enum special special;
-    const struct custom *custom;   // what its CRD says; NULL: nothing is known of it
+    const struct custom *custom;   // rules of its CRD; NULL: unknown
     const struct json *definition; // its CRD; NULL: none
     const struct fixture *player;  // its controller plays these stories; NULL: it has none
     struct map by_key;
@@ -119,7 +117,7 @@ struct json *world_json_copy(const struct json *value);
 void world_json_set(struct json *object, const char *key, struct json *value);
 void world_set_text(struct json *object, const char *key, const char *text);
 void world_set_int(struct json *object, const char *key, int64_t number);
-// The object member `key`, made if it is absent or no object.
+// The object member `key`, created if absent or not an object.
 struct json *world_json_child(struct json *object, const char *key);
 
 // world.c: those that every cluster has.
@@ -139,7 +137,7 @@ void world_blob_unref(struct blob *blob);
 // Appends the object as its own document.
 void world_blob_print(const struct blob *blob, const struct kind *kind, const char *version, struct buffer *out);
 
-// store.c: these change what is stored, tell the watches and the controllers, and check nothing.
+// store.c: these change what is stored and notify watches and controllers, without validation.
 struct stored *world_find(const struct kind *kind, const char *namespace_, const char *name);
 struct stored *world_find_key(const struct kind *kind, const char *key);
 // The first object whose key is not less than `key`, or NULL.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// /openapi/v3 and below, as far as kubectl needs it: which resources there are, that a PATCH takes fieldValidation, and
-// the schemas of custom kinds for `kubectl explain`. Built-in kinds are described as objects of any content.
+// /openapi/v3 and below, as far as kubectl needs it: the resources, fieldValidation of PATCH, and the schemas of custom
+// kinds for `kubectl explain`. Built-in kinds are described as objects of any content.
 #include "core/json/pointer.h"
 #include "tests/world/crd.h"
 #include "tests/world/server.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patches that are no merge patch (RFC 7386): JSON patch (RFC 6902), and strategic merge patch, which kubectl sends for
+// Patches other than merge patch (RFC 7386): JSON patch (RFC 6902), and strategic merge patch, which kubectl sends for
 // built-in kinds.
 #ifndef WHARF_WORLD_PATCH_TYPES_H
 #define WHARF_WORLD_PATCH_TYPES_H

@@ -14,9 +14,9 @@
 struct run { // of one object
     struct place place;
     int64_t due_ns;  // of the next status
-    int64_t over_ns; // when it was over; 0: it is not
+    int64_t over_ns; // when it finished; 0: not finished
     bool succeeded;
-    // Times of the story, and what they have become.
+    // Times of the story, and the times that replace them.
     size_t n_times;
     struct {
         char from[32], to[CLOCK_RFC3339_MAX];
@@ -124,7 +124,7 @@ static void play(struct stored *object, struct run *run) {
         world_controllers_at(object, run->over_ns ? now_ns : run->due_ns);
 }
 
-// What is over may delete itself, and does nothing else.
+// A finished object may be deleted by its TTL.
 static void expire(struct stored *object, const struct run *run) {
     int64_t ttl = custom_ttl_s(object->kind->custom, object->value, run->succeeded);
     int64_t at_ns = run->over_ns + ttl * CLOCK_SECOND;

@@ -23,7 +23,7 @@ struct place place_first(const struct fixture *fixture, const struct json *objec
     return place;
 }
 
-// `value` has all that the merge patch sets, and nothing of what it removes. What is false may be absent.
+// True if applying the merge patch would not change `value`; false equals absent.
 static bool contains(const struct json *value, const struct json *patch) {
     if (!json_is(patch, JSON_OBJECT))
         return json_is(patch, JSON_NULL) ? !value : json_equal(value, patch);
@@ -53,25 +53,26 @@ bool place_go_on(struct place *place, const struct json *object) {
     return false;
 }
 
-// What the field that suspends says, with NULL for false, absent and "".
-struct wish {
+// The value of the suspend field; NULL for false, absent and "".
+struct suspension {
     const char *text;
     bool on;
 };
 
-static struct wish wish_of(const struct json *value) {
+static struct suspension suspension_of(const struct json *value) {
     const char *text = json_string(value);
-    return (struct wish){text && *text ? text : NULL, json_bool(value, false) || (text && *text)};
+    return (struct suspension){text && *text ? text : NULL, json_bool(value, false) || (text && *text)};
 }
 
-static bool same(struct wish a, struct wish b) {
+static bool same(struct suspension a, struct suspension b) {
     return a.on == b.on && text_equal(a.text, b.text);
 }
 
-static struct wish first_wish(const struct custom *custom, const struct fixture *fixture, const struct story *story) {
+static struct suspension first_suspension(const struct custom *custom, const struct fixture *fixture,
+                                          const struct story *story) {
     if (story->n_steps > 0 && story->steps[0].type == STEP_UNPLACED)
-        return (struct wish){custom->suspend_value, true};
-    return wish_of(pointer_find(fixture->mirror, custom->suspend));
+        return (struct suspension){custom->suspend_value, true};
+    return suspension_of(pointer_find(fixture->mirror, custom->suspend));
 }
 
 // "/spec/suspend" of a patch, or of a step's `mirror`, which is a patch of the spec.
@@ -84,31 +85,31 @@ static const struct json *patched(const struct custom *custom, const struct step
 
 // The first place from `from` on where the spec would say `wanted` and a status comes; n_steps: none.
 static size_t where(const struct custom *custom, const struct fixture *fixture, const struct story *story, size_t from,
-                    struct wish wanted) {
-    struct wish wish = first_wish(custom, fixture, story);
+                    struct suspension wanted) {
+    struct suspension suspension = first_suspension(custom, fixture, story);
     for (size_t i = 0; i < story->n_steps; i++) {
         const struct json *change = patched(custom, &story->steps[i]);
         if (change)
-            wish = wish_of(change);
-        if (i >= from && story->steps[i].type == STEP_STATUS && same(wish, wanted))
+            suspension = suspension_of(change);
+        if (i >= from && story->steps[i].type == STEP_STATUS && same(suspension, wanted))
             return i;
     }
     return story->n_steps;
 }
 
 static bool fits(const struct custom *custom, const struct fixture *fixture, const struct place *place,
-                 struct wish wanted) {
-    struct wish wish = first_wish(custom, fixture, place->story);
+                 struct suspension wanted) {
+    struct suspension suspension = first_suspension(custom, fixture, place->story);
     for (size_t i = 0; i < place->next && i < place->story->n_steps; i++) {
         const struct json *change = patched(custom, &place->story->steps[i]);
         if (change)
-            wish = wish_of(change);
+            suspension = suspension_of(change);
     }
-    return same(wish, wanted);
+    return same(suspension, wanted);
 }
 
 static bool move(const struct custom *custom, const struct fixture *fixture, struct place *place,
-                 const struct story *story, size_t from, struct wish wanted) {
+                 const struct story *story, size_t from, struct suspension wanted) {
     size_t at = story ? where(custom, fixture, story, from, wanted) : 0;
     if (!story || at == story->n_steps)
         return false;
@@ -121,7 +122,7 @@ bool place_follow(const struct custom *custom, const struct fixture *fixture, st
     *moved = false;
     if (!custom->suspend || !place->story)
         return true;
-    struct wish wanted = wish_of(pointer_find(object, custom->suspend));
+    struct suspension wanted = suspension_of(pointer_find(object, custom->suspend));
     if (fits(custom, fixture, place, wanted))
         return true;
     *moved = true;
@@ -137,7 +138,8 @@ bool place_follow(const struct custom *custom, const struct fixture *fixture, st
 bool place_return(const struct custom *custom, const struct fixture *fixture, struct place *place,
                   const struct json *object) {
     struct place first = place_first(fixture, object);
-    struct wish wanted = custom->suspend ? wish_of(pointer_find(object, custom->suspend)) : (struct wish){NULL, false};
+    struct suspension wanted =
+        custom->suspend ? suspension_of(pointer_find(object, custom->suspend)) : (struct suspension){NULL, false};
     return custom->suspend && !wanted.on && first.story != place->story &&
            move(custom, fixture, place, first.story, 0, wanted);
 }

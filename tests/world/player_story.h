@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where in the stories of its kind an object is.
+// The position of an object in the stories of its kind.
 #ifndef WHARF_WORLD_PLAYER_STORY_H
 #define WHARF_WORLD_PLAYER_STORY_H
 
@@ -11,19 +11,18 @@ struct place {
     size_t next; // the step that comes next
 };
 
-// What an object begins with.
+// The initial position of an object.
 struct place place_first(const struct fixture *fixture, const struct json *object);
 
-// Moves on over steps that are nothing for a controller to do; false if the next one waits for a user, or there is
-// none.
+// Skips steps that need no action of a controller; false if the next one waits for a user, or at the end.
 bool place_go_on(struct place *place, const struct json *object);
 
-// The object is suspended, or resumed or ended, and the story at this place does not know of it: moves to where one
-// does. False if there is no such place, true if the place fits (*moved says whether it is another one).
+// If the object was suspended, resumed or ended unlike the story at this position, moves to a matching one. False if
+// there is none; *moved is set if the position changed.
 bool place_follow(const struct custom *custom, const struct fixture *fixture, struct place *place,
                   const struct json *object, bool *moved);
-// What was moved to has come to its end, or waits for a user of its own: back to the object's own story, from its
-// beginning. False if it is there, or is to stay suspended.
+// Called when the story moved to has ended or waits for its own user: returns to the start of the object's own story.
+// False if already there, or if it stays suspended.
 bool place_return(const struct custom *custom, const struct fixture *fixture, struct place *place,
                   const struct json *object);
 

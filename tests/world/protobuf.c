@@ -104,7 +104,7 @@ static const struct {
 
 struct reader {
     const unsigned char *at, *end;
-    char *message; // of the first thing that is wrong; "" while nothing is
+    char *message; // the first error; "" if none
 };
 
 static bool wrong(struct reader *reader, const char *what) {

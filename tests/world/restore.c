@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// etcd restored from a copy, or started empty, at the same address: resource versions go back.
+// etcd restored from a backup, or started empty, at the same address: resource versions go back.
 #include "tests/world/collector.h"
 #include "tests/world/model.h"
 #include "tests/world/server.h"
@@ -50,7 +50,7 @@ void world_copy_free(struct world_copy *copy) {
     free(copy);
 }
 
-// As a server that was stopped: streams end, and nobody is told what becomes of the objects.
+// Like stopping the server: streams end without events for the objects.
 static void empty(struct world_cluster *cluster) {
     world_end_watches(cluster);
     for (struct kind *kind = cluster->kinds; kind; kind = kind->next_kind)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Permissions: everything is allowed but what was taken away.
+// Permissions: everything is allowed except what was denied.
 #include "tests/world/server.h"
 
 #include <stdlib.h>
@@ -43,7 +43,7 @@ void world_review(struct world_cluster *cluster, const struct world_request *req
     struct error *error = json_parse(request->body ? request->body : "", request->body_len, &review);
     if (error || !json_is(review, JSON_OBJECT)) {
         error_free(error);
-        answer_bad_request(response, "the body is no SelfSubjectAccessReview");
+        answer_bad_request(response, "the body is not a SelfSubjectAccessReview");
         return;
     }
     const char *group = attribute(review, "group"), *subresource = attribute(review, "subresource");

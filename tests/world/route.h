@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the path and query of a request.
+// Parses the path and query of a request.
 #ifndef WHARF_WORLD_ROUTE_H
 #define WHARF_WORLD_ROUTE_H
 
@@ -23,7 +23,7 @@ struct route {
     const char *group, *version, *namespace_, *plural, *name, *subresource;
 };
 
-// False for what is no path (bad percent-encoding, too many segments).
+// False for an invalid path (bad percent-encoding, too many segments).
 bool route_read(struct route *route, const char *path);
 void route_free(struct route *route);
 

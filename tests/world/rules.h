@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the API server knows about single kinds: defaults, validation, what may change.
+// Rules of the API server for single kinds: defaults, validation, immutability.
 #ifndef WHARF_WORLD_RULES_H
 #define WHARF_WORLD_RULES_H
 
 #include "tests/world/answer.h"
 
-// Decoding into typed fields: unknown members go, wrong types are refused with 400, times are put into the server's
-// form. False with a message.
+// Decoding into typed fields: unknown members are dropped, wrong types are rejected with 400, times are converted to
+// the server's format. False with a message.
 bool rules_decode(const struct kind *kind, struct json *value, char message[256]);
 
 void rules_create(struct op *op, struct json *value, struct problems *problems);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a request to the part of the API server that answers it.
+// Dispatches requests to the parts of the API server.
 #include "tests/world/server.h"
 #include "core/json/patch.h"
 #include "tests/world/commit.h"
@@ -59,7 +59,7 @@ static bool group_is_served(const struct world_cluster *cluster, const struct ro
     return false;
 }
 
-// Finds what a path is about. False: answered.
+// Resolves the target of a path. False: an error was returned.
 static bool find_target(struct op *op, const struct route *route) {
     op->kind = route->resource ? world_kind_find(op->cluster, route->group, route->plural) : NULL;
     op->version = route->version;
@@ -166,7 +166,7 @@ static void remove_target(struct op *op, const struct world_request *request, co
                                             : "");
 }
 
-// A patch of another type becomes the merge patch that does the same to the object as it is. NULL: answered.
+// Converts other patch types to an equivalent merge patch for the current object. NULL: an error was returned.
 static struct json *as_merge_patch(const struct op *op, const struct world_request *request, struct json *patch) {
     bool strategic = content_is(request, STRATEGIC_PATCH), json = content_is(request, JSON_PATCH);
     const struct stored *object = world_find(op->kind, op->namespace_, op->name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request on its way to a cluster and its answer on the way back.
+// One request to a cluster and its response.
 #include "tests/world/sim_exchange.h"
 #include "core/base/clock.h"
 #include "tests/world/answer.h"
@@ -41,7 +41,7 @@ static bool is_write(const struct exchange *exchange) {
     return strcmp(exchange->method, "GET") != 0;
 }
 
-// What was sent and has not arrived yet may still arrive; only a stream that is cancelled surely ends.
+// A request in transit may still arrive; only a cancelled stream is sure to end.
 void exchange_detach(struct exchange *exchange) {
     exchange->transport = NULL;
     if (exchange->busy) {
@@ -69,7 +69,7 @@ void exchange_finish(struct exchange *exchange, const struct http_result *result
     if (waits)
         handler.done(handler.ctx, result);
     exchange->busy = false;
-    // A write that is still on its way goes on by itself.
+    // A write in transit continues without its client.
     if (!exchange->arrived && exchange->fate == FATE_LATE && is_write(exchange)) {
         exchange->stage = STAGE_SENT;
         exchange_set_timer(exchange, exchange->arrive_ns);
@@ -153,7 +153,7 @@ static void set_status(struct exchange *exchange, int code, const char *reason, 
     answer_failure(&exchange->response, code, reason, &details, "a fault of the simulation: %s", reason);
 }
 
-// An answer that the server gives without doing anything. False: this fate does.
+// A response without any effect on the server. False: this fate has an effect.
 static bool answer_fault(struct exchange *exchange) {
     switch (exchange->fate) {
     case FATE_TOO_MANY:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of the simulated network.
+// Internal to the simulated network.
 #ifndef WHARF_WORLD_SIM_EXCHANGE_H
 #define WHARF_WORLD_SIM_EXCHANGE_H
 
@@ -46,8 +46,8 @@ enum fate {
 };
 
 enum stage {
-    STAGE_SENT,   // on its way to the server
-    STAGE_ANSWER, // the answer is on its way back
+    STAGE_SENT,   // in transit to the server
+    STAGE_ANSWER, // the response is in transit
     STAGE_STREAM, // a watch is open
     STAGE_FAILING // will end with an error
 };
@@ -55,7 +55,7 @@ enum stage {
 struct exchange {
     struct sim_net *net;
     struct sim_host *host;
-    struct sim_transport *transport; // NULL: nobody waits for it
+    struct sim_transport *transport; // NULL: cancelled by the client
     uint64_t id;
     struct timer timer;
     enum stage stage;
@@ -94,8 +94,8 @@ void exchange_begin(struct exchange *exchange);
 void exchange_run(struct exchange *exchange); // its timer fired
 void exchange_fail(struct exchange *exchange, enum http_outcome outcome, const char *problem, int64_t at_ns);
 void exchange_drop(struct exchange *exchange);   // unlinks and frees; calls no handler
-void exchange_detach(struct exchange *exchange); // the client is not interested any more
-// Tells the client, once, that its stream is open. False: the exchange is gone.
+void exchange_detach(struct exchange *exchange); // the client cancelled or is gone
+// Notifies the client, once, that its stream is open. False: the exchange is gone.
 bool exchange_open(struct exchange *exchange);
 void exchange_set_timer(struct exchange *exchange, int64_t at_ns);
 void exchange_finish(struct exchange *exchange, const struct http_result *result); // calls done, frees

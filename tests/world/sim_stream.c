@@ -61,7 +61,7 @@ void stream_open(struct exchange *exchange) {
     stream_plan(exchange);
 }
 
-// Hands bytes to the client, in pieces if the faults say so. False: the exchange is gone.
+// Delivers bytes to the client, in pieces if the faults require it. False: the exchange is gone.
 static bool hand_over(struct exchange *exchange, const char *bytes, size_t len) {
     struct sim_net *net = exchange->net;
     bool more = true;
@@ -134,7 +134,7 @@ static void read_some(struct exchange *exchange) {
         end(exchange, HTTP_ANSWERED, NULL, false);
         return;
     }
-    // Read again until nothing comes: only then does the watch tell of more.
+    // Read until empty: the watch only notifies after an empty read.
     if (len > 0)
         exchange->data_ns = exchange->net->now_ns;
     stream_plan(exchange);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A network on virtual time between clients and the clusters of world.h: implements core/kube/transport.h, with latency
-// and faults that come from a seed or that the harness sets. Nothing happens but in sim_net_advance, which calls the
-// handlers; what it does depends on nothing but the seed and the sequence of calls.
+// and faults from a seed or set by the harness. Everything happens in sim_net_advance, which calls the handlers; it is
+// deterministic for a seed and sequence of calls.
 //
 // The harness owns time. A round: now = the least of sim_net_due, world_due of each cluster and what else has timers;
 // world_step each cluster; sim_net_advance.
@@ -20,7 +20,7 @@ struct sim_faults {
     unsigned refused;      // HTTP_REFUSED, the server never sees it
     unsigned lost_request; // the server never sees it; HTTP_BROKEN after the timeout
     unsigned lost_answer;  // the server does it; HTTP_BROKEN, at once or after the timeout
-    unsigned late_request; // takes up to late_max_ns to arrive: perhaps long after the client has given up
+    unsigned late_request; // takes up to late_max_ns to arrive, possibly after the client's timeout
     int64_t late_max_ns;
     unsigned slow; // the answer takes up to slow_max_ns
     int64_t slow_max_ns;
@@ -30,11 +30,11 @@ struct sim_faults {
     unsigned unavailable;    // 503, text/plain, not done
     unsigned unauthorized;   // 401, not done
     unsigned gone;           // 410 for a list or watch
-    unsigned garbage;        // done; 200 with a body that is no JSON
-    unsigned truncated;      // done; 200 with a body that is cut short
+    unsigned garbage;        // done; 200 with a body that is not JSON
+    unsigned truncated;      // done; 200 with a truncated body
 
     unsigned cut_stream;    // a stream breaks within stream_max_ns, often in the middle of a frame
-    unsigned silent_stream; // a stream says nothing more within stream_max_ns, and does not end
+    unsigned silent_stream; // a stream becomes silent within stream_max_ns, and does not end
     int64_t stream_max_ns;
     bool split_stream; // chunks of a stream begin and end anywhere
 };
@@ -47,11 +47,11 @@ void sim_net_free(struct sim_net *net);
 void sim_net_set_faults(struct sim_net *net, const struct sim_faults *faults);
 void sim_cluster_set_faults(struct sim_net *net, struct world_cluster *cluster, const struct sim_faults *faults);
 
-// Outages. What is under way breaks (REFUSES) or hangs (SILENT).
+// Outages. Requests in flight fail (REFUSES) or hang (SILENT).
 enum sim_outage {
     SIM_UP,
     SIM_REFUSES, // connections are refused, as by a host whose process is down
-    SIM_SILENT   // packets vanish: connecting times out, streams say nothing
+    SIM_SILENT   // packets are dropped: connecting times out, streams are silent
 };
 void sim_cluster_down(struct sim_net *net, struct world_cluster *cluster, enum sim_outage how);
 void sim_cluster_up(struct sim_net *net, struct world_cluster *cluster);
@@ -70,7 +70,7 @@ int64_t sim_net_due(const struct sim_net *net);
 
 struct sim_counts {
     uint64_t requests, streams, delivered, refused, broken;
-    uint64_t late_writes; // writes that reached a cluster after their client had given up or was gone
+    uint64_t late_writes; // writes that reached a cluster after their client had timed out or was gone
 };
 const struct sim_counts *sim_net_counts(const struct sim_net *net);
 

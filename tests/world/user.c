@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What users of a cluster do in tests, by way of the same requests that would come over the network.
+// Actions of users in tests, as the same requests that come over the network.
 #include "tests/world/model.h"
 
 #include <stdlib.h>

@@ -25,7 +25,7 @@ static void move(struct json *object, const char *from, const char *to) {
         world_json_set(object, to, value);
 }
 
-// pkg/apis/events/v1/conversion.go. Events without times of the old form get that of the event, as clients show them.
+// pkg/apis/events/v1/conversion.go. Events without the old time fields get eventTime, as clients expect them.
 static void to_core(struct json *event) {
     const struct json *time = json_get(event, "eventTime");
     const struct json *last = json_path(event, "series", "lastObservedTime", NULL);

@@ -17,7 +17,7 @@ bool view_redirect(struct route *route);
 bool view_wants_table(const char *accept);
 bool view_changes(const struct view *view);
 
-// Both take the value and return it, or what stands for it. `version` is that of the path, `now_ns` for ages.
+// Both take ownership of the value and return it, or its replacement. `version` is that of the path, `now_ns` for ages.
 struct json *view_object(const struct view *view, const struct kind *kind, const char *version, struct json *object);
 struct json *view_list(const struct view *view, const struct kind *kind, const char *version, struct json *list);
 

@@ -21,7 +21,7 @@ struct world_watch {
     struct view view;
     struct selector selector;
     uint64_t cursor;        // next event of the history
-    uint64_t after;         // only events of later versions are told
+    uint64_t after;         // only events of later versions are sent
     struct blob **snapshot; // initial events
     size_t snapshot_at, snapshot_count;
     uint64_t snapshot_version;
@@ -157,7 +157,7 @@ static bool read_one(struct world_watch *watch, struct buffer *out) {
     }
     if (watch->bookmarks && watch->bookmark_ns <= now) {
         plan_bookmark(watch);
-        if (watch->cluster->version >= watch->after) { // a version in the future is waited for without a word
+        if (watch->cluster->version >= watch->after) { // waits silently for a version in the future
             print_bookmark(watch, watch->cluster->version, false, out);
             return true;
         }
@@ -294,7 +294,7 @@ static bool begin(struct world_watch *watch, const struct op *op, const struct r
         print_error(watch, op->response);
         return true;
     }
-    // A version in the future is waited for, without a word (cacher.go Watch).
+    // Waits silently for a version in the future (cacher.go Watch).
     watch->cursor = world_history_after(watch->kind, version);
     return true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rest of the cluster needs of watches.
+// Interface of watches for the rest of the cluster.
 #ifndef WHARF_WORLD_WATCH_H
 #define WHARF_WORLD_WATCH_H
 
@@ -9,9 +9,9 @@ void world_watches_notify(struct kind *kind);
 // Bookmarks and deadlines that are due.
 void world_watches_step(struct world_cluster *cluster);
 struct world_watch *world_watch_sibling(const struct world_watch *watch);
-// The kind goes away: what the watch has not read is kept for it, then the stream ends.
+// The kind is removed: pending events are kept for the watch, then the stream ends.
 void world_watch_drain(struct world_watch *watch);
-// Takes the watch off its kind.
+// Detaches the watch from its kind.
 void world_watch_orphan(struct world_watch *watch);
 
 #endif

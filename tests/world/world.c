@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cluster from beginning to end, and what tests look at.
+// Construction and destruction of a cluster, and access for tests.
 #include "tests/world/world.h"
 #include "core/base/clock.h"
 #include "tests/world/collector.h"

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kubernetes clusters in memory: each has an API server (storage with resource versions, list and watch, validation,
 // the status rules of batch/v1 Jobs, discovery) and the controllers that the tests need (Job, CronJob, garbage
-// collection, TTL, namespaces). A cluster does nothing by itself: it answers requests, and moves on when it is stepped
-// with a later time. Given one seed and one sequence of calls it always does the same.
+// collection, TTL, namespaces). A cluster is passive: it answers requests, and advances when it is stepped with a later
+// time. It is deterministic for a seed and sequence of calls.
 //
-// A cluster belongs to one thread, or to whoever holds the lock that its front puts around it. Every time is in
-// nanoseconds since 1970 (virtual or real) and never goes back. Running out of memory ends the process: this is a test
-// fixture, and says so rather than to limp on.
+// A cluster is used by one thread, or under the lock of its front. Every time is in nanoseconds since 1970 (virtual or
+// real) and never goes back. Running out of memory ends the process: this is a test fixture.
 #ifndef WHARF_WORLD_WORLD_H
 #define WHARF_WORLD_WORLD_H
 
@@ -19,11 +18,11 @@
 
 #define WORLD_NEVER INT64_MAX
 
-// What a watch from a resourceVersion that is no longer in the history gets.
+// Response to a watch from a resourceVersion that is no longer in the history.
 enum world_expired {
     WORLD_EXPIRED_EVENT, // 200 and an ERROR event with the 410 Status, as an API server does
     WORLD_EXPIRED_HTTP,  // HTTP 410
-    WORLD_EXPIRED_BOTH   // one and the other in turn
+    WORLD_EXPIRED_BOTH   // alternating
 };
 
 struct world_options {
@@ -33,13 +32,13 @@ struct world_options {
     bool no_watch_list;          // sendInitialEvents is refused with 422, as a server without the feature does
     int64_t bookmark_ns;         // between bookmarks; 0: 60 s
     enum world_expired expired;  // see above
-    bool managed_fields;         // every write leaves a managedFields entry
-    bool pods;                   // the Job controller makes Pod objects too
-    bool no_controllers;         // Jobs and CronJobs are left alone; garbage collection runs all the same
+    bool managed_fields;         // every write adds a managedFields entry
+    bool pods;                   // the Job controller also creates Pod objects
+    bool no_controllers;         // no Job and CronJob controllers; garbage collection still runs
     int64_t controller_delay_ns; // from a write to the controller's reaction; 0: 10 ms
-    int64_t pod_start_ns;        // a pod is ready so long after it was made; 0: 200 ms
-    int64_t pod_run_ns;          // and runs so long, if no annotation says otherwise; 0: 1 to 3 s, from the seed
-    int64_t pod_stop_ns;         // a pod that is told to end takes so long; 0: 100 ms
+    int64_t pod_start_ns;        // from creation of a pod until it is ready; 0: 200 ms
+    int64_t pod_run_ns;          // how long a pod runs, unless an annotation sets it; 0: 1 to 3 s, from the seed
+    int64_t pod_stop_ns;         // from stopping a pod until it has ended; 0: 100 ms
     int64_t pod_backoff_ns;      // before a failed pod is replaced, doubling up to 8 times that; 0: 500 ms
 };
 
@@ -72,7 +71,7 @@ struct world_response {
 };
 void world_response_clear(struct world_response *response);
 
-// Answers one request that is no watch (a GET with watch=true is answered 400 here). Fills `response` whole.
+// Processes one request that is not a watch (a GET with watch=true returns 400 here). Fills the whole `response`.
 void world_request(struct world_cluster *cluster, const struct world_request *request, int64_t now_ns,
                    struct world_response *response);
 
@@ -84,8 +83,8 @@ bool world_is_watch(const struct world_request *request);
 struct world_watch;
 
 // Opens a stream, or returns NULL and fills `refused`. `notify` is called (from within world_request, world_step and
-// other calls that change the cluster) when there is something to read after world_watch_read had found nothing; it
-// may be called a time too many, and must not call back into the cluster.
+// other calls that change the cluster) when there is something to read after world_watch_read had found nothing; it may
+// be called spuriously, and must not call back into the cluster.
 struct world_watch *world_watch(struct world_cluster *cluster, const char *path, int64_t now_ns,
                                 void (*notify)(void *ctx), void *ctx, struct world_response *refused);
 
@@ -102,8 +101,8 @@ void world_watch_close(struct world_watch *watch);
 
 // Time ------------------------------------------------------------------------------------------------------------
 
-// Lets controllers, bookmarks and deadlines do what is due by `now_ns`. Returns when it has to be called next, or
-// WORLD_NEVER. A request may bring that forward: world_due says.
+// Runs controllers, bookmarks and deadlines that are due by `now_ns`. Returns the time of the next call needed, or
+// WORLD_NEVER. A request may bring that forward, see world_due.
 int64_t world_step(struct world_cluster *cluster, int64_t now_ns);
 int64_t world_due(const struct world_cluster *cluster);
 
@@ -119,10 +118,9 @@ struct world_kind {
                                    // explains; NULL: none. Lives as long as the cluster
 };
 
-// A custom kind comes, as when its CRD is established; false if it is there already. Its objects are checked for
-// metadata only.
+// Adds a custom kind, as when its CRD is established; false if it exists. Its objects are checked for metadata only.
 bool world_register(struct world_cluster *cluster, const struct world_kind *kind);
-// It goes, with all its objects: watches get DELETED for each and end. False if it is not there.
+// Removes it, with all its objects: watches get DELETED for each and end. False if it does not exist.
 bool world_unregister(struct world_cluster *cluster, const char *group, const char *plural);
 
 // The object as stored, with apiVersion and kind left out; valid until the next call that can change the cluster. NULL
@@ -150,7 +148,7 @@ struct world_write {
     int64_t now_ns;
 };
 // Called for every write, after it took effect. While a hook is set, writes are somewhat slower (they keep the old
-// object to show it). The hook must not call back into the cluster but to read. NULL takes it away.
+// object to show it). The hook may only read from the cluster. NULL removes it.
 void world_set_hook(struct world_cluster *cluster, void (*hook)(void *ctx, const struct world_write *write), void *ctx);
 
 // Stands for admission webhooks and policy engines: called before a create or update from outside is validated; may
@@ -160,20 +158,20 @@ typedef int (*world_admission)(void *ctx, enum world_verb verb, const char *plur
                                char message[256]);
 void world_set_admission(struct world_cluster *cluster, world_admission admit, void *ctx);
 
-// Takes away a permission: `verb` as in RBAC ("create", "patch", "*"), `resource` as "jobs.batch", "jobs.batch/status",
-// "*". Requests get 403, SelfSubjectAccessReviews say no. world_allow_all gives everything back.
+// Revokes a permission: `verb` as in RBAC ("create", "patch", "*"), `resource` as "jobs.batch", "jobs.batch/status",
+// "*". Requests get 403, SelfSubjectAccessReviews are denied. world_allow_all restores all permissions.
 void world_deny(struct world_cluster *cluster, const char *verb, const char *resource);
 void world_allow_all(struct world_cluster *cluster);
 
-// Forgets the watch history of all resources: whoever continues from an older resourceVersion gets 410.
+// Drops the watch history of all resources: continuing from an older resourceVersion gets 410.
 void world_compact(struct world_cluster *cluster);
-// etcd restored from a copy of it: objects and resource versions are those of then, all watches end without a word.
-// Kinds that are not served now stay away.
+// etcd restored from a backup: objects and resource versions are those of the backup, all watches end silently. Kinds
+// that are not served now are not restored.
 struct world_copy;
 struct world_copy *world_copy(const struct world_cluster *cluster);
 void world_copy_free(struct world_copy *copy);
 void world_restore(struct world_cluster *cluster, const struct world_copy *copy, int64_t now_ns);
-// etcd begun anew: nothing but the namespaces that every cluster has, with new uids and smaller versions.
+// etcd started empty: only the namespaces that every cluster has, with new uids and smaller versions.
 void world_wipe(struct world_cluster *cluster, int64_t now_ns);
 // Ends all watches, as a server that restarts or a proxy with a limit does.
 void world_end_watches(struct world_cluster *cluster);
@@ -196,7 +194,7 @@ struct world_counts {
     uint64_t events;                // creates and updates of Events among the writes
     uint64_t gets, lists, watches;
     uint64_t refused[600];     // answers from 400 up, by status; from outside
-    uint64_t internal_refused; // the cluster's own controllers were refused: a defect of the model
+    uint64_t internal_refused; // writes of the cluster's own controllers rejected: a bug in the model
 };
 const struct world_counts *world_counts(const struct world_cluster *cluster);
 

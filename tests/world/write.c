@@ -105,7 +105,7 @@ static bool decode(const struct op *op, struct json *value, bool patch) {
     AUTO_JSON before = op->strict && !patch ? world_json_copy(value) : NULL;
     if (rules_decode(op->kind, value, message))
         return !before || !refuse_unknown(op, before, value);
-    if (patch) { // what the patch makes of the object cannot be read (patch.go)
+    if (patch) { // the patched object is invalid (patch.go)
         AUTO_PROBLEMS problems = {0};
         problem_invalid(&problems, "patch", value, message);
         answer_invalid_as(op, "", "", "", &problems);
@@ -154,8 +154,7 @@ void world_create(struct op *op, struct json *body) {
     json_free(body);
 }
 
-// The object as it shall become. `borrowed`: its spec is the stored one's, moved here, to be given back if the write
-// does not happen.
+// The new object. `borrowed`: its spec was moved here from the stored object, and is moved back if the write fails.
 struct draft {
     struct json *value;
     bool borrowed;
@@ -168,8 +167,8 @@ static void give_back(struct draft *draft, struct stored *object) {
     *draft = (struct draft){0};
 }
 
-// A write of the status does not touch the spec, the bulk of an object: no need to copy it. The hook, though, wants to
-// see the old object whole.
+// A status write does not change the spec, the bulk of an object, so it is not copied, unless the hook needs the
+// complete old object.
 static void draft_status(struct draft *draft, struct stored *object, bool borrow) {
     draft->value = json_new_object();
     if (!draft->value)
@@ -205,7 +204,7 @@ static void draft_patch(struct draft *draft, const struct op *op, struct stored 
         world_oom();
 }
 
-// What PUT sends is the whole object, less what this endpoint does not write.
+// PUT replaces the object, except for what this endpoint does not write.
 static void draft_put(struct draft *draft, const struct op *op, struct stored *object, struct json *body) {
     if (*op->subresource) {
         draft_status(draft, object, !op->cluster->hook && !op->dry_run);
@@ -335,7 +334,7 @@ static void update_stored(struct op *op, struct draft *draft, struct stored *obj
         commit_noop(op, object);
 }
 
-// A custom resource has to say which version it replaces.
+// An update of a custom resource must have a resourceVersion.
 static bool check_unconditional(const struct op *op, const struct json *body) {
     const char *version = json_string_or(json_path(body, "metadata", "resourceVersion", NULL), "");
     if (op->kind->builtin || *version)

@@ -185,7 +185,7 @@ static void keys_become_text(void **state) {
     (void)state;
     assert_reads("1: a\n0x10: b\ntrue: c\nno: d\n\"on\": e\n? x y\n: f\n",
                  "{\"1\":\"a\",\"16\":\"b\",\"true\":\"c\",\"false\":\"d\",\"on\":\"e\",\"x y\":\"f\"}");
-    assert_refused("1.10: a", ERROR_INVALID, "f.yaml:1:1: a key that is read as a fractional number");
+    assert_refused("1.10: a", ERROR_INVALID, "f.yaml:1:1: a key that is a fractional number");
     assert_refused("a: 1\n~: a", ERROR_INVALID, "f.yaml:2:1: a key is null");
     assert_refused("[a]: b", ERROR_INVALID, "a key must be a scalar");
     assert_refused("{a: 1}: b", ERROR_INVALID, "a key must be a scalar");
@@ -233,7 +233,7 @@ static void aliases_are_expanded(void **state) {
     assert_reads("&k key: 1\nother: *k\n", "{\"key\":1,\"other\":\"key\"}");
     assert_reads("a: &x name\n*x : 2\n", "{\"a\":\"name\",\"name\":2}");
     assert_refused("a: *x\n", ERROR_INVALID, "f.yaml:1:4: an alias without an anchor");
-    assert_refused("a: &x [1, *x]\n", ERROR_INVALID, "an alias inside of what it stands for");
+    assert_refused("a: &x [1, *x]\n", ERROR_INVALID, "an alias within its own anchor");
 }
 
 static void merge_keys_add_what_is_not_written_out(void **state) {
