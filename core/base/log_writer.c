@@ -22,7 +22,7 @@ static struct {
     const struct log_output *output;
     char halves[2][HALF_BYTES];
     size_t filling, len; // which half is filled, and how far
-    uint64_t untold;     // lines lost since the last report
+    uint64_t unreported; // lines lost since the last report
     bool stop;
     // Also read without the mutex, in signal handlers after a crash.
     atomic_int state;
@@ -41,9 +41,9 @@ static const char *take(size_t *len) {
     *len = writer.len;
     writer.filling = 1 - writer.filling;
     writer.len = 0;
-    if (writer.untold > 0) {
-        writer.len = writer.output->lost_line(writer.untold, writer.halves[writer.filling]);
-        writer.untold = 0;
+    if (writer.unreported > 0) {
+        writer.len = writer.output->lost_line(writer.unreported, writer.halves[writer.filling]);
+        writer.unreported = 0;
     }
     return full;
 }
@@ -97,7 +97,7 @@ bool log_writer_start(const struct log_output *output) {
 }
 
 static void count_lost(void) {
-    writer.untold++;
+    writer.unreported++;
     atomic_fetch_add(&writer.lost, 1);
 }
 
@@ -106,7 +106,7 @@ bool log_writer_put(const char *line, size_t len) {
         return false;
     pthread_mutex_lock(&writer.mutex);
     int state = atomic_load(&writer.state);
-    if (state == WRITING && writer.untold == 0 && len <= HALF_BYTES - writer.len) {
+    if (state == WRITING && writer.unreported == 0 && len <= HALF_BYTES - writer.len) {
         append(line, len);
         if (atomic_exchange(&writer.idle, false))
             pthread_cond_signal(&writer.filled);

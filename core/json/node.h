@@ -6,7 +6,7 @@
 //   valueint      node_line, node_set_line: where a value was read from YAML
 //   valuedouble   node_arena, node_set_arena: whose memory it is (arena.c)
 //   valuestring   of a container: node_index, node_set_index (index.c)
-//   type          besides cJSON's types and cJSON_StringIsConst: marks, and how often it was searched far
+//   type          besides cJSON's types and cJSON_StringIsConst: marks, and the number of long searches
 //
 // Numbers are cJSON_Raw with the token as it was read, and so are strings with U+0000 in them, as a whole literal with
 // its quotes.
@@ -139,7 +139,7 @@ static inline size_t node_size(size_t key_size, size_t text_size) {
     return (sizeof(cJSON) + key_size + text_size + 7) & ~(size_t)7;
 }
 
-// As node_new, in an arena (NULL: in memory of its own).
+// As node_new, in an arena (NULL: separately allocated).
 cJSON *node_new_in(struct arena *arena, int type, size_t key_size, size_t text_size);
 
 // A node with room for a key and a text of these sizes, NUL included; 0 leaves `string` or `valuestring` NULL. The

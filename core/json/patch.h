@@ -10,7 +10,7 @@
 //
 // A merge patch cannot write a null member, and the API server may drop nulls within arrays or always write them,
 // depending on the type. So null members count as absent everywhere, on both sides: they are not copied, and cause no
-// patch, which would be repeated for ever.
+// patch, which would otherwise be repeated endlessly.
 struct json *patch_diff(const struct json *from, const struct json *to, bool *has_array);
 
 // Applies `patch` to *target in place (RFC 7386 section 2). False when out of memory.

@@ -31,12 +31,12 @@ static bool is_dash(const struct segment *segment) {
 
 struct error *pointer_check(const char *pointer, bool pattern) {
     if (pointer[0] != '\0' && pointer[0] != '/')
-        return error_new(ERROR_INVALID, "\"%s\" is no JSON pointer: it must be empty or begin with '/'", pointer);
+        return error_new(ERROR_INVALID, "\"%s\" is not a JSON pointer: it must be empty or begin with '/'", pointer);
     if (text_utf8_valid(pointer, strlen(pointer)) < strlen(pointer))
         return error_new(ERROR_INVALID, "a JSON pointer is not UTF-8");
     for (const char *c = strchr(pointer, '~'); c; c = strchr(c + 1, '~'))
         if (c[1] == '\0' || !strchr(pattern ? "012" : "01", c[1]))
-            return error_new(ERROR_INVALID, "\"%s\" is no JSON pointer: after '~' only %s may follow", pointer,
+            return error_new(ERROR_INVALID, "\"%s\" is not a JSON pointer: after '~' only %s may follow", pointer,
                              pattern ? "0, 1 or 2" : "0 or 1");
     return NULL;
 }

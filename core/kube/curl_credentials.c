@@ -22,17 +22,17 @@ static void free_secret(char *text) {
     free(text);
 }
 
-void material_release(struct material *material) {
-    if (!material || --material->users > 0)
+void pem_set_release(struct pem_set *pem_set) {
+    if (!pem_set || --pem_set->users > 0)
         return;
-    free(material->ca);
-    free(material->cert);
-    free_secret(material->key);
-    free(material);
+    free(pem_set->ca);
+    free(pem_set->cert);
+    free_secret(pem_set->key);
+    free(pem_set);
 }
 
-static void material_cleanup(struct material **material) {
-    material_release(*material);
+static void pem_set_cleanup(struct pem_set **pem_set) {
+    pem_set_release(*pem_set);
 }
 
 static bool copy_text(const char *text, char **out) {
@@ -40,14 +40,14 @@ static bool copy_text(const char *text, char **out) {
     return !text || *out;
 }
 
-static struct material *material_new(const char *ca, const char *cert, const char *key) {
-    struct material *made = calloc(1, sizeof *made);
+static struct pem_set *pem_set_new(const char *ca, const char *cert, const char *key) {
+    struct pem_set *made = calloc(1, sizeof *made);
     if (!made)
         return NULL;
     made->users = 1;
     if (copy_text(ca, &made->ca) && copy_text(cert, &made->cert) && copy_text(key, &made->key))
         return made;
-    material_release(made);
+    pem_set_release(made);
     return NULL;
 }
 
@@ -105,10 +105,10 @@ static void update_token(struct credentials *credentials, int64_t now_ns) {
 struct error *credentials_open(struct credentials *credentials, const struct endpoint *endpoint, bool secure,
                                int64_t now_ns) {
     *credentials = (struct credentials){.endpoint = endpoint, .secure = secure, .token_due_ns = CLOCK_NEVER};
-    credentials->material = secure ? material_new(endpoint->insecure ? NULL : endpoint->ca_pem,
-                                                  endpoint->client_cert_pem, endpoint->client_key_pem)
-                                   : material_new(NULL, NULL, NULL);
-    if (!credentials->material)
+    credentials->pem_set = secure ? pem_set_new(endpoint->insecure ? NULL : endpoint->ca_pem, endpoint->client_cert_pem,
+                                                endpoint->client_key_pem)
+                                  : pem_set_new(NULL, NULL, NULL);
+    if (!credentials->pem_set)
         return error_no_memory();
     credentials->files_due_ns = has_files(credentials) ? now_ns + FILES_AGE : CLOCK_NEVER;
     if (secure)
@@ -117,7 +117,7 @@ struct error *credentials_open(struct credentials *credentials, const struct end
 }
 
 void credentials_close(struct credentials *credentials) {
-    material_release(credentials->material);
+    pem_set_release(credentials->pem_set);
     free_secret(credentials->authorization);
     error_free(credentials->problem);
     *credentials = (struct credentials){0};
@@ -163,20 +163,20 @@ static struct error *read_pem(const char *path, char **text) {
     return NULL;
 }
 
-static struct error *read_files(const struct credentials *credentials, struct material *material) {
-    char **const texts[CREDENTIAL_FILES] = {&material->ca, &material->cert, &material->key};
+static struct error *read_files(const struct credentials *credentials, struct pem_set *pem_set) {
+    char **const texts[CREDENTIAL_FILES] = {&pem_set->ca, &pem_set->cert, &pem_set->key};
     for (size_t i = 0; i < CREDENTIAL_FILES; i++) {
         const char *path = file_of(credentials->endpoint, i);
         struct error *error = path ? read_pem(path, texts[i]) : NULL;
         if (error)
             return error;
     }
-    struct error *error = material->ca ? error_wrap(certs_check_certificates(material->ca), "%s",
-                                                    credentials->endpoint->ca_file ? credentials->endpoint->ca_file
-                                                                                   : "certificate authority")
-                                       : NULL;
-    if (!error && material->cert && material->key)
-        error = certs_check_pair(material->cert, material->key);
+    struct error *error = pem_set->ca ? error_wrap(certs_check_certificates(pem_set->ca), "%s",
+                                                   credentials->endpoint->ca_file ? credentials->endpoint->ca_file
+                                                                                  : "certificate authority")
+                                      : NULL;
+    if (!error && pem_set->cert && pem_set->key)
+        error = certs_check_pair(pem_set->cert, pem_set->key);
     return error;
 }
 
@@ -190,8 +190,8 @@ static bool update_files(struct credentials *credentials) {
     }
     if (memcmp(stamps, credentials->stamps, sizeof stamps) == 0)
         return false;
-    const struct material *old = credentials->material;
-    __attribute__((cleanup(material_cleanup))) struct material *fresh = material_new(old->ca, old->cert, old->key);
+    const struct pem_set *old = credentials->pem_set;
+    __attribute__((cleanup(pem_set_cleanup))) struct pem_set *fresh = pem_set_new(old->ca, old->cert, old->key);
     struct error *error = fresh ? read_files(credentials, fresh) : error_no_memory();
     if (error) {
         warn(credentials, "cannot reload the certificates; keeping the old ones", error_text(error));
@@ -202,8 +202,8 @@ static bool update_files(struct credentials *credentials) {
     bool identity = !text_equal(old->cert, fresh->cert) || !text_equal(old->key, fresh->key);
     if (!identity && text_equal(old->ca, fresh->ca))
         return false;
-    material_release(credentials->material);
-    credentials->material = fresh;
+    pem_set_release(credentials->pem_set);
+    credentials->pem_set = fresh;
     fresh->users++; // the second reference is this function's, until it returns
     return identity;
 }

@@ -12,11 +12,11 @@
 #include <stdint.h>
 
 // PEM texts that curl handles point into: reference-counted, immutable.
-struct material {
+struct pem_set {
     size_t users;
     char *ca, *cert, *key; // NULL: none
 };
-void material_release(struct material *material); // NULL is fine
+void pem_set_release(struct pem_set *pem_set); // NULL is fine
 
 enum { CREDENTIAL_FILES = 3 }; // CA, client certificate, client key
 
@@ -28,12 +28,12 @@ struct file_stamp {
 
 struct credentials {
     const struct endpoint *endpoint;
-    bool secure;               // false for http: no credentials are sent
-    struct material *material; // never NULL
-    char *authorization;       // "Authorization: ..."; NULL: none
-    struct error *problem;     // why a required `authorization` is missing; NULL: it is not
-    int64_t token_due_ns;      // when the token file is reloaded; CLOCK_NEVER without one
-    int64_t files_due_ns;      // when the certificate files are checked again; CLOCK_NEVER without any
+    bool secure;             // false for http: no credentials are sent
+    struct pem_set *pem_set; // never NULL
+    char *authorization;     // "Authorization: ..."; NULL: none
+    struct error *problem;   // why a required `authorization` is missing; NULL: it is not
+    int64_t token_due_ns;    // when the token file is reloaded; CLOCK_NEVER without one
+    int64_t files_due_ns;    // when the certificate files are checked again; CLOCK_NEVER without any
     struct file_stamp stamps[CREDENTIAL_FILES];
 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define IDLE_EXCHANGES 32
-#define IDLE_QUIET 2 // number of idle exchanges kept while there are no requests
+#define IDLE_KEPT 2 // number of idle exchanges kept while there are no requests
 #define QUIET_TIME (10 * CLOCK_SECOND)
 #define KEPT_BODY ((size_t)16 * 1024) // a larger buffer is not kept for the next response
 #define SLOT_MASK UINT64_C(0xFFFFFFFF)
@@ -68,7 +68,7 @@ static void exchange_free(struct exchange *exchange) {
         transport->n_exchanges--;
     }
     curl_easy_cleanup(exchange->easy);
-    material_release(exchange->material);
+    pem_set_release(exchange->pem_set);
     buffer_free(&exchange->received);
     free(exchange);
 }
@@ -179,7 +179,7 @@ void exchange_recycle(struct exchange *exchange) {
 void exchange_trim(struct curl_transport *transport) {
     if (transport->now_ns - transport->taken_ns < QUIET_TIME)
         return;
-    while (transport->n_idle > IDLE_QUIET) {
+    while (transport->n_idle > IDLE_KEPT) {
         struct exchange *exchange = transport->idle;
         transport->idle = exchange->next;
         transport->n_idle--;

@@ -31,7 +31,7 @@ struct exchange {
     struct exchange *next; // in a queue or the idle list
     struct pool *pool;     // NULL: not added to any
     CURL *easy;
-    struct material *material; // used by `easy`
+    struct pem_set *pem_set; // used by `easy`
     size_t slot;
     uint64_t id; // 0: idle or cancelled
     struct http_handler handler;

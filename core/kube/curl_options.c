@@ -137,17 +137,17 @@ static bool set_authorities(CURL *easy, char *ca) {
     return !file || !*file || (set_text(easy, CURLOPT_CAINFO, file) && set_text(easy, CURLOPT_PROXY_CAINFO, file));
 }
 
-static bool set_material(struct exchange *exchange) {
-    struct material *material = exchange->transport->credentials.material;
-    if (exchange->material == material)
+static bool set_pems(struct exchange *exchange) {
+    struct pem_set *pem_set = exchange->transport->credentials.pem_set;
+    if (exchange->pem_set == pem_set)
         return true;
     CURL *easy = exchange->easy;
-    if (!set_authorities(easy, material->ca) || !set_blob(easy, CURLOPT_SSLCERT_BLOB, material->cert) ||
-        !set_blob(easy, CURLOPT_SSLKEY_BLOB, material->key))
+    if (!set_authorities(easy, pem_set->ca) || !set_blob(easy, CURLOPT_SSLCERT_BLOB, pem_set->cert) ||
+        !set_blob(easy, CURLOPT_SSLKEY_BLOB, pem_set->key))
         return false;
-    material_release(exchange->material);
-    exchange->material = material;
-    material->users++;
+    pem_set_release(exchange->pem_set);
+    exchange->pem_set = pem_set;
+    pem_set->users++;
     return true;
 }
 
@@ -198,7 +198,7 @@ bool exchange_prepare(struct exchange *exchange) {
     long timeout_ms = (long)(exchange->timeout_ns / CLOCK_MS + (exchange->timeout_ns % CLOCK_MS > 0));
     return url && set_text(exchange->easy, CURLOPT_URL, url) && set_method(exchange) && set_headers(exchange) &&
            set_long(exchange->easy, CURLOPT_TIMEOUT_MS, timeout_ms) &&
-           set_text(exchange->easy, CURLOPT_ACCEPT_ENCODING, gzip ? "gzip" : NULL) && set_material(exchange);
+           set_text(exchange->easy, CURLOPT_ACCEPT_ENCODING, gzip ? "gzip" : NULL) && set_pems(exchange);
 }
 
 bool pool_set_up(struct pool *pool) {

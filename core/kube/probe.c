@@ -94,7 +94,7 @@ static void ask(struct probe *probe) {
     probe->wanted = probe->exchange == 0; // out of memory
 }
 
-static void tell_identity(struct probe *probe) {
+static void report_identity(struct probe *probe) {
     const char *uid = cluster_id_uid(&probe->answer);
     AUTO_TEXT problem = *uid ? NULL : cluster_id_problem(&probe->answer);
     const char *unread = problem ? problem : "out of memory";
@@ -102,7 +102,7 @@ static void tell_identity(struct probe *probe) {
 }
 
 // The uid, or a permanent rejection.
-static bool is_told(enum reason reason) {
+static bool is_conclusive(enum reason reason) {
     return reason == REASON_OK || reason == REASON_FORBIDDEN || reason == REASON_UNAUTHORIZED ||
            reason == REASON_NOT_FOUND || reason == REASON_KIND_NOT_FOUND || reason == REASON_NAMESPACE_NOT_FOUND;
 }
@@ -130,8 +130,8 @@ static void read_end(struct probe *probe) {
         return;
     }
     probe->refreshed = false;
-    if (is_told(probe->answer.reason))
-        tell_identity(probe);
+    if (is_conclusive(probe->answer.reason))
+        report_identity(probe);
     else // a transient error: the identity is still unknown
         ask_again(probe);
 }

@@ -253,7 +253,7 @@ bool reflector_set_version(struct reflector *reflector, const char *version) {
     return true;
 }
 
-bool reflector_hand_on(struct reflector *reflector, struct error *problem, struct object *object, bool gone,
+bool reflector_deliver(struct reflector *reflector, struct error *problem, struct object *object, bool gone,
                        bool advance) {
     __attribute__((cleanup(error_cleanup))) struct error *error = problem;
     if (error && error->code == ERROR_NO_MEMORY) {

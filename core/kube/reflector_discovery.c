@@ -80,7 +80,7 @@ static void absent(struct reflector *reflector) {
         discovery->missing_ns = reflector->now_ns;
     bool sure = !discovery->was_there || reflector->now_ns - discovery->missing_ns >= ABSENT_CONFIRM_NS;
     AUTO_TEXT problem =
-        text_format("the server does not serve %s%s", reflector->what, sure ? "" : " any more (to be confirmed)");
+        text_format("the server does not serve %s%s", reflector->what, sure ? "" : " any longer (to be confirmed)");
     if (sure)
         discovery->was_there = false;
     reflector->ending.retry_after_ns = -1;

@@ -140,7 +140,7 @@ void reflector_submit(struct reflector *reflector, const struct http_request *re
 // Passes the result of object_parse_bounded, for an item or an event, to the handler; takes both. With `advance` its
 // resourceVersion becomes the last one. False: `ending` has the reason. Invalid objects are skipped, and the first is
 // logged.
-bool reflector_hand_on(struct reflector *reflector, struct error *problem, struct object *object, bool gone,
+bool reflector_deliver(struct reflector *reflector, struct error *problem, struct object *object, bool gone,
                        bool advance);
 
 // Frees the buffered part of a frame or proof.

@@ -76,7 +76,7 @@ static bool is_broken(const struct reflector *reflector, const char *text, size_
     return broken;
 }
 
-static bool hand_on_item(struct reflector *reflector, const char *text, size_t len) {
+static bool deliver_item(struct reflector *reflector, const char *text, size_t len) {
     const struct discovery *discovery = &reflector->discovery;
     struct object *object = NULL;
     struct error *error =
@@ -88,16 +88,16 @@ static bool hand_on_item(struct reflector *reflector, const char *text, size_t l
         return false;
     }
     reflector->list.items++;
-    return reflector_hand_on(reflector, error, object, false, false);
+    return reflector_deliver(reflector, error, object, false, false);
 }
 
-static bool hand_on_items(struct reflector *reflector, const struct page *page) {
+static bool deliver_items(struct reflector *reflector, const struct page *page) {
     const char *text = page->text + page->items.value;
     size_t len = page->items.end - page->items.value, at = 0, before = reflector->list.items;
     struct span item;
     enum span_step step = len == 0 ? SPAN_END : SPAN_ITEM;
     while (step == SPAN_ITEM && (step = span_next_item(text, len, &at, &item)) == SPAN_ITEM)
-        if (!hand_on_item(reflector, text + item.value, item.end - item.value))
+        if (!deliver_item(reflector, text + item.value, item.end - item.value))
             return false;
     if (step == SPAN_BAD) {
         reflector_conclude(reflector, REASON_GARBAGE, "the server answered with JSON that cannot be read");
@@ -146,7 +146,7 @@ static void use(struct reflector *reflector, const struct page *page) {
         reflector->handler.listing(reflector->handler.ctx, reflector->versions[reflector->discovery.index]);
     }
     // The version of the collection is that of its first page.
-    if ((!first || reflector_set_version(reflector, version)) && hand_on_items(reflector, page))
+    if ((!first || reflector_set_version(reflector, version)) && deliver_items(reflector, page))
         (void)take_token(reflector, token);
 }
 

@@ -96,7 +96,7 @@ void reflector_list_consistently(struct reflector *reflector) {
     reflector_go(reflector, PHASE_LIST);
 }
 
-static void tell_rewound(struct reflector *reflector, const char *problem) {
+static void report_rewound(struct reflector *reflector, const char *problem) {
     reflector->version[0] = '\0';
     reflector->watch.unset_version = true;
     if (reflector->handler.rewound)
@@ -110,7 +110,7 @@ bool reflector_check_version(struct reflector *reflector, const char *version) {
     AUTO_TEXT problem = text_format("the resourceVersions of %s went back from %s to %s: the cluster was restored from "
                                     "a backup, or wiped",
                                     reflector->what, reflector->version, version);
-    tell_rewound(reflector, problem ? problem : "out of memory");
+    report_rewound(reflector, problem ? problem : "out of memory");
     return false;
 }
 
@@ -129,7 +129,7 @@ static void list_anew(struct reflector *reflector) {
 void reflector_rewind(struct reflector *reflector, const char *problem) {
     if (reflector->version[0] == '\0')
         return;
-    tell_rewound(reflector, problem);
+    report_rewound(reflector, problem);
     list_anew(reflector);
 }
 

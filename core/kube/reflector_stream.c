@@ -125,7 +125,7 @@ static bool on_object_frame(struct reflector *reflector, const char *bytes, size
     }
     begin_initial(reflector);
     // Initial events come in the order of keys: their versions do not show the progress of the stream.
-    *ok = reflector_hand_on(reflector, error, made, gone, !reflector->watch.initial) && count_initial(reflector);
+    *ok = reflector_deliver(reflector, error, made, gone, !reflector->watch.initial) && count_initial(reflector);
     *ok = *ok || stop(reflector);
     reflector->watch.frames += *ok;
     return true;

@@ -17,7 +17,7 @@ struct dependents {
     size_t count, capacity;
 };
 
-void world_collector_look_at(struct stored *object) {
+void world_collector_queue(struct stored *object) {
     struct world_cluster *cluster = object->kind->cluster;
     if (object->collect.place == HEAP_NOT_IN && !heap_set(&cluster->garbage, &object->collect, cluster->now_ns + DELAY))
         world_oom();
@@ -47,7 +47,7 @@ static void remove_dependent(struct world_cluster *cluster, const char *uid, con
         }
     struct stored *owner = map_get(&cluster->by_uid, uid);
     if (owner && meta_deleting(owner->value))
-        world_collector_look_at(owner);
+        world_collector_queue(owner);
     if (!list || list->count)
         return;
     map_remove(&cluster->dependents, uid);
@@ -73,7 +73,7 @@ void world_collector_added(struct stored *object) {
         absent = absent || !map_get(&cluster->by_uid, owner_uid(owner));
     }
     if (absent || meta_deleting(object->value))
-        world_collector_look_at(object);
+        world_collector_queue(object);
 }
 
 void world_collector_removed(struct stored *object) {
@@ -87,7 +87,7 @@ void world_collector_removed(struct stored *object) {
 void world_collector_owner_gone(const struct stored *owner) {
     struct dependents *list = map_get(&owner->kind->cluster->dependents, owner->uid);
     for (size_t i = 0; list && i < list->count; i++)
-        world_collector_look_at(list->items[i]);
+        world_collector_queue(list->items[i]);
 }
 
 static struct op internal_op(struct stored *object, enum world_verb verb, struct world_response *response) {
@@ -190,7 +190,7 @@ static bool empty_namespace(struct stored *space) {
 
 static void look_at_namespace(struct stored *space) {
     if (!empty_namespace(space)) {
-        world_collector_look_at(space);
+        world_collector_queue(space);
         return;
     }
     struct world_response response = {0};

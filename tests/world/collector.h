@@ -12,7 +12,7 @@ void world_collector_removed(struct stored *object);
 void world_collector_owner_gone(const struct stored *owner);
 
 // Queues the object for garbage collection.
-void world_collector_look_at(struct stored *object);
+void world_collector_queue(struct stored *object);
 void world_collector_step(struct world_cluster *cluster);
 void world_collector_free(struct world_cluster *cluster);
 

@@ -72,7 +72,7 @@ static void mark_stored(const struct op *op, struct stored *object, struct json 
         commit_update(op, object, value, old, true);
     }
     answer_blob(op, 200, object->blob);
-    world_collector_look_at(object);
+    world_collector_queue(object);
 }
 
 static void terminate_namespace(const struct op *op, struct stored *object) {

@@ -102,10 +102,10 @@ static void write_status(struct stored *object, struct run *run, const struct st
 
 static bool has_next(const struct stored *object, struct run *run) {
     const struct kind *kind = object->kind;
-    if (place_go_on(&run->place, object->value))
+    if (place_skip(&run->place, object->value))
         return true;
     return place_return(kind->custom, kind->player, &run->place, object->value) &&
-           place_go_on(&run->place, object->value);
+           place_skip(&run->place, object->value);
 }
 
 static void play(struct stored *object, struct run *run) {

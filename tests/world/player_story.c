@@ -42,7 +42,7 @@ static bool is_done(const struct step *step, const struct json *object) {
     return step->mirror ? contains(json_get(object, "spec"), step->mirror) : contains(object, step->patch);
 }
 
-bool place_go_on(struct place *place, const struct json *object) {
+bool place_skip(struct place *place, const struct json *object) {
     for (; place->story && place->next < place->story->n_steps; place->next++) {
         const struct step *step = &place->story->steps[place->next];
         if (step->type == STEP_STATUS)

@@ -15,7 +15,7 @@ struct place {
 struct place place_first(const struct fixture *fixture, const struct json *object);
 
 // Skips steps that need no action of a controller; false if the next one waits for a user, or at the end.
-bool place_go_on(struct place *place, const struct json *object);
+bool place_skip(struct place *place, const struct json *object);
 
 // If the object was suspended, resumed or ended unlike the story at this position, moves to a matching one. False if
 // there is none; *moved is set if the position changed.
