@@ -47,10 +47,10 @@ struct job { // a Job, or an object of another kind
     int64_t submit_ns;          // after the start
     enum phase expected;        // in the end
     const char *reason;         // of its Failed condition; NULL: any
-    const char *suspend;     // pointer to the field with which users suspend it as it runs, and resume it; NULL: none
-    bool runs;               // it never finishes: a user deletes it
-    bool not_ours;           // not delegated to this host: it must not touch it
-    unsigned writes_besides; // additional writes caused by users, see jobs.c
+    const char *suspend;   // pointer to the field with which users suspend it as it runs, and resume it; NULL: none
+    bool runs;             // it never finishes: a user deletes it
+    bool not_delegated;    // not delegated to this host: it must not touch it
+    unsigned extra_writes; // additional writes caused by users, see jobs.c
     // What is seen in the management cluster.
     bool submitted, deleted, exists;
     char full_name[64];

@@ -17,7 +17,7 @@ static const struct json *condition(const struct json *job, const char *type) {
     return NULL;
 }
 
-// In the order in which kubectl looks at the conditions; what has not begun is told apart.
+// In the order in which kubectl looks at the conditions; pending Jobs are a separate phase.
 static enum phase read_phase(const struct json *job) {
     static const struct {
         const char *type;
@@ -87,8 +87,8 @@ static void read_job(struct job *job, const struct json *object) {
 }
 
 // Clears what was read before, so that a deleted Job does not appear to exist.
-static void look_at_kind(struct demo *demo, struct world_cluster *cluster, const char *group, const char *plural,
-                         bool management) {
+static void read_kind(struct demo *demo, struct world_cluster *cluster, const char *group, const char *plural,
+                      bool management) {
     const void *cursor = NULL;
     for (const struct json *object; (object = world_next(cluster, group, plural, &cursor));) {
         struct job *job = demo_find(demo, plural, json_string_or(json_path(object, "metadata", "name", NULL), ""));
@@ -102,10 +102,10 @@ static void look_at_kind(struct demo *demo, struct world_cluster *cluster, const
 static void look_at(struct demo *demo, size_t cluster) {
     struct scene_cluster *at = &demo->scene->clusters[cluster];
     front_lock(at->front);
-    look_at_kind(demo, at->cluster, "batch", "jobs", cluster == SCENE_MANAGEMENT);
+    read_kind(demo, at->cluster, "batch", "jobs", cluster == SCENE_MANAGEMENT);
     for (size_t i = 0; i < demo->n_jobs; i++)
         if (strcmp(demo->jobs[i].plural, "jobs") != 0)
-            look_at_kind(demo, at->cluster, demo->jobs[i].group, demo->jobs[i].plural, cluster == SCENE_MANAGEMENT);
+            read_kind(demo, at->cluster, demo->jobs[i].group, demo->jobs[i].plural, cluster == SCENE_MANAGEMENT);
     front_unlock(at->front);
 }
 

@@ -85,7 +85,7 @@ static void add(struct demo *demo, const struct play *play, size_t index) {
                         .expected = play->expected,
                         .suspend = pauses ? custom->suspend : NULL,
                         .runs = play->expected == PHASE_RUNNING,
-                        .writes_besides = pauses ? 4 : 0};
+                        .extra_writes = pauses ? 4 : 0};
     int len = snprintf(job->label, sizeof job->label, "%s", custom->kind.kind);
     for (int i = 0; i < len; i++)
         job->label[i] = (char)tolower((unsigned char)job->label[i]);

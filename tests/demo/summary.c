@@ -32,8 +32,8 @@ static unsigned total(const struct writes *w) {
 // Without faults, a Job takes one write for its annotation, one create, one delete, one patch for each change of the
 // mirror's status, and the writes for its users' changes. With faults the number varies.
 static bool judge_writes(const struct job *job, char out[64]) {
-    unsigned spent = total(&job->writes), due = 3 + job->changes + job->writes_besides;
-    if (job->not_ours) {
+    unsigned spent = total(&job->writes), due = 3 + job->changes + job->extra_writes;
+    if (job->not_delegated) {
         snprintf(out, 64, "%u", spent);
         return spent == 0;
     }
@@ -42,14 +42,14 @@ static bool judge_writes(const struct job *job, char out[64]) {
         snprintf(out, 64, "%u, worker lost", spent);
         return spent > 0;
     }
-    if (job->writes_besides > 0)
-        snprintf(out, 64, "%u = 3 + %u + %u", spent, job->changes, job->writes_besides);
+    if (job->extra_writes > 0)
+        snprintf(out, 64, "%u = 3 + %u + %u", spent, job->changes, job->extra_writes);
     else
         snprintf(out, 64, "%u = 3 + %u", spent, job->changes);
     if (exact ? spent != due : spent > due)
         snprintf(out, 64, "%u, not %u", spent, due);
     else if (spent != due)
-        snprintf(out, 64, "%u < 3 + %u + %u", spent, job->changes, job->writes_besides);
+        snprintf(out, 64, "%u < 3 + %u + %u", spent, job->changes, job->extra_writes);
     return (exact ? spent == due : spent <= due) && job->writes.noops == 0;
 }
 
@@ -58,7 +58,7 @@ static void judge_job(struct verdict *verdict, const struct job *job) {
     bool cheap = judge_writes(job, writes);
     bool as_expected = job->exists != job->runs && job->phase == job->expected &&
                        (!job->reason || strcmp(job->reason, job->reason_seen) == 0);
-    bool placed = job->not_ours ? job->attempt == 0 : job->attempt > 0;
+    bool placed = job->not_delegated ? job->attempt == 0 : job->attempt > 0;
     if (job->runs && !job->exists)
         snprintf(outcome, sizeof outcome, "%s, deleted", phase_text(job->phase));
     else if (!job->exists)

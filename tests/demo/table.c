@@ -74,7 +74,7 @@ static bool is_on_cut_worker(const struct demo *demo, const struct job *job) {
 }
 
 static void where(const struct job *job, char out[96]) {
-    if (job->not_ours)
+    if (job->not_delegated)
         text_copy(out, 96, "-");
     else if (job->attempt > 1)
         snprintf(out, 96, "%s #%lld", job->cluster, (long long)job->attempt);

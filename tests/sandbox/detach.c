@@ -55,6 +55,6 @@ void detach_ready(struct detach *detach) {
     if (null >= 0)
         close(null);
     if (write(detach->status_fd, "+", 1) != 1)
-        _exit(EXIT_FAILURE); // nobody waits any more
+        _exit(EXIT_FAILURE); // the parent is gone
     close(detach->status_fd);
 }

@@ -314,7 +314,7 @@ static void answer(struct world_cluster *cluster, const struct world_request *re
              (world_discover(cluster, &route, response) || world_openapi(cluster, &route, response)))
         ;
     else if (route_flag(&route, "watch") && method_is(request, "GET"))
-        answer_bad_request(response, "a watch is no single request");
+        answer_bad_request(response, "a watch is not a single request");
     else if (find_target(&op, &route)) {
         struct view view = {.core_event = core_event, .table = view_wants_table(request->accept)};
         if (core_event && !method_is(request, "GET"))

@@ -202,7 +202,7 @@ const struct world_counts *world_counts(const struct world_cluster *cluster);
 //   world.test/duration  "2s"                 how long each pod runs once it is ready
 //   world.test/start     "0s"                 how long until a pod is ready
 //   world.test/fail      "all", "3", "index:1,3"  which pods fail: all, the first 3, those of the indexes 1 and 3
-//   world.test/changes   "5"                  the Job's status is written exactly so many times, see jobs.c
+//   world.test/changes   "5"                  number of writes of the Job's status, see job_script.c
 // and the CronJob controller from a CronJob:
 //   world.test/interval  "5s"                 a Job is made so often (spec.schedule is only checked to be there)
 //

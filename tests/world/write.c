@@ -133,7 +133,7 @@ void world_create(struct op *op, struct json *body) {
     if (!json_is(body, JSON_OBJECT) || !check_type(op, body) || !decode(op, body, false) ||
         !check_namespace(op, body) || !admit(op, body)) {
         if (!op->response->status)
-            answer_bad_request(op->response, "the body is no object");
+            answer_bad_request(op->response, "the body is not an object");
         commit_refused(op);
         json_free(body);
         return;
@@ -352,7 +352,7 @@ void world_update(struct op *op, struct json *body, bool patch) {
     if (!object)
         answer_not_found(op);
     else if (!json_is(body, JSON_OBJECT))
-        answer_bad_request(op->response, "the body is no object");
+        answer_bad_request(op->response, "the body is not an object");
     else if ((patch || check_type(op, body)) && check_identity(op, body, object, patch) &&
              (patch || check_unconditional(op, body))) {
         if (patch)
