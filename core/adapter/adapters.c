@@ -127,7 +127,9 @@ static struct error *check_symbol(const void *symbol) {
 // The module in the host's layout: fields that an older struct lacks are zero.
 static struct error *find_module(void *handle, wharf_module *out) {
     const void *symbol = dlsym(handle, SYMBOL);
-    struct error *error = symbol ? check_symbol(symbol) : no_symbol(handle);
+    if (!symbol)
+        return no_symbol(handle);
+    struct error *error = check_symbol(symbol);
     if (error)
         return error;
     const wharf_module *module = symbol;
@@ -245,7 +247,7 @@ static struct error *describe(const wharf_module *module, const struct adapter_f
 }
 
 static struct error *load_file(struct loading *loading, struct adapter_file *file, struct adapter *adapter) {
-    wharf_module module;
+    wharf_module module = {0};
     struct error *error = open_object(file, &adapter->handle);
     if (!error)
         error = find_module(adapter->handle, &module);

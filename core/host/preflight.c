@@ -18,6 +18,7 @@ struct visit {
     const struct adapters *adapters;
     const struct config_cluster *cluster;
     struct connection *connection;
+    const char *server; // "" without an endpoint
     bool management;
     char *uid; // of namespace kube-system, or NULL
     struct client *client;
@@ -27,7 +28,7 @@ struct visit {
 };
 
 static void tell(struct visit *visit, const char *sentence) {
-    problems_add(&visit->problems, "%s (%s): %s", visit->cluster->name, visit->connection->endpoint->server, sentence);
+    problems_add(&visit->problems, "%s (%s): %s", visit->cluster->name, visit->server, sentence);
 }
 
 #define TELL(visit, ...)                                                                                               \
@@ -301,6 +302,7 @@ struct error *preflight_check(const struct config *config, const struct adapters
         visit->adapters = adapters;
         visit->cluster = i == 0 ? &config->management : &config->workers[i - 1];
         visit->connection = &connections[i];
+        visit->server = connections[i].endpoint ? connections[i].endpoint->server : "";
         visit->management = i == 0;
         visit->started = connections[i].endpoint && pthread_create(&visit->thread, NULL, run, visit) == 0;
         if (connections[i].endpoint && !visit->started)

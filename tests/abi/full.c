@@ -54,7 +54,7 @@ static int makes_well(const wharf_call *call, const wharf_value *workload, wharf
     host->set_boolean(call, object, "/truth", 0);
     host->set_string(call, object, "/gone", "x");
     const char *gone = host->string(host->find(object, "/gone"));
-    int removed = host->remove(call, object, "/gone") == 1 && host->remove(call, object, "/gone") == 0;
+    size_t removed = host->remove(call, object, "/gone"), again_removed = host->remove(call, object, "/gone");
     size_t len = 0;
     const char *text = host->print(call, object, &len);
     wharf_value *again = host->parse(call, text, len);
@@ -63,8 +63,8 @@ static int makes_well(const wharf_call *call, const wharf_value *workload, wharf
     host->take(call, mirror, workload, "/spec/parts/*/owner");
     host->remove(call, mirror, "/spec/parts/*/template");
     host->set_integer(call, host->edit(call, mirror, "/spec/parts/0"), "/edited", 1);
-    return removed && strcmp(gone, "x") == 0 && strlen(text) == len && host->equal(again, object) &&
-           host->equal(host->copy(call, again), object);
+    return removed == 1 && again_removed == 0 && strcmp(gone, "x") == 0 && strlen(text) == len &&
+           host->equal(again, object) && host->equal(host->copy(call, again), object);
 }
 
 static int knows_the_time(const wharf_call *call) {
