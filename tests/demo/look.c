@@ -86,7 +86,7 @@ static void read_job(struct job *job, const struct json *object) {
     text_copy(job->reason_seen, sizeof job->reason_seen, json_string_or(json_get(failed, "reason"), ""));
 }
 
-// Clears what was read before, so that a deleted Job does not appear to exist.
+// Reads the workloads of a kind (management), or counts their mirrors. Deleted ones keep what look() has reset.
 static void read_kind(struct demo *demo, struct world_cluster *cluster, const char *group, const char *plural,
                       bool management) {
     const void *cursor = NULL;
