@@ -26,7 +26,7 @@ def jobs_with_ten_thousand_labels_hold_up_nobody(env):
         env.until_finished(f"wide-{number}", timeout=60)
 
 
-def a_forged_mirror_of_a_higher_attempt_takes_nothing_over(env):
+def a_forged_mirror_of_a_higher_attempt_is_not_adopted(env):
     env.host.use(seal="{file: seal.key}")
     env.submit(job("genuine", hold="all"))
     place = env.placed("genuine")

@@ -81,7 +81,7 @@ static void without_the_right_to_the_secret_nothing_begins(void **state) {
     assert_int_equal(stage_mirrors(scene), 0);
 }
 
-static void a_key_file_is_made_and_must_be_its_owners_alone(void **state) {
+static void a_key_file_is_created_and_must_be_private(void **state) {
     struct scene *scene = *state = stage_open(1, true, "seal: {file: seal.keys}\nmirrorRetention: 60s\n");
     AUTO_TEXT path = text_format("%s/seal.keys", scene->directory);
     assert_null(wharf_start(scene));
@@ -120,7 +120,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_secret_is_made_once_and_seals_what_is_made, end),
         cmocka_unit_test_teardown(without_the_right_to_the_secret_nothing_begins, end),
-        cmocka_unit_test_teardown(a_key_file_is_made_and_must_be_its_owners_alone, end),
+        cmocka_unit_test_teardown(a_key_file_is_created_and_must_be_private, end),
         cmocka_unit_test_teardown(without_a_key_it_is_said_that_nothing_is_sealed, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ static void take_away(struct trial *trial, size_t cluster, size_t kind) {
         abort();
 }
 
-// The management cluster may get a kind late, a worker may also lose it.
+// The management cluster may get a kind late; a worker may also lose it.
 static void plan(struct trial *trial, struct crds *crds, size_t cluster, size_t kind) {
     bool management = cluster == ENGINE_MANAGEMENT;
     crds->at[cluster][kind].stage = STAGE_FOR_GOOD;

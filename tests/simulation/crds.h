@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CRDs that a cluster does not have yet, or loses for a while with all objects of the kind.
+// CRDs that a cluster does not have yet, or loses temporarily with all objects of the kind.
 #ifndef WHARF_SIMULATION_CRDS_H
 #define WHARF_SIMULATION_CRDS_H
 
@@ -8,9 +8,9 @@
 struct crds *crds_new(struct trial *trial);
 int64_t crds_due(const struct trial *trial);
 void crds_act(struct trial *trial);
-// All of them are everywhere.
+// Installs all of them everywhere.
 void crds_end(struct trial *trial);
-// From when on the management cluster has this kind.
+// Since when the management cluster has this kind.
 int64_t crds_from_ns(const struct trial *trial, size_t kind);
 
 #endif

@@ -14,25 +14,25 @@
 #define EPISODES_BACK 2
 
 enum trouble {
-    TROUBLE_NOISE,       // a little of everything, everywhere
+    TROUBLE_NOISE,       // some of every fault, everywhere
     TROUBLE_WORSE,       // more of it, in one cluster
     TROUBLE_REFUSES,     // a cluster is down
-    TROUBLE_SILENT,      // a cluster says nothing
-    TROUBLE_LOST,        // a worker is away for longer than workerLostTimeout
+    TROUBLE_SILENT,      // a cluster drops all traffic
+    TROUBLE_LOST,        // a worker is unreachable for longer than workerLostTimeout
     TROUBLE_ERRORS,      // a cluster answers errors only
-    TROUBLE_HANGS,       // a cluster answers nothing
+    TROUBLE_HANGS,       // a cluster accepts requests and does not respond
     TROUBLE_SLOW,        // requests and answers take long
-    TROUBLE_DENIED,      // permissions are taken away
-    TROUBLE_QUOTA,       // creates are refused by admission
+    TROUBLE_DENIED,      // permissions are revoked
+    TROUBLE_QUOTA,       // creates are rejected by admission
     TROUBLE_CUT,         // streams break, once
-    TROUBLE_COMPACTION,  // the watch history is gone, and the streams
+    TROUBLE_COMPACTION,  // the watch history is compacted, and streams break
     TROUBLE_END_WATCHES, // servers end their streams
     TROUBLE_RESTART,     // of the host
-    TROUBLE_ASLEEP,      // the engine's thread stands still
+    TROUBLE_ASLEEP,      // the engine's thread does not run
     TROUBLES,
     // In some trials only (trial_plan.back).
-    TROUBLE_RESTORED = TROUBLES, // at its end etcd is as it was at its beginning
-    TROUBLE_WIPED                // etcd begins anew
+    TROUBLE_RESTORED = TROUBLES, // at its end etcd is restored to its beginning
+    TROUBLE_WIPED                // etcd is emptied
 };
 
 struct episode {
@@ -48,8 +48,8 @@ struct faults {
     size_t n;
     bool full[TRIAL_CLUSTERS]; // quota exceeded
     bool inject;
-    bool wiped;                     // a cluster was, and the host goes on refusing it
-    bool unnoticed[TRIAL_CLUSTERS]; // it went back, and the host has not said so yet
+    bool wiped;                     // a cluster was, and the host keeps refusing it
+    bool unnoticed[TRIAL_CLUSTERS]; // it was restored, which the host has not reported yet
 };
 
 static const struct sim_faults calm = {.latency_min_ns = 1 * CLOCK_MS, .latency_max_ns = 2 * CLOCK_MS};
@@ -108,7 +108,7 @@ static int admit(void *ctx, enum world_verb verb, const char *plural, struct jso
 
 static int64_t length_of(struct trial *trial, enum trouble trouble) {
     int64_t lost_ns = trial->plan.lost_timeout_ns;
-    if (trouble == TROUBLE_LOST && trial_chance(trial, 40)) // back just when it is given up
+    if (trouble == TROUBLE_LOST && trial_chance(trial, 40)) // back just when the timeout expires
         return lost_ns + trial_between(trial, -CLOCK_SECOND, CLOCK_SECOND);
     if (trouble == TROUBLE_LOST)
         return lost_ns + trial_between(trial, CLOCK_SECOND, 60 * CLOCK_SECOND);
@@ -259,7 +259,7 @@ static void begin(struct trial *trial, struct episode *e) {
         world_wipe(cluster, trial->now_ns);
         trial->faults->wiped = true;
         trial->user_acts = true;
-        trial_add_namespace(trial, e->cluster); // somebody sets it up again
+        trial_add_namespace(trial, e->cluster); // it is set up again
         trial->user_acts = false;
         sim_cut_streams(trial->net, cluster);
         break;
@@ -278,7 +278,7 @@ static void end(struct trial *trial, const struct episode *e) {
     case TROUBLE_REFUSES:
     case TROUBLE_SILENT:
     case TROUBLE_LOST:
-        if (trial_chance(trial, 50)) // and what happened meanwhile is not told any more
+        if (trial_chance(trial, 50)) // and events from before are lost
             world_compact(cluster);
         sim_cluster_up(trial->net, cluster);
         break;
@@ -345,8 +345,8 @@ void faults_end(struct trial *trial) {
         trial->faults->full[c] = false;
     }
     trial->host.asleep_until_ns = 0;
-    // People do as the log tells them. A cluster that had grown past its old versions by the time that the host heard
-    // of it again cannot be told from one that never went back (docs/reflector.md).
+    // The operator follows the log. A restored cluster that has grown past its old versions when the host reconnects
+    // cannot be distinguished from one that was not restored (docs/reflector.md).
     bool needed = trial->faults->wiped;
     for (size_t c = 0; c < trial->plan.n_clusters; c++)
         needed |= trial->faults->unnoticed[c];

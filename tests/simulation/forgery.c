@@ -63,7 +63,7 @@ void forgery_make(struct trial *trial, size_t kind, const struct json *mirror, s
         pointer_remove(copy, stored[i]);
     set_text(copy, "/metadata/name", name);
     set_text(copy, "/metadata/annotations/example.com~1forged", "yes");
-    // Without a key nobody can tell a copy from a mirror but by its attempt.
+    // Without a key only its attempt distinguishes a copy from the mirror.
     if (!seal_keys_any(trial->seals) || trial_chance(trial, 50)) {
         AUTO_TEXT attempt = text_format("%llu", FORGED_ATTEMPT + (unsigned long long)trial_below(trial, 9));
         set_text(copy, "/metadata/annotations/wharf.dev~1attempt", attempt);

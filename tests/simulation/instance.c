@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host process of a trial: the event queue, turns, dispatch and links of the shipped host, as core/host/host.c puts
-// them together, with the virtual clock in the place of threads: a link's thread runs when a batch or its own time has
-// come, the engine's thread when there is an event, or when a link waits for room in the queue.
+// The host process of a trial: the event queue, turns, dispatch and links of the shipped host, as core/host/host.c
+// combines them, with the virtual clock instead of threads: a link's thread runs when it has a batch or its timer
+// expires, the engine's thread when there is an event, or when a link waits for room in the queue.
 #include "core/base/error.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/rules.h"
@@ -18,7 +18,7 @@
 struct sent {
     struct sent *next;
     struct command_batch *batch;
-    int64_t at_ns; // when its thread gets to it
+    int64_t at_ns; // when its thread processes it
 };
 
 static struct moment moment_of(const struct trial *trial) {
@@ -46,7 +46,7 @@ static void note_contact(struct trial *trial, const struct engine_event *event) 
             host->feeds[event->cluster][k].lost_ns = virtual_time(trial, event->contact.heard_ns);
 }
 
-// What the engine is about to know about its feeds.
+// Records what the engine is about to be notified of about its feeds.
 static void before_event(void *ctx, const struct engine_event *event) {
     struct trial *trial = ctx;
     struct instance *host = &trial->host;
@@ -74,7 +74,7 @@ static void before_event(void *ctx, const struct engine_event *event) {
     host->feeds[event->cluster][event->kind].connected = connected;
 }
 
-// The rules are told of a command when the engine gives it, and knows what it knew.
+// The rules see a command when the engine returns it, with the engine's knowledge of that moment.
 static void after_step(void *ctx, const struct update *update, const struct turn_mark *older) {
     struct trial *trial = ctx;
     for (size_t i = older->commands; i < update->n_commands; i++)
@@ -100,8 +100,8 @@ static bool is_awake(const struct trial *trial) {
     return trial->now_ns >= trial->host.asleep_until_ns;
 }
 
-// As inbox_post: a link that finds no room waits, and meanwhile the engine's thread takes turns. What it dispatches is
-// only put into queues, so that this is safe from within a link.
+// As inbox_post: a link without room waits, and meanwhile the engine's thread takes turns. What it dispatches is only
+// queued, so this is safe from within a link.
 static void post(void *ctx, struct engine_event *event) {
     struct trial *trial = ctx;
     struct instance *host = &trial->host;
@@ -113,7 +113,7 @@ static void post(void *ctx, struct engine_event *event) {
     event_queue_put(host->queue, item);
 }
 
-// As the host posts it to the loop of the cluster.
+// As the host posts to the loop of the cluster.
 static bool deliver(void *ctx, struct command_batch *batch) {
     struct trial *trial = ctx;
     struct sent *sent = malloc(sizeof *sent), **last = &trial->host.sent[batch->cluster];
@@ -239,7 +239,7 @@ static bool run_engine(struct trial *trial) {
     return true;
 }
 
-// What a turn of core/kube/loop.c does: what was posted, then a tick.
+// As a turn of core/kube/loop.c: what was posted, then a tick.
 static bool run_link(struct trial *trial, size_t cluster) {
     struct instance *host = &trial->host;
     struct link *link = host->links[cluster];
@@ -271,7 +271,7 @@ void instance_run(struct trial *trial) {
         more = run_engine(trial);
         more = run_links(trial) || more;
         if (++rounds > 1000)
-            trial_fail(trial, "rule 8: the host is busy for ever at one moment");
+            trial_fail(trial, "rule 8: the host is busy without time passing");
     }
 }
 

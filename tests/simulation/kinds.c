@@ -14,7 +14,7 @@
 
 #define SETTINGS SIM_FIXTURES "/generic.yaml"
 
-// The module of each folder of plugins/, named by the Makefile (and for nobody but readers without it, one).
+// The module of each folder of plugins/, defined by the Makefile (one of them for editors, without it).
 #ifndef SIM_ADAPTERS
 #define SIM_ADAPTERS(X) X(job)
 #endif
@@ -64,7 +64,7 @@ static struct json *read_settings(const char *name) {
     return yaml.value;
 }
 
-// Without them the generic adapter brings no kind.
+// Without them the generic adapter has no kind.
 static bool has_settings(const char *name) {
     return strcmp(name, "generic") != 0 || access(SETTINGS, R_OK) == 0;
 }
@@ -125,8 +125,7 @@ bool sim_finished(const struct sim_kind *kind, const struct json *object) {
     return phase_is_final(sim_phase(kind, object, NULL));
 }
 
-// Where the adapter adds nothing to it, a status is a copy. Which generation it is about depends on what the mirror was
-// made equal to: that is for mirror_status.
+// Without additions by the adapter, a status is a copy. The generation that it is about is checked by mirror_status.
 static bool is_copy(const struct sim_kind *kind, const struct json *workload, const struct json *mirror) {
     const wharf_kind *abi = &kind->kind->abi;
     const struct json *status = json_get(mirror, "status");
@@ -142,7 +141,7 @@ static bool is_copy(const struct sim_kind *kind, const struct json *workload, co
     return json_equal(json_get(workload, "status"), json_get(expected, "status"));
 }
 
-// What is over is not changed any more: its status stays about the generation that its mirror was last made equal to.
+// A finished mirror is not changed: its status stays about the generation that the mirror was last in sync with.
 static struct json *as_observed(const struct sim_kind *kind, const struct json *workload) {
     struct json *copy = json_copy(workload);
     const char *pointer = kind->kind->abi.observed_generation;

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #define PROCESSES 16
-#define TOLD_MAX 5        // failures that are told at length, of each process
-#define SEED_SECONDS 60   // real ones; a trial takes a few hundredths of one
-#define REPEATED_EVERY 25 // such a seed runs twice, and has to do the same
+#define REPORTED_MAX 5    // failures that are reported in full, of each process
+#define SEED_SECONDS 60   // real time; a trial takes a few hundredths of a second
+#define REPEATED_EVERY 25 // such a seed runs twice, with the same result
 
 struct progress {  // shared with the parent
     uint64_t seed; // at work on
@@ -55,7 +55,7 @@ static bool run_once(uint64_t seed, bool tracing, const struct settings *setting
     return ok;
 }
 
-// A trial that fails is run again with its trace kept: it does the same.
+// A failed trial is run again with its trace kept: it is deterministic.
 static bool run_seed(uint64_t seed, const struct settings *settings, bool tell_all) {
     uint64_t hash = 0, again = 0;
     bool ok = run_once(seed, settings->one, settings, &hash);
@@ -66,7 +66,7 @@ static bool run_seed(uint64_t seed, const struct settings *settings, bool tell_a
     } else if (ok && seed % REPEATED_EVERY == 0) {
         run_once(seed, true, settings, &again);
         if (again != hash) {
-            fprintf(stderr, "seed %" PRIu64 " does not do the same when it is run again\n", seed);
+            fprintf(stderr, "seed %" PRIu64 " is not deterministic: the second run differs\n", seed);
             return false;
         }
     }
@@ -77,7 +77,7 @@ static void work(struct progress *progress, uint64_t first, const struct setting
     for (uint64_t seed = first; seed < settings->from + settings->seeds; seed += settings->jobs) {
         progress->seed = seed;
         alarm(SEED_SECONDS);
-        if (run_seed(seed, settings, progress->failed < TOLD_MAX))
+        if (run_seed(seed, settings, progress->failed < REPORTED_MAX))
             progress->passed++;
         else
             progress->failed++;
@@ -96,7 +96,7 @@ static pid_t start(struct progress *progress, uint64_t first, const struct setti
     return pid;
 }
 
-// A process that dies takes one seed with it; another one goes on after that.
+// A process that dies costs one seed; another process continues after it.
 static void supervise(struct progress *all, const struct settings *settings) {
     pid_t pids[PROCESSES];
     unsigned alive = 0;
@@ -173,7 +173,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     log_setup(LOG_TEXT, LOG_ERROR);
-    size_t kinds; // read before there are other processes
+    size_t kinds; // read before fork
     sim_kinds(&kinds);
     if (!settings.one)
         return run_all(&settings);

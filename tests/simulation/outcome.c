@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must be true once trouble is over, and what a life without trouble costs.
+// What must hold once all faults are over, and the cost of a life without faults.
 #include "core/adapter/phase.h"
 #include "core/engine/mirror.h"
 #include "core/json/pointer.h"
@@ -22,13 +22,13 @@ static const struct json *mirror_of(struct trial *trial, size_t kind, const stru
     return NULL;
 }
 
-// A user made it pending when its mirror had begun: Tekton does not take that, and the two stay different.
+// A user made it pending after its mirror had begun: Tekton rejects that, and the two stay different.
 static bool began_before(const struct sim_kind *kind, const struct json *job) {
     return kind->custom && kind->custom->done_is_done && phase_suspend_asked(&kind->kind->abi, job) &&
            mirror_attempt(job) > 0;
 }
 
-// Of one that has not finished; NULL: nothing.
+// For an unfinished workload; NULL: nothing.
 static char *running_missing(struct trial *trial, size_t kind, const struct json *job) {
     const char *name = rules_text(job, "metadata", NULL, "name");
     const struct json *mirror = mirror_of(trial, kind, job);
@@ -45,11 +45,11 @@ static char *running_missing(struct trial *trial, size_t kind, const struct json
         return text_format("%s is suspended, and its status does not say so", name);
     AUTO_TEXT due = kind > 0 ? sim_status_due(trial->kinds[kind], job, mirror, trial->now_ns) : NULL;
     if (due)
-        return text_format("the status of %s is not what its mirror makes of it: %s", name, due);
+        return text_format("the status of %s does not follow from its mirror: %s", name, due);
     return NULL;
 }
 
-// What is missing of one workload; NULL: nothing.
+// What one workload lacks; NULL: nothing.
 static char *workload_missing(struct trial *trial, size_t kind, const struct json *job) {
     const char *name = rules_text(job, "metadata", NULL, "name");
     const char *expected = rules_text(job, "metadata", "annotations", USERS_EXPECTED);
@@ -64,7 +64,7 @@ static char *workload_missing(struct trial *trial, size_t kind, const struct jso
     return NULL;
 }
 
-// A mirror that may stay: of a workload that is not over.
+// A mirror that may stay: that of an unfinished workload.
 static bool may_stay(struct trial *trial, size_t cluster, size_t kind, const struct json *mirror) {
     const struct json *job =
         trial_object(trial, ENGINE_MANAGEMENT, kind, rules_text(mirror, "metadata", NULL, "namespace"),
@@ -75,7 +75,7 @@ static bool may_stay(struct trial *trial, size_t cluster, size_t kind, const str
            strcmp(rules_text(job, "metadata", "annotations", MARK_CLUSTER), world_name(trial->worlds[cluster])) == 0;
 }
 
-// A mirror has no label or annotation by which it is handed over, nor one that its adapter takes away.
+// A mirror has no label or annotation that delegates it, nor one that its adapter removes.
 static bool is_removed(const wharf_kind *abi, const char *map, const char *key) {
     AUTO_JSON probe = json_new_object();
     struct json *metadata = probe ? json_new_object() : NULL, *keys = json_new_object();
@@ -95,7 +95,7 @@ static bool same_keys(const wharf_kind *abi, const struct json *job, const struc
             !json_equal(json_path(mirror, "metadata", map, key, NULL), m) && !is_removed(abi, map, key))
             return false;
     }
-    // "team" is the label that users take off.
+    // "team" is the label that users remove.
     return !json_path(job, "metadata", map, "team", NULL) == !json_path(mirror, "metadata", map, "team", NULL);
 }
 
@@ -109,15 +109,15 @@ static const char *not_carried(const struct json *job, const struct json *mirror
     return NULL;
 }
 
-// It has no seal, and its create arrived when a process with a key had begun: that one takes it for a stranger's, and
-// says so. Nobody else can know whose it is.
+// It has no seal, and its create arrived after a process with a key had started: that process reports it as foreign,
+// since nothing proves whose it is.
 static bool is_late(struct trial *trial, const struct json *object) {
     const struct tracked_mirror *mirror = rules_mirror(trial, rules_text(object, "metadata", NULL, "uid"));
     return trial->plan.upgrade && mirror && mirror->made > 1 &&
            !*rules_text(object, "metadata", "annotations", MARK_SEAL);
 }
 
-// A mirror that stays is like its workload.
+// A mirror that stays equals its workload.
 static char *mirror_missing(struct trial *trial, size_t cluster, size_t kind, const struct json *mirror) {
     const char *name = rules_text(mirror, "metadata", NULL, "name");
     const struct json *job =
@@ -129,7 +129,7 @@ static char *mirror_missing(struct trial *trial, size_t cluster, size_t kind, co
     const wharf_kind *abi = &sim->kind->abi;
     if (began_before(sim, job))
         return NULL;
-    // What a queue in the worker wrote when it resumed the mirror stays.
+    // Fields that a queue in the worker wrote when it resumed the mirror stay.
     bool queued = queues_has(trial, cluster) && kind == 0;
     const char *field = kind == 0 && !queued ? not_carried(job, mirror) : NULL;
     if (phase_suspend_asked(abi, job) != phase_suspend_asked(abi, mirror))
@@ -183,7 +183,7 @@ void outcome_count(struct trial *trial) {
             continue;
         bool ran = job->creates > 0;
         bool over = sim_finished(trial->kinds[job->kind], now);
-        // A suspended Job gets its condition; of other kinds some changes are of interest in the worker only.
+        // A suspended Job gets its condition; for other kinds some changes concern the worker only.
         bool fits = job->kind == 0 ? job->statuses == (ran ? job->changes : 1) : job->statuses <= job->changes + !ran;
         if (job->placements != ran || job->creates != ran || job->deletes != (ran && over) || !fits ||
             job->releases != (ran && over && trial->plan.mirror_finalizer))
@@ -201,13 +201,13 @@ void outcome_compare(struct trial *trial, const struct json *workload, const str
     const struct json *a = json_get(workload, "status"), *b = json_get(mirror, "status");
     const struct tracked_workload *job = rules_workload(trial, rules_text(workload, "metadata", NULL, "uid"));
     if (!sim_finished(trial->kinds[job->kind], mirror) || job->creates > 1 || job->scaled)
-        return; // it was not this mirror that finished it, or not as the workload is now
+        return; // another mirror finished it, or the workload has changed since
     if (job->kind > 0) {
         if (began_before(trial->kinds[job->kind], workload))
             return;
         AUTO_TEXT due = sim_status_due(trial->kinds[job->kind], workload, mirror, trial->now_ns);
         if (due)
-            trial_fail(trial, "the status of %s is not what its mirror makes of it: %s",
+            trial_fail(trial, "the status of %s does not follow from its mirror: %s",
                        rules_text(workload, "metadata", NULL, "name"), due);
         return;
     }

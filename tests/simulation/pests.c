@@ -10,7 +10,7 @@
 
 #define PESTS 3
 #define EVERY_NS (200 * CLOCK_MS)
-#define WRITES_FREE 60 // of the host about one object that is pestered, and one more a second
+#define WRITES_FREE 60 // of the host to one object that is being reverted, and one more per second
 
 enum pest { PEST_DELETES, PEST_CHANGES, PEST_STRIPS, PEST_STATUS, PEST_HOLDS, PEST_KINDS };
 
@@ -135,7 +135,7 @@ void pests_count(struct trial *trial, const char *name) {
             trial->now_ns > trial->pests->pests[i].end_ns)
             continue;
         if (++trial->pests->pests[i].writes > WRITES_FREE * trial->host.number + (unsigned)(since_ns / CLOCK_SECOND))
-            trial_fail(trial, "rule 10: %u writes about %s, which somebody takes back again and again",
+            trial_fail(trial, "rule 10: %u writes about %s, which somebody keeps reverting",
                        trial->pests->pests[i].writes, name);
     }
 }

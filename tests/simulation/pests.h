@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Third parties that do the same thing to the host's objects again and again: they delete mirrors, change them, take
-// their marks off, write the status of workloads, or hold mirrors by a finalizer. And a policy that takes marks off
-// what is stored.
+// Third parties that repeatedly do the same to the host's objects: they delete mirrors, change them, strip their marks,
+// write the status of workloads, or block mirrors by a finalizer. And a policy that strips the marks from stored
+// objects.
 #ifndef WHARF_SIMULATION_PESTS_H
 #define WHARF_SIMULATION_PESTS_H
 

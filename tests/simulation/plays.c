@@ -25,7 +25,7 @@ static bool suspends(const struct sim_kind *kind, const struct step *step) {
     return pointer && step->type == STEP_PATCH && pointer_find(step->patch, pointer);
 }
 
-// Ends in a phase that is final, and users do nothing on the way but suspend and resume.
+// Ends in a final phase, and its users only suspend and resume.
 static bool ends(const struct sim_kind *kind, const struct story *story, const char *phase) {
     for (size_t i = 0; i < story->n_steps; i++)
         if (story->steps[i].type == STEP_LOST ||
@@ -54,7 +54,7 @@ static const struct story *choose_story(struct trial *trial, const struct sim_ki
                                                      : &kind->fixture->stories[0];
 }
 
-// What it has to come to. Who is suspended on the way, or ended, may come to something else.
+// The expected outcome. It may differ for an object that is suspended or terminated.
 static const char *expected_of(const struct trial *trial, const struct sim_kind *kind, const struct story *story) {
     bool succeeds = ends(kind, story, "Succeeded"), fails = ends(kind, story, "Failed");
     if (trial->plan.plain && is_untouched(story) && (succeeds || fails))
@@ -75,7 +75,7 @@ static void choose_manager(struct trial *trial, const struct sim_kind *kind, str
         set(object, abi->managed_by, json_new_string(kind->kind->managed_by));
 }
 
-// The API may know fewer values than the adapter, which serves similar kinds too.
+// The API may accept fewer values than the adapter, which serves similar kinds too.
 static bool can_suspend(const struct sim_kind *kind) {
     return kind->kind->abi.suspend && text_equal(kind->kind->abi.suspend_value, kind->custom->suspend_value);
 }
@@ -107,10 +107,10 @@ struct json *play_object(struct trial *trial, size_t index, const char *namespac
     return object;
 }
 
-struct json *play_stranger(struct trial *trial, size_t index, enum stranger stranger, const char *namespace_,
-                           const char *name, const char *uid, const char *owner_uid, const char *owner_name) {
+struct json *play_foreign(struct trial *trial, size_t index, enum foreign_kind foreign, const char *namespace_,
+                          const char *name, const char *uid, const char *owner_uid, const char *owner_name) {
     const struct sim_kind *kind = trial->kinds[index];
-    AUTO_JSON job = shape_stranger(trial, stranger, namespace_, name, uid, owner_uid, owner_name);
+    AUTO_JSON job = shape_foreign(trial, foreign, namespace_, name, uid, owner_uid, owner_name);
     struct json *object = copy_of(kind->fixture->mirror);
     set(object, "/metadata", copy_of(json_get(job, "metadata")));
     struct json *owner = pointer_find(object, "/metadata/ownerReferences/0");

@@ -12,10 +12,10 @@
 #define QUOTA 4 // pods, in each worker
 #define TICKETS 256
 
-struct ticket { // what the queue knows of a Job
+struct ticket { // the queue's state of a Job
     char uid[40];
-    bool admitted, suspended; // by the queue, who is the last that did so
-    int64_t pods;             // that it asks for
+    bool admitted, suspended; // by the queue, which was the last to do so
+    int64_t pods;             // that it requests
 };
 
 struct queues {
@@ -72,16 +72,16 @@ void queues_written(struct trial *trial, size_t cluster, const struct world_writ
     bool before = is_suspended(write->old), after = is_suspended(write->now);
     const struct tracked_workload *job = rules_workload(trial, object_label(write->now, "wharf.dev/uid"));
     const char *record = object_annotation(write->now, "wharf.dev/carried");
-    // What both of them suspended, the host without having heard of the queue, either may resume.
+    // If both suspended it, the host without knowing of the queue, either may resume it.
     if (ticket && after && record && text_has_prefix(record, "v2:s"))
         ticket->suspended = false;
     if (!ticket || !write->old || before == after)
         return;
-    // What happened in between is not always seen: the host may go by its own last word.
+    // Intermediate states are not always observed: the host may rely on its own last decision.
     const char *last = object_annotation(write->old, "wharf.dev/carried");
     bool its_own = last && text_has_prefix(last, "v2:s");
     if (!after && ticket->suspended && !its_own && !(job && job->tampered))
-        trial_fail(trial, "rule 10: %s in %s was resumed, and it was the queue that suspended it", write->name,
+        trial_fail(trial, "rule 10: %s in %s was resumed although the queue suspended it", write->name,
                    world_name(trial->worlds[cluster]));
     ticket->suspended = false;
 }
@@ -122,7 +122,7 @@ static bool is_over(const struct json *job) {
     return rules_condition(job, "Complete") || rules_condition(job, "Failed") || object_is_being_deleted(job);
 }
 
-// A user's suspension is not undone, as where the Workload's spec.active is taken back too.
+// A user's suspension is not reverted, as with spec.active: false of the Workload.
 static bool is_wanted(struct trial *trial, const struct json *job) {
     const struct json *workload = trial_object(trial, ENGINE_MANAGEMENT, 0, object_namespace(job), object_name(job));
     return !workload || !is_suspended(workload);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Somebody else who has a say in some workers, as a Kueue has: Jobs are suspended as they are made, resumed within a
-// quota, with a node selector and maybe fewer pods, and evicted now and then. The host resumes nothing that the queue
-// has suspended.
+// A second controller in some workers, like a Kueue: Jobs are suspended at creation, resumed within a quota, with a
+// node selector and possibly fewer pods, and evicted occasionally. The host resumes nothing that the queue has
+// suspended.
 #ifndef WHARF_SIMULATION_QUEUES_H
 #define WHARF_SIMULATION_QUEUES_H
 
@@ -12,10 +12,10 @@ struct world_write;
 struct queues *queues_new(struct trial *trial); // NULL when out of memory; does nothing without plan.queues
 int64_t queues_due(const struct trial *trial);
 void queues_act(struct trial *trial);
-void queues_end(struct trial *trial); // from now on there is room for all, and nothing is evicted
+void queues_end(struct trial *trial); // from now on the quota is unlimited, and nothing is evicted
 
 bool queues_has(const struct trial *trial, size_t cluster);
-// The webhook, on a Job that is made.
+// The webhook, when a Job is created.
 void queues_admit(const struct trial *trial, size_t cluster, struct json *job);
 // The host wrote a Job of a worker.
 void queues_written(struct trial *trial, size_t cluster, const struct world_write *write);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine decides, as things are at that moment, and requests on their way, which may be a little later.
+// The engine's decisions, checked against the clusters at that moment, and requests as they are sent, which may be
+// later.
 #include "tests/simulation/rules.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/pests.h"
@@ -11,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REQUESTS_A_MINUTE 60 // of one object, while nothing happens to it
+#define REQUESTS_A_MINUTE 60 // about one object, while it does not change
 #define REQUESTS_A_CHANGE 6
-#define BACK_NS (30 * CLOCK_SECOND) // for the host to notice that a cluster went back
+#define BACK_NS (30 * CLOCK_SECOND) // for the host to notice that a cluster was restored
 
 struct rules *rules_new(struct trial *trial) {
     (void)trial;
@@ -96,7 +97,7 @@ void rules_crd_gone(struct trial *trial, size_t cluster, size_t kind) {
     (void)cluster;
     for (size_t i = 0; i < trial->rules->n_workloads; i++)
         if (trial->rules->workloads[i].kind == kind)
-            trial->rules->workloads[i].touched = true; // it may cost more now
+            trial->rules->workloads[i].touched = true; // it may need more requests now
 }
 
 void rules_count(struct trial *trial, size_t cluster, size_t kind, const char *namespace_, const char *name,
@@ -128,7 +129,7 @@ void rules_count(struct trial *trial, size_t cluster, size_t kind, const char *n
 // The path of a request about an object, taken apart.
 struct about {
     char namespace_[64], name[64];
-    size_t kind; // n_kinds: none of ours
+    size_t kind; // n_kinds: none of this trial
     bool known, status;
 };
 
@@ -159,8 +160,8 @@ static bool is_listed(const struct trial *trial, size_t cluster, size_t kind) {
     return trial->host.feeds[cluster][kind].listed;
 }
 
-// What the host was shown to have finished is not placed again. One that is heard of only after it was given up, and
-// the next attempt was written down, stays given up.
+// A workload that the host has seen finished is not placed again, unless it learned of that only after
+// workerLostTimeout, when the next attempt was already recorded.
 static void check_again(struct trial *trial, const struct about *about, const struct json *body) {
     const struct tracked_workload *job = rules_workload(trial, rules_text(body, "metadata", NULL, "uid"));
     uint32_t attempt = mirror_attempt(body);
@@ -172,16 +173,17 @@ static void check_again(struct trial *trial, const struct about *about, const st
         if (strcmp(m->workload, job->uid) != 0)
             continue;
         if (m->attempt == attempt)
-            return; // it was found, and is there already
-        // What a policy has taken the marks off is shown, and not known, if the answer to the create was lost.
+            return; // it was found, and exists already
+        // A mirror whose marks a policy stripped is not recognised if the answer to the create was lost.
         if (m->attempt + 1 == attempt && m->final == trial->host.number && !pests_rule(trial, m->cluster))
             finished = m;
     }
     if (finished)
-        trial_fail(trial, "attempt %u of %s is placed, and attempt %u had finished", attempt, about->name, attempt - 1);
+        trial_fail(trial, "attempt %u of %s is placed although attempt %u had finished", attempt, about->name,
+                   attempt - 1);
 }
 
-// Rule 2: as long as an older mirror runs where it can be reached, there is no newer one.
+// Rule 2: while an older mirror runs in a reachable cluster, there is no newer one.
 static void check_create(struct trial *trial, size_t cluster, const struct about *about, const struct json *body) {
     const char *uid = rules_text(body, "metadata", "labels", MARK_UID);
     struct tracked_workload *job = rules_workload(trial, uid);
@@ -194,21 +196,21 @@ static void check_create(struct trial *trial, size_t cluster, const struct about
         const struct json *other = trial_object(trial, c, about->kind, about->namespace_, about->name);
         if (c == cluster || !other || strcmp(rules_text(other, "metadata", "labels", MARK_UID), uid) != 0)
             continue;
-        // Where a user has written other numbers, only the order of those that the host knows of counts.
+        // If a user has written other numbers, only the order of those that the host knows counts.
         const struct tracked_mirror *mirror = rules_mirror(trial, rules_text(other, "metadata", NULL, "uid"));
         if (!mirror ||
             (job->tampered && (mirror->told != trial->host.number || !rules_is_ours(trial, c, about->kind, other) ||
                                mirror_attempt(other) >= mirror_attempt(body))))
             continue;
-        // What a policy has taken the marks off, and of which the host got no answer, nobody can know.
+        // The host cannot know a mirror whose marks a policy stripped if the answer to its create was lost.
         if (pests_rule(trial, c))
             continue;
-        // It was certainly gone, and came back with a copy of etcd, perhaps of a cluster that was not heard of since.
+        // It was certainly gone, and came back with a copy of etcd, perhaps of a cluster that is unreachable since.
         if (trial->now_ns < trial->rules->back_ns[c] + BACK_NS || (mirror->gone && faults_is_unnoticed(trial, c)))
             continue;
         bool given_up = (!trial->host.feeds[c][about->kind].connected || trial->host.silent[c]) &&
                         trial->now_ns - trial->host.feeds[c][about->kind].lost_ns >= trial->plan.lost_timeout_ns;
-        // By an earlier process: this one has not heard of that worker.
+        // By an earlier process: this one has never reached that worker.
         given_up |= job->begun > mirror_attempt(other) && !trial->host.feeds[c][about->kind].listed;
         if (!given_up)
             trial_fail(trial, "rule 2: attempt %u of %s is created in %s while attempt %u is in %s",
@@ -233,14 +235,14 @@ static void check_needed(struct trial *trial, size_t cluster, const struct about
     if (!trial_is_ours(trial, about->kind, job) || pests_rule(trial, cluster))
         return;
     if (!phase_is_final(sim_phase(trial->kinds[about->kind], job, &finished_ns)))
-        trial_fail(trial, "rule 7: the mirror of %s in %s is deleted, and it is the one that is needed", about->name,
+        trial_fail(trial, "rule 7: the mirror of %s in %s is deleted although it is the current one", about->name,
                    world_name(trial->worlds[cluster]));
     else if (trial->now_ns < finished_ns + trial->plan.retention_ns)
         trial_fail(trial, "the mirror of %s in %s is deleted too early", about->name,
                    world_name(trial->worlds[cluster]));
 }
 
-// Rules 4 and 7, and that nothing that is needed is deleted.
+// Rules 4 and 7, and no current mirror is deleted.
 static void check_delete(struct trial *trial, size_t cluster, const struct about *about, const struct json *body) {
     const char *uid = json_string(json_path(body, "preconditions", "uid", NULL));
     if (!uid || !*uid || !json_string(json_get(body, "propagationPolicy")))
@@ -288,7 +290,7 @@ void rules_command(struct trial *trial, const struct command *command) {
 }
 
 char *rules_request(struct trial *trial, size_t cluster, const struct http_request *request) {
-    if (!text_has_prefix(request->path, "/api/v1/namespaces/kube-system")) // the probe asks in silence
+    if (!text_has_prefix(request->path, "/api/v1/namespaces/kube-system")) // the probe is sent during silence
         trial->rules->requests++;
     trial_hash(trial, request->path, strlen(request->path));
     trial_hash(trial, request->body ? request->body : "", request->body_len);

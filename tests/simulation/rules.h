@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules that the host keeps, always (rules.c: requests on their way; writes.c: what the API servers accept and
-// refuse; outcome.c: what there is at the end). They look at the clusters themselves, not at what the host believes.
+// The safety rules of docs/lifecycle.md (rules.c: requests as they are sent; writes.c: what the API servers accept and
+// reject; outcome.c: the final state). They check the clusters themselves, not the host's view of them.
 #ifndef WHARF_SIMULATION_RULES_H
 #define WHARF_SIMULATION_RULES_H
 
@@ -14,23 +14,23 @@ struct tracked_workload { // an object of the management cluster, by uid
     char uid[40], namespace_[32], name[32];
     size_t kind;
     bool ours;     // delegated to this host, now or before
-    bool tampered; // a user changed what is the host's
-    bool touched;  // a user changed it after it was made
+    bool tampered; // a user changed the host's annotations or marks
+    bool touched;  // a user changed it after it was created
     bool scaled;
-    bool unsure, mirror_unsure; // an answer to a write of it, or of its mirror, was lost, or the host was started anew
-    uint32_t begun;             // an attempt that was right to be made: a host that is started anew goes on with it
-    int64_t blind_ns;           // since when the host follows a mirror that is not there; 0: it does not
+    bool unsure, mirror_unsure; // an answer to a write of it, or of its mirror, was lost, or the host was restarted
+    uint32_t begun;             // an attempt that was correct to create: a restarted host continues with it
+    int64_t blind_ns;           // since when the host follows a mirror that does not exist; 0: it does not
     unsigned placements, creates, statuses, deletes, releases, changes, events;
 };
 
-struct tracked_mirror { // what the host made, or what is as if it had
+struct tracked_mirror { // created by the host, or equivalent
     char uid[40], workload[40];
     size_t cluster, kind;
     int64_t attempt;
-    bool gone;      // it was, when its cluster went back
-    unsigned made;  // the process of the host that ran when it came to be
-    unsigned final; // the process of the host that was shown that it had finished
-    unsigned told;  // the process of the host that has heard of it
+    bool gone;      // it was, when its cluster was restored
+    unsigned made;  // the process of the host that ran when it was created
+    unsigned final; // the process of the host that has seen it finished
+    unsigned told;  // the process of the host that has seen it
 };
 
 struct tracked_object { // requests about one object in one cluster
@@ -51,7 +51,7 @@ struct rules {
 
 struct rules *rules_new(struct trial *trial);
 
-// The engine is told of an object in a worker.
+// The engine receives an object of a worker.
 void rules_told(struct trial *trial, const struct json *object);
 // The engine has decided to send this.
 void rules_command(struct trial *trial, const struct command *command);
@@ -59,7 +59,7 @@ void rules_command(struct trial *trial, const struct command *command);
 char *rules_request(struct trial *trial, size_t cluster, const struct http_request *request);
 // `object` as above.
 void rules_answered(struct trial *trial, size_t cluster, const char *object, const struct http_result *result);
-// A cluster is about to be another, older one: what there was may be there again, what was done may be undone.
+// A cluster is about to be restored: deleted objects may exist again, writes may be lost.
 void rules_went_back(struct trial *trial, size_t cluster);
 void rules_restarted(struct trial *trial);
 
@@ -68,9 +68,9 @@ void rules_hook(void *ctx, const struct world_write *write);
 
 struct tracked_workload *rules_workload(struct trial *trial, const char *uid);
 struct tracked_mirror *rules_mirror(struct trial *trial, const char *uid);
-// What the host must take for a mirror of its own.
+// Whether the host must recognise it as its own mirror.
 bool rules_is_ours(const struct trial *trial, size_t cluster, size_t kind, const struct json *object);
-// From now on an object counts as a mirror that the host made.
+// From now on an object counts as a mirror that the host created.
 void rules_adopt(struct trial *trial, size_t cluster, size_t kind, const struct json *object);
 // A request, or (change) something that happened to an object.
 void rules_count(struct trial *trial, size_t cluster, size_t kind, const char *namespace_, const char *name,
@@ -81,9 +81,9 @@ void rules_crd_gone(struct trial *trial, size_t cluster, size_t kind);
 // silence.c
 void silence_check(struct trial *trial);
 
-// outcome.c: what is not yet as it will be, or NULL. The text is the caller's.
+// outcome.c: what has not converged yet, or NULL. The text is owned by the caller.
 char *outcome_missing(struct trial *trial);
-// In a trial without trouble: each write that a life needs, and none more.
+// In a trial without faults: exactly the writes that a life needs.
 void outcome_count(struct trial *trial);
 // The status of a workload against that of its first mirror.
 void outcome_compare(struct trial *trial, const struct json *workload, const struct json *mirror);
@@ -93,7 +93,7 @@ const char *rules_text(const struct json *object, const char *part, const char *
 bool rules_condition(const struct json *job, const char *type); // True
 bool rules_has_condition(const struct json *job, const char *type);
 bool rules_finished(const struct json *job);
-// A member "managedBy" anywhere in the spec, or something else that no mirror has; NULL: nothing.
+// A member "managedBy" anywhere in the spec, or anything else that a mirror must not have; NULL: nothing.
 const char *rules_forbidden(const struct trial *trial, size_t kind, const struct json *mirror, bool as_sent);
 
 #endif

@@ -95,20 +95,20 @@ struct json *shape_job(struct trial *trial, enum shape shape, const char *namesp
     return parsed(&text);
 }
 
-struct json *shape_stranger(struct trial *trial, enum stranger kind, const char *namespace_, const char *name,
-                            const char *uid, const char *owner_uid, const char *owner_name) {
+struct json *shape_foreign(struct trial *trial, enum foreign_kind kind, const char *namespace_, const char *name,
+                           const char *uid, const char *owner_uid, const char *owner_name) {
     AUTO_BUFFER(text, 16384);
     buffer_printf(&text,
                   "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"namespace\":\"%s\",\"name\":"
                   "\"%s\"",
                   namespace_, name);
-    if (kind != STRANGER_PLAIN)
+    if (kind != FOREIGN_PLAIN)
         buffer_printf(&text,
                       ",\"labels\":{\"" MARK_ORIGIN "\":\"%s\",\"" MARK_UID "\":\"%s\",\"" MARK_KIND
                       "\":\"jobs.batch\"},\"annotations\":{\"" MARK_ATTEMPT "\":\"%u\",\"" MARK_CARRIED "\":\"\"}",
-                      kind == STRANGER_OTHER_ORIGIN ? "another" : TRIAL_ORIGIN, uid,
+                      kind == FOREIGN_OTHER_ORIGIN ? "another" : TRIAL_ORIGIN, uid,
                       1 + (unsigned)trial_below(trial, 3));
-    if (kind == STRANGER_CHILD)
+    if (kind == FOREIGN_CHILD)
         buffer_printf(&text,
                       ",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"%s\",\"uid\":"
                       "\"%s\",\"controller\":true}]",

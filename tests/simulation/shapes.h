@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Jobs that users make.
+// The Jobs that users create.
 #ifndef WHARF_SIMULATION_SHAPES_H
 #define WHARF_SIMULATION_SHAPES_H
 
@@ -21,14 +21,14 @@ enum shape {
     SHAPES
 };
 
-// As it would be posted. `finalizer`: it has one that a user takes off later.
+// As it would be created. `finalizer`: it has one that a user removes later.
 struct json *shape_job(struct trial *trial, enum shape shape, const char *namespace_, const char *name, bool finalizer);
 
-// An object of that name in a worker: somebody's own Job, another host's mirror, a child of a mirror, or what an
-// earlier life of the host has left behind.
-enum stranger { STRANGER_PLAIN, STRANGER_OTHER_ORIGIN, STRANGER_CHILD, STRANGER_ORPHAN };
+// A foreign object of that name in a worker: a user's Job, another host's mirror, a child of a mirror, or an orphan of
+// an earlier process of the host.
+enum foreign_kind { FOREIGN_PLAIN, FOREIGN_OTHER_ORIGIN, FOREIGN_CHILD, FOREIGN_ORPHAN };
 // `uid`: of the workload that its marks name; `owner`: uid and name of the mirror that it is a child of.
-struct json *shape_stranger(struct trial *trial, enum stranger kind, const char *namespace_, const char *name,
-                            const char *uid, const char *owner_uid, const char *owner_name);
+struct json *shape_foreign(struct trial *trial, enum foreign_kind kind, const char *namespace_, const char *name,
+                           const char *uid, const char *owner_uid, const char *owner_name);
 
 #endif

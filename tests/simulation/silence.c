@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nothing is stuck in silence: every workload that has not finished is followed, or something about it is in flight, or
-// there is a time at which it is looked at again, or people were told why it waits.
+// Nothing is stuck unnoticed: every unfinished workload has a mirror that is followed, a request in flight, a time of
+// its next reconciliation, or an Event that reports why it waits.
 #include "tests/simulation/rules.h"
 
 #define EVERY_NS (1 * CLOCK_SECOND)
-#define BLIND_NS (10 * CLOCK_MINUTE) // a silent watch is noticed after three minutes, marks are put back after five
+#define BLIND_NS (10 * CLOCK_MINUTE) // a silent watch is noticed after three minutes, marks are restored after five
 
 static bool is_shown(struct trial *trial, const struct engine_view *view) {
     for (size_t c = 1; c < trial->plan.n_clusters; c++) {
@@ -23,7 +23,7 @@ static void look_at(void *ctx, const struct engine_view *view) {
         return;
     bool followed = *view->mirror != '\0';
     if (!followed && !view->in_flight && !view->told && view->wake_ns == CLOCK_NEVER)
-        trial_fail(trial, "%s is stuck in silence (%s)", view->name, view->why ? view->why : "no decision");
+        trial_fail(trial, "%s is stuck without an Event (%s)", view->name, view->why ? view->why : "no decision");
     if (!followed || view->told || is_shown(trial, view)) {
         job->blind_ns = 0;
         return;
@@ -31,7 +31,7 @@ static void look_at(void *ctx, const struct engine_view *view) {
     if (job->blind_ns == 0)
         job->blind_ns = trial->now_ns;
     if (trial->now_ns - job->blind_ns > BLIND_NS)
-        trial_fail(trial, "a mirror of %s is followed that is not there", view->name);
+        trial_fail(trial, "a mirror of %s is followed that does not exist", view->name);
 }
 
 void silence_check(struct trial *trial) {

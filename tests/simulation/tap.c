@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between a link and the simulated network: shows each request to the rules, knows which writes are in flight, and
-// marks the link as one that has to be called after its handlers ran.
+// Between a link and the simulated network: passes each request to the rules, tracks the writes in flight, and marks
+// the link to be called after its handlers ran.
 #include "tests/simulation/rules.h"
 #include "tests/simulation/trial.h"
 

@@ -16,7 +16,7 @@
 
 #define SETTLE_NS (45 * CLOCK_MINUTE) // an exclusion lasts up to 15, and there may be two in a row
 #define QUIET_NS (2 * CLOCK_MINUTE)
-#define QUIET_REQUESTS 40 // watches that are opened again
+#define IDLE_REQUESTS 40 // watches that are reopened
 
 uint64_t trial_below(struct trial *trial, uint64_t bound) {
     return random_below(&trial->random, bound);
@@ -95,7 +95,7 @@ static void choose_kinds(struct trial *trial) {
         trial->engine_kinds[k] = trial->kinds[k]->kind;
 }
 
-// Of half of the trials with trouble. SIM_BACK=none, workers or all: of all of them.
+// For half of the trials with faults. SIM_BACK=none, workers or all: for all of them.
 static enum trial_back choose_back(const struct trial *trial) {
     const char *wanted = getenv("SIM_BACK");
     if (!wanted)
@@ -217,7 +217,7 @@ static int64_t next_time(const struct trial *trial) {
     return next;
 }
 
-// The next thing that happens, at the latest at `until_ns`. False once that time has come and nothing is left to do.
+// The next event, at the latest at `until_ns`. False once that time has come and nothing is left to do.
 static bool step(struct trial *trial, int64_t until_ns) {
     int64_t next = next_time(trial);
     if (next > until_ns) {
@@ -226,7 +226,7 @@ static bool step(struct trial *trial, int64_t until_ns) {
     }
     trial->steps_now = next > trial->now_ns ? 0 : trial->steps_now + 1;
     if (trial->steps_now > 10000)
-        trial_fail(trial, "rule 8: time does not go on");
+        trial_fail(trial, "rule 8: time does not advance");
     if (next > trial->now_ns)
         trial->now_ns = next;
     for (size_t c = 0; c < trial->plan.n_clusters; c++)
@@ -257,24 +257,24 @@ static bool settle(struct trial *trial) {
         missing = outcome_missing(trial);
     } while (missing && !trial->failure && trial->now_ns < end_ns);
     if (missing)
-        trial_fail(trial, "after all trouble was over: %s", missing);
+        trial_fail(trial, "after all faults were over: %s", missing);
     free(missing);
     return !trial->failure;
 }
 
-static void stay_quiet(struct trial *trial) {
+static void stay_idle(struct trial *trial) {
     uint64_t before = trial->rules->requests;
     run_until(trial, trial->now_ns + QUIET_NS);
     uint64_t requests = trial->rules->requests - before;
     char *missing = outcome_missing(trial);
     if (missing)
-        trial_fail(trial, "after it was there: %s", missing);
+        trial_fail(trial, "after it had converged: %s", missing);
     free(missing);
-    if (requests > QUIET_REQUESTS)
+    if (requests > IDLE_REQUESTS)
         trial_fail(trial, "rule 8: %llu requests with nothing to do", (unsigned long long)requests);
     for (size_t c = 0; c < trial->plan.n_clusters && !trial->failure; c++)
         if (world_counts(trial->worlds[c])->internal_refused)
-            trial_fail(trial, "the model: a controller of %s was refused", world_name(trial->worlds[c]));
+            trial_fail(trial, "the model: a write of a controller of %s was rejected", world_name(trial->worlds[c]));
 }
 
 bool trial_run(struct trial *trial) {
@@ -285,10 +285,10 @@ bool trial_run(struct trial *trial) {
     pests_end(trial);
     crds_end(trial);
     queues_end(trial);
-    if (trial->n_kinds > 1) // what runs on must have been heard of: a silent watch is noticed after three minutes
+    if (trial->n_kinds > 1) // changes must have arrived: a silent watch is noticed after three minutes
         run_until(trial, trial->now_ns + 5 * CLOCK_MINUTE);
     if (!trial->failure && settle(trial))
-        stay_quiet(trial);
+        stay_idle(trial);
     if (!trial->failure && !trial->plan.faults)
         outcome_count(trial);
     return !trial->failure;

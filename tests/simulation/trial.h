@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One trial: a management cluster and a few workers in memory, a network between them and the shipped host (engine,
-// links, clients, reflectors, all adapters), users who do what they like, and trouble. All of it follows from the
-// seed, on virtual time: the same seed gives the same trial, byte for byte.
+// links, clients, reflectors, all adapters), users, and faults. All of it is determined by the seed, on virtual
+// time: the same seed gives the same trial, byte for byte.
 #ifndef WHARF_SIMULATION_TRIAL_H
 #define WHARF_SIMULATION_TRIAL_H
 
@@ -21,26 +21,26 @@
 
 enum trial_back { TRIAL_BACK_NONE, TRIAL_BACK_WORKERS, TRIAL_BACK_ALL };
 
-struct trial_plan { // what the seed decides beforehand
+struct trial_plan { // what the seed determines in advance
     size_t n_clusters;
-    bool faults;       // there is trouble
-    bool plain;        // users do nothing but create
-    bool gentle_users; // users do nothing to what is the host's
+    bool faults;
+    bool plain;        // users only create
+    bool gentle_users; // users do not change the host's own data
     bool create_namespaces;
-    bool upgrade; // the first process of the host has no key yet; the later ones adopt what is not sealed
+    bool upgrade; // the first process of the host has no key yet; the later ones adopt unsealed mirrors
     bool mirror_finalizer;
     enum trial_back back; // clusters are restored from copies, or wiped
     bool late_threads;    // a batch of commands may wait until the thread of its cluster runs
     bool short_queue;     // of events to the engine: links wait for it to take some
-    bool queues;          // in some workers somebody else suspends and resumes Jobs
-    bool stripping;       // a webhook in the workers takes a label off that is carried
+    bool queues;          // in some workers a queue suspends and resumes Jobs
+    bool stripping;       // a webhook in the workers removes a carried label
     int64_t lost_timeout_ns, retention_ns, orphan_grace_ns;
     int64_t mass_max;
-    int64_t trouble_end_ns; // users and faults are over by then
+    int64_t trouble_end_ns; // users and faults end by then
 };
 
 struct tap;
-struct sent; // a batch of commands on its way to a link
+struct sent; // a batch of commands in flight to a link
 
 struct instance { // the host process; another one after each restart
     unsigned number;
@@ -52,8 +52,8 @@ struct instance { // the host process; another one after each restart
     int64_t link_due_ns[TRIAL_CLUSTERS]; // virtual time, as all that follows
     bool dirty[TRIAL_CLUSTERS];          // its link has to be called
     int64_t wake_ns, asleep_until_ns;
-    int64_t clock_ns; // when its monotonic clock stood at zero
-    // What it was told about the clusters and their feeds.
+    int64_t clock_ns; // when its monotonic clock was zero
+    // What it knows about the clusters and their feeds.
     bool silent[TRIAL_CLUSTERS];
     struct {
         bool listed, connected;
@@ -71,7 +71,7 @@ struct trial {
     struct random random; // of the scenario
     struct trial_plan plan;
     int64_t now_ns;
-    uint64_t steps_now;                        // without time going on
+    uint64_t steps_now;                        // without time passing
     const struct sim_kind *kinds[TRIAL_KINDS]; // the first is Job
     struct kind *engine_kinds[TRIAL_KINDS];    // the same
     size_t n_kinds;
@@ -81,15 +81,15 @@ struct trial {
     struct sim_net *net;
     struct seal_keys *seals; // of the host
     struct instance host;
-    bool user_acts; // writes are a user's at present
+    bool user_acts; // current writes are a user's
     struct users *users;
     struct crds *crds;
     struct faults *faults;
     struct pests *pests;
     struct queues *queues;
     struct rules *rules;
-    uint64_t hash; // of all that the host asked for and all that was written
-    char *failure; // the rule that was broken, and how; NULL: none
+    uint64_t hash; // of all the host's requests and all writes
+    char *failure; // the rule that was violated, and how; NULL: none
     int64_t failed_ns;
     bool tracing, telling;
     char (*lines)[320]; // the last ones
@@ -100,7 +100,7 @@ struct trial {
 struct trial *trial_new(uint64_t seed, bool tracing, bool telling);
 void trial_free(struct trial *trial);
 
-// Until the trial is over or a rule is broken. True: all was well.
+// Until the trial is over or a rule is violated. True: passed.
 bool trial_run(struct trial *trial);
 
 void trial_trace(struct trial *trial, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -117,7 +117,7 @@ void trial_add_namespace(struct trial *trial, size_t cluster);
 
 const struct json *trial_object(struct trial *trial, size_t cluster, size_t kind, const char *namespace_,
                                 const char *name);
-// What the kind's managedBy says of an object that was read from the management cluster.
+// The managedBy of an object that was read from the management cluster.
 bool trial_is_ours(const struct trial *trial, size_t kind, const struct json *object);
 // The index of a kind; n_kinds: none of this trial's.
 size_t trial_kind(const struct trial *trial, const char *group, const char *plural);
@@ -129,7 +129,7 @@ void instance_stop(struct trial *trial);
 void instance_run(struct trial *trial);
 int64_t instance_due(const struct trial *trial);
 
-// tap.c: a transport that shows every request to the rules on its way.
+// tap.c: a transport that passes every request to the rules.
 struct tap *tap_new(struct trial *trial, size_t cluster);
 struct transport *tap_transport(struct tap *tap);
 

@@ -24,11 +24,11 @@ enum act {
     ACT_TEMPLATE,
     ACT_LABEL,
     ACT_UNLABEL,
-    ACT_MANAGER, // hands it over, or takes it back
+    ACT_MANAGER, // delegates or reclaims it
     ACT_STORY,   // does what the user in the object's story does next
-    ACT_RELEASE, // takes finalizers off, and away what was a mirror before somebody took its marks off
-    ACT_ORPHAN,  // the last that does nothing to what is the host's
-    ACT_STRANGER,
+    ACT_RELEASE, // removes finalizers, and former mirrors whose marks were stripped
+    ACT_ORPHAN,  // the last one that does not change the host's own data
+    ACT_FOREIGN,
     ACT_CHILD,
     ACT_DELETE_MIRROR,
     ACT_STRIP,
@@ -74,11 +74,11 @@ static void choose(struct trial *trial, struct users *users, unsigned job) {
     const struct trial_plan *p = &trial->plan;
     users->jobs[job].shape = (enum shape)trial_below(trial, SHAPES);
     if (users->jobs[job].shape == SHAPE_SCRIPTED && !p->plain)
-        users->jobs[job].shape = SHAPE_PLAIN; // a script knows nothing of suspension
+        users->jobs[job].shape = SHAPE_PLAIN; // a script does not suspend
     users->jobs[job].finalizer = !p->plain && trial_chance(trial, 10);
     bool team = trial_chance(trial, 20);
     text_copy(users->jobs[job].namespace_, sizeof users->jobs[job].namespace_, team ? "team" : "default");
-    // Objects of other kinds may well be called as a Job is.
+    // Objects of other kinds may have the name of a Job.
     bool same = users->jobs[job].kind > 0 && trial_chance(trial, 50);
     snprintf(users->jobs[job].name, sizeof users->jobs[job].name, "job-%u", same ? job % 4 : job);
 }
@@ -106,7 +106,7 @@ static void plan_job(struct trial *trial, struct users *users, unsigned job) {
     }
     if (trial_chance(trial, 70))
         plan(users, trial_between(trial, made_ns, end_ns), ACT_RESUME, job);
-    plan(users, end_ns + CLOCK_SECOND, ACT_RELEASE, job); // nothing is denied any more
+    plan(users, end_ns + CLOCK_SECOND, ACT_RELEASE, job); // permissions are back
 }
 
 struct users *users_new(struct trial *trial) {
@@ -178,7 +178,7 @@ static void create(struct trial *trial, unsigned job) {
     if (!workload_of(trial, job))
         create_in(trial, ENGINE_MANAGEMENT, job, object);
     struct tracked_workload *tracked = tracked_of(trial, job);
-    // Not every worker has that namespace, and where there are unsealed things cost more.
+    // Not every worker has that namespace, and with unsealed mirrors more requests are needed.
     if (tracked && (strcmp(tracked->namespace_, "team") == 0 || users->jobs[job].shape == SHAPE_DEADLINE))
         tracked->touched = true;
 }
@@ -216,7 +216,7 @@ static void change_labels(struct trial *trial, unsigned job, bool add) {
     patch(trial, ENGINE_MANAGEMENT, job, text);
 }
 
-// One worker is left without unsealed, so that there is a place for everyone.
+// One worker has no unsealed mirrors, so that every workload can be placed.
 static size_t some_worker(struct trial *trial, unsigned job) {
     size_t workers = trial->plan.n_clusters - 1;
     size_t spared = strcmp(trial->users->jobs[job].namespace_, "team") == 0 ? 0 : job % workers;
@@ -224,43 +224,43 @@ static size_t some_worker(struct trial *trial, unsigned job) {
     return 1 + (other >= spared ? other + 1 : other);
 }
 
-static void add_stranger(struct trial *trial, unsigned job, enum stranger kind, const char *name, size_t cluster,
-                         const struct json *owner) {
+static void add_foreign(struct trial *trial, unsigned job, enum foreign_kind kind, const char *name, size_t cluster,
+                        const struct json *owner) {
     const struct json *workload = workload_of(trial, job);
     AUTO_TEXT uid = strdup(workload ? uid_of(workload) : "00000000-0000-4000-8000-000000000000");
-    if (kind == STRANGER_ORPHAN) {
+    if (kind == FOREIGN_ORPHAN) {
         text_cleanup(&uid);
         uid = text_format("00000000-0000-4000-8000-0000000000%02u", job);
     }
     size_t index = trial->users->jobs[job].kind;
     const char *namespace_ = trial->users->jobs[job].namespace_, *owner_uid = owner ? uid_of(owner) : "";
     const char *owner_name = trial->users->jobs[job].name;
-    AUTO_JSON object = index > 0 ? play_stranger(trial, index, kind, namespace_, name, uid, owner_uid, owner_name)
-                                 : shape_stranger(trial, kind, namespace_, name, uid, owner_uid, owner_name);
+    AUTO_JSON object = index > 0 ? play_foreign(trial, index, kind, namespace_, name, uid, owner_uid, owner_name)
+                                 : shape_foreign(trial, kind, namespace_, name, uid, owner_uid, owner_name);
     if (trial_object(trial, cluster, index, namespace_, name))
         return;
-    if (kind == STRANGER_ORPHAN)
+    if (kind == FOREIGN_ORPHAN)
         forgery_seal(trial, index, cluster, object);
     create_in(trial, cluster, job, object);
     const struct json *made = trial_object(trial, cluster, index, namespace_, name);
-    if (made && kind == STRANGER_ORPHAN)
+    if (made && kind == FOREIGN_ORPHAN)
         rules_adopt(trial, cluster, index, made);
 }
 
 static void unsealed(struct trial *trial, enum act act, unsigned job) {
     size_t cluster = some_worker(trial, job);
     char name[32];
-    if (act == ACT_STRANGER) {
-        enum stranger kind = trial_chance(trial, 50) ? STRANGER_PLAIN : STRANGER_OTHER_ORIGIN;
-        add_stranger(trial, job, kind, trial->users->jobs[job].name, cluster, NULL);
+    if (act == ACT_FOREIGN) {
+        enum foreign_kind kind = trial_chance(trial, 50) ? FOREIGN_PLAIN : FOREIGN_OTHER_ORIGIN;
+        add_foreign(trial, job, kind, trial->users->jobs[job].name, cluster, NULL);
     } else if (act == ACT_ORPHAN) {
         snprintf(name, sizeof name, "orphan-%u", job);
-        add_stranger(trial, job, STRANGER_ORPHAN, name, cluster, NULL);
+        add_foreign(trial, job, FOREIGN_ORPHAN, name, cluster, NULL);
     } else {
         snprintf(name, sizeof name, "child-%u", job);
         const struct json *owner = object_of(trial, cluster, job);
         if (owner)
-            add_stranger(trial, job, STRANGER_CHILD, name, cluster, owner);
+            add_foreign(trial, job, FOREIGN_CHILD, name, cluster, owner);
     }
 }
 
@@ -295,7 +295,7 @@ static void touch_mirror(struct trial *trial, enum act act, unsigned job) {
 // Under its own name elsewhere, or under another one.
 static void forge(struct trial *trial, unsigned job) {
     size_t from = worker_with_mirror(trial, job);
-    if (!from || trial->plan.upgrade) // what has no seal may be a mirror then
+    if (!from || trial->plan.upgrade) // an unsealed object may be a mirror then
         return;
     char name[32];
     snprintf(name, sizeof name, "copy-%u", job);
@@ -304,13 +304,13 @@ static void forge(struct trial *trial, unsigned job) {
                  own ? trial->users->jobs[job].name : name);
 }
 
-// Made by the process without a key, and not there yet when that with one made its first list.
+// Created by the process without a key, after the first list of the process with a key.
 static bool came_too_late(const struct trial *trial, const struct json *object) {
     return trial->plan.upgrade && trial->host.number > 1 && !*rules_text(object, "metadata", "annotations", MARK_SEAL);
 }
 
-// A mirror without its marks is a stranger to a host that was started since, and in the way for ever. The host's
-// finalizer on it is nobody's then: docs/lifecycle.md says how to take it off.
+// A mirror without its marks is foreign to a host that was restarted since, and occupies the name forever. Nothing
+// removes the host's finalizer from it: docs/lifecycle.md describes how to.
 static void clean_up(struct trial *trial, unsigned job) {
     for (size_t c = 1; c < trial->plan.n_clusters; c++) {
         const struct json *object = object_of(trial, c, job);
@@ -323,8 +323,8 @@ static void clean_up(struct trial *trial, unsigned job) {
     }
 }
 
-// A copy of the management cluster named an earlier mirror, which is there: the later one is held, and the Event asks
-// for its deletion.
+// A copy of the management cluster named an earlier mirror, which exists: the later one is held, and the Event asks for
+// its deletion.
 static void delete_others(struct trial *trial, const struct json *workload, unsigned job) {
     const char *named = rules_text(workload, "metadata", "annotations", MARK_CLUSTER);
     bool there = false;
@@ -338,8 +338,8 @@ static void delete_others(struct trial *trial, const struct json *workload, unsi
     }
 }
 
-// Without a key nothing but the annotations tells a host that was started since which mirror it is: somebody who wrote
-// nonsense there says it, as the Event asks for.
+// Without a key only the annotations identify the mirror to a host that was restarted since: whoever overwrote them
+// restores them, as the Event asks.
 static void name_mirror(struct trial *trial, unsigned job) {
     size_t cluster = worker_with_mirror(trial, job);
     const struct json *workload = workload_of(trial, job), *mirror = cluster ? object_of(trial, cluster, job) : NULL;
@@ -366,7 +366,7 @@ static void write_nonsense(struct trial *trial, unsigned job) {
     patch(trial, ENGINE_MANAGEMENT, job, text);
 }
 
-// What is different with the kinds that have fixtures. False: nothing.
+// Acts that differ for the kinds that have fixtures. False: none.
 static bool act_on_play(struct trial *trial, enum act act, unsigned job) {
     size_t kind = trial->users->jobs[job].kind;
     const struct json *object = workload_of(trial, job);
@@ -445,11 +445,11 @@ static void act_once(struct trial *trial, enum act act, unsigned job) {
                                         "changes template",
                                         "adds labels",
                                         "takes labels off",
-                                        "hands over or takes back",
+                                        "delegates or reclaims",
                                         "tells the story of",
                                         "releases",
                                         "leaves an orphan",
-                                        "puts a stranger in the way of",
+                                        "creates a foreign object with the name of",
                                         "adds a child",
                                         "deletes mirror",
                                         "strips marks",

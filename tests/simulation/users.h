@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Users: they make Jobs of all shapes, change them, delete them, and put their hands where they should not.
+// Users: they create Jobs of all shapes, change and delete them, and tamper with the host's objects.
 #ifndef WHARF_SIMULATION_USERS_H
 #define WHARF_SIMULATION_USERS_H
 
@@ -10,9 +10,9 @@
 
 struct users *users_new(struct trial *trial);
 int64_t users_due(const struct trial *trial);
-// Does what is due by now.
+// Performs the acts that are due.
 void users_act(struct trial *trial);
-// When one of the things happens that they will do: trouble is worst then.
+// The time of one of their future acts, at which trouble has the most effect.
 int64_t users_some_time(struct trial *trial);
 
 #endif

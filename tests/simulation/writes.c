@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes as the API servers accept or refuse them.
+// Writes as the API servers accept or reject them.
 #include "core/engine/finalizer.h"
 #include "core/engine/mirror.h"
 #include "core/json/pointer.h"
@@ -25,7 +25,7 @@ static void track_workload(struct trial *trial, size_t kind, const struct json *
     text_copy(tracked->namespace_, sizeof tracked->namespace_, rules_text(job, "metadata", NULL, "namespace"));
 }
 
-// Of an object, what the host may not change.
+// The parts of an object that the host may not change.
 static struct json *without_ours(const struct json *object) {
     struct json *copy = json_copy(object);
     pointer_remove(copy, "/metadata/annotations/wharf.dev~1cluster");
@@ -79,7 +79,7 @@ static void in_management(struct trial *trial, size_t kind, const struct world_w
     if (write->status < 300 && write->now)
         forgery_check(trial, write->now);
     if (write->status < 300 && (!job || !job->ours))
-        trial_fail(trial, "rule 1: %s was written, and is not ours", write->name);
+        trial_fail(trial, "rule 1: %s was written, and is not the host's", write->name);
     else if (is_status(trial, kind, write))
         check_status(trial, job, write);
     else if (write->status < 300)
@@ -125,7 +125,7 @@ const char *rules_forbidden(const struct trial *trial, size_t kind, const struct
             return never[i];
     for (const struct json *f = json_first(json_path(mirror, "metadata", "finalizers", NULL)); f; f = json_next(f))
         if (!text_equal(json_string(f), MARK_FINALIZER) && as_sent)
-            return "a finalizer of somebody else";
+            return "a foreign finalizer";
     for (size_t i = 0; as_sent && i < sizeof never_sent / sizeof *never_sent; i++)
         if (pointer_find(mirror, never_sent[i]))
             return never_sent[i];
@@ -133,7 +133,7 @@ const char *rules_forbidden(const struct trial *trial, size_t kind, const struct
     if (has_managed_by(json_get(mirror, "spec")) && !defaulted)
         return "a managedBy";
     if (custom && (custom_ttl_s(custom, mirror, true) >= 0 || custom_ttl_s(custom, mirror, false) >= 0))
-        return "what deletes it";
+        return "a field that deletes it";
     if (!custom && pointer_find(mirror, "/spec/ttlSecondsAfterFinished"))
         return "/spec/ttlSecondsAfterFinished";
     return as_sent ? removed_of(&trial->engine_kinds[kind]->abi, mirror) : NULL;
@@ -169,7 +169,7 @@ static void check_created(struct trial *trial, size_t cluster, size_t kind, cons
     }
     check_shape(trial, kind, write->now);
     if (!job || !job->ours || attempt == 0) {
-        trial_fail(trial, "rule 1: %s was created, of no workload of ours", write->name);
+        trial_fail(trial, "rule 1: %s was created, for no workload of the host's", write->name);
         return;
     }
     for (size_t i = 0; i < rules->n_mirrors && !job->tampered; i++) {
@@ -186,7 +186,7 @@ static void check_carried(struct trial *trial, size_t cluster, size_t kind, cons
     check_shape(trial, kind, write->now);
     static const char injected[] = "/metadata/labels/example.com~1injected";
     if (pointer_find(write->old, injected) && !pointer_find(write->now, injected))
-        trial_fail(trial, "rule 3: a label that the worker put on %s was taken off", write->name);
+        trial_fail(trial, "rule 3: a label that the worker set on %s was removed", write->name);
     struct tracked_workload *job = rules_workload(trial, rules_text(write->now, "metadata", "labels", MARK_UID));
     if (job && finalizer_is_on(write->old) && !finalizer_is_on(write->now))
         job->releases++;
@@ -206,9 +206,8 @@ static void check_deleted(struct trial *trial, size_t kind, const struct world_w
         outcome_compare(trial, workload, write->old);
 }
 
-// A patch says whose it is, and there may be another object of that name by now.
-// Tekton takes no change of what is over, and makes nothing pending that has begun: the host cannot know that it has
-// before it is told.
+// A patch has the uid of its object, and there may be another object of that name by now.
+// Tekton rejects changes of a finished run, and making a running one pending: the host may not know yet that it runs.
 static bool may_be_refused(struct trial *trial, size_t cluster, size_t kind, const struct world_write *write) {
     const struct json *there =
         kind < trial->n_kinds ? trial_object(trial, cluster, kind, write->namespace_, write->name) : NULL;
@@ -236,7 +235,7 @@ static void in_worker(struct trial *trial, size_t cluster, size_t kind, const st
         return;
     }
     if (!rules_mirror(trial, uid_of(write->old)))
-        trial_fail(trial, "rule 3: %s in %s was written, and is not ours", write->name,
+        trial_fail(trial, "rule 3: %s in %s was written, and is not the host's", write->name,
                    world_name(trial->worlds[cluster]));
     else if (write->verb == WORLD_UPDATE)
         check_carried(trial, cluster, kind, write);

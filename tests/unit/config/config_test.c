@@ -303,7 +303,7 @@ static const struct {
      {"adapter b", "same file as adapter a (line 7)", "/x.so"}},
 };
 
-static void what_is_wrong_is_told_with_its_line(void **state) {
+static void problems_are_reported_with_their_line(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(wrong_files); i++) {
         struct problems problems;
@@ -474,7 +474,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_short_file_is_filled_with_defaults),
         cmocka_unit_test(every_key_is_read),
-        cmocka_unit_test(what_is_wrong_is_told_with_its_line),
+        cmocka_unit_test(problems_are_reported_with_their_line),
         cmocka_unit_test(all_problems_come_out_at_once),
         cmocka_unit_test(a_file_that_is_not_there_is_one_problem),
         cmocka_unit_test(bombs_and_binaries_are_refused),

@@ -155,7 +155,7 @@ static struct json *labelled(int count) {
     return workload;
 }
 
-static void what_no_cluster_would_take_is_told_and_looked_at_again_when_it_changes(void **state) {
+static void a_workload_that_no_cluster_accepts_is_reported_and_retried_when_it_changes(void **state) {
     (void)state;
     struct play play;
     open_play(&play);
@@ -208,7 +208,7 @@ static void stub(struct play *play, size_t cluster, struct json *value) {
     play_wait(play, 0);
 }
 
-static void a_workload_that_is_too_large_is_told_and_not_handled_until_it_is_smaller(void **state) {
+static void a_workload_that_is_too_large_is_reported_and_skipped_until_it_is_smaller(void **state) {
     (void)state;
     struct play play;
     open_play(&play);
@@ -278,9 +278,9 @@ int main(void) {
         cmocka_unit_test(statuses_that_are_all_refused_are_sent_less_and_less_often),
         cmocka_unit_test(what_stops_work_goes_first_and_alone_after_a_refusal),
         cmocka_unit_test(a_refusal_ends_when_what_would_be_sent_has_changed),
-        cmocka_unit_test(what_no_cluster_would_take_is_told_and_looked_at_again_when_it_changes),
+        cmocka_unit_test(a_workload_that_no_cluster_accepts_is_reported_and_retried_when_it_changes),
         cmocka_unit_test(a_record_that_is_written_over_again_and_again_is_repaired_less_and_less_often),
-        cmocka_unit_test(a_workload_that_is_too_large_is_told_and_not_handled_until_it_is_smaller),
+        cmocka_unit_test(a_workload_that_is_too_large_is_reported_and_skipped_until_it_is_smaller),
         cmocka_unit_test(a_workload_that_has_become_too_large_keeps_its_mirror_until_it_is_deleted),
         cmocka_unit_test(a_mirror_that_is_too_large_is_told_and_its_status_not_copied),
     };

@@ -95,7 +95,7 @@ static void the_later_one_of_two_names_for_one_cluster_is_refused(void **state) 
     }
 }
 
-static void the_management_cluster_is_no_worker(void **state) {
+static void the_management_cluster_is_refused_as_a_worker(void **state) {
     (void)state;
     struct play play;
     open_play(&play, "k0", "k0", "k2");
@@ -257,7 +257,7 @@ int main(void) {
         cmocka_unit_test(workers_that_are_who_they_should_be_are_used),
         cmocka_unit_test(nothing_is_placed_before_it_is_known_who_they_are),
         cmocka_unit_test(the_later_one_of_two_names_for_one_cluster_is_refused),
-        cmocka_unit_test(the_management_cluster_is_no_worker),
+        cmocka_unit_test(the_management_cluster_is_refused_as_a_worker),
         cmocka_unit_test(who_cannot_be_known_is_used_and_told_once),
         cmocka_unit_test(one_mirror_under_two_names_is_left_alone),
         cmocka_unit_test(what_was_placed_in_a_refused_worker_waits_and_is_told),

@@ -31,7 +31,7 @@ static const struct {
                 {"/metadata/annotations/wharf.dev~1attempt", "77"}, {"/metadata/labels", NULL}};
 #define POLICIES (sizeof policies / sizeof policies[0])
 
-static void a_worker_that_takes_the_marks_away_is_left(void **state) {
+static void a_worker_that_strips_the_marks_is_not_used(void **state) {
     (void)state;
     for (size_t i = 0; i < POLICIES; i++) {
         struct stage stage;
@@ -117,7 +117,7 @@ static void marks_that_somebody_takes_off_are_put_back(void **state) {
     stage_end(&stage);
 }
 
-static void a_policy_that_comes_later_is_told(void **state) {
+static void a_later_policy_is_reported(void **state) {
     (void)state;
     struct stage stage;
     taken = policies[0].taken;
@@ -136,11 +136,11 @@ static void a_policy_that_comes_later_is_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_worker_that_takes_the_marks_away_is_left),
+        cmocka_unit_test(a_worker_that_strips_the_marks_is_not_used),
         cmocka_unit_test(where_no_worker_keeps_the_marks_it_is_told_and_tried_slowly),
         cmocka_unit_test(nothing_is_made_elsewhere_before_it_is_gone),
         cmocka_unit_test(marks_that_somebody_takes_off_are_put_back),
-        cmocka_unit_test(a_policy_that_comes_later_is_told),
+        cmocka_unit_test(a_later_policy_is_reported),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }

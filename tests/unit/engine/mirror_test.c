@@ -104,7 +104,7 @@ static void set(struct json *object, const char *pointer, const char *value) {
     assert_true(pointer_set(object, pointer, parsed(value)));
 }
 
-static void a_mirror_is_a_copy_with_marks_and_without_what_is_not_its_own(void **state) {
+static void a_mirror_is_a_copy_with_marks_and_without_private_fields(void **state) {
     (void)state;
     AUTO_JSON workload = parsed(WORKLOAD);
     AUTO_JSON mirror = ask(MAKE, workload, NULL, 2);
@@ -428,7 +428,7 @@ static void keys_of_ours_are_private(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_mirror_is_a_copy_with_marks_and_without_what_is_not_its_own),
+        cmocka_unit_test(a_mirror_is_a_copy_with_marks_and_without_private_fields),
         cmocka_unit_test(marks_alone_do_not_make_a_mirror),
         cmocka_unit_test(labels_and_annotations_of_another_type_are_taken_for_none),
         cmocka_unit_test(a_mirror_that_was_just_made_needs_no_patch),

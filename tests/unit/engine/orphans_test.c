@@ -73,7 +73,7 @@ static void a_few_that_are_absent_after_a_restart_are_deleted_after_a_look(void 
     play_end(&play);
 }
 
-static void more_than_the_number_are_held_for_the_grace(void **state) {
+static void more_orphans_than_the_maximum_are_held_for_the_grace_period(void **state) {
     (void)state;
     struct play play;
     open_play(&play, 200, 221);
@@ -121,7 +121,7 @@ static void those_that_come_one_by_one_are_counted_together(void **state) {
     play_end(&play);
 }
 
-static void none_is_deleted_after_the_management_cluster_turned_out_empty(void **state) {
+static void none_is_deleted_after_the_management_cluster_is_found_empty(void **state) {
     (void)state;
     struct play play;
     open_play(&play, 0, 5);
@@ -209,11 +209,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_seen_being_deleted_is_followed_at_once),
         cmocka_unit_test(a_few_that_are_absent_after_a_restart_are_deleted_after_a_look),
-        cmocka_unit_test(more_than_the_number_are_held_for_the_grace),
+        cmocka_unit_test(more_orphans_than_the_maximum_are_held_for_the_grace_period),
         cmocka_unit_test(more_than_the_part_are_held),
         cmocka_unit_test(one_or_two_are_no_mass),
         cmocka_unit_test(those_that_come_one_by_one_are_counted_together),
-        cmocka_unit_test(none_is_deleted_after_the_management_cluster_turned_out_empty),
+        cmocka_unit_test(none_is_deleted_after_the_management_cluster_is_found_empty),
         cmocka_unit_test(none_is_deleted_after_it_lost_all_while_it_was_watched),
         cmocka_unit_test(a_person_lets_one_go),
         cmocka_unit_test(workloads_of_other_uids_do_not_explain_a_mass),

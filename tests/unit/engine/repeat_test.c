@@ -28,7 +28,7 @@ static void delete_mirrors(struct stage *stage) {
             stage_delete(stage, c, "a");
 }
 
-static void a_mirror_that_is_deleted_again_and_again_is_made_again_slowly(void **state) {
+static void a_mirror_that_is_deleted_repeatedly_is_created_again_with_growing_delays(void **state) {
     (void)state;
     struct stage stage;
     start_one(&stage);
@@ -54,7 +54,7 @@ static void change_mirror(struct stage *stage) {
     stage_patch(stage, 1, "a", NULL, "{'spec':{'parallelism':7}}");
 }
 
-static void a_mirror_that_somebody_else_changes_is_put_right_slowly(void **state) {
+static void a_mirror_that_somebody_changes_is_restored_with_growing_delays(void **state) {
     (void)state;
     struct stage stage;
     start_one(&stage);
@@ -115,7 +115,7 @@ static void change_status(struct stage *stage) {
     stage_patch(stage, 0, "a", "status", "{'status':{'active':5}}");
 }
 
-static void a_second_writer_of_the_status_is_told_and_not_fought(void **state) {
+static void a_second_writer_of_the_status_is_reported_and_not_fought(void **state) {
     (void)state;
     struct stage stage;
     start_one(&stage);
@@ -184,7 +184,7 @@ static int a_twin_writes_first(struct stage *stage, const struct command *comman
     return STAGE_PASS;
 }
 
-static void another_host_of_the_same_origin_is_told(void **state) {
+static void another_host_of_the_same_origin_is_reported(void **state) {
     (void)state;
     struct stage stage;
     start_one(&stage);
@@ -216,15 +216,15 @@ static void a_server_that_contradicts_itself_is_not_asked_often(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_mirror_that_is_deleted_again_and_again_is_made_again_slowly),
-        cmocka_unit_test(a_mirror_that_somebody_else_changes_is_put_right_slowly),
+        cmocka_unit_test(a_mirror_that_is_deleted_repeatedly_is_created_again_with_growing_delays),
+        cmocka_unit_test(a_mirror_that_somebody_changes_is_restored_with_growing_delays),
         cmocka_unit_test(what_somebody_changes_before_the_answer_is_put_right),
         cmocka_unit_test(what_a_user_changes_is_carried_at_once_all_the_same),
         cmocka_unit_test(a_user_who_scales_often_waits_for_nothing),
-        cmocka_unit_test(a_second_writer_of_the_status_is_told_and_not_fought),
+        cmocka_unit_test(a_second_writer_of_the_status_is_reported_and_not_fought),
         cmocka_unit_test(a_status_that_somebody_changes_before_the_answer_is_put_right),
         cmocka_unit_test(a_status_that_makes_progress_waits_for_nothing),
-        cmocka_unit_test(another_host_of_the_same_origin_is_told),
+        cmocka_unit_test(another_host_of_the_same_origin_is_reported),
         cmocka_unit_test(a_server_that_contradicts_itself_is_not_asked_often),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);

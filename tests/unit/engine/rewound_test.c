@@ -83,7 +83,7 @@ static void check_remembered(bool placed) {
     stage_end(&stage);
 }
 
-static void what_had_finished_is_not_run_again_though_its_mirror_is_gone(void **state) {
+static void a_finished_workload_is_not_run_again_without_its_mirror(void **state) {
     (void)state;
     check_remembered(true);
 }
@@ -113,7 +113,7 @@ static void a_workload_that_is_missing_does_not_cost_its_mirror(void **state) {
     stage_end(&stage);
 }
 
-static void a_wiped_management_cluster_costs_nothing(void **state) {
+static void a_wiped_management_cluster_deletes_nothing(void **state) {
     (void)state;
     struct stage stage;
     open_stage(&stage);
@@ -126,7 +126,7 @@ static void a_wiped_management_cluster_costs_nothing(void **state) {
     stage_end(&stage);
 }
 
-static void a_mirror_that_a_restored_worker_does_not_have_is_made_anew(void **state) {
+static void a_mirror_that_a_restored_worker_lacks_is_created_again(void **state) {
     (void)state;
     struct stage stage;
     open_stage(&stage);
@@ -209,11 +209,11 @@ static void an_answer_from_before_is_not_believed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mirror_that_is_there_gives_its_final_status_again),
-        cmocka_unit_test(what_had_finished_is_not_run_again_though_its_mirror_is_gone),
+        cmocka_unit_test(a_finished_workload_is_not_run_again_without_its_mirror),
         cmocka_unit_test(nor_if_it_is_not_even_known_where_it_ran),
         cmocka_unit_test(a_workload_that_is_missing_does_not_cost_its_mirror),
-        cmocka_unit_test(a_wiped_management_cluster_costs_nothing),
-        cmocka_unit_test(a_mirror_that_a_restored_worker_does_not_have_is_made_anew),
+        cmocka_unit_test(a_wiped_management_cluster_deletes_nothing),
+        cmocka_unit_test(a_mirror_that_a_restored_worker_lacks_is_created_again),
         cmocka_unit_test(a_mirror_that_a_restored_worker_has_again_goes_again),
         cmocka_unit_test(what_ran_in_a_wiped_worker_goes_elsewhere_after_its_time),
         cmocka_unit_test(a_restarted_host_takes_a_wiped_worker_as_it_is),

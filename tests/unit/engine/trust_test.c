@@ -74,7 +74,7 @@ static void assert_untouched(void) {
     assert_true(is_complete());
 }
 
-static void a_forged_mirror_of_a_higher_attempt_takes_nothing_over(void **state) {
+static void a_forged_mirror_of_a_higher_attempt_is_not_adopted(void **state) {
     (void)state;
     begin(key);
     play_put(play, W2, forged("7", NAME));
@@ -85,7 +85,7 @@ static void a_forged_mirror_of_a_higher_attempt_takes_nothing_over(void **state)
     assert_int_equal(engine_stats(play->engine)->clusters[W2].unsealed, 1);
 }
 
-static void without_a_key_a_higher_attempt_is_held_and_told(void **state) {
+static void without_a_key_a_higher_attempt_is_held_and_reported(void **state) {
     (void)state;
     begin(NULL);
     assert_string_equal(seal_of(W1, NAME), "");
@@ -119,7 +119,7 @@ static void a_held_mirror_goes_with_a_workload_whose_cluster_is_nonsense(void **
     assert_int_equal(play_told(play, "SecondMirror"), 0);
 }
 
-static void a_copy_in_another_worker_is_a_stranger(void **state) {
+static void a_copy_in_another_worker_is_foreign(void **state) {
     (void)state;
     begin(key);
     play_put(play, W2, forged("1", NAME));
@@ -127,7 +127,7 @@ static void a_copy_in_another_worker_is_a_stranger(void **state) {
     assert_untouched();
 }
 
-static void a_copy_under_another_name_is_a_stranger(void **state) {
+static void a_copy_under_another_name_is_foreign(void **state) {
     (void)state;
     begin(key);
     play_put(play, W1, forged("1", "b"));
@@ -138,7 +138,7 @@ static void a_copy_under_another_name_is_a_stranger(void **state) {
     assert_int_equal(play_told(play, "log: cluster 1: default/b (uid "), 1);
 }
 
-static void without_a_key_a_copy_is_deleted_as_an_orphan_and_told(void **state) {
+static void without_a_key_a_copy_is_deleted_as_an_orphan_and_reported(void **state) {
     (void)state;
     begin(NULL);
     play_put(play, W1, forged("1", "b"));
@@ -149,7 +149,7 @@ static void without_a_key_a_copy_is_deleted_as_an_orphan_and_told(void **state) 
     assert_int_equal(play_told(play, "log: cluster 1: orphan default/b (uid "), 1);
 }
 
-static void a_stranger_in_the_annotated_worker_is_not_followed_when_the_mirror_is_gone(void **state) {
+static void a_foreign_object_in_the_annotated_worker_is_not_adopted_when_the_mirror_is_gone(void **state) {
     (void)state;
     begin(key);
     struct json *copy = forged("2", NAME);
@@ -183,7 +183,7 @@ static void a_higher_attempt_does_not_win_even_with_a_seal(void **state) {
     assert_int_equal(play_told(play, "SecondMirror: "), 1);
 }
 
-static void marks_that_are_changed_on_a_mirror_are_put_back(void **state) {
+static void changed_marks_of_a_mirror_are_restored(void **state) {
     (void)state;
     static const char *const patches[] = {
         "{'metadata':{'annotations':{'wharf.dev/seal':null}}}",
@@ -213,7 +213,7 @@ static void marks_that_are_changed_on_a_mirror_are_put_back(void **state) {
     }
 }
 
-static void a_restart_knows_its_mirrors_by_their_seals(void **state) {
+static void a_restarted_host_recognises_its_mirrors_by_their_seals(void **state) {
     (void)state;
     begin(key);
     play_start(play, key, false);
@@ -230,7 +230,7 @@ static void a_restart_knows_its_mirrors_by_their_seals(void **state) {
     assert_true(is_complete());
 }
 
-static void what_may_be_its_mirror_is_not_run_a_second_time(void **state) {
+static void a_possible_mirror_is_not_run_a_second_time(void **state) {
     (void)state;
     begin(key);
     play_start(play, other_key, false); // somebody lost the key
@@ -245,7 +245,7 @@ static void what_may_be_its_mirror_is_not_run_a_second_time(void **state) {
     assert_int_equal(play->creates[W1], 2);
 }
 
-static void what_may_be_its_mirror_is_asked_for_before_the_worker_can_refuse_another_one(void **state) {
+static void a_possible_mirror_is_read_before_another_one_is_created(void **state) {
     (void)state;
     begin(key);
     play->full[W1] = true;
@@ -256,7 +256,7 @@ static void what_may_be_its_mirror_is_asked_for_before_the_worker_can_refuse_ano
     assert_int_equal(play_told(play, "NotSealed: cluster w1"), 1);
 }
 
-static void mirrors_from_before_seals_are_sealed_on_first_sight_if_that_is_wanted(void **state) {
+static void unsealed_mirrors_are_sealed_on_first_sight_with_adopt_unsealed(void **state) {
     (void)state;
     begin(NULL);
     play_start(play, key, true);
@@ -267,7 +267,7 @@ static void mirrors_from_before_seals_are_sealed_on_first_sight_if_that_is_wante
     assert_untouched();
 }
 
-static void what_has_no_seal_is_adopted_on_first_sight_only(void **state) {
+static void an_unsealed_mirror_is_adopted_on_first_sight_only(void **state) {
     (void)state;
     begin(NULL);
     struct json *copy = forged("1", "b");
@@ -279,7 +279,7 @@ static void what_has_no_seal_is_adopted_on_first_sight_only(void **state) {
     assert_int_equal(play->deletes[W1], 0);
 }
 
-static void annotations_that_an_author_writes_move_nothing_that_runs(void **state) {
+static void annotations_of_an_author_do_not_move_a_running_mirror(void **state) {
     (void)state;
     static const char *const patches[] = {
         "{'metadata':{'annotations':{'wharf.dev/cluster':'w2'}}}",
@@ -312,7 +312,7 @@ static void annotations_that_an_author_writes_move_nothing_that_runs(void **stat
     }
 }
 
-static void annotations_that_are_changed_again_and_again_are_put_back_ever_more_slowly(void **state) {
+static void repeatedly_changed_annotations_are_restored_with_growing_delays(void **state) {
     (void)state;
     begin(key);
     unsigned before = play->patches[MANAGEMENT];
@@ -346,7 +346,7 @@ static void an_attempt_never_wraps(void **state) {
     assert_int_equal(play_told(play, "TooManyAttempts: "), 1);
 }
 
-static void a_worker_that_does_not_exist_is_told(void **state) {
+static void an_unknown_worker_is_reported(void **state) {
     (void)state;
     begin(key);
     play_patch(play, MANAGEMENT, NAME, "{'metadata':{'annotations':{'wharf.dev/cluster':'nowhere'}}}");
@@ -392,24 +392,24 @@ static int teardown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(a_forged_mirror_of_a_higher_attempt_takes_nothing_over),
-        TEST(without_a_key_a_higher_attempt_is_held_and_told),
+        TEST(a_forged_mirror_of_a_higher_attempt_is_not_adopted),
+        TEST(without_a_key_a_higher_attempt_is_held_and_reported),
         TEST(a_held_mirror_goes_with_a_workload_whose_cluster_is_nonsense),
-        TEST(a_copy_in_another_worker_is_a_stranger),
-        TEST(a_copy_under_another_name_is_a_stranger),
-        TEST(without_a_key_a_copy_is_deleted_as_an_orphan_and_told),
-        TEST(a_stranger_in_the_annotated_worker_is_not_followed_when_the_mirror_is_gone),
+        TEST(a_copy_in_another_worker_is_foreign),
+        TEST(a_copy_under_another_name_is_foreign),
+        TEST(without_a_key_a_copy_is_deleted_as_an_orphan_and_reported),
+        TEST(a_foreign_object_in_the_annotated_worker_is_not_adopted_when_the_mirror_is_gone),
         TEST(a_higher_attempt_does_not_win_even_with_a_seal),
-        TEST(marks_that_are_changed_on_a_mirror_are_put_back),
-        TEST(a_restart_knows_its_mirrors_by_their_seals),
-        TEST(what_may_be_its_mirror_is_not_run_a_second_time),
-        TEST(what_may_be_its_mirror_is_asked_for_before_the_worker_can_refuse_another_one),
-        TEST(mirrors_from_before_seals_are_sealed_on_first_sight_if_that_is_wanted),
-        TEST(what_has_no_seal_is_adopted_on_first_sight_only),
-        TEST(annotations_that_an_author_writes_move_nothing_that_runs),
-        TEST(annotations_that_are_changed_again_and_again_are_put_back_ever_more_slowly),
+        TEST(changed_marks_of_a_mirror_are_restored),
+        TEST(a_restarted_host_recognises_its_mirrors_by_their_seals),
+        TEST(a_possible_mirror_is_not_run_a_second_time),
+        TEST(a_possible_mirror_is_read_before_another_one_is_created),
+        TEST(unsealed_mirrors_are_sealed_on_first_sight_with_adopt_unsealed),
+        TEST(an_unsealed_mirror_is_adopted_on_first_sight_only),
+        TEST(annotations_of_an_author_do_not_move_a_running_mirror),
+        TEST(repeatedly_changed_annotations_are_restored_with_growing_delays),
         TEST(an_attempt_never_wraps),
-        TEST(a_worker_that_does_not_exist_is_told),
+        TEST(an_unknown_worker_is_reported),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

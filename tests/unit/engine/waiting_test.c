@@ -18,7 +18,7 @@ static void put_predecessor(struct stage *stage, size_t cluster) {
     stage->user = false;
 }
 
-static void a_predecessor_that_stays_in_another_cluster_holds_up_nobody(void **state) {
+static void a_predecessor_in_another_cluster_delays_nothing(void **state) {
     (void)state;
     struct stage stage;
     stage_init(&stage);
@@ -40,7 +40,7 @@ static bool has_mirror_in_w2(struct stage *stage) {
     return stage_job(stage, 2, "a");
 }
 
-static void a_worker_that_only_ever_answers_500_is_left(void **state) {
+static void a_worker_that_always_answers_500_is_not_used(void **state) {
     (void)state;
     struct stage stage;
     stage_init(&stage);
@@ -75,7 +75,7 @@ static void a_create_that_was_never_answered_may_still_take_effect(void **state)
     stage_end(&stage);
 }
 
-static void what_is_waited_for_longer_than_a_minute_is_told_once(void **state) {
+static void a_wait_of_more_than_a_minute_is_reported_once(void **state) {
     (void)state;
     struct stage stage;
     stage_init(&stage);
@@ -129,11 +129,11 @@ static void an_unreachable_worker_is_not_called_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_predecessor_that_stays_in_another_cluster_holds_up_nobody),
-        cmocka_unit_test(what_is_waited_for_longer_than_a_minute_is_told_once),
+        cmocka_unit_test(a_predecessor_in_another_cluster_delays_nothing),
+        cmocka_unit_test(a_wait_of_more_than_a_minute_is_reported_once),
         cmocka_unit_test(a_predecessor_in_the_way_is_named),
         cmocka_unit_test(an_unreachable_worker_is_not_called_refused),
-        cmocka_unit_test(a_worker_that_only_ever_answers_500_is_left),
+        cmocka_unit_test(a_worker_that_always_answers_500_is_not_used),
         cmocka_unit_test(a_create_that_was_never_answered_may_still_take_effect),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);

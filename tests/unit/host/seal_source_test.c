@@ -91,7 +91,7 @@ static void a_file_that_is_not_there_is_made_for_its_owner_alone(void **state) {
     seal_keys_free(other);
 }
 
-static void what_others_may_read_or_write_is_refused(void **state) {
+static void a_file_that_others_may_read_or_write_is_rejected(void **state) {
     (void)state;
     static const mode_t modes[] = {0644, 0604, 0602, 0660, 0610};
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
@@ -220,7 +220,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(the_first_key_of_a_file_signs_and_all_of_them_verify),
         TEST(a_file_that_is_not_there_is_made_for_its_owner_alone),
-        TEST(what_others_may_read_or_write_is_refused),
+        TEST(a_file_that_others_may_read_or_write_is_rejected),
         TEST(what_is_no_key_is_told_with_its_line),
         TEST(a_file_that_cannot_be_made_is_told),
         TEST(the_named_entry_of_a_secret_signs_and_all_of_them_verify),
