@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an API server was asked and answered, from its audit log: the one witness that misses nothing."""
+"""The requests and responses of an API server, from its audit log, which is complete."""
 import json
 
 # The users that the host is known as: by client certificate, and by service-account token.
@@ -34,7 +34,7 @@ class Audit:
         self.offset += len(fresh)
         *lines, self.partial = (self.partial + fresh).split(b"\n")
         for line in lines:
-            # A server killed while it wrote leaves a line without its end, and the next one begins in its middle.
+            # A server that is killed while writing leaves an incomplete line, to which the next one is appended.
             try:
                 self.seen.append(json.loads(line))
             except ValueError:
@@ -55,7 +55,7 @@ class Audit:
         return found
 
     def refused(self, codes, since=0):
-        """What the host asked, reads too, and was answered with one of these codes."""
+        """The host's requests, reads too, that were answered with one of these codes."""
         return [entry for entry in self.entries(since=since) if _by_host(entry) and code(entry) in codes]
 
     def pods_created(self, namespace, job):

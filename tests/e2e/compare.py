@@ -41,7 +41,7 @@ def tell(parts, most=6):
 
 
 def time_of(text):
-    """Seconds since 1970, or None if it is no metav1.Time or metav1.MicroTime."""
+    """Seconds since 1970, or None if it is neither a metav1.Time nor a metav1.MicroTime."""
     try:
         whole = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?Z", text)
         return calendar.timegm(time.strptime(whole.group(1), "%Y-%m-%dT%H:%M:%S")) if whole else None

@@ -14,13 +14,13 @@ _BESIDE = os.path.join(_HERE, "..", "..", "..", "shared", "crds")
 
 
 def real_folder():
-    """Where the projects' own are, or None."""
+    """The folder of the projects' own, or None."""
     folder = os.environ.get("WHARF_CRDS") or _BESIDE
     return folder if os.path.isdir(folder) else None
 
 
 def path_of(group, plural):
-    """The file that defines the kind, the real one if there is one; None if there is none at all."""
+    """The file that defines the kind, preferably the project's own; None if there is none."""
     for folder in (real_folder(), OWN):
         path = folder and os.path.join(folder, f"{group}_{plural}.yaml")
         if path and os.path.exists(path):
@@ -33,12 +33,12 @@ def apply(client, path):
     group, _, plural = os.path.basename(path).removesuffix(".yaml").partition("_")
     with open(path, "rb") as file:
         document = file.read()
-    # What projects publish may have fields that this server does not know; ours may not.
+    # The projects' CRDs may have fields that this server does not know; those of tests/e2e/crds may not.
     strict = os.path.commonpath([OWN, os.path.abspath(path)]) == OWN
     made = client.apply_yaml("customresourcedefinitions", None, f"{plural}.{group}", document, timeout=120,
                              query={"fieldValidation": "Strict" if strict else "Ignore"})
     if made["spec"].get("conversion", {}).get("strategy") == "Webhook":
-        # Nobody runs it: the server would try to convert for its own caches, for ever.
+        # Nobody runs the webhook: the server would retry conversions for its own caches forever.
         client.patch("customresourcedefinitions", None, f"{plural}.{group}", {
             "spec": {"conversion": {"strategy": "None", "webhook": None}}})
     return group, plural

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a test has at hand: the clusters, the host, a namespace of its own, and the questions that tests ask."""
+"""The environment of a test: the clusters, the host, a namespace, and queries."""
 import os
 import re
 
@@ -61,15 +61,15 @@ class Env:
         for cluster in self.clusters.all:
             if not cluster.admin.find("namespaces", None, namespace):
                 cluster.admin.create("namespaces", None, {"metadata": {"name": namespace}})
-        self.judged = None   # refusals about another kind than this one are not this test's
+        self.judged = None   # rejections about other kinds do not count for this test
         self.mark()
 
     def mark(self):
-        """From here on nothing may be refused."""
+        """From here on nothing may be rejected."""
         self.marks = {name: audit.mark() for name, audit in self.audits.items()}
 
     def end(self, may_be_refused=()):
-        """After every test: nothing was refused, and once the Jobs are deleted nothing is left over."""
+        """After every test: nothing was rejected, and once the Jobs are deleted nothing is left over."""
         self.kubelet_check()
         self.nothing_was_refused((401, 403, 422), may_be_refused)
         self.delete_all()
@@ -86,10 +86,10 @@ class Env:
                        for cluster, verb, number in may_be_refused)
         for name in self.audits:
             wrong = [entry for entry in self._refused(name, codes) if not may_be_refused_there(name, entry)]
-            assert not wrong, f"{name} refused {len(wrong)} of the host's requests, first: {describe(wrong[0])}"
+            assert not wrong, f"{name} rejected {len(wrong)} of the host's requests, first: {describe(wrong[0])}"
 
     def refusals(self):
-        """For the report about a test that failed: the first requests of the host that were refused in it."""
+        """For the report of a failed test: the host's first rejected requests."""
         return [f"{name} refused: {describe(entry)}" for name in self.audits
                 for entry in self._refused(name, (400, 401, 403, 422))[:3]]
 
@@ -125,7 +125,7 @@ class Env:
         until(empty, "nothing to be left over in the workers")
 
     def restore(self):
-        """After a test that failed: so that the next one is judged by itself."""
+        """After a failed test, so that the next one is independent of it."""
         for worker in self.workers:
             if not worker.api.running():
                 worker.bring_back()
@@ -136,7 +136,7 @@ class Env:
         self._apply_rbac()
         self.delete_all()
 
-    # What tests do and ask.
+    # Actions and queries of tests.
 
     def submit(self, body):
         return self.management.create("jobs", self.namespace, body)
@@ -193,7 +193,7 @@ class Env:
         until(lambda: not self.mirrors(name), f"the mirrors of {name} to be gone")
 
     def until_no_own_mirror(self, names):
-        """Waits until only objects of others have these names in the workers."""
+        """Waits until only foreign objects have these names in the workers."""
         until(lambda: not [found for worker in self.workers for found in worker.admin.list(
             "jobs", self.namespace, selector="wharf.dev/origin") if found["metadata"]["name"] in names],
               f"our mirrors of {', '.join(names)} to be gone")
@@ -223,7 +223,7 @@ class Env:
         until(probe, f"an Event of {name} about {pattern}")
 
     def describe(self):
-        """For the report about a test that failed."""
+        """For the report of a failed test."""
         lines = []
         for cluster in self.clusters.all:
             try:

@@ -5,7 +5,7 @@ import os
 import subprocess
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fixtures")
-# Jobs have a controller here that is no play: the other tests are theirs.
+# Jobs have a real controller here, and tests of their own.
 _REAL = ("jobs",)
 _OBJECTS = ("workload", "mirror")
 
@@ -43,6 +43,6 @@ class Reader:
         return Fixture(plural, workload, mirror, found)
 
     def settings(self, adapter):
-        """What fixtures need an adapter to be told in the host's configuration; {} if nothing."""
+        """Settings that fixtures need in the host's configuration of an adapter; {} if none."""
         path = os.path.join(FOLDER, adapter + ".yaml")
         return self.documents(path)[0] if os.path.exists(path) else {}

@@ -24,7 +24,7 @@ class Host:
                                os.path.join(folder, "wharf.log"), cwd=folder)
 
     def _write_config(self, settings, enabled):
-        # Relative paths, as people write them: they are meant from the config's own folder.
+        # Relative paths, as users write them: relative to the folder of the configuration.
         paths = {name: os.path.relpath(path, self.folder) for name, path in self.kubeconfigs.items()}
         lines = ["apiVersion: wharf.dev/v1alpha1", "kind: HostConfiguration",
                  "controllerName: wharf.dev/host", "origin: e2e",
@@ -68,7 +68,7 @@ class Host:
         assert code == 0, f"after SIGTERM the host exited with {code} (None: not within 15 s)"
 
     def fetch(self, path):
-        """(HTTP status, body); (0, "") if nobody listens."""
+        """(HTTP status, body); (0, "") if nothing listens."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
         try:
             connection.request("GET", path)

@@ -6,7 +6,7 @@ MANAGED_BY = "wharf.dev/host"
 
 
 def job(name, managed_by=MANAGED_BY, run="0s", hold=None, fail=None, labels=None, **spec):
-    """A Job whose pods do as pods.py is told; further keywords go into its spec."""
+    """A Job whose pods are controlled by annotations for pods.py; further keywords go into its spec."""
     notes = {pods.RUN: run}
     if hold:
         notes[pods.HOLD] = hold
@@ -45,7 +45,7 @@ def counts(found):
 
 
 def brief(found):
-    """A line for a person."""
+    """One line for messages."""
     if not found:
         return "none"
     meta, status = found["metadata"], dict(found.get("status", {}))

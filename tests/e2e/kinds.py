@@ -16,7 +16,7 @@ _AT_ONCE = 6
 
 
 class Kinds:
-    """What the tests of kinds share. There is one of it for each Env: see `of`."""
+    """Shared by the tests of kinds, one for each Env: see `of`."""
 
     def __init__(self, env):
         self.env = env
@@ -43,7 +43,7 @@ class Kinds:
         self.installing.update({(plural, cluster.name): done for plural in plurals for cluster in clusters})
 
     def installed(self, plurals=None, clusters=None):
-        """All these kinds, or all that there are, are served in all clusters, or in these, when it returns."""
+        """Returns once these kinds (default: all) are served in these clusters (default: all)."""
         plurals = plurals or list(self.fixtures)
         for cluster in clusters or self.env.clusters.all:
             missing = [plural for plural in plurals if (plural, cluster.name) not in self.installing]
@@ -73,7 +73,7 @@ class Kinds:
             self.env.management.create("configmaps", namespace, {"metadata": {"name": "owner"}})
 
     def play(self, plural, namespace, name=None):
-        """By default under the fixture's own name: statuses speak of it."""
+        """By default under the fixture's own name, which statuses contain."""
         if plural not in self.status_defaults:
             self.status_defaults[plural] = self._status_defaults(self.fixtures[plural])
         name = name or self.fixtures[plural].workload["metadata"]["name"]
@@ -87,8 +87,8 @@ class Kinds:
         return {"/" + name: member["default"] for name, member in members.items() if "default" in member}
 
     def play_all(self, plurals):
-        """Plays all stories of these kinds but for their end, each in a namespace of its own."""
-        # Some stories go on after the workload has finished.
+        """Plays all stories of these kinds except for their end, each in its own namespace."""
+        # Some stories continue after the workload has finished.
         self.use(mirrorRetention="2h")
         self.env.mark()
         self.marks = dict(self.env.marks)
@@ -116,7 +116,7 @@ class Kinds:
         return {story: f"{type(error).__name__}: {error}" for story, error in sorted(outcomes.items()) if error}
 
     def clear(self, plural):
-        """Nothing is left of its stories for those who come later."""
+        """Removes all that is left of its stories."""
         for play in self.plays[plural].values():
             self.env.namespace = play.namespace
             self.env.delete_all()

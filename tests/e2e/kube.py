@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small client for one API server. Objects are plain dicts; a refusal is raised with its Status body."""
+"""A small client for one API server. Objects are plain dicts; an error is raised with its Status body."""
 import http.client
 import json
 import ssl
@@ -21,12 +21,12 @@ _KINDS = {
 
 
 def know(plural, api_version, namespaced=True):
-    """From now on objects of this custom resource can be asked for, in this version."""
+    """Registers a custom resource in this version."""
     _KINDS[plural] = (f"/apis/{api_version}", namespaced)
 
 
 class ApiError(Exception):
-    """An answer other than 2xx; `status` is the Status object, or one made up from a body that is none."""
+    """An answer other than 2xx; `status` is the Status object, or one made from another body."""
 
     def __init__(self, method, path, code, body):
         try:
@@ -51,7 +51,7 @@ def path_of(plural, namespace=None, name=None, subresource=None):
 
 
 class Client:
-    """Requests to https://127.0.0.1:port. May be used from any thread: each has a connection of its own."""
+    """Requests to https://127.0.0.1:port. May be used from any thread: each has its own connection."""
 
     def __init__(self, port, ca, certificate=None, key=None, token=None):
         self.port, self.token = port, token
@@ -129,7 +129,7 @@ class Client:
         return self.call("POST", path_of(plural, namespace, name, subresource), body, query=query)
 
     def replace(self, plural, namespace, body, subresource=None):
-        """PUT: refused if the object has changed since `body` was read."""
+        """PUT: rejected if the object has changed since `body` was read."""
         return self.call("PUT", path_of(plural, namespace, body["metadata"]["name"], subresource), body)
 
     def patch(self, plural, namespace, name, patch, subresource=None):
@@ -149,7 +149,7 @@ class Client:
         return self.call("DELETE", path_of(plural, namespace, name), options)
 
     def apply_yaml(self, plural, namespace, name, document, query=None, timeout=20.0):
-        """Server-side apply of one YAML document, as it stands in its file; unknown fields are refused."""
+        """Server-side apply of one YAML document, verbatim from its file; unknown fields are rejected."""
         asked = {"fieldManager": "e2e", "force": "true", "fieldValidation": "Strict", **(query or {})}
         body = document if isinstance(document, bytes) else document.encode()
         return self.call("PATCH", path_of(plural, namespace, name), body, query=asked, timeout=timeout,

@@ -11,7 +11,7 @@ def _openssl(*args):
 
 
 class Authority:
-    """A CA in a folder of its own."""
+    """A CA in its own folder."""
 
     def __init__(self, folder):
         self.folder = folder

@@ -8,7 +8,7 @@ ENDS = ("Succeeded", "Failed")
 
 
 def playable(steps, began, names=None):
-    """The story as it can be played with real servers. `names` is what else has another name here.
+    """The story as it can be played with real servers. `names` are further replacements of names.
 
     Its times are moved, so that its first end is now: a mirror is kept for a time after its end. And what is changed
     while a worker is lost is changed just before: a mirror that is gone is made again at once.

@@ -21,7 +21,7 @@ def _now():
 
 
 def _selected(rule, pod):
-    """Whether "all", "always" or "index:1,3" speaks of this pod."""
+    """Whether "all", "always" or "index:1,3" selects this pod."""
     if rule in ("all", "always"):
         return True
     index = pod["metadata"]["annotations"].get(_INDEX)
@@ -41,7 +41,7 @@ def _conditions(ready, reason=None):
 
 
 class Kubelet(threading.Thread):
-    """The nodes of one worker. Looks at all its pods, over and over, and takes each one step further."""
+    """The nodes of one worker. Polls all its pods, and advances each by one step."""
 
     def __init__(self, cluster, released):
         super().__init__(name="kubelet-" + cluster.name, daemon=True)
@@ -60,9 +60,9 @@ class Kubelet(threading.Thread):
             except kube.Unreachable:
                 continue
             except kube.ApiError as error:
-                if error.code < 500 and error.code not in (401, 403, 429):   # a server that is starting says those
+                if error.code < 500 and error.code not in (401, 403, 429):   # from a server that is starting
                     self.error = traceback.format_exc()
-            except Exception:   # told by check(), from the test's own thread
+            except Exception:   # raised by check(), in the test's own thread
                 self.error = traceback.format_exc()
 
     def stop(self):

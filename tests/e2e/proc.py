@@ -12,7 +12,7 @@ _taken = set()
 
 
 def free_port():
-    """A TCP port of 127.0.0.1 that nobody listens on now, and that no earlier call has given."""
+    """A free TCP port of 127.0.0.1 that no earlier call has returned."""
     while True:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -63,7 +63,7 @@ class Process:
             return None
 
     def check(self):
-        """Raises, with the end of the log, if it has ended by itself."""
+        """Raises, with the end of the log, if it has exited."""
         if not self.running():
             code = self.child.returncode if self.child else "never started"
             raise RuntimeError(f"{self.name} has ended ({code}):\n{self.tail()}")

@@ -8,7 +8,7 @@ from proc import free_port
 
 
 class Relay:
-    """Listens on a port of its own and passes bytes to and from the target port of 127.0.0.1."""
+    """Listens on its own port and passes bytes to and from the target port of 127.0.0.1."""
 
     def __init__(self, target):
         self.target, self.port = target, free_port()
@@ -27,7 +27,7 @@ class Relay:
         threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
 
     def cut(self):
-        """Resets what is open and refuses what is new."""
+        """Resets open connections and refuses new ones."""
         with self.lock:
             listener, self.listener = self.listener, None
             pairs, self.pairs = self.pairs, set()

@@ -69,7 +69,7 @@ def run_one(env, number, sentence, test, results):
     except Skip as reason:
         verdict = f"skipped: {reason}"
         results.skipped += 1
-    except Exception as error:   # whatever it is, it is this test's failure
+    except Exception as error:   # any exception is a failure of this test
         verdict, failure = "FAILED", error
         results.failed += 1
     print(f"{verdict:<7} {time.monotonic() - began:6.1f} s  {sentence}", flush=True)
@@ -82,7 +82,7 @@ def run_one(env, number, sentence, test, results):
 def restore(env):
     try:
         env.restore()
-    except Exception as error:   # the next test will tell more
+    except Exception as error:   # the next test reports it
         print(indent(f"could not clean up after it: {error!r}"))
 
 

@@ -13,7 +13,7 @@ from wait import until
 
 NEEDED = ("kube-apiserver", "etcd", "kube-controller-manager")
 
-# Nothing runs these servers' pods but pods.py, and no test needs a service account's token in a pod.
+# Only pods.py runs these servers' pods, and no test needs a service account's token in a pod.
 _ADMISSION_OFF = "ServiceAccount,DefaultStorageClass,RuntimeClass,DefaultIngressClass,StorageObjectInUseProtection"
 _CONTROLLERS = "job-controller,cronjob-controller,garbage-collector-controller,namespace-controller," \
                "ttl-after-finished-controller"
@@ -117,7 +117,7 @@ class Cluster:
         self.api.start()
 
     def ready(self):
-        """Whether the API server says so; starts the controllers the first time that it does."""
+        """Whether the API server is ready; starts the controllers the first time that it is."""
         self.etcd.check()
         self.api.check()
         try:
@@ -130,7 +130,7 @@ class Cluster:
         return True
 
     def lose(self):
-        """The cluster is gone from one moment to the next; etcd keeps what was acknowledged."""
+        """Kills the cluster; etcd keeps what was acknowledged."""
         for process in (self.controllers, self.api):
             if process:
                 process.kill()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Says that a test cannot run here. It counts as skipped, never as passed."""
+"""Raised by a test that cannot run here. It counts as skipped, never as passed."""
 
 
 class Skip(Exception):
@@ -7,7 +7,7 @@ class Skip(Exception):
 
 
 def may_be_refused(*expected):
-    """For a test in which a server has to refuse the host something: (cluster, verb or "*", code) each."""
+    """For a test in which a server has to reject requests of the host: (cluster, verb or "*", code) each."""
     def mark(test):
         test.may_be_refused = expected
         return test

@@ -11,23 +11,23 @@ from wait import until
 
 FINALIZER = "e2e.wharf.dev/kept"
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-# Events that tell of what the test itself did.
+# Events that report actions of the test itself.
 _OF_THE_TEST = ("PlacedAgain",)
 
 
 class Play:
-    """One workload made from a fixture, under a name of its own."""
+    """One workload made from a fixture, under its own name."""
 
     def __init__(self, env, fixture, namespace, name, subresource=True, defaults=None):
         self.env, self.fixture, self.namespace, self.name = env, fixture, namespace, name
         self.plural, self.subresource, self.defaults = fixture.plural, subresource, defaults or {}
         self.began, self.attempt, self.worker, self.mirror_uid = time.time(), 0, None, None
-        self.held = False   # a change waits: nobody says which of the next steps carries it
+        self.held = False   # a change waits: it is undefined which of the next steps carries it
         self.spec, self.carried = copy.deepcopy(fixture.mirror.get("spec", {})), set()
         self.marks = {part: dict(fixture.mirror.get("metadata", {}).get(part) or {})
                       for part in ("labels", "annotations")}
         self.told, self.refused, self.phase = [], False, None
-        self.most_statuses = 0   # so many patches of the status may have been needed
+        self.most_statuses = 0   # the number of status patches that may have been needed
 
     # The objects.
 
@@ -66,11 +66,11 @@ class Play:
         if not self.refused and not self.held:
             self.check_mirror()
 
-    # What a mirror has to be.
+    # The expected mirror.
 
     def expected_mirror(self, change=None):
-        """What the worker's API server makes of the mirror that the story speaks of: with its defaults. Nobody says
-        what has become of a change that waits: then it is the mirror as it is, with the latest change."""
+        """The story's mirror with the defaults of the worker's API server. While a change waits, its state is
+        undefined: then it is the existing mirror with the latest change."""
         spec = merge(self.mirror()["spec"], change or {}) if self.held else self.spec
         body = {"apiVersion": self.fixture.api_version, "kind": self.fixture.kind, "spec": spec,
                 "metadata": {"name": "probe-" + self.name, "labels": self.marks["labels"],
@@ -124,7 +124,7 @@ class Play:
                 raise AssertionError(told) from error
 
     def _begin_unplaced(self, step):
-        """What is changed before the workload is placed is there from the beginning: it would be placed at once."""
+        """Changes before the placement are part of the created object, since it would be placed at once."""
         self.submit(step["patch"])
         self.phase, self.most_statuses = step.get("phase"), 2
         if step.get("event"):
@@ -146,7 +146,7 @@ class Play:
         self.phase = step.get("phase", self.phase)
 
     def _lose(self, step):
-        """Somebody deletes the mirror; to the host that is a mirror lost."""
+        """Somebody deletes the mirror, which is a lost mirror for the host."""
         self.env.worker(self.worker).admin.delete(self.plural, self.namespace, self.name, uid=self.mirror_uid)
         if not step.get("waits"):
             self.placed()
@@ -198,7 +198,7 @@ class Play:
         written, stored = until(probe, f"the status of the mirror of {self.name} to be written", every=0.01)
         lost = [each for each in differences(stored.get("status", {}), written) if each[1] == MISSING]
         assert not lost, f"the API server takes these out of the status: {tell(lost)}"
-        # A mirror that has no status yet has nothing to say.
+        # A mirror without a status has nothing to copy.
         self._expect_status(step.get("workload", step["status"] or self.expected))
 
     def _expect_status(self, expected):
@@ -234,11 +234,11 @@ class Play:
         until(probe, f"an Event of {self.name} about {part!r}")
 
     def check_events(self):
-        """No Warning but those that the story speaks of."""
+        """No Warnings except those of the story."""
         texts = [f"{event.get('reason')}: {event.get('message')}" for event in self.events()
                  if event.get("type") == "Warning" and event.get("reason") not in _OF_THE_TEST]
         wrong = [text for text in texts if not any(part in text for part in self.told)]
-        assert not wrong, f"nobody expected these Events: {wrong}"
+        assert not wrong, f"unexpected Events: {wrong}"
 
     # The end.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people change while a Job lives, on either side."""
+"""Changes by users during the life of a Job, on either side."""
 from jobs import brief, condition, counts, job
 from wait import until
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The requests that the world model is held to, put to a real API server: so that the two cannot drift apart."""
+"""The contract of the world model, against a real API server, so that the two cannot diverge."""
 import os
 import re
 import subprocess
@@ -14,7 +14,7 @@ _CONTRACT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cont
 def a_real_api_server_keeps_the_contract_of_the_world_model(env):
     if not os.path.exists(_CONTRACT):
         raise Skip("no tests/contract/contract.py")
-    # One with no controllers: nobody but the contract changes its objects.
+    # Without controllers: only the contract changes its objects.
     cluster = Cluster("contract", env.clusters.assets, env.folder, with_controllers=False)
     try:
         cluster.start()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Authors and workers that mean harm, or do harm without meaning it. Nobody else pays for it, and somebody is told."""
+"""Malicious or misbehaving authors and workers. Others are not affected, and it is reported."""
 import json
 import os
 import shutil
@@ -50,7 +50,7 @@ def a_forged_mirror_of_a_higher_attempt_is_not_adopted(env):
 
 
 def _with_worker(env, name, like):
-    """The host with one worker more, by a copy of another cluster's kubeconfig."""
+    """The host with another worker, by a copy of another cluster's kubeconfig."""
     env.host.stop()
     env.host.kubeconfigs[name] = shutil.copy(env.host.kubeconfigs[like], os.path.join(env.folder, name + ".kubeconfig"))
     env.host.settings = None
@@ -122,11 +122,11 @@ def an_emptied_management_cluster_deletes_nothing_by_itself(env):
             "metadata": {"annotations": {"wharf.dev/release": "true"}}})
     for name in names:
         env.until_no_mirror(name)
-    until(lambda: _held(env) == 0, "nothing to be held any more")
+    until(lambda: _held(env) == 0, "nothing to be held")
 
 
 class _Somebody(threading.Thread):
-    """Does something to the objects again and again, as fast as it can, until it is stopped."""
+    """Repeats an action on the objects as fast as it can, until it is stopped."""
 
     def __init__(self, act):
         super().__init__(daemon=True)
@@ -209,7 +209,7 @@ def a_policy_that_takes_marks_off_is_a_refusal_of_that_worker(env):
             env.submit(job(name))
         for name in names:
             env.until_finished(name, timeout=90)
-        assert any("mark" in text.lower() for name in names for text in env.events(name)), "nobody was told"
+        assert any("mark" in text.lower() for name in names for text in env.events(name)), "it was not reported"
     finally:
         first.admin.delete("mutatingadmissionpolicybindings", None, "strip")
         first.admin.delete(_POLICIES, None, "strip")
@@ -231,7 +231,7 @@ def _stripping_policy(namespace):
 
 
 def _strips(env, worker):
-    """Whether a Job that is only tried loses the label."""
+    """Whether a Job in a dry run loses the label."""
     body = job("probe", managed_by=None, labels={"wharf.dev/origin": "probe"})
     made = json.loads(worker.admin.raw("POST", kube.path_of("jobs", env.namespace), json.dumps(
         {"apiVersion": "batch/v1", "kind": "Job", **body}).encode(), query={"dryRun": "All"}))

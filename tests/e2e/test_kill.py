@@ -12,8 +12,8 @@ def a_batch_survives_ten_sigkills_of_the_host_and_nothing_runs_twice(env):
     for wave in range(KILLS):
         marks = {name: audit.mark() for name, audit in env.audits.items()}
         wanted.update(_submit_wave(env, wave))
-        # Each wave is cut somewhere else, from before the first annotation up to the middle of the status writes.
-        # Three Jobs cost at least twelve writes, so that these are sure to come.
+        # Each wave is interrupted at another point, from before the first annotation to amid the status writes.
+        # Three Jobs need at least twelve writes.
         _kill_after(env, marks, writes=wave)
         env.host.start()
     for name, pods in wanted.items():
@@ -56,7 +56,7 @@ def a_stopped_host_leaves_its_mirrors_running_and_catches_up(env):
     env.management.delete("jobs", env.namespace, "deleted")
     env.release()
     until(lambda: condition(env.mirror(worker, "unattended"), "Complete"), "the mirror to complete")
-    assert env.mirror(other, "deleted"), "nobody was there to delete it"
+    assert env.mirror(other, "deleted"), "nothing was running to delete it"
     env.host.start()
     done = env.until_finished("unattended")
     assert counts(done) == (0, 0, 2, 0), brief(done)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every workload kind, from creation to its end, with its controller played by the test. The definitions of the big
-kinds are installed in the background while the first tests look at kinds that are not there yet."""
+"""Every workload kind, from creation to its end, with its controller played by the test. The CRDs of the big
+kinds are installed in the background while the first tests are about kinds that are not served yet."""
 import fixtures
 import kinds
 from jobs import job
@@ -37,7 +37,7 @@ def a_kind_that_one_worker_lacks_is_placed_elsewhere_and_there_too_once_it_is_in
     all_kinds.installed([late])
     all_kinds.installed([other], [env.clusters.management, second])
     if env.host.process.running():
-        env.host.stop()   # what has long been absent is asked for seldom
+        env.host.stop()   # discovery of a kind that is long absent is rare
     env.host.use(enabled={name: all_kinds.adapters[name] for name in ("job", "generic")})
     for cluster, state in ((env.clusters.management, "connected"), (second, "connected"), (first, "absent")):
         until(lambda cluster=cluster, state=state: all_kinds.feed_is(state, other, cluster.name),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workload kinds where something is in the way: a lost worker, kinds inside kinds, Kueue, an old version."""
+"""Workload kinds in difficult cases: a lost worker, nested kinds, Kueue, an old version."""
 import os
 
 import crds
@@ -23,7 +23,7 @@ def workloads_of_all_kinds_are_placed_again_when_their_worker_is_lost(env):
     # Whatever is placed while the first worker is away is in the second one.
     all_kinds.use(workerLostTimeout="3s", mirrorRetention="2h")
     env.relay.cut()
-    until(lambda: all_kinds.feed_is("lost", kinds.PLAIN, first.name), f"{first.name} to be out of reach")
+    until(lambda: all_kinds.feed_is("lost", kinds.PLAIN, first.name), f"{first.name} to be unreachable")
     stories = {plural: _story_with_a_loss(all_kinds.fixtures[plural]) for plural in all_kinds.fixtures}
     all_kinds.stage(env.namespace)
     plays = {plural: all_kinds.play(plural, env.namespace) for plural in stories}
@@ -71,7 +71,7 @@ def the_job_inside_an_appwrapper_is_run_where_the_mirror_is_and_never_touched(en
     worker = env.worker(wrapper["metadata"]["annotations"]["e2e"])
     component = wrapper["spec"]["components"][0]["template"]
     assert "managedBy" not in component["spec"], component["spec"]
-    # As controllers do, all labels and annotations of the wrapper are handed on, the host's marks too.
+    # As controllers do, all labels and annotations of the wrapper are copied, the host's marks too.
     meta = wrapper["metadata"]
     worker.admin.create("jobs", env.namespace, merge(component, {"metadata": {
         "labels": meta["labels"], "annotations": {key: value for key, value in meta["annotations"].items()
@@ -124,7 +124,7 @@ def a_workload_that_kueue_owns_is_left_alone(env):
 
 
 def _create_kueue_workload(env, owner):
-    """A Workload whose admission is up to a MultiKueue."""
+    """A Workload that is admitted by a MultiKueue."""
     meta = owner["metadata"]
     env.management.create("admissionchecks", None, {
         "apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "AdmissionCheck", "metadata": {"name": "elsewhere"},

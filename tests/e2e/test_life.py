@@ -4,7 +4,7 @@ from audit import code
 from jobs import condition, counts, indexed, job
 from wait import until
 
-# What the two sides may differ in: pod uids mean nothing outside of the worker.
+# The allowed difference of the two sides: pod uids are meaningless outside of the worker.
 _ONLY_THERE = ("uncountedTerminatedPods",)
 
 

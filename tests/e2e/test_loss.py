@@ -4,7 +4,7 @@ from jobs import brief, condition, counts, indexed, job
 from skip import may_be_refused
 from wait import until
 
-# An API server that starts answers before its authorizer has read the roles: what is allowed is forbidden for a moment.
+# A starting API server answers before its authorizer has read the roles: allowed requests are forbidden for a moment.
 _STARTING = 403
 
 
@@ -33,7 +33,7 @@ def jobs_of_a_lost_worker_finish_elsewhere_and_stale_mirrors_are_deleted(env):
 
 
 def _submit_all_shapes(env):
-    """Jobs that have something to lose: counted successes, counted failures, running pods. {name: counts}."""
+    """Jobs with counted successes, counted failures and running pods. {name: counts}."""
     wanted = {}
     for number in range(2):
         for name, body, counted in (
@@ -84,12 +84,12 @@ def a_worker_that_is_away_for_a_moment_keeps_its_jobs(env):
         env.until_counts(name, ready=1)
     env.relay.cut()
     env.release()
-    # The worker finishes them while nobody looks; what the host does see goes on meanwhile.
+    # The worker finishes them while it is cut off; everything else continues meanwhile.
     for name in away:
         until(lambda name=name: condition(env.mirror(first, name), "Complete"), f"{name} to complete in {first}")
     for name in set(names) - set(away):
         env.until_finished(name)
-    assert not condition(env.job(away[0]), "Complete"), "the cut has cut nothing"
+    assert not condition(env.job(away[0]), "Complete"), "the cut had no effect"
     env.relay.mend()
     for name in away:
         done = env.until_finished(name, timeout=90)
@@ -111,7 +111,7 @@ def a_job_deleted_while_its_worker_is_away_leaves_nothing_there(env):
     until(lambda: not env.management.list("jobs", env.namespace), "the Jobs to be gone at home")
     until(lambda: not [name for name in names if places[name] != first and env.mirrors(name)],
           "the reachable mirrors to be gone")
-    assert [name for name in names if env.mirror(first, name)], "the cut has cut nothing"
+    assert [name for name in names if env.mirror(first, name)], "the cut had no effect"
     env.relay.mend()
     for name in names:
         env.until_no_mirror(name)

@@ -28,7 +28,7 @@ def what_a_plan_prints_is_what_a_worker_takes(env):
     assert f"# {worker.name} would accept the mirror (dry run)" in out, out
     assert f"# {worker.name} adds: /spec/backoffLimit: 6" in out, out
     assert f"# {worker.name} changes" not in out and f"# {worker.name} removes" not in out, out
-    # All of it, sentences included, is a document that the API server reads.
+    # The API server accepts the whole output, comments included.
     stored = worker.admin.apply_yaml("jobs", env.namespace, "planned", out, {"dryRun": "All"})
     assert stored["metadata"]["labels"]["wharf.dev/kind"] == "jobs.batch", stored["metadata"]
     assert "managedBy" not in stored["spec"], stored["spec"]

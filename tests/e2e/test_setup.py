@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people do first: the manifests, and the commands that look at a configuration."""
+"""The first steps of users: the manifests, and the commands that check a configuration."""
 import manifests
 from jobs import job
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workers that will not take a Job."""
+"""Workers that reject a Job."""
 import json
 
 import kube

@@ -4,13 +4,13 @@ import time
 
 
 class Timeout(AssertionError):
-    """What was waited for did not come; the message says what was there instead."""
+    """The condition did not become true; the message has the last state."""
 
 
 def until(probe, what, timeout=30.0, every=0.05):
     """Calls probe until it gives something true, and returns that.
 
-    An AssertionError from probe counts as "not yet", and its text is told when time runs out.
+    An AssertionError from probe counts as "not yet", and its text is reported at the timeout.
     """
     end = time.monotonic() + timeout
     while True:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workers that mean harm, two at a time, beside one that is as it should be.
+"""Malicious workers, two at a time, beside a healthy one.
 
     python3 -B tests/hostile run BUILD [NAME ...]    the host against each of them
     python3 -B tests/hostile serve NAME              one of them, for use by hand: prints its kubeconfig
@@ -19,13 +19,13 @@ MEMORY_MIB = 128
 TERM_SECONDS = 10.5
 SLACK = 0.25        # of a second: what two cores that also run the attackers may add
 # What somebody has to be told, in the log, /readyz or /metrics; others are told by the cluster's state.
-TOLD = {"million-orphans": r"orphan|held|paused", "vanishing": r"again and again|repeated|waits|waiting for",
+REPORTED = {"million-orphans": r"orphan|held|paused", "vanishing": r"again and again|repeated|waits|waiting for",
         "wide-status": r"more than \d+ bytes", "large-status": r"status.*(not copied|too large)",
         "errors": r"failed calling webhook", "hung": r"x\d.*(suspect|respond|answer|lost|unreachable)"}
 
 
 def percentile(values, share):
-    assert values, "the hostile workers took every Job"
+    assert values, "the hostile workers accepted every Job"
     values = sorted(values)
     return values[min(len(values) - 1, int(share * len(values)))]
 
@@ -47,11 +47,11 @@ def serve_jobs(play):
     return [play.done[name] - at for name, at in made.items() if name not in taken]
 
 
-def told(play, name):
-    if name not in TOLD:
+def is_reported(play, name):
+    if name not in REPORTED:
         return True
     texts = "\n".join((play.fetch("/readyz")[1], play.fetch("/metrics")[1]))
-    return play.logged(TOLD[name]) or stage.re.search(TOLD[name], texts, stage.re.IGNORECASE) is not None
+    return play.logged(REPORTED[name]) or stage.re.search(REPORTED[name], texts, stage.re.IGNORECASE) is not None
 
 
 def run_pair(build, names, usual):
@@ -60,11 +60,11 @@ def run_pair(build, names, usual):
     problems, p99, term = [], 0.0, 0.0
     try:
         play.start()
-        play.submit("first")  # a host that has just started waits a moment for workers that it has not heard of
+        play.submit("first")  # a host that has just started waits a moment for workers that it has not reached
         stage.until(lambda: "first" in play.placed, "the first Job is placed", 10)
         p99 = percentile(serve_jobs(play), 0.99)
         for name in names if usual is not None else ():
-            stage.until(lambda name=name: told(play, name), f"somebody is told of {name}", 60)
+            stage.until(lambda name=name: is_reported(play, name), f"{name} is reported", 60)
         if play.fetch("/healthz")[0] != 200:
             problems.append("/healthz is not 200")
     except (AssertionError, OSError) as error:

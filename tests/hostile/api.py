@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker's API server over plain HTTP on 127.0.0.1, reduced to what the host asks of one. It has no Jobs and refuses
-new ones for a quota, so that work goes elsewhere; a scenario replaces some of its answers (scenarios.py)."""
+"""A worker's API server over plain HTTP on 127.0.0.1, reduced to what the host requests. It has no Jobs and rejects
+new ones for a quota, so that they are placed elsewhere; a scenario replaces some of its answers (scenarios.py)."""
 import json
 import re
 import socket
@@ -32,7 +32,7 @@ class Request:
         self.lists = bool(collection and not self.watches)
         self.creates = bool(jobs and method == "POST")
         self.deletes = bool(jobs and method == "DELETE")
-        # Mirrors of one origin are all that the host asks for.
+        # The host only requests mirrors of one origin.
         self.origin = self.query.get("labelSelector", "").partition("=")[2]
 
 
@@ -116,7 +116,7 @@ class Server:
     def __init__(self, scenario=None):
         self.scenario, self.stopping = scenario, False
         self.uid, self.created, self.hits = str(uuid.uuid4()), [], 0
-        self.taken = set()   # Jobs whose creation was not plainly refused
+        self.taken = set()   # Jobs whose creation was not rejected
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -160,7 +160,7 @@ class Server:
             connection.sock.close()
 
     def answer(self, connection, request):
-        """What an API server says. False: the connection is over."""
+        """The answer of an API server. False: the connection is closed."""
         if request.watches and request.query.get("sendInitialEvents") == "true" and self.scenario:
             connection.refuse(422, "Invalid", "sendInitialEvents is forbidden")  # so that it is asked for lists
         elif request.watches:

@@ -12,7 +12,7 @@ NUMBERS = itertools.count(1)
 
 
 def _mirror(origin, number, **more):
-    """An object that says it is a mirror of ours."""
+    """An object that claims to be a mirror of the host."""
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {
         "name": f"orphan-{number}", "namespace": "default", "uid": f"00000000-0000-4000-8000-{number:012}",
         "resourceVersion": str(200 + number), "generation": 1, "labels": {
@@ -22,7 +22,7 @@ def _mirror(origin, number, **more):
 
 
 def _accept_first(connection, request, count):
-    """Stores the first `count` mirrors that are created; the others are refused as ever."""
+    """Stores the first `count` mirrors that are created; the others are rejected."""
     server = connection.server
     if not request.creates or len(server.created) >= count:
         return False
@@ -123,7 +123,7 @@ def interim(connection, request):
 
 
 def million_orphans(connection, request):
-    """A million mirrors of ours, none of which it lets go of."""
+    """A million mirrors of the host, none of which it deletes."""
     if request.deletes:
         connection.wait(3600)
         return True
@@ -195,7 +195,7 @@ def huge_frame(connection, request):
 
 
 def hung(connection, request):
-    """Takes requests and answers none."""
+    """Accepts requests and does not respond."""
     connection.wait(3600)
     return True
 
@@ -236,7 +236,7 @@ def slow_writes(connection, request):
 
 
 def vanishing(connection, request):
-    """Mirrors are deleted as soon as they are there."""
+    """Mirrors are deleted as soon as they exist."""
     if request.watches:
         def speak(mirror):
             yield api.event("ADDED", mirror)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host with three workers: two hostile ones and w1, which is as it should be."""
+"""The host with three workers: two hostile ones and w1, a healthy one."""
 import http.client
 import json
 import os

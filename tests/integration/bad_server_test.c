@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers that answer what no API server would, all of them at once, beside one that is as it should be.
+// Workers with invalid answers, all of them at once, beside a correct one.
 #include "tests/integration/raw_server.h"
 #include "tests/integration/stage.h"
 
@@ -16,7 +16,7 @@
     "HTTP/1.1 418 I'm a teapot\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"                         \
     "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"reason\":\"Teapot\",\"code\":418}"
 
-// A code from 500 up leaves open whether the write took effect; 418 would not.
+// A 5xx leaves the outcome of the write unknown; 418 would not.
 #define BROKEN_TEAPOT                                                                                                  \
     "HTTP/1.1 599 Teapot is broken\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"                     \
     "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"reason\":\"Teapot\",\"code\":599}"
@@ -82,11 +82,11 @@ static const struct raw_case cases[] = {
 };
 #define CASES (sizeof cases / sizeof *cases)
 
-// Each of them has a budget of its own (docs/memory.md), which only some come near.
+// Each of them has its own budget (docs/memory.md), which only some come near.
 #define MEMORY_MAX_MIB 200
 #define MEMORY_LEFT_MIB 100
 
-// The write took effect; what becomes of it is told by the watch.
+// The write took effect; the watch shows its result.
 static const struct raw_case write_cases[] = {
     {"html", RAW_WRITE, HTML, NULL, NULL},
     {"garbage", RAW_WRITE, OK_JSON "}{", NULL, NULL},
@@ -149,7 +149,7 @@ static int open_writers(void **state) {
 static int close_play(void **state) {
     struct play *play = *state;
     size_t trapped = server_connections(play->trap);
-    stage_close(play->scene); // first, since wharf speaks with them
+    stage_close(play->scene); // first, since wharf is connected to them
     for (size_t i = 0; i < play->count; i++)
         raw_stop(play->servers[i]);
     server_stop(play->trap);

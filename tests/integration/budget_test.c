@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers that send more than a cluster may cost, one after another: memory stays within the budget, and another
-// worker is served as if alone. And a host that runs out of file descriptors.
+// Workers that exceed their memory budget, in turn: memory stays within the budget, and another worker is not affected.
+// And a host that runs out of file descriptors.
 #include "tests/integration/raw_server.h"
 #include "tests/integration/stage.h"
 
@@ -100,7 +100,7 @@ static void send_gzip_bomb(struct peer *peer, const struct raw_case *raw) {
     peer_send_bytes(peer, (const char *)bits.bytes, bits.len);
 }
 
-// A page that fits: 7 MB of values of no use, in one item.
+// A page that fits: 7 MB of unused values in one item.
 static void send_many_values(struct peer *peer, const struct raw_case *raw) {
     static char block[3 << 16];
     for (size_t i = 0; i < sizeof block; i++)
@@ -192,7 +192,7 @@ static struct error *start_with_few(struct scene *scene, rlim_t files) {
     return error;
 }
 
-// Seconds of processor time that the child used so far (proc_pid_stat(5)).
+// Seconds of CPU time that the child has used (proc_pid_stat(5)).
 static double cpu_seconds(const struct scene *scene) {
     AUTO_TEXT path = text_format("/proc/%d/stat", (int)scene->child);
     AUTO_BUFFER(text, 1 << 16);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The command line of wharf, from outside: what it says and its exit codes.
+"""The command line of wharf: its output and exit codes.
 
     cli_test.py BUILD_FOLDER [unittest arguments]
 
@@ -32,7 +32,7 @@ def wharf(*arguments, timeout=60):
 
 
 class ApiServer:
-    """Answers as an API server does, as far as `wharf check --online` asks."""
+    """The part of an API server that `wharf check --online` needs."""
 
     def __init__(self, resources=None, denied=(), version_status=200, garbage=False, reviews=True,
                  uid=None):
@@ -86,7 +86,7 @@ class ApiServer:
                 outer.asked.append(word)
                 allowed = word not in outer.denied
                 body["metadata"] = {}
-                body["status"] = {"allowed": allowed, "reason": "" if allowed else "no rule says so"}
+                body["status"] = {"allowed": allowed, "reason": "" if allowed else "no rule allows it"}
                 self.answer(201, body)
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -306,7 +306,7 @@ class Adapters(Case):
 
 
 class Directory(Case):
-    """Where adapters are looked for, and what is said if they are not there."""
+    """Where adapters are searched, and the messages if they are missing."""
 
     def write_short(self, adapters):
         self.good_files()
@@ -441,7 +441,7 @@ class Online(Case):
         self.assertEqual(code, 1)
         self.assert_says(err, "management (http://127.0.0.1:", "may not patch things.example.com/status",
                          'may not get namespaces "kube-system"', "w1 (http://127.0.0.1:",
-                         "may not delete things.example.com", "no rule says so", ": 3 problems")
+                         "may not delete things.example.com", "no rule allows it", ": 3 problems")
 
     def test_an_older_version_of_a_kind_is_enough(self):
         old = {"/apis/example.com/v1beta1": ["things", "things/status"]}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of the generic adapter, as `wharf check` tells what is wrong with them: the line, the setting, and why.
+"""Errors in settings of the generic adapter, as reported by `wharf check`: the line, the setting, and the cause.
 
     generic_test.py BUILD_FOLDER [unittest arguments]
 
@@ -110,7 +110,7 @@ GOOD_SERVICE = """- group: example.com
   managedBy: {field: /spec/managedBy}
 """
 
-# What is replaced in GOOD, by what, and the problem: where (a word of the line on which it must be found), what.
+# What is replaced in GOOD, by what, and the expected problem: a word of its line, and its text.
 SPEC = "expected a field of the spec: labels and annotations are always carried"
 REFUSED = [
     ("kinds:\n", "kind:\n", "kind:", 'settings.kind: unknown setting, did you mean "kinds"?'),
@@ -152,8 +152,7 @@ REFUSED = [
     ("finishedAt: /status/completionTime", "finishedAt: [a]", "finishedAt", "finishedAt: found a list, expected a JSON"),
 ]
 
-# What contradicts itself is found by the checks that every kind goes through: at the line of the adapter, with the kind
-# and its field.
+# Contradictions are found by the checks of every kind: at the line of the adapter, with the kind and its field.
 CONTRADICTIONS = [
     ("kind: Thing", "kind: thing", 'kind 1 (thing): kind: found "thing", expected the name of a kind'),
     ("plural: things", "plural: Things", 'plural: found "Things", expected the name of a resource'),
@@ -204,7 +203,7 @@ class Case(unittest.TestCase):
         shutil.rmtree(self.folder)
 
     def check(self, settings):
-        """Exit code, output, and the problems, of which the last one is their sum."""
+        """Exit code, output, and the problems; the last one is their number."""
         with open(self.config, "w", encoding="utf-8") as out:
             out.write(HEAD + re.sub("^(?=.)", "      ", settings, flags=re.MULTILINE))
         done = subprocess.run([WHARF, "check", "--config", self.config], stdin=subprocess.DEVNULL, capture_output=True,
@@ -282,7 +281,7 @@ class Settings(Case):
         self.assert_refused("kinds: [x]\n", "kinds", 'settings.kinds[0]: found "x", expected a mapping')
 
     def plan(self, status, suspend):
-        """What `wharf plan` says about a Thing."""
+        """The output of `wharf plan` for a Thing."""
         self.assertEqual(self.check(GOOD)[0], 0)
         path = os.path.join(self.folder, "thing.json")
         with open(path, "w", encoding="utf-8") as out:

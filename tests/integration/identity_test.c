@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clusters that are not who they should be: a second name for one, the management cluster as a worker, and a management
-// cluster that is suddenly empty.
+// Clusters with the wrong identity: one under two names, the management cluster as a worker, and a management cluster
+// that is suddenly empty.
 #include "tests/integration/stage.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ static void must(struct scene *scene, struct error *error) {
     assert_null(error);
 }
 
-// One worker, and one more name in the configuration, whose kubeconfig is a copy of another one's.
+// One worker, and a second name in the configuration with a copy of another cluster's kubeconfig.
 static struct scene *run_with(const char *name, const char *like) {
     struct scene *scene = stage_open(1, false, SETTINGS);
     AUTO_TEXT from = text_format("%s/%s.kubeconfig", scene->directory, like);

@@ -124,14 +124,14 @@ static void a_kind_is_used_where_it_is_served_and_as_soon_as_it_is(void **state)
     struct scene *scene = *state;
     install(scene, 2, &mpi_job);
     start(scene);
-    stage_submit_many(scene, "job", 6); // what is missing for one kind is nothing to the others
+    stage_submit_many(scene, "job", 6); // the other kinds are not affected
     UNTIL(scene, 10, stage_complete(scene, "job") == 6);
     install(scene, SCENE_MANAGEMENT, &mpi_job);
     submit_many(scene, "early", 4);
     UNTIL(scene, 60, count(scene, 2) == 4);
     install(scene, 1, &mpi_job);
-    // The one with the fewest workloads is next; which of these are the first to go there depends on when it is
-    // noticed.
+    // The worker with the fewest workloads is next; which of these are placed there first depends on when it is
+    // discovered.
     for (size_t i = 0; count(scene, 1) == 0; i++) {
         AUTO_TEXT name = text_format("late%zu", i);
         submit(scene, name, "");
@@ -197,7 +197,7 @@ static void what_multikueue_owns_is_left_alone_and_nothing_else(void **state) {
     own(scene, "w-4", budgeted, budgeted);
     check_with(scene, "multi", "kueue.x-k8s.io/multikueue", "w-1");
     check_with(scene, "budget", "example.com/budget", "w-4");
-    own(scene, "w-2", other, "another-uid"); // has the label, and stands for something else
+    own(scene, "w-2", other, "another-uid"); // has the label, but is for another object
     start(scene);
     UNTIL(scene, 15, told(scene, "owned", "OwnedByKueue") && count(scene, 1) + count(scene, 2) == 4);
     front_lock(scene->clusters[0].front);

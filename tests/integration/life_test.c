@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a Job goes through between clusters that are spoken to over TLS with client certificates.
+// The life of a Job between clusters that are connected by TLS with client certificates.
 #include "tests/integration/stage.h"
 
 #include <stdio.h>
@@ -43,7 +43,7 @@ static void a_job_runs_in_a_worker_and_leaves_nothing_but_its_status(void **stat
     AUTO_JSON ended = scene_job(scene, worker, "whole");
     UNTIL(scene, 10, stage_is_complete(scene, "whole"));
     AUTO_JSON copied = scene_job(scene, SCENE_MANAGEMENT, "whole");
-    json_remove(json_get(ended, "status"), "uncountedTerminatedPods"); // uids that mean something there only
+    json_remove(json_get(ended, "status"), "uncountedTerminatedPods"); // uids that are meaningful there only
     AUTO_TEXT here = json_text(json_get(copied, "status"), NULL);
     AUTO_TEXT there = json_text(json_get(ended, "status"), NULL);
     if (!json_equal(json_get(copied, "status"), json_get(ended, "status")))
@@ -146,8 +146,8 @@ static void jobs_of_others_are_not_touched(void **state) {
     UNTIL(scene, 5, wharf_metric(scene, "wharf_tracked_objects") == tracked + 1);
 }
 
-// Names are DNS-1123 subdomains of up to 253 characters. The Job controller's labels take 63, so that a longer name
-// goes with a selector of its own.
+// Names are DNS-1123 subdomains of up to 253 characters. The Job controller's labels are limited to 63, so that a
+// longer name requires a manual selector.
 static void a_name_of_253_characters_is_carried_as_it_is(void **state) {
     struct scene *scene = *state;
     char name[254] = "";

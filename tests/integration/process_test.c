@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host as a process: adapters that hang or crash, signals, and a log that nobody reads.
+// The host as a process: adapters that hang or crash, signals, and a log that is not read.
 #include "tests/integration/stage.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 static const struct world_kind thing = {.group = GROUP, .versions = {"v1"}, .plural = PLURAL, .kind = "Thing"};
 
-// One worker, and the adapter of things beside that of Jobs.
+// One worker, and the adapter of Things in addition to that of Jobs.
 static int open_with_things(void **state) {
     AUTO_TEXT file = built_path("hang_adapters/hang.so");
     AUTO_TEXT adapter = text_format("  - {name: hang, file: \"%s\"}\n", file ? file : "");
@@ -90,7 +90,7 @@ static void what_was_logged_before_a_crash_is_written(void **state) {
     submit_thing(scene, "abort");
     UNTIL(scene, 10, !wharf_runs(scene));
     assert_int_equal(wharf_exit_code(scene), -1);
-    assert_int_equal(wharf_logged(scene, "the last words of an adapter"), 1);
+    assert_int_equal(wharf_logged(scene, "the last message of an adapter"), 1);
 }
 
 static void signals_without_a_meaning_are_told_and_change_nothing(void **state) {
@@ -114,7 +114,7 @@ static void signals_without_a_meaning_are_told_and_change_nothing(void **state) 
 
 #define JOBS 200
 
-// The value of the first "<number> log lines were lost" in what can be read within some time; 0: there is none.
+// The value of the first "<number> log lines were lost" that can be read within some time; 0: none.
 static unsigned long told_lost(struct scene *scene, int fd) {
     static char text[1 << 20];
     size_t len = 0;
@@ -144,7 +144,7 @@ static void a_log_that_nobody_reads_holds_up_no_job(void **state) {
     UNTIL(scene, 15, wharf_is_ready(scene));
     stage_submit_many(scene, "job", JOBS);
     UNTIL(scene, 60, stage_complete(scene, "job") == JOBS);
-    for (int i = 0; wharf_metric(scene, "wharf_log_lines_lost_total") < 10; i++) { // there is always more to say
+    for (int i = 0; wharf_metric(scene, "wharf_log_lines_lost_total") < 10; i++) { // the log never ends
         AUTO_TEXT name = text_format("more%d", i);
         stage_submit(scene, name);
         UNTIL(scene, 10, stage_is_complete(scene, name));

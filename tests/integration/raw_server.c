@@ -130,7 +130,7 @@ static void ignore(void *ctx) {
     (void)ctx;
 }
 
-// Looks for frames again and again. Ends with the server's end, or when the stream does.
+// Polls for frames until the server or the stream ends.
 static void stream(struct raw_server *server, struct peer *peer, const char *path) {
     struct world_response refused;
     pthread_mutex_lock(&server->lock);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker that answers wrongly: an API server of the world model over plain HTTP on 127.0.0.1, of whose answers some
+// A worker with invalid answers: an API server of the world model over plain HTTP on 127.0.0.1, some of whose answers
 // are replaced by bytes that no API server would send.
 #ifndef WHARF_INTEGRATION_RAW_SERVER_H
 #define WHARF_INTEGRATION_RAW_SERVER_H
@@ -20,17 +20,17 @@ enum raw_stage {
 struct raw_case {
     const char *name; // of the worker
     enum raw_stage stage;
-    const char *answer; // sent as it stands, then the connection is closed; NULL: `spoil` sends
+    const char *answer; // sent verbatim, then the connection is closed; NULL: `spoil` sends
     void (*spoil)(struct peer *peer, const struct raw_case *raw);
     const char *detail; // for `spoil`
 };
 
 struct raw_server;
-struct raw_server *raw_start(const struct raw_case *raw); // aborts when it cannot; `raw` must outlive it
+struct raw_server *raw_start(const struct raw_case *raw); // aborts on failure; `raw` must outlive it
 void raw_stop(struct raw_server *server);
 unsigned raw_port(const struct raw_server *server);
 size_t raw_hits(struct raw_server *server); // answers that were replaced
-void raw_heal(struct raw_server *server);   // from now on it answers as it should
+void raw_heal(struct raw_server *server);   // from now on its answers are valid
 size_t raw_jobs(struct raw_server *server); // that exist there
 uint64_t raw_creates(struct raw_server *server);
 
@@ -40,7 +40,7 @@ void raw_send_json(struct peer *peer, const char *body);
 void raw_send_huge(struct peer *peer, const struct raw_case *raw);
 // A response head of 10 MB.
 void raw_send_endless_head(struct peer *peer, const struct raw_case *raw);
-// 100,000 arrays in each other.
+// 100,000 nested arrays.
 void raw_send_deep(struct peer *peer, const struct raw_case *raw);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the keys of seals come from, and what a worker with a forged mirror comes to.
+// The sources of seal keys, and a worker with a forged mirror.
 #include "tests/integration/stage.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker whose API server takes connections and answers nothing: it is told within 20 s, and the others do the work.
+// A worker whose API server accepts connections and does not respond: it is reported within 20 s, and the others do the
+// work.
 #include "tests/integration/stage.h"
 #include "tests/unit/kube/tls_server.h"
 

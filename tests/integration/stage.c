@@ -22,7 +22,7 @@ void stage_wait(struct scene *scene, int64_t until_ns, const char *condition, co
     _fail(file, line);
 }
 
-// What fails here fails in a setup, after which there is no teardown.
+// A failure here is one of a setup, after which no teardown runs.
 static void check(struct scene *scene, struct error *error) {
     if (!error)
         return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the integration tests share: a scene with wharf as a child, Jobs made in a line, waiting for a condition.
+// Shared by the integration tests: a scene with wharf as a child, Jobs in one line, waiting for a condition.
 #ifndef WHARF_INTEGRATION_STAGE_H
 #define WHARF_INTEGRATION_STAGE_H
 
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-// Fails the test, with the end of wharf's log, when the condition does not hold within so many seconds.
+// Fails the test, with the end of wharf's log, if the condition does not hold within this many seconds.
 #define UNTIL(scene, seconds, condition)                                                                               \
     do {                                                                                                               \
         int64_t until_ns_ = stage_deadline_ns(seconds);                                                                \
@@ -41,8 +41,7 @@ void stage_wait(struct scene *scene, int64_t until_ns, const char *condition, co
 struct scene *stage_open(size_t workers, bool plain, const char *settings);
 // The same, with wharf running and in sync.
 struct scene *stage_run(size_t workers, bool plain, const char *settings);
-// Ends wharf by SIGTERM, which it must answer with 0, and checks what must always hold: no write was refused as
-// invalid.
+// Stops wharf by SIGTERM, after which it must exit with 0, and checks that no write was rejected as invalid.
 void stage_close(struct scene *scene);
 
 // A Job for this host. `spec`: more members, each followed by a comma. `annotations`: the same without the last comma.
@@ -53,7 +52,7 @@ void stage_submit_many(struct scene *scene, const char *prefix, size_t count); /
 bool stage_has_condition(struct scene *scene, size_t cluster, const char *name, const char *type);
 bool stage_is_complete(struct scene *scene, const char *name);
 size_t stage_complete(struct scene *scene, const char *prefix); // how many of <prefix>0, <prefix>1, ... are Complete
-// Where the annotations say that it is: 0 if they are absent, -1 for none of our workers.
+// Where the annotations say that it is: 0 if they are absent, -1 for an unknown worker.
 int stage_worker_of(struct scene *scene, const char *name);
 int64_t stage_attempt_of(struct scene *scene, const char *name);
 size_t stage_mirrors(struct scene *scene);                            // Jobs in all workers

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host says while it waits for the management cluster, and that it begins once that answers.
+// What the host reports while it waits for the management cluster, and that it starts once that answers.
 #include "tests/integration/stage.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends of the host, wanted and not, and starts after them; and what it serves meanwhile.
+// Stops and crashes of the host, and restarts; and what it serves meanwhile.
 #include "tests/integration/stage.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ static int end(void **state) {
     return 0;
 }
 
-// w1 hangs, and w2 is not there: the create of the one Job is under way.
+// w1 hangs, and w2 is down: the create of the one Job is in flight.
 static void leave_a_create_under_way(struct scene *scene) {
     front_set_fault(scene->clusters[1].front, FRONT_HANGS);
     front_down(scene->clusters[2].front);
@@ -101,7 +101,7 @@ static void a_host_that_is_killed_again_and_again_loses_nothing_and_makes_nothin
         stage_submit_with(scene, name, "", "\"managedBy\":\"wharf.dev/host\",\"parallelism\":2,\"completions\":4,");
     }
     for (unsigned kill = 0; kill < 8; kill++) {
-        usleep(kill * 15000); // where exactly it dies does not matter
+        usleep(kill * 15000); // any point is as good
         assert_true(wharf_end(scene, SIGKILL, 5 * CLOCK_SECOND));
         assert_true(no_job_has_two_mirrors(scene));
         start(scene);
@@ -115,7 +115,7 @@ static void a_host_that_is_killed_again_and_again_loses_nothing_and_makes_nothin
     }
 }
 
-// Not the last workload: a management cluster that has none is not believed.
+// Not the last workload: a management cluster that has none is suspect.
 static void a_mirror_whose_workload_went_while_the_host_was_down_is_deleted(void **state) {
     struct scene *scene = *state;
     static const char *const names[] = {"orphan", "stays"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers that are in trouble, beside one that is not.
+// Failing workers beside a healthy one.
 #include "tests/integration/stage.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ static int end(void **state) {
     return 0;
 }
 
-// From the start: w1 is never heard of, and w2 does all the work as if it were alone.
+// From the start: w1 is never reachable, and w2 does all the work.
 static void delays_nobody_from_the_start(struct scene *scene, enum front_fault fault) {
     set_fault(scene, 1, fault);
     start(scene);
@@ -93,7 +93,7 @@ static size_t placed(struct scene *scene, size_t count) {
     return placed_in(scene, 1, count, &complete) + placed_in(scene, 2, count, &complete);
 }
 
-// On the way: what w1 was given waits for it, everything else goes on; and it is caught up when the trouble is over.
+// Later: workloads placed in w1 wait for it, everything else continues; w1 catches up once it is back.
 static void delays_nobody_on_the_way(struct scene *scene, enum front_fault fault) {
     stage_submit_many(scene, "warm", 4);
     UNTIL(scene, 10, stage_complete(scene, "warm") == 4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An adapter that does what none may do: with /spec/does of "hang" it never answers, with "abort" it ends the process.
+// An adapter that violates the ABI: with /spec/does of "hang" it never returns, with "abort" it ends the process.
 #include <wharf/adapter.h>
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@ static const wharf_host *host;
 
 static wharf_result phase(const wharf_call *call, const wharf_value *object, wharf_phase *out) {
     if (host->is(object, "/spec/does", "abort")) {
-        host->log(call, WHARF_LOG_INFO, "the last words of an adapter");
+        host->log(call, WHARF_LOG_INFO, "the last message of an adapter");
         abort();
     }
     while (host->is(object, "/spec/does", "hang"))

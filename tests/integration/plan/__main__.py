@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`wharf plan` from outside: what it tells of objects, and the dry run in a worker.
+"""`wharf plan` as a program: its comments on objects, and the dry run in a worker.
 
     python3 tests/integration/plan BUILD_FOLDER [unittest arguments]
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An adapter whose objects say what it shall do with them: /spec/refuse, /spec/wait, /spec/remark and /spec/added for
-// the mirror, /status/refuse and /status/note for the status. Things have a closed set of managers.
+// An adapter that is controlled by its objects: /spec/refuse, /spec/wait, /spec/remark and /spec/added for the mirror,
+// /status/refuse and /status/note for the status. Things have a closed set of managers.
 #include <wharf/adapter.h>
 
 static const wharf_host *host;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of `wharf plan` share: objects, a folder with a configuration, and runs of the program."""
+"""Shared by the tests of `wharf plan`: objects, a folder with a configuration, and runs of the program."""
 
 import json
 import os
@@ -83,7 +83,7 @@ class Case(unittest.TestCase):
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     def plan(self, content, *arguments, code=DELEGATED):
-        """The output for one file; nothing may be said on standard error."""
+        """The output for one file; standard error must be empty."""
         found, out, err = self.run_plan("-f", self.write("o.yaml", content), *arguments)
         self.assertEqual((found, err), (code, ""), out)
         return out

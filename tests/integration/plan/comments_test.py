@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `wharf plan` tells of objects without asking a cluster."""
+"""The comments of `wharf plan` without --cluster."""
 import json
 import os
 import subprocess

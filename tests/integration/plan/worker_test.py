@@ -10,7 +10,7 @@ from case import DELEGATED, NOT_DELEGATED, WORLD, WRONG, Case, documents, job, k
 
 
 class Worker:
-    """A worker's API server that is played: `answer(request)` gives code, document and warnings."""
+    """A simulated API server of a worker: `answer(request)` returns code, document and warnings."""
 
     def __init__(self, answer):
         self.requests = []

@@ -210,7 +210,7 @@ static void the_value_to_answer_to_is_chosen_in_order(void **state) {
     static const char *const closed[] = {"a.example/b", "c.example/d", NULL};
     static const struct {
         const char *const *allowed;
-        const char *preset, *configured, *expected; // expected NULL: refused
+        const char *preset, *configured, *expected; // expected NULL: rejected
     } cases[] = {
         {NULL, NULL, NULL, "wharf.dev/host"},
         {NULL, "x.example/y", NULL, "x.example/y"},
@@ -266,7 +266,7 @@ static void lists_that_never_end_are_refused(void **state) {
     assert_refused(&kind, NULL, "pods", "templates is NULL");
 }
 
-// Each part is well-formed; together they cannot be meant.
+// Each part is well-formed; together they are contradictory.
 static void what_is_read_must_not_be_removed(void **state) {
     (void)state;
     static const wharf_phase_rule done = {"/status/conditions", "Done", .phase = WHARF_SUCCEEDED};
@@ -415,7 +415,7 @@ static void rules_must_be_able_to_match(void **state) {
     assert_all_refused(cases, i);
 }
 
-// What looks like a contradiction, and is none.
+// Data that is similar to a contradiction, and valid.
 static void what_is_meant_is_accepted(void **state) {
     (void)state;
     wharf_kind kind = good();

@@ -33,7 +33,7 @@ static char *in(const char *directory, const char *name) {
     return path;
 }
 
-// Copies an adapter into our folder and sets the byte at `offset` if that is not negative.
+// Copies an adapter into the test's folder and sets the byte at `offset` if that is not negative.
 static char *copied(const char *from, const char *name, long offset, char byte) {
     AUTO_TEXT source = in(built, from);
     char *target = in(folder, name);
@@ -59,7 +59,7 @@ static char *written(const char *name, const char *text) {
     return target;
 }
 
-// What is wanted, with memory of its own.
+// The wanted adapters, with their own memory.
 struct wanted {
     char *name, *file, *sha256, *managed_by;
     bool file_given;
@@ -183,7 +183,7 @@ static void adapters_that_break_the_abi_are_refused(void **state) {
 
 static void files_that_are_no_adapters_are_refused(void **state) {
     (void)state;
-    AUTO_TEXT text = written("text.so", "#!/bin/sh\necho this is no shared object, whatever its name says\n");
+    AUTO_TEXT text = written("text.so", "#!/bin/sh\necho this is not a shared object\n");
     AUTO_TEXT empty = written("empty.so", "");
     AUTO_TEXT cut = written("cut.so", "\x7f"
                                       "ELF\x02\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01");
@@ -256,7 +256,7 @@ static void a_folder_that_others_may_write_is_refused_wherever_it_is_above(void 
         assert_int_equal(chmod(which, 0755), 0);
     }
     char sha256[65];
-    assert_int_equal(chmod(outer, 01777), 0); // as /tmp: nobody else can put another folder in the place of ours
+    assert_int_equal(chmod(outer, 01777), 0); // as /tmp: nobody else can replace the folder
     assert_null(adapter_file_check(file, NULL, sha256));
     drop(&wanted);
 }
@@ -398,7 +398,7 @@ static void settings_reach_the_adapter_and_outlive_the_configuration(void **stat
     adapters_free(adapters);
 }
 
-// Nothing of it is called, not even start: it would leave a trace.
+// None of its functions is called, not even start, which would leave a trace.
 static void what_is_wrong_with_the_data_is_found_before_start(void **state) {
     (void)state;
     static const struct {

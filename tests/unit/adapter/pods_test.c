@@ -5,7 +5,7 @@
 
 static const wharf_host *host;
 
-// Adds one good set and some that are none.
+// Adds one valid set and some invalid ones.
 static wharf_result more(const wharf_call *call, const wharf_value *workload, wharf_value *sets) {
     (void)workload;
     static const char text[] = "[{\"template\":{},\"count\":5},{\"template\":{}},{\"count\":1},7,"

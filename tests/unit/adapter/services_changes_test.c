@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The services that change values, and what they say of bad input.
+// The services that change values, and their errors for invalid input.
 #include "core/adapter/services.h"
 
 #include "core/base/text.h"
@@ -33,7 +33,7 @@ static void assert_text(struct adapter_call *call, const wharf_value *value, con
 
 #define SUBJECT "{\"text\":\"x\",\"list\":[1],\"status\":{\"conditions\":7}}"
 
-// The last service failed with this sentence.
+// The last service failed with this message.
 static void assert_failed(struct adapter_call *call, const char *says) {
     if (call->failure != WHARF_REFUSED || !strstr(call->failed, says))
         fail_msg("found \"%s\", expected \"%s\"", call->failed ? call->failed : "no failure", says);
@@ -257,7 +257,7 @@ static void what_is_set_is_a_copy(void **state) {
 static void setting_and_removing_follow_the_pointer(void **state) {
     (void)state;
     static const struct {
-        const char *root, *pointer, *value, *result; // value NULL: remove; result NULL: refused and unchanged
+        const char *root, *pointer, *value, *result; // value NULL: remove; result NULL: rejected and unchanged
     } cases[] = {
         {"{}", "/a/b", "1", "{\"a\":{\"b\":1}}"},
         {"{\"a\":1}", "/a", "\"x\"", "{\"a\":\"x\"}"},

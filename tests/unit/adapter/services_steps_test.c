@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an adapter does for each member or item is about linear in how many there are: four times the members are four
-// times the steps.
+// Services called for each member or item take about linear time in total: four times the members are four times the
+// steps.
 #include "core/adapter/services.h"
 #include "core/base/text.h"
 #include "tests/support/steps.h"

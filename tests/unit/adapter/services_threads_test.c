@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls on several threads at once, each with values of its own: services share nothing.
+// Concurrent calls on several threads, each with its own values: services share nothing.
 #include "core/adapter/services.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How two documents differ, field by field.
+// Differences of two documents, field by field.
 #include "core/cmd/plan/plan_internal.h"
 
 #include <setjmp.h>

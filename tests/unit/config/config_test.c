@@ -17,7 +17,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-// Four lines that every good file begins with, one worker, one adapter.
+// Four lines that every valid file begins with, one worker, one adapter.
 #define HEAD "apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\n"
 #define WORKERS "workers:\n- {name: w1, kubeconfig: w1.kubeconfig}\n"
 #define ADAPTERS "adapters: {enabled: [{name: job}]}\n"
@@ -41,7 +41,7 @@ static struct config *load(const char *text, struct problems *problems) {
     return config;
 }
 
-// That there is one problem, that it names the file and line, and says all the words.
+// Asserts that there is one problem, which has the file, the line and all the words.
 static void assert_problem(const struct problems *problems, size_t line, const char *const *says) {
     if (problems->count != 1)
         fail_msg("%zu problems, expected \"%s\": %s; %s", problems->count, says[0],
@@ -285,7 +285,7 @@ static const struct {
     {GOOD "log: {level: trace}\n", 6, {"log.level", "\"trace\"", "debug"}},
     {GOOD "log: {level: wran}\n", 6, {"log.level", "did you mean \"warn\"?"}},
     {GOOD "log: {format: yaml}\n", 6, {"log.format", "text or json"}},
-    // What must be unique
+    // Fields that must be unique
     {HEAD ADAPTERS "workers:\n- {name: w, kubeconfig: a}\n- {name: w, kubeconfig: b}\n",
      6,
      {"worker w: duplicate name: line 5 has it already"}},
@@ -322,7 +322,7 @@ static void all_problems_come_out_at_once(void **state) {
                                  &problems);
     assert_int_equal(problems.count, 9);
     assert_non_null(config);
-    assert_int_equal(config->n_workers, 1); // the one that can still be looked at
+    assert_int_equal(config->n_workers, 1); // the one that can still be checked
     assert_string_equal(config->workers[0].name, "workers[1]");
     assert_int_equal(config->n_adapters, 1);
     problems_free(&problems);
@@ -415,7 +415,7 @@ static void a_relative_path_to_the_file_gives_absolute_paths_too(void **state) {
     config_free(config);
 }
 
-// A line like "  qps: 500" or "log:", and no sentence.
+// A line like "  qps: 500" or "log:", but not prose.
 static bool is_key(const char *line) {
     const char *word = line + strspn(line, " ");
     const char *end = word + strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");

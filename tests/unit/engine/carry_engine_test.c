@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine does about refusals, records that somebody writes over, and objects that are too large.
+// The engine's reactions to rejections, overwritten records, and objects that are too large.
 #include "core/json/patch.h"
 #include "tests/unit/engine/event_play.h"
 
@@ -34,7 +34,7 @@ static struct json *body_of(const struct play_command *command) {
     return body;
 }
 
-// The worker does what it was asked for last.
+// The worker executes the last command.
 static struct json *patched(struct play *play, const struct json *mirror) {
     struct json *after = json_copy(mirror);
     AUTO_JSON patch = body_of(last(play, 1, VERB_MERGE_PATCH));
@@ -117,7 +117,7 @@ static void what_stops_work_goes_first_and_alone_after_a_refusal(void **state) {
     answer_last(&play, 1, VERB_MERGE_PATCH, REASON_INVALID, NULL);
     play_wait(&play, 2 * CLOCK_SECOND);
     assert_int_equal(play_sent(&play, 1, VERB_MERGE_PATCH), 3);
-    play_gone(&play, 0, play_workload("a", "wharf.dev/host", "w1")); // a deletion does not wait for it
+    play_gone(&play, 0, play_workload("a", "wharf.dev/host", "w1")); // a deletion is not delayed by it
     play_wait(&play, 0);
     assert_int_equal(play_sent(&play, 1, VERB_DELETE), 1);
     play_end(&play);
@@ -170,7 +170,7 @@ static void a_workload_that_no_cluster_accepts_is_reported_and_retried_when_it_c
     play_end(&play);
 }
 
-// Two who write it, and neither gives in: fewer and fewer writes.
+// Two writers that keep overwriting each other: ever fewer writes.
 static void a_record_that_is_written_over_again_and_again_is_repaired_less_and_less_often(void **state) {
     (void)state;
     struct play play;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a mirror's record is for: wide objects, records that somebody writes over, and mirrors that somebody in the
-// worker suspends.
+// The record of a mirror: wide objects, overwritten records, and mirrors that are suspended in the worker.
 #include "core/engine/mirror.h"
 #include "core/json/patch.h"
 #include "core/json/pointer.h"
@@ -243,7 +242,7 @@ static void a_record_of_an_earlier_version_is_kept_until_there_is_something_to_c
         "'/metadata/labels/team /spec/replicas /spec/selector'");
     assert_int_equal(carry(&quiet), 0);
     assert_int_equal(carry(&quiet), 0);
-    set(quiet.mirror, "/spec/suspend", "true"); // whoever did that, an earlier version resumed it
+    set(quiet.mirror, "/spec/suspend", "true"); // whoever suspended it, an earlier version resumed it
     assert_int_equal(carry(&quiet), 0);
 }
 
@@ -252,7 +251,7 @@ static void forget(struct pair *pair) {
     pair->known = NULL;
 }
 
-// What a Kueue does: it suspends, and on admission writes selectors and a smaller number, and resumes.
+// As a Kueue does: it suspends, and on admission writes selectors and a smaller number, and resumes.
 static void what_somebody_in_the_worker_suspended_is_theirs(void **state) {
     (void)state;
     for (int restarted = 0; restarted < 2; restarted++) {
@@ -290,7 +289,7 @@ static void what_somebody_in_the_worker_suspended_is_theirs(void **state) {
         set(pair.workload, "/spec/replicas", "8");
         assert_int_equal(carry(&pair), 1);
         assert_at(pair.mirror, "/spec/replicas", "8");
-        // A user suspends and resumes what runs: the host does what it is told, and undoes what it did.
+        // A user suspends and resumes it while it runs: the host carries both.
         set(pair.workload, "/spec/suspend", "true");
         assert_int_equal(carry(&pair), 1);
         assert_at(pair.mirror, "/spec/suspend", "true");

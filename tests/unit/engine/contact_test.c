@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of workloads when a worker's API server is silent though its watches are open.
+// Workloads of a worker whose API server is silent though its watches are open.
 #include "tests/unit/engine/stage.h"
 
-// As the probe tells it.
+// As reported by the probe.
 static void answers_again(struct stage *stage, size_t cluster) {
     stage_identity(stage, cluster);
     stage_contact(stage, cluster, CONTACT_GOOD);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold of every decision, whatever the facts: small random worlds, many of them.
+// Properties of every decision, for many small random states.
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/engine/decide.h"
@@ -69,7 +69,7 @@ static void make_mirror(struct random *random, const struct workload_facts *w, s
     m->finished = one_in(random, 3);
     m->finalizer = one_in(random, 3);
     m->proven = !one_in(random, 3);
-    m->marks_stripped = m->proven && one_in(random, 8); // only what we made
+    m->marks_stripped = m->proven && one_in(random, 8); // only the host's own mirrors
     m->attempt = 1 + (uint32_t)random_below(random, 4);
 }
 
@@ -182,16 +182,16 @@ static const char *check_place(const struct facts *f, const struct action *a) {
     if (a->attempt != w->attempt + 1)
         return "an attempt is left out";
     if (has_final_status(w))
-        return "what has finished is placed anew";
+        return "a finished workload is placed again";
     if (w->attempt == 0 || w->cluster == DECIDE_UNKNOWN_CLUSTER)
         return NULL;
     if (runs)
-        return "it is placed anew while its mirror runs";
+        return "it is placed again while its mirror runs";
     if (current && is_current(f, current) && current->finished)
-        return "what has finished, and is out of reach, is placed anew";
+        return "a finished workload in an unreachable worker is placed again";
     if (!f->workers[w->cluster].connected && w->clean_attempt != w->attempt &&
         f->workers[w->cluster].lost_since_ns + TIMEOUT > NOW)
-        return "it is placed anew before the timeout";
+        return "it is placed again before the timeout";
     return NULL;
 }
 
@@ -230,7 +230,7 @@ static const char *check(const struct facts *f, const struct action *a) {
     case ACTION_VERIFY:
         return m && m->unsure && !m->busy && f->workers[m->cluster].connected ? NULL : "a question that is not open";
     case ACTION_WAIT:
-        return a->at_ns > NOW && a->at_ns != CLOCK_NEVER ? NULL : "a wait for the past, or for ever";
+        return a->at_ns > NOW && a->at_ns != CLOCK_NEVER ? NULL : "a wait until the past, or forever";
     case ACTION_FORGET:
         return !w->exists && !f->all.mirrors ? NULL : "something is forgotten that is there";
     case ACTION_NONE:

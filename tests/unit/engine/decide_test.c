@@ -15,8 +15,8 @@
 #define TIMEOUT (60 * CLOCK_SECOND)
 #define NOWHERE DECIDE_UNKNOWN_CLUSTER
 
-// One letter a worker: c connected, b connected and busy, o connected with another version of the kind, l lost ten
-// seconds ago, L lost longer ago than the timeout, u not heard of yet, a without the kind, s connected and
+// One letter per worker: c connected, b connected and busy, o connected with another version of the kind, l lost ten
+// seconds ago, L lost longer ago than the timeout, u not reached yet, a without the kind, s connected and
 // suspect, f connected and refused.
 static struct worker_facts worker_of(char letter, const char *name) {
     struct worker_facts w = {.name = name, .settled = letter != 'u', .listed = letter != 'u' && letter != 'a'};
@@ -287,7 +287,7 @@ static void a_finished_workload_keeps_its_mirror_for_the_retention(void **state)
          {{MIRROR(1, 1)}},
          .type = ACTION_WAIT,
          .at_ns = LATER},
-        {"its status is refused again and again",
+        {"its status is rejected repeatedly",
          {PLACED(1, 1), .finished = true, .status_due = true, .status_refusals = DECIDE_STATUS_REFUSALS,
           .not_before_ns = LATER},
          {{MIRROR(1, 1)}},
@@ -301,7 +301,7 @@ static void a_finished_workload_keeps_its_mirror_for_the_retention(void **state)
          .at_ns = LATER},
         {"no mirror", {PLACED(1, 1), .finished = true}, {{ABSENT(1)}}, .type = ACTION_NONE},
         {"too large", {PLACED(1, 1), .too_large = true, .status_due = true}, {{MIRROR(1, 1)}}, .type = ACTION_NONE},
-        {"not placed anew", {PLACED(1, 1), .finished = true, .gone_attempt = 1}, .type = ACTION_NONE},
+        {"not placed again", {PLACED(1, 1), .finished = true, .gone_attempt = 1}, .type = ACTION_NONE},
     };
     check_rows(rows, COUNT(rows));
 }
@@ -457,7 +457,7 @@ static void annotations_are_put_right_by_what_is_there(void **state) {
          .type = ACTION_PLACE,
          .cluster = 1,
          .attempt = 1},
-        {"somebody changes them again and again",
+        {"somebody changes them repeatedly",
          {PLACED(1, 1), .misplaced = true, .restores = {.at_ns = LATER}},
          {{MIRROR(1, 1)}},
          .type = ACTION_WAIT,
@@ -486,7 +486,7 @@ static void a_mirror_that_nothing_proves_does_not_count_but_holds_up_others(void
          .workers = "clc",
          .type = ACTION_WAIT,
          .at_ns = NOW + TIMEOUT - 10 * CLOCK_SECOND},
-        {"nor where it goes on after that",
+        {"nor where it continues after that",
          {PLACED(3, 2)},
          {{MIRROR(1, 1)}, {UNPROVEN(2, 7)}},
          .workers = "Llc",

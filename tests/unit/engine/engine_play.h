@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine between clusters that are played here: a management cluster and two workers, which hold Jobs and answer at
-// once, and third parties that write what they like. Nothing happens but what a test says.
+// The engine between simulated clusters: a management cluster and two workers, which store Jobs and answer at once, and
+// third parties. Only the test causes events.
 #ifndef WHARF_TESTS_ENGINE_PLAY_H
 #define WHARF_TESTS_ENGINE_PLAY_H
 
@@ -81,7 +81,7 @@ static inline void play_changed(struct play *play, size_t cluster, struct json *
         play_tell(play, (struct play_news){.type = EVENT_SEEN, .cluster = cluster, .value = json_copy(object)});
 }
 
-// What a third party does.
+// Actions of third parties.
 static inline void play_put(struct play *play, size_t cluster, struct json *object) {
     struct json **slot = play_slot(play, cluster, play_text(object, "/metadata/name"));
     assert_null(*slot);
@@ -195,7 +195,7 @@ static inline void play_step(struct play *play, struct engine_event *event) {
     play_serve_all(play);
 }
 
-// Until nothing is left to be told, or to be done now.
+// Until no notification is pending and nothing is due now.
 static inline void play_settle(struct play *play) {
     do {
         while (play->n_news) {
@@ -255,7 +255,7 @@ static inline void play_lose(struct play *play, size_t cluster) {
     play_settle(play);
 }
 
-// A process of the host begins: what the one before it knew is forgotten.
+// Starts a new process of the host, without the state of the one before it.
 static inline void play_start(struct play *play, const struct seal_keys *seals, bool adopt_unsealed) {
     static const char *const workers[] = {"w1", "w2"};
     engine_free(play->engine);

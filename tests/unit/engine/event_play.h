@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine told by hand what happens, event by event, in an order that a test chooses. What it asks for is counted
-// and not answered, but for what a test answers.
+// The engine with events that a test posts one by one, in any order. Commands are counted, and answered only by the
+// test.
 #ifndef WHARF_TESTS_EVENT_PLAY_H
 #define WHARF_TESTS_EVENT_PLAY_H
 
@@ -111,7 +111,7 @@ static inline void play_tell(struct play *play, struct engine_event event) {
     play_take(play);
 }
 
-// Until nothing is left to be looked at, and then for so long.
+// Until nothing is queued, and then for this long.
 static inline void play_wait(struct play *play, int64_t ns) {
     int64_t until_ns = play->now.mono_ns + ns;
     play_tell(play, (struct engine_event){.type = EVENT_TIME});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has finished is not run again, whatever becomes of the mirror before its status is written.
+// A finished workload is not run again, whatever happens to the mirror before its status is written.
 #include "tests/unit/engine/stage.h"
 
 static bool runs(struct stage *stage) {

@@ -33,7 +33,7 @@ static void a_life_costs_one_write_more(void **state) {
         stage_completes(&stage, 1, "a");
         stage_run(&stage, CLOCK_SECOND);
         assert_true(stage_finished(&stage, "a"));
-        assert_false(has_finalizers(&stage)); // before its retention is over: others may delete it
+        assert_false(has_finalizers(&stage)); // before mirrorRetention has passed: others may delete it
         stage_run(&stage, CLOCK_MINUTE);
         assert_null(stage_job(&stage, 1, "a"));
         unsigned statuses = stage.sent[0][VERB_STATUS_PATCH];
@@ -107,7 +107,7 @@ static int strip(void *ctx, enum world_verb verb, const char *plural, struct jso
     return 0;
 }
 
-// Its controller writes before our patch arrives, and no watch shows that.
+// Its controller writes before the host's patch arrives, and no watch shows that.
 static int change_it_before_it_is_let_go(struct stage *stage, const struct command *command) {
     if (command->cluster == 1 && command->request.verb == VERB_MERGE_PATCH && stage->sent[1][VERB_MERGE_PATCH] < 3)
         stage_patch(stage, 1, "a", NULL,
@@ -135,13 +135,13 @@ static void one_that_lost_its_marks_and_changed_is_let_go(void **state) {
 static int delete_it_in_silence(struct stage *stage, const struct command *command) {
     if (command->cluster != 1 || command->request.verb != VERB_MERGE_PATCH || stage->sent[1][VERB_MERGE_PATCH] > 1)
         return STAGE_PASS;
-    stage->connected[1] = false; // the watch tells nothing
+    stage->connected[1] = false; // the watch is silent
     stage_patch(stage, 1, "a", NULL, "{'metadata':{'annotations':{'wharf.dev/attempt':'2000'}}}");
     stage_delete(stage, 1, "a");
     return STAGE_PASS;
 }
 
-// Somebody changes its marks and deletes it just before it is let go.
+// Somebody changes its marks and deletes it just before it is released.
 static void one_that_is_deleted_without_its_marks_is_let_go(void **state) {
     (void)state;
     struct stage stage;
@@ -156,7 +156,7 @@ static void one_that_is_deleted_without_its_marks_is_let_go(void **state) {
     stage_end(&stage);
 }
 
-// Without a key a host that was started since does not know it by its attempt, and asks people to delete it.
+// Without a key a host that was restarted since does not recognise it by its attempt, and an Event asks to delete it.
 static void one_that_people_were_asked_to_delete_is_let_go(void **state) {
     (void)state;
     struct stage stage;

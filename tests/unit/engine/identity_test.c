@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which cluster is which: nothing is done in a worker before that is known, or where it is not what it should be.
+// Cluster identity: nothing is done in a worker before its identity is known, or if it is not the expected one.
 #include "event_play.h"
 
 static void connect(struct play *play, size_t cluster) {
@@ -89,7 +89,7 @@ static void the_later_one_of_two_names_for_one_cluster_is_refused(void **state) 
         assert_string_equal(refused(&play, 1), "");
         assert_non_null(strstr(refused(&play, 2), "the same cluster as w1"));
         assert_int_equal(play_times(&play.log, "2: the cluster is refused"), 1);
-        play_identity(&play, 2, "k1"); // again: told once
+        play_identity(&play, 2, "k1"); // again: reported once
         assert_int_equal(play_times(&play.log, "2: the cluster is refused"), 1);
         play_end(&play);
     }
@@ -158,7 +158,7 @@ static void what_was_placed_in_a_refused_worker_waits_and_is_told(void **state) 
     assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), 0);
     assert_int_equal(play_times(&play.notes, "Waiting: "), 1);
     assert_int_equal(play_times(&play.notes, "the same cluster as w1"), 1);
-    play_identity(&play, 2, "k2"); // the kubeconfig's cluster was put right
+    play_identity(&play, 2, "k2"); // the kubeconfig's cluster was corrected
     play_wait(&play, CLOCK_SECOND);
     play_identity(&play, 2, "k1");
     play_end(&play);
@@ -178,7 +178,7 @@ static void another_cluster_behind_a_known_address_counts_as_a_lost_one(void **s
     play_seen(&play, 0, play_workload("a", "wharf.dev/host", "w1"));
     size_t before = play_sent(&play, 1, VERB_GET) + writes(&play, 1);
     play_state(&play, 1, REFLECTOR_LOST);
-    connect(&play, 1); // without the mirror, and who it is is not known yet
+    connect(&play, 1); // without the mirror, and its identity is not known yet
     play_wait(&play, CLOCK_SECOND);
     assert_int_equal(play_sent(&play, 1, VERB_GET) + writes(&play, 1), before);
     play_identity(&play, 1, "other");
@@ -190,7 +190,7 @@ static void another_cluster_behind_a_known_address_counts_as_a_lost_one(void **s
     assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), 0);
     assert_int_equal(play_times(&play.notes, "it is a different cluster now"), 1);
     play_wait(&play, 2 * CLOCK_MINUTE);
-    assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), 1); // workerLostTimeout is over
+    assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), 1); // workerLostTimeout has passed
     assert_string_equal(places(&play), "2");
     assert_int_equal(play_sent(&play, 1, VERB_GET) + writes(&play, 1), before);
     play_end(&play);

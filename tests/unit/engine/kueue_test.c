@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kueue of the management cluster, as the engine asks for it: what it admitted is dispatched without its labels, and
-// what MultiKueue has is left alone.
+// Kueue of the management cluster: an admitted object is dispatched without Kueue's labels, and one that MultiKueue
+// owns is ignored.
 #include "tests/unit/engine/event_play.h"
 
 #define QUEUED "{'kueue.x-k8s.io/queue-name':'q','kueue.x-k8s.io/priority-class':'p','team':'x'}"
@@ -115,7 +115,7 @@ static void a_cluster_without_kueue_is_asked_once(void **state) {
     play_end(&play);
 }
 
-// A host that is started between the two writes has not asked.
+// A host that is restarted between the two writes has not asked.
 static void what_was_placed_before_a_restart_is_asked_for_before_it_is_made(void **state) {
     (void)state;
     struct play play;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine hands out for the log, and at which level.
+// The engine's log lines and their levels.
 #include "tests/unit/engine/event_play.h"
 
 #define W1 1
@@ -59,7 +59,7 @@ static void the_mirror_of_an_earlier_attempt_is_reported_at_info(void **state) {
     struct play play;
     begin(&play, false, true);
     play_state(&play, W1, REFLECTOR_LOST);
-    play_wait(&play, 16 * CLOCK_MINUTE); // it is given up
+    play_wait(&play, 16 * CLOCK_MINUTE); // the worker's timeout has passed
     struct json *moved = play_workload("a", "wharf.dev/host", "w2");
     assert_true(pointer_set(moved, "/metadata/annotations/wharf.dev~1attempt", json_new_string("2")));
     size_t place = play.n_commands;

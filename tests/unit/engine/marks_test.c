@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies in a worker that take the marks off what is created, or change them.
+// Policies in a worker that strip or change the marks of created objects.
 #include "tests/unit/engine/stage.h"
 
-static const char *taken; // what the policy in w1 sets: a pointer, and the value (NULL: it takes it off)
+static const char *taken; // what the policy in w1 sets: a pointer, and the value (NULL: removed)
 static const char *value;
 static bool on_create, on_update;
 
@@ -73,7 +73,7 @@ static void where_no_worker_keeps_the_marks_it_is_told_and_tried_slowly(void **s
     stage_end(&stage);
 }
 
-// The object may be held by a finalizer; nothing is made elsewhere before it is gone.
+// The object may have a finalizer; nothing is created elsewhere before it is gone.
 static void nothing_is_made_elsewhere_before_it_is_gone(void **state) {
     (void)state;
     struct stage stage;
@@ -104,7 +104,7 @@ static void marks_that_somebody_takes_off_are_put_back(void **state) {
     stage_run(&stage, 2 * CLOCK_SECOND);
     assert_non_null(pointer_find(stage_job(&stage, 1, "a"), policies[0].taken));
     assert_int_equal(stage_attempt(&stage, "a"), 1);
-    // Again and again: slowly.
+    // Repeated with delays.
     for (int i = 0; i < 1000; i++) {
         stage_patch(&stage, 1, "a", NULL, "{'metadata':{'labels':{'wharf.dev/origin':null}}}");
         stage_run(&stage, 20 * CLOCK_MS);

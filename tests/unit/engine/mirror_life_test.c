@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine on a small cast of one workload and one worker, both played here: its Events, and a status that goes away.
+// The engine with one simulated workload and worker: its Events, and a status that is removed.
 #include "core/engine/engine.h"
 #include "core/json/patch.h"
 #include "core/json/pointer.h"
@@ -84,7 +84,7 @@ static void change(struct play *play, size_t cluster, const char *patch) {
     tell_change(play, cluster);
 }
 
-// What an API server does with a request: all that is sent fits.
+// Executes a request as an API server; every precondition holds.
 static void serve(struct play *play, const struct command *command) {
     struct json **object = &play->objects[command->cluster];
     AUTO_JSON body = NULL;
@@ -104,7 +104,7 @@ static void serve(struct play *play, const struct command *command) {
     response_clear(&response);
 }
 
-// Serves what is asked until nothing is.
+// Serves requests until there are none.
 static void settle(struct play *play) {
     for (int turns = 0; turns < 20; turns++) {
         struct update update = play->update;

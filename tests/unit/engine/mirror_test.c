@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a mirror is made of, what is carried to it, and what comes back: for a kind that is all data.
+// Creation of a mirror, carried changes, and the copied status, for a kind without functions.
 #include "core/base/text.h"
 #include "core/engine/mirror.h"
 #include "core/json/patch.h"
@@ -140,7 +140,7 @@ static void marks_alone_do_not_make_a_mirror(void **state) {
         AUTO_JSON mirror = mirror_of(workload);
         set(mirror, cases[i].pointer, cases[i].value);
         if (mirror_is_ours(kind, "here", mirror))
-            fail_msg("%s = %s is taken for a mirror", cases[i].pointer, cases[i].value);
+            fail_msg("%s = %s is accepted as a mirror", cases[i].pointer, cases[i].value);
     }
     AUTO_JSON owned = mirror_of(workload);
     set(owned, "/metadata/ownerReferences", "[{'uid':'o'}]");
@@ -285,7 +285,7 @@ static void what_the_workload_lost_is_taken_away_and_what_the_worker_added_stays
     assert_true(pointer_remove(workload, "/metadata/labels/team"));
     AUTO_JSON patch = ask(PATCH, workload, mirror, 2);
     assert_json(patch, "{'metadata':{'uid':'m-1','labels':{'team':null}}}");
-    // A patch of ours from before may arrive late: what it brings back is taken away again.
+    // An earlier patch of the host may arrive late: what it restores is removed again.
     assert_true(patch_apply(&mirror, patch));
     assert_null(ask(PATCH, workload, mirror, 2));
     set(mirror, "/metadata/labels/team", "'a'");

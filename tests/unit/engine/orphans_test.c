@@ -29,7 +29,7 @@ static struct json *released_mirror(int i) {
     return value;
 }
 
-// All three clusters, with so many workloads in w1.
+// All three clusters, with this many workloads in w1.
 static void open_play(struct play *play, int workloads, int mirrors) {
     play_init(play);
     play->options.max_orphans = 10000; // and kept by name
@@ -113,7 +113,7 @@ static void those_that_come_one_by_one_are_counted_together(void **state) {
     for (int i = 0; i < 60; i++) {
         char name[16];
         snprintf(name, sizeof name, "j%d", i);
-        play_seen(&play, 0, play_workload(name, "kubernetes.io/job-controller", "w1")); // not ours any more
+        play_seen(&play, 0, play_workload(name, "kubernetes.io/job-controller", "w1")); // no longer delegated
         play_wait(&play, 5 * CLOCK_SECOND);
     }
     assert_int_equal(deletes(&play), 20);
@@ -139,7 +139,7 @@ static void none_is_deleted_after_it_lost_all_while_it_was_watched(void **state)
     list_of(&play, 0, workload, 0, 0);
     play_wait(&play, 50 * CLOCK_MINUTE);
     assert_int_equal(deletes(&play), 0);
-    list_of(&play, 0, workload, 0, 1); // and all is as it was
+    list_of(&play, 0, workload, 0, 1); // as before
     play_wait(&play, 60 * CLOCK_MINUTE);
     assert_int_equal(deletes(&play), 0);
     assert_int_equal(held(&play), 0);
@@ -166,7 +166,7 @@ static void workloads_of_other_uids_do_not_explain_a_mass(void **state) {
     open_play(&play, 5, 5);
     play_listing(&play, 0);
     for (int i = 0; i < 5; i++) {
-        struct json *value = workload(i); // as a backup that is not one of etcd makes them again
+        struct json *value = workload(i); // as restored by a backup other than etcd's
         AUTO_TEXT uid = text_format("again-%d", i);
         assert_true(pointer_set(value, "/metadata/uid", json_new_string(uid)));
         play_seen(&play, 0, value);

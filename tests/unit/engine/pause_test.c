@@ -26,7 +26,7 @@ static struct json *workload(int i, const char *manager) {
     return play_workload(name, manager, "w1");
 }
 
-// Without a managedBy, as a CRD that has lost the field shows it.
+// Without a managedBy, as returned for a CRD that has lost the field.
 static struct json *pruned(int i) {
     struct json *value = workload(i, "");
     json_remove(json_get(value, "spec"), "managedBy");
@@ -79,7 +79,7 @@ static void more_mirrors_without_a_workload_than_are_kept_set_the_kind_aside_the
     play_end(&play);
 }
 
-// A watch may go on for days without a list.
+// A watch may last for days without a list.
 static void when_half_of_them_are_gone_the_others_are_listed(void **state) {
     (void)state;
     struct play play;
@@ -130,7 +130,7 @@ static void a_mirror_that_was_kept_by_name_is_asked_for_when_its_workload_comes(
     play_seen(&play, 0, workload(0, "wharf.dev/host"));
     play_wait(&play, CLOCK_SECOND);
     assert_int_equal(play_sent(&play, 1, VERB_GET), 1);
-    assert_int_equal(play.n_commands, 1); // and nothing is written on what is known by name
+    assert_int_equal(play.n_commands, 1); // and nothing is written for objects that are known by name only
     struct json *whole = mirror(0);
     assert_true(pointer_set(whole, "/status/ready", json_new_int64(1)));
     play_answer(&play, play.commands[0].id, REASON_OK, whole);
@@ -207,7 +207,7 @@ static void a_kind_without_a_status_subresource_is_not_written_to_again_and_agai
     open_running(&play, 10);
     for (int second = 0; second < 30 * 60; second++) {
         answer_statuses(&play, REASON_KIND_NOT_FOUND);
-        if (second % 60 == 0) { // the mirrors go on
+        if (second % 60 == 0) { // the mirrors continue
             for (int i = 0; i < 10; i++) {
                 struct json *value = mirror(i);
                 assert_true(pointer_set(value, "/status/ready", json_new_int64(second)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The record of a mirror: what is written is read again, also what earlier versions wrote, and nonsense does no harm.
+// The record of a mirror: records of this and earlier versions are read, and invalid ones are ignored.
 #include "core/engine/record.h"
 #include "tests/unit/quoted.h"
 
@@ -90,7 +90,7 @@ static void nonsense_is_read_as_little(void **state) {
     }
 }
 
-// What comes and goes each day does not make it longer for ever.
+// Labels that come and go do not grow it without bound.
 static void of_what_was_taken_away_the_last_are_remembered(void **state) {
     (void)state;
     AUTO_TEXT text = strdup("v2:r:::");

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine does when an adapter's calls for services fail: an Event says why, and it is not tried again and
-// again.
+// The engine's reaction to an adapter's failed calls of services: an Event with the cause, and no hot loop.
 #include "tests/unit/engine/stage.h"
 
 #include <string.h>
 
 static unsigned calls;
 
-// Takes labels for an object, and checks nothing, as the ABI has it.
+// Treats labels as an object without checks, as the ABI allows.
 static wharf_result careless(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) {
     (void)workload;
     calls++;

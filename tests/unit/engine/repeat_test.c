@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nothing is hot: what somebody takes back again and again is done again after longer and longer waits, and told once.
+// No hot loops: writes that somebody keeps reverting are repeated with growing delays, and reported once.
 #include "tests/unit/engine/stage.h"
 
 static void start_one(struct stage *stage) {
@@ -10,7 +10,7 @@ static void start_one(struct stage *stage) {
     assert_non_null(stage_job(stage, 1, "a"));
 }
 
-// For so long, somebody does this every 20 ms.
+// For this long, somebody does this every 20 ms.
 static void every_20_ms(struct stage *stage, int64_t ns, void (*act)(struct stage *stage)) {
     for (int64_t end_ns = stage->now.mono_ns + ns; stage->now.mono_ns < end_ns;) {
         act(stage);
@@ -39,7 +39,7 @@ static void a_mirror_that_is_deleted_repeatedly_is_created_again_with_growing_de
     every_20_ms(&stage, 60 * CLOCK_MINUTE, delete_mirrors);
     assert_in_range(creates(&stage), 18, 32);
     assert_int_equal(stage_told(&stage, "PlacedTooOften"), 1);
-    // After ten minutes of rest it is done at once, and told anew.
+    // After ten minutes without repetition it is done at once, and reported again.
     stage_run(&stage, 20 * CLOCK_MINUTE);
     unsigned before = creates(&stage);
     delete_mirrors(&stage);
@@ -68,7 +68,7 @@ static void a_mirror_that_somebody_changes_is_restored_with_growing_delays(void 
     stage_end(&stage);
 }
 
-// The watch is faster than the answer: what was answered is not what is there any more.
+// The watch is faster than the answer, which is outdated when it arrives.
 static void what_somebody_changes_before_the_answer_is_put_right(void **state) {
     (void)state;
     struct stage stage;
@@ -126,7 +126,7 @@ static void a_second_writer_of_the_status_is_reported_and_not_fought(void **stat
     assert_in_range(stage.sent[0][VERB_STATUS_PATCH], 15, 30);
     assert_int_equal(stage_told(&stage, "StatusRewritten"), 1);
     assert_int_equal(stage_told(&stage, "(client)"), 1);
-    // What the mirror says anew is written at once.
+    // A new status of the mirror is written at once.
     unsigned before = stage.sent[0][VERB_STATUS_PATCH];
     stage_completes(&stage, 1, "a");
     stage_run(&stage, 100 * CLOCK_MS);
@@ -168,7 +168,7 @@ static void a_status_that_makes_progress_waits_for_nothing(void **state) {
     stage_end(&stage);
 }
 
-// Another host of our origin does what we do, a little earlier.
+// Another host of the same origin makes the same writes, a little earlier.
 static int a_twin_writes_first(struct stage *stage, const struct command *command) {
     if (command->request.verb != VERB_STATUS_PATCH)
         return STAGE_PASS;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cluster is restored from a copy of its etcd, or wiped: nothing is deleted or run again on old memory.
+// A cluster is restored from a copy of its etcd, or wiped: nothing is deleted or run again by outdated state.
 #include "tests/unit/engine/stage.h"
 
 static void open_stage(struct stage *stage) {
@@ -73,7 +73,7 @@ static void check_remembered(bool placed) {
     stage_completes(&stage, 1, "a");
     stage_run(&stage, 11 * CLOCK_MINUTE);
     assert_true(stage_finished(&stage, "a"));
-    assert_null(stage_job(&stage, 1, "a")); // its retention is over
+    assert_null(stage_job(&stage, 1, "a")); // mirrorRetention has passed
     stage_back(&stage, 0, copy);
     stage_run(&stage, CLOCK_MINUTE);
     assert_true(stage_finished(&stage, "a"));
@@ -107,7 +107,7 @@ static void a_workload_that_is_missing_does_not_cost_its_mirror(void **state) {
     stage_run(&stage, 50 * CLOCK_MINUTE);
     assert_int_equal(sent(&stage, VERB_DELETE), 0);
     assert_int_equal(sent(&stage, VERB_CREATE), 2);
-    stage_run(&stage, 20 * CLOCK_MINUTE); // orphanGrace is over
+    stage_run(&stage, 20 * CLOCK_MINUTE); // orphanGrace has passed
     assert_int_equal(sent(&stage, VERB_DELETE), 1);
     world_copy_free(copy);
     stage_end(&stage);
@@ -136,7 +136,7 @@ static void a_mirror_that_a_restored_worker_lacks_is_created_again(void **state)
     stage_run(&stage, CLOCK_MINUTE);
     assert_int_equal(stage_attempt(&stage, "a"), 2);
     assert_int_equal(sent(&stage, VERB_CREATE), 2);
-    assert_int_equal(sent(&stage, VERB_GET), 1); // it was asked for first
+    assert_int_equal(sent(&stage, VERB_GET), 1); // it was read by name first
     world_copy_free(copy);
     stage_end(&stage);
 }
@@ -196,7 +196,7 @@ static void an_answer_from_before_is_not_believed(void **state) {
     stage.latency_ns = CLOCK_SECOND;
     struct world_copy *copy = copy_of(&stage, 1);
     stage_submit(&stage, "a", "");
-    stage_run(&stage, 1500 * CLOCK_MS); // the create is on its way
+    stage_run(&stage, 1500 * CLOCK_MS); // the create is in flight
     assert_int_equal(sent(&stage, VERB_CREATE), 1);
     stage_back(&stage, 1, copy);
     stage_run(&stage, 5 * CLOCK_MINUTE);

@@ -38,7 +38,7 @@ static void a_seal_is_valid_for_what_it_was_made_of_and_nothing_else(void **stat
     seal_keys_free(keys);
 }
 
-// Computed with Python's hmac and struct modules, so that what is sealed cannot change unnoticed.
+// Computed with Python's hmac and struct modules, so that the sealed fields cannot change unnoticed.
 static void the_encoding_stays_as_it_is(void **state) {
     (void)state;
     struct seal_keys *keys = keys_of(first, NULL);

@@ -264,7 +264,7 @@ static void go_to(struct stage *stage, int64_t at_ns) {
     stage->now.mono_ns = at_ns;
 }
 
-// The next thing that happens, by `end_ns`; false: nothing.
+// The next event, by `end_ns`; false: none.
 static bool next(struct stage *stage, int64_t end_ns) {
     int64_t at_ns = stage->update.wake_ns;
     if (stage->first && stage->first->at_ns < at_ns)
@@ -302,7 +302,7 @@ void stage_until(struct stage *stage, bool (*done)(struct stage *stage)) {
     int64_t end_ns = stage->now.mono_ns + 24 * 60 * CLOCK_MINUTE;
     while (!done(stage))
         if (!next(stage, end_ns))
-            fail_msg("nothing happens any more; Events:\n%s", stage->notes ? stage->notes : "");
+            fail_msg("nothing is pending; Events:\n%s", stage->notes ? stage->notes : "");
 }
 
 int stage_load(void **state) {

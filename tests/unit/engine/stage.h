@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine by itself between clusters in memory, on virtual time: what it sends is answered a millisecond later, what
-// happens in a cluster is told as a watch does (in workers: of what has our label). Tests play everybody else.
+// The engine alone between clusters in memory, on virtual time: requests are answered a millisecond later, changes in a
+// cluster are reported as by a watch (in workers: of objects with the host's label). Tests act for all others.
 #ifndef WHARF_TESTS_STAGE_H
 #define WHARF_TESTS_STAGE_H
 
@@ -13,7 +13,7 @@
 #define STAGE_CLUSTERS 3   // management, w1, w2
 #define STAGE_PASS 0       // what stage.meddle answers: let it be served
 #define STAGE_LOST (-1)    // it is not served, and never answered but for a timeout
-#define STAGE_UNHEARD (-2) // it is served, and the answer is lost
+#define STAGE_UNHEARD (-2) // it is served, but the answer is lost
 
 struct stage_news;
 struct stage;
@@ -33,12 +33,12 @@ struct stage {
     bool connected[STAGE_CLUSTERS];
     struct stage_news *first, **last;
     struct moment now;
-    // Looks at each command before it is served: STAGE_*, or an HTTP status to answer. May be NULL.
+    // Called for each command before it is served: STAGE_*, or an HTTP status to answer. May be NULL.
     int (*meddle)(struct stage *stage, const struct command *command);
     // Called after each write that a cluster accepted from the engine or its own controllers. May be NULL.
     void (*wrote)(struct stage *stage, size_t cluster, const struct world_write *write);
-    int64_t latency_ns; // of answers; watches tell after a millisecond
-    bool user;          // writes are a test's at present
+    int64_t latency_ns; // of answers; watches report after a millisecond
+    bool user;          // current writes are a test's
     unsigned sent[STAGE_CLUSTERS][STATS_VERBS];
     char *notes; // "Reason: text\n" of all Events
     void *ctx;
@@ -51,13 +51,13 @@ void stage_restart(struct stage *stage);
 void stage_end(struct stage *stage);
 
 void stage_run(struct stage *stage, int64_t ns);
-// Until `done` says so, at most a (virtual) day; fails the test then.
+// Until `done` returns true; fails the test after a (virtual) day.
 void stage_until(struct stage *stage, bool (*done)(struct stage *stage));
 void stage_connect(struct stage *stage, size_t cluster);
 void stage_identity(struct stage *stage, size_t cluster); // stage_connect does that first
 // Restored from the copy, or wiped (NULL), and connected again.
 void stage_back(struct stage *stage, size_t cluster, const struct world_copy *copy);
-void stage_contact(struct stage *stage, size_t cluster, enum contact contact); // heard of just now
+void stage_contact(struct stage *stage, size_t cluster, enum contact contact); // with a byte received just now
 void stage_contact_since(struct stage *stage, size_t cluster, enum contact contact, int64_t heard_ns);
 void stage_disconnect(struct stage *stage, size_t cluster);
 
@@ -70,7 +70,7 @@ void stage_runs(struct stage *stage, size_t cluster, const char *name);
 void stage_completes(struct stage *stage, size_t cluster, const char *name);
 
 const struct json *stage_job(struct stage *stage, size_t cluster, const char *name); // or NULL
-bool stage_finished(struct stage *stage, const char *name);                          // the workload says so
+bool stage_finished(struct stage *stage, const char *name);                          // by the workload's status
 size_t stage_told(const struct stage *stage, const char *text); // how many Events have this in them
 unsigned stage_attempt(struct stage *stage, const char *name);
 size_t stage_where(struct stage *stage, const char *name); // the worker that its annotation names, 0: none

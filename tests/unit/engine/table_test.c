@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine as a table: what happens, and what it asks for then, in order. A row is played between the management
-// cluster and the workers w1 and w2.
+// The engine as a table: events, and the resulting commands, in order. A row is played between the management cluster
+// and the workers w1 and w2.
 //
-// What happens, separated by blanks; before "|" is what the first lists show:
+// Events, separated by blanks; before "|" is the content of the first lists:
 //   W  W=w1.2        the workload is seen, without or with these annotations; -W: it was deleted
 //   M1  M1=2         its mirror is seen in w1, of attempt 1 or 2; -M1: it was deleted
 //   ok:W=w1.1 ok:M1 ok, or a reason (forbidden)    the oldest request is answered, with that object
@@ -13,7 +13,7 @@
 //   drain  refuse    the host is about to stop; the adapter refuses from now on
 // Objects have flags behind commas: those of FLAGS, and large: beyond maxObjectSize.
 //
-// What it asks for: place:w1.1 (annotations), create1, update1, release1 (its finalizer), status0, delete1, get1, read0
+// Commands: place:w1.1 (annotations), create1, update1, release1 (its finalizer), status0, delete1, get1, read0
 // (another path); !Reason is an Event.
 #include "tests/unit/engine/event_play.h"
 
@@ -251,7 +251,7 @@ static void play_row(const struct row *row) {
             play_row(&(rows)[i]);                                                                                      \
     } while (0)
 
-// A mirror as it is made, that runs: how most rows begin.
+// A mirror as created, which runs: the beginning of most rows.
 #define PLACED "W=w1.1 M1,running | "
 
 static void a_workload_is_placed_and_its_mirror_created(void **state) {
@@ -352,7 +352,7 @@ static void a_workload_ends(void **state) {
         {"the user deletes it", PLACED "-W=w1.1", "status0 delete1"},
         {"the user deletes it, and it has a finalizer", PLACED "W=w1.1,deleting", "status0 delete1"},
         {"its mirror goes as well", PLACED "-W=w1.1 ok -M1,deleting t60", "status0 delete1"},
-        {"it is not ours any more", PLACED "W=w1.1,other t3", "status0 !NotDelegated delete1"},
+        {"it is no longer delegated", PLACED "W=w1.1,other t3", "status0 !NotDelegated delete1"},
         {"it is replaced by another of the name", "M1,earlier | W t2", "place:w2.1"},
         {"an orphan", "M1 | t1", ""},
         {"is held as long as no workload is there at all", "M1 | t3000", ""},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whom the engine believes: workers that show forged mirrors, and authors who write the host's annotations. Names of
-// these tests are those of docs/security.md.
+// Trust in workers that forge mirrors, and in authors who write the host's annotations. docs/security.md cites these
+// tests by name.
 #include "tests/unit/engine/engine_play.h"
 
 #define MANAGEMENT 0
@@ -50,7 +50,7 @@ static int end(void **state) {
     return 0;
 }
 
-// A copy of the mirror in w1, with its marks, another attempt, and a status that says that it is complete.
+// A copy of the mirror in w1, with its marks, another attempt, and a status with condition Complete.
 static struct json *forged(const char *attempt, const char *name) {
     struct json *copy = json_copy(play_object(play, W1, NAME));
     AUTO_JSON status = harness_json(PLAY_COMPLETE);
@@ -69,7 +69,7 @@ static void assert_untouched(void) {
     assert_int_equal(play->deletes[W2], 0);
     assert_int_equal(play->patches[W2], 0);
     assert_false(is_complete());
-    play_patch(play, W1, NAME, PLAY_COMPLETE); // the real one is followed still
+    play_patch(play, W1, NAME, PLAY_COMPLETE); // the real one is still followed
     play_settle(play);
     assert_true(is_complete());
 }
@@ -99,7 +99,7 @@ static void without_a_key_a_higher_attempt_is_held_and_reported(void **state) {
     assert_int_equal(engine_stats(play->engine)->clusters[W2].unproven, 0);
 }
 
-// There is no name for the worker whose mirror stays.
+// The worker whose mirror stays has no name.
 static void a_held_mirror_goes_with_a_workload_whose_cluster_is_nonsense(void **state) {
     (void)state;
     begin(NULL);
@@ -218,7 +218,7 @@ static void a_restarted_host_recognises_its_mirrors_by_their_seals(void **state)
     begin(key);
     play_start(play, key, false);
     unsigned patches = play->patches[W1];
-    play_start(play, rotated, false); // the new key signs, the old one still counts
+    play_start(play, rotated, false); // the new key signs, the old one is still accepted
     assert_int_equal(play->patches[W1], patches + 1);
     play_pass(play, CLOCK_MINUTE);
     assert_int_equal(play->patches[W1], patches + 1);
@@ -239,7 +239,7 @@ static void a_possible_mirror_is_not_run_a_second_time(void **state) {
     assert_int_equal(play->creates[W1] + play->creates[W2], 1);
     assert_int_equal(play->deletes[W1] + play->deletes[W2], 0);
     assert_int_equal(play_told(play, "NotSealed: cluster w1"), 1);
-    play_remove(play, W1, NAME); // somebody decides
+    play_remove(play, W1, NAME); // an operator decides
     play_settle(play);
     play_pass(play, CLOCK_MINUTE);
     assert_int_equal(play->creates[W1], 2);

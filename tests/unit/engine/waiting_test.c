@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a workload waits for, and that people are told of it.
+// What a workload waits for, and its Events.
 #include "tests/unit/engine/stage.h"
 
 static bool has_mirror_in_w1(struct stage *stage) {
     return stage_job(stage, 1, "a");
 }
 
-// An object of the name with our marks, of a workload that is long gone, and with a finalizer that stays.
+// An object of that name with the host's marks, of a workload that is long gone, with a finalizer that stays.
 static void put_predecessor(struct stage *stage, size_t cluster) {
     AUTO_JSON job = harness_json(
         "{'metadata':{'name':'a','namespace':'default','finalizers':['example.com/stays'],'labels':{'wharf.dev/origin':"

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-// What was delivered, by cluster, and what was posted to the engine.
+// What was delivered to each cluster, and posted to the engine.
 struct world {
     struct dispatch *dispatch;
     struct update update;
@@ -132,7 +132,7 @@ static void events_and_messages_are_written_to_the_log(void **state) {
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     begin(&world);
     play_event(&world.update, "Conflict", "somebody is in the way");
-    play_log(&world.update, 2, 0, "a mirror is a stranger");
+    play_log(&world.update, 2, 0, "a mirror is foreign");
     play_log(&world.update, 1, LOG_NO_KIND, "it is another cluster");
     log_to(ends[1]);
     dispatch_run(world.dispatch, &world.update);
@@ -144,7 +144,7 @@ static void events_and_messages_are_written_to_the_log(void **state) {
     text[len > 0 ? len : 0] = '\0';
     assert_non_null(strstr(text, "WARN  somebody is in the way reason=Conflict action=Act kind=jobs.batch namespace=n "
                                  "name=a uid=u\n"));
-    assert_non_null(strstr(text, "WARN  a mirror is a stranger cluster=w2 kind=jobs.batch\n"));
+    assert_non_null(strstr(text, "WARN  a mirror is foreign cluster=w2 kind=jobs.batch\n"));
     assert_non_null(strstr(text, "WARN  it is another cluster cluster=w1\n"));
     end(&world);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bounds of the inbox: a thread that posts too much waits, and nobody else does.
+// The bounds of the inbox: only a thread that posts too much waits.
 #include "core/host/inbox.h"
 
 #include "core/base/text.h"
@@ -73,7 +73,7 @@ static void check(bool answers, size_t bytes, size_t max_events, size_t max_byte
     start(&flood);
     while (atomic_load(&flood.posted) < (most < 200 ? most : 200))
         usleep(100);
-    start(&other); // is let in while the first one waits
+    start(&other); // is accepted while the first one waits
     pthread_join(other.thread, NULL);
     usleep(1000);
     assert_true(atomic_load(&flood.posted) <= most);
@@ -88,9 +88,9 @@ static void check(bool answers, size_t bytes, size_t max_events, size_t max_byte
 static void it_is_bounded_in_events_and_in_bytes(void **state) {
     (void)state;
     check(false, 10, 50, 1 << 20, 50);
-    check(false, 10000, 1000, 100000, 4); // an object is there as text and as a tree
+    check(false, 10000, 1000, 100000, 4); // an object exists as text and as a tree
     check(true, 10000, 1000, 100000, 9);
-    check(false, 200000, 1000, 100000, 1); // larger than all that may wait: alone
+    check(false, 200000, 1000, 100000, 1); // larger than the bound: accepted alone
 }
 
 static void the_engines_own_thread_does_not_wait_and_closing_lets_everybody_go(void **state) {

@@ -97,7 +97,7 @@ static void *post_many(void *arg) {
     return NULL;
 }
 
-// Takes until all have come; no more than `room` may ever be in.
+// Takes until all have arrived; never more than `room` may be queued.
 static void take_from_a_poster(size_t max_events, size_t max_bytes, unsigned room) {
     struct poster poster = {.inbox = make(1, max_events, max_bytes)};
     pthread_t thread;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A link on a fake transport and virtual time: its reflectors, probe, client and recorder are the shipped ones. What it
-// posts is owned here as in the inbox, and written down as text.
+// A link on a fake transport and virtual time: its reflectors, probe, client and recorder are the shipped ones. Posted
+// events are owned here as by the inbox, and recorded as text.
 #include "tests/unit/host/dispatch_play.h"
 #include "tests/unit/kube/fake_transport.h"
 
@@ -110,7 +110,7 @@ static void end(struct stand *stand) {
     fake_free(&stand->fake);
 }
 
-// The number of the exchange under way whose path contains this; 0: there is none.
+// The number of the open exchange whose path contains this; 0: none.
 static size_t find(struct stand *stand, const char *path) {
     size_t found = 0;
     for (size_t i = 1; i <= stand->fake.count; i++)
@@ -127,7 +127,7 @@ static void answer(struct stand *stand, const char *path, int status, const char
     tick(stand);
 }
 
-// Who it is, and what there is of both kinds; the watches are open.
+// Answers with the identity and the lists of both kinds; the watches are open.
 static void connect(struct stand *stand) {
     answer(stand, "/namespaces/kube-system", 200, KUBE_SYSTEM("k-1", "7"));
     answer(stand, "/apis/batch/v1", 200, DISCOVERY);
@@ -233,7 +233,7 @@ static void one_kind_that_went_back_has_all_kinds_listed_again(void **state) {
     begin(&stand, 1);
     connect(&stand);
     buffer_free(&stand.told);
-    // The same name for another cluster: the connections were lost, and who is there is asked again.
+    // The same name for another cluster: after connections were lost, the identity is read again.
     fake_break(&stand.fake, find(&stand, "/apis/batch/v1/jobs?"), 200);
     stand.now_ns += 2 * CLOCK_SECOND;
     tick(&stand);
@@ -256,7 +256,7 @@ static void a_list_that_is_asked_for_again_is_made_again(void **state) {
     assert_non_null(batch);
     batch->relists = play_room(NULL, 1, sizeof *batch->relists); // two places
     batch->relists[0] = 1;
-    batch->relists[1] = 99; // of no kind: nothing
+    batch->relists[1] = 99; // of no kind: ignored
     batch->n_relists = 2;
     size_t before = stand.fake.count;
     command_batch_run(batch, stand.link, now(&stand));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Job controller of a worker, as small as it can be and still write the histories that real ones do: it starts and
-// stops pods, which succeed and fail by chance, and writes conditions and times in the order of
+// A minimal Job controller of a worker that writes the same histories as the real one: it starts and stops pods, which
+// succeed and fail at random, and writes conditions and times in the order of
 // kubernetes pkg/controller/job/job_controller.go.
 #ifndef WHARF_TESTS_JOB_CONTROLLER_H
 #define WHARF_TESTS_JOB_CONTROLLER_H
@@ -19,7 +19,7 @@ struct controlled {
     int64_t skew_ns;  // of the worker's clock
     int64_t active, ready, terminating, succeeded, failed;
     bool completed[CONTROLLER_INDEXES], lost[CONTROLLER_INDEXES];
-    int suspended; // condition Suspended: -1 there is none, 0 False, 1 True
+    int suspended; // condition Suspended: -1 absent, 0 False, 1 True
     enum { RUNS, WILL_COMPLETE, COMPLETED, WILL_FAIL, HAS_FAILED } end;
     int64_t start_ns, suspended_ns, decided_ns, ended_ns; // 0: not
 };

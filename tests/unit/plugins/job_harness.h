@@ -84,7 +84,7 @@ static inline void harness_begin(struct adapter_call *call, const char *now, uin
     adapter_call_begin(call, &context);
 }
 
-// What the adapter makes of the status, as the host asks: NULL unless it answers WHARF_OK.
+// The status by the adapter, called as by the host: NULL unless it returns WHARF_OK.
 static inline struct json *harness_status(const struct json *workload, const struct json *mirror, uint32_t attempt,
                                           const char *now) {
     const struct json *from = json_get(mirror ? mirror : workload, "status");
@@ -106,7 +106,7 @@ static inline struct json *harness_status(const struct json *workload, const str
     return NULL;
 }
 
-// A mirror as the host would create it. Its own server's part is not in it.
+// A mirror as the host would create it, without what its server adds.
 static inline struct json *harness_mirror(const struct json *workload, uint32_t attempt) {
     struct json *mirror = json_copy(workload);
     json_remove(mirror, "status");
@@ -125,8 +125,7 @@ static inline bool harness_carry(void *to, const char *pointer, struct json *val
     return pointer_set(to, pointer, json_copy(value));
 }
 
-// What the mirror should become: the carried fields as in the workload (but for what is taken away), and the adapter's
-// last word.
+// The desired mirror: the carried fields as in the workload (except for removed ones), after the adapter's update.
 static inline struct json *harness_update(const struct json *workload, const struct json *mirror) {
     struct json *desired = json_copy(mirror);
     bool suspended = json_bool(pointer_find(mirror, job_kind->suspend), false);

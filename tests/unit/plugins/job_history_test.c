@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thousands of Jobs, each with users who suspend, resume, scale and change it, a controller of its own in each worker,
-// stale views, and workers that are lost at any point. Whatever happens, no write is ever refused.
+// Thousands of Jobs, each with users who suspend, resume, scale and change it, its own controller in each worker, stale
+// views, and workers that are lost at any point. No write is ever rejected.
 #include "tests/unit/plugins/job_controller.h"
 #include "tests/unit/plugins/job_harness.h"
 #include "tests/unit/plugins/job_rules.h"
@@ -14,7 +14,7 @@ struct history {
     int64_t now_ns;
     uint32_t attempt;
     struct json *workload;
-    struct controlled there; // .job is NULL: there is no mirror
+    struct controlled there; // .job is NULL: no mirror
     struct json *seen;       // the mirror as the host last saw it
     int64_t earlier_failed;
     size_t writes;
@@ -165,7 +165,7 @@ static void step(struct history *h) {
         write_status(h);
 }
 
-// Nobody disturbs it any more: it must come to its end, which is that of its mirror unless an earlier one was promised.
+// Undisturbed, it must finish like its mirror, unless another outcome was already reported.
 static void come_to_rest(struct history *h) {
     const struct json *status = json_get(h->workload, "status");
     bool promised = rules_true(status, "SuccessCriteriaMet") || rules_true(status, "FailureTarget");
@@ -206,7 +206,7 @@ static void no_history_leads_to_a_write_that_is_refused(void **state) {
     print_message("%zu writes of a status, %zu of a mirror, %zu moves (%zu after the decision), %zu completed, %zu "
                   "failed\n",
                   total_writes, total_updates, total_moves, total_promises, ends[1], ends[0]);
-    // That the histories were worth their name.
+    // The histories covered enough cases.
     assert_true(total_writes > 8 * SEEDS && total_updates > SEEDS / 2 && total_moves > SEEDS / 10 &&
                 total_promises > SEEDS / 100 && ends[0] > SEEDS / 10 && ends[1] > SEEDS / 10);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the API server refuses of a batch/v1 Job: kubernetes pkg/registry/batch/job/strategy.go and
-// pkg/apis/batch/validation/validation.go, written down anew so that the adapter is measured by something that it does
-// not share. Each function answers NULL, or the rule that is broken.
+// Validation of a batch/v1 Job by the API server: kubernetes pkg/registry/batch/job/strategy.go and
+// pkg/apis/batch/validation/validation.go, reimplemented so that the adapter is tested independently. Each function
+// returns NULL, or the rule that is violated.
 #ifndef WHARF_TESTS_JOB_RULES_H
 #define WHARF_TESTS_JOB_RULES_H
 
@@ -40,7 +40,7 @@ static inline int64_t rules_count(const struct json *status, const char *key) {
     return json_int64(json_get(status, key), 0);
 }
 
-// What the API server would not even decode.
+// Fields that the API server would fail to decode.
 static inline const char *rules_undecodable(const struct json *status) {
     static const char *const counts[] = {"active", "ready", "terminating", "succeeded", "failed"};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -67,7 +67,7 @@ static inline const char *rules_undecodable(const struct json *status) {
     return json_is(status, JSON_OBJECT) ? NULL : "status";
 }
 
-// What the server does not keep as it is written: the difference would be written again, and again.
+// Fields that the server does not store as written: the difference would be written repeatedly.
 static inline const char *rules_not_kept(const struct json *status) {
     static const char *const omitted[] = {"active", "succeeded", "failed", "completedIndexes", "conditions"};
     for (size_t i = 0; i < sizeof omitted / sizeof *omitted; i++) {
@@ -219,7 +219,7 @@ static inline bool rules_template_may_change(const struct json *job) {
            (!json_get(status, "startTime") || rules_true(status, "Suspended"));
 }
 
-// A spec write, as far as this adapter makes any: `old` and `new` are whole Jobs.
+// A spec write, for the fields that this adapter changes: `old` and `new` are whole Jobs.
 static inline const char *rules_spec(const struct json *old, const struct json *new) {
     const struct json *before = json_get(old, "spec"), *spec = json_get(new, "spec");
     static const char *const fixed[] = {"selector",      "completionMode", "podFailurePolicy", "backoffLimitPerIndex",

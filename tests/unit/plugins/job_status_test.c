@@ -38,7 +38,7 @@ struct status_case {
 };
 
 static const struct status_case status_cases[] = {
-    // What a first attempt shows is what its mirror shows.
+    // The status of a first attempt is that of its mirror.
     {"a mirror without a status yet changes nothing", PLAIN, "{}", "{}", 1, "{}"},
     {"a running mirror is copied, but for the uids of its pods", PLAIN, "{}",
      "{'status':{'startTime':'" T1 "','active':2,'ready':1,'terminating':0,'succeeded':1,'failed':1,"
@@ -130,7 +130,7 @@ static const struct status_case status_cases[] = {
      "{'startTime':'" T1 "','failed':5}"},
     {"failed never falls", PLAIN, "{'startTime':'" T1 "','failed':3}",
      "{'metadata':{'annotations':{'job.wharf.dev/earlier-failed':'x'}},'status':{'failed':2}}", 2, NULL},
-    {"an annotation that someone edited does no harm", PLAIN, "{'startTime':'" T1 "','failed':3}",
+    {"an annotation that someone edited is ignored", PLAIN, "{'startTime':'" T1 "','failed':3}",
      "{'metadata':{'annotations':{'job.wharf.dev/earlier-failed':'99999999999999999999'}},'status':{'failed':2}}", 2,
      "{'startTime':'" T1 "','failed':2147483647}"},
     {"succeeded is the greater count of both attempts", PLAIN, "{'startTime':'" T1 "','succeeded':3}",
@@ -161,7 +161,7 @@ static const struct status_case status_cases[] = {
      "{'status':{'startTime':'" T2 "','conditions':[" MET(T2) "," COMPLETE(T3) "],'completionTime':'" T3
                                                                                "','succeeded':4}}",
      2, "{'startTime':'" T1 "','succeeded':4,'failed':7,'conditions':[" TARGET(T1) "," FAILED(NOW) "]}"},
-    {"a promised success is reported once the mirror, suspended for that reason, is quiet", PLAIN,
+    {"a promised success is reported once the mirror, suspended for that reason, has no active pods", PLAIN,
      "{'startTime':'" T1 "','succeeded':4,'terminating':2,'conditions':[" MET(T1) "]}",
      "{'spec':{'suspend':true},'status':{'ready':0,'terminating':0,'conditions':[" SUSPENDED(T2) "]}}", 2,
      "{'startTime':'" T1 "','succeeded':4,'ready':0,'terminating':0,'conditions':[" MET(T1) "," COMPLETE(
@@ -180,7 +180,8 @@ static const struct status_case status_cases[] = {
      "{'conditions':[" TARGET(T2) "," FAILED(T3) "],'startTime':'" T1 "','failed':7}", "", 2, NULL},
     // Without a mirror.
     {"without a mirror nothing changes", PLAIN, "{'startTime':'" T1 "','active':2,'ready':2}", "", 1, NULL},
-    {"a new Job that is suspended says so", "'suspend':true," PLAIN, "{}", "", 0, "{'conditions':[" NOW_SUSPENDED "]}"},
+    {"a new Job that is suspended gets the condition", "'suspend':true," PLAIN, "{}", "", 0,
+     "{'conditions':[" NOW_SUSPENDED "]}"},
     {"a suspended Job that has lost its mirror has no pods and no startTime", "'suspend':true," PLAIN,
      "{'startTime':'" T1 "','active':2,'ready':2,'terminating':1,'failed':1,'conditions':[" RESUMED(T1) "]}", "", 1,
      "{'ready':0,'terminating':0,'failed':1,'conditions':[" NOW_SUSPENDED "]}"},

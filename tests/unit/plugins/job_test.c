@@ -31,7 +31,7 @@ static struct json *store_mirror(struct json *mirror) {
     return mirror;
 }
 
-// One step of a history: what the user changes, what happens to the mirror, and the status that must come of it.
+// One step of a history: what the user changes, what happens to the mirror, and the resulting status.
 static void take_step(const char *where, const struct json *step, struct json *workload, struct json **mirror,
                       uint32_t *attempt) {
     struct json *spec = json_get(workload, "spec");
@@ -153,7 +153,7 @@ static const struct update_case update_cases[] = {
      "{'spec':{'suspend':true," TEMPLATE(OF_WORKLOAD ",'a':'b'", GPU) "}}",
      "{'spec':{'suspend':true," TEMPLATE(OF_WORKER, "") "}}",
      "{'spec':{'template':{'metadata':{'labels':{'a':'b'}},'spec':{" GPU "}}}}"},
-    {"and so does one that is quiet, in the patch that resumes it",
+    {"and so does one without active pods, in the patch that resumes it",
      "{'spec':{'suspend':false," TEMPLATE(OF_WORKLOAD, GPU) "}}",
      "{'spec':{'suspend':true," TEMPLATE(OF_WORKER, "") "},'status':{'startTime':'x','conditions':[{'type':"
                                                         "'Suspended','status':'True'}]}}",
@@ -244,7 +244,7 @@ static void the_phase_is_read_from_the_status(void **state) {
     }
 }
 
-// Calls every function of the adapter. Whatever the objects are, the answers are well-formed.
+// Calls every function of the adapter: the results are well-formed for any objects.
 static void call_all(const struct json *workload, const struct json *mirror, bool finished) {
     struct adapter_call call;
     harness_begin(&call, HARNESS_NOW, 2);
@@ -274,7 +274,7 @@ struct spoiling {
     bool in_mirror;
 };
 
-// Spoils what is at `pointer` in every way, and all below it.
+// Damages the value at `pointer` in every way, and all below it.
 static void spoil(const struct spoiling *s, const struct json *at, const char *pointer) {
     for (size_t i = 0; i <= sizeof garbage / sizeof *garbage; i++) {
         AUTO_JSON workload = json_copy(s->workload);
@@ -319,7 +319,7 @@ static void any_object_is_survived(void **state) {
     call_all(mirror, workload, true);
 }
 
-// A host whose Nth making or changing service fails, as when memory runs out.
+// A host whose Nth creating or changing service fails, as when memory runs out.
 static size_t failing, calls;
 
 static bool fails_now(const wharf_call *call) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the table of all kinds shares: the adapters as they are shipped, loaded as the host loads them, and a fixture
-// on its way through a story. Everything here fails the running test with the place in the fixture.
+// Shared by the tests of all kinds: the shipped adapters, loaded as by the host, and a fixture in the course of a
+// story. Everything here fails the running test with the position in the fixture.
 #ifndef WHARF_TESTS_KINDS_H
 #define WHARF_TESTS_KINDS_H
 
@@ -23,14 +23,14 @@ struct tale {
     const struct kind *kind;
     const struct fixture *fixture;
     const struct story *story;
-    const struct step *step; // the present one
+    const struct step *step; // the current one
     struct json *workload, *mirror;
     uint32_t attempt;
     bool lost;
     int64_t resource_version; // the next one that a server gives
     wharf_phase_kind end;     // SUCCEEDED or FAILED once it finished, else PENDING
     char *event;              // the text of the Event that the step led to
-    char *told;               // the one before it: the same again is nothing new
+    char *told;               // the one before it: a repetition is not counted
 };
 
 // As a server stores an object: with uid, generation and all else that it adds. json_free().
@@ -38,14 +38,14 @@ struct json *kinds_stored(struct tale *tale, const struct json *object, const ch
 // The fixture's workload as a server has it, with what the user's tools and its owner added. json_free().
 struct json *kinds_workload(struct tale *tale);
 
-// Mirror of the workload, as its server stores it. NULL if the adapter refused, which is then the tale's event.
+// Mirror of the workload, as its server stores it. NULL if the adapter rejected it; the tale's event has the reason.
 struct json *kinds_create(struct tale *tale);
-// Carries what changed to the mirror, and the status to the workload. False: the change was refused.
+// Carries changes to the mirror, and the status to the workload. False: the change was rejected.
 bool kinds_carry(struct tale *tale);
 void kinds_copy_status(struct tale *tale);
 wharf_phase kinds_phase(struct tale *tale, const struct json *object, char **reason);
 
-// A mirror holds nothing that belongs to the management cluster.
+// Checks that a mirror has nothing that belongs to the management cluster.
 void kinds_check_mirror(const struct tale *tale, const struct json *mirror);
 // Without marks, and without what servers add.
 struct json *kinds_bare(const struct json *mirror);
@@ -54,7 +54,7 @@ void kinds_expect_same(const struct tale *tale, const char *what, const struct j
                        const struct json *expected);
 void kinds_fail(const struct tale *tale, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
 
-// Tells a story from its begin to its end.
+// Plays a story from beginning to end.
 void kinds_tell(const struct kind *kind, const struct fixture *fixture, const struct story *story);
 
 #endif

@@ -72,7 +72,7 @@ void kinds_expect_same(const struct tale *tale, const char *what, const struct j
     kinds_fail(tale, "%s%s: found %.*s, expected %.*s", what, path.data, SHOWN_MAX, here, SHOWN_MAX, there);
 }
 
-// No kind's field, at any depth: a mirror in which it is left belongs to nobody in the worker.
+// managedBy at any depth: no controller of the worker would reconcile a mirror that has it.
 static void check_no_managed_by(const struct tale *tale, const struct json *value) {
     for (const struct json *m = json_first(value); m; m = json_next(m)) {
         if (json_key(m) && strcmp(json_key(m), "managedBy") == 0)

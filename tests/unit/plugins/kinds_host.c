@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's part and the servers' part: mirrors made, patches applied, generations counted.
+// The host and the servers: creates mirrors, applies patches, counts generations.
 #include "tests/unit/plugins/kinds.h"
 
 #include "core/base/text.h"
@@ -63,7 +63,7 @@ static struct mirror_context begin(const struct tale *tale, struct adapter_call 
                                    .attempt = tale->attempt};
 }
 
-// Keeps the Event of a call, and checks that the call changed nothing that it was given.
+// Keeps the Event of a call, and checks that the call did not modify its inputs.
 static void end(struct tale *tale, struct adapter_call *call, wharf_result result, const uint64_t hashes[2]) {
     if (call->answer.message) {
         free(tale->event);
@@ -140,12 +140,12 @@ static bool carry_once(struct tale *tale, bool *patched) {
     return result == WHARF_OK;
 }
 
-// As the host does: a mirror that was patched is looked at again.
+// As by the host: a patched mirror is reconciled again.
 bool kinds_carry(struct tale *tale) {
     bool patched = true, ok = true;
     for (int times = 0; ok && patched; times++) {
         if (times > 3)
-            kinds_fail(tale, "the mirror is patched again and again");
+            kinds_fail(tale, "the mirror is patched repeatedly");
         ok = carry_once(tale, &patched);
     }
     return ok;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A story, told step by step: what the controller and the user do, what the host does about it, and what must come of
-// it. After each step nothing is left to do, and the loss of the worker at that very moment does no harm.
+// A story, step by step: actions of the controller and the user, the host's reactions, and the expected result. After
+// each step nothing is left to do, and the worker can be lost.
 #include "tests/unit/plugins/kinds.h"
 
 #include "core/base/text.h"
@@ -74,7 +74,7 @@ static void check_event(struct tale *tale) {
     }
 }
 
-// What was told may be told again.
+// An Event may be repeated.
 static void drop_repeated_event(struct tale *tale) {
     if (tale->event && !text_equal(tale->event, tale->told))
         kinds_fail(tale, "an Event that comes when nothing changed: %s", tale->event);
@@ -124,7 +124,7 @@ static void patch_workload(struct tale *tale) {
     bump(tale, tale->workload, !json_equal(spec, json_get(before, "spec")));
 }
 
-// One round of what the host does when something changed.
+// One reconciliation by the host.
 static void take_round(struct tale *tale) {
     bool carried = tale->mirror && kinds_carry(tale);
     if (!tale->mirror || carried || tale->step->event)
@@ -152,7 +152,7 @@ static void check_loss(const struct tale *tale) {
     kinds_copy_status(&other);
     AUTO_JSON once = json_copy(other.workload);
     kinds_copy_status(&other);
-    kinds_expect_same(tale, "the workload that lost its worker, looked at again", other.workload, once);
+    kinds_expect_same(tale, "the workload that lost its worker, reconciled again", other.workload, once);
     AUTO_TEXT reason = NULL;
     wharf_phase phase = kinds_phase(&other, other.workload, &reason);
     if (is_end(tale->end) && phase.phase != tale->end)
@@ -197,7 +197,7 @@ static void take_step(struct tale *tale) {
     AUTO_JSON mirror = tale->mirror ? json_copy(tale->mirror) : NULL;
     AUTO_JSON before = json_copy(json_get(tale->workload, "status"));
     take_round(tale);
-    if (!tale->mirror && tale->step->event) // refused before it is placed
+    if (!tale->mirror && tale->step->event) // rejected before it is placed
         json_free(kinds_create(tale));
     if (tale->mirror)
         check_carried(tale, mirror);

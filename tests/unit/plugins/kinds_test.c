@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kind of every adapter, taken through its fixtures: the mirror that is made of the workload, and each story. The
-// tests are made of what is found: a kind without fixtures, and fixtures without a kind, are tests that fail.
+// Every kind of every adapter with its fixtures: the mirror of the workload, and each story. Tests are generated from
+// the kinds and fixtures found: a kind without fixtures, and fixtures without a kind, are failing tests.
 #include "tests/unit/plugins/kinds.h"
 
 #include "core/base/text.h"
@@ -16,8 +16,8 @@
 #define NAMES_MAX 128
 #define SETTINGS KINDS_FIXTURES "/generic.yaml" // of the adapter that has no kinds without settings
 
-// One test: of a story, of a mirror (story NULL), of a kind that lacks a folder (fixture NULL), or a sentence that says
-// what went wrong before the tests began.
+// One test: of a story, of a mirror (story NULL), of a kind that lacks a folder (fixture NULL), or an error from
+// before the tests began.
 struct trial {
     const struct kind *kind;
     struct fixture *fixture;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A service fails, and start goes on.
+// A service fails, and start continues.
 #define HOST yes
 #define START_CODE                                                                                                     \
     wharf_value *made = host->new_string(NULL, "text"), *object = host->new_object(NULL);                              \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds that start brings are no better than others.
+// The kinds that start returns are checked like others.
 #include <wharf/adapter.h>
 
 static const wharf_kind thing = {

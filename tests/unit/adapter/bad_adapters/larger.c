@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Built against a later minor version, whose structs have grown, and content with a host of 1.0.
+// Built against a later minor version, whose structs have grown, and compatible with a host of 1.0.
 #include <wharf/adapter.h>
 
 static wharf_result phase(const wharf_call *call, const wharf_value *object, wharf_phase *out) {
