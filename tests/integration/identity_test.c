@@ -85,7 +85,7 @@ static void a_management_cluster_that_is_empty_after_a_restart_deletes_no_mirror
     UNTIL(scene, 20, wharf_metric(scene, "wharf_orphans_held{cluster=\"w1\"}") == 5);
     assert_int_equal(scene_jobs(scene, 1), 5);
     assert_int_equal(wharf_logged(scene, "orphans (mirrors without a workload) are held"), 1);
-    // A person lets one go.
+    // An operator releases one.
     scene_patch(scene, 1, "jobs", "job0", "{\"metadata\":{\"annotations\":{\"wharf.dev/release\":\"true\"}}}");
     UNTIL(scene, 10, scene_jobs(scene, 1) == 4);
     stage_close(scene);

@@ -217,7 +217,7 @@ static void a_kind_without_a_status_subresource_is_not_written_to_again_and_agai
         play_wait(&play, CLOCK_SECOND);
     }
     size_t sent = play_sent(&play, 0, VERB_STATUS_PATCH);
-    assert_in_range(sent, 2, 10 + 8); // the first ones were on their way together
+    assert_in_range(sent, 2, 10 + 8); // the first ones were in flight together
     assert_int_equal(play_times(&play.log, "0: the kind is paused"), 1);
     assert_true(is_paused(&play, 0));
     play_wait(&play, 11 * CLOCK_MINUTE);
