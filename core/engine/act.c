@@ -27,7 +27,7 @@ static wharf_mirror_state mirror_state(const struct engine *engine, const struct
                                        const struct mirror *mirror) {
     if (mirror)
         return WHARF_MIRROR_PRESENT;
-    return facts_out_of_reach(engine, entry) ? WHARF_MIRROR_LOST : WHARF_MIRROR_NONE;
+    return facts_worker_is_lost(engine, entry) ? WHARF_MIRROR_LOST : WHARF_MIRROR_NONE;
 }
 
 static void count_latency(struct engine *engine, const struct mirror *mirror) {
@@ -327,7 +327,7 @@ void act_reconcile(struct engine *engine, struct entry *entry) {
     orphans_check(engine, entry);
     drop_empty_mirrors(engine, entry);
     // A lost worker may have been given up: the status is then no longer copied from the mirror.
-    if (entry->facts.exists && !entry->facts.finished && facts_out_of_reach(engine, entry))
+    if (entry->facts.exists && !entry->facts.finished && facts_worker_is_lost(engine, entry))
         entry->facts.status_due = true;
     struct action action;
     do {

@@ -100,7 +100,7 @@ bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirro
     if (result == WHARF_REFUSED)
         return true;
     mirror->denials = 0;
-    if (record.theirs)
+    if (record.suspended_in_worker)
         report_suspender(engine, entry, mirror);
     if (patch)
         send_update(engine, entry, mirror, patch, &record);

@@ -173,7 +173,7 @@ static bool blocked(const struct json *to, const char *pointer) {
         const struct json *on_the_way = pointer_find(to, way);
         *end = '/';
         if (!on_the_way)
-            return false; // made, or there is no such item: then its array was looked at before
+            return false; // missing: it can be created, or its array was checked before
         size_t len = strcspn(end + 1, "/");
         char after = end[1 + len];
         end[1 + len] = '\0';

@@ -43,7 +43,7 @@ struct identity { // of one cluster, see identity.c
 struct orphan_count {
     size_t names, bytes; // their number and text size, also before the lists are complete
     uint32_t waiting;    // not released yet
-    uint32_t let_go;     // released in the window
+    uint32_t released;   // released in the window
     int64_t window_ns;   // when it began
 };
 

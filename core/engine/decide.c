@@ -150,13 +150,13 @@ static bool may_run(const struct decide_facts *f, const struct mirror_facts *m, 
 }
 
 // Removes the host's finalizer, with the resourceVersion that was seen.
-static struct action let_go(const struct mirror_facts *m, const char *why) {
+static struct action release(const struct mirror_facts *m, const char *why) {
     return m->unsure ? on_mirror(ACTION_VERIFY, m, "its finalizers may have changed")
                      : on_mirror(ACTION_RELEASE, m, why);
 }
 
 // Held, and deleted as the Event MirrorHeld asks.
-static bool is_let_go(const struct decide_facts *f, const struct mirror_facts *m) {
+static bool may_release_held(const struct decide_facts *f, const struct mirror_facts *m) {
     return decide_is_held(f, m) && m->being_deleted && m->finalizer && !m->busy && is_usable(f, m->cluster) &&
            f->management_listed;
 }
@@ -171,9 +171,9 @@ static struct action remove_unwanted(const struct decide_facts *f, int64_t *wait
         if (!is_unwanted(f, m)) {
             if (m != decide_placed(f) && (is_there(f, m) || may_run(f, m, waiting_ns)))
                 *pending = m->cluster;
-            if (is_let_go(f, m) && request_at_ns(m) <= f->now_ns)
-                return let_go(m, "it is held and was deleted in the worker");
-            if (is_let_go(f, m))
+            if (may_release_held(f, m) && request_at_ns(m) <= f->now_ns)
+                return release(m, "it is held and was deleted in the worker");
+            if (may_release_held(f, m))
                 *waiting_ns = clock_earlier(*waiting_ns, request_at_ns(m));
             continue;
         }
@@ -195,7 +195,7 @@ static struct action remove_unwanted(const struct decide_facts *f, int64_t *wait
             continue;
         }
         if (m->finalizer)
-            return let_go(m, "its status is no longer needed");
+            return release(m, "its status is no longer needed");
         if (m->being_deleted)
             return on_mirror(ACTION_VERIFY, m, "no watch shows its deletion");
         return on_mirror(ACTION_DELETE, m, f->workload->exists ? "stale mirror" : "orphan");
@@ -327,7 +327,7 @@ static struct action finished(const struct decide_facts *f) {
     if (copy.type != ACTION_NONE && !refused && copy.waiting != WAITING_REPEATED)
         return copy;
     if (may_release(f, m))
-        return let_go(m, "its status is written");
+        return release(m, "its status is written");
     if (m->busy || (m->being_deleted && !m->finalizer))
         return none("its mirror is being deleted");
     int64_t at_ns = clock_later(f->workload->retain_until_ns, request_at_ns(m));
@@ -361,7 +361,7 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
         copy.at_ns = clock_earlier(copy.at_ns, later_ns);
     if (copy.type == ACTION_NONE && !copy.waiting && !f->workload->busy && m->being_deleted && !m->finished &&
         may_release(f, m))
-        return let_go(m, "it was deleted in the worker and its status is written");
+        return release(m, "it was deleted in the worker and its status is written");
     if (copy.type == ACTION_NONE && going && m->finalizer)
         return request_at_ns(m) > f->now_ns ? wait_until(request_at_ns(m), WAITING_GONE, m->cluster)
                                             : blocked(WAITING_GONE, m->cluster);

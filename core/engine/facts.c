@@ -34,7 +34,7 @@ struct mirror *facts_followed_mirror(const struct engine *engine, const struct e
 }
 
 // It is placed in a worker that is unreachable or not in the configuration.
-bool facts_out_of_reach(const struct engine *engine, const struct entry *entry) {
+bool facts_worker_is_lost(const struct engine *engine, const struct entry *entry) {
     return entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER ||
            (entry->facts.cluster && !engine->workers[entry->kind][entry->facts.cluster].connected);
 }

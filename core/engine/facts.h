@@ -12,6 +12,6 @@ struct mirror *facts_placed_mirror(const struct entry *entry);
 struct mirror *facts_followed_mirror(const struct engine *engine, const struct entry *entry);
 
 // It is placed in a worker that is unreachable or not in the configuration.
-bool facts_out_of_reach(const struct engine *engine, const struct entry *entry);
+bool facts_worker_is_lost(const struct engine *engine, const struct entry *entry);
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum refusal judge(const struct engine *engine, size_t cluster, size_t *duplicate_of) {
+static enum refusal refusal_of(const struct engine *engine, size_t cluster, size_t *duplicate_of) {
     const struct identity *all = engine->identities, *identity = &all[cluster];
     if (*identity->uid == '\0')
         return REFUSAL_NONE;
@@ -65,7 +65,7 @@ static void evaluate_all(struct engine *engine, size_t changed) {
     for (size_t c = 0; c < engine->n_clusters; c++) {
         struct identity *identity = &engine->identities[c];
         size_t duplicate_of = 0;
-        enum refusal refusal = judge(engine, c, &duplicate_of);
+        enum refusal refusal = refusal_of(engine, c, &duplicate_of);
         bool same =
             refusal == identity->refusal && (refusal != REFUSAL_DUPLICATE || duplicate_of == identity->duplicate_of);
         identity->refusal = refusal;

@@ -3,7 +3,7 @@
 // and it resumes them only after creating a Workload that the object owns as controller: so one request is enough,
 // before the mirror of an object that is not suspended is created.
 //
-// What Kueue has admitted is dispatched, and its mirror is made without the labels that would queue it a second time
+// What Kueue has admitted is dispatched, and its mirror is created without the labels that would queue it a second time
 // in a worker (unless the configuration says kueue: carry). Kinds whose API accepts no other value of managedBy than
 // kueue.x-k8s.io/multikueue are shared with MultiKueue: an object is left to it if its Workload has an admission check
 // of its controller.

@@ -26,14 +26,14 @@
 
 // A mirror's record as the host keeps it, and its next version.
 struct mirror_record {
-    const char *known; // the record as the host knows it; NULL: only the annotation is known
-    bool unsure;       // the outcome of a later patch is unknown: the annotation decides
-    bool bare;         // mirror_make: without Kueue's labels
-    bool stop_only;    // mirror_patch: if it suspends, only that, without annotations
-    char *next;        // out: the record after the patch, free(); NULL if there is none
-    bool alone;        // out: the patch is about the record only
-    bool stops;        // out: the patch suspends the mirror
-    bool theirs;       // out: it was suspended in the worker
+    const char *known;        // the record as the host knows it; NULL: only the annotation is known
+    bool unsure;              // the outcome of a later patch is unknown: the annotation decides
+    bool bare;                // mirror_make: without Kueue's labels
+    bool stop_only;           // mirror_patch: if it suspends, only that, without annotations
+    char *next;               // out: the record after the patch, free(); NULL if there is none
+    bool alone;               // out: the patch is about the record only
+    bool stops;               // out: the patch suspends the mirror
+    bool suspended_in_worker; // out: it was suspended in the worker
 };
 
 void mirror_record_cleanup(struct mirror_record *record); // frees the results; NULL is allowed
@@ -62,6 +62,7 @@ struct mirror_context {
 };
 
 // The functions return the adapter's result, or WHARF_RETRY when out of memory.
+//
 // The object to create.
 wharf_result mirror_make(const struct mirror_context *context, struct json **out);
 
@@ -85,14 +86,13 @@ bool mirror_is_ours(const struct kind *kind, const char *origin, const struct js
 enum seal_verdict mirror_seal(const struct kind *kind, const struct seal_keys *seals, const char *cluster,
                               const struct json *object);
 
-// The attempt in its annotation; 0 if there is none that is a number from 1 to MIRROR_ATTEMPT_MAX.
+// The attempt in its annotation; 0 unless it is a number from 1 to MIRROR_ATTEMPT_MAX.
 uint32_t mirror_attempt(const struct json *object);
 
 // True for labels and annotations that are not carried: the host's own and the cluster's.
 bool mirror_key_is_private(const char *key);
 
-// A hash of what would be carried or compared: generation, labels and annotations; those that are private only of a
-// mirror.
+// A hash of what is carried or compared: generation, labels and annotations; private ones only for a mirror.
 uint64_t mirror_carry_hash(const struct json *object, bool is_mirror);
 
 // Adds the marks that make an object a mirror of this workload.

@@ -211,7 +211,7 @@ static wharf_result finish(const struct mirror_context *context, struct change *
         return result;
     if (record) {
         record->stops = stop;
-        record->theirs = change->held;
+        record->suspended_in_worker = change->held;
         bool known = text.len > 0;
         record->next = known ? buffer_take(&text, NULL) : NULL;
         if (known && !record->next)

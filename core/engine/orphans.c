@@ -36,7 +36,7 @@ static uint64_t uid_hash(const char *uid) {
 
 void orphans_seen_deleted(struct engine *engine, struct entry *entry, const char *uid) {
     entry->deleted_uid = uid_hash(uid);
-    entry->deleted_surely =
+    entry->deletion_is_certain =
         cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->rewound_until_ns <= engine->now.mono_ns;
     queue_entry(engine, entry);
 }
@@ -53,7 +53,7 @@ void orphans_listed(struct engine *engine, size_t cluster, size_t kind) {
 }
 
 // It is no longer an orphan, or is released.
-static void leave(struct engine *engine, struct mirror *m) {
+static void end_wait(struct engine *engine, struct mirror *m) {
     if (m->orphan == ORPHAN_NEW || m->orphan == ORPHAN_HELD)
         engine->orphans[m->facts.cluster].waiting--;
     struct stats_cluster *stats = &engine->stats.clusters[m->facts.cluster];
@@ -62,20 +62,20 @@ static void leave(struct engine *engine, struct mirror *m) {
     m->orphan = ORPHAN_NOT;
 }
 
-static bool is_doubtful(const struct engine *engine, const struct entry *entry, const struct mirror *m) {
+static bool is_suspect(const struct engine *engine, const struct entry *entry, const struct mirror *m) {
     bool seen = entry->deleted_uid == uid_hash(m->workload_uid);
     return !seen && cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->suspect_until_ns > m->orphan_since_ns;
 }
 
 static bool are_too_many(const struct engine *engine, size_t cluster, uint32_t *count) {
     const struct orphan_count *orphans = &engine->orphans[cluster];
-    int64_t n = (int64_t)orphans->waiting + orphans->let_go;
-    int64_t all = (int64_t)engine->stats.clusters[cluster].mirrors + orphans->let_go;
+    int64_t n = (int64_t)orphans->waiting + orphans->released;
+    int64_t all = (int64_t)engine->stats.clusters[cluster].mirrors + orphans->released;
     *count = (uint32_t)n;
     return n > engine->mass_max || (n > FEW && n * 100 > engine->mass_percent * all);
 }
 
-static void report_held(struct engine *engine, const struct entry *entry, const struct mirror *m, bool doubtful,
+static void report_held(struct engine *engine, const struct entry *entry, const struct mirror *m, bool suspect,
                         uint32_t count) {
     const char *kind = engine->kinds[entry->kind]->plural_group;
     report_log(
@@ -84,36 +84,36 @@ static void report_held(struct engine *engine, const struct entry *entry, const 
         " s and not deleted: %s (%u now, the first is %s). To release one: kubectl annotate %s NAME " MARK_RELEASE
         "=true in that cluster",
         engine->orphan_grace_ns / CLOCK_SECOND,
-        doubtful ? "the management cluster has no workload of this kind, or was restored from a backup"
-                 : "there are more than massDeletion allows",
+        suspect ? "the management cluster has no workload of this kind, or was restored from a backup"
+                : "there are more than massDeletion allows",
         count, entry->key, kind);
 }
 
-static void let_go(struct engine *engine, struct mirror *m) {
+static void release_orphan(struct engine *engine, struct mirror *m) {
     struct orphan_count *orphans = &engine->orphans[m->facts.cluster];
     bool held = m->orphan == ORPHAN_HELD;
-    leave(engine, m);
+    end_wait(engine, m);
     m->orphan = ORPHAN_DELETABLE;
     if (held)
         return;
     if (engine->now.mono_ns - orphans->window_ns >= WINDOW_NS) {
         orphans->window_ns = engine->now.mono_ns;
-        orphans->let_go = 0;
+        orphans->released = 0;
     }
-    orphans->let_go++;
+    orphans->released++;
 }
 
 // Until when it must not be deleted; 0: it may be.
-static int64_t judge(struct engine *engine, const struct entry *entry, struct mirror *m) {
+static int64_t hold_until(struct engine *engine, const struct entry *entry, struct mirror *m) {
     uint32_t count = 0;
-    bool doubtful = is_doubtful(engine, entry, m);
-    if (!are_too_many(engine, m->facts.cluster, &count) && !doubtful) {
-        let_go(engine, m);
+    bool suspect = is_suspect(engine, entry, m);
+    if (!are_too_many(engine, m->facts.cluster, &count) && !suspect) {
+        release_orphan(engine, m);
         return 0;
     }
     m->orphan = ORPHAN_HELD;
     if (engine->stats.clusters[m->facts.cluster].orphans_held++ == 0)
-        report_held(engine, entry, m, doubtful, count);
+        report_held(engine, entry, m, suspect, count);
     return m->orphan_since_ns + engine->orphan_grace_ns;
 }
 
@@ -126,10 +126,10 @@ static int64_t look_at(struct engine *engine, const struct entry *entry, struct 
         engine->orphans[m->facts.cluster].waiting++;
         return now_ns + LOOK_NS;
     case ORPHAN_NEW:
-        return now_ns < m->orphan_since_ns + LOOK_NS ? m->orphan_since_ns + LOOK_NS : judge(engine, entry, m);
+        return now_ns < m->orphan_since_ns + LOOK_NS ? m->orphan_since_ns + LOOK_NS : hold_until(engine, entry, m);
     case ORPHAN_HELD:
         if (now_ns >= m->orphan_since_ns + engine->orphan_grace_ns)
-            let_go(engine, m);
+            release_orphan(engine, m);
         return m->orphan == ORPHAN_HELD ? m->orphan_since_ns + engine->orphan_grace_ns : 0;
     default:
         return 0;
@@ -174,10 +174,10 @@ void orphans_check(struct engine *engine, struct entry *entry) {
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
         account(engine, m);
         bool orphan = m->facts.present && !m->facts.of_workload && !m->facts.being_deleted;
-        bool seen = orphan && entry->deleted_surely && entry->deleted_uid == uid_hash(m->workload_uid);
+        bool seen = orphan && entry->deletion_is_certain && entry->deleted_uid == uid_hash(m->workload_uid);
         m->facts.held_until_ns = 0;
         if (!orphan || seen || m->released || engine->orphan_grace_ns == 0)
-            leave(engine, m);
+            end_wait(engine, m);
         else if (listed && engine->workers[entry->kind][m->facts.cluster].connected) // both lists are complete
             m->facts.held_until_ns = look_at(engine, entry, m);
     }

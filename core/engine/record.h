@@ -3,11 +3,11 @@
 // wharf.dev/carried and in the host's memory, as hashes of pointers (48 bits each, 8 characters), since an object may
 // have tens of thousands of labels:
 //
-//   v2:<flags>:<carried now>:<values of spec fields, as carried last>:<carried earlier and taken away since>
+//   v2:<flags>:<carried now>:<values of spec fields, as last carried>:<carried earlier and removed since>
 //
-// Flags: r or s, the host's last word was to run or to be suspended; w, somebody in the worker suspended it; h, that
-// happened before; k, it was made without Kueue's labels. Records of version 0.1 are a list of pointers, and still
-// read. docs/lifecycle.md tells what follows from it.
+// Flags: r or s, the host last resumed or suspended it; w, it was suspended in the worker; h, that happened before; k,
+// it was created without Kueue's labels. Records of version 0.1 are a list of pointers, and still read.
+// docs/lifecycle.md describes the consequences.
 #ifndef WHARF_ENGINE_RECORD_H
 #define WHARF_ENGINE_RECORD_H
 
@@ -44,22 +44,22 @@ uint64_t record_value(const char *pointer, const struct json *value);
 // False when out of memory.
 bool record_add(struct record_set *set, uint64_t hash);
 
-// Reads what the host knows (NULL: nothing) and what the annotation says (NULL: there is none): what was carried by
-// either of them, and that it was suspended; the rest from the first that there is. A patch of the host's that arrives
-// late brings a record with what it does. `unsure`: what became of the host's last patch is not known, and the
-// annotation tells. False when out of memory.
+// Merges the record that the host knows (NULL: none) and the annotation (NULL: none): carried pointers and a past
+// suspension from both, the rest from the first that exists. A host's patch that arrives late brings its own record
+// along. `unsure`: the outcome of the host's last patch is unknown, and the annotation decides. False when out of
+// memory.
 bool record_read(struct record *record, const char *known, const char *annotation, bool unsure);
 
-// Whether it is carried, or was earlier. Of a record that was read.
+// Whether it is or was carried. For a record that was read.
 bool record_knows(const struct record *record, uint64_t pointer);
 bool record_has_value(const struct record *record, uint64_t value);
 
 // Whether all of `some` are among `set`, which is sorted.
 bool record_has_all(const struct record_set *set, const struct record_set *some);
-// Whether `record`, one that was read, says at least what `other` says.
+// Whether `record`, which was read, contains everything of `other`.
 bool record_covers(const struct record *record, const struct record *other);
 
-// Writes `record`, which follows on `before`: what was carried then and is no more has been taken away.
+// Writes `record`, the successor of `before`: what only `before` carried counts as removed.
 bool record_print(struct record *record, const struct record *before, struct buffer *out);
 
 #endif

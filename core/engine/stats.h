@@ -56,7 +56,7 @@ struct stats {
     uint64_t queued;            // entries to reconcile
 };
 
-// A copy of its own; empty when out of memory.
+// A deep copy; empty when out of memory.
 struct error *stats_copy(const struct stats *from, struct stats *to);
 void stats_free(struct stats *stats);
 

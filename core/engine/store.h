@@ -89,10 +89,10 @@ struct entry {
     uint8_t kueue_asked; // requests whether Kueue owns it, see kueue.h
     uint8_t kueue;       // enum kueue
     bool queued : 1, blocked : 1;
-    bool unsure : 1;            // an earlier write got no answer
-    bool reported : 1;          // something was reported since it began to wait
-    bool deleted_surely : 1;    // deleted_uid is certain
-    bool unsealed_reported : 1; // an unsealed object with the host's marks was reported
+    bool unsure : 1;              // an earlier write got no answer
+    bool reported : 1;            // something was reported since it began to wait
+    bool deletion_is_certain : 1; // deleted_uid is certain
+    bool unsealed_reported : 1;   // an unsealed object with the host's marks was reported
     char uid[STORE_UID_MAX];
     char key[]; // "namespace/name"; name_at is where the name begins
 };

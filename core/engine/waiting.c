@@ -28,7 +28,7 @@ void waiting_end(struct engine *engine, struct entry *entry) {
     entry->reported = false;
 }
 
-static void tell(struct engine *engine, struct entry *entry, const struct action *action) {
+static void report(struct engine *engine, struct entry *entry, const struct action *action) {
     entry->waiting_reported |= bit_of(entry->waiting);
     count(engine, entry, true);
     // The cause of a retry or delay was reported when it began.
@@ -61,7 +61,7 @@ void waiting_update(struct engine *engine, struct entry *entry, const struct act
     if (entry->waiting_reported & bit_of(entry->waiting))
         return;
     if (engine->now.mono_ns >= entry->waiting_since_ns + WAITING_REPORTED_NS)
-        tell(engine, entry, action);
+        report(engine, entry, action);
     else
         queue_wake(engine, entry, entry->waiting_since_ns + WAITING_REPORTED_NS);
 }

@@ -27,14 +27,14 @@ struct visit {
     bool started;
 };
 
-static void tell(struct visit *visit, const char *sentence) {
+static void add_problem(struct visit *visit, const char *sentence) {
     problems_add(&visit->problems, "%s (%s): %s", visit->cluster->name, visit->server, sentence);
 }
 
-#define TELL(visit, ...)                                                                                               \
+#define ADD_PROBLEM(visit, ...)                                                                                        \
     do {                                                                                                               \
         AUTO_TEXT sentence = text_format(__VA_ARGS__);                                                                 \
-        tell(visit, !sentence ? "out of memory" : sentence);                                                           \
+        add_problem(visit, !sentence ? "out of memory" : sentence);                                                    \
     } while (0)
 
 // 401 and 403 still show that the server answers.
@@ -42,7 +42,7 @@ static bool answers(struct visit *visit) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
     struct error *error = ask_raw(visit->client, "/version", &response);
     if (error) {
-        tell(visit, error_text(error));
+        add_problem(visit, error_text(error));
         error_free(error);
         return false;
     }
@@ -51,11 +51,11 @@ static bool answers(struct visit *visit) {
     if (response.reason == REASON_OK && json_string(json_get(response.value, "gitVersion")))
         return true;
     if (response.reason == REASON_OK)
-        tell(visit, "found an answer to GET /version without gitVersion, expected a Kubernetes API server");
+        add_problem(visit, "found an answer to GET /version without gitVersion, expected a Kubernetes API server");
     else if (response.reason == REASON_UNAUTHORIZED)
-        TELL(visit, "does not accept the credentials: %s", response.message);
+        ADD_PROBLEM(visit, "does not accept the credentials: %s", response.message);
     else
-        TELL(visit, "GET /version: %s", response.message);
+        ADD_PROBLEM(visit, "GET /version: %s", response.message);
     return false;
 }
 
@@ -65,12 +65,13 @@ static void check_resource(struct visit *visit, const struct kind *kind, const c
     static const char *const verbs[] = {"get", "list", "watch", "create", "patch", "delete"};
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
         if (!api_resource_has_verb(resource, verbs[i]))
-            TELL(visit, "serves %s/%s without the verb %s, which wharf needs", kind->plural_group, version, verbs[i]);
+            ADD_PROBLEM(visit, "serves %s/%s without the verb %s, which wharf needs", kind->plural_group, version,
+                        verbs[i]);
     AUTO_TEXT status = text_format("%s/status", kind->abi.plural);
     bool wanted = visit->management && (kind->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0;
     if (status && wanted && !api_resources_find(document, status))
-        TELL(visit, "serves %s/%s without its status subresource, which adapter %s expects", kind->plural_group,
-             version, kind->adapter->name);
+        ADD_PROBLEM(visit, "serves %s/%s without its status subresource, which adapter %s expects", kind->plural_group,
+                    version, kind->adapter->name);
 }
 
 enum served { SERVED_NO, SERVED_YES, SERVED_UNKNOWN };
@@ -80,14 +81,14 @@ static enum served serves_version(struct visit *visit, const struct kind *kind, 
     AUTO_TEXT path = api_resources_path(kind->abi.group, version);
     struct error *error = !path ? error_no_memory() : ask_raw(visit->client, path, &response);
     if (error) {
-        tell(visit, error_text(error));
+        add_problem(visit, error_text(error));
         error_free(error);
         return SERVED_UNKNOWN;
     }
     if (response.reason == REASON_NOT_FOUND || response.reason == REASON_KIND_NOT_FOUND)
         return SERVED_NO;
     if (response.reason != REASON_OK) {
-        TELL(visit, "GET %s: %s", path, response.message);
+        ADD_PROBLEM(visit, "GET %s: %s", path, response.message);
         return SERVED_UNKNOWN;
     }
     const struct json *resource = api_resources_find(response.value, kind->abi.plural);
@@ -104,8 +105,8 @@ static void check_served(struct visit *visit, const struct kind *kind) {
             return;
         buffer_printf(&versions, "%s%s", i == 0 ? "" : ", ", kind->abi.versions[i]);
     }
-    TELL(visit, "does not serve %s, expected one of the versions that adapter %s knows: %s", kind->plural_group,
-         kind->adapter->name, !versions.data ? "" : versions.data);
+    ADD_PROBLEM(visit, "does not serve %s, expected one of the versions that adapter %s knows: %s", kind->plural_group,
+                kind->adapter->name, !versions.data ? "" : versions.data);
 }
 
 struct permission {
@@ -144,10 +145,11 @@ static void tell_denied(struct visit *visit, const struct permission *permission
     const char *reason = json_string_or(json_path(review, "status", "reason", NULL), "");
     const char *trouble = json_string_or(json_path(review, "status", "evaluationError", NULL), "");
     const char *why = reason[0] != '\0' ? reason : trouble;
-    TELL(visit, "may not %s %s%s%s%s%s%s%s%s, expected to be allowed%s%s", permission->verb, permission->resource,
-         permission->group[0] != '\0' ? "." : "", permission->group, permission->subresource ? "/" : "",
-         permission->subresource ? permission->subresource : "", permission->name ? " \"" : "",
-         permission->name ? permission->name : "", permission->name ? "\"" : "", why[0] != '\0' ? ": " : "", why);
+    ADD_PROBLEM(visit, "may not %s %s%s%s%s%s%s%s%s, expected to be allowed%s%s", permission->verb,
+                permission->resource, permission->group[0] != '\0' ? "." : "", permission->group,
+                permission->subresource ? "/" : "", permission->subresource ? permission->subresource : "",
+                permission->name ? " \"" : "", permission->name ? permission->name : "", permission->name ? "\"" : "",
+                why[0] != '\0' ? ": " : "", why);
 }
 
 // False: further reviews would fail too.
@@ -165,13 +167,14 @@ static bool check_permission(struct visit *visit, const struct permission *permi
                               .exempt = true};
     struct error *error = !body ? error_no_memory() : ask(visit->client, &request, &response);
     if (error) {
-        tell(visit, error_text(error));
+        add_problem(visit, error_text(error));
         error_free(error);
         return false;
     }
     const struct json *allowed = json_path(response.value, "status", "allowed", NULL);
     if (response.reason != REASON_OK || !json_is(allowed, JSON_BOOL)) {
-        TELL(visit, "does not answer SelfSubjectAccessReview, so permissions cannot be checked: %s", response.message);
+        ADD_PROBLEM(visit, "does not answer SelfSubjectAccessReview, so permissions cannot be checked: %s",
+                    response.message);
         return false;
     }
     if (!json_bool(allowed, false))
@@ -272,7 +275,7 @@ static void *run(void *arg) {
     if (!error)
         check_cluster(visit);
     else
-        tell(visit, error_text(error));
+        add_problem(visit, error_text(error));
     error_free(error);
     client_free(visit->client);
     return NULL;
@@ -284,8 +287,9 @@ static void compare_uids(struct visit *visits, size_t count) {
         for (size_t k = 0; k < i; k++) {
             if (!visits[i].uid || !text_equal(visits[i].uid, visits[k].uid))
                 continue;
-            TELL(&visits[i], "found the same cluster as %s (uid %s of namespace kube-system), expected another one",
-                 visits[k].management ? "the management cluster" : visits[k].cluster->name, visits[i].uid);
+            ADD_PROBLEM(&visits[i],
+                        "found the same cluster as %s (uid %s of namespace kube-system), expected another one",
+                        visits[k].management ? "the management cluster" : visits[k].cluster->name, visits[i].uid);
             break;
         }
 }
@@ -306,7 +310,7 @@ struct error *preflight_check(const struct config *config, const struct adapters
         visit->management = i == 0;
         visit->started = connections[i].endpoint && pthread_create(&visit->thread, NULL, run, visit) == 0;
         if (connections[i].endpoint && !visit->started)
-            tell(visit, "cannot be checked: no thread could be started");
+            add_problem(visit, "cannot be checked: no thread could be started");
     }
     for (size_t i = 0; i < count; i++)
         if (visits[i].started)

@@ -29,7 +29,7 @@ static void retry(struct startup *startup, int64_t after_ns, enum log_level leve
     startup_retry(startup, &startup->seal, after_ns, level, message, cause);
 }
 
-static void tell(struct startup *startup, enum log_level level, const char *message, const char *error) {
+static void report(struct startup *startup, enum log_level level, const char *message, const char *error) {
     log_fields(level, message, {"cluster", "management"}, {"namespace", secret_namespace(startup)},
                {"name", seal_secret_name(startup->config)}, {"error", error});
 }
@@ -49,10 +49,10 @@ static void use(struct startup *startup, const struct json *secret) {
 // Only an operator can fix it.
 static void denied(struct startup *startup, const struct response *response) {
     if (seal_source_of(startup->config) == SEAL_FROM_DEFAULT_SECRET) {
-        tell(startup, LOG_WARN,
-             "mirrors are not sealed: the host may not read or create its Secret; apply the role in "
-             "rbac-management.yaml (docs/security.md explains seals)",
-             response->message);
+        report(startup, LOG_WARN,
+               "mirrors are not sealed: the host may not read or create its Secret; apply the role in "
+               "rbac-management.yaml (docs/security.md explains seals)",
+               response->message);
         settle(startup, NULL);
         return;
     }
@@ -69,7 +69,7 @@ static void on_made(void *ctx, struct response *response) {
     struct startup *startup = ctx;
     switch (response->reason) {
     case REASON_OK:
-        tell(startup, LOG_INFO, "created a Secret with a new seal key", NULL);
+        report(startup, LOG_INFO, "created a Secret with a new seal key", NULL);
         use(startup, response->object ? response->object->value : NULL);
         break;
     case REASON_ALREADY_EXISTS: // created by another host meanwhile: read it

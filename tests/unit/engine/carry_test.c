@@ -41,7 +41,7 @@ static int teardown(void **state) {
 struct pair {
     struct json *workload, *mirror;
     char *known;
-    bool alone, theirs, stops, stop_only;
+    bool alone, suspended_in_worker, stops, stop_only;
     char said[512];
 };
 
@@ -67,7 +67,7 @@ static wharf_result ask(struct pair *pair, bool make, struct json **out) {
     snprintf(pair->said, sizeof pair->said, "%s", call.answer.message ? call.answer.message : "");
     adapter_call_end(&call);
     pair->alone = *out && record.alone;
-    pair->theirs = record.theirs;
+    pair->suspended_in_worker = record.suspended_in_worker;
     pair->stops = record.stops;
     if (result == WHARF_OK) {
         assert_non_null(record.next);
@@ -260,7 +260,7 @@ static void what_somebody_in_the_worker_suspended_is_theirs(void **state) {
         set(pair.mirror, "/metadata/labels/kueue.x-k8s.io~1queue-name", "'default'");
         set(pair.mirror, "/spec/suspend", "true");
         assert_true(carry(&pair) <= 1); // the record
-        assert_true(pair.theirs);
+        assert_true(pair.suspended_in_worker);
         assert_at(pair.mirror, "/spec/suspend", "true");
         if (restarted)
             forget(&pair);
@@ -321,11 +321,11 @@ static void what_a_person_suspended_in_the_worker_is_taken_over_by_one_who_suspe
     make(&pair, WORKLOAD);
     set(pair.mirror, "/spec/suspend", "true");
     carry(&pair);
-    assert_true(pair.theirs);
+    assert_true(pair.suspended_in_worker);
     assert_at(pair.mirror, "/spec/suspend", "true");
     set(pair.workload, "/spec/suspend", "true");
     carry(&pair);
-    assert_false(pair.theirs);
+    assert_false(pair.suspended_in_worker);
     set(pair.workload, "/spec/suspend", "false");
     assert_int_equal(carry(&pair), 1);
     assert_at(pair.mirror, "/spec/suspend", "false");
