@@ -53,14 +53,14 @@ struct error *adapter_owner_check(const char *path, const char *what, const stru
 }
 
 // `done` is the resolved part of the path, without symlinks; `rest` is what remains.
-struct walk {
+struct folder_walk {
     char done[PATH_MAX];
     char rest[PATH_MAX];
     int links;
 };
 
 // Removes the next component from the rest; false at the end.
-static bool next_name(struct walk *walk, char name[NAME_MAX + 1]) {
+static bool next_name(struct folder_walk *walk, char name[NAME_MAX + 1]) {
     const char *from = walk->rest + strspn(walk->rest, "/");
     size_t len = strcspn(from, "/");
     if (len == 0 || len > NAME_MAX)
@@ -72,7 +72,7 @@ static bool next_name(struct walk *walk, char name[NAME_MAX + 1]) {
 }
 
 // Prepends the target of a symlink to the rest.
-static struct error *follow(struct walk *walk, const char *link) {
+static struct error *follow(struct folder_walk *walk, const char *link) {
     char target[PATH_MAX];
     ssize_t len = readlink(link, target, sizeof(target) - 1);
     if (len <= 0)
@@ -90,13 +90,13 @@ static struct error *follow(struct walk *walk, const char *link) {
 }
 
 // Whether another folder comes before the file.
-static bool has_more(const struct walk *walk) {
+static bool has_more(const struct folder_walk *walk) {
     const char *next = walk->rest + strspn(walk->rest, "/");
     const char *slash = strchr(next, '/');
     return slash && slash[strspn(slash, "/")] != '\0';
 }
 
-static struct error *step(struct walk *walk, const char *name) {
+static struct error *step(struct folder_walk *walk, const char *name) {
     if (strcmp(name, ".") == 0)
         return NULL;
     if (strcmp(name, "..") == 0) {
@@ -129,7 +129,7 @@ static struct error *step(struct walk *walk, const char *name) {
 }
 
 struct error *adapter_folders_check(const char *path, char **resolved) {
-    struct walk walk = {.links = 0};
+    struct folder_walk walk = {.links = 0};
     char name[NAME_MAX + 1];
     struct stat root;
     if (strlen(path) >= sizeof(walk.rest))

@@ -12,7 +12,7 @@
 #define KIND_SIZE_1_0 END_OF(wharf_kind, pod_sets)
 
 // The layout of a list in an adapter.
-struct list {
+struct kind_list {
     const char *field; // of wharf_kind
     const char *end;   // field of an element that is NULL in the last one
     size_t end_at;     // its offset
@@ -28,7 +28,7 @@ struct list {
             offsetof(wharf_kind, name)                                                                                 \
     }
 
-static const struct list lists[KIND_LISTS] = {
+static const struct kind_list lists[KIND_LISTS] = {
     LIST(carried, wharf_carried, when, pointer, carried_size),
     LIST(pods, wharf_pods, counts, templates, pods_size),
     LIST(phases, wharf_phase_rule, flags, pointer, phase_rule_size),
@@ -36,7 +36,7 @@ static const struct list lists[KIND_LISTS] = {
     LIST(resumed_status, wharf_status_change, message, name, status_change_size),
 };
 
-static struct error *check_size(const struct list *list, size_t size) {
+static struct error *check_size(const struct kind_list *list, size_t size) {
     if (size >= list->size_1_0 && size % _Alignof(void *) == 0)
         return NULL;
     return error_new(ERROR_REFUSED,
@@ -45,7 +45,7 @@ static struct error *check_size(const struct list *list, size_t size) {
                      list->field, size, list->size_1_0);
 }
 
-static struct error *count_elements(const struct list *list, const char *elements, size_t size, size_t *count) {
+static struct error *count_elements(const struct kind_list *list, const char *elements, size_t size, size_t *count) {
     for (*count = 0; *count <= KIND_LIST_MAX; ++*count) {
         const void *end = NULL;
         memcpy(&end, elements + *count * size + list->end_at, sizeof(end));
@@ -58,7 +58,7 @@ static struct error *count_elements(const struct list *list, const char *element
 }
 
 // Copies a list into elements of the host's size: fields that the adapter's lack are zero.
-static struct error *copy_list(const struct list *list, wharf_kind *kind, void **copy) {
+static struct error *copy_list(const struct kind_list *list, wharf_kind *kind, void **copy) {
     const char *elements = NULL;
     uint32_t size = 0;
     size_t count = 0;

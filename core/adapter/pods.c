@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-struct listing {
+struct pod_list {
     const wharf_pods *pods;
     const struct json *workload;
     struct json *sets;
@@ -28,7 +28,7 @@ static bool concrete(const char *count, const char *found, struct buffer *out) {
     return true;
 }
 
-static bool count_of(const struct listing *listing, const char *found, int64_t *count) {
+static bool count_of(const struct pod_list *listing, const char *found, int64_t *count) {
     *count = 1;
     for (const char *const *factors = listing->pods->counts; factors && *factors; factors++) {
         AUTO_BUFFER(pointer, 65536);
@@ -43,7 +43,7 @@ static bool count_of(const struct listing *listing, const char *found, int64_t *
 }
 
 static bool add_set(void *ctx, const char *pointer, struct json *template) {
-    struct listing *listing = ctx;
+    struct pod_list *listing = ctx;
     int64_t count = 0;
     if (!json_is(template, JSON_OBJECT))
         return true;
@@ -68,7 +68,7 @@ wharf_result pods_of(struct adapter_call *call, const struct json *workload, str
     if (!list)
         return WHARF_RETRY;
     for (const wharf_pods *pods = call->kind->pods; pods && pods->templates; pods++) {
-        struct listing listing = {pods, workload, list};
+        struct pod_list listing = {pods, workload, list};
         if (!pointer_each(workload, pods->templates, add_set, &listing))
             return WHARF_RETRY;
     }

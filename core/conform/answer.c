@@ -18,12 +18,12 @@ static bool is_camel_case(const char *text) {
     return text[0] >= 'A' && text[0] <= 'Z' && len <= REASON_MAX && strspn(text, letters) == len;
 }
 
-static void check_text(struct probe *probe, enum function function, const char *field, const char *text) {
+static void check_text(struct adapter_probe *probe, enum function function, const char *field, const char *text) {
     if (text && !is_utf8(text))
         run_say(probe->run, RULE_TEXT, function, field, "%s is no UTF-8: \"%.80s\"", field, text);
 }
 
-static void check_answer(struct probe *probe, enum function function, int result) {
+static void check_answer(struct adapter_probe *probe, enum function function, int result) {
     const wharf_answer *answer = &probe->call.answer;
     struct run *run = probe->run;
     check_text(probe, function, "wharf_answer.message", answer->message);
@@ -38,7 +38,7 @@ static void check_answer(struct probe *probe, enum function function, int result
         run_say(run, RULE_RESULT, function, "", "the result is %d", result);
 }
 
-static void check_phase(struct probe *probe, int result, const wharf_phase *phase) {
+static void check_phase(struct adapter_probe *probe, int result, const wharf_phase *phase) {
     struct run *run = probe->run;
     if (result != WHARF_OK) {
         run_say(run, RULE_PHASE_RESULT, CALL_PHASE, "", "the result is %s",
@@ -54,7 +54,7 @@ static void check_phase(struct probe *probe, int result, const wharf_phase *phas
 }
 
 // The marks are set after the call: whatever is there now is the adapter's.
-static void check_marks(struct probe *probe, const struct json *mirror) {
+static void check_marks(struct adapter_probe *probe, const struct json *mirror) {
     static const char *const maps[] = {"labels", "annotations"};
     for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
         const struct json *map = json_path(mirror, "metadata", maps[i], NULL);
@@ -73,7 +73,7 @@ static void check_marks(struct probe *probe, const struct json *mirror) {
     }
 }
 
-static void check_pod_sets(struct probe *probe, const struct json *sets) {
+static void check_pod_sets(struct adapter_probe *probe, const struct json *sets) {
     size_t index = 0;
     for (const struct json *set = json_first(sets); set; set = json_next(set), index++) {
         if (!json_is(json_get(set, "template"), JSON_OBJECT))
@@ -84,7 +84,7 @@ static void check_pod_sets(struct probe *probe, const struct json *sets) {
     }
 }
 
-void answer_check(struct probe *probe, enum function function, int result, const wharf_phase *phase,
+void answer_check(struct adapter_probe *probe, enum function function, int result, const wharf_phase *phase,
                   const struct json *output) {
     check_answer(probe, function, result);
     if (function == CALL_PHASE)
@@ -96,7 +96,7 @@ void answer_check(struct probe *probe, enum function function, int result, const
 }
 
 // By the adapter's own function, besides the call under way.
-static int phase_with(const struct probe *probe, const struct json *status) {
+static int phase_with(const struct adapter_probe *probe, const struct json *status) {
     const struct kind *real = probe->run->now->real;
     AUTO_JSON workload = json_copy(probe->run->workload);
     if (!workload || (status && !json_set(workload, "status", json_copy(status))))
@@ -121,7 +121,7 @@ static int phase_with(const struct probe *probe, const struct json *status) {
     return found;
 }
 
-void answer_check_finished(struct probe *probe, const struct json *draft, const struct json *output) {
+void answer_check_finished(struct adapter_probe *probe, const struct json *draft, const struct json *output) {
     struct run *run = probe->run;
     if (phase_with(probe, draft) != run->must_stay)
         return; // the host keeps the status that the workload has

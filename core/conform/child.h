@@ -141,20 +141,20 @@ struct error *trials_list(struct run *run);
 struct json *trial_object(const struct run *run, const struct trial *trial, struct buffer *words);
 
 // -- probe.c: what stands between the host and the functions of the adapter --
-struct probe {
+struct adapter_probe {
     struct adapter_call call; // the first member: wharf_call.host_data points to it
     struct run *run;
 };
 void probe_kind(struct tested *tested);
-void probe_begin(struct probe *probe, struct run *run, const struct json *workload, const struct json *mirror,
+void probe_begin(struct adapter_probe *probe, struct run *run, const struct json *workload, const struct json *mirror,
                  wharf_mirror_state state);
-void probe_end(struct probe *probe);
+void probe_end(struct adapter_probe *probe);
 
 // -- answer.c: what is looked at after each call --
-void answer_check(struct probe *probe, enum function function, int result, const wharf_phase *phase,
+void answer_check(struct adapter_probe *probe, enum function function, int result, const wharf_phase *phase,
                   const struct json *output);
 // That `status` does not end a final phase which its draft would have kept.
-void answer_check_finished(struct probe *probe, const struct json *draft, const struct json *output);
+void answer_check_finished(struct adapter_probe *probe, const struct json *draft, const struct json *output);
 
 // -- say.c: lines for the kit --
 // `cause` tells findings of one rule and function apart; findings with the same are one to people.

@@ -65,7 +65,7 @@ static void check_expected(struct life *life, const char *found) {
 static void tell_phase(struct life *life) {
     static const char *const names[] = {"Pending", "Suspended", "Active", "Succeeded", "Failed"};
     struct run *run = life->run;
-    struct probe probe;
+    struct adapter_probe probe;
     wharf_phase phase;
     probe_begin(&probe, run, life->workload, NULL, WHARF_MIRROR_NONE);
     wharf_result result = adapter_phase(&probe.call, life->workload, &phase);
@@ -87,13 +87,13 @@ struct pointers {
     char text[LIST_MAX];
 };
 
-struct change {
+struct spec_change {
     struct life *life;
     const struct json *mirror; // after it
     struct pointers carried, left, removed;
 };
 
-static void add(const struct change *change, struct pointers *list, const char *pointer) {
+static void add(const struct spec_change *change, struct pointers *list, const char *pointer) {
     size_t len = strlen(list->text);
     if (list->count++ < SHOWN_MAX || change->life->run->verbose)
         snprintf(list->text + len, LIST_MAX - len, "%s%s", len > 0 ? ", " : " ", pointer);
@@ -122,7 +122,7 @@ static bool is_removed(const wharf_kind *kind, const char *pointer) {
     return strcmp(pointer, kind->managed_by) == 0;
 }
 
-static void sort_out(struct change *change, const char *pointer, const struct json *value) {
+static void sort_out(struct spec_change *change, const char *pointer, const struct json *value) {
     if (json_equal(pointer_find(change->mirror, pointer), value))
         add(change, &change->carried, pointer);
     else if (is_removed(&change->life->run->now->kind.abi, pointer))
@@ -132,7 +132,7 @@ static void sort_out(struct change *change, const char *pointer, const struct js
 }
 
 // Every field that is another one in `now`, NULL if it is gone.
-static void compare(struct change *change, struct buffer *at, const struct json *before, const struct json *now) {
+static void compare(struct spec_change *change, struct buffer *at, const struct json *before, const struct json *now) {
     if (json_equal(before, now))
         return;
     bool objects = json_is(before, JSON_OBJECT) && json_is(now, JSON_OBJECT);
@@ -156,7 +156,7 @@ static void compare(struct change *change, struct buffer *at, const struct json 
     }
 }
 
-static void compare_part(struct change *change, const struct json *before, const struct json *now,
+static void compare_part(struct spec_change *change, const struct json *before, const struct json *now,
                          const char *pointer) {
     AUTO_BUFFER(at, 4096);
     if (buffer_text(&at, pointer))
@@ -164,7 +164,7 @@ static void compare_part(struct change *change, const struct json *before, const
 }
 
 static void tell_change(struct life *life, const struct json *before, const struct json *after) {
-    struct change change = {.life = life, .mirror = after};
+    struct spec_change change = {.life = life, .mirror = after};
     compare_part(&change, before, life->workload, "/spec");
     compare_part(&change, before, life->workload, "/metadata/labels");
     compare_part(&change, before, life->workload, "/metadata/annotations");
@@ -184,7 +184,7 @@ static void tell_change(struct life *life, const struct json *before, const stru
 static void carry_on(struct life *life) {
     const struct json *before = life->mirror;
     life->mirror = step_change(life->run, life->workload, before);
-    struct change change = {.life = life, .mirror = life->mirror};
+    struct spec_change change = {.life = life, .mirror = life->mirror};
     compare_part(&change, before, life->mirror, "/spec");
     const char *comma = "";
     print_pointers(life, &change.carried, "now carried", &comma);

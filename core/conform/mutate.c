@@ -88,14 +88,14 @@ static size_t see(struct seen *seen, const char *pattern, enum json_type type, u
     return 0;
 }
 
-struct listing {
+struct mutation_list {
     struct run *run;
     struct trial like; // of the trials that are added
     struct seen seen;
     bool failed;
 };
 
-static void add(struct listing *listing, enum trial_type type, size_t how, const char *pointer) {
+static void add(struct mutation_list *listing, enum trial_type type, size_t how, const char *pointer) {
     struct trials *trials = &listing->run->trials;
     struct trial *trial = array_next(&trials->list, trials->count, sizeof *trial);
     listing->failed |= !trial;
@@ -143,7 +143,7 @@ static void pattern_of(const char *pointer, char *out, size_t size) {
     out[len] = '\0';
 }
 
-static void list_value(struct listing *listing, struct buffer *at, const struct json *value) {
+static void list_value(struct mutation_list *listing, struct buffer *at, const struct json *value) {
     if (at->len > 0) {
         char pattern[512];
         pattern_of(at->data, pattern, sizeof(pattern));
@@ -170,7 +170,7 @@ static void list_value(struct listing *listing, struct buffer *at, const struct 
 #define WIDE (1u << HEAVY_TEXT | 1u << HEAVY_ITEMS | 1u << HEAVY_MEMBERS)
 
 // `which`: bits of enum heavy.
-static void list_heavy(struct listing *listing, const char *pointer, unsigned which) {
+static void list_heavy(struct mutation_list *listing, const char *pointer, unsigned which) {
     if (!pointer || strstr(pointer, "/*"))
         return;
     size_t before = see(&listing->seen, pointer, JSON_NULL, 1);
@@ -182,7 +182,7 @@ static void list_heavy(struct listing *listing, const char *pointer, unsigned wh
 
 // Fields that the adapter looks at, by what it says of itself. (Labels and annotations are maps of strings: every API
 // server checks that.)
-static void list_heavies(struct listing *listing, const wharf_kind *kind) {
+static void list_heavies(struct mutation_list *listing, const wharf_kind *kind) {
     bool rules = kind->phases && kind->phases[0].pointer;
     const wharf_carried *carried = kind->carried;
     list_heavy(listing, rules ? kind->phases[0].pointer : "/status/conditions", DEEP | WIDE);
@@ -196,7 +196,7 @@ static void list_heavies(struct listing *listing, const wharf_kind *kind) {
     list_heavy(listing, kind->suspend, DEEP);
 }
 
-static void list_lives(struct listing *listing, const struct subject *subject) {
+static void list_lives(struct mutation_list *listing, const struct subject *subject) {
     const struct documents *documents = listing->run->documents;
     const struct document *last = NULL;
     for (size_t i = 0; i < documents->count; i++) {
@@ -209,7 +209,7 @@ static void list_lives(struct listing *listing, const struct subject *subject) {
     }
 }
 
-static void list_subject(struct listing *listing, const struct tested *tested, const struct subject *subject) {
+static void list_subject(struct mutation_list *listing, const struct tested *tested, const struct subject *subject) {
     for (size_t i = 0; i <= subject->n_states; i++) {
         listing->like.state = i == 0 ? NO_STATE : i - 1;
         add(listing, TRIAL_WHOLE, 0, NULL);
@@ -231,7 +231,7 @@ static void list_subject(struct listing *listing, const struct tested *tested, c
 struct error *trials_list(struct run *run) {
     bool failed = false;
     for (size_t t = 0; t < run->n_tested; t++) {
-        struct listing listing = {.run = run, .like = {.tested = (uint32_t)t}};
+        struct mutation_list listing = {.run = run, .like = {.tested = (uint32_t)t}};
         for (size_t s = 0; s < run->tested[t].n_subjects; s++) {
             listing.like.subject = (uint32_t)s;
             listing.like.state = NO_STATE;

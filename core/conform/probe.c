@@ -25,8 +25,8 @@ struct invocation {
     wharf_phase *phase;
 };
 
-static struct probe *probe_of(const wharf_call *call) {
-    return (struct probe *)call->host_data;
+static struct adapter_probe *probe_of(const wharf_call *call) {
+    return (struct adapter_probe *)call->host_data;
 }
 
 static int call_function(const struct invocation *in, struct json *out, wharf_phase *phase) {
@@ -147,7 +147,8 @@ static void check_restart(struct run *run, enum function function, uint64_t hash
         run_say(run, RULE_RESTART, function, "", "its output is another one after other calls and in another process");
 }
 
-static uint64_t output_hash(const struct probe *probe, int result, const struct json *out, const wharf_phase *phase) {
+static uint64_t output_hash(const struct adapter_probe *probe, int result, const struct json *out,
+                            const wharf_phase *phase) {
     const wharf_answer *answer = &probe->call.answer;
     uint64_t hash = mix(mix(mix(7, (uint64_t)result), hash_text(answer->reason)), hash_text(answer->message));
     hash = mix(hash, answer->retry_after_ms);
@@ -160,7 +161,7 @@ static uint64_t output_hash(const struct probe *probe, int result, const struct 
 // The same call once more, with outputs of its own.
 static void check_repeat(const struct invocation *in, struct json *before, const wharf_phase *phase_before,
                          uint64_t expected) {
-    struct probe *probe = probe_of(in->call);
+    struct adapter_probe *probe = probe_of(in->call);
     wharf_answer first = probe->call.answer;
     wharf_phase phase = *phase_before;
     probe->call.answer = (wharf_answer){.size = sizeof(wharf_answer)};
@@ -171,7 +172,7 @@ static void check_repeat(const struct invocation *in, struct json *before, const
 }
 
 static wharf_result probe_call(const struct invocation *in) {
-    struct probe *probe = probe_of(in->call);
+    struct adapter_probe *probe = probe_of(in->call);
     struct run *run = probe->run;
     if (!enter(run, in->function))
         return WHARF_OK;
@@ -253,7 +254,7 @@ static const char *version_of(const wharf_kind *kind, const struct json *object)
     return kind->versions[0];
 }
 
-void probe_begin(struct probe *probe, struct run *run, const struct json *workload, const struct json *mirror,
+void probe_begin(struct adapter_probe *probe, struct run *run, const struct json *workload, const struct json *mirror,
                  wharf_mirror_state state) {
     const struct kind *kind = &run->now->kind;
     run->workload = workload;
@@ -273,6 +274,6 @@ void probe_begin(struct probe *probe, struct run *run, const struct json *worklo
     adapter_call_begin(&probe->call, &context);
 }
 
-void probe_end(struct probe *probe) {
+void probe_end(struct adapter_probe *probe) {
     adapter_call_end(&probe->call);
 }

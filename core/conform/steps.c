@@ -16,7 +16,7 @@
 #define SHOWN 300             // bytes of a patch that a finding shows
 
 int step_phase(struct run *run, const struct json *object) {
-    struct probe probe;
+    struct adapter_probe probe;
     wharf_phase phase;
     probe_begin(&probe, run, object, NULL, WHARF_MIRROR_NONE);
     wharf_result result = adapter_phase(&probe.call, object, &phase);
@@ -25,7 +25,7 @@ int step_phase(struct run *run, const struct json *object) {
 }
 
 bool step_accept(struct run *run, const struct json *workload) {
-    struct probe probe;
+    struct adapter_probe probe;
     probe_begin(&probe, run, workload, NULL, WHARF_MIRROR_NONE);
     wharf_result result = adapter_accept(&probe.call, workload);
     probe_end(&probe);
@@ -33,14 +33,15 @@ bool step_accept(struct run *run, const struct json *workload) {
 }
 
 void step_pods(struct run *run, const struct json *object) {
-    struct probe probe;
+    struct adapter_probe probe;
     AUTO_JSON sets = NULL;
     probe_begin(&probe, run, object, NULL, WHARF_MIRROR_NONE);
     pods_of(&probe.call, object, &sets);
     probe_end(&probe);
 }
 
-static struct mirror_context make_context(struct probe *probe, const struct json *workload, const struct json *mirror) {
+static struct mirror_context make_context(struct adapter_probe *probe, const struct json *workload,
+                                          const struct json *mirror) {
     return (struct mirror_context){.kind = &probe->run->now->kind,
                                    .origin = ORIGIN,
                                    .call = &probe->call,
@@ -113,7 +114,7 @@ static const struct json *stored(struct json *mirror, const struct json *status)
 }
 
 const struct json *step_mirror(struct run *run, const struct json *workload, const struct json *status) {
-    struct probe probe;
+    struct adapter_probe probe;
     struct json *mirror = NULL;
     probe_begin(&probe, run, workload, NULL, WHARF_MIRROR_NONE);
     struct mirror_context context = make_context(&probe, workload, NULL);
@@ -151,7 +152,7 @@ static void shown(const struct json *patch, char out[SHOWN + 4]) {
 // The patch that the host would send, or NULL.
 static struct json *ask_update(struct run *run, const struct json *workload, const struct json *mirror,
                                wharf_result *result) {
-    struct probe probe;
+    struct adapter_probe probe;
     struct json *patch = NULL;
     probe_begin(&probe, run, workload, mirror, WHARF_MIRROR_PRESENT);
     struct mirror_context context = make_context(&probe, workload, mirror);
@@ -196,7 +197,7 @@ const struct json *step_change(struct run *run, const struct json *workload, con
 
 static struct json *ask_status(struct run *run, const struct json *workload, const struct json *mirror,
                                wharf_mirror_state state, wharf_result *result) {
-    struct probe probe;
+    struct adapter_probe probe;
     struct json *patch = NULL;
     uint64_t wanted = 0;
     probe_begin(&probe, run, workload, mirror, state);
@@ -252,7 +253,7 @@ static void call_once(struct run *run, enum function function, const struct json
     } else if (function == CALL_STATUS) {
         json_free(ask_status(run, workload, mirror, mirror ? WHARF_MIRROR_PRESENT : WHARF_MIRROR_NONE, &result));
     } else if (function == CALL_MIRROR) {
-        struct probe probe;
+        struct adapter_probe probe;
         AUTO_JSON made = NULL;
         probe_begin(&probe, run, workload, NULL, WHARF_MIRROR_NONE);
         struct mirror_context context = make_context(&probe, workload, NULL);

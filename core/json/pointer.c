@@ -182,15 +182,15 @@ bool pointer_append(struct buffer *out, const char *key) {
     return !out->failed;
 }
 
-struct walk {
+struct pointer_walk {
     bool (*visit)(void *ctx, const char *pointer, struct json *value);
     void *ctx;
     struct buffer at; // the concrete pointer of the current value
 };
 
-static bool walk_from(struct walk *walk, struct json *value, const char *pattern, size_t depth);
+static bool walk_from(struct pointer_walk *walk, struct json *value, const char *pattern, size_t depth);
 
-static bool walk_child(struct walk *walk, struct json *child, size_t index, const char *rest, size_t depth) {
+static bool walk_child(struct pointer_walk *walk, struct json *child, size_t index, const char *rest, size_t depth) {
     size_t len = walk->at.len;
     bool ok = json_key(child) ? pointer_append(&walk->at, json_key(child)) : buffer_printf(&walk->at, "/%zu", index);
     ok = ok && walk_from(walk, child, rest, depth + 1);
@@ -201,7 +201,7 @@ static bool walk_child(struct walk *walk, struct json *child, size_t index, cons
     return ok;
 }
 
-static bool walk_from(struct walk *walk, struct json *value, const char *pattern, size_t depth) {
+static bool walk_from(struct pointer_walk *walk, struct json *value, const char *pattern, size_t depth) {
     if (!*pattern)
         return walk->visit(walk->ctx, walk->at.data, value);
     struct segment segment = take_segment(&pattern);
@@ -228,7 +228,7 @@ bool pointer_each(const struct json *root, const char *pattern,
         struct json *value = pointer_find(root, pattern);
         return !value || visit(ctx, pattern, value);
     }
-    struct walk walk = {.visit = visit, .ctx = ctx};
+    struct pointer_walk walk = {.visit = visit, .ctx = ctx};
     buffer_init(&walk.at, SIZE_MAX / 4);
     bool ok = buffer_append(&walk.at, "", 0) && walk_from(&walk, node_unconst(root), pattern, 0);
     buffer_free(&walk.at);

@@ -9,17 +9,17 @@
 
 #include <string.h>
 
-cJSON *reader_fail_at(struct reader *reader, const yaml_mark_t *mark, enum error_code code, const char *problem) {
+cJSON *reader_fail_at(struct yaml_reader *reader, const yaml_mark_t *mark, enum error_code code, const char *problem) {
     if (!reader->error)
         reader->error = error_new(code, "%s:%zu:%zu: %s", reader->name, mark->line + 1, mark->column + 1, problem);
     return NULL;
 }
 
-cJSON *reader_fail(struct reader *reader, enum error_code code, const char *problem) {
+cJSON *reader_fail(struct yaml_reader *reader, enum error_code code, const char *problem) {
     return reader_fail_at(reader, &reader->event.start_mark, code, problem);
 }
 
-cJSON *reader_fail_about(struct reader *reader, const yaml_mark_t *mark, const char *text, const char *problem) {
+cJSON *reader_fail_about(struct yaml_reader *reader, const yaml_mark_t *mark, const char *text, const char *problem) {
     char shown[64];
     text_copy(shown, sizeof shown, text);
     for (char *c = shown; *c; c++)
@@ -29,7 +29,7 @@ cJSON *reader_fail_about(struct reader *reader, const yaml_mark_t *mark, const c
     return reader_fail_at(reader, mark, ERROR_INVALID, sentence ? sentence : problem);
 }
 
-cJSON *reader_no_memory(struct reader *reader) {
+cJSON *reader_no_memory(struct yaml_reader *reader) {
     if (!reader->error)
         reader->error = error_no_memory();
     return NULL;
@@ -46,7 +46,7 @@ static yaml_mark_t mark_at(const char *text, size_t len, size_t offset) {
 }
 
 // True if there is a tab in the indentation.
-static bool is_tab(const struct reader *reader, const yaml_mark_t *mark) {
+static bool is_tab(const struct yaml_reader *reader, const yaml_mark_t *mark) {
     const char *line = reader->text, *end = reader->text + reader->len;
     for (size_t i = 0; line && i < mark->line; i++) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));
@@ -60,7 +60,7 @@ static bool is_tab(const struct reader *reader, const yaml_mark_t *mark) {
     return true;
 }
 
-static void syntax_error(struct reader *reader) {
+static void syntax_error(struct yaml_reader *reader) {
     const yaml_parser_t *parser = &reader->parser;
     const char *problem = parser->problem ? parser->problem : "not YAML";
     if (parser->error == YAML_MEMORY_ERROR) {
@@ -78,7 +78,7 @@ static void syntax_error(struct reader *reader) {
     }
 }
 
-bool reader_next(struct reader *reader) {
+bool reader_next(struct yaml_reader *reader) {
     yaml_event_delete(&reader->event);
     if (yaml_parser_parse(&reader->parser, &reader->event))
         return true;
@@ -88,7 +88,7 @@ bool reader_next(struct reader *reader) {
 }
 
 // The current event follows the stream's start or a document's end. *out is NULL at the end of the stream.
-static bool read_document(struct reader *reader, struct json **out) {
+static bool read_document(struct yaml_reader *reader, struct json **out) {
     *out = NULL;
     if (!reader_next(reader))
         return false;
@@ -103,7 +103,7 @@ static bool read_document(struct reader *reader, struct json **out) {
     return true;
 }
 
-static bool read_one(struct reader *reader, struct json **out) {
+static bool read_one(struct yaml_reader *reader, struct json **out) {
     if (!read_document(reader, out))
         return false;
     if (!*out) {
@@ -117,7 +117,7 @@ static bool read_one(struct reader *reader, struct json **out) {
     return !reader->error;
 }
 
-static bool read_all(struct reader *reader, struct json **out) {
+static bool read_all(struct yaml_reader *reader, struct json **out) {
     *out = json_new_array();
     for (struct json *document = NULL; *out;) {
         if (!read_document(reader, &document))
@@ -130,8 +130,8 @@ static bool read_all(struct reader *reader, struct json **out) {
 }
 
 static struct error *read_stream(const char *name, const char *text, size_t len, struct yaml *out,
-                                 bool (*read)(struct reader *, struct json **)) {
-    struct reader reader = {.name = name, .text = text, .len = len, .kept = json_new_array()};
+                                 bool (*read)(struct yaml_reader *, struct json **)) {
+    struct yaml_reader reader = {.name = name, .text = text, .len = len, .kept = json_new_array()};
     *out = (struct yaml){0};
     map_init(&reader.anchors, random_system());
     if (!reader.kept || !yaml_parser_initialize(&reader.parser)) {

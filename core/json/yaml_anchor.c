@@ -22,7 +22,7 @@ static const char *event_anchor(const yaml_event_t *event) {
     }
 }
 
-bool reader_open_anchor(struct reader *reader, struct anchor **out) {
+bool reader_open_anchor(struct yaml_reader *reader, struct anchor **out) {
     const char *name = event_anchor(&reader->event);
     *out = NULL;
     if (!name)
@@ -47,7 +47,7 @@ bool reader_open_anchor(struct reader *reader, struct anchor **out) {
     return true;
 }
 
-void reader_drop_anchors(struct reader *reader) {
+void reader_drop_anchors(struct yaml_reader *reader) {
     size_t cursor = 0;
     for (struct anchor *anchor; (anchor = map_next(&reader->anchors, &cursor));) {
         free(anchor->name);
@@ -57,7 +57,7 @@ void reader_drop_anchors(struct reader *reader) {
 }
 
 // Counts the values that a copy adds; false if too many, or nested too deeply.
-static bool count_expanded(struct reader *reader, const cJSON *node, size_t depth) {
+static bool count_expanded(struct yaml_reader *reader, const cJSON *node, size_t depth) {
     reader->expanded_values++;
     reader->expanded_bytes += node_text(node) ? strlen(node_text(node)) : 0;
     reader->expanded_bytes += node->string ? strlen(node->string) : 0;
@@ -75,7 +75,7 @@ static bool count_expanded(struct reader *reader, const cJSON *node, size_t dept
     return true;
 }
 
-cJSON *reader_alias(struct reader *reader, size_t depth) {
+cJSON *reader_alias(struct yaml_reader *reader, size_t depth) {
     const struct anchor *anchor = map_get(&reader->anchors, (const char *)reader->event.data.alias.anchor);
     if (!anchor)
         return reader_fail(reader, ERROR_INVALID, "an alias without an anchor of that name before it");

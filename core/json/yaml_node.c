@@ -11,7 +11,7 @@
 
 #define TAG_PREFIX "tag:yaml.org,2002:"
 
-static cJSON *refuse_scalar(struct reader *reader, const char *problem) {
+static cJSON *refuse_scalar(struct yaml_reader *reader, const char *problem) {
     return reader_fail_about(reader, &reader->event.start_mark, (const char *)reader->event.data.scalar.value, problem);
 }
 
@@ -28,7 +28,7 @@ static bool tag_allows(const char *tag, enum scalar scalar) {
     return true;
 }
 
-static cJSON *make_scalar(struct reader *reader, enum scalar scalar, const struct buffer *token) {
+static cJSON *make_scalar(struct yaml_reader *reader, enum scalar scalar, const struct buffer *token) {
     const char *text = (const char *)reader->event.data.scalar.value;
     cJSON *node = NULL;
     switch (scalar) {
@@ -54,7 +54,7 @@ static cJSON *make_scalar(struct reader *reader, enum scalar scalar, const struc
     return node ? node : reader_no_memory(reader);
 }
 
-static cJSON *read_scalar(struct reader *reader) {
+static cJSON *read_scalar(struct yaml_reader *reader) {
     const char *tag = (const char *)reader->event.data.scalar.tag;
     const char *text = (const char *)reader->event.data.scalar.value;
     size_t len = reader->event.data.scalar.length;
@@ -74,7 +74,7 @@ static cJSON *read_scalar(struct reader *reader) {
     return make_scalar(reader, scalar, &token);
 }
 
-static cJSON *read_sequence(struct reader *reader, size_t depth) {
+static cJSON *read_sequence(struct yaml_reader *reader, size_t depth) {
     AUTO_JSON array = json_new_array();
     if (!array)
         return reader_no_memory(reader);
@@ -101,7 +101,7 @@ static bool is_merge_key(const yaml_event_t *event) {
 }
 
 // The text of a key, valid as long as `key`. Booleans and integers are written as in JSON.
-static const char *key_text(struct reader *reader, const yaml_mark_t *mark, const cJSON *key) {
+static const char *key_text(struct yaml_reader *reader, const yaml_mark_t *mark, const cJSON *key) {
     const char *problem = "a key with U+0000 in it is not supported";
     switch (json_type(node_json_const(key))) {
     case JSON_STRING:
@@ -136,7 +136,7 @@ static void mapping_cleanup(struct mapping *mapping) {
     json_free(mapping->merged);
 }
 
-static bool add_member(struct reader *reader, struct mapping *mapping, const char *key, cJSON *value) {
+static bool add_member(struct yaml_reader *reader, struct mapping *mapping, const char *key, cJSON *value) {
     if (node_add(mapping->object, key, value))
         return true;
     reader_no_memory(reader);
@@ -144,7 +144,7 @@ static bool add_member(struct reader *reader, struct mapping *mapping, const cha
 }
 
 // The current event is the key's.
-static bool read_member(struct reader *reader, struct mapping *mapping, size_t depth) {
+static bool read_member(struct yaml_reader *reader, struct mapping *mapping, size_t depth) {
     yaml_mark_t mark = reader->event.start_mark;
     cJSON *key_node = reader_node(reader, depth + 1);
     if (!key_node || !json_append(reader->kept, node_json(key_node)))
@@ -168,7 +168,7 @@ static bool read_member(struct reader *reader, struct mapping *mapping, size_t d
 }
 
 // The current event is the << key.
-static bool read_merge(struct reader *reader, struct mapping *mapping, size_t depth) {
+static bool read_merge(struct yaml_reader *reader, struct mapping *mapping, size_t depth) {
     yaml_mark_t mark = reader->event.start_mark;
     struct json *value = reader_next(reader) ? node_json(reader_node(reader, depth)) : NULL;
     if (!value)
@@ -191,7 +191,7 @@ static bool read_merge(struct reader *reader, struct mapping *mapping, size_t de
 }
 
 // Adds members that do not exist yet: the first one wins.
-static bool merge_object(struct reader *reader, struct mapping *mapping, const struct json *source) {
+static bool merge_object(struct yaml_reader *reader, struct mapping *mapping, const struct json *source) {
     for (const struct json *member = json_first(source); member; member = json_next(member)) {
         if (keys_find(&mapping->keys, mapping->object, json_key(member)))
             continue;
@@ -206,7 +206,7 @@ static bool merge_object(struct reader *reader, struct mapping *mapping, const s
     return true;
 }
 
-static bool apply_merges(struct reader *reader, struct mapping *mapping) {
+static bool apply_merges(struct yaml_reader *reader, struct mapping *mapping) {
     for (const struct json *source = json_first(mapping->merged); source; source = json_next(source)) {
         if (json_is(source, JSON_OBJECT)) {
             if (!merge_object(reader, mapping, source))
@@ -221,7 +221,7 @@ static bool apply_merges(struct reader *reader, struct mapping *mapping) {
     return !merged || json_append(reader->kept, merged);
 }
 
-static cJSON *read_mapping(struct reader *reader, size_t depth) {
+static cJSON *read_mapping(struct yaml_reader *reader, size_t depth) {
     __attribute__((cleanup(mapping_cleanup))) struct mapping mapping = {.object = node_new(cJSON_Object, 0, 0)};
     if (!mapping.object)
         return reader_no_memory(reader);
@@ -240,12 +240,12 @@ static cJSON *read_mapping(struct reader *reader, size_t depth) {
     return TAKE(mapping.object);
 }
 
-static int event_line(const struct reader *reader) {
+static int event_line(const struct yaml_reader *reader) {
     size_t line = reader->event.start_mark.line;
     return line < INT_MAX ? (int)line + 1 : INT_MAX;
 }
 
-cJSON *reader_node(struct reader *reader, size_t depth) {
+cJSON *reader_node(struct yaml_reader *reader, size_t depth) {
     int line = event_line(reader);
     bool is_container =
         reader->event.type == YAML_SEQUENCE_START_EVENT || reader->event.type == YAML_MAPPING_START_EVENT;

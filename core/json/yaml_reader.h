@@ -14,7 +14,7 @@ struct anchor {
     const cJSON *node; // NULL while the node is being read
 };
 
-struct reader {
+struct yaml_reader {
     yaml_parser_t parser;
     yaml_event_t event; // the current event
     const char *name;
@@ -27,29 +27,29 @@ struct reader {
 };
 
 // Line and column from 1. Only the first failure is kept. Always NULL.
-cJSON *reader_fail_at(struct reader *reader, const yaml_mark_t *mark, enum error_code code, const char *problem);
+cJSON *reader_fail_at(struct yaml_reader *reader, const yaml_mark_t *mark, enum error_code code, const char *problem);
 
 // The same, at the current event.
-cJSON *reader_fail(struct reader *reader, enum error_code code, const char *problem);
+cJSON *reader_fail(struct yaml_reader *reader, enum error_code code, const char *problem);
 
 // ERROR_INVALID with a message that begins with the text in quotes, truncated and on one line.
-cJSON *reader_fail_about(struct reader *reader, const yaml_mark_t *mark, const char *text, const char *problem);
+cJSON *reader_fail_about(struct yaml_reader *reader, const yaml_mark_t *mark, const char *text, const char *problem);
 
-cJSON *reader_no_memory(struct reader *reader);
+cJSON *reader_no_memory(struct yaml_reader *reader);
 
 // Moves on to the next event.
-bool reader_next(struct reader *reader);
+bool reader_next(struct yaml_reader *reader);
 
 // Reads the node that begins with the current event, nested in `depth` containers. Ends at the node's last event.
-cJSON *reader_node(struct reader *reader, size_t depth);
+cJSON *reader_node(struct yaml_reader *reader, size_t depth);
 
 // Registers the anchor of the current event; *out is NULL if it has none. The caller sets the node when it is complete.
-bool reader_open_anchor(struct reader *reader, struct anchor **out);
+bool reader_open_anchor(struct yaml_reader *reader, struct anchor **out);
 
 // A copy of the node that the current alias refers to.
-cJSON *reader_alias(struct reader *reader, size_t depth);
+cJSON *reader_alias(struct yaml_reader *reader, size_t depth);
 
 // Called at the end of a document.
-void reader_drop_anchors(struct reader *reader);
+void reader_drop_anchors(struct yaml_reader *reader);
 
 #endif

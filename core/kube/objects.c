@@ -15,7 +15,7 @@
 #define FILE_MAX ((size_t)64 << 20)
 #define DEPTH_MAX 32 // of directories
 
-struct reader {
+struct document_reader {
     struct documents *documents;
     struct problems *problems;
 };
@@ -68,7 +68,7 @@ static bool add(struct documents *documents, struct json *value, const char *pat
     return document->source && document->folder;
 }
 
-static struct error *read_file(const struct reader *reader, const char *path) {
+static struct error *read_file(const struct document_reader *reader, const char *path) {
     AUTO_JSON all = NULL;
     struct error *error = read_all(path, &all);
     if (error && error->code != ERROR_NO_MEMORY) {
@@ -97,7 +97,7 @@ static int is_visible(const struct dirent *entry) {
     return entry->d_name[0] != '.';
 }
 
-static struct error *read_folder(const struct reader *reader, const char *path, int depth) {
+static struct error *read_folder(const struct document_reader *reader, const char *path, int depth) {
     struct dirent **entries = NULL;
     int count = scandir(path, &entries, is_visible, alphasort);
     if (count < 0)
@@ -119,7 +119,7 @@ static struct error *read_folder(const struct reader *reader, const char *path, 
 }
 
 struct error *documents_read(const char *folder, struct problems *problems, struct documents *out) {
-    struct reader reader = {out, problems};
+    struct document_reader reader = {out, problems};
     struct stat info;
     if (stat(folder, &info) != 0)
         return error_new(ERROR_NOT_FOUND, "%s: %s", folder, strerror(errno));

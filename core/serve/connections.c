@@ -23,24 +23,24 @@ static size_t open_count(const struct connections *connections) {
     return count;
 }
 
-static size_t of_same_address(const struct connections *connections, const struct connection *connection) {
+static size_t of_same_address(const struct connections *connections, const struct served_connection *connection) {
     size_t count = 0;
     for (size_t i = 0; i < connections->count; i++)
         count += !connections->list[i].closing && memcmp(connections->list[i].address, connection->address, 16) == 0;
     return count;
 }
 
-static int shut_down(struct connection *connection) {
+static int shut_down(struct served_connection *connection) {
     connection->closing = true;
     return connection->fd;
 }
 
 // The oldest one of the address that has most.
 static int make_room(struct connections *connections) {
-    struct connection *chosen = NULL;
+    struct served_connection *chosen = NULL;
     size_t most = 0;
     for (size_t i = 0; i < connections->count; i++) {
-        struct connection *connection = &connections->list[i];
+        struct served_connection *connection = &connections->list[i];
         size_t count = connection->closing ? 0 : of_same_address(connections, connection);
         if (count > most || (count > 0 && count == most && connection->since_ns < chosen->since_ns)) {
             chosen = connection;
@@ -54,13 +54,13 @@ int connections_add(struct connections *connections, int fd, const struct sockad
     if (connections->count == CONNECTIONS_OPEN_MAX * 2)
         return fd; // too many are still being closed
     int away = open_count(connections) >= CONNECTIONS_OPEN_MAX ? make_room(connections) : -1;
-    struct connection *connection = &connections->list[connections->count++];
-    *connection = (struct connection){.fd = fd, .since_ns = now_ns};
+    struct served_connection *connection = &connections->list[connections->count++];
+    *connection = (struct served_connection){.fd = fd, .since_ns = now_ns};
     address_bytes(address, connection->address);
     return away;
 }
 
-static struct connection *find(struct connections *connections, int fd) {
+static struct served_connection *find(struct connections *connections, int fd) {
     for (size_t i = 0; i < connections->count; i++)
         if (connections->list[i].fd == fd)
             return &connections->list[i];
@@ -68,20 +68,20 @@ static struct connection *find(struct connections *connections, int fd) {
 }
 
 void connections_served(struct connections *connections, int fd, int64_t now_ns) {
-    struct connection *connection = find(connections, fd);
+    struct served_connection *connection = find(connections, fd);
     if (connection)
         connection->since_ns = now_ns;
 }
 
 void connections_remove(struct connections *connections, int fd) {
-    struct connection *connection = find(connections, fd);
+    struct served_connection *connection = find(connections, fd);
     if (connection)
         *connection = connections->list[--connections->count];
 }
 
 int connections_expire(struct connections *connections, int64_t now_ns) {
     for (size_t i = 0; i < connections->count; i++) {
-        struct connection *connection = &connections->list[i];
+        struct served_connection *connection = &connections->list[i];
         if (!connection->closing && now_ns - connection->since_ns > CONNECTION_TIMEOUT_S * CLOCK_SECOND)
             return shut_down(connection);
     }

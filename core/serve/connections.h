@@ -13,7 +13,7 @@
 #define CONNECTIONS_OPEN_MAX ((size_t)32)
 #define CONNECTION_TIMEOUT_S 20 // for a request and its answer
 
-struct connection {
+struct served_connection {
     int fd;
     uint8_t address[16]; // IPv6, or IPv4 mapped into it
     int64_t since_ns;    // accepted, or its last request was answered
@@ -21,7 +21,8 @@ struct connection {
 };
 
 struct connections {
-    struct connection list[CONNECTIONS_OPEN_MAX * 2]; // those being closed are included until their socket is closed
+    struct served_connection
+        list[CONNECTIONS_OPEN_MAX * 2]; // those being closed are included until their socket is closed
     size_t count;
 };
 

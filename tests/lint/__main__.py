@@ -9,6 +9,7 @@ import files    # noqa: E402
 import layers   # noqa: E402
 import links    # noqa: E402
 import named_tests  # noqa: E402
+import one_name  # noqa: E402
 import selftest  # noqa: E402
 import sizes    # noqa: E402
 import words    # noqa: E402
@@ -22,7 +23,7 @@ def main():
         if text is None:
             continue
         looked_at += 1
-        for module in (layers, links, named_tests, sizes, words):
+        for module in (layers, links, named_tests, one_name, sizes, words):
             for line, problem in module.check(path, text):
                 print(f"{path}:{line}: {problem}")
                 found += 1

@@ -5,6 +5,7 @@ import circles
 import layers
 import links
 import named_tests
+import one_name
 import single_use
 import sizes
 import symbols
@@ -32,6 +33,8 @@ CASES = (
     (links, "core/a/b.c", "// see docs/plan.md and doc" "s/nowhere.md\n", 1),
     (named_tests, "a.md", "`map_test` and `hostile: drip`\n", 0),
     (named_tests, "a.md", "`no_such_test` `map_test: no_such_sentence` `hostile: nobody`\n", 3),
+    (one_name, "core/a/a.c", "struct selftest {\n};\n", 0),
+    (one_name, "core/a/b.c", "struct selftest {\n};\n", 1),
     (sizes, "core/a/b.c", LONG, 1),
     (sizes, "core/a/b.c", SHORT * 50, 0),
     (sizes, "core/a/b.c", "\n" * 601, 1),

@@ -8,13 +8,13 @@
 
 #define LOOK_AHEAD 64 // items of an array that are searched for the counterpart of one
 
-struct walk {
+struct diff_walk {
     struct buffer pointer;
     bool (*on_change)(void *ctx, const struct plan_change *change);
     void *ctx;
 };
 
-static bool compare(struct walk *walk, const struct json *from, const struct json *to);
+static bool compare(struct diff_walk *walk, const struct json *from, const struct json *to);
 
 static bool is_absent(const struct json *value) {
     return !value || json_is(value, JSON_NULL);
@@ -25,7 +25,8 @@ static bool is_container(const struct json *value) {
 }
 
 // Descends into the member `key`, or the item `index`.
-static bool step(struct walk *walk, const char *key, size_t index, const struct json *from, const struct json *to) {
+static bool step(struct diff_walk *walk, const char *key, size_t index, const struct json *from,
+                 const struct json *to) {
     size_t len = walk->pointer.len;
     bool ok = key ? pointer_append(&walk->pointer, key) : buffer_printf(&walk->pointer, "/%zu", index);
     ok = ok && compare(walk, from, to);
@@ -33,7 +34,7 @@ static bool step(struct walk *walk, const char *key, size_t index, const struct 
     return ok;
 }
 
-static bool compare_objects(struct walk *walk, const struct json *from, const struct json *to) {
+static bool compare_objects(struct diff_walk *walk, const struct json *from, const struct json *to) {
     for (const struct json *member = json_first(from); member; member = json_next(member))
         if (!step(walk, json_key(member), 0, member, json_get(to, json_key(member))))
             return false;
@@ -79,7 +80,7 @@ static bool all_scalar(const struct json *array) {
     return true;
 }
 
-static bool compare_arrays(struct walk *walk, const struct json *from, const struct json *to) {
+static bool compare_arrays(struct diff_walk *walk, const struct json *from, const struct json *to) {
     const struct json *a = json_first(from), *b = json_first(to);
     size_t a_index = 0, b_index = 0;
     while (a || b) {
@@ -98,7 +99,7 @@ static bool compare_arrays(struct walk *walk, const struct json *from, const str
     return true;
 }
 
-static bool compare(struct walk *walk, const struct json *from, const struct json *to) {
+static bool compare(struct diff_walk *walk, const struct json *from, const struct json *to) {
     from = is_absent(from) ? NULL : from;
     to = is_absent(to) ? NULL : to;
     if (from && to) {
@@ -117,7 +118,7 @@ static bool compare(struct walk *walk, const struct json *from, const struct jso
 
 bool plan_diff(const struct json *from, const struct json *to, const char *prefix,
                bool (*on_change)(void *ctx, const struct plan_change *change), void *ctx) {
-    struct walk walk = {.on_change = on_change, .ctx = ctx};
+    struct diff_walk walk = {.on_change = on_change, .ctx = ctx};
     buffer_init(&walk.pointer, (size_t)1 << 20);
     bool ok = buffer_text(&walk.pointer, prefix) && compare(&walk, from, to);
     buffer_free(&walk.pointer);

@@ -14,7 +14,7 @@
 #define FILE_MAX ((size_t)64 << 20)
 #define POINTER_MAX ((size_t)1 << 16)
 
-struct reader {
+struct input_reader {
     const char *name; // of the file, for messages
     struct yaml yaml;
     struct problems *problems;
@@ -73,12 +73,12 @@ static struct error *read_file(const char *path, const char **name, struct yaml 
 }
 
 // "job.yaml:3"; NULL when out of memory.
-static char *where(const struct reader *reader, const char *pointer) {
+static char *where(const struct input_reader *reader, const char *pointer) {
     size_t line = yaml_line(&reader->yaml, pointer);
     return line > 0 ? text_format("%s:%zu", reader->name, line) : strdup(reader->name);
 }
 
-static struct error *add_item(struct reader *reader, struct json *value, const char *pointer) {
+static struct error *add_item(struct input_reader *reader, struct json *value, const char *pointer) {
     struct plan_input *out = reader->out;
     struct plan_item *item = array_next(&out->items, out->count, sizeof *item);
     if (!item)
@@ -88,13 +88,13 @@ static struct error *add_item(struct reader *reader, struct json *value, const c
     return !item->value || !item->where ? error_no_memory() : NULL;
 }
 
-static void add_problem(struct reader *reader, const char *pointer, const char *field, const char *found) {
+static void add_problem(struct input_reader *reader, const char *pointer, const char *field, const char *found) {
     AUTO_TEXT place = where(reader, pointer);
     problems_add(reader->problems, "%s: %sfound %s", place ? place : reader->name, field, found);
 }
 
 // Whether a value can be a Kubernetes object at all; if not, a problem is added.
-static bool check_object(struct reader *reader, const struct json *value, const char *pointer) {
+static bool check_object(struct input_reader *reader, const struct json *value, const char *pointer) {
     static const char *const required[] = {"apiVersion: ", "kind: "};
     if (!json_is(value, JSON_OBJECT)) {
         add_problem(reader, pointer, "", "no object, expected one with apiVersion, kind and metadata");
@@ -111,7 +111,7 @@ static bool check_object(struct reader *reader, const struct json *value, const 
     return true;
 }
 
-static struct error *add_value(struct reader *reader, struct json *value, struct buffer *pointer, size_t depth);
+static struct error *add_value(struct input_reader *reader, struct json *value, struct buffer *pointer, size_t depth);
 
 // Items of a JobList have neither apiVersion nor kind.
 static bool inherit(const struct json *list, struct json *item) {
@@ -127,7 +127,7 @@ static bool inherit(const struct json *list, struct json *item) {
     return ok;
 }
 
-static struct error *add_list(struct reader *reader, struct json *list, struct buffer *pointer, size_t depth) {
+static struct error *add_list(struct input_reader *reader, struct json *list, struct buffer *pointer, size_t depth) {
     struct error *error = NULL;
     size_t len = pointer->len, index = 0;
     for (struct json *item = json_first(json_get(list, "items")); !error && item; item = json_next(item), index++) {
@@ -139,13 +139,13 @@ static struct error *add_list(struct reader *reader, struct json *list, struct b
     return error;
 }
 
-static struct error *add_value(struct reader *reader, struct json *value, struct buffer *pointer, size_t depth) {
+static struct error *add_value(struct input_reader *reader, struct json *value, struct buffer *pointer, size_t depth) {
     if (object_is_list(value) && depth < JSON_MAX_DEPTH)
         return add_list(reader, value, pointer, depth);
     return check_object(reader, value, pointer->data) ? add_item(reader, value, pointer->data) : NULL;
 }
 
-static struct error *add_documents(struct reader *reader) {
+static struct error *add_documents(struct input_reader *reader) {
     AUTO_BUFFER(pointer, POINTER_MAX);
     struct error *error = NULL;
     size_t index = 0, problems = reader->problems->count;
@@ -162,7 +162,7 @@ static struct error *add_documents(struct reader *reader) {
 }
 
 struct error *plan_input_read(const char *path, struct problems *problems, struct plan_input *out) {
-    struct reader reader = {.problems = problems, .out = out};
+    struct input_reader reader = {.problems = problems, .out = out};
     *out = (struct plan_input){.count = 0};
     struct error *error = read_file(path, &reader.name, &reader.yaml);
     if (!error)

@@ -14,13 +14,13 @@
 #define WORD "at most 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends"
 #define KEY "an optional DNS prefix and '/', then " WORD
 
-struct check {
+struct name_check {
     struct plan_object *object;
     const char *what; // "labels"
     bool good;
 };
 
-static void reject(struct check *check, const char *pointer, const struct json *value, const char *expected) {
+static void reject(struct name_check *check, const char *pointer, const struct json *value, const char *expected) {
     AUTO_TEXT label = text_format("%s:", check->what);
     AUTO_TEXT why = text_format("the API server rejects it: expected %s", expected);
     const struct plan_change found = {pointer, value, NULL};
@@ -29,14 +29,15 @@ static void reject(struct check *check, const char *pointer, const struct json *
     check->good = false;
 }
 
-static void reject_key(struct check *check, const char *key) {
+static void reject_key(struct name_check *check, const char *key) {
     plan_comment(&check->object->lines, "%s: the API server rejects the key \"%s\": expected " KEY, check->what, key);
     plan_wrong(check->object, PLAN_REJECTED);
     check->good = false;
 }
 
 // A string, or nothing.
-static const char *text_of(struct check *check, const struct json *metadata, const char *key, const char *pointer) {
+static const char *text_of(struct name_check *check, const struct json *metadata, const char *key,
+                           const char *pointer) {
     const struct json *value = json_get(metadata, key);
     if (value && !json_is(value, JSON_NULL) && !json_string(value))
         reject(check, pointer, value, "a string");
@@ -52,7 +53,7 @@ static bool is_prefix(const char *prefix) {
     return !name || text_is_dns_subdomain(name);
 }
 
-static void check_name(struct check *check, const struct json *metadata) {
+static void check_name(struct name_check *check, const struct json *metadata) {
     check->what = "name";
     const char *name = text_of(check, metadata, "name", "/metadata/name");
     const char *prefix = text_of(check, metadata, "generateName", "/metadata/generateName");
@@ -69,7 +70,7 @@ static void check_name(struct check *check, const struct json *metadata) {
         reject(check, "/metadata/generateName", json_get(metadata, "generateName"), SUBDOMAIN);
 }
 
-static void check_namespace(struct check *check, const struct json *metadata) {
+static void check_namespace(struct name_check *check, const struct json *metadata) {
     check->what = "namespace";
     const char *name = text_of(check, metadata, "namespace", "/metadata/namespace");
     if (name[0] != '\0' && !text_is_dns_label(name))
@@ -85,7 +86,7 @@ static bool is_annotation_key(const char *key) {
     return !lower || text_is_label_key(lower);
 }
 
-static void check_member(struct check *check, const struct json *member, bool labels) {
+static void check_member(struct name_check *check, const struct json *member, bool labels) {
     AUTO_BUFFER(pointer, (size_t)1 << 20);
     buffer_printf(&pointer, "/metadata/%s", check->what);
     if (!pointer_append(&pointer, json_key(member)))
@@ -99,7 +100,7 @@ static void check_member(struct check *check, const struct json *member, bool la
         reject(check, pointer.data, member, WORD ", or nothing");
 }
 
-static void check_map(struct check *check, const struct json *metadata, const char *name) {
+static void check_map(struct name_check *check, const struct json *metadata, const char *name) {
     const struct json *map = json_get(metadata, name);
     bool labels = strcmp(name, "labels") == 0;
     check->what = name;
@@ -122,7 +123,7 @@ static void check_map(struct check *check, const struct json *metadata, const ch
 }
 
 bool plan_check_names(struct plan_object *object) {
-    struct check check = {.object = object, .what = "metadata", .good = true};
+    struct name_check check = {.object = object, .what = "metadata", .good = true};
     const struct json *metadata = json_get(object->item->value, "metadata");
     if (metadata && !json_is(metadata, JSON_NULL) && !json_is(metadata, JSON_OBJECT)) {
         reject(&check, "/metadata", metadata, "a mapping");

@@ -50,7 +50,7 @@ void plan_worker_close(struct plan_worker *worker) {
 }
 
 // One dry run: the object and the response.
-struct trial {
+struct dry_run_trial {
     struct plan_object *object;
     const char *name; // of the worker
     struct response response;
@@ -78,7 +78,7 @@ static bool is_given(const char *pointer) {
 enum pass { PASS_CHANGED, PASS_ADDED };
 
 struct change_report {
-    const struct trial *trial;
+    const struct dry_run_trial *trial;
     enum pass pass;
     size_t count;
 };
@@ -98,7 +98,7 @@ static bool report_change(void *ctx, const struct plan_change *change) {
 }
 
 // Changes and removals come first; additions are mostly defaults.
-static bool report_changes(const struct trial *trial, const struct json *sent) {
+static bool report_changes(const struct dry_run_trial *trial, const struct json *sent) {
     size_t count = 0;
     for (int pass = PASS_CHANGED; pass <= PASS_ADDED; pass++) {
         struct change_report report = {.trial = trial, .pass = (enum pass)pass};
@@ -111,12 +111,12 @@ static bool report_changes(const struct trial *trial, const struct json *sent) {
     return true;
 }
 
-static void report_warning(const struct trial *trial) {
+static void report_warning(const struct dry_run_trial *trial) {
     if (trial->response.warning)
         plan_comment(&trial->object->lines, "%s warns: %s", trial->name, trial->response.warning);
 }
 
-static struct error *send(struct trial *trial, enum verb verb, const struct json *body, enum dry_run dry_run) {
+static struct error *send(struct dry_run_trial *trial, enum verb verb, const struct json *body, enum dry_run dry_run) {
     const struct plan_object *object = trial->object;
     size_t len = 0;
     AUTO_TEXT text = !body ? NULL : json_text(body, &len);
@@ -133,14 +133,14 @@ static struct error *send(struct trial *trial, enum verb verb, const struct json
     return body && !text ? error_no_memory() : ask(object->plan->worker.client, &request, &trial->response);
 }
 
-static void report_rejected(const struct trial *trial, const char *what) {
+static void report_rejected(const struct dry_run_trial *trial, const char *what) {
     const struct response *response = &trial->response;
     plan_comment(&trial->object->lines, "%s %s: %s (%s)", trial->name, what, response->message,
                  reason_text(response->reason));
     plan_wrong(trial->object, REJECTED_BY_WORKER);
 }
 
-static struct error *patch_existing(struct trial *trial, const struct json *existing) {
+static struct error *patch_existing(struct dry_run_trial *trial, const struct json *existing) {
     struct plan_object *object = trial->object;
     struct adapter_call call;
     AUTO_JSON patch = NULL;
@@ -175,7 +175,7 @@ static struct error *patch_existing(struct trial *trial, const struct json *exis
 }
 
 // There is an object of this name already.
-static struct error *compare_with_existing(struct trial *trial) {
+static struct error *compare_with_existing(struct dry_run_trial *trial) {
     struct plan_object *object = trial->object;
     struct error *error = send(trial, VERB_GET, NULL, DRY_RUN_NO);
     if (error)
@@ -206,7 +206,7 @@ static struct error *compare_with_existing(struct trial *trial) {
     return patch_existing(trial, existing);
 }
 
-static struct error *report_answer(struct trial *trial) {
+static struct error *report_answer(struct dry_run_trial *trial) {
     struct plan_object *object = trial->object;
     struct buffer *lines = &trial->object->lines;
     switch (trial->response.reason) {
@@ -251,7 +251,7 @@ static bool is_strictness(const struct response *response) {
 struct error *plan_try_mirror(struct plan_object *object) {
     if (!object->plan->worker.client || !object->mirror)
         return NULL;
-    struct trial trial = {.object = object, .name = object->plan->worker.cluster->name};
+    struct dry_run_trial trial = {.object = object, .name = object->plan->worker.cluster->name};
     struct error *error = send(&trial, VERB_CREATE, object->mirror, DRY_RUN_STRICT);
     if (!error && is_strictness(&trial.response)) {
         plan_comment(&object->lines, "%s would drop unknown fields: %s", trial.name, trial.response.message);
