@@ -9,7 +9,7 @@ define sim_adapter_rule
 $(B)/tests/simulation/adapters/$(1).o: $(patsubst %.c,$(B)/%.o,$(wildcard plugins/$(1)/*.c))
 	@mkdir -p $$(@D)
 	$$(Q)$$(LD) -r -o $$@ $$^
-	$$(Q)objcopy --localize-hidden --redefine-sym wharf_module_v1=wharf_adapter_$(1) $$@
+	$$(Q)objcopy --localize-hidden --wildcard --localize-symbol="__odr_asan*" --redefine-sym wharf_module_v1=wharf_adapter_$(1) $$@
 endef
 $(foreach a,$(PLUGINS),$(eval $(call sim_adapter_rule,$(a))))
 
