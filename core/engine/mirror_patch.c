@@ -233,10 +233,11 @@ static wharf_result remark_immutable(const struct mirror_context *context) {
     if (!carry_immutable_differs(&context->kind->abi, context->workload, context->mirror, &fields))
         return WHARF_RETRY;
     context->call->answer.reason = "NotCarried";
-    context->call->answer.message = services_table()->format(
-        &context->call->call,
-        "%s changed after the mirror was created and is immutable in it: the change takes effect only in a new mirror",
-        fields.len ? fields.data : "a field of the spec");
+    context->call->answer.message =
+        services_table()->format(&context->call->call,
+                                 "%s changed, which cannot be carried to an existing mirror (immutable fields): it "
+                                 "takes effect only in a new mirror",
+                                 fields.len ? fields.data : "a field of the spec");
     return WHARF_OK;
 }
 

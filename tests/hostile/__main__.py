@@ -20,7 +20,7 @@ TERM_SECONDS = 10.5
 SLACK = 0.25        # of a second: what two cores that also run the attackers may add
 # What must be reported in the log, /readyz or /metrics; the others show in the state of the cluster.
 REPORTED = {"million-orphans": r"orphan|held|paused", "vanishing": r"again and again|repeated|waits|waiting for",
-            "wide-status": r"more than \d+ bytes", "large-status": r"status.*(not copied|too large)",
+            "wide-status": r"larger than \d+ bytes", "large-status": r"status.*(not copied|too large)",
             "errors": r"failed calling webhook", "hung": r"x\d.*(suspect|respond|answer|lost|unreachable)"}
 
 
