@@ -14,7 +14,7 @@ TSAN_B := build-tsan$(if $(findstring clang,$(CC)),-clang)
 
 ## make asan      the tests under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer, in build-asan (ASAN_SEEDS=200; CC=clang too)
 .PHONY: asan
-asan: export ASAN_OPTIONS := detect_leaks=1:detect_stack_use_after_return=1:abort_on_error=0
+asan: export ASAN_OPTIONS := detect_leaks=1:detect_stack_use_after_return=1:abort_on_error=0:allocator_may_return_null=1
 asan: export LSAN_OPTIONS := suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0
 asan: export UBSAN_OPTIONS := print_stacktrace=1
 asan:
