@@ -18,7 +18,7 @@ struct place {
 };
 
 // One change: a pattern in two parts, and the containers that the first part matches.
-struct pattern_edit {
+struct pattern_change {
     struct adapter_call *call;
     struct json *root;
     const struct json *from; // of take; else NULL
@@ -29,12 +29,12 @@ struct pattern_edit {
     size_t count, capacity;
 };
 
-static void change_cleanup(struct pattern_edit *change) {
+static void change_cleanup(struct pattern_change *change) {
     free(change->way);
     free(change->places);
 }
 
-#define AUTO_CHANGE __attribute__((cleanup(change_cleanup))) struct pattern_edit
+#define AUTO_CHANGE __attribute__((cleanup(change_cleanup))) struct pattern_change
 
 static bool has_star(const char *pattern) {
     for (const char *at = strstr(pattern, STAR); at; at = strstr(at + 1, STAR))
@@ -43,7 +43,7 @@ static bool has_star(const char *pattern) {
     return false;
 }
 
-static bool add_place(struct pattern_edit *change, struct json *parent, const struct json *from) {
+static bool add_place(struct pattern_change *change, struct json *parent, const struct json *from) {
     if (!array_reserve(&change->places, &change->capacity, change->count + 1, sizeof *change->places))
         return false;
     change->places[change->count++] = (struct place){parent, from};
@@ -51,12 +51,12 @@ static bool add_place(struct pattern_edit *change, struct json *parent, const st
 }
 
 static bool collect(void *ctx, const char *pointer, struct json *value) {
-    struct pattern_edit *change = ctx;
+    struct pattern_change *change = ctx;
     return add_place(change, value, change->from ? pointer_find(change->from, pointer) : NULL);
 }
 
 // The value at `way`; missing objects are created. NULL and a failure if a value of another type prevents that.
-static struct json *make_way(const struct pattern_edit *change) {
+static struct json *make_way(const struct pattern_change *change) {
     struct json *deepest = change->root;
     char *at = change->way;
     while (*at) {
@@ -84,8 +84,8 @@ static struct json *make_way(const struct pattern_edit *change) {
 }
 
 // False and a failure if the pattern is malformed, or memory ran out.
-static bool open_change(struct pattern_edit *change, const wharf_call *call, wharf_value *root, const char *pattern) {
-    *change = (struct pattern_edit){.call = services_call(call), .root = (struct json *)root, .pattern = pattern};
+static bool open_change(struct pattern_change *change, const wharf_call *call, wharf_value *root, const char *pattern) {
+    *change = (struct pattern_change){.call = services_call(call), .root = (struct json *)root, .pattern = pattern};
     if (!change->call)
         return false;
     if (!pattern || !services_is_pointer(pattern, true)) {
@@ -104,7 +104,7 @@ static bool open_change(struct pattern_edit *change, const wharf_call *call, wha
 }
 
 // Finds the containers; `make`: missing ones are created if there is no star.
-static bool find_places(struct pattern_edit *change, bool make) {
+static bool find_places(struct pattern_change *change, bool make) {
     if (has_star(change->way)) {
         if (pointer_each(change->root, change->way, collect, change))
             return true;
@@ -156,7 +156,7 @@ bool services_put_member(struct adapter_call *call, struct json *object, const c
 }
 
 // Sets the last segment below `parent` to `value`, which it takes.
-static void put(const struct pattern_edit *change, struct json *parent, struct json *value) {
+static void put(const struct pattern_change *change, struct json *parent, struct json *value) {
     struct json *old = is_container(parent) ? pointer_find(parent, change->last) : NULL;
     if (!value) {
         services_no_memory(change->call);
@@ -176,7 +176,7 @@ static void put(const struct pattern_edit *change, struct json *parent, struct j
 }
 
 // Replaces all children by copies.
-static void put_each(const struct pattern_edit *change, struct json *parent, const struct json *value) {
+static void put_each(const struct pattern_change *change, struct json *parent, const struct json *value) {
     for (struct json *child = is_container(parent) ? json_first(parent) : NULL; child;) {
         struct json *next = json_next(child), *copy = json_copy(value);
         if (!copy) {
@@ -190,7 +190,7 @@ static void put_each(const struct pattern_edit *change, struct json *parent, con
 }
 
 // For "" as the pointer. Takes `value`.
-static void replace_content(const struct pattern_edit *change, struct json *value) {
+static void replace_content(const struct pattern_change *change, struct json *value) {
     AUTO_JSON taken = value;
     struct json *root = change->root;
     if (!is_container(root) || json_type(root) != json_type(value)) {
@@ -225,7 +225,7 @@ static size_t segments(const char *pointer) {
 }
 
 // Whether there is a value to change, and `value` can be set.
-static bool is_possible(const struct pattern_edit *change, const struct json *value) {
+static bool is_possible(const struct pattern_change *change, const struct json *value) {
     const char *problem = NULL;
     if (!change->root)
         problem = "the value to be changed is absent";
@@ -239,7 +239,7 @@ static bool is_possible(const struct pattern_edit *change, const struct json *va
 }
 
 // Takes `value`; NULL is a failure.
-static void set_taken(struct pattern_edit *change, struct json *value) {
+static void set_taken(struct pattern_change *change, struct json *value) {
     AUTO_JSON taken = value;
     if (!is_possible(change, taken))
         return;
@@ -253,8 +253,8 @@ static void set_taken(struct pattern_edit *change, struct json *value) {
     for (size_t i = 0; i < change->count; i++)
         if (star)
             put_each(change, change->places[i].parent, taken);
-        else
-            put(change, change->places[i].parent, json_copy(taken));
+        else // the last place gets the value itself
+            put(change, change->places[i].parent, i + 1 < change->count ? json_copy(taken) : TAKE(taken));
 }
 
 void services_set(const wharf_call *call, wharf_value *root, const char *pattern, const wharf_value *value) {
@@ -299,7 +299,7 @@ void services_set_boolean(const wharf_call *call, wharf_value *root, const char 
     set_new(call, root, pattern, json_new_bool(value != 0));
 }
 
-static size_t remove_below(const struct pattern_edit *change, struct json *parent) {
+static size_t remove_below(const struct pattern_change *change, struct json *parent) {
     struct json *child = is_container(parent) ? json_first(parent) : NULL;
     if (!child)
         return 0;
@@ -332,7 +332,7 @@ size_t services_remove(const wharf_call *call, wharf_value *root, const char *pa
 }
 
 // One field of one place; `value` is what it is in the other value, or NULL.
-static void take_field(const struct pattern_edit *change, struct json *parent, const struct json *value) {
+static void take_field(const struct pattern_change *change, struct json *parent, const struct json *value) {
     if (value)
         put(change, parent, json_copy(value));
     else
@@ -340,7 +340,7 @@ static void take_field(const struct pattern_edit *change, struct json *parent, c
 }
 
 // Each child together with its counterpart, which is found before any is removed.
-static void take_each(const struct pattern_edit *change, struct json *parent, const struct json *from) {
+static void take_each(const struct pattern_change *change, struct json *parent, const struct json *from) {
     size_t index = 0;
     for (struct json *child = is_container(parent) ? json_first(parent) : NULL; child; index++) {
         struct json *next = json_next(child);
