@@ -90,17 +90,7 @@ static void read_adapter(struct config_reader *reader, const struct config_place
 static void read_enabled(struct config_reader *reader, const struct config_place *place, const struct json *value,
                          void *target) {
     (void)target;
-    if (!json_is(value, JSON_ARRAY)) {
-        config_wrong(reader, place, value, "a list of adapters");
-        return;
-    }
-    if (json_size(value) == 0)
-        config_problem(reader, place, "found an empty list, expected at least one adapter");
-    struct config_place at = {.up = place};
-    for (const struct json *item = json_first(value); item; item = json_next(item)) {
-        read_adapter(reader, &at, item);
-        at.index++;
-    }
+    config_each(reader, place, value, "adapter", read_adapter);
 }
 
 static void read_directory(struct config_reader *reader, const struct config_place *place, const struct json *value,

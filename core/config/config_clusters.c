@@ -126,17 +126,7 @@ static void read_worker(struct config_reader *reader, const struct config_place 
 void config_read_workers(struct config_reader *reader, const struct config_place *place, const struct json *value,
                          void *target) {
     (void)target;
-    if (!json_is(value, JSON_ARRAY)) {
-        config_wrong(reader, place, value, "a list of workers");
-        return;
-    }
-    if (json_size(value) == 0)
-        config_problem(reader, place, "found an empty list, expected at least one worker");
-    struct config_place at = {.up = place};
-    for (const struct json *item = json_first(value); item; item = json_next(item)) {
-        read_worker(reader, &at, item);
-        at.index++;
-    }
+    config_each(reader, place, value, "worker", read_worker);
 }
 
 static bool same_cluster(const struct config_cluster *a, const struct config_cluster *b) {

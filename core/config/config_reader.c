@@ -101,6 +101,23 @@ void config_wrong(struct config_reader *reader, const struct config_place *place
     config_problem(reader, place, "found %s, expected %s", found, expected);
 }
 
+void config_each(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                 const char *what, config_item_fn *read) {
+    if (!json_is(value, JSON_ARRAY)) {
+        char expected[64];
+        snprintf(expected, sizeof(expected), "a list of %ss", what);
+        config_wrong(reader, place, value, expected);
+        return;
+    }
+    if (json_size(value) == 0)
+        config_problem(reader, place, "found an empty list, expected at least one %s", what);
+    struct config_place at = {.up = place};
+    for (const struct json *item = json_first(value); item; item = json_next(item)) {
+        read(reader, &at, item);
+        at.index++;
+    }
+}
+
 static void unknown_key(struct config_reader *reader, const struct config_place *place,
                         const struct config_field *fields, size_t count) {
     const char *known[KEYS_MAX];

@@ -27,6 +27,8 @@ struct config_place {
 typedef void config_read_fn(struct config_reader *reader, const struct config_place *place, const struct json *value,
                             void *target);
 
+typedef void config_item_fn(struct config_reader *reader, const struct config_place *place, const struct json *item);
+
 // A key of a mapping; `read` is given the address of the struct plus `offset`.
 struct config_field {
     const char *key;
@@ -42,6 +44,10 @@ void config_problem(struct config_reader *reader, const struct config_place *pla
 // "<file>:<line>: <key>: found ..., expected ...".
 void config_wrong(struct config_reader *reader, const struct config_place *place, const struct json *value,
                   const char *expected);
+
+// Calls `read` for each item of a list, which must have at least one. `what`: one item in a message, "worker".
+void config_each(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                 const char *what, config_item_fn *read);
 
 size_t config_line(struct config_reader *reader, const struct config_place *place);
 

@@ -119,7 +119,7 @@ static void ask(struct startup *startup, struct question *question, struct error
 }
 
 static int64_t earlier(const struct question *question, int64_t at_ns) {
-    return question->settled || question->asked || at_ns < question->at_ns ? at_ns : question->at_ns;
+    return question->settled || question->asked ? at_ns : clock_earlier(at_ns, question->at_ns);
 }
 
 int64_t startup_tick(struct startup *startup, const struct connection *connection, struct moment now) {
