@@ -129,14 +129,8 @@ static void four_times_the_members_are_four_times_the_steps(void **state) {
     struct subject few, many;
     make(&few, FEW);
     make(&many, MANY);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        uint64_t small = steps_of(cases[i].run, &few), large = steps_of(cases[i].run, &many);
-        print_message("%-48s %6.1f steps a member, %.2f times for 4 times the members\n", cases[i].what,
-                      (double)large / MANY, (double)large / (double)small);
-        assert_true(small > FEW); // it does count
-        if (large > small * RATIO)
-            fail_msg("%s: %lu steps became %lu", cases[i].what, (unsigned long)small, (unsigned long)large);
-    }
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        steps_compare(cases[i].what, cases[i].run, &few, FEW, &many, MANY, RATIO);
     adapter_call_end(&few.call);
     adapter_call_end(&many.call);
 }
