@@ -2,6 +2,7 @@
 #include "tests/unit/kube/tls_server.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/tcp.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -133,10 +134,26 @@ static void *peer_main(void *arg) {
     return NULL;
 }
 
+static bool is_stopping(struct server *server) {
+    pthread_mutex_lock(&server->lock);
+    bool stopping = server->stopping;
+    pthread_mutex_unlock(&server->lock);
+    return stopping;
+}
+
+// The next connection, or -1 when the server stops. A test may leave this process without file descriptors for a while:
+// accept() takes one before it waits, so a thread that calls it only then fails with EMFILE.
+static int next_connection(struct server *server) {
+    int fd;
+    while ((fd = accept(server->fd, NULL, NULL)) < 0 && errno == EMFILE && !is_stopping(server))
+        (void)poll(NULL, 0, 1);
+    return fd;
+}
+
 static void *server_main(void *arg) {
     struct server *server = arg;
     for (;;) {
-        int fd = accept(server->fd, NULL, NULL);
+        int fd = next_connection(server);
         pthread_mutex_lock(&server->lock);
         if (fd < 0 || server->stopping) {
             pthread_mutex_unlock(&server->lock);
