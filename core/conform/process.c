@@ -21,7 +21,8 @@
 #define HANGS_MAX 2
 #define LINE_MAX ((size_t)2 << 20)
 #define LAST_WORDS 200
-#define MEMORY_MAX ((size_t)2 << 30) // of a child
+#define MEMORY_MAX ((size_t)2 << 30)      // of a child
+#define HANG_MEMORY_MAX ((size_t)8 << 20) // of a call that does not return: above it, memory is what is wrong
 
 struct child {
     pid_t pid;
@@ -30,8 +31,10 @@ struct child {
     struct buffer text;
     uint64_t call; // number of the call that was under way when it was looked at, and since when
     int64_t cpu_ns, wall_ns;
-    bool hung, swollen;
-    int status; // of waitpid
+    size_t memory;
+    bool hung;
+    size_t swollen; // the bound that its call went over, or 0
+    int status;     // of waitpid
 };
 
 struct crew {
@@ -154,18 +157,25 @@ static size_t memory_of(pid_t pid) {
     return resident ? (size_t)strtoull(resident, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-// Ends a child whose call does not return, or takes all the memory.
+// Ends a child whose call does not return, or takes all the memory. How fast a call gets memory is up to the machine:
+// one that is still taking it when its time is over did not hang for another reason.
 static void look_at_call(const struct crew *crew, struct child *child) {
     int64_t cpu = cpu_of(child->pid), wall = now_ns(CLOCK_MONOTONIC);
+    size_t memory = memory_of(child->pid);
     if (child->call != crew->board->calls || crew->board->stage != STAGE_CALL) {
         child->call = crew->board->calls;
         child->cpu_ns = cpu;
         child->wall_ns = wall;
-    } else if (cpu - child->cpu_ns > HANG_CPU_NS || wall - child->wall_ns > HANG_WALL_NS) {
-        child->hung = true;
+        child->memory = memory;
     }
-    child->swollen = !child->hung && memory_of(child->pid) > MEMORY_MAX;
-    if (child->hung || child->swollen)
+    bool late = cpu - child->cpu_ns > HANG_CPU_NS || wall - child->wall_ns > HANG_WALL_NS;
+    if (memory > MEMORY_MAX)
+        child->swollen = MEMORY_MAX;
+    else if (late && memory > child->memory + HANG_MEMORY_MAX)
+        child->swollen = HANG_MEMORY_MAX;
+    else
+        child->hung = late;
+    if (child->hung || child->swollen > 0)
         kill(child->pid, SIGKILL);
 }
 
@@ -175,7 +185,7 @@ static void attend(struct crew *crew, struct child *child) {
         int ready = poll(&wait, 1, LOOK_MS);
         if (ready > 0)
             open = read_lines(crew, child);
-        if (!child->hung && !child->swollen)
+        if (!child->hung && child->swollen == 0)
             look_at_call(crew, child);
         // A process that the adapter made may keep the pipe open.
         if (ready == 0 && waitpid(child->pid, &child->status, WNOHANG) == child->pid)
@@ -218,9 +228,9 @@ static void say_death(struct crew *crew, const struct child *child) {
     bool in_call = crew->board->stage == STAGE_CALL;
     AUTO_TEXT found = NULL;
     enum rule rule = RULE_CRASH;
-    if (child->swollen) {
+    if (child->swollen > 0) {
         rule = RULE_MEMORY;
-        found = text_format("%s took more than %zu MB of memory", name, MEMORY_MAX >> 20);
+        found = text_format("%s took more than %zu MB of memory", name, child->swollen >> 20);
     } else if (child->hung) {
         rule = RULE_HANG;
         found = text_format("%s did not return in %d seconds", name, (int)(HANG_CPU_NS / CLOCK_SECOND));
@@ -281,7 +291,7 @@ struct error *process_trials(const struct child_task *task, struct board *board,
             error = error_new(ERROR_INVALID, "%s", board->object);
         } else if (!fine) {
             say_death(&crew, &child);
-            more = leave_out(&crew, child.hung || child.swollen);
+            more = leave_out(&crew, child.hung || child.swollen > 0);
             crew.task.from = task->again ? board->n_trials - 1 - board->trial : board->trial;
         }
         child_end(&child);
