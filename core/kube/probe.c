@@ -24,7 +24,7 @@ struct probe {
     bool heard;             // since the last tick
     bool wanted;            // requested, regardless of silence
     bool unanswered;        // probe sent, and nothing received since
-    bool overdue;           // the last probe timed out, whatever else was received
+    bool failed;            // the last probe timed out or did not get a connection, whatever else was received
     bool ended;             // the exchange ended since the last tick; `answer` has the response
     bool refreshed;         // credentials were reloaded after a 401
     int64_t now_ns, due_ns; // time of the last tick, and its return value
@@ -116,12 +116,13 @@ static void ask_again(struct probe *probe) {
 static void read_end(struct probe *probe) {
     probe->ended = false;
     if (probe->outcome != HTTP_ANSWERED) {
-        probe->overdue = probe->outcome == HTTP_BROKEN;
+        // A server that has never answered may still be starting: it remains UNKNOWN until it counts as silent.
+        probe->failed = probe->outcome == HTTP_BROKEN || probe->contact != CONTACT_UNKNOWN;
         probe->wanted = true;
         return;
     }
     probe->heard = true;
-    probe->overdue = false;
+    probe->failed = false;
     if (probe->answer.reason == REASON_UNAUTHORIZED && !probe->refreshed &&
         probe->transport->ops->refresh(probe->transport)) {
         probe->refreshed = true;
@@ -154,7 +155,7 @@ static void judge(struct probe *probe) {
     int64_t silence_ns = probe->now_ns - probe->heard_ns;
     if (probe->unanswered && silence_ns >= PROBE_LOST_NS)
         set_contact(probe, CONTACT_LOST);
-    else if (probe->overdue || (probe->unanswered && silence_ns >= PROBE_SUSPECT_NS))
+    else if (probe->failed || (probe->unanswered && silence_ns >= PROBE_SUSPECT_NS))
         set_contact(probe, probe->contact == CONTACT_LOST && probe->unanswered ? CONTACT_LOST : CONTACT_SUSPECT);
     else if (!probe->unanswered && (probe->contact != CONTACT_UNKNOWN || probe->heard))
         set_contact(probe, CONTACT_GOOD);

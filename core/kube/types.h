@@ -88,7 +88,7 @@ struct error *resource_path(const struct resource *resource, const char *namespa
 enum contact {
     CONTACT_UNKNOWN, // no response yet
     CONTACT_GOOD,
-    CONTACT_SUSPECT, // silent, or the last probe timed out: nothing new is placed there
+    CONTACT_SUSPECT, // silent, or the last probe failed: nothing new is placed there
     CONTACT_LOST     // silent for longer: treated as disconnected
 };
 

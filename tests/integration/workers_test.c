@@ -153,6 +153,17 @@ static void a_job_goes_elsewhere_when_its_worker_is_lost_and_the_old_mirror_goes
     UNTIL(scene, 10, stage_mirrors(scene) == 0);
 }
 
+static void a_worker_that_refuses_connections_is_not_in_good_contact(void **state) {
+    struct scene *scene = *state;
+    UNTIL(scene, 10, wharf_metric(scene, "wharf_cluster_contact{cluster=\"w1\",contact=\"good\"}") == 1);
+    front_down(scene->clusters[1].front);
+    UNTIL(scene, 10, wharf_metric(scene, "wharf_cluster_contact{cluster=\"w1\",contact=\"suspect\"}") == 1);
+    assert_true(wharf_metric(scene, "wharf_cluster_contact{cluster=\"w1\",contact=\"good\"}") == 0);
+    assert_true(wharf_metric(scene, "wharf_cluster_contact{cluster=\"w2\",contact=\"good\"}") == 1);
+    bring_up(scene, 1);
+    UNTIL(scene, 10, wharf_metric(scene, "wharf_cluster_contact{cluster=\"w1\",contact=\"good\"}") == 1);
+}
+
 static void the_management_cluster_may_be_away_for_a_while(void **state) {
     struct scene *scene = *state;
     stage_submit_with(scene, "away", "\"world.test/duration\":\"1s\"", OURS);
@@ -204,6 +215,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(work_that_waits_goes_to_a_worker_that_comes_up_later, open_two, end),
         cmocka_unit_test_setup_teardown(
             a_job_goes_elsewhere_when_its_worker_is_lost_and_the_old_mirror_goes_when_it_is_back, run_two, end),
+        cmocka_unit_test_setup_teardown(a_worker_that_refuses_connections_is_not_in_good_contact, run_two, end),
         cmocka_unit_test_setup_teardown(the_management_cluster_may_be_away_for_a_while, run_two, end),
         cmocka_unit_test_setup_teardown(a_kubeconfig_that_cannot_be_used_at_the_start_is_read_again, open_two, end),
     };

@@ -245,6 +245,54 @@ static void a_refused_connection_is_tried_again_and_told_by_its_silence(void **s
     end(&b);
 }
 
+// As pass, and every probe is refused at once.
+static void pass_refused(struct bench *b, int64_t duration_ns) {
+    for (int64_t until_ns = b->now_ns + duration_ns; b->now_ns < until_ns;) {
+        pass(b, CLOCK_SECOND);
+        if (fake_last(&b->fake)->live)
+            fake_refuse(&b->fake, b->fake.count);
+        tick(b);
+    }
+}
+
+static void a_server_that_begins_to_refuse_connections_is_suspect_at_once_then_lost_and_comes_back(void **state) {
+    (void)state;
+    struct bench b;
+    connect(&b);
+    int64_t heard_ns = b.now_ns;
+    probe_disconnected(b.probe);
+    pass_refused(&b, 2 * CLOCK_SECOND);
+    expect(&b, "SUSPECT;");
+    assert_non_null(strstr(b.problem, "connection refused"));
+    pass_refused(&b, 36 * CLOCK_SECOND);
+    expect(&b, "");
+    pass_refused(&b, 4 * CLOCK_SECOND);
+    expect(&b, "LOST;");
+    assert_int_equal(b.told_heard_ns, heard_ns);
+    pass(&b, 2 * CLOCK_SECOND);
+    answer(&b, 200, KUBE_SYSTEM("uid-1", "9"));
+    expect(&b, "uid-1@9;GOOD;");
+    end(&b);
+}
+
+// Connections that are open go on, as behind a load balancer without a backend for new ones.
+static void a_server_that_refuses_new_connections_is_suspect_until_a_probe_is_answered(void **state) {
+    (void)state;
+    struct bench b;
+    connect(&b);
+    probe_disconnected(b.probe);
+    for (int i = 0; i < 60; i++) {
+        pass_refused(&b, CLOCK_SECOND);
+        probe_heard(b.probe);
+        tick(&b);
+    }
+    expect(&b, "SUSPECT;");
+    pass(&b, 2 * CLOCK_SECOND);
+    answer(&b, 200, KUBE_SYSTEM("uid-1", "9"));
+    expect(&b, "uid-1@9;GOOD;");
+    end(&b);
+}
+
 static void time_in_which_we_did_not_run_is_no_silence(void **state) {
     (void)state;
     struct bench b;
@@ -283,6 +331,8 @@ int main(void) {
         cmocka_unit_test(a_silent_server_is_suspect_and_then_lost_and_comes_back),
         cmocka_unit_test(a_request_that_ran_out_of_time_makes_it_ask),
         cmocka_unit_test(a_refused_connection_is_tried_again_and_told_by_its_silence),
+        cmocka_unit_test(a_server_that_begins_to_refuse_connections_is_suspect_at_once_then_lost_and_comes_back),
+        cmocka_unit_test(a_server_that_refuses_new_connections_is_suspect_until_a_probe_is_answered),
         cmocka_unit_test(time_in_which_we_did_not_run_is_no_silence),
         cmocka_unit_test(without_memory_it_asks_later),
     };
