@@ -66,6 +66,38 @@ struct error *adapter_settings_wrong(const struct json *settings, const char *se
     return error_new(ERROR_INVALID, "%s%s", name.data, sentence + len);
 }
 
+// Appends the pointer to the string at this address.
+static bool append_place(struct buffer *out, const struct json *value, const char *text) {
+    if (json_is(value, JSON_STRING))
+        return json_string(value) == text;
+    size_t len = out->len, index = 0;
+    for (const struct json *child = json_first(value); child; child = json_next(child)) {
+        if (json_key(child))
+            pointer_append(out, json_key(child));
+        else
+            buffer_printf(out, "/%zu", index++);
+        if (append_place(out, child, text))
+            return true;
+        buffer_truncate(out, len);
+    }
+    return false;
+}
+
+// What the host calls the place gives way to the name of the setting: "carried: found ..." is "found ...".
+struct error *adapter_settings_kind_wrong(const struct json *settings, const wharf_kind *kind,
+                                          const struct error *error, size_t *line) {
+    AUTO_BUFFER(place, NAME_MAX_BYTES);
+    const char *text = error->about ? error->about : kind->kind;
+    if (!text || !append_place(&place, settings, text) || place.failed)
+        return NULL;
+    const char *sentence = error->about ? strstr(error->message, ": found ") : NULL;
+    sentence = sentence ? sentence + strlen(": ") : error->message;
+    if (!error->about)
+        buffer_truncate(&place, (size_t)(strrchr(place.data, '/') - place.data));
+    AUTO_TEXT whole = text_format("%s: %s", place.data, sentence);
+    return whole ? adapter_settings_wrong(settings, whole, line) : error_no_memory();
+}
+
 static struct error *unknown(const wharf_module *module, size_t count, const struct json *setting, size_t *line) {
     AUTO_BUFFER(known, NAME_MAX_BYTES);
     buffer_text(&known, count == 0 ? "none" : "one of ");

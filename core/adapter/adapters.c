@@ -70,8 +70,9 @@ static struct error *inside_directory(const struct adapters_options *options, co
 struct loading {
     const struct adapters_options *options;
     const struct adapter_wanted *wanted;
-    size_t line;   // in the configuration file: of the adapter, or of the setting that is wrong
-    bool settings; // the problem is a setting, not the file
+    const struct json *given; // the settings that `start` was called with; NULL: it was not
+    size_t line;              // in the configuration file: of the adapter, or of the setting that is wrong
+    bool settings;            // the problem is a setting, not the file
 };
 
 // Explains a file that lacks the symbol.
@@ -165,8 +166,20 @@ static const char *kind_name(const wharf_kind *kind) {
     return WHARF_HAS(wharf_kind, kind, kind) && kind->kind ? kind->kind : "no name";
 }
 
-static struct error *take_kinds(const struct loading *loading, const wharf_kind *const *kinds,
-                                struct adapter *adapter) {
+// Reports the error of a kind that `start` made at the setting that it is about. Takes the error.
+static struct error *kind_error(struct loading *loading, const wharf_kind *kind, size_t number, struct error *error) {
+    error = error_wrap(error, "kind %zu (%s)", number, kind_name(kind));
+    if (error->code == ERROR_NO_MEMORY || !loading->given || !WHARF_HAS(wharf_kind, kind, kind))
+        return error;
+    struct error *wrong = adapter_settings_kind_wrong(loading->given, kind, error, &loading->line);
+    if (!wrong)
+        return error;
+    loading->settings = true;
+    error_free(error);
+    return wrong;
+}
+
+static struct error *take_kinds(struct loading *loading, const wharf_kind *const *kinds, struct adapter *adapter) {
     size_t count = 0;
     while (kinds && kinds[count])
         if (++count > KINDS_MAX)
@@ -180,7 +193,7 @@ static struct error *take_kinds(const struct loading *loading, const wharf_kind 
         struct error *error =
             kind_check(kinds[i], loading->wanted->managed_by, loading->options->controller_name, &kind);
         if (error)
-            return error_wrap(error, "kind %zu (%s)", i + 1, kind_name(kinds[i]));
+            return kind_error(loading, kinds[i], i + 1, error);
         kind->adapter = adapter;
         adapter->kinds[adapter->n_kinds++] = kind;
     }
@@ -203,6 +216,7 @@ static struct error *start(const wharf_module *module, struct loading *loading, 
     struct json *settings = json_copy(loading->wanted->settings);
     if (!settings || !services_keep(settings))
         return error_no_memory();
+    loading->given = settings;
     services_loading(loading->wanted->name);
     const char *sentence = module->start(services_table(), (const wharf_value *)settings, kinds);
     services_loading(NULL);

@@ -27,16 +27,16 @@ static struct error *check_condition(const wharf_kind *kind, const char *field, 
     if (change->name[0] == '/' || change->name[0] == '\0')
         return kind_wrong(field, change->name, "the type of a condition, not a pointer");
     if (!is_condition_status(change->value))
-        return error_new(ERROR_INVALID, "%s: %s: found value \"%s\", expected True, False or Unknown", field,
-                         change->name, change->value ? change->value : "");
+        return kind_error(change->value ? change->value : change->name,
+                          "%s: %s: found value \"%s\", expected True, False or Unknown", field, change->name,
+                          change->value ? change->value : "");
     if (change->reason && change->reason[0] == '\0')
-        return error_new(ERROR_INVALID, "%s: %s: found an empty reason, expected a CamelCase word or NULL", field,
-                         change->name);
+        return kind_error(change->reason, "%s: %s: found an empty reason, expected a CamelCase word or NULL", field,
+                          change->name);
     const char *removed = kind_covering(kind->status_removed, "/status/conditions");
     if (removed)
-        return error_new(ERROR_INVALID,
-                         "%s: %s: found a condition, expected /status/conditions not to be in status_removed", field,
-                         change->name);
+        return kind_error(removed, "%s: %s: found a condition, expected /status/conditions not to be in status_removed",
+                          field, change->name);
     struct error *error = check_text(field, change->reason);
     return error ? error : check_text(field, change->message);
 }
@@ -47,20 +47,20 @@ static struct error *check_field(const wharf_kind *kind, const char *field, cons
     if (error)
         return error;
     if (text != !!change->value)
-        return error_new(ERROR_INVALID, "%s: %s: found %s value, expected %s", field, change->name,
-                         change->value ? "a" : "no", text ? "the text" : "none");
+        return kind_error(change->name, "%s: %s: found %s value, expected %s", field, change->name,
+                          change->value ? "a" : "no", text ? "the text" : "none");
     if (change->reason || change->message)
-        return error_new(ERROR_INVALID, "%s: %s: found reason or message, expected them with a condition only", field,
-                         change->name);
+        return kind_error(change->name, "%s: %s: found reason or message, expected them with a condition only", field,
+                          change->name);
     if (change->when == WHARF_IF_TRUE || (!text && change->when == WHARF_IF_ABSENT))
-        return error_new(ERROR_INVALID, "%s: %s: found %s, expected %s", field, change->name,
-                         change->when == WHARF_IF_TRUE ? "WHARF_IF_TRUE" : "WHARF_IF_ABSENT",
-                         change->when == WHARF_IF_TRUE ? "it with a condition only" : "it with what is set only");
+        return kind_error(change->name, "%s: %s: found %s, expected %s", field, change->name,
+                          change->when == WHARF_IF_TRUE ? "WHARF_IF_TRUE" : "WHARF_IF_ABSENT",
+                          change->when == WHARF_IF_TRUE ? "it with a condition only" : "it with what is set only");
     const char *removed = kind_covering(kind->status_removed, change->name);
-    return removed
-               ? error_new(ERROR_INVALID, "%s: found \"%s\", expected it not to be in status_removed, which has \"%s\"",
-                           field, change->name, removed)
-               : NULL;
+    if (!removed)
+        return NULL;
+    return kind_error(removed, "%s: found \"%s\", expected it not to be in status_removed, which has \"%s\"", field,
+                      change->name, removed);
 }
 
 static bool is_same(const wharf_status_change *a, const wharf_status_change *b) {
@@ -86,7 +86,7 @@ static struct error *check_change(const wharf_kind *kind, const char *field, con
 static struct error *check_list(const wharf_kind *kind, const char *field, const wharf_status_change *list) {
     struct error *error = NULL;
     if (list && !kind->suspend)
-        return error_new(ERROR_INVALID, "%s: found a list, expected none in a kind without suspend", field);
+        return kind_error(list[0].name, "%s: found a change, expected none in a kind without suspend", field);
     for (size_t i = 0; !error && list && list[i].name; i++)
         error = check_change(kind, field, list, i);
     return error;
@@ -97,7 +97,8 @@ struct error *kind_check_changes(const wharf_kind *kind) {
     if (!error)
         error = check_list(kind, "resumed_status", kind->resumed_status);
     if (!error && kind->resumed_status && !kind_has_rule(kind, WHARF_SUSPENDED))
-        error = error_new(ERROR_INVALID, "resumed_status: found a list, expected a rule for WHARF_SUSPENDED in phases: "
-                                         "nothing else triggers it");
+        error = kind_error(kind->resumed_status[0].name,
+                           "resumed_status: found a change, expected a rule for WHARF_SUSPENDED in phases: "
+                           "nothing else triggers it");
     return error;
 }

@@ -13,8 +13,16 @@ struct error *kind_missing(const char *field) {
     return error_new(ERROR_INVALID, "%s: found nothing, expected a value: it is required", field);
 }
 
+struct error *kind_error(const char *about, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    struct error *error = error_about(error_vnew(ERROR_INVALID, format, args), about);
+    va_end(args);
+    return error;
+}
+
 struct error *kind_wrong(const char *field, const char *found, const char *expected) {
-    return error_new(ERROR_INVALID, "%s: found \"%s\", expected %s", field, found, expected);
+    return kind_error(found, "%s: found \"%s\", expected %s", field, found, expected);
 }
 
 struct error *kind_check_list(const char *field, const char *const *list, size_t *count) {
@@ -26,7 +34,8 @@ struct error *kind_check_list(const char *field, const char *const *list, size_t
     for (size_t i = 1; i < *count; i++)
         for (size_t j = 0; j < i; j++)
             if (strcmp(list[i], list[j]) == 0)
-                return kind_wrong(field, list[i], "it once in the list");
+                return kind_error(list[i], "%s: found \"%s\" a second time, expected it once in the list", field,
+                                  list[i]);
     return NULL;
 }
 
@@ -63,8 +72,8 @@ static struct error *check_place(const char *field, const char *pointer, unsigne
         return error_no_memory();
     const char *meant = suggest(first, known, sizeof(known) / sizeof(known[0]));
     if (meant && strcmp(meant, first) != 0)
-        return error_new(ERROR_INVALID, "%s: found \"%s\", expected a field of an object: did you mean \"/%s%s\"?",
-                         field, pointer, meant, pointer + 1 + strlen(first));
+        return kind_error(pointer, "%s: found \"%s\", expected a field of an object: did you mean \"/%s%s\"?", field,
+                          pointer, meant, pointer + 1 + strlen(first));
     if ((places & PLACE_STATUS) != 0 && !text_has_prefix(pointer, "/status/"))
         return kind_wrong(field, pointer, "a pointer that begins with \"/status/\"");
     if ((places & PLACE_STATUS) != 0 || ((places & PLACE_SPEC) != 0 && is_spec(first)))
@@ -73,22 +82,27 @@ static struct error *check_place(const char *field, const char *pointer, unsigne
         return is_label(pointer)
                    ? NULL
                    : kind_wrong(field, pointer,
-                                "a field of the spec, or one label or annotation, in whose name a \"/\" is "
-                                "written \"~1\"");
-    return kind_wrong(field, pointer, "a field of the spec: metadata and status belong to the host");
+                                "a field of the spec, or one label or annotation: a \"/\" in its name is written "
+                                "\"~1\"");
+    return kind_wrong(field, pointer,
+                      "a field of the spec: labels and annotations are always carried, status and the rest of metadata "
+                      "belong to the host");
 }
 
 struct error *kind_check_pointer(const char *field, const char *pointer, unsigned places) {
     bool pattern = (places & PLACE_PATTERN) != 0;
-    struct error *error = pointer_check(pointer, pattern);
-    if (error)
-        return error_wrap(error, "%s: found \"%s\"", field, pointer);
+    __attribute__((cleanup(error_cleanup))) struct error *malformed = pointer_check(pointer, pattern);
+    if (malformed)
+        return kind_wrong(
+            field, pointer,
+            "a JSON pointer (RFC 6901) like /spec/suspend, in which a \"~\" in a name is written ~0, and a "
+            "\"/\" ~1");
     if (pointer[0] == '\0')
         return kind_wrong(field, pointer, "a pointer to a field, not to the whole object");
     if (has_empty_name(pointer))
         return kind_wrong(field, pointer, "a pointer without empty names");
     if (!pattern && has_star(pointer))
-        return kind_wrong(field, pointer, "a pointer to one field: no pattern with \"*\" is accepted here");
+        return kind_wrong(field, pointer, "a pointer to one field, without \"*\": no pattern is accepted here");
     return check_place(field, pointer, places);
 }
 

@@ -34,6 +34,8 @@ struct error *kind_check_changes(const wharf_kind *kind);
 // "<field>: found nothing, expected a value: it is required", "<field>: found "<found>", expected <expected>".
 struct error *kind_missing(const char *field);
 struct error *kind_wrong(const char *field, const char *found, const char *expected);
+// "<field>: found ..., expected ..."; `about` is the text of the adapter that is wrong (see struct error), or NULL.
+struct error *kind_error(const char *about, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 enum kind_place {
     PLACE_SPEC = 1,   // a field of the spec, or any other that is neither metadata nor status

@@ -42,13 +42,14 @@ static struct error *check_one_carried(const wharf_kind *kind, const wharf_carri
     if (carried->when == WHARF_CARRY_WHILE_SUSPENDED && !kind->suspend)
         return kind_wrong("carried", carried->pointer, "no WHARF_CARRY_WHILE_SUSPENDED in a kind without suspend");
     if (carried->key && (carried->key[0] == '\0' || !strstr(carried->pointer, "/*")))
-        return error_new(ERROR_INVALID, "carried: %s: found \"%s\" for key, expected %s", carried->pointer,
-                         carried->key,
-                         carried->key[0] ? "none, as the pointer has no \"*\"" : "the name of a member, or NULL");
+        return kind_error(carried->key, "carried: %s: found \"%s\" for key, expected %s", carried->pointer,
+                          carried->key,
+                          carried->key[0] ? "none, as the pointer has no \"*\"" : "the name of a member, or NULL");
     const char *removed = kind_covering(kind->removed, carried->pointer);
     if (removed)
-        return error_new(ERROR_INVALID, "carried: found \"%s\", expected it not to be in removed too, which has \"%s\"",
-                         carried->pointer, removed);
+        return kind_error(carried->pointer,
+                          "carried: found \"%s\", expected it not to be in removed too, which has \"%s\"",
+                          carried->pointer, removed);
     for (const wharf_carried *other = kind->carried; other < carried; other++)
         if (strcmp(other->pointer, carried->pointer) == 0)
             return kind_wrong("carried", carried->pointer, "it once in the list");
@@ -75,9 +76,9 @@ static struct error *check_pods(const wharf_kind *kind, const wharf_pods *pods) 
         size_t starred = starred_length(*count);
         if (starred > 0 && (strncmp(*count, pods->templates, starred) != 0 ||
                             (pods->templates[starred] != '/' && pods->templates[starred] != '\0')))
-            error = error_new(ERROR_INVALID,
-                              "pods.counts: found \"%s\", expected the same path up to the last \"*\" as in \"%s\"",
-                              *count, pods->templates);
+            error = kind_error(*count,
+                               "pods.counts: found \"%s\", expected the same path up to the last \"*\" as in \"%s\"",
+                               *count, pods->templates);
     }
     return error;
 }

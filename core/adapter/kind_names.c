@@ -33,8 +33,10 @@ static struct error *check_length(const wharf_kind *kind) {
     size_t dot = kind->group[0] != '\0', len = strlen(kind->plural) + dot + strlen(kind->group);
     if (len <= LABEL_VALUE_MAX)
         return NULL;
-    return error_new(ERROR_UNSUPPORTED, "plural and group: found \"%s%s%s\", expected at most %d characters together",
-                     kind->plural, dot ? "." : "", kind->group, LABEL_VALUE_MAX);
+    return error_about(error_new(ERROR_UNSUPPORTED,
+                                 "plural and group: found \"%s%s%s\", expected at most %d characters together",
+                                 kind->plural, dot ? "." : "", kind->group, LABEL_VALUE_MAX),
+                       kind->plural);
 }
 
 struct error *kind_check_names(const wharf_kind *kind) {
@@ -153,7 +155,7 @@ struct error *kind_check_managed_by(const wharf_kind *kind, const char *configur
         return error;
     if (configured) {
         *value = configured;
-        return check_value(kind, configured, "managedBy");
+        return error_about(check_value(kind, configured, "managedBy"), configured);
     }
     *value = kind->managed_by_default;
     if (!*value && kind->managed_by_allowed)
@@ -161,5 +163,5 @@ struct error *kind_check_managed_by(const wharf_kind *kind, const char *configur
     if (*value)
         return NULL;
     *value = controller_name;
-    return check_value(kind, controller_name, "controllerName");
+    return error_about(check_value(kind, controller_name, "controllerName"), controller_name);
 }

@@ -16,10 +16,10 @@ static bool is_condition_status(const char *text) {
 // A field that is read must not be in status_removed, which removes it from every copied status.
 static struct error *check_kept(const wharf_kind *kind, const char *field, const char *pointer) {
     const char *removed = kind_covering(kind->status_removed, pointer);
-    return removed
-               ? error_new(ERROR_INVALID, "%s: found \"%s\", expected it not to be in status_removed, which has \"%s\"",
-                           field, pointer, removed)
-               : NULL;
+    if (!removed)
+        return NULL;
+    return kind_error(removed, "%s: found \"%s\", expected it not to be in status_removed, which has \"%s\"", field,
+                      pointer, removed);
 }
 
 static struct error *check_read(const wharf_kind *kind, const char *field, const char *pointer) {
@@ -48,8 +48,8 @@ static struct error *check_rule(const wharf_kind *kind, const wharf_phase_rule *
     if (!rule->value || rule->value[0] == '\0')
         return kind_wrong("phases", rule->pointer, "a value with it: the type of a condition, or a scalar");
     if (rule->status && !is_condition_status(rule->status))
-        return error_new(ERROR_INVALID, "phases: %s %s: found status \"%s\", expected True, False or Unknown",
-                         rule->pointer, rule->value, rule->status);
+        return kind_error(rule->status, "phases: %s %s: found status \"%s\", expected True, False or Unknown",
+                          rule->pointer, rule->value, rule->status);
     if (rule->phase > WHARF_FAILED)
         return error_new(ERROR_REFUSED, "phases: %s %s: found phase %u, expected one of %d to %d", rule->pointer,
                          rule->value, rule->phase, WHARF_PENDING, WHARF_FAILED);
@@ -57,13 +57,13 @@ static struct error *check_rule(const wharf_kind *kind, const wharf_phase_rule *
         return error_new(ERROR_REFUSED, "phases: %s %s: found unknown flags 0x%x, expected only 0x%x", rule->pointer,
                          rule->value, rule->flags & ~KNOWN_RULE_FLAGS, KNOWN_RULE_FLAGS);
     if ((rule->flags & WHARF_RULE_WHILE_SUSPENDED) != 0 && (!kind->suspend || final))
-        return error_new(ERROR_INVALID, "phases: %s %s: found WHARF_RULE_WHILE_SUSPENDED, expected it only %s",
-                         rule->pointer, rule->value,
-                         final ? "with a phase that is not final" : "in a kind with suspend");
+        return kind_error(rule->value, "phases: %s %s: found WHARF_RULE_WHILE_SUSPENDED, expected it only %s",
+                          rule->pointer, rule->value,
+                          final ? "with a phase that is not final" : "in a kind with suspend");
     if (final && (kind->flags & WHARF_KIND_NEVER_FINISHES) != 0)
-        return error_new(ERROR_INVALID,
-                         "phases: %s %s: found a final phase, expected none with WHARF_KIND_NEVER_FINISHES",
-                         rule->pointer, rule->value);
+        return kind_error(rule->value,
+                          "phases: %s %s: found a final phase, expected none with WHARF_KIND_NEVER_FINISHES",
+                          rule->pointer, rule->value);
     return check_members(kind, rule);
 }
 
@@ -79,11 +79,12 @@ static struct error *check_order(const wharf_kind *kind) {
     for (const wharf_phase_rule *rule = kind->phases; rule && rule->pointer; rule++)
         for (const wharf_phase_rule *earlier = kind->phases; earlier < rule; earlier++)
             if (is_shadowed(earlier, rule))
-                return error_new(ERROR_INVALID,
-                                 "phases: found a second rule for %s \"%s\" (%zu), expected one: the earlier one (%zu) "
-                                 "always matches first",
-                                 rule->pointer, rule->value, (size_t)(rule - kind->phases) + 1,
-                                 (size_t)(earlier - kind->phases) + 1);
+                return kind_error(
+                    rule->value,
+                    "phases: found a second rule for %s \"%s\" (%zu), expected one: the earlier one (%zu) "
+                    "always matches first",
+                    rule->pointer, rule->value, (size_t)(rule - kind->phases) + 1,
+                    (size_t)(earlier - kind->phases) + 1);
     return NULL;
 }
 

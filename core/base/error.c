@@ -8,7 +8,7 @@
 
 // Returned when an error cannot be allocated; never written to, never freed.
 static char no_memory_message[] = "out of memory";
-static struct error no_memory = {ERROR_NO_MEMORY, no_memory_message};
+static struct error no_memory = {.code = ERROR_NO_MEMORY, .message = no_memory_message};
 
 struct error *error_no_memory(void) {
     return &no_memory;
@@ -25,6 +25,7 @@ struct error *error_vnew(enum error_code code, const char *format, va_list args)
     if (!error)
         return &no_memory;
     error->code = code;
+    error->about = NULL;
     error->message = text_vformat(format, args);
     if (!error->message) {
         free(error);
@@ -54,8 +55,15 @@ struct error *error_wrap(struct error *error, const char *format, ...) {
     struct error *wrapped = error_new(error->code, "%s: %s", context, error->message);
     if (wrapped == &no_memory)
         return error;
+    wrapped->about = error->about;
     error_free(error);
     return wrapped;
+}
+
+struct error *error_about(struct error *error, const char *text) {
+    if (error && error != &no_memory)
+        error->about = text;
+    return error;
 }
 
 const char *error_text(const struct error *error) {

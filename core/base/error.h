@@ -23,7 +23,8 @@ enum error_code {
 
 struct error {
     enum error_code code;
-    char *message; // UTF-8, without a trailing newline; owned by the error
+    char *message;     // UTF-8, without a trailing newline; owned by the error
+    const char *about; // the text that is wrong, for a caller that knows where it came from: only its address counts
 };
 
 // Never returns NULL: when out of memory, returns a static error that error_free accepts.
@@ -36,6 +37,9 @@ struct error *error_no_memory(void);
 
 // Prepends "<context>: " to the message; takes `error` and returns it (or its replacement). NULL stays NULL.
 struct error *error_wrap(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// Sets `about`; takes `error` and returns it. NULL stays NULL.
+struct error *error_about(struct error *error, const char *text);
 
 // The message, or "no error".
 const char *error_text(const struct error *error);

@@ -152,38 +152,51 @@ REFUSED = [
     ("finishedAt: /status/completionTime", "finishedAt: [a]", "finishedAt", "finishedAt: found a list, expected a JSON"),
 ]
 
-# Contradictions are found by the checks of every kind: at the line of the adapter, with the kind and its field.
+# Found by the checks of every kind, and reported at the setting whose text is wrong.
 CONTRADICTIONS = [
-    ("kind: Thing", "kind: thing", 'kind 1 (thing): kind: found "thing", expected the name of a kind'),
-    ("plural: things", "plural: Things", 'plural: found "Things", expected the name of a resource'),
-    ("plural: things", "plural: " + "t" * 60, "plural and group: found"),
-    ("group: example.com", "group: Example", 'group: found "Example", expected an API group'),
-    ("[v1, v1beta1]", "[v1, V2]", 'versions: found "V2", expected an API version'),
-    ("statusSubresource: true", "statusSubresource: false",
-     'observed_generation: found "/status/observedGeneration", expected NULL with WHARF_KIND_NO_STATUS_SUBRESOURCE'),
-    ("/spec/managedBy", "/spec/suspend", 'kind 1 (Thing): carried: found "/spec/suspend", expected another field: managed_by is never'),
-    ("/spec/managedBy", "/metadata/labels/manager", "expected what the value of a label may be"),
-    ("example.com/other", "example.com/thing-operator",
-     'managed_by_allowed: found "example.com/thing-operator", expected values other than the built-in one'),
-    ("  suspend:\n    field: /spec/suspend\n    value: \"Yes\"\n", "",
-     'carried: found "/spec/template/labels", expected no WHARF_CARRY_WHILE_SUSPENDED in a kind without suspend'),
-    ("- /spec/replicas", "- /spec/managedBy", 'carried: found "/spec/managedBy", expected another field: managed_by is never'),
-    ("- /spec/replicas", "- /spec", 'carried: found "/spec", expected another field: managed_by is never carried, nor what'),
-    ("- /spec/replicas", "- /spec/ttl", 'carried: found "/spec/ttl", expected it not to be in removed too'),
-    ("- /spec/replicas", "- /spec/template/labels", 'carried: found "/spec/template/labels", expected it once'),
-    ("field: /spec/template/labels", "field: /spec/suspend",
-     'carried: found "/spec/suspend", expected WHARF_CARRY_ALWAYS for the field of suspend'),
-    ("- /spec/ttl", "- /spec/suspend", 'found "/spec/suspend", expected it not to be in removed too'),
-    ("[/spec/groups/*/replicas, /", "[/spec/sets/*/replicas, /",
-     'pods.counts: found "/spec/sets/*/replicas", expected the same path up to the last "*"'),
+    ("kind: Thing", "kind: thing", "kind: thing", 'settings.kinds[0].kind: found "thing", expected the name of a kind'),
+    ("plural: things", "plural: Things", "plural:", 'kinds[0].plural: found "Things", expected the name of a resource'),
+    ("plural: things", "plural: " + "t" * 60, "plural:", 'kinds[0].plural: found "ttt'),
+    ("group: example.com", "group: Example", "- group:", 'kinds[0].group: found "Example", expected an API group'),
+    ("[v1, v1beta1]", "[v1, V2]", "versions:", 'kinds[0].versions[1]: found "V2", expected an API version'),
+    ("statusSubresource: true", "statusSubresource: false", "observedGeneration:",
+     'kinds[0].observedGeneration: found "/status/observedGeneration", expected NULL with WHARF_KIND_NO_STATUS_SUBRESOURCE'),
+    ("/spec/managedBy", "/spec/suspend", 'field: /spec/suspend\n    value: "Yes"',
+     'kinds[0].suspend.field: found "/spec/suspend", expected another field: managed_by is never'),
+    ("/spec/managedBy", "/metadata/labels/manager", "builtIn:",
+     'kinds[0].managedBy.builtIn: found "example.com/thing-operator", expected what the value of a label may be'),
+    ("example.com/other", "example.com/thing-operator", "allowed:",
+     'kinds[0].managedBy.allowed[0]: found "example.com/thing-operator", expected values other than the built-in one'),
+    ("  suspend:\n    field: /spec/suspend\n    value: \"Yes\"\n", "", "- field: /spec/template/labels",
+     'kinds[0].carry[2].field: found "/spec/template/labels", expected no WHARF_CARRY_WHILE_SUSPENDED in a kind without suspend'),
+    ("- /spec/replicas", "- /spec/managedBy", "- /spec/managedBy",
+     'kinds[0].carry[0]: found "/spec/managedBy", expected another field: managed_by is never'),
+    ("- /spec/replicas", "- /spec", "- /spec\n",
+     'kinds[0].carry[0]: found "/spec", expected another field: managed_by is never carried, nor what'),
+    ("- /spec/replicas", "- /spec/ttl", "- /spec/ttl", 'kinds[0].carry[0]: found "/spec/ttl", expected it not to be in removed too'),
+    ("- /spec/replicas", "- /spec/template/labels", "- field: /spec/template/labels",
+     'kinds[0].carry[2].field: found "/spec/template/labels", expected it once'),
+    ("field: /spec/template/labels", "field: /spec/suspend", "- field: /spec/suspend",
+     'kinds[0].carry[2].field: found "/spec/suspend", expected WHARF_CARRY_ALWAYS for the field of suspend'),
+    ("- /spec/ttl", "- /spec/suspend", "field: /spec/suspend\n",
+     'kinds[0].suspend.field: found "/spec/suspend", expected it not to be in removed too'),
+    ("[/spec/groups/*/replicas, /", "[/spec/sets/*/replicas, /", "count:",
+     'kinds[0].pods[0].count[0]: found "/spec/sets/*/replicas", expected the same path up to the last "*"'),
     ("  - field: /status/state\n    value: broken", "  - condition: Complete",
-     'phases: found a second rule for /status/conditions "Complete" (3), expected one: the earlier one (1)'),
-    ("/status/pods/*/ip", "/status/conditions",
-     'phases: found "/status/conditions", expected it not to be in status_removed'),
-    ("neverFinishes: false", "neverFinishes: true",
-     'finished_at: found "/status/completionTime", expected NULL with WHARF_KIND_NEVER_FINISHES'),
-    ("conditionTime: lastUpdateTime", "conditionTime: reason", 'condition_time: found "reason", expected the name'),
-    ("zero: /status/groups/*/ready", "zero: /status/pods/x/ip", "suspended_status: found"),
+     "- condition: Complete\n    phase: Failed",
+     'kinds[0].phases[2].condition: found a second rule for /status/conditions "Complete" (3), expected one: the earlier one (1)'),
+    ("/status/pods/*/ip", "/status/conditions", "- /status/conditions",
+     'kinds[0].statusRemove[0]: found "/status/conditions", expected it not to be in status_removed'),
+    ("neverFinishes: false", "neverFinishes: true", "finishedAt:",
+     'kinds[0].finishedAt: found "/status/completionTime", expected NULL with WHARF_KIND_NEVER_FINISHES'),
+    ("conditionTime: lastUpdateTime", "conditionTime: reason", "conditionTime:",
+     'kinds[0].conditionTime: found "reason", expected the name'),
+    ("zero: /status/groups/*/ready", "zero: /status/pods/x/ip", "- /status/pods/*/ip",
+     'kinds[0].statusRemove[0]: found "/status/pods/x/ip", expected it not to be in status_removed'),
+    ("status: \"True\"", "status: \"Yes\"", 'status: "Yes"',
+     'kinds[0].suspendedStatus[0].status: found value "Yes", expected True, False or Unknown'),
+    ("    reason: Halted\n    phase: Suspended", "    reason: Halted\n    phase: Pending", "- condition: Suspended\n    status: \"False\"",
+     'kinds[0].resumedStatus[0].condition: found a change, expected a rule for WHARF_SUSPENDED'),
 ]
 
 
@@ -217,8 +230,7 @@ class Case(unittest.TestCase):
         self.assertIn("%s:%d: adapter generic: settings." % (self.config, line), problems[0])
         self.assertIn(what, problems[0])
 
-
-    def assert_contradiction(self, settings, what):
+    def assert_repeated(self, settings, what):
         code, _, problems = self.check(settings)
         self.assertEqual((code, len(problems)), (1, 2), problems)
         line = HEAD[:HEAD.index("- name: generic")].count("\n") + 1
@@ -248,29 +260,31 @@ class Settings(Case):
                 self.assertEqual(GOOD.count(old), 1)
                 self.assert_refused(GOOD.replace(old, new), where, what)
 
-    def test_what_contradicts_itself_is_refused_with_kind_and_field(self):
-        for old, new, what in CONTRADICTIONS:
+    def test_what_contradicts_itself_is_refused_with_its_line(self):
+        for old, new, where, what in CONTRADICTIONS:
             with self.subTest(old=old, new=new):
                 self.assertEqual(GOOD.count(old), 1)
-                self.assert_contradiction(GOOD.replace(old, new), what)
+                self.assert_refused(GOOD.replace(old, new), where, what)
 
     def test_a_kind_is_described_once(self):
         again = GOOD_SERVICE.replace("Service", "Thing")
-        self.assert_contradiction(GOOD + again, "example.com: found it twice in one adapter")
+        self.assert_repeated(GOOD + again, "example.com: found it twice in one adapter")
         again = GOOD_SERVICE.replace("services", "things")
-        self.assert_contradiction(GOOD + again, "kind things.example.com: found it twice in one adapter")
+        self.assert_repeated(GOOD + again, "kind things.example.com: found it twice in one adapter")
 
     def test_a_kind_must_be_able_to_finish(self):
         short = GOOD_SERVICE.replace("  neverFinishes: true\n", "")
-        self.assert_contradiction("kinds:\n" + short, "kind 1 (Service): phase")
+        self.assert_refused("kinds:\n" + short, "- group", "settings.kinds[0]: kind 1 (Service): phase")
         more = GOOD_SERVICE + "  finishedAt: /status/end\n"
-        self.assert_contradiction("kinds:\n" + more, "kind 1 (Service): finished_at")
+        self.assert_refused("kinds:\n" + more, "finishedAt:", 'settings.kinds[0].finishedAt: found "/status/end", expected')
         more = GOOD_SERVICE + "  phases: [{condition: Done, phase: Succeeded}]\n"
-        self.assert_contradiction("kinds:\n" + more, "found a final phase, expected none with WHARF_KIND_NEVER_FINISHES")
+        self.assert_refused("kinds:\n" + more, "phases:", "settings.kinds[0].phases[0].condition: found a final phase, "
+                            "expected none with WHARF_KIND_NEVER_FINISHES")
 
     def test_a_label_cannot_hold_the_name_of_the_host(self):
         label = GOOD_SERVICE.replace("/spec/managedBy", "/metadata/labels/manager")
-        self.assert_contradiction("kinds:\n" + label, "kind 1 (Service): managed_by_allowed: found nothing")
+        self.assert_refused("kinds:\n" + label, "- group",
+                            "settings.kinds[0]: kind 1 (Service): managed_by_allowed: found nothing")
 
     def test_without_kinds_there_is_nothing_to_load(self):
         for settings in ("{}\n", "kinds: null\n"):

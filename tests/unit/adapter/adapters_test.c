@@ -385,6 +385,9 @@ static void settings_reach_the_adapter_and_outlive_the_configuration(void **stat
     assert_true(json_set(wanted.settings, "refuse", json_new_bool(true)));
     assert_refused(&wanted, (const char *const[3]){"refused to be loaded", "no reason", NULL});
     assert_true(json_remove(wanted.settings, "refuse"));
+    assert_true(json_set(wanted.settings, "plural", json_new_string("Wotsits")));
+    assert_refused(&wanted,
+                   (const char *const[3]){"adapter widget: settings.plural: found \"Wotsits\"", "expected", NULL});
     assert_true(json_set(wanted.settings, "plural", json_new_string("wotsits")));
     struct problems problems = {.count = 0};
     struct adapters *adapters = load(&wanted, 1, &problems);

@@ -32,6 +32,18 @@ static void wrapping_adds_context_and_keeps_the_code(void **state) {
     error_free(error);
 }
 
+static void what_an_error_is_about_stays_known(void **state) {
+    (void)state;
+    static const char text[] = "x";
+    struct error *error = error_new(ERROR_INVALID, "found %s", text);
+    assert_null(error->about);
+    error = error_wrap(error_about(error, text), "config");
+    assert_ptr_equal(error->about, text);
+    error_free(error);
+    assert_null(error_about(NULL, text));
+    assert_null(error_about(error_no_memory(), text)->about);
+}
+
 static void wrapping_success_stays_success(void **state) {
     (void)state;
     assert_null(error_wrap(NULL, "context"));
@@ -63,6 +75,7 @@ int main(void) {
         cmocka_unit_test(an_error_has_a_code_and_a_sentence),
         cmocka_unit_test(newlines_at_the_end_are_dropped),
         cmocka_unit_test(wrapping_adds_context_and_keeps_the_code),
+        cmocka_unit_test(what_an_error_is_about_stays_known),
         cmocka_unit_test(wrapping_success_stays_success),
         cmocka_unit_test(out_of_memory_can_be_wrapped_and_freed_any_number_of_times),
         cmocka_unit_test(cleanup_frees_and_forgets),
