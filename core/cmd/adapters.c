@@ -75,7 +75,9 @@ static void print_rows(const struct row *rows, size_t count) {
     }
 }
 
-static struct error *print_table(const struct adapters *adapters) {
+static struct error *print_table(void *ctx, const struct config *config, const struct adapters *adapters,
+                                 struct problems *problems) {
+    (void)ctx, (void)config, (void)problems;
     size_t count = adapters->n_kinds + 1;
     struct row *rows = calloc(count, sizeof(*rows));
     bool filled = rows && fill_header(&rows[0]);
@@ -92,20 +94,7 @@ static int run(const struct arguments *arguments) {
     int code = EXIT_SUCCESS;
     if (!flags_read(&subcommand_adapters, arguments, values, &code))
         return code;
-    struct problems problems = {.count = 0};
-    struct config *config = NULL;
-    struct adapters *adapters = NULL;
-    struct error *error = setup(values[CONFIG], values[ADAPTERS], &problems, &config, &adapters);
-    if (!error && adapters)
-        error = print_table(adapters);
-    fflush(stdout);
-    size_t count = main_print_problems(&problems);
-    problems_free(&problems);
-    adapters_free(adapters);
-    config_free(config);
-    if (error)
-        return main_fail(error);
-    return count > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return setup_use(values[CONFIG], values[ADAPTERS], print_table, NULL);
 }
 
 const struct subcommand subcommand_adapters = {

@@ -3,6 +3,7 @@
 
 #include "core/base/suggest.h"
 #include "core/base/text.h"
+#include "core/cmd/main.h"
 #include "core/host/load_adapters.h"
 
 #include <dirent.h>
@@ -166,9 +167,22 @@ struct error *setup_adapters(struct config *config, struct problems *problems, s
     return load_adapters(config, problems, out);
 }
 
-struct error *setup(const char *path, const char *adapter_directory, struct problems *problems, struct config **config,
-                    struct adapters **adapters) {
-    *adapters = NULL;
-    struct error *error = setup_config(path, adapter_directory, problems, config);
-    return error || !*config ? error : setup_adapters(*config, problems, adapters);
+int setup_use(const char *path, const char *adapter_directory, setup_user *use, void *ctx) {
+    struct problems problems = {.count = 0};
+    struct config *config = NULL;
+    struct adapters *adapters = NULL;
+    struct error *error = setup_config(path, adapter_directory, &problems, &config);
+    if (!error && config)
+        error = setup_adapters(config, &problems, &adapters);
+    bool usable = !error && adapters;
+    if (usable)
+        error = use(ctx, config, adapters, &problems);
+    fflush(stdout);
+    size_t count = main_print_problems(&problems);
+    problems_free(&problems);
+    adapters_free(adapters);
+    config_free(config);
+    if (error)
+        return main_fail(error);
+    return usable && count == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -15,8 +15,12 @@ struct error *setup_config(const char *path, const char *adapter_directory, stru
 // `config`.
 struct error *setup_adapters(struct config *config, struct problems *problems, struct adapters **out);
 
-// Both of the above. *adapters is NULL if there is no configuration.
-struct error *setup(const char *path, const char *adapter_directory, struct problems *problems, struct config **config,
-                    struct adapters **adapters);
+// What a command does with the configuration and the adapters; problems of its input go to `problems`.
+typedef struct error *setup_user(void *ctx, const struct config *config, const struct adapters *adapters,
+                                 struct problems *problems);
+
+// Both of the above, then `use`, also if some adapters could not be loaded; it is not called without a configuration.
+// Prints the error or the problems to stderr. Returns the exit code: 1 if there were any, else 0.
+int setup_use(const char *path, const char *adapter_directory, setup_user *use, void *ctx);
 
 #endif

@@ -29,21 +29,26 @@ static const struct flag flags[] = {
                          "changes or rejects"},
 };
 
-static struct error *plan(const char *const *values, const struct config *config, const struct adapters *adapters,
-                          struct problems *problems, enum plan_verdict *verdict) {
+struct ask {
+    const char *const *values; // of the flags
+    enum plan_verdict verdict;
+};
+
+static struct error *plan(void *ctx, const struct config *config, const struct adapters *adapters,
+                          struct problems *problems) {
+    struct ask *ask = ctx;
     AUTO_BUFFER(out, OUTPUT_MAX);
     struct plan_request request = {.config = config,
                                    .adapters = adapters,
-                                   .file = values[FILE_],
-                                   .status = values[STATUS],
-                                   .cluster = values[CLUSTER],
+                                   .file = ask->values[FILE_],
+                                   .status = ask->values[STATUS],
+                                   .cluster = ask->values[CLUSTER],
                                    .now = clock_now()};
     struct error *error = request.cluster ? curl_transport_setup() : NULL;
     if (!error)
-        error = plan_run(&request, &out, problems, verdict);
+        error = plan_run(&request, &out, problems, &ask->verdict);
     if (out.len > 0)
         fwrite(out.data, 1, out.len, stdout);
-    fflush(stdout);
     return error;
 }
 
@@ -52,23 +57,11 @@ static int run(const struct arguments *arguments) {
     int code = EXIT_SUCCESS;
     if (!flags_read(&subcommand_plan, arguments, values, &code))
         return code;
-    struct problems problems = {.count = 0};
-    struct config *config = NULL;
-    struct adapters *adapters = NULL;
-    enum plan_verdict verdict = PLAN_WRONG;
-    struct error *error = setup(values[CONFIG], values[ADAPTERS], &problems, &config, &adapters);
-    bool good = problems.count + problems.lost == 0;
-    if (!error && adapters)
-        error = plan(values, config, adapters, &problems, &verdict);
-    main_print_problems(&problems);
-    problems_free(&problems);
-    adapters_free(adapters);
-    config_free(config);
-    if (error)
-        return main_fail(error);
-    if (!good || verdict == PLAN_WRONG)
+    struct ask ask = {values, PLAN_WRONG};
+    code = setup_use(values[CONFIG], values[ADAPTERS], plan, &ask);
+    if (code != EXIT_SUCCESS || ask.verdict == PLAN_WRONG)
         return EXIT_FAILURE;
-    return verdict == PLAN_DELEGATED ? EXIT_SUCCESS : EXIT_NOT_DELEGATED;
+    return ask.verdict == PLAN_DELEGATED ? EXIT_SUCCESS : EXIT_NOT_DELEGATED;
 }
 
 const struct subcommand subcommand_plan = {
