@@ -6,13 +6,7 @@
 static void open_play(struct play *play) {
     play_init(play);
     play_start(play);
-    for (size_t c = 0; c < PLAY_CLUSTERS; c++) {
-        play_listing(play, c);
-        play_identity(play, c, c == 0 ? "k0" : c == 1 ? "k1" : "k2");
-        play_contact(play, c);
-        play_listed(play, c);
-    }
-    play_wait(play, CLOCK_SECOND);
+    play_connect_all(play);
 }
 
 static void set(struct json *object, const char *pointer, const char *text) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Making a mirror and carrying changes to it is about linear in what is carried: four times as much is four times the
 // steps, whatever the worker has done with the mirror.
-#include "core/engine/mirror.h"
 #include "core/json/pointer.h"
 #include "tests/support/steps.h"
+#include "tests/support/trains.h"
 #include "tests/unit/quoted.h"
 
 #include <stdio.h>
@@ -12,14 +12,8 @@
 #define MANY 20000
 #define RATIO 5.5 // 4, and room for sorting and for tables that double
 
-static const wharf_kind given = {
-    WHARF_KIND_SIZES,
-    .group = "example.com",
-    .versions = (const char *const[]){"v1", NULL},
-    .kind = "Train",
-    .plural = "trains",
-    .managed_by = "/spec/managedBy",
-    .suspend = "/spec/suspend",
+const wharf_kind train_given = {
+    TRAIN_NAMES,
     .carried = (const wharf_carried[]){{.pointer = "/spec/suspend"},
                                        {.pointer = "/spec/groups/*/count"},
                                        {.pointer = "/spec/map/*/count"},
@@ -27,19 +21,6 @@ static const wharf_kind given = {
     .removed = (const char *const[]){"/spec/groups/*/managedBy", NULL},
     .phases = (const wharf_phase_rule[]){{"/status/phase", "Done", .phase = WHARF_SUCCEEDED}, {.pointer = NULL}},
 };
-
-static struct kind *kind;
-
-static int setup(void **state) {
-    (void)state;
-    return kind_check(&given, NULL, "wharf.dev/host", &kind) ? 1 : 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    kind_free(kind);
-    return 0;
-}
 
 enum part { LABELS, ITEMS, MEMBERS };
 
@@ -80,18 +61,10 @@ struct subject {
 
 static void call(void *ctx) {
     struct subject *s = ctx;
-    struct adapter_call adapter;
-    adapter_call_begin(&adapter, &(struct call_context){.kind = &kind->abi, .given = kind->given, .version = "v1"});
-    struct mirror_context job = {.kind = kind,
-                                 .origin = "here",
-                                 .call = &adapter,
-                                 .workload = s->workload,
-                                 .mirror = s->make ? NULL : s->mirror,
-                                 .attempt = 1,
-                                 .record = &s->record};
+    const struct mirror_context about = {
+        .workload = s->workload, .mirror = s->make ? NULL : s->mirror, .attempt = 1, .record = &s->record};
     AUTO_JSON out = NULL;
-    assert_int_equal(s->make ? mirror_make(&job, &out) : mirror_patch(&job, &out), WHARF_OK);
-    adapter_call_end(&adapter);
+    assert_int_equal(train_ask(s->make ? mirror_make : mirror_patch, &about, &out, NULL, 0), WHARF_OK);
 }
 
 struct scenario {
@@ -149,5 +122,5 @@ static void carrying_is_linear_in_what_is_carried(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(carrying_is_linear_in_what_is_carried)};
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, train_setup, train_teardown);
 }

@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The record of a mirror: wide objects, overwritten records, and mirrors that are suspended in the worker.
-#include "core/engine/mirror.h"
 #include "core/json/patch.h"
 #include "core/json/pointer.h"
 #include "core/kube/object.h"
+#include "tests/support/trains.h"
 #include "tests/unit/quoted.h"
 
 #include <stdio.h>
 
-static const wharf_kind given = {
-    WHARF_KIND_SIZES,
-    .group = "example.com",
-    .versions = (const char *const[]){"v1", NULL},
-    .kind = "Train",
-    .plural = "trains",
-    .managed_by = "/spec/managedBy",
-    .suspend = "/spec/suspend",
+const wharf_kind train_given = {
+    TRAIN_NAMES,
     .carried = (const wharf_carried[]){{.pointer = "/spec/replicas"},
                                        {.pointer = "/spec/limit"},
                                        {.pointer = "/spec/suspend"},
@@ -23,19 +17,6 @@ static const wharf_kind given = {
                                        {.pointer = NULL}},
     .phases = (const wharf_phase_rule[]){{"/status/phase", "Done", .phase = WHARF_SUCCEEDED}, {.pointer = NULL}},
 };
-
-static struct kind *kind;
-
-static int setup(void **state) {
-    (void)state;
-    return kind_check(&given, NULL, "wharf.dev/host", &kind) ? 1 : 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    kind_free(kind);
-    return 0;
-}
 
 // A workload, its mirror as a server keeps it, and what the host remembers.
 struct pair {
@@ -53,19 +34,10 @@ static void pair_end(struct pair *pair) {
 #define AUTO_PAIR __attribute__((cleanup(pair_end))) struct pair
 
 static wharf_result ask(struct pair *pair, bool make, struct json **out) {
-    struct adapter_call call;
-    adapter_call_begin(&call, &(struct call_context){.kind = &kind->abi, .given = kind->given, .version = "v1"});
     struct mirror_record record = {.known = pair->known, .stop_only = pair->stop_only};
-    struct mirror_context job = {.kind = kind,
-                                 .origin = "here",
-                                 .call = &call,
-                                 .workload = pair->workload,
-                                 .mirror = make ? NULL : pair->mirror,
-                                 .attempt = 1,
-                                 .record = &record};
-    wharf_result result = make ? mirror_make(&job, out) : mirror_patch(&job, out);
-    snprintf(pair->said, sizeof pair->said, "%s", call.answer.message ? call.answer.message : "");
-    adapter_call_end(&call);
+    const struct mirror_context about = {
+        .workload = pair->workload, .mirror = make ? NULL : pair->mirror, .attempt = 1, .record = &record};
+    wharf_result result = train_ask(make ? mirror_make : mirror_patch, &about, out, pair->said, sizeof pair->said);
     pair->alone = *out && record.alone;
     pair->suspended_in_worker = record.suspended_in_worker;
     pair->stops = record.stops;
@@ -344,5 +316,5 @@ int main(void) {
         cmocka_unit_test(what_waits_in_a_queue_is_not_resumed_by_a_user_who_suspended_it_too),
         cmocka_unit_test(what_a_person_suspended_in_the_worker_is_taken_over_by_one_who_suspends_the_workload),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, train_setup, train_teardown);
 }

@@ -14,13 +14,7 @@
 static void open_play(struct play *play) {
     play_init(play);
     play_start(play);
-    for (size_t c = 0; c < PLAY_CLUSTERS; c++) {
-        play_listing(play, c);
-        play_identity(play, c, c == 0 ? "k0" : c == 1 ? "k1" : "k2");
-        play_contact(play, c);
-        play_listed(play, c);
-    }
-    play_wait(play, CLOCK_SECOND);
+    play_connect_all(play);
 }
 
 static struct json *queued(const char *cluster) {
@@ -58,13 +52,7 @@ static void what_kueue_has_admitted_is_made_without_its_labels(void **state) {
         play_init(&play);
         play.options.kueue_carried = carry;
         play_start(&play);
-        for (size_t c = 0; c < PLAY_CLUSTERS; c++) {
-            play_listing(&play, c);
-            play_identity(&play, c, c == 0 ? "k0" : c == 1 ? "k1" : "k2");
-            play_contact(&play, c);
-            play_listed(&play, c);
-        }
-        play_wait(&play, CLOCK_SECOND);
+        play_connect_all(&play);
         play_seen(&play, 0, queued(""));
         play_wait(&play, 0);
         if (!carry)

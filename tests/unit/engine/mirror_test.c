@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Creation of a mirror, carried changes, and the copied status, for a kind without functions.
 #include "core/base/text.h"
-#include "core/engine/mirror.h"
 #include "core/json/patch.h"
 #include "core/json/pointer.h"
+#include "tests/support/trains.h"
 #include "tests/unit/quoted.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -25,14 +25,8 @@ static const wharf_carried carried[] = {
     {.pointer = NULL},
 };
 
-static const wharf_kind given = {
-    WHARF_KIND_SIZES,
-    .group = "example.com",
-    .versions = (const char *const[]){"v1", NULL},
-    .kind = "Train",
-    .plural = "trains",
-    .managed_by = "/spec/managedBy",
-    .suspend = "/spec/suspend",
+const wharf_kind train_given = {
+    TRAIN_NAMES,
     .carried = carried,
     .removed = (const char *const[]){"/spec/ttl", "/spec/groups/*/managedBy", "/spec/inner/managedBy",
                                      "/metadata/labels/generated", NULL},
@@ -40,19 +34,6 @@ static const wharf_kind given = {
     .observed_generation = "/status/observedGeneration",
     .phase = phase,
 };
-
-static struct kind *kind;
-
-static int setup(void **state) {
-    (void)state;
-    return kind_check(&given, NULL, "wharf.dev/host", &kind) ? 1 : 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    kind_free(kind);
-    return 0;
-}
 
 // The record (record_test.c, carry_test.c) apart.
 static void assert_json(const struct json *value, const char *expected) {
@@ -67,20 +48,12 @@ static void assert_json(const struct json *value, const char *expected) {
     fail_msg("found %s, expected %s", found, expected);
 }
 
-enum what { MAKE, PATCH, STATUS };
-
-// What mirror_make, mirror_patch or mirror_status answers; NULL: nothing to do.
-static struct json *ask(enum what what, const struct json *workload, const struct json *mirror, uint32_t attempt) {
-    struct adapter_call call;
-    adapter_call_begin(&call, &(struct call_context){.kind = &kind->abi, .given = kind->given, .version = "v1"});
-    struct mirror_context job = {
-        .kind = kind, .origin = "here", .call = &call, .workload = workload, .mirror = mirror, .attempt = attempt};
+// What the function answers; NULL: nothing to do.
+static struct json *ask(train_question *question, const struct json *workload, const struct json *mirror,
+                        uint32_t attempt) {
+    const struct mirror_context about = {.workload = workload, .mirror = mirror, .attempt = attempt};
     struct json *out = NULL;
-    wharf_result result = what == MAKE    ? mirror_make(&job, &out)
-                          : what == PATCH ? mirror_patch(&job, &out)
-                                          : mirror_status(&job, &out, &(uint64_t){0});
-    adapter_call_end(&call);
-    assert_int_equal(result, WHARF_OK);
+    assert_int_equal(train_ask(question, &about, &out, NULL, 0), WHARF_OK);
     return out;
 }
 
@@ -93,7 +66,7 @@ static struct json *ask(enum what what, const struct json *workload, const struc
     "{'name':'a','count':1,'managedBy':'x'},{'name':'b','count':2}]},'status':{'old':true}}"
 
 static struct json *mirror_of(const struct json *workload) {
-    struct json *mirror = ask(MAKE, workload, NULL, 2);
+    struct json *mirror = ask(mirror_make, workload, NULL, 2);
     assert_true(pointer_set(mirror, "/metadata/uid", json_new_string("m-1")));
     assert_true(pointer_set(mirror, "/metadata/resourceVersion", json_new_string("70")));
     assert_true(pointer_set(mirror, "/metadata/generation", json_new_int64(1)));
@@ -107,7 +80,7 @@ static void set(struct json *object, const char *pointer, const char *value) {
 static void a_mirror_is_a_copy_with_marks_and_without_private_fields(void **state) {
     (void)state;
     AUTO_JSON workload = parsed(WORKLOAD);
-    AUTO_JSON mirror = ask(MAKE, workload, NULL, 2);
+    AUTO_JSON mirror = ask(mirror_make, workload, NULL, 2);
     assert_true(pointer_remove(mirror, "/metadata/annotations/wharf.dev~1rest"));
     assert_json(mirror,
                 "{'apiVersion':'example.com/v1','kind':'Train','metadata':{'name':'t','namespace':'ns','labels':{"
@@ -115,8 +88,8 @@ static void a_mirror_is_a_copy_with_marks_and_without_private_fields(void **stat
                 "'annotations':{'note':'n','wharf.dev/"
                 "attempt':'2'}},'spec':{'replicas':2,'template':{'labels':{'l':'1'}},'groups':[{'name':'a',"
                 "'count':1},{'name':'b','count':2}]}}");
-    assert_true(mirror_is_ours(kind, "here", mirror));
-    assert_false(mirror_is_ours(kind, "there", mirror));
+    assert_true(mirror_is_ours(train, "here", mirror));
+    assert_false(mirror_is_ours(train, "there", mirror));
     assert_int_equal(mirror_attempt(mirror), 2);
 }
 
@@ -139,12 +112,12 @@ static void marks_alone_do_not_make_a_mirror(void **state) {
     for (size_t i = 0; i < COUNT(cases); i++) {
         AUTO_JSON mirror = mirror_of(workload);
         set(mirror, cases[i].pointer, cases[i].value);
-        if (mirror_is_ours(kind, "here", mirror))
+        if (mirror_is_ours(train, "here", mirror))
             fail_msg("%s = %s is accepted as a mirror", cases[i].pointer, cases[i].value);
     }
     AUTO_JSON owned = mirror_of(workload);
     set(owned, "/metadata/ownerReferences", "[{'uid':'o'}]");
-    assert_true(mirror_is_ours(kind, "here", owned));
+    assert_true(mirror_is_ours(train, "here", owned));
 }
 
 static void labels_and_annotations_of_another_type_are_taken_for_none(void **state) {
@@ -155,8 +128,8 @@ static void labels_and_annotations_of_another_type_are_taken_for_none(void **sta
         set(workload, "/metadata/labels", values[i]);
         set(workload, "/metadata/annotations", values[i]);
         AUTO_JSON mirror = mirror_of(workload);
-        assert_true(mirror_is_ours(kind, "here", mirror));
-        assert_null(ask(PATCH, workload, mirror, 2));
+        assert_true(mirror_is_ours(train, "here", mirror));
+        assert_null(ask(mirror_patch, workload, mirror, 2));
         mirror_carry_hash(workload, false);
     }
 }
@@ -165,7 +138,7 @@ static void a_mirror_that_was_just_made_needs_no_patch(void **state) {
     (void)state;
     AUTO_JSON workload = parsed(WORKLOAD);
     AUTO_JSON mirror = mirror_of(workload);
-    assert_null(ask(PATCH, workload, mirror, 2));
+    assert_null(ask(mirror_patch, workload, mirror, 2));
 }
 
 #define UID_ONLY "'metadata':{'uid':'m-1'}"
@@ -189,7 +162,7 @@ static void a_change_of_the_workload_becomes_one_small_patch(void **state) {
         AUTO_JSON workload = parsed(WORKLOAD);
         AUTO_JSON mirror = mirror_of(workload);
         set(workload, cases[i].pointer, cases[i].value);
-        AUTO_JSON patch = ask(PATCH, workload, mirror, 2);
+        AUTO_JSON patch = ask(mirror_patch, workload, mirror, 2);
         if (!cases[i].patch && patch)
             fail_msg("%s is carried", cases[i].what);
         if (cases[i].patch)
@@ -216,17 +189,14 @@ static void what_cannot_be_carried_is_told_with_the_fields_names(void **state) {
         AUTO_JSON workload = parsed(WORKLOAD);
         AUTO_JSON mirror = mirror_of(workload);
         set(workload, cases[i].pointer, cases[i].value);
-        struct adapter_call call;
-        adapter_call_begin(&call, &(struct call_context){.kind = &kind->abi, .given = kind->given, .version = "v1"});
-        struct mirror_context job = {
-            .kind = kind, .origin = "here", .call = &call, .workload = workload, .mirror = mirror, .attempt = 2};
         AUTO_JSON patch = NULL;
-        assert_int_equal(mirror_patch(&job, &patch), WHARF_OK);
-        if (!cases[i].told != !call.answer.message)
-            fail_msg("%s: told: %s", cases[i].pointer, call.answer.message ? call.answer.message : "nothing");
-        if (cases[i].told && strncmp(call.answer.message, cases[i].told, strlen(cases[i].told)) != 0)
-            fail_msg("found %s, expected %s", call.answer.message, cases[i].told);
-        adapter_call_end(&call);
+        char said[512];
+        const struct mirror_context about = {.workload = workload, .mirror = mirror, .attempt = 2};
+        assert_int_equal(train_ask(mirror_patch, &about, &patch, said, sizeof said), WHARF_OK);
+        if (!cases[i].told != !*said)
+            fail_msg("%s: told: %s", cases[i].pointer, *said ? said : "nothing");
+        if (cases[i].told && strncmp(said, cases[i].told, strlen(cases[i].told)) != 0)
+            fail_msg("found %s, expected %s", said, cases[i].told);
     }
 }
 
@@ -236,7 +206,7 @@ static void items_are_matched_by_the_member_that_the_kind_names(void **state) {
     set(workload, "/spec/pools", "[{'poolName':'a','size':1},{'poolName':'b','size':2}]");
     AUTO_JSON mirror = mirror_of(workload);
     set(workload, "/spec/pools", "[{'poolName':'b','size':7}]");
-    AUTO_JSON patch = ask(PATCH, workload, mirror, 2);
+    AUTO_JSON patch = ask(mirror_patch, workload, mirror, 2);
     assert_json(json_path(patch, "spec", "pools", NULL), "[{'poolName':'a','size':1},{'poolName':'b','size':7}]");
 }
 
@@ -246,9 +216,9 @@ static void what_a_mirror_must_not_have_is_not_carried_with_the_rest_of_a_field(
     set(workload, "/spec/inner", "{'managedBy':'x','a':1}");
     AUTO_JSON mirror = mirror_of(workload);
     assert_json(json_path(mirror, "spec", "inner", NULL), "{'a':1}");
-    assert_null(ask(PATCH, workload, mirror, 2));
+    assert_null(ask(mirror_patch, workload, mirror, 2));
     set(workload, "/spec/inner/a", "2");
-    AUTO_JSON patch = ask(PATCH, workload, mirror, 2);
+    AUTO_JSON patch = ask(mirror_patch, workload, mirror, 2);
     assert_json(json_path(patch, "spec", "inner", NULL), "{'a':2}");
 }
 
@@ -257,7 +227,7 @@ static void an_array_is_patched_only_as_it_was_seen(void **state) {
     AUTO_JSON workload = parsed(WORKLOAD);
     AUTO_JSON mirror = mirror_of(workload);
     set(workload, "/spec/groups/1/count", "9");
-    AUTO_JSON patch = ask(PATCH, workload, mirror, 2);
+    AUTO_JSON patch = ask(mirror_patch, workload, mirror, 2);
     assert_json(patch, "{'spec':{'groups':[{'name':'a','count':1},{'name':'b','count':9}]},'metadata':{'uid':'m-1',"
                        "'resourceVersion':'70'}}");
 }
@@ -267,9 +237,9 @@ static void items_are_matched_by_name_where_a_worker_has_put_others_before(void 
     AUTO_JSON workload = parsed(WORKLOAD);
     AUTO_JSON mirror = mirror_of(workload);
     set(mirror, "/spec/groups", "[{'name':'injected'},{'name':'a','count':1},{'name':'b','count':2}]");
-    assert_null(ask(PATCH, workload, mirror, 2));
+    assert_null(ask(mirror_patch, workload, mirror, 2));
     set(workload, "/spec/groups/0/count", "4");
-    AUTO_JSON patch = ask(PATCH, workload, mirror, 2);
+    AUTO_JSON patch = ask(mirror_patch, workload, mirror, 2);
     assert_json(json_path(patch, "spec", "groups", NULL),
                 "[{'name':'injected'},{'name':'a','count':4},{'name':'b','count':2}]");
 }
@@ -281,15 +251,15 @@ static void what_the_workload_lost_is_taken_away_and_what_the_worker_added_stays
     set(mirror, "/metadata/labels/added", "'by the worker'");
     set(mirror, "/metadata/annotations/added", "'by the worker'");
     set(mirror, "/spec/defaulted", "true");
-    assert_null(ask(PATCH, workload, mirror, 2));
+    assert_null(ask(mirror_patch, workload, mirror, 2));
     assert_true(pointer_remove(workload, "/metadata/labels/team"));
-    AUTO_JSON patch = ask(PATCH, workload, mirror, 2);
+    AUTO_JSON patch = ask(mirror_patch, workload, mirror, 2);
     assert_json(patch, "{'metadata':{'uid':'m-1','labels':{'team':null}}}");
     // An earlier patch of the host may arrive late: what it restores is removed again.
     assert_true(patch_apply(&mirror, patch));
-    assert_null(ask(PATCH, workload, mirror, 2));
+    assert_null(ask(mirror_patch, workload, mirror, 2));
     set(mirror, "/metadata/labels/team", "'a'");
-    AUTO_JSON again = ask(PATCH, workload, mirror, 2);
+    AUTO_JSON again = ask(mirror_patch, workload, mirror, 2);
     assert_json(again, "{'metadata':{'uid':'m-1','labels':{'team':null}}}");
 }
 
@@ -299,13 +269,13 @@ static void what_may_change_while_suspended_waits_for_it_and_goes_along_with_the
     AUTO_JSON mirror = mirror_of(workload);
     set(workload, "/spec/suspend", "true");
     set(workload, "/spec/template/labels/l", "'2'");
-    AUTO_JSON first = ask(PATCH, workload, mirror, 2);
+    AUTO_JSON first = ask(mirror_patch, workload, mirror, 2);
     assert_json(json_get(first, "spec"), "{'suspend':true}");
     assert_true(patch_apply(&mirror, first));
-    AUTO_JSON second = ask(PATCH, workload, mirror, 2);
+    AUTO_JSON second = ask(mirror_patch, workload, mirror, 2);
     assert_json(json_get(second, "spec"), "{'template':{'labels':{'l':'2'}}}");
     set(workload, "/spec/suspend", "false");
-    AUTO_JSON third = ask(PATCH, workload, mirror, 2);
+    AUTO_JSON third = ask(mirror_patch, workload, mirror, 2);
     assert_json(json_get(third, "spec"), "{'suspend':false,'template':{'labels':{'l':'2'}}}");
 }
 
@@ -314,10 +284,10 @@ static void what_is_taken_away_while_suspended_is_known_from_before(void **state
     AUTO_JSON workload = parsed(WORKLOAD);
     AUTO_JSON mirror = mirror_of(workload);
     set(workload, "/spec/suspend", "true");
-    AUTO_JSON first = ask(PATCH, workload, mirror, 2);
+    AUTO_JSON first = ask(mirror_patch, workload, mirror, 2);
     assert_true(patch_apply(&mirror, first));
     assert_true(pointer_remove(workload, "/spec/template/labels"));
-    AUTO_JSON second = ask(PATCH, workload, mirror, 2);
+    AUTO_JSON second = ask(mirror_patch, workload, mirror, 2);
     assert_json(json_get(second, "spec"), "{'template':{'labels':null}}");
 }
 
@@ -330,7 +300,7 @@ static void marks_that_were_taken_off_are_put_back(void **state) {
         AUTO_JSON mirror = mirror_of(workload);
         AUTO_JSON whole = json_copy(mirror);
         assert_true(pointer_remove(mirror, marks[i]));
-        AUTO_JSON patch = ask(PATCH, workload, mirror, 2);
+        AUTO_JSON patch = ask(mirror_patch, workload, mirror, 2);
         assert_non_null(patch);
         assert_true(json_equal(pointer_find(patch, marks[i]), pointer_find(whole, marks[i])));
     }
@@ -341,10 +311,10 @@ static void a_status_comes_back_without_what_belongs_to_the_worker(void **state)
     AUTO_JSON workload = parsed(WORKLOAD);
     AUTO_JSON mirror = mirror_of(workload);
     set(mirror, "/status", "{'ready':1,'private':{'uids':['p']}}");
-    AUTO_JSON patch = ask(STATUS, workload, mirror, 2);
+    AUTO_JSON patch = ask(train_status, workload, mirror, 2);
     assert_json(patch, "{'metadata':{'uid':'u-1','resourceVersion':'7'},'status':{'ready':1,'old':null}}");
     set(workload, "/status", "{'ready':1}");
-    assert_null(ask(STATUS, workload, mirror, 2));
+    assert_null(ask(train_status, workload, mirror, 2));
 }
 
 static void a_null_in_a_status_counts_as_absent(void **state) {
@@ -353,18 +323,18 @@ static void a_null_in_a_status_counts_as_absent(void **state) {
     AUTO_JSON mirror = mirror_of(workload);
     set(workload, "/status", "{'ready':1}");
     set(mirror, "/status", "{'ready':1,'none':null,'deep':{'none':null}}");
-    AUTO_JSON patch = ask(STATUS, workload, mirror, 2);
+    AUTO_JSON patch = ask(train_status, workload, mirror, 2);
     assert_true(patch_apply(&workload, patch));
     assert_json(json_get(workload, "status"), "{'ready':1,'deep':{}}");
-    assert_null(ask(STATUS, workload, mirror, 2));
+    assert_null(ask(train_status, workload, mirror, 2));
 }
 
 static void without_a_mirror_the_status_stays(void **state) {
     (void)state;
     AUTO_JSON workload = parsed(WORKLOAD);
-    assert_null(ask(STATUS, workload, NULL, 0));
+    assert_null(ask(train_status, workload, NULL, 0));
     assert_true(pointer_remove(workload, "/status"));
-    assert_null(ask(STATUS, workload, NULL, 0));
+    assert_null(ask(train_status, workload, NULL, 0));
 }
 
 static void the_observed_generation_is_the_workloads_once_the_mirror_is_like_it(void **state) {
@@ -372,20 +342,20 @@ static void the_observed_generation_is_the_workloads_once_the_mirror_is_like_it(
     AUTO_JSON workload = parsed(WORKLOAD);
     AUTO_JSON mirror = mirror_of(workload);
     set(mirror, "/status", "{'observedGeneration':1}");
-    AUTO_JSON like = ask(STATUS, workload, mirror, 2);
+    AUTO_JSON like = ask(train_status, workload, mirror, 2);
     assert_json(pointer_find(like, "/status/observedGeneration"), "3");
     set(workload, "/status", "{'observedGeneration':3}");
     set(workload, "/metadata/generation", "4");
     set(workload, "/spec/replicas", "9");
-    assert_null(ask(STATUS, workload, mirror, 2));
+    assert_null(ask(train_status, workload, mirror, 2));
     set(mirror, "/spec/replicas", "9"); // carried, and not seen by its controller yet
     set(mirror, "/metadata/generation", "2");
-    assert_null(ask(STATUS, workload, mirror, 2));
+    assert_null(ask(train_status, workload, mirror, 2));
     set(mirror, "/status", "{'observedGeneration':2}");
-    AUTO_JSON seen = ask(STATUS, workload, mirror, 2);
+    AUTO_JSON seen = ask(train_status, workload, mirror, 2);
     assert_json(pointer_find(seen, "/status/observedGeneration"), "4");
     set(workload, "/spec/other", "1"); // cannot be carried
-    assert_null(ask(STATUS, workload, mirror, 2));
+    assert_null(ask(train_status, workload, mirror, 2));
 }
 
 static void a_change_of_status_alone_leads_to_no_look_at_the_mirror(void **state) {
@@ -449,5 +419,5 @@ int main(void) {
         cmocka_unit_test(a_change_of_status_alone_leads_to_no_look_at_the_mirror),
         cmocka_unit_test(keys_of_ours_are_private),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, train_setup, train_teardown);
 }
