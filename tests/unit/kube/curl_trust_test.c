@@ -250,7 +250,7 @@ static void tls_goes_through_a_tunnel_of_the_proxy(void **state) {
     world->endpoint.token = strdup("s3cret");
     world_connect(world);
     struct answer answer;
-    ask(&answer, world, &(struct http_request){.path = "/silent", .stream = true, .stall_ns = 300 * CLOCK_MS});
+    ask(&answer, world, &(struct http_request){.path = "/silent", .stream = true, .stall_ns = 3 * CLOCK_SECOND});
     assert_int_equal(answer.outcome, HTTP_BROKEN);
     assert_true(answer.opened_before_data);
     assert_string_equal(text_of(&answer.data), "hi");

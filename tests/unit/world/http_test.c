@@ -112,7 +112,7 @@ static void a_watch_follows_a_job_to_its_end(void **state) {
     for (int tls = 0; tls < 2; tls++) {
         struct served served;
         begin_front(&served, tls);
-        struct stream stream = {.served = &served, .path = JOBS "?watch=true&timeoutSeconds=2"};
+        struct stream stream = {.served = &served, .path = JOBS "?watch=true&timeoutSeconds=5"};
         pthread_create(&stream.thread, NULL, run_stream, &stream);
         assert_int_equal(fetch(&served, "POST", JOBS, job_body, true), 201);
         pthread_join(stream.thread, NULL);
