@@ -24,7 +24,8 @@ static void a_worker_that_hangs_is_suspect_within_twenty_seconds(void **state) {
     assert_true(wharf_metric(scene, "wharf_cluster_contact{cluster=\"hung\",contact=\"unknown\"}") == 1);
     stage_submit_many(scene, "job", 3);
     UNTIL(scene, 10, stage_complete(scene, "job") == 3);
-    UNTIL(scene, 20, wharf_metric(scene, "wharf_cluster_contact{cluster=\"hung\",contact=\"suspect\"}") == 1);
+    UNTIL_NS(scene, stage_deadline_ns(20),
+             wharf_metric(scene, "wharf_cluster_contact{cluster=\"hung\",contact=\"suspect\"}") == 1);
     UNTIL(scene, 5,
           wharf_logged(scene, "the cluster does not respond: nothing new is placed there until it does") == 1);
     stage_close(scene);

@@ -32,7 +32,7 @@ static void an_api_server_that_is_away_is_what_is_told_and_nothing_is_advised(vo
     front_down(management->front);
     assert_null(wharf_start(scene));
     UNTIL(scene, 10, wharf_logged(scene, "the API server cannot be reached cluster=management error=") == 1);
-    assert_true(readyz_says(scene, "not running yet: the API server cannot be reached: "));
+    UNTIL(scene, 5, readyz_says(scene, "not running yet: the API server cannot be reached: "));
     assert_true(readyz_says(scene, "127.0.0.1"));
     assert_int_equal(wharf_logged(scene, ADVICE), 0);
     assert_null(front_up(management->front));
@@ -49,7 +49,7 @@ static void where_the_namespace_may_not_be_read_it_is_said_what_helps(void **sta
     front_unlock(management->front);
     assert_null(wharf_start(scene));
     UNTIL(scene, 10, wharf_logged(scene, ADVICE) == 1);
-    assert_true(readyz_says(scene, "not running yet: origin cannot be derived"));
+    UNTIL(scene, 5, readyz_says(scene, "not running yet: origin cannot be derived"));
     assert_int_equal(wharf_logged(scene, "cannot be reached"), 0);
 }
 

@@ -59,8 +59,8 @@ static void sigterm_waits_ten_seconds_at_most(void **state) {
     struct scene *scene = *state;
     leave_a_create_under_way(scene);
     int64_t asked_ns = clock_now().mono_ns;
-    assert_true(wharf_end(scene, SIGTERM, 11 * STAGE_SLOW * CLOCK_SECOND));
-    assert_int_equal(wharf_exit_code(scene), 0);
+    assert_true(wharf_end(scene, SIGTERM, 12 * STAGE_SLOW * CLOCK_SECOND));
+    assert_int_equal(wharf_exit_code(scene), 0);                    // it was not ended for being late
     assert_true(clock_now().mono_ns - asked_ns > 2 * CLOCK_SECOND); // it did wait
     front_set_fault(scene->clusters[1].front, FRONT_FINE);
     assert_null(front_up(scene->clusters[2].front));
@@ -75,7 +75,7 @@ static void an_idle_host_ends_at_once(void **state) {
     UNTIL(scene, 10, stage_is_complete(scene, "before") && stage_mirrors(scene) == 0);
     static const int signals[] = {SIGTERM, SIGINT};
     for (size_t i = 0; i < 2; i++) {
-        assert_true(wharf_end(scene, signals[i], 2 * STAGE_SLOW * CLOCK_SECOND));
+        assert_true(wharf_end(scene, signals[i], 6 * CLOCK_SECOND)); // a write in flight would be given 8 s
         assert_int_equal(wharf_exit_code(scene), 0);
         start(scene);
         UNTIL(scene, 10, wharf_is_ready(scene));
