@@ -16,8 +16,9 @@ import stage
 JOBS = 60           # for each pair of scenarios
 RATE = 20           # Jobs a second
 MEMORY_MIB = 128
-TERM_SECONDS = 10.5
+TERM_SECONDS = 12   # it ends itself after 10, and then may take 1 to write the last lines of the log
 SLACK = 0.25        # of a second: what two cores that also run the attackers may add
+QUIET = ["quiet", "quiet"]
 # What must be reported in the log, /readyz or /metrics; the others show in the state of the cluster.
 REPORTED = {"million-orphans": r"orphan|held|paused", "vanishing": r"again and again|repeated|waits|waiting for",
             "wide-status": r"larger than \d+ bytes", "large-status": r"status.*(not copied|too large)",
@@ -42,9 +43,14 @@ def serve_jobs(play):
     def waiting():
         taken = set().union(*(server.taken for server in play.hostile))
         return [name for name in made if name not in taken and name not in play.done]
-    stage.until(lambda: not waiting(), "all Jobs that no hostile worker took are complete", 40)
+    stage.until(lambda: not waiting(), "all Jobs that no hostile worker took are complete", 120)
     taken = set().union(*(server.taken for server in play.hostile))
     return [play.done[name] - at for name, at in made.items() if name not in taken]
+
+
+def is_slow(p99, usual):
+    """Whether Jobs take longer than what attackers may add; `usual` is the p99 without them."""
+    return p99 > 2 * usual + SLACK
 
 
 def is_reported(play, name):
@@ -54,25 +60,23 @@ def is_reported(play, name):
     return play.logged(REPORTED[name]) or stage.re.search(REPORTED[name], texts, stage.re.IGNORECASE) is not None
 
 
-def run_pair(build, names, usual):
-    """Problems with one pair; `usual` is the p99 without attackers."""
+def run_pair(build, names):
+    """Problems with one pair, and the p99."""
     play = stage.Stage(build, [scenarios.ALL.get(name) for name in names])
     problems, p99, term = [], 0.0, 0.0
     try:
         play.start()
         play.submit("first")  # a host that has just started waits a moment for workers that it has not reached
-        stage.until(lambda: "first" in play.placed, "the first Job is placed", 10)
+        stage.until(lambda: "first" in play.placed, "the first Job is placed", 30)
         p99 = percentile(serve_jobs(play), 0.99)
-        for name in names if usual is not None else ():
-            stage.until(lambda name=name: is_reported(play, name), f"{name} is reported", 60)
+        for name in names:
+            stage.until(lambda name=name: is_reported(play, name), f"{name} is reported", 120)
         if play.fetch("/healthz")[0] != 200:
             problems.append("/healthz is not 200")
     except (AssertionError, OSError) as error:
         problems.append(str(error))
     finally:
         term = play.terminate()
-    if usual is not None and p99 > 2 * usual + SLACK:
-        problems.append(f"p99 is {p99:.2f} s, usual {usual:.2f} s")
     if play.peak > MEMORY_MIB:
         problems.append(f"it took {play.peak} MiB")
     if term > TERM_SECONDS or play.child.returncode < 0:
@@ -87,12 +91,18 @@ def run_pair(build, names, usual):
 
 def run(build, names):
     names = names or list(scenarios.ALL)
-    problems, usual = run_pair(build, ["quiet", "quiet"], None)
+    problems, usual = run_pair(build, QUIET)
     passed = failed = 0
     for first in range(0, len(names), 2):
         pair = (names[first:first + 2] * 2)[:2]
-        found, _ = ([f"without attackers: {problem}" for problem in problems], 0) if problems else run_pair(
-            build, pair, usual)
+        found, p99 = [f"without attackers: {problem}" for problem in problems], 0
+        if not found:
+            found, p99 = run_pair(build, pair)
+        if not found and is_slow(p99, usual):  # perhaps because of others on this machine: both once more
+            found, usual = run_pair(build, QUIET)
+            found, p99 = (found, 0) if found else run_pair(build, pair)
+        if is_slow(p99, usual):
+            found.append(f"p99 is {p99:.2f} s, usual {usual:.2f} s")
         for problem in found:
             print(f"FAILED  {', '.join(pair)}: {problem}", flush=True)
         passed, failed = passed + (not found), failed + bool(found)

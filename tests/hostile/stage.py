@@ -17,7 +17,7 @@ import api
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 
 
-def until(check, what, seconds=20.0):
+def until(check, what, seconds=60.0):
     end = time.monotonic() + seconds
     while not check():
         if time.monotonic() > end:
@@ -102,7 +102,7 @@ class Stage:
                 self.done.setdefault(name, now)
 
     def fetch(self, path):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         try:
             connection.request("GET", path)
             answer = connection.getresponse()
@@ -115,7 +115,7 @@ class Stage:
     def submit(self, name):
         """Returns when."""
         host, port = self.urls["mgmt"].rsplit("/", 1)[1].split(":")
-        connection = http.client.HTTPConnection(host, int(port), timeout=20)
+        connection = http.client.HTTPConnection(host, int(port), timeout=60)
         body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {
             "name": name, "annotations": {"world.test/duration": "20ms"}}, "spec": {
                 "managedBy": "wharf.dev/host", "template": {"spec": {
