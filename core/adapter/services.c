@@ -163,6 +163,7 @@ void services_prepare(struct adapter_call *call, const struct json *workload) {
     call->workload = workload;
     call->failure = WHARF_OK;
     call->failed = NULL;
+    call->part_given = false;
 }
 
 wharf_result services_conclude(struct adapter_call *call, wharf_result result) {
@@ -171,6 +172,13 @@ wharf_result services_conclude(struct adapter_call *call, wharf_result result) {
         return call->failure;
     }
     return result == WHARF_OK || result == WHARF_REFUSED ? result : WHARF_RETRY;
+}
+
+// After a function that changed `object`. Each change was within the limit, but counted from the part that was changed.
+static wharf_result conclude_changed(struct adapter_call *call, wharf_result result, const struct json *object) {
+    if (result == WHARF_OK && call->part_given && services_is_too_deep(object, 0))
+        services_refuse_depth(call, "what the adapter made is");
+    return services_conclude(call, result);
 }
 
 static bool is_known_phase(wharf_phase_kind phase) {
@@ -205,8 +213,8 @@ wharf_result adapter_mirror(struct adapter_call *call, const struct json *worklo
     services_prepare(call, workload);
     if (!call->kind->mirror)
         return WHARF_OK;
-    return services_conclude(call,
-                             call->kind->mirror(&call->call, (const wharf_value *)workload, (wharf_value *)mirror));
+    wharf_result result = call->kind->mirror(&call->call, (const wharf_value *)workload, (wharf_value *)mirror);
+    return conclude_changed(call, result, mirror);
 }
 
 wharf_result adapter_update(struct adapter_call *call, const struct json *workload, const struct json *mirror,
@@ -214,8 +222,9 @@ wharf_result adapter_update(struct adapter_call *call, const struct json *worklo
     services_prepare(call, workload);
     if (!call->kind->update)
         return WHARF_OK;
-    return services_conclude(call, call->kind->update(&call->call, (const wharf_value *)workload,
-                                                      (const wharf_value *)mirror, (wharf_value *)desired));
+    wharf_result result = call->kind->update(&call->call, (const wharf_value *)workload, (const wharf_value *)mirror,
+                                             (wharf_value *)desired);
+    return conclude_changed(call, result, desired);
 }
 
 wharf_result adapter_status(struct adapter_call *call, const struct json *workload, const struct json *mirror,
@@ -223,16 +232,17 @@ wharf_result adapter_status(struct adapter_call *call, const struct json *worklo
     services_prepare(call, workload);
     if (!call->kind->status)
         return WHARF_OK;
-    return services_conclude(call, call->kind->status(&call->call, (const wharf_value *)workload,
-                                                      (const wharf_value *)mirror, (wharf_value *)object));
+    wharf_result result = call->kind->status(&call->call, (const wharf_value *)workload, (const wharf_value *)mirror,
+                                             (wharf_value *)object);
+    return conclude_changed(call, result, object);
 }
 
 wharf_result adapter_pod_sets(struct adapter_call *call, const struct json *workload, struct json *sets) {
     services_prepare(call, workload);
     if (!call->kind->pod_sets)
         return WHARF_OK;
-    return services_conclude(call,
-                             call->kind->pod_sets(&call->call, (const wharf_value *)workload, (wharf_value *)sets));
+    wharf_result result = call->kind->pod_sets(&call->call, (const wharf_value *)workload, (wharf_value *)sets);
+    return conclude_changed(call, result, sets);
 }
 
 static bool is_upper(char c) {

@@ -22,6 +22,7 @@ struct adapter_call {
     const struct json *workload; // of the call, or NULL; its conditions already have their times
     wharf_result failure;        // of the first service that failed; WHARF_OK: none
     const char *failed;          // with WHARF_REFUSED: the message
+    bool part_given;             // for change: how deep in the whole value it is was not kept
     struct json **values;
     size_t n_values, cap_values;
     char **texts;

@@ -178,12 +178,8 @@ static void put(const struct pattern_change *change, struct json *parent, struct
 // Replaces all children by copies.
 static void put_each(const struct pattern_change *change, struct json *parent, const struct json *value) {
     for (struct json *child = is_container(parent) ? json_first(parent) : NULL; child;) {
-        struct json *next = json_next(child), *copy = json_copy(value);
-        if (!copy) {
-            services_no_memory(change->call);
-            return;
-        }
-        if (!replace(change->call, parent, child, copy))
+        struct json *next = json_next(child), *copy = services_copy(change->call, value);
+        if (!copy || !replace(change->call, parent, child, copy))
             return;
         child = next;
     }
@@ -205,16 +201,30 @@ static void replace_content(const struct pattern_change *change, struct json *va
     json_take_content(root, taken);
 }
 
-// Nesting depth of `value`, itself included; counted no further than one level beyond the limit.
-static size_t depth_of(const struct json *value, size_t around) {
-    if (!is_container(value) || around > JSON_MAX_DEPTH)
-        return 0;
-    size_t deepest = 0;
-    for (const struct json *child = json_first(value); child; child = json_next(child)) {
-        size_t depth = depth_of(child, around + 1);
-        deepest = depth > deepest ? depth : deepest;
-    }
-    return deepest + 1;
+bool services_is_too_deep(const struct json *value, size_t around) {
+    if (!is_container(value))
+        return around > JSON_MAX_DEPTH;
+    if (around >= JSON_MAX_DEPTH)
+        return true;
+    for (const struct json *child = json_first(value); child; child = json_next(child))
+        if (services_is_too_deep(child, around + 1))
+            return true;
+    return false;
+}
+
+void services_refuse_depth(struct adapter_call *call, const char *what) {
+    services_refuse(call, "%s nested deeper than %d levels", what, JSON_MAX_DEPTH);
+}
+
+struct json *services_copy(struct adapter_call *call, const struct json *value) {
+    struct json *copy = json_copy(value);
+    if (copy)
+        return copy;
+    if (services_is_too_deep(value, 0))
+        services_refuse_depth(call, "a value cannot be copied: it is");
+    else
+        services_no_memory(call);
+    return NULL;
 }
 
 static size_t segments(const char *pointer) {
@@ -231,10 +241,10 @@ static bool is_possible(const struct pattern_change *change, const struct json *
         problem = "the value to be changed is absent";
     else if (!value)
         problem = "the value to be set is absent";
-    else if (segments(change->pattern) + depth_of(value, 0) > JSON_MAX_DEPTH)
+    else if (services_is_too_deep(value, segments(change->pattern)))
         problem = "it would be nested too deep";
     if (problem)
-        services_refuse(change->call, "%s: cannot be set: %s", change->pattern, problem);
+        services_refuse(change->call, "%s: cannot be set: %s", *change->pattern ? change->pattern : "\"\"", problem);
     return !problem;
 }
 
@@ -254,17 +264,16 @@ static void set_taken(struct pattern_change *change, struct json *value) {
         if (star)
             put_each(change, change->places[i].parent, taken);
         else // the last place gets the value itself
-            put(change, change->places[i].parent, i + 1 < change->count ? json_copy(taken) : TAKE(taken));
+            put(change, change->places[i].parent,
+                i + 1 < change->count ? services_copy(change->call, taken) : TAKE(taken));
 }
 
 void services_set(const wharf_call *call, wharf_value *root, const char *pattern, const wharf_value *value) {
     AUTO_CHANGE change;
     if (!open_change(&change, call, root, pattern))
         return;
-    struct json *copy = json_copy((const struct json *)value);
-    if (value && !copy)
-        services_no_memory(change.call);
-    else
+    struct json *copy = value ? services_copy(change.call, (const struct json *)value) : NULL;
+    if (copy || !value)
         set_taken(&change, copy);
 }
 
@@ -334,7 +343,7 @@ size_t services_remove(const wharf_call *call, wharf_value *root, const char *pa
 // One field of one place; `value` is what it is in the other value, or NULL.
 static void take_field(const struct pattern_change *change, struct json *parent, const struct json *value) {
     if (value)
-        put(change, parent, json_copy(value));
+        put(change, parent, services_copy(change->call, value));
     else
         remove_below(change, parent);
 }
@@ -346,9 +355,7 @@ static void take_each(const struct pattern_change *change, struct json *parent, 
         struct json *next = json_next(child);
         const char *key = json_key(child);
         const struct json *value = key ? json_get(from, key) : json_at(from, index);
-        struct json *copy = value ? json_copy(value) : NULL;
-        if (value && !copy)
-            services_no_memory(change->call);
+        struct json *copy = value ? services_copy(change->call, value) : NULL;
         if (value ? !copy || !replace(change->call, parent, child, copy) : !retire(change->call, parent, child))
             return;
         child = next;
@@ -364,12 +371,10 @@ void services_take(const wharf_call *call, wharf_value *root, const wharf_value 
     if (value ? !is_possible(&change, value) : !root)
         return;
     if (!change.last) {
-        struct json *copy = value ? json_copy(value) : NULL;
+        struct json *copy = value ? services_copy(change.call, value) : NULL;
         if (copy)
             replace_content(&change, copy);
-        else if (value)
-            services_no_memory(change.call);
-        else
+        else if (!value)
             services_refuse(change.call, "\"\": a value cannot be removed from itself");
         return;
     }
@@ -391,5 +396,8 @@ wharf_value *services_edit(const wharf_call *call, wharf_value *root, const char
         services_refuse(owner, "found \"%s\", expected a JSON pointer", pointer ? pointer : "");
         return NULL;
     }
-    return root && owner ? (wharf_value *)pointer_find((struct json *)root, pointer) : NULL;
+    struct json *part = root && owner ? pointer_find((struct json *)root, pointer) : NULL;
+    if (part && *pointer)
+        owner->part_given = true;
+    return (wharf_value *)part;
 }

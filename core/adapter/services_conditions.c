@@ -91,6 +91,7 @@ wharf_value *services_set_condition(const wharf_call *call, wharf_value *object,
     struct json *condition = condition_of(owner, root, type);
     if (!condition)
         return NULL;
+    owner->part_given = true;
     bool turned = !text_equal(json_string(json_get(condition, "status")), status);
     bool done = set_text(owner, condition, "status", status) && set_text(owner, condition, "reason", reason) &&
                 set_text(owner, condition, "message", message) &&

@@ -25,6 +25,14 @@ void services_no_memory(struct adapter_call *call);
 void services_prepare(struct adapter_call *call, const struct json *workload);
 wharf_result services_conclude(struct adapter_call *call, wharf_result result);
 
+// Whether `value`, inside `around` containers, is nested deeper than JSON may be. NULL is fine.
+bool services_is_too_deep(const struct json *value, size_t around);
+// Refuses with a sentence that begins with `what`.
+void services_refuse_depth(struct adapter_call *call, const char *what);
+
+// A copy; NULL and a failure when out of memory, or if the value is nested too deep.
+struct json *services_copy(struct adapter_call *call, const struct json *value);
+
 // "an object", "a string"; "nothing" for NULL.
 const char *services_type_name(const struct json *value);
 

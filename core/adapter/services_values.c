@@ -148,7 +148,9 @@ static wharf_value *new_object(const wharf_call *call) {
 }
 
 static wharf_value *value_copy(const wharf_call *call, const wharf_value *value) {
-    return !value ? NULL : made(call, json_copy(in(value)));
+    struct adapter_call *owner = services_call(call);
+    struct json *copy = value && owner ? services_copy(owner, in(value)) : NULL;
+    return copy ? made(call, copy) : NULL;
 }
 
 static wharf_value *value_parse(const wharf_call *call, const char *text, size_t len) {
@@ -176,7 +178,10 @@ static const char *written(const wharf_call *call, char *text) {
 
 static const char *value_print(const wharf_call *call, const wharf_value *value, size_t *len) {
     size_t size = 0;
-    const char *text = !value ? NULL : written(call, json_text(in(value), &size));
+    char *made = value ? json_text(in(value), &size) : NULL;
+    if (value && !made && services_is_too_deep(in(value), 0))
+        services_refuse_depth(services_call(call), "a value cannot be printed: it is");
+    const char *text = value ? written(call, made) : NULL;
     if (len)
         *len = !text ? 0 : size;
     return text;
