@@ -6,7 +6,6 @@
 
 const wharf_host *host;
 
-#define PATH (POINTER | PATTERN)
 #define AT(type, member) .offset = offsetof(type, member)
 #define TABLE(...)                                                                                                     \
     (const struct field[]) {                                                                                           \
@@ -26,15 +25,15 @@ static int has(const struct place *at, const char *name) {
 static const struct shape carried = {
     .size = sizeof(wharf_carried),
     .is_short = 1,
-    .fields = TABLE({"field", TEXT, REQUIRED | PATH, AT(wharf_carried, pointer)},
+    .fields = TABLE({"field", TEXT, REQUIRED | POINTER, AT(wharf_carried, pointer)},
                     {"when", WORD, 0, AT(wharf_carried, when), .words = WORDS("Always", "WhileSuspended")},
                     {"key", TEXT, 0, AT(wharf_carried, key)}),
 };
 
 static const struct shape pods = {
     .size = sizeof(wharf_pods),
-    .fields = TABLE({"template", TEXT, REQUIRED | PATH, AT(wharf_pods, templates)},
-                    {"count", TEXTS, PATH, AT(wharf_pods, counts)}),
+    .fields = TABLE({"template", TEXT, REQUIRED | POINTER, AT(wharf_pods, templates)},
+                    {"count", TEXTS, POINTER, AT(wharf_pods, counts)}),
 };
 
 // `value` is the type of a condition or the scalar.
@@ -54,7 +53,7 @@ static const struct shape phase_rule = {
     .size = sizeof(wharf_phase_rule),
     .finish = finish_rule,
     .fields =
-        TABLE({"field", TEXT, POINTER | STATUS, AT(wharf_phase_rule, pointer)},
+        TABLE({"field", TEXT, POINTER, AT(wharf_phase_rule, pointer)},
               {"condition", TEXT, 0, AT(wharf_phase_rule, value)}, {"value", SCALAR, 0, AT(wharf_phase_rule, value)},
               {"status", TEXT, 0, AT(wharf_phase_rule, status)}, {"reason", TEXT, 0, AT(wharf_phase_rule, reason)},
               {"whileSuspended", FLAG, 0, AT(wharf_phase_rule, flags), .bit = WHARF_RULE_WHILE_SUSPENDED},
@@ -79,19 +78,17 @@ static void finish_change(const struct place *at, void *element) {
 static const struct shape status_change = {
     .size = sizeof(wharf_status_change),
     .finish = finish_change,
-    .fields = TABLE({"condition", TEXT, 0, AT(wharf_status_change, name)},
-                    {"field", TEXT, POINTER | STATUS, AT(wharf_status_change, name)},
-                    {"zero", TEXT, PATH | STATUS, AT(wharf_status_change, name)},
-                    {"remove", TEXT, PATH | STATUS, AT(wharf_status_change, name)},
-                    {"status", TEXT, 0, AT(wharf_status_change, value)},
-                    {"value", TEXT, EMPTY, AT(wharf_status_change, value)},
-                    {"reason", TEXT, 0, AT(wharf_status_change, reason)},
-                    {"message", TEXT, EMPTY, AT(wharf_status_change, message)},
-                    {"when", WORD, 0, AT(wharf_status_change, when), .words = WORDS("Always", "IfTrue", "IfAbsent")}),
+    .fields = TABLE(
+        {"condition", TEXT, 0, AT(wharf_status_change, name)}, {"field", TEXT, POINTER, AT(wharf_status_change, name)},
+        {"zero", TEXT, POINTER, AT(wharf_status_change, name)},
+        {"remove", TEXT, POINTER, AT(wharf_status_change, name)}, {"status", TEXT, 0, AT(wharf_status_change, value)},
+        {"value", TEXT, EMPTY, AT(wharf_status_change, value)}, {"reason", TEXT, 0, AT(wharf_status_change, reason)},
+        {"message", TEXT, EMPTY, AT(wharf_status_change, message)},
+        {"when", WORD, 0, AT(wharf_status_change, when), .words = WORDS("Always", "IfTrue", "IfAbsent")}),
 };
 
 static const struct shape managed_by = {
-    .fields = TABLE({"field", TEXT, REQUIRED | POINTER | LABELS, AT(wharf_kind, managed_by)},
+    .fields = TABLE({"field", TEXT, REQUIRED | POINTER, AT(wharf_kind, managed_by)},
                     {"builtIn", TEXT, 0, AT(wharf_kind, managed_by_builtin)},
                     {"allowed", TEXTS, 0, AT(wharf_kind, managed_by_allowed)}),
 };
@@ -120,21 +117,21 @@ static void finish_kind(const struct place *at, void *element) {
 static const struct shape kind = {
     .size = sizeof(wharf_kind),
     .finish = finish_kind,
-    .fields = TABLE(
-        {"group", TEXT, REQUIRED | EMPTY, AT(wharf_kind, group)},
-        {"versions", TEXTS, REQUIRED, AT(wharf_kind, versions)}, {"kind", TEXT, REQUIRED, AT(wharf_kind, kind)},
-        {"plural", TEXT, REQUIRED, AT(wharf_kind, plural)}, {"managedBy", PART, REQUIRED, .of = &managed_by},
-        {"suspend", PART, 0, .of = &suspend}, {"carry", LIST, 0, AT(wharf_kind, carried), .of = &carried},
-        {"remove", TEXTS, PATH | LABELS, AT(wharf_kind, removed)}, {"pods", LIST, 0, AT(wharf_kind, pods), .of = &pods},
-        {"phases", LIST, 0, AT(wharf_kind, phases), .of = &phase_rule},
-        {"finishedAt", TEXT, POINTER | STATUS, AT(wharf_kind, finished_at)},
-        {"neverFinishes", FLAG, 0, AT(wharf_kind, flags), .bit = WHARF_KIND_NEVER_FINISHES},
-        {"observedGeneration", TEXT, POINTER | STATUS, AT(wharf_kind, observed_generation)},
-        {"conditionTime", TEXT, 0, AT(wharf_kind, condition_time)},
-        {"suspendedStatus", LIST, 0, AT(wharf_kind, suspended_status), .of = &status_change},
-        {"resumedStatus", LIST, 0, AT(wharf_kind, resumed_status), .of = &status_change},
-        {"statusRemove", TEXTS, PATH | STATUS, AT(wharf_kind, status_removed)},
-        {"statusSubresource", NOT_FLAG, 0, AT(wharf_kind, flags), .bit = WHARF_KIND_NO_STATUS_SUBRESOURCE}),
+    .fields =
+        TABLE({"group", TEXT, REQUIRED | EMPTY, AT(wharf_kind, group)},
+              {"versions", TEXTS, REQUIRED, AT(wharf_kind, versions)}, {"kind", TEXT, REQUIRED, AT(wharf_kind, kind)},
+              {"plural", TEXT, REQUIRED, AT(wharf_kind, plural)}, {"managedBy", PART, REQUIRED, .of = &managed_by},
+              {"suspend", PART, 0, .of = &suspend}, {"carry", LIST, 0, AT(wharf_kind, carried), .of = &carried},
+              {"remove", TEXTS, POINTER, AT(wharf_kind, removed)}, {"pods", LIST, 0, AT(wharf_kind, pods), .of = &pods},
+              {"phases", LIST, 0, AT(wharf_kind, phases), .of = &phase_rule},
+              {"finishedAt", TEXT, POINTER, AT(wharf_kind, finished_at)},
+              {"neverFinishes", FLAG, 0, AT(wharf_kind, flags), .bit = WHARF_KIND_NEVER_FINISHES},
+              {"observedGeneration", TEXT, POINTER, AT(wharf_kind, observed_generation)},
+              {"conditionTime", TEXT, 0, AT(wharf_kind, condition_time)},
+              {"suspendedStatus", LIST, 0, AT(wharf_kind, suspended_status), .of = &status_change},
+              {"resumedStatus", LIST, 0, AT(wharf_kind, resumed_status), .of = &status_change},
+              {"statusRemove", TEXTS, POINTER, AT(wharf_kind, status_removed)},
+              {"statusSubresource", NOT_FLAG, 0, AT(wharf_kind, flags), .bit = WHARF_KIND_NO_STATUS_SUBRESOURCE}),
 };
 
 static const struct shape root = {

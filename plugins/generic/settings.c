@@ -43,47 +43,13 @@ struct place settings_member(const struct place *at, const char *name) {
     return (struct place){at->problem, at, name, 0, host->type(m) == WHARF_NULL ? NULL : m};
 }
 
-static int begins(const char *pointer, const char *names) {
-    size_t len = strlen(names);
-    return strncmp(pointer, names, len) == 0 && (pointer[len] == '/' || pointer[len] == '\0');
-}
-
-// What is wrong with it, or NULL.
-static const char *pointer_fault(const char *text, int rules) {
-    for (const char *at = text; *at; at++) {
-        if (at[0] == '/' && (at[1] == '/' || at[1] == '\0'))
-            return "a pointer without empty names";
-        if (at[0] == '~' && at[1] != '0' && at[1] != '1' && !((rules & PATTERN) && at[1] == '2'))
-            return "a JSON pointer, in which a \"~\" in a name is written ~0, and a \"/\" ~1";
-        if (begins(at, "/*") && !(rules & PATTERN))
-            return "a pointer to one field, without \"*\"";
-    }
-    if (*text != '/')
-        return "a JSON pointer (RFC 6901) like /spec/suspend";
-    if (rules & STATUS)
-        return strncmp(text, "/status/", 8) == 0 ? NULL : "a pointer that begins with /status/";
-    if (begins(text, "/status") || begins(text, "/kind") || begins(text, "/apiVersion"))
-        return "a field of the spec";
-    if (!begins(text, "/metadata"))
-        return NULL;
-    if (!(rules & LABELS))
-        return "a field of the spec: labels and annotations are always carried, and no more of metadata";
-    if (!begins(text, "/metadata/labels") && !begins(text, "/metadata/annotations"))
-        return "a field of the spec, a label or an annotation: the rest of metadata is not mirrored";
-    const char *name = strchr(text + strlen("/metadata/"), '/');
-    return name && !strchr(name + 1, '/') ? NULL : "one label or annotation: a \"/\" in its name is written ~1";
-}
-
 static const char *read_text(const struct place *at, const struct field *field) {
     const char *text = host->string(at->value);
     wharf_type type = host->type(at->value);
     if (field->type == SCALAR && (type == WHARF_BOOL || type == WHARF_NUMBER))
         return host->print(NULL, at->value, NULL);
-    const char *fault = text && (*text || (field->rules & EMPTY)) ? NULL : "a text";
-    if (field->rules & POINTER)
-        fault = fault ? "a JSON pointer" : pointer_fault(text, field->rules);
-    if (fault)
-        report_wrong(at, fault);
+    if (!text || (!*text && !(field->rules & EMPTY)))
+        report_wrong(at, field->rules & POINTER ? "a JSON pointer" : "a text");
     return text;
 }
 
@@ -98,18 +64,6 @@ static uint32_t read_word(const struct place *at, const char *const *words) {
     return 0;
 }
 
-static void read_item(const struct place *item, const struct field *field, char *elements) {
-    if (field->type == LIST) {
-        settings_read(item, field->of, elements + item->index * field->of->size);
-        return;
-    }
-    const char **texts = (const char **)(void *)elements;
-    texts[item->index] = read_text(item, field);
-    for (size_t i = 0; i < item->index && !*item->problem; i++)
-        if (strcmp(texts[i], texts[item->index]) == 0)
-            settings_report(item, NULL, host->format(NULL, "found \"%s\" a second time, expected it once", texts[i]));
-}
-
 static void *read_items(const struct place *list, const struct field *field) {
     size_t count = host->count(list->value), size = field->type == LIST ? field->of->size : sizeof(char *);
     if (host->type(list->value) != WHARF_ARRAY || count == 0)
@@ -117,7 +71,10 @@ static void *read_items(const struct place *list, const struct field *field) {
     char *elements = *list->problem ? NULL : host->memory(NULL, (count + 2) * size);
     struct place item = {list->problem, list, NULL, 0, host->first(list->value)};
     for (; elements && item.value && !*list->problem; item.value = host->next(item.value), item.index++)
-        read_item(&item, field, elements);
+        if (field->type == LIST)
+            settings_read(&item, field->of, elements + item.index * size);
+        else
+            ((const char **)(void *)elements)[item.index] = read_text(&item, field);
     return elements;
 }
 

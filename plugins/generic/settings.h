@@ -19,7 +19,7 @@ struct place {
 enum type {
     TEXT,     // const char *
     SCALAR,   // const char *, the text of a string, a boolean or a number
-    TEXTS,    // const char **, ends with NULL, none twice
+    TEXTS,    // const char **, ends with NULL
     FLAG,     // uint32_t: `bit` is set if the value is true
     NOT_FLAG, // ... if it is false
     WORD,     // uint32_t: the index of the text in `words`
@@ -29,11 +29,8 @@ enum type {
 
 enum rule {
     REQUIRED = 1,
-    POINTER = 2, // RFC 6901, to a field that is neither of metadata nor of the status
-    PATTERN = 4, // with POINTER: "*" may stand for a segment
-    LABELS = 8,  // with POINTER: to a label or an annotation too
-    STATUS = 16, // with POINTER: below /status instead
-    EMPTY = 32,  // "" is fine
+    EMPTY = 2,   // "" is fine
+    POINTER = 4, // a JSON pointer: only the message differs, the host checks what it points to
 };
 
 struct field {
