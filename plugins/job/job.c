@@ -5,7 +5,6 @@
 
 const wharf_host *host;
 
-#define CONDITIONS "/status/conditions"
 #define POD "/spec/template"
 #define MANUAL "/spec/manualSelector"
 
@@ -21,13 +20,9 @@ bool job_is_finished(const wharf_value *job) {
 }
 
 enum outcome job_outcome(const wharf_value *job) {
-    if (host->condition(job, "Complete", "True"))
+    if (host->condition(job, "Complete", "True") || host->condition(job, "SuccessCriteriaMet", "True"))
         return SUCCESS;
-    if (host->condition(job, "Failed", "True"))
-        return FAILURE;
-    if (host->condition(job, "SuccessCriteriaMet", "True"))
-        return SUCCESS;
-    return host->condition(job, "FailureTarget", "True") ? FAILURE : UNDECIDED;
+    return job_is_finished(job) || host->condition(job, "FailureTarget", "True") ? FAILURE : UNDECIDED;
 }
 
 int64_t job_count(const wharf_value *value, const char *pointer) {
@@ -42,14 +37,11 @@ bool job_is_suspended(const wharf_value *job) {
 // The rules say all but what tells a Job with pods from one without.
 static wharf_result phase(const wharf_call *call, const wharf_value *job, wharf_phase *out) {
     (void)call;
-    if (job_is_finished(job))
+    bool has_pods = job_count(job, "/status/active") > 0 || job_count(job, "/status/terminating") > 0;
+    if (job_is_finished(job) || (out->phase == WHARF_SUSPENDED && !has_pods))
         return WHARF_OK;
-    if (job_count(job, "/status/active") > 0 || job_count(job, "/status/terminating") > 0) {
-        out->phase = WHARF_ACTIVE;
-        out->reason = out->message = NULL;
-    } else if (out->phase != WHARF_SUSPENDED) {
-        out->phase = host->find(job, "/status/startTime") ? WHARF_ACTIVE : WHARF_PENDING;
-    }
+    out->phase = has_pods || host->find(job, "/status/startTime") ? WHARF_ACTIVE : WHARF_PENDING;
+    out->reason = out->message = NULL;
     return WHARF_OK;
 }
 
@@ -59,9 +51,8 @@ static wharf_result mirror(const wharf_call *call, const wharf_value *workload, 
         for (const char *const *label = generated_labels; *label; label++)
             host->remove(call, mirror, *label);
     }
-    int64_t failed = job_count(workload, "/status/failed");
-    if (failed > 0)
-        host->set_string(call, mirror, EARLIER_FAILED, host->format(call, "%lld", (long long)failed));
+    if (job_count(workload, "/status/failed") > 0)
+        host->set_string(call, mirror, EARLIER_FAILED, host->print(call, host->find(workload, "/status/failed"), NULL));
     // The worker was lost between SuccessCriteriaMet or FailureTarget and the end: nothing has to run again for an
     // outcome that cannot change any more. The mirror only completes the status (see job_status).
     if (job_outcome(workload) != UNDECIDED)
@@ -73,9 +64,8 @@ static wharf_result mirror(const wharf_call *call, const wharf_value *workload, 
 // scaled twice may need two steps to get there.
 static void fix_completions(const wharf_call *call, const wharf_value *mirror, wharf_value *desired) {
     const wharf_value *completions = host->find(desired, "/spec/completions");
-    if (host->equal(completions, host->find(mirror, "/spec/completions")))
-        return;
-    if (completions && host->is(mirror, "/spec/completionMode", "Indexed"))
+    bool changed = !host->equal(completions, host->find(mirror, "/spec/completions"));
+    if (changed && completions && host->is(mirror, "/spec/completionMode", "Indexed"))
         host->set(call, desired, "/spec/parallelism", completions);
     else
         host->take(call, desired, mirror, "/spec/completions");

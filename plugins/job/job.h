@@ -18,6 +18,7 @@ bool job_is_suspended(const wharf_value *job); // by its spec
 // The integer there as an int32 that is not negative; 0 for all else.
 int64_t job_count(const wharf_value *value, const char *pointer);
 
+#define CONDITIONS "/status/conditions"
 // Annotation of a mirror: what the workload had in /status/failed when the mirror was created.
 #define EARLIER_FAILED "/metadata/annotations/job.wharf.dev~1earlier-failed"
 

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONDITIONS "/status/conditions"
 #define START "/status/startTime"
 #define COMPLETION "/status/completionTime"
 #define COMPLETED "/status/completedIndexes"
@@ -35,7 +34,8 @@ struct view {
     bool in_vain; // the end was decided by an earlier attempt: this mirror has nothing to run for
 };
 
-static void put_count(const struct view *v, const char *pointer, int64_t count) {
+static void put_count(const struct view *v, const char *pointer, int64_t count, int64_t least) {
+    count = count < least ? least : count;
     host->remove(v->call, v->object, pointer);
     if (count > 0)
         host->set_integer(v->call, v->object, pointer, count < INT32_MAX ? count : INT32_MAX);
@@ -43,13 +43,13 @@ static void put_count(const struct view *v, const char *pointer, int64_t count) 
 
 // Leaves those of the mirror's conditions that are not dealt with one by one.
 static void clear_conditions(const struct view *v) {
-    static const char *const types[] = {"Suspended", "SuccessCriteriaMet", "FailureTarget", "Complete", "Failed"};
+    static const char *const types[] = {"Suspended", "SuccessCriteriaMet", "FailureTarget", "Complete", "Failed", NULL};
     wharf_value *kept = host->new_array(v->call);
     for (const wharf_value *c = host->first(host->find(v->mirror, CONDITIONS)); c; c = host->next(c)) {
-        bool is_kept = host->string(host->find(c, "/type"));
-        for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-            is_kept = is_kept && !host->is(c, "/type", types[i]);
-        if (is_kept)
+        const char *const *type = types;
+        while (*type && !host->is(c, "/type", *type))
+            type++;
+        if (!*type)
             host->set(v->call, kept, "/-", c);
     }
     host->set(v->call, v->object, CONDITIONS, kept);
@@ -58,15 +58,14 @@ static void clear_conditions(const struct view *v) {
 // A mirror that was never suspended has no condition Suspended. Where the workload has one, it goes to False, as it
 // does when a Job is resumed, in the write that brings the new startTime (which the API server allows only so).
 static void add_suspended(const struct view *v) {
-    const wharf_value *there = host->condition(v->mirror, "Suspended", NULL);
+    const wharf_value *there = v->in_vain ? NULL : host->condition(v->mirror, "Suspended", NULL);
     const wharf_value *before = host->condition(v->workload, "Suspended", NULL);
-    if (there && !v->in_vain)
-        host->set(v->call, v->object, CONDITIONS "/-", there);
-    else if (host->condition(v->workload, "Suspended", "True") && !job_is_suspended(v->workload) &&
-             !job_is_suspended(v->mirror) && host->find(v->mirror, START))
+    bool resumed = host->is(before, "/status", "True") && !job_is_suspended(v->workload) &&
+                   !job_is_suspended(v->mirror) && host->find(v->mirror, START);
+    if (!there && resumed)
         host->set_condition(v->call, v->object, "Suspended", "False", "JobResumed", "Job resumed");
-    else if (before)
-        host->set(v->call, v->object, CONDITIONS "/-", before);
+    else if (there || before)
+        host->set(v->call, v->object, CONDITIONS "/-", there ? there : before);
 }
 
 // Complete comes with SuccessCriteriaMet and Failed with FailureTarget, which workers before Kubernetes 1.31 do not
@@ -114,7 +113,7 @@ static void write_times(const struct view *v) {
 static void write_pods(const struct view *v) {
     int64_t active = v->finished ? 0 : job_count(v->mirror, "/status/active");
     int64_t ready = job_count(v->mirror, "/status/ready");
-    put_count(v, "/status/active", active);
+    put_count(v, "/status/active", active, 0);
     if (host->find(v->object, "/status/ready"))
         host->set_integer(v->call, v->object, "/status/ready", ready < active ? ready : active);
     if (host->find(v->object, "/status/terminating"))
@@ -122,105 +121,80 @@ static void write_pods(const struct view *v) {
                           v->finished ? 0 : job_count(v->mirror, "/status/terminating"));
 }
 
-static int64_t greater(int64_t a, int64_t b) {
-    return a > b ? a : b;
+// Whether a list like "0-2,4,5" has the index `at`; *last is lowered to the last index for which that is the same. The
+// list goes on to the interval that says so. What is malformed in it is skipped.
+static bool contains(const char **list, int64_t at, int64_t *last) {
+    while (**list) {
+        char *end = NULL;
+        int64_t from = strtol(*list, &end, 10), to = *end == '-' ? strtol(end + 1, NULL, 10) : from;
+        if (end > *list && to >= at) {
+            int64_t same = from <= at ? to : from - 1;
+            *last = same < *last ? same : *last;
+            return from <= at;
+        }
+        *list += strcspn(*list, ",");
+        *list += **list == ',';
+    }
+    return false;
 }
 
-enum operation { UNION, DIFFERENCE };
-
-// Reads along a list. At its end, first is INT64_MAX.
-struct cursor {
-    const char *text;
-    int64_t first, last;
-};
-
-// Goes on to the next interval. One that does not begin with a number is empty.
-static void next_interval(struct cursor *cursor) {
-    const char *text = cursor->text;
-    char *end = NULL;
-    cursor->first = cursor->last = *text ? strtol(text, &end, 10) : INT64_MAX;
-    if (end == text)
-        cursor->last = -1;
-    else if (end && *end == '-')
-        cursor->last = strtol(end + 1, &end, 10);
-    cursor->last = cursor->last > INT32_MAX && end ? INT32_MAX : cursor->last;
-    cursor->text += strcspn(text, ",");
-    cursor->text += *cursor->text == ',';
-}
-
-// Whether `at` is in the list; *until is lowered to where that changes.
-static bool contains(struct cursor *cursor, int64_t at, int64_t *until) {
-    while (cursor->last < at)
-        next_interval(cursor);
-    bool in = cursor->first <= at;
-    int64_t change = in ? cursor->last + 1 : cursor->first;
-    *until = change < *until ? change : *until;
-    return in;
-}
-
-// The notation of the Job controller: an interval of two is written as two indexes.
-static size_t write_interval(char *out, size_t len, size_t size, int64_t first, int64_t last) {
-    len += (size_t)snprintf(out + len, size - len, "%s%" PRId64, len ? "," : "", first);
-    if (last > first)
-        len += (size_t)snprintf(out + len, size - len, "%c%" PRId64, last == first + 1 ? ',' : '-', last);
-    return len;
-}
-
-// Lists of indexes as in /status/completedIndexes ("0-2,4,5"). What is malformed in them is skipped, as is all from
-// `limit` on; NULL is an empty list. *total is the length of the result, which is NULL when out of memory.
-static const char *combine_indexes(const wharf_call *call, enum operation operation, const char *a, const char *b,
-                                   int64_t limit, int64_t *total) {
-    struct cursor of_a = {a ? a : "", 0, -1}, of_b = {b ? b : "", 0, -1};
+// Writes the union of two lists of indexes, or the difference, up to the workload's completions, in the notation of the
+// Job controller, where an interval of two is two indexes. NULL is an empty list. Returns how many indexes there are.
+static int64_t write_list(const struct view *v, const char *pointer, bool minus, const char *a, const char *b) {
+    a = a ? a : "";
+    b = b ? b : "";
     // A number of d digits begins and ends at most one interval each, which takes 2 * (d + 2) bytes.
-    size_t size = 4 * (strlen(of_a.text) + strlen(of_b.text)) + 64, len = 0;
-    char *out = host->memory(call, size);
+    size_t size = 4 * (strlen(a) + strlen(b)) + 64, len = 0;
+    char *out = host->memory(v->call, size);
+    int64_t limit = job_count(v->workload, "/spec/completions"), total = 0;
     int64_t open = -1; // where the interval that is not yet written begins
-    *total = 0;
-    for (int64_t at = 0, until = limit; out && at < limit; at = until, until = limit) {
-        bool in_a = contains(&of_a, at, &until), in_b = contains(&of_b, at, &until);
-        bool in = operation == UNION ? in_a || in_b : in_a && !in_b;
-        *total += in ? until - at : 0;
+    for (int64_t at = 0, last = limit - 1; out && at < limit; at = last + 1, last = limit - 1) {
+        bool in_a = contains(&a, at, &last), in_b = contains(&b, at, &last);
+        bool in = minus ? in_a && !in_b : in_a || in_b;
+        total += in ? last + 1 - at : 0;
         if (in && open < 0)
             open = at;
-        if (open >= 0 && (!in || until == limit)) {
-            len = write_interval(out, len, size, open, in ? limit - 1 : at - 1);
+        if (open >= 0 && (!in || last == limit - 1)) {
+            int64_t end = in ? last : at - 1;
+            len += (size_t)snprintf(out + len, size - len, "%s%" PRId64, len ? "," : "", open);
+            if (end > open)
+                len += (size_t)snprintf(out + len, size - len, "%c%" PRId64, end == open + 1 ? ',' : '-', end);
             open = -1;
         }
     }
-    return out;
+    host->set_string(v->call, v->object, pointer, out);
+    return total;
 }
 
-// `keep`: what the workload has reported as completed is kept. Returns how many are completed.
-static int64_t write_indexes(const struct view *v, bool keep) {
-    const char *before = keep ? host->string(host->find(v->workload, COMPLETED)) : NULL;
+static void write_indexes(const struct view *v) {
+    const char *before = host->string(host->find(v->workload, COMPLETED));
     const char *there = host->string(host->find(v->mirror, COMPLETED));
     const char *failed = host->string(host->find(v->mirror, FAILED));
-    int64_t limit = job_count(v->workload, "/spec/completions"), completed = 0, n_failed = 0;
-    const char *list = combine_indexes(v->call, UNION, there, before, limit, &completed);
-    if (completed > 0)
-        host->set_string(v->call, v->object, COMPLETED, list);
+    // Such a Job may be scaled down, and then counts only the indexes that it still has.
+    bool may_fall =
+        host->equal(host->find(v->workload, "/spec/completions"), host->find(v->workload, "/spec/parallelism"));
+    bool keep = !may_fall || v->call->attempt > 1;
+    int64_t completed = write_list(v, COMPLETED, false, there, keep ? before : NULL);
     if (failed && host->integer(host->find(v->workload, "/spec/backoffLimitPerIndex"), -1) >= 0)
-        host->set_string(v->call, v->object, FAILED,
-                         combine_indexes(v->call, DIFFERENCE, failed, list, limit, &n_failed));
-    return completed;
+        write_list(v, FAILED, true, failed, host->string(host->find(v->object, COMPLETED)));
+    if (completed == 0)
+        host->remove(v->call, v->object, COMPLETED);
+    put_count(v, "/status/succeeded", completed, may_fall ? 0 : job_count(v->workload, "/status/succeeded"));
 }
 
 static void write_counts(const struct view *v) {
-    bool indexed = host->is(v->workload, "/spec/completionMode", "Indexed");
-    // Such a Job may be scaled down, and then counts only the indexes that it still has.
-    bool may_fall = indexed && host->equal(host->find(v->workload, "/spec/completions"),
-                                           host->find(v->workload, "/spec/parallelism"));
     host->remove(v->call, v->object, COMPLETED);
     host->remove(v->call, v->object, FAILED);
-    int64_t succeeded =
-        indexed ? write_indexes(v, !may_fall || v->call->attempt > 1) : job_count(v->mirror, "/status/succeeded");
-    put_count(v, "/status/succeeded",
-              may_fall ? succeeded : greater(succeeded, job_count(v->workload, "/status/succeeded")));
+    if (host->is(v->workload, "/spec/completionMode", "Indexed"))
+        write_indexes(v);
+    else
+        put_count(v, "/status/succeeded", job_count(v->mirror, "/status/succeeded"),
+                  job_count(v->workload, "/status/succeeded"));
     const char *text = host->string(host->find(v->mirror, EARLIER_FAILED));
     int64_t earlier = text ? strtol(text, NULL, 10) : 0;
     earlier = earlier < 0 ? 0 : earlier < INT32_MAX ? earlier : INT32_MAX;
-    int64_t failed = earlier + job_count(v->mirror, "/status/failed");
-    put_count(v, "/status/failed", greater(failed, job_count(v->workload, "/status/failed")));
+    put_count(v, "/status/failed", earlier + job_count(v->mirror, "/status/failed"),
+              job_count(v->workload, "/status/failed"));
 }
 
 wharf_result job_status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
