@@ -30,10 +30,6 @@ int64_t job_count(const wharf_value *value, const char *pointer) {
     return count < 0 ? 0 : count > INT32_MAX ? INT32_MAX : count;
 }
 
-bool job_is_suspended(const wharf_value *job) {
-    return host->is(job, "/spec/suspend", "true");
-}
-
 // The rules say all but what tells a Job with pods from one without.
 static wharf_result phase(const wharf_call *call, const wharf_value *job, wharf_phase *out) {
     (void)call;
@@ -56,7 +52,7 @@ static wharf_result mirror(const wharf_call *call, const wharf_value *workload, 
     // The worker was lost between SuccessCriteriaMet or FailureTarget and the end: nothing has to run again for an
     // outcome that cannot change any more. The mirror only completes the status (see job_status).
     if (job_outcome(workload) != UNDECIDED)
-        host->set_boolean(call, mirror, "/spec/suspend", 1);
+        host->set_boolean(call, mirror, SUSPEND, 1);
     return WHARF_OK;
 }
 
@@ -74,8 +70,6 @@ static void fix_completions(const wharf_call *call, const wharf_value *mirror, w
 // shouldAllowMutablePodTemplate: a mirror that has just been suspended takes a new template only once its pods are
 // gone. Until then it keeps the old one, and is not resumed either: it would run what the workload no longer says.
 static void fix_template(const wharf_call *call, const wharf_value *mirror, wharf_value *desired) {
-    if (!job_is_suspended(mirror))
-        return; // the host has not touched the template
     for (const char *const *label = generated_labels; *label && !host->is(mirror, MANUAL, "true"); label++)
         host->take(call, desired, mirror, *label);
     bool may_change = job_count(mirror, "/status/active") == 0 &&
@@ -83,7 +77,7 @@ static void fix_template(const wharf_call *call, const wharf_value *mirror, whar
     if (may_change || host->equal(host->find(mirror, POD), host->find(desired, POD)))
         return;
     host->take(call, desired, mirror, POD);
-    host->set_boolean(call, desired, "/spec/suspend", 1);
+    host->set_boolean(call, desired, SUSPEND, 1);
 }
 
 static wharf_result update(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
@@ -94,14 +88,14 @@ static wharf_result update(const wharf_call *call, const wharf_value *workload, 
     if (!host->find(mirror, "/spec/podReplacementPolicy"))
         host->remove(call, desired, "/spec/podReplacementPolicy");
     if (job_outcome(workload) != UNDECIDED && job_outcome(mirror) == UNDECIDED) // it runs in vain
-        host->set_boolean(call, desired, "/spec/suspend", 1);
+        host->set_boolean(call, desired, SUSPEND, 1);
     return WHARF_OK;
 }
 
 static const wharf_carried carried[] = {
     {.pointer = "/spec/parallelism"},
     {.pointer = "/spec/completions"},
-    {.pointer = "/spec/suspend"},
+    {.pointer = SUSPEND},
     {.pointer = "/spec/activeDeadlineSeconds"},
     {.pointer = "/spec/backoffLimit"},
     {.pointer = "/spec/maxFailedIndexes"},
@@ -141,7 +135,7 @@ static const wharf_kind kind = {
     .plural = "jobs",
     .managed_by = "/spec/managedBy",
     .managed_by_builtin = "kubernetes.io/job-controller",
-    .suspend = "/spec/suspend",
+    .suspend = SUSPEND,
     .carried = carried,
     .removed = removed,
     .pods = (const wharf_pods[]){{POD, (const char *const[]){"/spec/parallelism", NULL}}, {.templates = NULL}},

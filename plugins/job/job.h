@@ -14,11 +14,11 @@ extern const wharf_host *host;
 enum outcome { UNDECIDED, SUCCESS, FAILURE };
 enum outcome job_outcome(const wharf_value *job);
 bool job_is_finished(const wharf_value *job);
-bool job_is_suspended(const wharf_value *job); // by its spec
 // The integer there as an int32 that is not negative; 0 for all else.
 int64_t job_count(const wharf_value *value, const char *pointer);
 
 #define CONDITIONS "/status/conditions"
+#define SUSPEND "/spec/suspend"
 // Annotation of a mirror: what the workload had in /status/failed when the mirror was created.
 #define EARLIER_FAILED "/metadata/annotations/job.wharf.dev~1earlier-failed"
 

@@ -11,7 +11,6 @@
 // A count of zero is absent and an empty list too, as the API server writes them: else they would differ for ever.
 #include "job.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,10 +30,11 @@ struct view {
     wharf_value *object;
     enum outcome outcome;
     bool finished;
-    bool in_vain; // the end was decided by an earlier attempt: this mirror has nothing to run for
 };
 
-static void put_count(const struct view *v, const char *pointer, int64_t count, int64_t least) {
+// A counter that may not fall is at least what the workload has.
+static void put_count(const struct view *v, const char *pointer, int64_t count, bool may_fall) {
+    int64_t least = may_fall ? 0 : job_count(v->workload, pointer);
     count = count < least ? least : count;
     host->remove(v->call, v->object, pointer);
     if (count > 0)
@@ -44,38 +44,35 @@ static void put_count(const struct view *v, const char *pointer, int64_t count, 
 // Leaves those of the mirror's conditions that are not dealt with one by one.
 static void clear_conditions(const struct view *v) {
     static const char *const types[] = {"Suspended", "SuccessCriteriaMet", "FailureTarget", "Complete", "Failed", NULL};
-    wharf_value *kept = host->new_array(v->call);
+    host->set(v->call, v->object, CONDITIONS, host->new_array(v->call));
     for (const wharf_value *c = host->first(host->find(v->mirror, CONDITIONS)); c; c = host->next(c)) {
         const char *const *type = types;
         while (*type && !host->is(c, "/type", *type))
             type++;
-        if (!*type)
-            host->set(v->call, kept, "/-", c);
+        if (!*type && host->string(host->find(c, "/type")))
+            host->set(v->call, v->object, CONDITIONS "/-", c);
     }
-    host->set(v->call, v->object, CONDITIONS, kept);
 }
 
 // A mirror that was never suspended has no condition Suspended. Where the workload has one, it goes to False, as it
 // does when a Job is resumed, in the write that brings the new startTime (which the API server allows only so).
-static void add_suspended(const struct view *v) {
-    const wharf_value *there = v->in_vain ? NULL : host->condition(v->mirror, "Suspended", NULL);
+static void add_suspended(const struct view *v, bool in_vain) {
+    const wharf_value *there = in_vain ? NULL : host->condition(v->mirror, "Suspended", NULL);
     const wharf_value *before = host->condition(v->workload, "Suspended", NULL);
-    bool resumed = host->is(before, "/status", "True") && !job_is_suspended(v->workload) &&
-                   !job_is_suspended(v->mirror) && host->find(v->mirror, START);
+    bool resumed = host->is(before, "/status", "True") && !host->is(v->workload, SUSPEND, "true") &&
+                   !host->is(v->mirror, SUSPEND, "true") && host->find(v->mirror, START);
     if (!there && resumed)
         host->set_condition(v->call, v->object, "Suspended", "False", "JobResumed", "Job resumed");
     else if (there || before)
         host->set(v->call, v->object, CONDITIONS "/-", there ? there : before);
 }
 
-// Complete comes with SuccessCriteriaMet and Failed with FailureTarget, which workers before Kubernetes 1.31 do not
-// write.
+// Workers before Kubernetes 1.31 write Complete without SuccessCriteriaMet, and Failed without FailureTarget.
 static void add_outcome(const struct view *v) {
     const char *decided = decided_type[v->outcome], *finished = finished_type[v->outcome];
     const wharf_value *end = host->condition(v->mirror, finished, "True");
     const wharf_value *decision = host->condition(v->mirror, decided, "True");
-    if (!decision)
-        decision = host->condition(v->workload, decided, "True");
+    decision = decision ? decision : host->condition(v->workload, decided, "True");
     wharf_value *made = host->copy(v->call, decision ? decision : end);
     host->set_string(v->call, made, "/type", decided);
     host->set(v->call, v->object, CONDITIONS "/-", made);
@@ -90,7 +87,7 @@ static void add_outcome(const struct view *v) {
 static void write_times(const struct view *v) {
     bool resumed =
         host->condition(v->workload, "Suspended", "True") && host->condition(v->object, "Suspended", "False");
-    if (host->find(v->workload, START) && !job_is_suspended(v->workload) && !resumed)
+    if (host->find(v->workload, START) && !host->is(v->workload, SUSPEND, "true") && !resumed)
         host->take(v->call, v->object, v->workload, START);
     if (!v->finished || v->outcome != SUCCESS)
         host->remove(v->call, v->object, COMPLETION);
@@ -99,7 +96,6 @@ static void write_times(const struct view *v) {
     if (v->finished && !host->find(v->object, START)) { // taken away by a worker that suspended it
         const wharf_value *ended = host->condition(v->object, finished_type[v->outcome], "True");
         const wharf_value *start = host->find(v->workload, START);
-        start = start ? start : host->find(v->object, COMPLETION);
         start = start ? start : host->find(ended, "/lastTransitionTime");
         host->set(v->call, v->object, START, start ? start : host->new_string(v->call, v->call->now));
     }
@@ -113,7 +109,7 @@ static void write_times(const struct view *v) {
 static void write_pods(const struct view *v) {
     int64_t active = v->finished ? 0 : job_count(v->mirror, "/status/active");
     int64_t ready = job_count(v->mirror, "/status/ready");
-    put_count(v, "/status/active", active, 0);
+    put_count(v, "/status/active", active, true);
     if (host->find(v->object, "/status/ready"))
         host->set_integer(v->call, v->object, "/status/ready", ready < active ? ready : active);
     if (host->find(v->object, "/status/terminating"))
@@ -147,7 +143,7 @@ static int64_t write_list(const struct view *v, const char *pointer, bool minus,
     size_t size = 4 * (strlen(a) + strlen(b)) + 64, len = 0;
     char *out = host->memory(v->call, size);
     int64_t limit = job_count(v->workload, "/spec/completions"), total = 0;
-    int64_t open = -1; // where the interval that is not yet written begins
+    long long open = -1; // where the interval that is not yet written begins
     for (int64_t at = 0, last = limit - 1; out && at < limit; at = last + 1, last = limit - 1) {
         bool in_a = contains(&a, at, &last), in_b = contains(&b, at, &last);
         bool in = minus ? in_a && !in_b : in_a || in_b;
@@ -155,10 +151,10 @@ static int64_t write_list(const struct view *v, const char *pointer, bool minus,
         if (in && open < 0)
             open = at;
         if (open >= 0 && (!in || last == limit - 1)) {
-            int64_t end = in ? last : at - 1;
-            len += (size_t)snprintf(out + len, size - len, "%s%" PRId64, len ? "," : "", open);
+            long long end = in ? last : at - 1;
+            len += (size_t)snprintf(out + len, size - len, "%s%lld", len ? "," : "", open);
             if (end > open)
-                len += (size_t)snprintf(out + len, size - len, "%c%" PRId64, end == open + 1 ? ',' : '-', end);
+                len += (size_t)snprintf(out + len, size - len, "%c%lld", end == open + 1 ? ',' : '-', end);
             open = -1;
         }
     }
@@ -167,19 +163,18 @@ static int64_t write_list(const struct view *v, const char *pointer, bool minus,
 }
 
 static void write_indexes(const struct view *v) {
-    const char *before = host->string(host->find(v->workload, COMPLETED));
     const char *there = host->string(host->find(v->mirror, COMPLETED));
     const char *failed = host->string(host->find(v->mirror, FAILED));
     // Such a Job may be scaled down, and then counts only the indexes that it still has.
     bool may_fall =
         host->equal(host->find(v->workload, "/spec/completions"), host->find(v->workload, "/spec/parallelism"));
-    bool keep = !may_fall || v->call->attempt > 1;
-    int64_t completed = write_list(v, COMPLETED, false, there, keep ? before : NULL);
+    const char *kept = may_fall && v->call->attempt <= 1 ? NULL : host->string(host->find(v->workload, COMPLETED));
+    int64_t completed = write_list(v, COMPLETED, false, there, kept);
     if (failed && host->integer(host->find(v->workload, "/spec/backoffLimitPerIndex"), -1) >= 0)
         write_list(v, FAILED, true, failed, host->string(host->find(v->object, COMPLETED)));
     if (completed == 0)
         host->remove(v->call, v->object, COMPLETED);
-    put_count(v, "/status/succeeded", completed, may_fall ? 0 : job_count(v->workload, "/status/succeeded"));
+    put_count(v, "/status/succeeded", completed, may_fall);
 }
 
 static void write_counts(const struct view *v) {
@@ -188,13 +183,11 @@ static void write_counts(const struct view *v) {
     if (host->is(v->workload, "/spec/completionMode", "Indexed"))
         write_indexes(v);
     else
-        put_count(v, "/status/succeeded", job_count(v->mirror, "/status/succeeded"),
-                  job_count(v->workload, "/status/succeeded"));
+        put_count(v, "/status/succeeded", job_count(v->mirror, "/status/succeeded"), false);
     const char *text = host->string(host->find(v->mirror, EARLIER_FAILED));
     int64_t earlier = text ? strtol(text, NULL, 10) : 0;
     earlier = earlier < 0 ? 0 : earlier < INT32_MAX ? earlier : INT32_MAX;
-    put_count(v, "/status/failed", earlier + job_count(v->mirror, "/status/failed"),
-              job_count(v->workload, "/status/failed"));
+    put_count(v, "/status/failed", earlier + job_count(v->mirror, "/status/failed"), false);
 }
 
 wharf_result job_status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
@@ -203,17 +196,17 @@ wharf_result job_status(const wharf_call *call, const wharf_value *workload, con
         host->take(call, object, workload, "/status");
     if (!mirror || job_is_finished(workload))
         return WHARF_OK;
-    struct view v = {call, workload, mirror, object, job_outcome(workload), job_is_finished(mirror), false};
-    v.in_vain = v.outcome != UNDECIDED && job_outcome(mirror) == UNDECIDED;
+    struct view v = {call, workload, mirror, object, job_outcome(workload), job_is_finished(mirror)};
+    // A mirror for an end that is decided already runs in vain: it is suspended, and over once no pod of it is left.
+    bool in_vain = v.outcome != UNDECIDED && job_outcome(mirror) == UNDECIDED;
     v.outcome = v.outcome != UNDECIDED ? v.outcome : job_outcome(mirror);
-    // A mirror that runs in vain is suspended: it is over once its controller says that no pod is left.
-    if (v.in_vain && job_is_suspended(mirror) && host->condition(mirror, "Suspended", "True") &&
+    if (in_vain && host->is(mirror, SUSPEND, "true") && host->condition(mirror, "Suspended", "True") &&
         job_count(mirror, "/status/active") == 0 && job_count(mirror, "/status/terminating") == 0)
         v.finished = true;
     if (!host->find(mirror, "/status"))
         host->remove(call, object, "/status"); // it is the workload's
     clear_conditions(&v);
-    add_suspended(&v);
+    add_suspended(&v, in_vain);
     if (v.outcome != UNDECIDED)
         add_outcome(&v);
     if (host->count(host->find(object, CONDITIONS)) == 0)
