@@ -28,7 +28,7 @@ class Author:
     def run(self, command, folder, **variables):
         """(exit code, output with errors) of a command line or a list of words."""
         shell = isinstance(command, str)
-        run = subprocess.run(command, shell=shell, cwd=folder, env={**self.environment, **variables}, timeout=120,
+        run = subprocess.run(command, shell=shell, cwd=folder, env={**self.environment, **variables}, timeout=360,
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         return run.returncode, run.stdout.decode("utf-8", "replace")
 

@@ -58,7 +58,7 @@ def run(words):
     elif words[0] == "wait":
         path, _, wanted = flag(words, "--for").partition("=")[2].partition("=")
         clusters.wait_for(f"{path} is {wanted}",
-                          lambda: value_at(cluster.get(f"{RENDERS}/{name}"), path) == wanted, 60)
+                          lambda: value_at(cluster.get(f"{RENDERS}/{name}"), path) == wanted, 180)
     elif words[0] == "get":
         found = must(cluster.ask("GET", EVENTS if "events" in words else f"{RENDERS}/{name}".rstrip("/")))
         template = (flag(words, "-o") or "").partition("jsonpath=")[2]

@@ -171,7 +171,7 @@ class Env:
             return worker if worker and self.mirror(worker, name) else None
         return until(probe, f"{name} to be placed{f' in attempt {attempt}' if attempt else ''}")
 
-    def until_job(self, name, what, check, timeout=30.0):
+    def until_job(self, name, what, check, timeout=90.0):
         """Waits until check(job) is true, and returns the Job as it is then."""
         def probe():
             found = self.job(name)

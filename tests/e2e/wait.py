@@ -7,7 +7,7 @@ class Timeout(AssertionError):
     """The condition did not become true; the message has the last state."""
 
 
-def until(probe, what, timeout=30.0, every=0.05):
+def until(probe, what, timeout=90.0, every=0.05):
     """Calls probe until it gives something true, and returns that.
 
     An AssertionError from probe counts as "not yet", and its text is reported at the timeout.

@@ -25,7 +25,7 @@ ADAPTERS = os.path.join(BUILD, "bad_adapters")
 VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
 
 
-def wharf(*arguments, timeout=60):
+def wharf(*arguments, timeout=240):
     """Runs a command; its exit code, output and error output."""
     done = subprocess.run([WHARF, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
     return done.returncode, done.stdout, done.stderr

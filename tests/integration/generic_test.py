@@ -220,7 +220,7 @@ class Case(unittest.TestCase):
         with open(self.config, "w", encoding="utf-8") as out:
             out.write(HEAD + re.sub("^(?=.)", "      ", settings, flags=re.MULTILINE))
         done = subprocess.run([WHARF, "check", "--config", self.config], stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, timeout=60, check=False)
+                              text=True, timeout=240, check=False)
         return done.returncode, done.stdout, done.stderr.splitlines()
 
     def assert_refused(self, settings, where, what):
@@ -302,7 +302,7 @@ class Settings(Case):
             json.dump({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a", "namespace": "n"},
                        "spec": {"managedBy": "example.com/other", "suspend": suspend}, "status": status}, out)
         done = subprocess.run([WHARF, "plan", "--config", self.config, "-f", path], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=60, check=False)
+                              capture_output=True, text=True, timeout=240, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         return done.stdout
 

@@ -79,7 +79,7 @@ class Case(unittest.TestCase):
 
     def run_plan(self, *arguments, stdin=b""):
         done = subprocess.run([WHARF, "plan", "--config", "wharf.yaml", *arguments], input=stdin, capture_output=True,
-                              cwd=self.folder, timeout=120, check=False)
+                              cwd=self.folder, timeout=240, check=False)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     def plan(self, content, *arguments, code=DELEGATED):

@@ -8,6 +8,7 @@ Needs BUILD_FOLDER/wharf-sandbox, wharf, adapters/*.so and plan_adapters/thing.s
 import http.client
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -169,7 +170,7 @@ class Life(Case):
             lines.append(program.stdout.readline())
             self.assertTrue(lines[-1], "it has ended")
         program.send_signal(signal.SIGTERM)
-        output, errors = program.communicate(timeout=20)
+        output, errors = program.communicate(timeout=60)
         self.assertEqual((program.returncode, output, errors), (0, "", ""))
         self.assertEqual(os.listdir(self.directory), [os.path.basename(own)])
 
@@ -193,7 +194,7 @@ class Life(Case):
             mirror = workers[running["metadata"]["annotations"]["wharf.dev/cluster"]]
             self.assertEqual(mirror.ask("PATCH", f"{THINGS}/one", {"spec": {"size": 3}}, merge)[0], 200)
             wait_for("the thing is done", lambda: self.state(management, "one", "done"))
-            self.assertEqual(management.get(f"{THINGS}/two")["status"]["state"], "running")
+            wait_for("the endless one runs", lambda: self.state(management, "two", "running"))
             self.lose_worker(management, wharf)
             self.assertEqual(wharf.stop(), 0)
         code, output, errors = self.sandbox.tell("stop")
@@ -224,14 +225,20 @@ class Life(Case):
 class Kubectl(Case):
     """What people type: each command with kubectl's own defaults."""
 
-    def kubectl(self, command, text=None, given=None):
+    def output(self, command, given=None):
         words = [KUBECTL, *shlex.split(command)]
-        done = subprocess.run(words, input=given or "", capture_output=True, text=True, timeout=60, check=False, env={
+        done = subprocess.run(words, input=given or "", capture_output=True, text=True, timeout=120, check=False, env={
             **os.environ, "HOME": self.folder, "KUBECONFIG": os.path.join(self.directory, "mgmt.kubeconfig")})
         self.assertEqual(done.returncode, 0, f"{command}: {done.stdout}{done.stderr}")
         self.assertEqual(done.stderr, "", command)
-        if text:
-            self.assertRegex(done.stdout, text, command)
+        return done.stdout
+
+    def kubectl(self, command, text, given=None):
+        self.assertRegex(self.output(command, given), text, command)
+
+    def eventually(self, command, text):
+        """For what wharf writes on its own time."""
+        wait_for(f"{command}: {text}", lambda: re.search(text, self.output(command)))
 
     def test_a_day_with_kubectl(self):
         self.start("--workers", "1", "--run", *self.with_things())
@@ -241,14 +248,14 @@ class Kubectl(Case):
         self.kubectl("create job here --image=a --namespace film -- sleep 1", "job.batch/here created")
         self.kubectl("create -f -", "thing.example.com/one created", json.dumps(thing("one")))
         self.kubectl("get jobs", r"NAME +STATUS +COMPLETIONS +DURATION +AGE\nhello +(Running|Complete) +\d/4 ")
-        self.kubectl("wait --for=jsonpath='{.status.state}'=running thing/one --timeout=30s", "condition met")
+        self.kubectl("wait --for=jsonpath='{.status.state}'=running thing/one --timeout=90s", "condition met")
         self.kubectl("get tg", r"NAME +STATE\none +running\n")
         self.kubectl("patch job hello -p '{\"spec\":{\"parallelism\":4}}'", "job.batch/hello patched")
         self.kubectl("patch thing one --type=json -p '[{\"op\":\"add\",\"path\":\"/spec/size\",\"value\":2}]'", "patched")
         self.kubectl("label job hello a=b", "job.batch/hello labeled")
         self.kubectl("annotate thing one a=b", "thing.example.com/one annotated")
-        self.kubectl("describe job hello", r"(?s)Parallelism: +4.*Dispatched .*created in cluster w1")
-        self.kubectl("get events", r"LAST SEEN +TYPE +REASON +OBJECT +MESSAGE\n.*Dispatched +\w+/")
+        self.eventually("describe job hello", r"(?s)Parallelism: +4.*Dispatched .*created in cluster w1")
+        self.eventually("get events", r"LAST SEEN +TYPE +REASON +OBJECT +MESSAGE\n.*Dispatched +\w+/")
         self.kubectl("explain thing.spec", "What a thing is to do.")
         self.kubectl("get all,ns", r"namespace/film +Active")
         self.kubectl("auth can-i create jobs", "yes")
@@ -270,7 +277,7 @@ class Kubectl(Case):
         wrong["spec"]["parallel"] = 3
         done = subprocess.run([KUBECTL, "apply", "-f", "-", "--kubeconfig",
                                os.path.join(self.directory, "mgmt.kubeconfig")], input=json.dumps(wrong),
-                              capture_output=True, text=True, timeout=60, check=False)
+                              capture_output=True, text=True, timeout=120, check=False)
         self.assertIn('unknown field "spec.parallel"', done.stderr)
 
 
@@ -291,7 +298,7 @@ class Wharf:
         return self
 
     def ask(self, path):
-        connection = http.client.HTTPConnection(self.address, timeout=5)
+        connection = http.client.HTTPConnection(self.address, timeout=30)
         try:
             connection.request("GET", path)
             return connection.getresponse().read().decode()
@@ -306,7 +313,7 @@ class Wharf:
 
     def stop(self):
         self.child.terminate()
-        return self.child.wait(20)
+        return self.child.wait(60)
 
     def __exit__(self, kind, *_):
         if self.child.poll() is None:

@@ -20,7 +20,7 @@ def find_kubectl():
     return next((candidate for candidate in candidates if candidate and os.access(candidate, os.X_OK)), None)
 
 
-def wait_for(what, look, seconds=30):
+def wait_for(what, look, seconds=90):
     """What `look` returns once it is true."""
     until = time.monotonic() + seconds
     while True:
@@ -48,7 +48,7 @@ class Cluster:
         return base64.b64decode(re.search(rf"{key}: (\S+)", text)[1])
 
     def ask(self, method, path, body=None, content_type="application/json", accept="application/json"):
-        connection = http.client.HTTPSConnection("127.0.0.1", int(self.address), context=self.context, timeout=10)
+        connection = http.client.HTTPSConnection("127.0.0.1", int(self.address), context=self.context, timeout=60)
         headers = {"Accept": accept, **({"Content-Type": content_type} if body is not None else {})}
         connection.request(method, path, json.dumps(body) if body is not None else None, headers)
         response = connection.getresponse()
@@ -66,7 +66,7 @@ class Sandbox:
     def __init__(self, build, directory):
         self.build, self.directory = build, directory
 
-    def run(self, *arguments, timeout=30):
+    def run(self, *arguments, timeout=120):
         """(exit code, output, errors)"""
         done = subprocess.run([os.path.join(self.build, "wharf-sandbox"), *arguments], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=timeout, check=False)
