@@ -29,12 +29,13 @@ void raw_send_json(struct peer *peer, const char *body) {
 }
 
 static void send_block(struct peer *peer, size_t len, char c) {
-    char *block = malloc(BLOCK);
+    size_t size = len < BLOCK ? len : BLOCK;
+    char *block = malloc(size);
     if (!block)
         abort();
-    memset(block, c, BLOCK);
-    for (; len > 0; len -= len < BLOCK ? len : BLOCK)
-        peer_send_bytes(peer, block, len < BLOCK ? len : BLOCK);
+    memset(block, c, size);
+    for (; len > 0 && !peer_is_gone(peer); len -= len < size ? len : size)
+        peer_send_bytes(peer, block, len < size ? len : size);
     free(block);
 }
 
@@ -51,7 +52,7 @@ void raw_send_huge(struct peer *peer, const struct raw_case *raw) {
 void raw_send_endless_head(struct peer *peer, const struct raw_case *raw) {
     (void)raw;
     peer_send(peer, "HTTP/1.1 200 OK\r\n");
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 1000 && !peer_is_gone(peer); i++) {
         peer_send(peer, "X-Filler-%d: ", i);
         send_block(peer, 10000, 'h');
         peer_send(peer, "\r\n");

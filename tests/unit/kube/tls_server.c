@@ -21,7 +21,8 @@ struct peer {
     struct server *server;
     pthread_t thread;
     int fd;
-    SSL *ssl; // NULL: plain
+    SSL *ssl;  // NULL: plain
+    bool gone; // nothing can be sent any more
     char name[128];
 };
 
@@ -49,16 +50,20 @@ static ssize_t receive(struct peer *peer, char *bytes, size_t len) {
 }
 
 void peer_send_bytes(struct peer *peer, const void *bytes, size_t len) {
-    for (const char *at = bytes; len > 0;) {
+    for (const char *at = bytes; len > 0 && !peer->gone;) {
         ssize_t sent = peer->ssl ? SSL_write(peer->ssl, at, (int)len) : send(peer->fd, at, len, MSG_NOSIGNAL);
-        if (sent <= 0)
+        if (sent <= 0) {
+            peer->gone = true;
             return;
+        }
         at += sent;
         len -= (size_t)sent;
     }
 }
 
 void peer_send(struct peer *peer, const char *format, ...) {
+    if (peer->gone)
+        return;
     char *text = NULL;
     va_list args;
     va_start(args, format);
@@ -67,6 +72,10 @@ void peer_send(struct peer *peer, const char *format, ...) {
     need(len >= 0, "vasprintf");
     peer_send_bytes(peer, text, (size_t)len);
     free(text);
+}
+
+bool peer_is_gone(const struct peer *peer) {
+    return peer->gone;
 }
 
 const char *peer_name(const struct peer *peer) {

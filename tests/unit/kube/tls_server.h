@@ -25,6 +25,7 @@ void server_stop(struct server *server);          // closes what is open
 
 void peer_send(struct peer *peer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void peer_send_bytes(struct peer *peer, const void *bytes, size_t len);
+bool peer_is_gone(const struct peer *peer);        // something could not be sent: the rest is not sent either
 const char *peer_name(const struct peer *peer);    // CN of the client's certificate, "" without
 void peer_wait_closed(struct peer *peer);          // until the client closed the connection
 void peer_relay(struct peer *peer, unsigned port); // a plain peer with a port of this machine, until one of them closes
