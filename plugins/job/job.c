@@ -8,21 +8,23 @@ const wharf_host *host;
 #define POD "/spec/template"
 #define MANUAL "/spec/manualSelector"
 
-// What the API server puts into the pod template of a Job without manualSelector (generateSelector): uid and name of
-// the object itself, so a mirror has its own.
+// What the API server gives a Job without manualSelector (generateSelector): its uid and name in labels of the pod
+// template, and a selector for them. A mirror has its own.
 #define GENERATED(labels)                                                                                              \
     labels "/controller-uid", labels "/job-name", labels "/batch.kubernetes.io~1controller-uid",                       \
         labels "/batch.kubernetes.io~1job-name"
-static const char *const generated_labels[] = {GENERATED(POD "/metadata/labels"), NULL};
+static const char *const generated[] = {"/spec/selector", GENERATED(POD "/metadata/labels"), NULL};
 
 bool job_is_finished(const wharf_value *job) {
     return host->condition(job, "Complete", "True") || host->condition(job, "Failed", "True");
 }
 
 enum outcome job_outcome(const wharf_value *job) {
-    if (host->condition(job, "Complete", "True") || host->condition(job, "SuccessCriteriaMet", "True"))
+    if (job_is_finished(job))
+        return host->condition(job, "Complete", "True") ? SUCCESS : FAILURE;
+    if (host->condition(job, "SuccessCriteriaMet", "True"))
         return SUCCESS;
-    return job_is_finished(job) || host->condition(job, "FailureTarget", "True") ? FAILURE : UNDECIDED;
+    return host->condition(job, "FailureTarget", "True") ? FAILURE : UNDECIDED;
 }
 
 int64_t job_count(const wharf_value *value, const char *pointer) {
@@ -42,11 +44,8 @@ static wharf_result phase(const wharf_call *call, const wharf_value *job, wharf_
 }
 
 static wharf_result mirror(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) {
-    if (!host->is(workload, MANUAL, "true")) {
-        host->remove(call, mirror, "/spec/selector");
-        for (const char *const *label = generated_labels; *label; label++)
-            host->remove(call, mirror, *label);
-    }
+    for (const char *const *field = generated; *field && !host->is(workload, MANUAL, "true"); field++)
+        host->remove(call, mirror, *field);
     if (job_count(workload, "/status/failed") > 0)
         host->set_string(call, mirror, EARLIER_FAILED, host->print(call, host->find(workload, "/status/failed"), NULL));
     // The worker was lost between SuccessCriteriaMet or FailureTarget and the end: nothing has to run again for an
@@ -70,8 +69,8 @@ static void fix_completions(const wharf_call *call, const wharf_value *mirror, w
 // shouldAllowMutablePodTemplate: a mirror that has just been suspended takes a new template only once its pods are
 // gone. Until then it keeps the old one, and is not resumed either: it would run what the workload no longer says.
 static void fix_template(const wharf_call *call, const wharf_value *mirror, wharf_value *desired) {
-    for (const char *const *label = generated_labels; *label && !host->is(mirror, MANUAL, "true"); label++)
-        host->take(call, desired, mirror, *label);
+    for (const char *const *field = generated; *field && !host->is(mirror, MANUAL, "true"); field++)
+        host->take(call, desired, mirror, *field);
     bool may_change = job_count(mirror, "/status/active") == 0 &&
                       (!host->find(mirror, "/status/startTime") || host->condition(mirror, "Suspended", "True"));
     if (may_change || host->equal(host->find(mirror, POD), host->find(desired, POD)))

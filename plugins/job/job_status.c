@@ -96,6 +96,7 @@ static void write_times(const struct view *v) {
     if (v->finished && !host->find(v->object, START)) { // taken away by a worker that suspended it
         const wharf_value *ended = host->condition(v->object, finished_type[v->outcome], "True");
         const wharf_value *start = host->find(v->workload, START);
+        start = start ? start : host->find(v->object, COMPLETION);
         start = start ? start : host->find(ended, "/lastTransitionTime");
         host->set(v->call, v->object, START, start ? start : host->new_string(v->call, v->call->now));
     }

@@ -88,6 +88,9 @@ static const struct status_case status_cases[] = {
     {"Failed of an old worker gets its FailureTarget", PLAIN, "{'startTime':'" T1 "'}",
      "{'status':{'conditions':[" FAILED(T3) "],'startTime':'" T1 "','failed':7}}", 1,
      "{'conditions':[" TARGET(T3) "," FAILED(T3) "],'startTime':'" T1 "','failed':7}"},
+    {"Failed counts for more than a success that was only promised", PLAIN, "{'startTime':'" T1 "'}",
+     "{'status':{'conditions':[" MET(T2) "," FAILED(T3) "],'startTime':'" T1 "','failed':7}}", 1,
+     "{'conditions':[" TARGET(T3) "," FAILED(T3) "],'startTime':'" T1 "','failed':7}"},
     // startTime.
     {"startTime stays after a new attempt", PLAIN, "{'startTime':'" T1 "','active':2}",
      "{'status':{'startTime':'" T2 "','active':1}}", 2, "{'startTime':'" T1 "','active':1}"},
