@@ -221,7 +221,7 @@ static bool is_left(const struct carrying *carrying, const char *pointer, const 
 
 static bool carry_value(void *ctx, const char *pointer, struct json *value) {
     struct carrying *carrying = ctx;
-    return add(carrying, pointer, value) && (is_left(carrying, pointer, value) || put(carrying, pointer, value));
+    return is_left(carrying, pointer, value) || put(carrying, pointer, value);
 }
 
 // A new mirror is a copy: what is carried is there already.
@@ -291,10 +291,10 @@ static bool carry_patterns(struct carrying *carrying) {
         bool now = carried_now(carrying, c);
         forget_indexes(carrying); // the key differs, and items may have been removed
         carrying->key = item_key(c);
-        if (!pointer_each(carrying->from, c->pointer, now ? carry_value : keep_value, carrying))
-            return false;
         if (!now)
             continue;
+        if (!pointer_each(carrying->from, c->pointer, carry_value, carrying))
+            return false;
         if (!(carrying->held && is_suspend(carrying->kind, c->pointer)) &&
             !pointer_each(carrying->mirror, c->pointer, take_away, carrying))
             return false;
@@ -342,4 +342,43 @@ bool carry_give_back(struct carrying *carrying) {
         return true;
     const struct json *theirs = pointer_find(carrying->mirror, suspend);
     return !theirs || pointer_set(carrying->to, suspend, json_copy(theirs));
+}
+
+// Whether the mirror has the value, or gets it with this patch: where the adapter keeps the mirror's value back, that
+// is carried another time. *out is not set when out of memory.
+static bool find_arrived(struct carrying *carrying, const char *pointer, const struct json *value, bool *out) {
+    AUTO_BUFFER(there, POINTER_MAX);
+    AUTO_BUFFER(here, POINTER_MAX);
+    if (!translate(carrying, carrying->from, carrying->mirror, pointer, &there) ||
+        !translate(carrying, carrying->from, carrying->to, pointer, &here))
+        return false;
+    const struct json *theirs = there.len > 0 ? pointer_find(carrying->mirror, there.data) : NULL;
+    const struct json *desired = here.len > 0 ? pointer_find(carrying->to, here.data) : NULL;
+    *out = json_equal(desired, value) || !json_equal(desired, theirs);
+    return true;
+}
+
+static bool is_on_record(const struct carrying *carrying, const char *pointer, const struct json *value) {
+    return is_suspend(carrying->kind, pointer) ? record_knows(carrying->before, record_pointer(pointer))
+                                               : record_has_value(carrying->before, record_value(pointer, value));
+}
+
+static bool record_carried(void *ctx, const char *pointer, struct json *value) {
+    struct carrying *carrying = ctx;
+    bool arrived = is_on_record(carrying, pointer, value);
+    if (!arrived && !find_arrived(carrying, pointer, value, &arrived))
+        return false;
+    return arrived ? add(carrying, pointer, value) : keep_value(carrying, pointer, value);
+}
+
+bool carry_record_changes(struct carrying *carrying) {
+    for (const wharf_carried *c = carrying->kind->carried; c && c->pointer; c++) {
+        carrying->key = item_key(c);
+        bool now = carried_now(carrying, c);
+        bool ok = pointer_each(carrying->from, c->pointer, now ? record_carried : keep_value, carrying);
+        forget_indexes(carrying);
+        if (!ok)
+            return false;
+    }
+    return true;
 }

@@ -38,6 +38,8 @@ bool carry_spec(struct carrying *carrying);
 bool carry_record(struct carrying *carrying);
 // Restores fields that belong to the worker, where the adapter's update changed them.
 bool carry_give_back(struct carrying *carrying);
+// Records what carry_spec carried and the adapter's update left in `to`.
+bool carry_record_changes(struct carrying *carrying);
 
 // Member `key` of `object`, created if it is missing or not an object.
 struct json *carry_member(struct json *object, const char *key);

@@ -89,7 +89,8 @@ static wharf_result compare(const struct mirror_context *context, struct change 
     if (result != WHARF_OK)
         return result;
     struct json *metadata = carry_member(change->desired, "metadata");
-    if (!metadata || !mirror_set_marks(context, metadata) || !carry_give_back(&carrying))
+    if (!metadata || !mirror_set_marks(context, metadata) || !carry_give_back(&carrying) ||
+        !carry_record_changes(&carrying))
         return WHARF_RETRY;
     change->after.word = last_word(context, change);
     AUTO_JSON from = comparable(context->mirror);
@@ -98,22 +99,29 @@ static wharf_result compare(const struct mirror_context *context, struct change 
     return change->diff ? WHARF_OK : WHARF_RETRY;
 }
 
-// Whether the mirror's record need not be rewritten by itself. An unchanged record in the old format is converted with
-// the next change.
-static bool is_covered(const struct mirror_context *context, const struct change *change, const char *present,
-                       bool *covered) {
+// What a record that is not in a patch yet needs, if there is nothing else to carry.
+enum record_need {
+    RECORD_WRITE, // a patch of its own: after a restart the host would not know what is carried, or whose `suspend` is
+    RECORD_WAIT,  // the next change takes it along; until then it is in the host's memory
+    RECORD_THERE  // the mirror has all of it
+};
+
+// A record in the old format is converted with the next change. Values of spec fields matter only once the mirror has
+// been suspended in the worker, which is a change of the record itself.
+static bool find_need(const struct mirror_context *context, const struct change *change, const char *present,
+                      enum record_need *need) {
     const char *known = context->record ? context->record->known : NULL;
+    const struct record *after = &change->after;
     AUTO_RECORD there = {0};
-    *covered = false;
-    if (!present) {
-        *covered = !known; // it may never have had one
+    *need = known ? RECORD_WRITE : RECORD_THERE; // it may never have had one
+    if (!present)
         return true;
-    }
     if (!record_read(&there, present, NULL, false))
         return false;
     bool untouched = there.old && (!known || strcmp(known, present) == 0) && !change->held;
-    *covered =
-        untouched ? record_has_all(&there.carried, &change->after.carried) : record_covers(&there, &change->after);
+    bool covered = untouched ? record_has_all(&there.carried, &after->carried) : record_covers(&there, after);
+    bool has_values = untouched || record_has_all(&there.values, &after->values);
+    *need = !covered ? RECORD_WRITE : has_values ? RECORD_THERE : after->shared ? RECORD_WRITE : RECORD_WAIT;
     return true;
 }
 
@@ -130,10 +138,12 @@ static wharf_result add_record(const struct mirror_context *context, struct chan
     if (context->record)
         context->record->alone = json_size(change->diff) == 0;
     if (json_size(change->diff) == 0) {
-        bool covered = same;
-        if (!same && !is_covered(context, change, present, &covered))
+        enum record_need need = RECORD_THERE;
+        if (!same && !find_need(context, change, present, &need))
             return WHARF_RETRY;
-        if (covered) {
+        if (need == RECORD_WAIT)
+            return WHARF_OK;
+        if (need == RECORD_THERE) {
             buffer_reset(text);
             return !present || buffer_text(text, present) ? WHARF_OK : WHARF_RETRY;
         }
@@ -156,8 +166,8 @@ static bool add_preconditions(const struct mirror_context *context, const struct
            (!as_seen || json_set(metadata, "resourceVersion", json_new_string(object_version(context->mirror))));
 }
 
-// Reduces the patch to the suspension, so that no other field can get it rejected.
-static wharf_result keep_stop_only(const struct mirror_context *context, struct change *change) {
+// Reduces the patch to the suspension, so that no other field can get it rejected; `text` is the record after that.
+static wharf_result keep_stop_only(const struct mirror_context *context, struct change *change, struct buffer *text) {
     const char *suspend = context->kind->abi.suspend;
     AUTO_JSON patch = json_new_object();
     if (!patch || !pointer_set(patch, suspend, json_copy(pointer_find(change->desired, suspend))))
@@ -165,7 +175,12 @@ static wharf_result keep_stop_only(const struct mirror_context *context, struct 
     json_free(change->diff);
     change->diff = TAKE(patch);
     change->has_array = false;
-    return WHARF_OK;
+    buffer_reset(text);
+    change->before.word = RECORD_SUSPENDED;
+    return record_add(&change->before.carried, record_pointer(suspend)) &&
+                   record_print(&change->before, &change->before, text)
+               ? WHARF_OK
+               : WHARF_RETRY;
 }
 
 static bool stops(const struct mirror_context *context, const struct change *change) {
@@ -206,7 +221,7 @@ static wharf_result finish(const struct mirror_context *context, struct change *
         return WHARF_RETRY;
     wharf_result result = stop && record && record->stop_only ? WHARF_REFUSED : add_record(context, change, &text);
     if (stop && result == WHARF_REFUSED)
-        result = keep_stop_only(context, change);
+        result = keep_stop_only(context, change, &text);
     if (result != WHARF_OK)
         return result;
     if (record) {

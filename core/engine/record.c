@@ -169,8 +169,7 @@ static bool knows_all(const struct record *record, const struct record_set *some
 
 bool record_covers(const struct record *record, const struct record *other) {
     return record->word == other->word && record->shared == other->shared && record->bare == other->bare &&
-           record_has_all(&record->values, &other->values) && knows_all(record, &other->carried) &&
-           knows_all(record, &other->gone);
+           knows_all(record, &other->carried) && knows_all(record, &other->gone);
 }
 
 // The last RECORD_GONE_MAX pointers that were carried `before` and no longer are.

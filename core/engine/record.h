@@ -56,7 +56,7 @@ bool record_has_value(const struct record *record, uint64_t value);
 
 // Whether all of `some` are among `set`, which is sorted.
 bool record_has_all(const struct record_set *set, const struct record_set *some);
-// Whether `record`, which was read, contains everything of `other`.
+// Whether `record`, which was read, contains everything of `other` but its values.
 bool record_covers(const struct record *record, const struct record *other);
 
 // Writes `record`, the successor of `before`: what only `before` carried counts as removed.

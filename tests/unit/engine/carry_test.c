@@ -8,8 +8,20 @@
 
 #include <stdio.h>
 
+static bool pods_remain; // of the mirror that was suspended
+
+// Takes another selector only once the pods are gone, as a TrainJob its patches.
+static wharf_result update(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
+                           wharf_value *desired) {
+    (void)workload;
+    if (pods_remain)
+        services_table()->take(call, desired, mirror, "/spec/selector");
+    return WHARF_OK;
+}
+
 const wharf_kind train_given = {
     TRAIN_NAMES,
+    .update = update,
     .carried = (const wharf_carried[]){{.pointer = "/spec/replicas"},
                                        {.pointer = "/spec/limit"},
                                        {.pointer = "/spec/suspend"},
@@ -143,21 +155,95 @@ static void what_stops_work_is_not_held_up_by_what_is_refused(void **state) {
 
 static void after_a_refusal_what_stops_work_goes_alone(void **state) {
     (void)state;
+    for (int theirs = 0; theirs < 2; theirs++) {
+        AUTO_PAIR pair = {0};
+        make(&pair, WORKLOAD);
+        set(pair.mirror, "/spec/suspend", theirs ? "true" : "false"); // once by somebody in the worker
+        assert_int_equal(carry(&pair), theirs);
+        set(pair.mirror, "/spec/suspend", "false");
+        set(pair.workload, "/spec/suspend", "true");
+        set(pair.workload, "/spec/replicas", "9");
+        pair.stop_only = true;
+        AUTO_JSON patch = NULL;
+        assert_int_equal(ask(&pair, false, &patch), WHARF_OK);
+        AUTO_JSON wanted = parsed("{'spec':{'suspend':true},'metadata':{'uid':'m-1'}}");
+        assert_true(json_equal(patch, wanted) && pair.stops);
+        assert_true(patch_apply(&pair.mirror, patch));
+        AUTO_PAIR withdrawn = {json_copy(pair.workload), json_copy(pair.mirror), strdup(pair.known), .said = ""};
+        assert_int_equal(carry(&pair), 1);
+        assert_at(pair.mirror, "/spec/replicas", "9");
+        set(pair.workload, "/spec/suspend", "false");
+        assert_int_equal(carry(&pair), 1);
+        assert_at(pair.mirror, "/spec/suspend", "false");
+        // The rest is refused as well, and the user takes the suspension back by removing the field.
+        assert_true(pointer_remove(withdrawn.workload, "/spec/suspend"));
+        assert_int_equal(carry(&withdrawn), 1);
+        assert_at(withdrawn.mirror, "/spec/suspend", NULL);
+    }
+}
+
+static void forget(struct pair *pair) {
+    free(pair->known);
+    pair->known = NULL;
+}
+
+// The record says what was carried: it does not change, and is not written, for what the adapter keeps back.
+static void what_the_adapter_keeps_back_is_carried_later_and_not_on_record_before(void **state) {
+    (void)state;
+    for (int restarted = 0; restarted < 2; restarted++)
+        for (int theirs = 0; theirs < 2; theirs++) {
+            AUTO_PAIR pair = {0};
+            make(&pair, WORKLOAD);
+            set(pair.mirror, "/spec/suspend", theirs ? "true" : "false"); // once by the worker's Kueue
+            assert_int_equal(carry(&pair), theirs);
+            set(pair.mirror, "/spec/suspend", "false");
+            assert_int_equal(carry(&pair), 0);
+            set(pair.workload, "/spec/selector", "{'z':'2'}");
+            assert_int_equal(carry(&pair), 0); // not while it runs
+            pods_remain = true;
+            set(pair.workload, "/spec/suspend", "true");
+            assert_int_equal(carry(&pair), 1);
+            assert_at(pair.mirror, "/spec/suspend", "true");
+            assert_at(pair.mirror, "/spec/selector", "{'z':'1'}");
+            if (restarted)
+                forget(&pair);
+            assert_int_equal(carry(&pair), 0);
+            pods_remain = false;
+            assert_int_equal(carry(&pair), 1);
+            assert_at(pair.mirror, "/spec/selector", "{'z':'2'}");
+            if (restarted)
+                forget(&pair);
+            set(pair.mirror, "/spec/selector", "{'z':'2','flavor':'spot'}");
+            assert_int_equal(carry(&pair), theirs ? 0 : 1); // from then on it is as carried as any other
+            set(pair.workload, "/spec/suspend", "false");
+            assert_int_equal(carry(&pair), 1);
+            assert_at(pair.mirror, "/spec/suspend", "false");
+        }
+}
+
+// A value that both sides have already: only a mirror that was suspended in the worker needs it on record.
+static void a_value_that_the_mirror_has_already_is_put_on_record_with_the_next_change(void **state) {
+    (void)state;
     AUTO_PAIR pair = {0};
     make(&pair, WORKLOAD);
-    set(pair.workload, "/spec/suspend", "true");
+    set(pair.mirror, "/spec/replicas", "9");
     set(pair.workload, "/spec/replicas", "9");
-    pair.stop_only = true;
-    AUTO_JSON patch = NULL;
-    assert_int_equal(ask(&pair, false, &patch), WHARF_OK);
-    AUTO_JSON wanted = parsed("{'spec':{'suspend':true},'metadata':{'uid':'m-1'}}");
-    assert_true(json_equal(patch, wanted) && pair.stops);
-    assert_true(patch_apply(&pair.mirror, patch));
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(carry(&pair), 0);
+    set(pair.mirror, "/metadata/labels/kueue.x-k8s.io~1queue-name", "'default'");
+    set(pair.mirror, "/spec/suspend", "true");
     assert_int_equal(carry(&pair), 1);
-    assert_at(pair.mirror, "/spec/replicas", "9");
-    set(pair.workload, "/spec/suspend", "false");
+    assert_true(pair.suspended_in_worker);
+    forget(&pair);
+    set(pair.mirror, "/spec/replicas", "3");
+    assert_int_equal(carry(&pair), 0);
+    assert_at(pair.mirror, "/spec/replicas", "3");
+    set(pair.workload, "/spec/replicas", "3"); // from now on each new value is
     assert_int_equal(carry(&pair), 1);
-    assert_at(pair.mirror, "/spec/suspend", "false");
+    forget(&pair);
+    set(pair.mirror, "/spec/replicas", "2");
+    assert_int_equal(carry(&pair), 0);
+    assert_at(pair.mirror, "/spec/replicas", "2");
 }
 
 // As Tekton's syncMetadata does: annotations from before are written over those of now.
@@ -216,11 +302,6 @@ static void a_record_of_an_earlier_version_is_kept_until_there_is_something_to_c
     assert_int_equal(carry(&quiet), 0);
     set(quiet.mirror, "/spec/suspend", "true"); // whoever suspended it, an earlier version resumed it
     assert_int_equal(carry(&quiet), 0);
-}
-
-static void forget(struct pair *pair) {
-    free(pair->known);
-    pair->known = NULL;
 }
 
 // As a Kueue does: it suspends, and on admission writes selectors and a smaller number, and resumes.
@@ -309,6 +390,8 @@ int main(void) {
         cmocka_unit_test(what_no_api_server_would_take_is_refused_with_the_reason),
         cmocka_unit_test(what_stops_work_is_not_held_up_by_what_is_refused),
         cmocka_unit_test(after_a_refusal_what_stops_work_goes_alone),
+        cmocka_unit_test(what_the_adapter_keeps_back_is_carried_later_and_not_on_record_before),
+        cmocka_unit_test(a_value_that_the_mirror_has_already_is_put_on_record_with_the_next_change),
         cmocka_unit_test(a_record_that_somebody_sets_back_is_repaired_and_not_believed),
         cmocka_unit_test(a_repair_is_about_the_record_alone),
         cmocka_unit_test(a_record_of_an_earlier_version_is_kept_until_there_is_something_to_carry),

@@ -130,8 +130,13 @@ static bool carry_once(struct tale *tale, bool *patched) {
     struct adapter_call call;
     struct mirror_context job = begin(tale, &call);
     AUTO_JSON patch = NULL;
+    struct mirror_record record = {.known = NULL};
+    job.record = &record;
     wharf_result result = mirror_patch(&job, &patch);
     end(tale, &call, result, hashes);
+    mirror_record_cleanup(&record);
+    if (patch && record.alone) // nobody writes over it here
+        kinds_fail(tale, "a patch of the mirror has nothing but the record");
     if (patch && json_get(patch, "status"))
         kinds_fail(tale, "a patch of the mirror has a status");
     if (patch)
