@@ -139,7 +139,7 @@ static bool do_place(struct engine *engine, struct entry *entry, const struct ac
                                             .body_len = (size_t)len,
                                             .attempt = action->attempt,
                                             .was_clean = !entry_mirror(entry, action->cluster) ||
-                                                         !entry_mirror(entry, action->cluster)->doc.text});
+                                                         !entry_mirror(entry, action->cluster)->doc.text.own});
     if (!entry->facts.busy) {
         queue_retry_soon(engine, &entry->facts.not_before_ns);
         return true;
@@ -186,7 +186,7 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
     AUTO_JSON body = NULL;
     context.record = &record;
     wharf_result result = context.workload ? mirror_make(&context, &body) : WHARF_RETRY;
-    if (result == WHARF_OK && entry->doc.len >= ENGINE_LARGE)
+    if (result == WHARF_OK && entry->doc.text.len >= ENGINE_LARGE)
         result = act_check_body(&call, body);
     if (result != WHARF_OK)
         mirror->facts.not_before_ns = call_failed(engine, entry, result, &call, "CreateMirror", &mirror->denials);

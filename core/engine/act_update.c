@@ -129,7 +129,7 @@ static wharf_result check_size(struct mirror_context *context) {
 }
 
 bool act_accepts(struct engine *engine, struct entry *entry) {
-    bool large = entry->doc.len >= ENGINE_LARGE;
+    bool large = entry->doc.text.len >= ENGINE_LARGE;
     if (!engine->kinds[entry->kind]->abi.accept && !large)
         return true;
     struct adapter_call call;

@@ -7,9 +7,6 @@
 #include "core/engine/call.h"
 #include "core/engine/engine_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 bool final_status_reached(const struct engine *engine, const struct entry *entry, const struct json *mirror) {
     struct adapter_call call;
     call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
@@ -23,18 +20,14 @@ void final_status_keep(struct engine *engine, struct entry *entry, struct mirror
     final_status_drop(entry);
     entry->final_status = mirror_take_text(&engine->store, mirror);
     entry->facts.final_attempt = mirror->facts.attempt;
-    entry->facts.has_final_status = entry->final_status;
+    entry->facts.has_final_status = entry->final_status.own;
 }
 
 void final_status_drop(struct entry *entry) {
-    free(entry->final_status);
-    entry->final_status = NULL;
+    shared_text_clear(&entry->final_status);
     entry->facts.has_final_status = false;
 }
 
 struct json *final_status_tree(const struct entry *entry) {
-    struct json *tree = NULL;
-    struct error *error = json_parse(entry->final_status, strlen(entry->final_status), &tree);
-    error_free(error);
-    return error ? NULL : tree;
+    return store_parse(&entry->final_status);
 }

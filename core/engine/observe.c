@@ -27,7 +27,7 @@
 
 // True if `object` is not newer than the stored one: the watch may lag behind an answer.
 static bool is_stale(struct engine *engine, struct doc *doc, const struct json *object) {
-    if (!doc->text)
+    if (!doc->text.own)
         return false;
     bool known = true;
     int order = object_version_compare(object_version(object), doc_version(&engine->store, doc), &known);
@@ -210,11 +210,13 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
         return;
     }
     bool had_finished = had && entry->facts.finished && strcmp(entry->doc.version, STORE_VERSION_NONE) == 0;
-    char *text = had_finished ? entry_take_text(&engine->store, entry) : NULL;
+    struct shared_text text = {0};
+    if (had_finished)
+        text = entry_take_text(&engine->store, entry);
     entry->facts.too_large = object->too_large;
     entry_set_object(&engine->store, entry, object);
     read_workload(engine, entry, doc_tree(&engine->store, &entry->doc), had);
-    rewound_finished(engine, entry, text);
+    rewound_finished(engine, entry, &text);
     for (struct mirror *m = entry_mirrors(entry); m && !had; m = mirror_next(m))
         set_of_workload(entry, m);
     queue_entry(engine, entry);
@@ -335,7 +337,7 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
         m->outdated = m->facts.busy;
     m->facts.too_large = object->too_large;
     m->facts.name_only = false;
-    mirror_set_object(&engine->store, m, object);
+    mirror_set_object(&engine->store, entry, m, object);
     read_mirror(engine, entry, m, doc_tree(&engine->store, &m->doc), ownership, same);
     queue_entry(engine, entry);
 }
@@ -346,7 +348,7 @@ static void drop_mirror_doc(struct engine *engine, struct entry *entry, struct m
     if (wanted && m->facts.finished)
         final_status_keep(engine, entry, m);
     else
-        mirror_set_object(&engine->store, m, NULL);
+        mirror_set_object(&engine->store, entry, m, NULL);
     m->facts.finished = false;
     engine->stats.clusters[m->facts.cluster].mirrors--;
     engine->stats.clusters[m->facts.cluster].unproven -= m->unproven_reported;
@@ -439,7 +441,7 @@ static void take_last_state(struct engine *engine, struct entry *entry, struct m
     if (entry->facts.finished || m->facts.finished || is_stale(engine, &m->doc, (*object)->value) ||
         !final_status_reached(engine, entry, (*object)->value))
         return;
-    mirror_set_object(&engine->store, m, *object);
+    mirror_set_object(&engine->store, entry, m, *object);
     *object = NULL;
     m->facts.finished = true;
 }

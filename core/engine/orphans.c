@@ -139,7 +139,7 @@ static int64_t look_at(struct engine *engine, const struct entry *entry, struct 
 // Counts orphans and their memory.
 static void account(struct engine *engine, struct mirror *m) {
     struct orphan_count *orphans = &engine->orphans[m->facts.cluster];
-    uint32_t bytes = m->facts.present && !m->facts.of_workload ? m->doc.len + 1 : 0;
+    uint32_t bytes = m->facts.present && !m->facts.of_workload ? m->doc.text.len + 1 : 0;
     orphans->bytes += (size_t)bytes - m->counted_bytes;
     orphans->names += (size_t)(bytes > 0) - (m->counted_bytes > 0);
     bool gone = m->counted_bytes > 0 && bytes == 0;

@@ -14,7 +14,7 @@
 #include <string.h>
 
 static bool is_same(const char *uid, const struct doc *doc, const struct object *stub) {
-    return doc->text && strcmp(uid, object_uid(stub->value)) == 0;
+    return doc->text.own && strcmp(uid, object_uid(stub->value)) == 0;
 }
 
 static void seen_workload(struct engine *engine, size_t kind, struct object *stub) {

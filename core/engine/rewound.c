@@ -16,7 +16,7 @@
 
 // Everything seen from now on counts as newer.
 static void distrust(struct doc *doc) {
-    if (doc->text)
+    if (doc->text.own)
         memcpy(doc->version, STORE_VERSION_NONE, sizeof STORE_VERSION_NONE);
 }
 
@@ -60,13 +60,13 @@ void rewound_answer(const struct engine *engine, const struct pending *pending, 
         response->reason = REASON_UNKNOWN_OUTCOME;
 }
 
-void rewound_finished(struct engine *engine, struct entry *entry, char *text) {
-    if (!text || entry->facts.finished) {
-        free(text);
+void rewound_finished(struct engine *engine, struct entry *entry, struct shared_text *text) {
+    if (!text->own || entry->facts.finished) {
+        shared_text_clear(text);
         return;
     }
     final_status_drop(entry);
-    entry->final_status = text;
+    entry->final_status = *text;
     entry->facts.final_attempt = entry->facts.attempt;
     entry->facts.has_final_status = true;
     report_event(engine, entry, false, "HadFinished", "CopyStatus",

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/store.h"
 
+#include "core/base/memory.h"
+#include "core/base/text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,49 +82,67 @@ void store_forget_trees(struct store *store, size_t keep) {
 }
 
 const char *doc_version(struct store *store, struct doc *doc) {
-    return *doc->version || !doc->text ? doc->version : object_version(doc_tree(store, doc));
+    return *doc->version || !doc->text.own ? doc->version : object_version(doc_tree(store, doc));
 }
 
-static char *take_text(struct store *store, struct doc *doc) {
-    char *text = doc->text;
+static struct shared_text take_text(struct store *store, struct doc *doc) {
+    struct shared_text text = doc->text;
     drop_tree(store, doc->slot);
     *doc = (struct doc){0};
     return text;
 }
 
-static void set_doc(struct store *store, struct doc *doc, struct object *object) {
-    free(take_text(store, doc));
-    if (!object)
-        return;
-    doc->text = object->text;
-    doc->len = (uint32_t)object->len;
+static void put_object(struct store *store, struct doc *doc, struct object *object) {
+    shared_text_set(&doc->text, TAKE(object->text), object->len);
     const char *version = object_version(object->value);
     if (strlen(version) < sizeof doc->version)
         memcpy(doc->version, version, strlen(version) + 1);
-    keep_tree(store, doc, object->value);
-    object->text = NULL;
-    object->value = NULL;
+    keep_tree(store, doc, TAKE(object->value));
     object_free(object);
+}
+
+// A new version of an object mostly has what the old one shared.
+static void set_doc(struct store *store, struct doc *doc, struct object *object) {
+    struct shared_text old = take_text(store, doc);
+    if (object)
+        put_object(store, doc, object);
+    if (old.block)
+        shared_text_share(&doc->text, &old);
+    shared_text_clear(&old);
 }
 
 void entry_set_object(struct store *store, struct entry *entry, struct object *object) {
     entry->facts.exists = object;
     set_doc(store, &entry->doc, object);
+    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
+        shared_text_share(&entry->doc.text, &m->doc.text);
 }
 
-void mirror_set_object(struct store *store, struct mirror *mirror, struct object *object) {
+void mirror_set_object(struct store *store, struct entry *entry, struct mirror *mirror, struct object *object) {
     mirror->facts.present = object;
     set_doc(store, &mirror->doc, object);
+    shared_text_share(&mirror->doc.text, &entry->doc.text);
 }
 
-char *entry_take_text(struct store *store, struct entry *entry) {
+struct shared_text entry_take_text(struct store *store, struct entry *entry) {
     entry->facts.exists = false;
     return take_text(store, &entry->doc);
 }
 
-char *mirror_take_text(struct store *store, struct mirror *mirror) {
+struct shared_text mirror_take_text(struct store *store, struct mirror *mirror) {
     mirror->facts.present = false;
     return take_text(store, &mirror->doc);
+}
+
+struct json *store_parse(const struct shared_text *text) {
+    AUTO_TEXT joined = NULL;
+    const char *whole = shared_text_read(text, &joined);
+    if (!whole)
+        return NULL;
+    struct json *tree = NULL;
+    struct error *error = json_parse(whole, text->len, &tree);
+    error_free(error);
+    return error ? NULL : tree;
 }
 
 struct json *doc_tree(struct store *store, struct doc *doc) {
@@ -132,15 +153,9 @@ struct json *doc_tree(struct store *store, struct doc *doc) {
         }
         return store->parsed[doc->slot].tree;
     }
-    if (!doc->text)
-        return NULL;
-    struct json *tree = NULL;
-    struct error *error = json_parse(doc->text, doc->len, &tree);
-    if (error) {
-        error_free(error);
-        return NULL;
-    }
-    keep_tree(store, doc, tree);
+    struct json *tree = store_parse(&doc->text);
+    if (tree)
+        keep_tree(store, doc, tree);
     return tree;
 }
 
@@ -148,7 +163,7 @@ static void free_entry(struct store *store, struct entry *entry) {
     while (entry->mirrors)
         entry_remove_mirror(store, entry, entry_mirrors(entry));
     entry_set_object(store, entry, NULL);
-    free(entry->final_status);
+    shared_text_clear(&entry->final_status);
     free(entry);
 }
 
@@ -243,7 +258,7 @@ void entry_remove_mirror(struct store *store, struct entry *entry, struct mirror
     if (!*at)
         return;
     *at = mirror->facts.next;
-    mirror_set_object(store, mirror, NULL);
+    mirror_set_object(store, entry, mirror, NULL);
     free(mirror->record);
     free(mirror);
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's store: one entry per kind and namespace/name with a delegated workload or a mirror; objects are kept as
-// compact text, and parsed trees of the ones used last.
+// compact text, of which a workload and its mirrors share most, and parsed trees of the ones used last.
 #ifndef WHARF_ENGINE_STORE_H
 #define WHARF_ENGINE_STORE_H
 
 #include "core/base/heap.h"
 #include "core/base/map.h"
+#include "core/base/shared_text.h"
 #include "core/engine/decide.h"
 #include "core/engine/throttle.h"
 #include "core/kube/object.h"
@@ -18,8 +19,7 @@
 #define STORE_VERSION_MAX 24   // a resourceVersion is a decimal of up to 20 digits; longer ones are read from the tree
 
 struct doc {
-    char *text; // NULL: nothing
-    uint32_t len;
+    struct shared_text text;         // none: nothing
     uint32_t slot;                   // of the store's parsed trees, 0: none
     char version[STORE_VERSION_MAX]; // resourceVersion; "" if it is longer
 };
@@ -71,9 +71,9 @@ struct entry {
     struct throttle denials;     // of rejected status patches
     int64_t generation;
     int64_t waiting_since_ns;
-    const char *why;    // of the last decision; static
-    char *final_status; // text of a mirror that had finished when it was deleted, until its status is written; or NULL
-    uint32_t last_note; // hash of the last Event
+    const char *why;                 // of the last decision; static
+    struct shared_text final_status; // of a mirror that had finished when it was deleted, until its status is written
+    uint32_t last_note;              // hash of the last Event
     uint32_t kind, epoch;
     uint32_t active_in;                            // the worker whose active workloads include it, 0: none
     uint32_t written_source;                       // hash of the inputs of the last accepted status patch
@@ -133,10 +133,12 @@ void entry_namespace(const struct entry *entry, char out[254]);
 
 // Stores the workload or mirror: `object` is taken; NULL clears it.
 void entry_set_object(struct store *store, struct entry *entry, struct object *object);
-void mirror_set_object(struct store *store, struct mirror *mirror, struct object *object);
-// Clears it and returns the text, to be freed by the caller.
-char *entry_take_text(struct store *store, struct entry *entry);
-char *mirror_take_text(struct store *store, struct mirror *mirror);
+void mirror_set_object(struct store *store, struct entry *entry, struct mirror *mirror, struct object *object);
+// Clears it and returns the text, to be cleared by the caller.
+struct shared_text entry_take_text(struct store *store, struct entry *entry);
+struct shared_text mirror_take_text(struct store *store, struct mirror *mirror);
+// The value of such a text, owned by the caller. NULL: none, or out of memory.
+struct json *store_parse(const struct shared_text *text);
 // The tree, parsed again if needed; valid until a few others were used. NULL: empty, or out of memory.
 struct json *doc_tree(struct store *store, struct doc *doc);
 // Its resourceVersion; valid as long as the tree. "" if empty.
