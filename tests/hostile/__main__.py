@@ -5,6 +5,7 @@
     python3 -B tests/hostile serve NAME              one of them, for use by hand: prints its kubeconfig
     python3 -B tests/hostile list
 """
+import functools
 import sys
 import threading
 import time
@@ -18,6 +19,8 @@ RATE = 20           # Jobs a second
 MEMORY_MIB = 128
 TERM_SECONDS = 12   # it ends itself after 10, and then may take 1 to write the last lines of the log
 SLACK = 0.25        # of a second: what two cores that also run the attackers may add
+SANITIZED_TIMES = 4  # the memory and time with AddressSanitizer
+QUARANTINE_MIB = 256  # what it has freed and still keeps
 QUIET = ["quiet", "quiet"]
 # What must be reported in the log, /readyz or /metrics; the others show in the state of the cluster.
 REPORTED = {"million-orphans": r"orphan|held|paused", "vanishing": r"again and again|repeated|waits|waiting for",
@@ -48,9 +51,19 @@ def serve_jobs(play):
     return [play.done[name] - at for name, at in made.items() if name not in taken]
 
 
-def is_slow(p99, usual):
+@functools.cache
+def is_sanitized(build):
+    with open(f"{build}/wharf", "rb") as file:
+        return b"__asan_init" in file.read()
+
+
+def is_slow(build, p99, usual):
     """Whether Jobs take longer than what attackers may add; `usual` is the p99 without them."""
-    return p99 > 2 * usual + SLACK
+    return p99 > 2 * usual + SLACK * (SANITIZED_TIMES if is_sanitized(build) else 1)
+
+
+def memory_max(build):
+    return SANITIZED_TIMES * MEMORY_MIB + QUARANTINE_MIB if is_sanitized(build) else MEMORY_MIB
 
 
 def is_reported(play, name):
@@ -77,7 +90,7 @@ def run_pair(build, names):
         problems.append(str(error))
     finally:
         term = play.terminate()
-    if play.peak > MEMORY_MIB:
+    if play.peak > memory_max(build):
         problems.append(f"it took {play.peak} MiB")
     if term > TERM_SECONDS or play.child.returncode < 0:
         problems.append(f"SIGTERM took {term:.1f} s (exit code {play.child.returncode})")
@@ -98,10 +111,10 @@ def run(build, names):
         found, p99 = [f"without attackers: {problem}" for problem in problems], 0
         if not found:
             found, p99 = run_pair(build, pair)
-        if not found and is_slow(p99, usual):  # perhaps because of others on this machine: both once more
+        if not found and is_slow(build, p99, usual):  # perhaps because of others on this machine: both once more
             found, usual = run_pair(build, QUIET)
             found, p99 = (found, 0) if found else run_pair(build, pair)
-        if is_slow(p99, usual):
+        if is_slow(build, p99, usual):
             found.append(f"p99 is {p99:.2f} s, usual {usual:.2f} s")
         for problem in found:
             print(f"FAILED  {', '.join(pair)}: {problem}", flush=True)
