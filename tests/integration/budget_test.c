@@ -150,6 +150,21 @@ static long peak_memory(const struct scene *scene) {
     return line ? strtol(line + strlen("VmHWM:"), NULL, 10) / 1024 : -1;
 }
 
+// All are complete. A worker whose list is accepted, and its watch then refused, is connected for moments: it may have
+// been given some, but not all, and has to complete them once it is well.
+static bool is_done_without(struct scene *scene, const struct raw_case *bad, size_t count) {
+    size_t complete = 0, in_bad = 0;
+    for (size_t i = 0; i < count; i++) {
+        AUTO_TEXT name = text_format("job%zu", i);
+        assert_non_null(name);
+        if (stage_is_complete(scene, name))
+            complete++;
+        else if (bad->spoil == send_many_values && stage_worker_of(scene, name) == -1)
+            in_bad++;
+    }
+    return complete > 0 && complete + in_bad == count;
+}
+
 static void check_case(const struct raw_case *raw) {
     struct raw_server *server = raw_start(raw);
     struct scene *scene = stage_open(1, true, "mirrorRetention: 0s\n");
@@ -162,12 +177,13 @@ static void check_case(const struct raw_case *raw) {
     UNTIL(scene, 10, stage_is_connected(scene, "management") && stage_is_connected(scene, "w1"));
     UNTIL(scene, 10, raw_hits(server) >= 2 || (raw_hits(server) >= 1 && stage_is_connected(scene, "bad")));
     stage_submit_many(scene, "job", 5);
-    UNTIL(scene, 10, stage_complete(scene, "job") == 5);
+    UNTIL(scene, 10, is_done_without(scene, raw, 5));
     long peak = peak_memory(scene);
     print_message("           %s: peak memory %ld MiB, %zu answers\n", raw->name, peak, raw_hits(server));
     assert_in_range(peak, 1, MEMORY_MAX_MIB * STAGE_SLOW);
     raw_heal(server);
     UNTIL(scene, 60, stage_is_connected(scene, "bad"));
+    UNTIL(scene, 10, stage_complete(scene, "job") == 5);
     stage_close(scene);
     raw_stop(server);
 }
