@@ -175,6 +175,18 @@ static bool all_were_asked(struct play *play) {
     return true;
 }
 
+// Creates in workers whose list is accepted: each is connected until its watch is found to be invalid, and may be given
+// Jobs then, which go to w1 after workerLostTimeout. The others get none.
+static uint64_t creates_elsewhere(struct play *play) {
+    uint64_t creates = 0;
+    for (size_t i = 0; i < play->count; i++)
+        if (cases[i].stage == RAW_WATCH || strcmp(cases[i].name, "l-no-metadata") == 0)
+            creates += raw_creates(play->servers[i]);
+        else
+            assert_int_equal(raw_creates(play->servers[i]), 0);
+    return creates;
+}
+
 static void workers_that_answer_nonsense_disturb_nobody_and_are_used_once_they_answer(void **state) {
     struct play *play = *state;
     struct scene *scene = play->scene;
@@ -184,7 +196,8 @@ static void workers_that_answer_nonsense_disturb_nobody_and_are_used_once_they_a
     stage_submit_with(scene, "long", "\"world.test/duration\":\"3s\"", "\"managedBy\":\"wharf.dev/host\",");
     UNTIL(scene, 10, stage_complete(scene, "job") == 20);
     UNTIL(scene, 20, stage_is_complete(scene, "long") && all_were_asked(play));
-    assert_int_equal(stage_creates(scene, 1, 2), 21); // w1 did it all
+    uint64_t elsewhere = creates_elsewhere(play);
+    assert_in_range(stage_creates(scene, 1, 2), elsewhere < 20 ? 21 - elsewhere : 1, 21); // mostly 0 and 21
     double seconds = (double)(clock_now().mono_ns - start_ns) / 1e9;
     for (size_t i = 0; i < play->count; i++) {
         size_t hits = raw_hits(play->servers[i]);
