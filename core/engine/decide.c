@@ -430,6 +430,9 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
         return in_flight("a write to the workload is in flight");
     if (!f->placing && w->clean_attempt == w->attempt)
         return blocked(WAITING_STOPPING, 0);
+    // Rule 2: an earlier process gave up the old attempt; its worker may be back, and known in a moment.
+    if (w->attempt > 1 && w->clean_attempt != w->attempt && !all_settled(f) && !f->settle_time_is_over)
+        return blocked(WAITING_SETTLING, 0);
     return (struct action){.type = ACTION_CREATE, .cluster = w->cluster, .attempt = w->attempt, .why = "placed"};
 }
 

@@ -150,6 +150,10 @@ static void the_mirror_of_a_placed_workload_is_created_once(void **state) {
     static const struct row rows[] = {
         {"placed", {PLACED(2, 1)}, .type = ACTION_CREATE, .cluster = 2, .attempt = 1},
         {"placed again", {PLACED(2, 3)}, {{ABSENT(2)}}, .type = ACTION_CREATE, .cluster = 2, .attempt = 3},
+        {"again, one is not heard of yet", {PLACED(2, 3)}, .workers = "ccu", .settling = true, .type = ACTION_NONE},
+        {"and was waited for", {PLACED(2, 3)}, .workers = "ccu", .type = ACTION_CREATE, .cluster = 2, .attempt = 3},
+        {"by us", {PLACED(2, 3), .clean_attempt = 3}, .workers = "ccu", .settling = true, .type = ACTION_CREATE},
+        {"none came before", {PLACED(2, 1)}, .workers = "ccu", .settling = true, .type = ACTION_CREATE, .cluster = 2},
         {"a create is in flight", {PLACED(2, 1)}, {{ABSENT(2), .busy = true}}, .type = ACTION_NONE},
         {"it did not work", {PLACED(2, 1)}, {{ABSENT(2), .not_before_ns = LATER}}, .type = ACTION_WAIT, .at_ns = LATER},
         {"somebody has the name", {PLACED(2, 1)}, {{ABSENT(2), .unsure = true}}, .type = ACTION_VERIFY, .cluster = 2},
@@ -194,10 +198,7 @@ static void the_mirror_of_a_placed_workload_is_created_once(void **state) {
          {PLACED(2, 1)},
          {{.cluster = 2, .present = true, .attempt = 1, .being_deleted = true}},
          .type = ACTION_NONE},
-        {"stopping, placed by nobody but us",
-         {PLACED(2, 1), .clean_attempt = 1},
-         .stopping = true,
-         .type = ACTION_NONE},
+        {"stopping, placed by us", {PLACED(2, 1), .clean_attempt = 1}, .stopping = true, .type = ACTION_NONE},
         {"stopping, perhaps it was sent", {PLACED(2, 1)}, .stopping = true, .type = ACTION_CREATE},
     };
     check_rows(rows, COUNT(rows));
