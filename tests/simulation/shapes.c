@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/simulation/shapes.h"
+
+#include "core/base/shared_text.h"
 #include "core/engine/mirror.h"
 #include "tests/simulation/users.h"
 
@@ -74,6 +76,14 @@ static const char *manager_of(enum shape shape) {
     return shape == SHAPE_OTHER_MANAGER ? "example.com/other" : TRIAL_MANAGED_BY;
 }
 
+// Long enough for the host to store what the Job and its mirror have in common once.
+static void add_notes(struct buffer *text) {
+    buffer_text(text, ",\"example.com/notes\":\"");
+    for (size_t i = 0; text->len < 2 * SHARED_TEXT_SHORTEST; i++)
+        buffer_printf(text, "note %zu; ", i);
+    buffer_text(text, "\"");
+}
+
 struct json *shape_job(struct trial *trial, enum shape shape, const char *namespace_, const char *name,
                        bool finalizer) {
     struct traits t = traits_of(trial, shape);
@@ -88,6 +98,8 @@ struct json *shape_job(struct trial *trial, enum shape shape, const char *namesp
         buffer_printf(&text, ",\"" WORLD_FAIL "\":\"%s\"", t.fail);
     if (shape == SHAPE_SCRIPTED)
         buffer_printf(&text, ",\"" WORLD_CHANGES "\":\"%llu\"", (unsigned long long)trial_between(trial, 2, 10));
+    if (shape % 2 == 0)
+        add_notes(&text);
     buffer_printf(
         &text,
         "}},\"spec\":{\"managedBy\":\"%s\",\"completions\":%lld,\"parallelism\":%lld,\"backoffLimit\":%lld," POD "%s}}",
