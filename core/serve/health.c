@@ -24,7 +24,7 @@ static size_t explain_contact(const struct host_snapshot *snapshot, size_t clust
         return 0;
     buffer_printf(out, "%s: %s\n", snapshot->names[cluster],
                   contact == CONTACT_LOST ? "lost, its API server does not answer"
-                                          : "suspect, its API server is silent or answers too late");
+                                          : "suspect, its API server is silent, late or refuses connections");
     return 1;
 }
 

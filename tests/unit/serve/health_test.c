@@ -164,7 +164,7 @@ static void check_contact(size_t cluster, enum contact contact, const char *text
 static void a_silent_management_cluster_is_a_reason_though_its_watches_are_open(void **state) {
     (void)state;
     check_contact(0, CONTACT_GOOD, "ok\n");
-    check_contact(0, CONTACT_SUSPECT, "management: suspect, its API server is silent or answers too late\n");
+    check_contact(0, CONTACT_SUSPECT, "management: suspect, its API server is silent, late or refuses connections\n");
     check_contact(0, CONTACT_LOST, "management: lost, its API server does not answer\n");
     check_contact(1, CONTACT_SUSPECT, "ok\n");
     check_contact(1, CONTACT_LOST, "ok\n");
