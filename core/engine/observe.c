@@ -379,7 +379,7 @@ static void report_unsealed(struct engine *engine, size_t cluster, size_t kind, 
     if (entry && entry->facts.exists && !entry->unsealed_reported &&
         text_equal(object_label(object, MARK_UID), entry->uid)) {
         entry->unsealed_reported = true;
-        report_event(engine, entry, true, "Stranger", "Observe",
+        report_event(engine, entry, true, "ForeignObject", "Observe",
                      "cluster %s has a foreign object of this name with the marks of its mirror but no valid seal: it "
                      "is not changed; delete it there if it is forged",
                      engine->names[cluster]);
