@@ -71,12 +71,8 @@ static bool append_place(struct buffer *out, const struct json *value, const cha
     if (json_is(value, JSON_STRING))
         return json_string(value) == text;
     size_t len = out->len, index = 0;
-    for (const struct json *child = json_first(value); child; child = json_next(child)) {
-        if (json_key(child))
-            pointer_append(out, json_key(child));
-        else
-            buffer_printf(out, "/%zu", index++);
-        if (append_place(out, child, text))
+    for (const struct json *child = json_first(value); child; child = json_next(child), index++) {
+        if (pointer_append_child(out, json_key(child), index) && append_place(out, child, text))
             return true;
         buffer_truncate(out, len);
     }

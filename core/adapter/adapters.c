@@ -167,7 +167,7 @@ static const char *kind_name(const wharf_kind *kind) {
 }
 
 // Reports the error of a kind that `start` made at the setting that it is about. Takes the error.
-static struct error *kind_error(struct loading *loading, const wharf_kind *kind, size_t number, struct error *error) {
+static struct error *at_setting(struct loading *loading, const wharf_kind *kind, size_t number, struct error *error) {
     error = error_wrap(error, "kind %zu (%s)", number, kind_name(kind));
     if (error->code == ERROR_NO_MEMORY || !loading->given || !WHARF_HAS(wharf_kind, kind, kind))
         return error;
@@ -193,7 +193,7 @@ static struct error *take_kinds(struct loading *loading, const wharf_kind *const
         struct error *error =
             kind_check(kinds[i], loading->wanted->managed_by, loading->options->controller_name, &kind);
         if (error)
-            return kind_error(loading, kinds[i], i + 1, error);
+            return at_setting(loading, kinds[i], i + 1, error);
         kind->adapter = adapter;
         adapter->kinds[adapter->n_kinds++] = kind;
     }

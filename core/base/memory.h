@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfer of ownership, and growing arrays.
+// Transfer of ownership, sizes, and growing arrays.
 #ifndef WHARF_BASE_MEMORY_H
 #define WHARF_BASE_MEMORY_H
 
@@ -15,6 +15,10 @@
         *place_ = NULL;                                                                                                \
         taken_;                                                                                                        \
     })
+
+static inline size_t size_least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
 
 // Makes room for `need` items of `size` bytes in the array whose address is at `array` (any T **), at least doubling
 // its capacity; new items are zeroed. False: out of memory; nothing changed.

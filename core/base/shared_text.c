@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/shared_text.h"
 
+#include "core/base/memory.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,18 +87,14 @@ static size_t common_start(const char *a, const char *b, size_t max) {
     return len;
 }
 
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 // The run around a probe of `b` that is also in `a`.
 static struct text_run run_around(const struct shared_text *a, const struct shared_text *b, size_t probe) {
     const char *hit = memmem(a->own, a->len, b->own + probe, PROBE);
     if (!hit)
         return (struct text_run){0};
     size_t at = (size_t)(hit - a->own);
-    size_t before = common_end(hit, b->own + probe, least(at, probe));
-    size_t after = common_start(hit, b->own + probe, least(a->len - at, b->len - probe));
+    size_t before = common_end(hit, b->own + probe, size_least(at, probe));
+    size_t after = common_start(hit, b->own + probe, size_least(a->len - at, b->len - probe));
     return (struct text_run){at - before, probe - before, before + after};
 }
 

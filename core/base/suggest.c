@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/suggest.h"
 
+#include "core/base/memory.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -14,10 +16,6 @@ static bool same(char a, char b) {
     return lower(a) == lower(b);
 }
 
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 // Optimal string alignment: the last three rows of the matrix of distances between the beginnings of both words.
 static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len) {
     size_t rows[3][LEN_MAX + 1];
@@ -29,9 +27,10 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
         const size_t *two_above = rows[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= b_len; j++) {
-            row[j] = least(least(row[j - 1], above[j]) + 1, above[j - 1] + (same(a[i - 1], b[j - 1]) ? 0 : 1));
+            row[j] =
+                size_least(size_least(row[j - 1], above[j]) + 1, above[j - 1] + (same(a[i - 1], b[j - 1]) ? 0 : 1));
             if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]))
-                row[j] = least(row[j], two_above[j - 2] + 1);
+                row[j] = size_least(row[j], two_above[j - 2] + 1);
         }
     }
     return rows[a_len % 3][b_len];

@@ -23,10 +23,7 @@ static void place_pointer(const struct config_place *place, struct buffer *out) 
     if (!place || !place->up)
         return;
     place_pointer(place->up, out);
-    if (place->key)
-        pointer_append(out, place->key);
-    else
-        buffer_printf(out, "/%zu", place->index);
+    pointer_append_child(out, place->key, place->index);
 }
 
 // Appends the place in the usual notation: workers[0].labels.region

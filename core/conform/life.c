@@ -145,7 +145,7 @@ static void compare(struct spec_change *change, struct buffer *at, const struct 
     for (const struct json *item = json_first(now); item; item = json_next(item), index++) {
         const char *key = json_key(item);
         const struct json *old = key ? json_get(before, key) : json_at(before, index);
-        if (key ? pointer_append(at, key) : buffer_printf(at, "/%zu", index))
+        if (pointer_append_child(at, key, index))
             compare(change, at, old, item);
         buffer_truncate(at, len);
     }

@@ -158,7 +158,7 @@ static void list_value(struct mutation_list *listing, struct buffer *at, const s
         return;
     size_t len = at->len, index = 0;
     for (const struct json *child = json_first(value); child; child = json_next(child), index++) {
-        bool done = json_key(child) ? pointer_append(at, json_key(child)) : buffer_printf(at, "/%zu", index);
+        bool done = pointer_append_child(at, json_key(child), index);
         listing->failed |= !done;
         if (done)
             list_value(listing, at, child);

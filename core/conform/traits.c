@@ -32,7 +32,7 @@ static void look_below(struct run *run, struct buffer *at, const struct json *va
     size_t len = at->len, index = 0;
     for (const struct json *item = json_first(value); item; item = json_next(item), index++) {
         const char *key = json_key(item);
-        if (!(key ? pointer_append(at, key) : buffer_printf(at, "/%zu", index)))
+        if (!pointer_append_child(at, key, index))
             return;
         if (key && is_deadline_name(key))
             run_warn(
@@ -68,15 +68,20 @@ static bool note_taking(void *ctx, const char *pointer, struct json *value) {
     return true;
 }
 
+// Over what a rule carries; in `result` is what the mirror becomes.
+static struct taking compare(const char *carried, const struct json *mirror, const struct json *desired,
+                             const struct json *result) {
+    struct taking taking = {mirror, desired, result, false, false};
+    pointer_each(desired, carried, note_taking, &taking);
+    pointer_each(mirror, carried, note_taking, &taking);
+    return taking;
+}
+
 void traits_of_made(struct run *run, const struct json *workload, const struct json *mirror) {
     const wharf_carried *carried = run->now->kind.abi.carried;
     struct board_carried *counts = run->board->carried[run->now->index % BOARD_KINDS];
-    for (size_t i = 0; carried && carried[i].pointer && i < BOARD_CARRIED; i++) {
-        struct taking taking = {mirror, workload, mirror, false, false};
-        pointer_each(workload, carried[i].pointer, note_taking, &taking);
-        pointer_each(mirror, carried[i].pointer, note_taking, &taking);
-        counts[i].differs |= taking.wanted;
-    }
+    for (size_t i = 0; carried && carried[i].pointer && i < BOARD_CARRIED; i++)
+        counts[i].differs |= compare(carried[i].pointer, mirror, workload, mirror).wanted;
 }
 
 void traits_of_update(struct run *run, const struct json *mirror, const struct json *desired,
@@ -84,9 +89,7 @@ void traits_of_update(struct run *run, const struct json *mirror, const struct j
     const wharf_carried *carried = run->now->kind.abi.carried;
     struct board_carried *counts = run->board->carried[run->now->index % BOARD_KINDS];
     for (size_t i = 0; carried && carried[i].pointer && i < BOARD_CARRIED; i++) {
-        struct taking taking = {mirror, desired, result, false, false};
-        pointer_each(desired, carried[i].pointer, note_taking, &taking);
-        pointer_each(mirror, carried[i].pointer, note_taking, &taking);
+        struct taking taking = compare(carried[i].pointer, mirror, desired, result);
         counts[i].wanted += taking.wanted;
         counts[i].done += taking.done;
     }

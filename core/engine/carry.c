@@ -309,18 +309,41 @@ bool carry_spec(struct carrying *carrying) {
     return ok;
 }
 
+// Where in the mirror, and in what it is to become, the value at `pointer` in the workload belongs: see translate().
+static bool find_places(struct carrying *carrying, const char *pointer, struct buffer *there, struct buffer *here) {
+    return translate(carrying, carrying->from, carrying->mirror, pointer, there) &&
+           translate(carrying, carrying->from, carrying->to, pointer, here);
+}
+
+static const struct json *value_at(const struct json *object, const struct buffer *place) {
+    return place->len > 0 ? pointer_find(object, place->data) : NULL;
+}
+
+// Calls `now` for each value of the workload whose rule applies now, and `later`, unless it is NULL, for the others.
+static bool each_carried(struct carrying *carrying, bool (*now)(void *, const char *, struct json *),
+                         bool (*later)(void *, const char *, struct json *)) {
+    for (const wharf_carried *c = carrying->kind->carried; c && c->pointer; c++) {
+        carrying->key = item_key(c);
+        bool (*visit)(void *, const char *, struct json *) = carried_now(carrying, c) ? now : later;
+        bool ok = !visit || pointer_each(carrying->from, c->pointer, visit, carrying);
+        forget_indexes(carrying);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
 static bool give_back(void *ctx, const char *pointer, struct json *value) {
     struct carrying *carrying = ctx;
     if (!is_left(carrying, pointer, value))
         return true;
     AUTO_BUFFER(there, POINTER_MAX);
     AUTO_BUFFER(back, POINTER_MAX);
-    if (!translate(carrying, carrying->from, carrying->mirror, pointer, &there) ||
-        !translate(carrying, carrying->from, carrying->to, pointer, &back))
+    if (!find_places(carrying, pointer, &there, &back))
         return false;
-    const struct json *theirs = there.len > 0 ? pointer_find(carrying->mirror, there.data) : NULL;
     if (back.len == 0)
         return true;
+    const struct json *theirs = value_at(carrying->mirror, &there);
     forget_if_named(carrying, pointer);
     if (!theirs)
         pointer_remove(carrying->to, back.data);
@@ -331,13 +354,8 @@ static bool give_back(void *ctx, const char *pointer, struct json *value) {
 
 bool carry_give_back(struct carrying *carrying) {
     const char *suspend = carrying->kind->suspend;
-    for (const wharf_carried *c = carrying->kind->carried; carrying->before->shared && c && c->pointer; c++) {
-        carrying->key = item_key(c);
-        bool ok = !carried_now(carrying, c) || pointer_each(carrying->from, c->pointer, give_back, carrying);
-        forget_indexes(carrying);
-        if (!ok)
-            return false;
-    }
+    if (carrying->before->shared && !each_carried(carrying, give_back, NULL))
+        return false;
     if (!carrying->held || !suspend)
         return true;
     const struct json *theirs = pointer_find(carrying->mirror, suspend);
@@ -349,12 +367,10 @@ bool carry_give_back(struct carrying *carrying) {
 static bool find_arrived(struct carrying *carrying, const char *pointer, const struct json *value, bool *out) {
     AUTO_BUFFER(there, POINTER_MAX);
     AUTO_BUFFER(here, POINTER_MAX);
-    if (!translate(carrying, carrying->from, carrying->mirror, pointer, &there) ||
-        !translate(carrying, carrying->from, carrying->to, pointer, &here))
+    if (!find_places(carrying, pointer, &there, &here))
         return false;
-    const struct json *theirs = there.len > 0 ? pointer_find(carrying->mirror, there.data) : NULL;
-    const struct json *desired = here.len > 0 ? pointer_find(carrying->to, here.data) : NULL;
-    *out = json_equal(desired, value) || !json_equal(desired, theirs);
+    const struct json *desired = value_at(carrying->to, &here);
+    *out = json_equal(desired, value) || !json_equal(desired, value_at(carrying->mirror, &there));
     return true;
 }
 
@@ -372,13 +388,5 @@ static bool record_carried(void *ctx, const char *pointer, struct json *value) {
 }
 
 bool carry_record_changes(struct carrying *carrying) {
-    for (const wharf_carried *c = carrying->kind->carried; c && c->pointer; c++) {
-        carrying->key = item_key(c);
-        bool now = carried_now(carrying, c);
-        bool ok = pointer_each(carrying->from, c->pointer, now ? record_carried : keep_value, carrying);
-        forget_indexes(carrying);
-        if (!ok)
-            return false;
-    }
-    return true;
+    return each_carried(carrying, record_carried, keep_value);
 }

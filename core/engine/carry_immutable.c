@@ -144,7 +144,7 @@ static bool differ(const struct json *here, const struct json *there, struct buf
     size_t index = 0;
     for (const struct json *m = json_first(here); m; m = json_next(m), index++) {
         size_t len = path->len;
-        bool ok = objects ? pointer_append(path, json_key(m)) : buffer_printf(path, "/%zu", index);
+        bool ok = pointer_append_child(path, json_key(m), index);
         const struct json *other = objects ? json_get(there, json_key(m)) : json_at(there, index);
         if (!ok || !differ(m, other, path, out))
             return false;

@@ -226,11 +226,12 @@ static size_t best_worker(const struct decide_facts *f, int64_t *next_ns) {
     return best;
 }
 
-static bool all_settled(const struct decide_facts *f) {
-    for (size_t c = 1; c < f->n_clusters; c++)
+// Some worker's state is not known yet, and is waited for.
+static bool is_settling(const struct decide_facts *f) {
+    for (size_t c = 1; c < f->n_clusters && !f->settle_time_is_over; c++)
         if (!f->workers[c].settled)
-            return false;
-    return true;
+            return true;
+    return false;
 }
 
 // `write` to the workload, or why it has to wait. Rule 5: one in flight.
@@ -283,7 +284,7 @@ static struct action move(const struct decide_facts *f, const char *why) {
     const struct workload_facts *w = f->workload;
     if (!f->placing)
         return blocked(WAITING_STOPPING, 0);
-    if (!all_settled(f) && !f->settle_time_is_over)
+    if (is_settling(f))
         return blocked(WAITING_SETTLING, 0);
     if (w->attempt && w->clean_attempt != w->attempt && w->places.at_ns > f->now_ns)
         return wait_until(w->places.at_ns, WAITING_REPEATED, 0);
@@ -431,7 +432,7 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
     if (!f->placing && w->clean_attempt == w->attempt)
         return blocked(WAITING_STOPPING, 0);
     // Rule 2: an earlier process gave up the old attempt; its worker may be back, and known in a moment.
-    if (w->attempt > 1 && w->clean_attempt != w->attempt && !all_settled(f) && !f->settle_time_is_over)
+    if (w->attempt > 1 && w->clean_attempt != w->attempt && is_settling(f))
         return blocked(WAITING_SETTLING, 0);
     return (struct action){.type = ACTION_CREATE, .cluster = w->cluster, .attempt = w->attempt, .why = "placed"};
 }

@@ -182,6 +182,10 @@ bool pointer_append(struct buffer *out, const char *key) {
     return !out->failed;
 }
 
+bool pointer_append_child(struct buffer *out, const char *key, size_t index) {
+    return key ? pointer_append(out, key) : buffer_printf(out, "/%zu", index);
+}
+
 struct pointer_walk {
     bool (*visit)(void *ctx, const char *pointer, struct json *value);
     void *ctx;
@@ -192,8 +196,7 @@ static bool walk_from(struct pointer_walk *walk, struct json *value, const char 
 
 static bool walk_child(struct pointer_walk *walk, struct json *child, size_t index, const char *rest, size_t depth) {
     size_t len = walk->at.len;
-    bool ok = json_key(child) ? pointer_append(&walk->at, json_key(child)) : buffer_printf(&walk->at, "/%zu", index);
-    ok = ok && walk_from(walk, child, rest, depth + 1);
+    bool ok = pointer_append_child(&walk->at, json_key(child), index) && walk_from(walk, child, rest, depth + 1);
     if (ok) {
         walk->at.len = len;
         walk->at.data[len] = '\0';

@@ -37,4 +37,7 @@ bool pointer_matches(const char *pattern, const char *pointer);
 // Appends "/" and the key, escaped.
 bool pointer_append(struct buffer *out, const char *key);
 
+// Appends the step to a child: the member `key`, or if that is NULL item `index`.
+bool pointer_append_child(struct buffer *out, const char *key, size_t index);
+
 #endif

@@ -22,8 +22,7 @@ typedef wharf_result train_question(const struct mirror_context *context, struct
 train_question train_status; // mirror_status without the hash
 
 // Asks for the workload, mirror, attempt and record in `about`; the rest is filled in. The call's message goes to
-// `said`,
-// "" without one; NULL: not wanted.
+// `said`, "" without one; NULL: not wanted.
 wharf_result train_ask(train_question *question, const struct mirror_context *about, struct json **out, char *said,
                        size_t said_size);
 

@@ -28,8 +28,7 @@ static bool is_container(const struct json *value) {
 static bool step(struct diff_walk *walk, const char *key, size_t index, const struct json *from,
                  const struct json *to) {
     size_t len = walk->pointer.len;
-    bool ok = key ? pointer_append(&walk->pointer, key) : buffer_printf(&walk->pointer, "/%zu", index);
-    ok = ok && compare(walk, from, to);
+    bool ok = pointer_append_child(&walk->pointer, key, index) && compare(walk, from, to);
     buffer_truncate(&walk->pointer, len);
     return ok;
 }
