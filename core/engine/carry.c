@@ -207,9 +207,16 @@ static bool is_suspend(const wharf_kind *kind, const char *pointer) {
     return kind->suspend && strcmp(kind->suspend, pointer) == 0;
 }
 
-static bool add(struct carrying *carrying, const char *pointer, const struct json *value) {
-    return record_add(&carrying->after->carried, record_pointer(pointer)) &&
-           (is_suspend(carrying->kind, pointer) || record_add(&carrying->after->values, record_value(pointer, value)));
+// `where` and `what` are record_pointer() and record_value() of the value at `pointer`.
+static bool add(struct carrying *carrying, const char *pointer, uint64_t where, uint64_t what) {
+    return record_add(&carrying->after->carried, where) &&
+           (is_suspend(carrying->kind, pointer) || record_add(&carrying->after->values, what));
+}
+
+// What is not carried now stays on record for when it is.
+static bool keep(struct carrying *carrying, uint64_t where, uint64_t what) {
+    return (!record_knows(carrying->before, where) || record_add(&carrying->after->carried, where)) &&
+           (!record_has_value(carrying->before, what) || record_add(&carrying->after->values, what));
 }
 
 // The host wrote this value, and the worker may have replaced it since.
@@ -226,15 +233,11 @@ static bool carry_value(void *ctx, const char *pointer, struct json *value) {
 
 // A new mirror is a copy: what is carried is there already.
 static bool record_value_of(void *ctx, const char *pointer, struct json *value) {
-    return add(ctx, pointer, value);
+    return add(ctx, pointer, record_pointer(pointer), record_value(pointer, value));
 }
 
-// What is not carried now stays on record for when it is.
 static bool keep_value(void *ctx, const char *pointer, struct json *value) {
-    struct carrying *carrying = ctx;
-    uint64_t where = record_pointer(pointer), what = record_value(pointer, value);
-    return (!record_knows(carrying->before, where) || record_add(&carrying->after->carried, where)) &&
-           (!record_has_value(carrying->before, what) || record_add(&carrying->after->values, what));
+    return keep(ctx, record_pointer(pointer), record_value(pointer, value));
 }
 
 bool carry_record(struct carrying *carrying) {
@@ -374,17 +377,14 @@ static bool find_arrived(struct carrying *carrying, const char *pointer, const s
     return true;
 }
 
-static bool is_on_record(const struct carrying *carrying, const char *pointer, const struct json *value) {
-    return is_suspend(carrying->kind, pointer) ? record_knows(carrying->before, record_pointer(pointer))
-                                               : record_has_value(carrying->before, record_value(pointer, value));
-}
-
 static bool record_carried(void *ctx, const char *pointer, struct json *value) {
     struct carrying *carrying = ctx;
-    bool arrived = is_on_record(carrying, pointer, value);
+    uint64_t where = record_pointer(pointer), what = record_value(pointer, value);
+    bool arrived = is_suspend(carrying->kind, pointer) ? record_knows(carrying->before, where)
+                                                       : record_has_value(carrying->before, what);
     if (!arrived && !find_arrived(carrying, pointer, value, &arrived))
         return false;
-    return arrived ? add(carrying, pointer, value) : keep_value(carrying, pointer, value);
+    return arrived ? add(carrying, pointer, where, what) : keep(carrying, where, what);
 }
 
 bool carry_record_changes(struct carrying *carrying) {
