@@ -46,7 +46,9 @@ void cluster_refresh(struct engine *engine, size_t cluster, size_t kind) {
     facts->eligible = facts->serves && !facts->frozen && (watch->paused & PAUSE_FULL) == 0 &&
                       engine->contacts[cluster] != CONTACT_SUSPECT;
     facts->lost_since_ns = watch->lost_since_ns;
-    engine->stats.clusters[cluster].watches[kind].state = watch->state;
+    struct stats_watch *stats = &engine->stats.clusters[cluster].watches[kind];
+    stats->state = watch->state;
+    stats->eligible = facts->eligible;
 }
 
 void cluster_queue_blocked(struct engine *engine, size_t kind, size_t cluster) {

@@ -19,6 +19,7 @@ struct stats_watch { // one kind in one cluster
     uint64_t seen, gone, lists, losses;
     char problem[128]; // why it is not connected, "": not known
     bool paused;       // see pause.c
+    bool eligible;     // gets new work (decide.h); a worker
 };
 
 struct stats_cluster {

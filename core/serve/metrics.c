@@ -181,6 +181,15 @@ static void print_workers(const struct host_snapshot *s, struct buffer *out) {
         sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].mirrors);
 }
 
+static void print_eligible(const struct host_snapshot *s, struct buffer *out) {
+    const char *name = "wharf_worker_eligible";
+    family(out, name, "gauge", "1 where a worker gets new workloads of a kind, else 0.");
+    for (size_t c = 1; c < s->stats.n_clusters; c++)
+        for (size_t k = 0; k < s->stats.n_kinds; k++)
+            sample(out, name, LABELS({"cluster", s->names[c]}, {"kind", s->kinds[k]->plural_group}),
+                   s->stats.clusters[c].watches[k].eligible);
+}
+
 static void print_paused(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_kind_paused";
     family(out, name, "gauge", "1 where a kind is paused in a cluster, see the log for why, else 0.");
@@ -273,6 +282,7 @@ struct error *metrics_print(const struct host_snapshot *snapshot, const struct m
     print_watchs(snapshot, out);
     print_workloads(snapshot, out);
     print_workers(snapshot, out);
+    print_eligible(snapshot, out);
     print_paused(snapshot, out);
     print_refused(snapshot, out);
     print_doubts(snapshot, out);

@@ -159,3 +159,9 @@ bool stage_is_connected(struct scene *scene, const char *cluster) {
         text_format("wharf_watch_state{cluster=\"%s\",kind=\"jobs.batch\",state=\"connected\"}", cluster);
     return sample && wharf_metric(scene, sample) == 1;
 }
+
+// It gets new work: later than it is connected, as it is identified and in good contact then.
+bool stage_takes_work(struct scene *scene, const char *worker) {
+    AUTO_TEXT sample = text_format("wharf_worker_eligible{cluster=\"%s\",kind=\"jobs.batch\"}", worker);
+    return sample && wharf_metric(scene, sample) == 1;
+}

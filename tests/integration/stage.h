@@ -63,5 +63,6 @@ int64_t stage_attempt_of(struct scene *scene, const char *name);
 size_t stage_mirrors(struct scene *scene);                            // Jobs in all workers
 uint64_t stage_creates(struct scene *scene, size_t from, size_t end); // creates that these clusters have accepted
 bool stage_is_connected(struct scene *scene, const char *cluster);    // as /metrics says
+bool stage_takes_work(struct scene *scene, const char *worker);
 
 #endif

@@ -142,7 +142,7 @@ static void work_that_waits_goes_to_a_worker_that_comes_up_later(void **state) {
     assert_int_equal(stage_worker_of(scene, "job0"), 2);
     assert_int_equal(stage_creates(scene, 1, 2), 0);
     bring_up(scene, 1);
-    UNTIL(scene, 30, stage_is_connected(scene, "w1"));
+    UNTIL(scene, 30, stage_takes_work(scene, "w1"));
     stage_submit_many(scene, "more", 2);
     UNTIL(scene, 10, stage_complete(scene, "more") == 2 && stage_mirrors(scene) == 0);
     assert_int_equal(stage_creates(scene, 1, 2), 1);
@@ -207,7 +207,7 @@ static void a_kubeconfig_that_cannot_be_used_at_the_start_is_read_again(void **s
         told = wharf_logged(scene, "worker cannot be used");
     }
     assert_null(scene_write(scene, "w1.kubeconfig", good));
-    UNTIL(scene, 20, stage_is_connected(scene, "w1"));
+    UNTIL(scene, 20, stage_takes_work(scene, "w1"));
     stage_submit_many(scene, "later", 4);
     UNTIL(scene, 10, stage_complete(scene, "later") == 4 && stage_mirrors(scene) == 0);
     assert_true(stage_creates(scene, 1, 2) > 0);

@@ -43,6 +43,7 @@ static void what_was_counted_is_printed_under_its_labels(void **state) {
     fake.clusters[2].active = 5;
     fake.clusters[2].mirrors = 6;
     fake.feeds[1][0] = (struct stats_watch){REFLECTOR_LOST, .seen = 11, .gone = 12, .lists = 13, .losses = 14};
+    fake.feeds[2][0].eligible = true;
     fake.kind_stats[0] = (struct stats_kind){.phases = {1, 2, 3, 4, 5}, .adapter_errors = 8};
     struct stats *stats = &fake.snapshot.stats;
     stats->placements = 21;
@@ -59,6 +60,8 @@ static void what_was_counted_is_printed_under_its_labels(void **state) {
         "wharf_requests_sent_total{cluster=\"w1\",verb=\"create\"} 3",
         "wharf_worker_active_workloads{cluster=\"w2\"} 5",
         "wharf_worker_mirrors{cluster=\"w2\"} 6",
+        "wharf_worker_eligible{cluster=\"w1\",kind=\"jobs.batch\"} 0",
+        "wharf_worker_eligible{cluster=\"w2\",kind=\"jobs.batch\"} 1",
         "wharf_watch_state{cluster=\"w1\",kind=\"jobs.batch\",state=\"lost\"} 1",
         "wharf_watch_state{cluster=\"w1\",kind=\"jobs.batch\",state=\"connected\"} 0",
         "wharf_watch_state{cluster=\"w2\",kind=\"jobs.batch\",state=\"connected\"} 1",
