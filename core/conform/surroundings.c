@@ -7,17 +7,28 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FIRST_SIGNAL 1
 #define N_SIGNALS 32
 #define LAST_WORDS 200
+#define THREAD_LOOKS 500
+#define THREAD_LOOK_NS 1000000
 
 static struct sigaction actions[N_SIGNALS]; // as they should be; as large as a stack frame should not be
 
 static size_t thread_count(void) {
     struct stat info;
     return stat("/proc/self/task", &info) == 0 ? (size_t)info.st_nlink : 0; // a folder each, and two more
+}
+
+// How many there are in the end: a thread that was joined may still be in /proc for a moment.
+static size_t lasting_threads(size_t before) {
+    size_t count = thread_count();
+    for (int i = 0; i < THREAD_LOOKS && count > before; i++, count = thread_count())
+        nanosleep(&(struct timespec){.tv_nsec = THREAD_LOOK_NS}, NULL);
+    return count;
 }
 
 // The descriptor that a file would get now.
@@ -70,7 +81,8 @@ void surroundings_check_output(struct run *run, enum function function) {
 
 void surroundings_check(struct run *run, enum function function) {
     surroundings_check_output(run, function);
-    struct surroundings before = run->around, now = {thread_count(), lowest_free(), run->around.written};
+    struct surroundings before = run->around,
+                        now = {lasting_threads(before.threads), lowest_free(), run->around.written};
     if (now.threads > before.threads)
         run_say(run, RULE_THREADS, function, "thread", "%zu threads run that it started", now.threads - before.threads);
     // The load itself keeps the adapter's file open.
