@@ -46,17 +46,21 @@ static struct error *add_cluster(struct scene *scene, const struct world_options
     return error ? error : write_kubeconfig(scene, added, front_url(added->front));
 }
 
-// Finds a free port; it may be taken before it is used.
-static struct error *find_port(uint16_t *port) {
+// Finds a free port. The socket stays bound and does not listen: with SO_REUSEADDR the child may, and whoever asks for
+// any free port gets another one (socket(7)).
+static struct error *reserve_port(struct scene *scene) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool found = fd >= 0 && bind(fd, (struct sockaddr *)&address, len) == 0 &&
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+    bool found = fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0 &&
+                 bind(fd, (struct sockaddr *)&address, len) == 0 &&
                  getsockname(fd, (struct sockaddr *)&address, &len) == 0;
-    if (fd >= 0)
+    struct error *error = found ? NULL : error_new(ERROR_IO, "no free port on 127.0.0.1: %s", strerror(errno));
+    if (fd >= 0 && !found)
         close(fd);
-    *port = ntohs(address.sin_port);
-    return found ? NULL : error_new(ERROR_IO, "no free port on 127.0.0.1: %s", strerror(errno));
+    scene->reserved = found ? fd : 0;
+    scene->serve_port = ntohs(address.sin_port);
+    return error;
 }
 
 struct error *scene_use_directory(const char *path, bool *made) {
@@ -102,7 +106,7 @@ struct error *scene_open(const struct scene_options *options, struct scene **out
     else
         error = options->directory ? use_directory(scene, options->directory) : make_directory(scene);
     if (!error)
-        error = find_port(&scene->serve_port);
+        error = reserve_port(scene);
     if (!error && scene->tls)
         error = certs_make(&(struct certs_options){0}, &scene->certs);
     for (size_t i = 0; !error && i <= options->workers; i++)
@@ -143,6 +147,8 @@ void scene_close(struct scene *scene) {
         return;
     if (scene->child)
         wharf_end(scene, SIGKILL, 5 * CLOCK_SECOND);
+    if (scene->reserved > 0)
+        close(scene->reserved);
     for (size_t i = 0; i < scene->count; i++) {
         front_stop(scene->clusters[i].front);
         world_free(scene->clusters[i].cluster);

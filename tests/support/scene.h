@@ -36,6 +36,7 @@ struct scene {
     struct scene_cluster clusters[SCENE_CLUSTERS];
     size_t count;
     uint16_t serve_port; // of /healthz, /readyz and /metrics
+    int reserved;        // a socket that keeps others from that port; 0: none
     pid_t child;         // 0: none runs
     int child_status;    // of the last one that ended, as waitpid gives it
 };
