@@ -10,12 +10,13 @@
 #include <unistd.h>
 
 #define ANSWER_MAX ((size_t)16 << 20)
+#define PATIENCE_S 20
 
 static int connect_to(uint16_t port) {
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct timeval patience = {.tv_sec = 2};
+    struct timeval patience = {.tv_sec = PATIENCE_S};
     if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
         connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
         return fd;

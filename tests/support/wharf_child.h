@@ -25,8 +25,8 @@ void wharf_print_log(const struct scene *scene, size_t lines, FILE *out);
 // Lines of its log that contain `text`.
 size_t wharf_logged(const struct scene *scene, const char *text);
 
-// GET http://127.0.0.1:<port><path>: the HTTP status, or 0 without an answer within 2 s. The body goes to `body` (NULL:
-// discarded).
+// GET http://127.0.0.1:<port><path>: the HTTP status, or 0 without an answer within 20 s. The body goes to `body`
+// (NULL: discarded).
 int http_ask(uint16_t port, const char *method, const char *path, struct buffer *body);
 bool wharf_is_ready(const struct scene *scene);
 // The value of a sample of /metrics, by its full name with labels; -1 if absent.
