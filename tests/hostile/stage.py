@@ -64,14 +64,8 @@ class Stage:
                                       stderr=self.log, stdin=subprocess.DEVNULL)
         threading.Thread(target=self._watch_memory, daemon=True).start()
         threading.Thread(target=self._watch_jobs, daemon=True).start()
-        until(lambda: 'state="connected"} 1' in self._feed("w1") and 'state="connected"} 1' in self._feed("management"),
-              "w1 and management are connected")
-
-    def _feed(self, cluster):
-        text = self.fetch("/metrics")[1]
-        return "\n".join(line for line in text.splitlines()
-                         if line.startswith("wharf_watch_state{") and f'cluster="{cluster}"' in line
-                         and 'state="connected"' in line)
+        until(lambda: 'wharf_worker_eligible{cluster="w1",kind="jobs.batch"} 1\n' in self.fetch("/metrics")[1],
+              "w1 gets work")
 
     def _watch_memory(self):
         path = f"/proc/{self.child.pid}/status"

@@ -33,6 +33,7 @@ static int end(void **state) {
 
 // w1 hangs, and w2 is down: the create of the one Job is in flight.
 static void leave_a_create_under_way(struct scene *scene) {
+    UNTIL(scene, 10, stage_takes_work(scene, "w1"));
     front_set_fault(scene->clusters[1].front, FRONT_HANGS);
     front_down(scene->clusters[2].front);
     UNTIL(scene, 10, !stage_is_connected(scene, "w2"));

@@ -103,6 +103,7 @@ static size_t placed(struct scene *scene, size_t count) {
 
 // Later: workloads placed in w1 wait for it, everything else continues; w1 catches up once it is back.
 static void delays_nobody_on_the_way(struct scene *scene, enum front_fault fault) {
+    UNTIL(scene, 10, stage_takes_work(scene, "w1") && stage_takes_work(scene, "w2"));
     int64_t since_ns = clock_now().mono_ns;
     stage_submit_many(scene, "warm", 4);
     UNTIL(scene, 10, stage_complete(scene, "warm") == 4);
@@ -143,7 +144,8 @@ static void work_that_waits_goes_to_a_worker_that_comes_up_later(void **state) {
     assert_int_equal(stage_creates(scene, 1, 2), 0);
     bring_up(scene, 1);
     UNTIL(scene, 30, stage_takes_work(scene, "w1"));
-    stage_submit_many(scene, "more", 2);
+    for (size_t i = 0; i < 2; i++) // the second one comes while the first one runs
+        stage_submit_with(scene, i == 0 ? "more0" : "more1", "\"world.test/duration\":\"3s\"", OURS);
     UNTIL(scene, 10, stage_complete(scene, "more") == 2 && stage_mirrors(scene) == 0);
     assert_int_equal(stage_creates(scene, 1, 2), 1);
 }
@@ -166,6 +168,7 @@ static void a_job_goes_elsewhere_when_its_worker_is_lost_and_the_old_mirror_goes
 static void a_worker_that_refuses_connections_is_not_in_good_contact(void **state) {
     struct scene *scene = *state;
     UNTIL(scene, 10, wharf_metric(scene, "wharf_cluster_contact{cluster=\"w1\",contact=\"good\"}") == 1);
+    UNTIL(scene, 10, wharf_metric(scene, "wharf_cluster_contact{cluster=\"w2\",contact=\"good\"}") == 1);
     front_down(scene->clusters[1].front);
     UNTIL(scene, 10, wharf_metric(scene, "wharf_cluster_contact{cluster=\"w1\",contact=\"suspect\"}") == 1);
     assert_true(wharf_metric(scene, "wharf_cluster_contact{cluster=\"w1\",contact=\"good\"}") == 0);
