@@ -138,6 +138,12 @@ class Env:
 
     # Actions and queries of tests.
 
+    def use_all(self, **settings):
+        """The host runs with these settings, and all workers get new Jobs."""
+        self.host.use(**settings)
+        for worker in self.workers:
+            until(lambda worker=worker: self.host.takes_work(worker.name), f"{worker.name} to get work")
+
     def submit(self, body):
         return self.management.create("jobs", self.namespace, body)
 

@@ -95,6 +95,10 @@ class Host:
         """Whether the watch of this kind in this cluster is in this state."""
         return self.metrics().get(("wharf_watch_state", (("cluster", cluster), ("kind", kind), ("state", state)))) == 1
 
+    def takes_work(self, worker, kind="jobs.batch"):
+        """Whether it gets new work of this kind: later than its watch is connected, as it is identified then."""
+        return self.metrics().get(("wharf_worker_eligible", (("cluster", worker), ("kind", kind)))) == 1
+
     def command(self, *args):
         """Runs another subcommand on the same config: (exit code, stdout, stderr)."""
         done = subprocess.run([self.wharf, *args, "--config", self.config], stdin=subprocess.DEVNULL,

@@ -21,7 +21,7 @@ def a_worker_that_was_restored_from_a_copy_is_heard_again(env):
     env.host.use()
     first = env.workers[0]
     first.copy_data()
-    until(lambda: env.host.feed(first.name, "jobs.batch", "connected"), "the worker to be connected", timeout=90)
+    env.use_all()
     _churn(first, env.namespace)
     names = [f"before-{number}" for number in range(4)]
     for name in names:
@@ -76,7 +76,7 @@ def a_management_cluster_that_was_restored_from_a_copy_loses_no_mirror(env):
 
 @may_be_refused(("w1", "*", _STARTING), ("w1", "create", 404))
 def a_worker_that_was_wiped_is_refused_and_its_jobs_run_elsewhere(env):
-    env.host.use(workerLostTimeout="3s")
+    env.use_all(workerLostTimeout="3s")
     first, second = env.workers
     names = [f"wiped-{number}" for number in range(4)]
     for name in names:

@@ -44,6 +44,8 @@ def a_kind_that_one_worker_lacks_is_placed_elsewhere_and_there_too_once_it_is_in
               f"{other} to be {state} in {cluster.name}", timeout=60)
     all_kinds.stage(env.namespace)
     assert _places(env, other, "lacking") == {second.name}
+    group = all_kinds.fixtures[late].group
+    until(lambda: env.host.takes_work(first.name, f"{late}.{group}"), f"{first.name} to get {late}")
     assert first.name in _places(env, late, "spread")
     all_kinds.installed([other], [first])
     until(lambda: all_kinds.feed_is("connected", other, first.name), f"{other} to be watched in {first.name}",

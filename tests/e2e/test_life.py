@@ -49,6 +49,8 @@ def a_job_without_faults_costs_three_writes_and_one_for_each_status_change(env):
     env.until_finished("cheap")
     env.until_no_mirror("cheap")
     at_home, there = env.audits["management"], env.audits[worker]
+    # A request is recorded after it was answered.
+    until(lambda: there.host(env.namespace, verb="delete", name="cheap"), "the delete to be recorded")
     spent = [(entry["verb"], entry["objectRef"].get("subresource", ""), code(entry))
              for audit in (at_home, there) for entry in audit.host(env.namespace, name="cheap")]
     status = [write for write in spent if write[1] == "status"]
@@ -111,7 +113,7 @@ def jobs_that_are_not_delegated_to_this_host_are_left_alone(env):
 
 
 def jobs_are_spread_over_the_workers(env):
-    env.host.use()
+    env.use_all()
     for number in range(4):
         env.submit(job(f"spread-{number}", hold="all"))
     places = {env.placed(f"spread-{number}") for number in range(4)}

@@ -10,7 +10,7 @@ _STARTING = 403
 
 @may_be_refused(("w1", "*", _STARTING))
 def jobs_of_a_lost_worker_finish_elsewhere_and_stale_mirrors_are_deleted(env):
-    env.host.use(workerLostTimeout="3s")
+    env.use_all(workerLostTimeout="3s")
     first, second = env.workers
     wanted = _submit_all_shapes(env)
     lost = [name for name in wanted if env.placed(name) == first.name]
@@ -72,7 +72,7 @@ def _no_stale_mirror(env, worker, names):
 
 
 def a_worker_that_is_away_for_a_moment_keeps_its_jobs(env):
-    env.host.use()
+    env.use_all()
     names = [f"kept-{number}" for number in range(4)]
     for name in names:
         env.submit(job(name, hold="all"))
@@ -98,7 +98,7 @@ def a_worker_that_is_away_for_a_moment_keeps_its_jobs(env):
 
 
 def a_job_deleted_while_its_worker_is_away_leaves_nothing_there(env):
-    env.host.use()
+    env.use_all()
     names = [f"gone-{number}" for number in range(2)]
     for name in names:
         env.submit(job(name, hold="all"))

@@ -11,7 +11,7 @@ from wait import until
 
 
 def a_foreign_job_of_the_same_name_is_never_touched(env):
-    env.host.use()
+    env.use_all()
     first, second = env.workers
     names = [f"clash-{number}" for number in range(3)]
     foreign = {name: first.admin.create("jobs", env.namespace, job(name, managed_by=None, suspend=True))
@@ -58,7 +58,7 @@ def _allows_creating(env, worker):
 
 @may_be_refused(("w1", "create", 403))
 def a_worker_that_forbids_creating_is_passed_over(env):
-    env.host.use()
+    env.use_all()
     first, second = env.workers
     rules = first.admin.get("clusterroles", None, "wharf-worker")["rules"]
     fewer = json.loads(json.dumps(rules).replace('"create", ', ""))
@@ -82,7 +82,7 @@ def a_worker_that_forbids_creating_is_passed_over(env):
 
 
 def a_namespace_that_one_worker_lacks_leads_to_the_other(env):
-    env.host.use()
+    env.use_all()
     first, second = env.workers
     lacking = env.namespace + "-lacking"
     for client in (env.management, second.admin):
