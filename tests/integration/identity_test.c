@@ -47,7 +47,7 @@ static void check_refused(const char *worker, const char *like, const char *text
         AUTO_TEXT name = text_format("job%d", i);
         assert_int_equal(stage_worker_of(scene, name), 1);
     }
-    assert_int_equal(wharf_logged(scene, text), 1);
+    UNTIL(scene, 5, wharf_logged(scene, text) == 1);
     assert_true(readyz_says(scene, text));
     stage_close(scene);
 }
@@ -84,7 +84,7 @@ static void a_management_cluster_that_is_empty_after_a_restart_deletes_no_mirror
     must(scene, wharf_start(scene));
     UNTIL(scene, 20, wharf_metric(scene, "wharf_orphans_held{cluster=\"w1\"}") == 5);
     assert_int_equal(scene_jobs(scene, 1), 5);
-    assert_int_equal(wharf_logged(scene, "orphans (mirrors without a workload) are held"), 1);
+    UNTIL(scene, 5, wharf_logged(scene, "orphans (mirrors without a workload) are held") == 1);
     // An operator releases one.
     scene_patch(scene, 1, "jobs", "job0", "{\"metadata\":{\"annotations\":{\"wharf.dev/release\":\"true\"}}}");
     UNTIL(scene, 10, scene_jobs(scene, 1) == 4);

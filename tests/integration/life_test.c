@@ -13,6 +13,12 @@ static int run(void **state) {
     return 0;
 }
 
+// Times in a status are whole seconds, so that a mirror may go a second before its retention is over.
+static int run_retaining(void **state) {
+    *state = stage_run(2, false, "mirrorRetention: 5s\n");
+    return 0;
+}
+
 static int end(void **state) {
     stage_close(*state);
     return 0;
@@ -109,7 +115,7 @@ static void a_deleted_job_takes_its_mirror_with_it(void **state) {
 
 static void a_mirror_deleted_by_hand_is_made_again(void **state) {
     struct scene *scene = *state;
-    stage_submit_with(scene, "again", "\"world.test/duration\":\"1s\"", OURS);
+    stage_submit_with(scene, "again", "\"world.test/duration\":\"3s\"", OURS);
     UNTIL(scene, 10, stage_mirrors(scene) == 1);
     size_t worker = (size_t)stage_worker_of(scene, "again");
     assert_int_equal(scene_delete(scene, worker, "jobs", "again"), 200);
@@ -192,7 +198,7 @@ static void a_value_of_managed_by_that_changes_on_the_way_ends_the_mirror(void *
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_job_runs_in_a_worker_and_leaves_nothing_but_its_status),
+        cmocka_unit_test_setup_teardown(a_job_runs_in_a_worker_and_leaves_nothing_but_its_status, run_retaining, end),
         cmocka_unit_test(a_job_costs_three_writes_and_one_for_each_status_change),
         cmocka_unit_test(a_job_that_fails_is_told_as_failed),
         cmocka_unit_test(a_suspended_job_is_placed_when_it_is_resumed),

@@ -182,7 +182,7 @@ class Life(Case):
         with Wharf(self.directory) as wharf:
             wait_for("wharf is ready", wharf.is_ready)
             self.assertEqual(management.ask("POST", JOBS, job("quick"))[0], 201)
-            self.assertEqual(management.ask("POST", JOBS, job("long", "60s"))[0], 201)
+            self.assertEqual(management.ask("POST", JOBS, job("long", "600s"))[0], 201)
             self.assertEqual(management.ask("POST", THINGS, thing("one"))[0], 201)
             self.assertEqual(management.ask("POST", THINGS, thing("two", **{"world.test/story": "endless"}))[0], 201)
             wait_for("the Job's status is copied", lambda: is_complete(management.get(f"{JOBS}/quick")))
