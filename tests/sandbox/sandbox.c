@@ -12,7 +12,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define READY_WITHIN (15 * CLOCK_SECOND)
+#define READY_WITHIN (60 * CLOCK_SECOND)
 #define END_WITHIN (12 * CLOCK_SECOND) // wharf ends by itself after ten seconds at the latest
 #define LOOK_MS 500                    // how often the state of wharf is checked
 

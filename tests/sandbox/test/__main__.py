@@ -182,7 +182,7 @@ class Life(Case):
         with Wharf(self.directory) as wharf:
             wait_for("wharf is ready", wharf.is_ready)
             self.assertEqual(management.ask("POST", JOBS, job("quick"))[0], 201)
-            self.assertEqual(management.ask("POST", JOBS, job("long", "600s"))[0], 201)
+            self.assertEqual(management.ask("POST", JOBS, job("long", "1h"))[0], 201)
             self.assertEqual(management.ask("POST", THINGS, thing("one"))[0], 201)
             self.assertEqual(management.ask("POST", THINGS, thing("two", **{"world.test/story": "endless"}))[0], 201)
             wait_for("the Job's status is copied", lambda: is_complete(management.get(f"{JOBS}/quick")))
@@ -209,11 +209,11 @@ class Life(Case):
     def lose_worker(self, management, wharf):
         def place():
             annotations = management.get(f"{JOBS}/long")["metadata"].get("annotations", {})
-            return annotations.get("wharf.dev/cluster"), annotations.get("wharf.dev/attempt")
-        lost = wait_for("the Job is placed", lambda: place()[0])
+            return annotations.get("wharf.dev/cluster"), int(annotations.get("wharf.dev/attempt", "0"))
+        lost, attempt = wait_for("the Job is placed", lambda: place() if place()[0] else None)
         self.expect(0, f"{lost} is cut off", "cut", lost)
         self.assertRegex(self.sandbox.tell("list")[1], rf"{lost} +cut ")
-        wait_for("the Job is placed elsewhere", lambda: place()[0] not in (lost, None) and place()[1] == "2")
+        wait_for("the Job is placed elsewhere", lambda: place()[0] not in (lost, None) and place()[1] == attempt + 1)
         reported = f'wharf_watch_state{{cluster="{lost}",kind="jobs.batch",state="lost"}} 1'
         wait_for("the worker is reported lost", lambda: reported in wharf.ask("/metrics"))
         self.expect(0, f"{lost} is back", "back", lost)
@@ -247,7 +247,7 @@ class Kubectl(Case):
         self.kubectl("create namespace film", "namespace/film created")
         self.kubectl("create job here --image=a --namespace film -- sleep 1", "job.batch/here created")
         self.kubectl("create -f -", "thing.example.com/one created", json.dumps(thing("one")))
-        self.kubectl("get jobs", r"NAME +STATUS +COMPLETIONS +DURATION +AGE\nhello +(Running|Complete) +\d/4 ")
+        self.kubectl("get jobs", r"NAME +STATUS +COMPLETIONS +DURATION +AGE\nhello +(Running|SuccessCriteriaMet|Complete) +\d/4 ")
         self.kubectl("wait --for=jsonpath='{.status.state}'=running thing/one --timeout=90s", "condition met")
         self.kubectl("get tg", r"NAME +STATE\none +running\n")
         self.kubectl("patch job hello -p '{\"spec\":{\"parallelism\":4}}'", "job.batch/hello patched")
