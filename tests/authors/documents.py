@@ -7,6 +7,7 @@ print is not compared."""
 import os
 import re
 import sys
+import time
 
 from shell import Skipped, Wrong
 
@@ -21,6 +22,8 @@ DOCUMENTS = ("adapters.md",)
 CONFIG = "share/doc/wharf/wharf.yaml"
 BLOCK = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 MINIMUM = 10    # a document of which less is found has not been read well
+EVENTS = "kubectl get events"   # which the host writes on its own time: they are looked at again
+EVENTS_S = 90
 
 
 def steps(text):
@@ -61,8 +64,12 @@ def run_step(author, folder, what, name, content):
         raise Wrong(f"{command}: exit code {code}\n{output}")
     if "kubectl" in command and not clusters.find_kubectl():
         return
-    if not pattern(content).fullmatch(output.rstrip() + "\n" if output.strip() else ""):
-        raise Wrong(f"{command}: found\n{output}\nexpected\n{content}")
+    until = time.monotonic() + EVENTS_S
+    while not pattern(content).fullmatch(output.rstrip() + "\n" if output.strip() else ""):
+        if not command.startswith(EVENTS) or time.monotonic() > until:
+            raise Wrong(f"{command}: found\n{output}\nexpected\n{content}")
+        time.sleep(0.2)
+        code, output = author.run(command, folder)
 
 
 def put_kubectl_on_path(author):
