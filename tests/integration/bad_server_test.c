@@ -193,7 +193,7 @@ static void workers_that_answer_nonsense_disturb_nobody_and_are_used_once_they_a
     int64_t start_ns = clock_now().mono_ns;
     UNTIL(scene, 10, stage_is_connected(scene, "management") && stage_takes_work(scene, "w1"));
     stage_submit_many(scene, "job", 20);
-    stage_submit_with(scene, "long", "\"world.test/duration\":\"3s\"", "\"managedBy\":\"wharf.dev/host\",");
+    stage_submit_long(scene, "long");
     UNTIL(scene, 10, stage_complete(scene, "job") == 20);
     UNTIL(scene, 20, stage_is_complete(scene, "long") && all_were_asked(play));
     uint64_t elsewhere = creates_elsewhere(play);
@@ -229,10 +229,8 @@ static void writes_whose_answers_are_nonsense_are_neither_lost_nor_made_twice(vo
     struct scene *scene = play->scene;
     for (size_t i = 0; i < play->count; i++)
         UNTIL(scene, 10, stage_takes_work(scene, write_cases[i].name));
-    for (size_t i = 0; i < 2 * play->count; i++) { // each worker gets some, as none ends before all are placed
-        AUTO_TEXT name = text_format("job%zu", i);
-        stage_submit_with(scene, name, "\"world.test/duration\":\"3s\"", "\"managedBy\":\"wharf.dev/host\",");
-    }
+    // Each worker gets some, as none ends before all are placed.
+    stage_submit_many_long(scene, "job", 2 * play->count);
     UNTIL(scene, 20, stage_complete(scene, "job") == 2 * play->count);
     UNTIL(scene, 20, jobs_left(play) == 0);
     uint64_t creates = 0;

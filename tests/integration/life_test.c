@@ -115,7 +115,7 @@ static void a_deleted_job_takes_its_mirror_with_it(void **state) {
 
 static void a_mirror_deleted_by_hand_is_made_again(void **state) {
     struct scene *scene = *state;
-    stage_submit_with(scene, "again", "\"world.test/duration\":\"3s\"", OURS);
+    stage_submit_long(scene, "again");
     UNTIL(scene, 10, stage_mirrors(scene) == 1);
     size_t worker = (size_t)stage_worker_of(scene, "again");
     assert_int_equal(scene_delete(scene, worker, "jobs", "again"), 200);

@@ -83,12 +83,25 @@ void stage_submit(struct scene *scene, const char *name) {
     stage_submit_with(scene, name, "", "\"managedBy\":\"wharf.dev/host\",");
 }
 
-void stage_submit_many(struct scene *scene, const char *prefix, size_t count) {
+void stage_submit_long(struct scene *scene, const char *name) {
+    stage_submit_with(scene, name, "\"world.test/duration\":\"3s\"", "\"managedBy\":\"wharf.dev/host\",");
+}
+
+static void submit_each(struct scene *scene, const char *prefix, size_t count,
+                        void (*submit)(struct scene *scene, const char *name)) {
     for (size_t i = 0; i < count; i++) {
         AUTO_TEXT name = text_format("%s%zu", prefix, i);
         assert_non_null(name);
-        stage_submit(scene, name);
+        submit(scene, name);
     }
+}
+
+void stage_submit_many(struct scene *scene, const char *prefix, size_t count) {
+    submit_each(scene, prefix, count, stage_submit);
+}
+
+void stage_submit_many_long(struct scene *scene, const char *prefix, size_t count) {
+    submit_each(scene, prefix, count, stage_submit_long);
 }
 
 bool stage_has_condition(struct scene *scene, size_t cluster, const char *name, const char *type) {

@@ -52,7 +52,9 @@ void stage_close(struct scene *scene);
 // A Job for this host. `spec`: more members, each followed by a comma. `annotations`: the same without the last comma.
 void stage_submit_with(struct scene *scene, const char *name, const char *annotations, const char *spec);
 void stage_submit(struct scene *scene, const char *name);
+void stage_submit_long(struct scene *scene, const char *name);                 // its pods run for 3 s
 void stage_submit_many(struct scene *scene, const char *prefix, size_t count); // <prefix>0, <prefix>1, ...
+void stage_submit_many_long(struct scene *scene, const char *prefix, size_t count);
 
 bool stage_has_condition(struct scene *scene, size_t cluster, const char *name, const char *type);
 bool stage_is_complete(struct scene *scene, const char *name);

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OURS "\"managedBy\":\"wharf.dev/host\","
-
 static void set_fault(struct scene *scene, size_t cluster, enum front_fault fault) {
     front_set_fault(scene->clusters[cluster].front, fault);
 }
@@ -144,15 +142,14 @@ static void work_that_waits_goes_to_a_worker_that_comes_up_later(void **state) {
     assert_int_equal(stage_creates(scene, 1, 2), 0);
     bring_up(scene, 1);
     UNTIL(scene, 30, stage_takes_work(scene, "w1"));
-    for (size_t i = 0; i < 2; i++) // the second one comes while the first one runs
-        stage_submit_with(scene, i == 0 ? "more0" : "more1", "\"world.test/duration\":\"3s\"", OURS);
+    stage_submit_many_long(scene, "more", 2); // the second one comes while the first one runs
     UNTIL(scene, 10, stage_complete(scene, "more") == 2 && stage_mirrors(scene) == 0);
     assert_int_equal(stage_creates(scene, 1, 2), 1);
 }
 
 static void a_job_goes_elsewhere_when_its_worker_is_lost_and_the_old_mirror_goes_when_it_is_back(void **state) {
     struct scene *scene = *state;
-    stage_submit_with(scene, "moved", "\"world.test/duration\":\"3s\"", OURS);
+    stage_submit_long(scene, "moved");
     UNTIL(scene, 10, stage_mirrors(scene) == 1);
     size_t first = (size_t)stage_worker_of(scene, "moved"), second = 3 - first;
     front_down(scene->clusters[first].front);
@@ -179,7 +176,7 @@ static void a_worker_that_refuses_connections_is_not_in_good_contact(void **stat
 
 static void the_management_cluster_may_be_away_for_a_while(void **state) {
     struct scene *scene = *state;
-    stage_submit_with(scene, "away", "\"world.test/duration\":\"3s\"", OURS);
+    stage_submit_long(scene, "away");
     UNTIL(scene, 10, stage_mirrors(scene) == 1);
     size_t worker = (size_t)stage_worker_of(scene, "away");
     assert_true(worker > 0);
