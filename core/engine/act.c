@@ -13,6 +13,7 @@
 #include "core/engine/kueue.h"
 #include "core/engine/mirror.h"
 #include "core/engine/orphans.h"
+#include "core/engine/pacing.h"
 #include "core/engine/pause.h"
 #include "core/engine/queue.h"
 #include "core/engine/repeat.h"
@@ -329,11 +330,13 @@ void act_reconcile(struct engine *engine, struct entry *entry) {
     // A lost worker may have been given up: the status is then no longer copied from the mirror.
     if (entry->facts.exists && !entry->facts.finished && facts_worker_is_lost(engine, entry))
         entry->facts.status_due = true;
+    pacing_begin(entry);
     struct action action;
     do {
         action = facts_decide(engine, entry);
         report_decision(engine, entry, &action);
-    } while (perform(engine, entry, &action));
+    } while (!pacing_admits(engine, entry, &action) || perform(engine, entry, &action));
+    pacing_end(entry);
     entry->blocked = action.blocked;
     entry->why = action.why;
     waiting_update(engine, entry, &action);

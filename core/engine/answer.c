@@ -11,6 +11,7 @@
 #include "core/engine/marks.h"
 #include "core/engine/mirror.h"
 #include "core/engine/observe.h"
+#include "core/engine/pacing.h"
 #include "core/engine/pause.h"
 #include "core/engine/queue.h"
 #include "core/engine/repeat.h"
@@ -458,7 +459,9 @@ static void mirror_answered(struct engine *engine, struct entry *entry, struct p
         mirror->record_unsure = true;
 }
 
-void answer_handle(struct engine *engine, uint64_t id, struct response *response) {
+void answer_handle(struct engine *engine, struct engine_event *event) {
+    uint64_t id = event->answer.command;
+    struct response *response = event->answer.response;
     uint64_t place = id & UINT32_MAX;
     if (place == 0 || place > engine->n_pending)
         return;
@@ -472,6 +475,9 @@ void answer_handle(struct engine *engine, uint64_t id, struct response *response
     engine->free_pending = (uint32_t)place;
     engine->in_flight--;
     struct entry *entry = pending.entry;
+    bool read = pending.type == PENDING_VERIFY || pending.type == PENDING_OWNER || pending.type == PENDING_WRITER;
+    pacing_answered(engine, pending.cluster, read ? WINDOW_READ : WINDOW_WRITE, response,
+                    event->answer.sent_ns ? engine->received_ns - event->answer.sent_ns : 0);
     rewound_answer(engine, &pending, response);
     static const enum verb verbs[] = {
         [PENDING_PLACE] = VERB_MERGE_PATCH,   [PENDING_CREATE] = VERB_CREATE,    [PENDING_UPDATE] = VERB_MERGE_PATCH,

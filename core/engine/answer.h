@@ -3,11 +3,9 @@
 #ifndef WHARF_ENGINE_ANSWER_H
 #define WHARF_ENGINE_ANSWER_H
 
-#include <stdint.h>
-
 struct engine;
-struct response;
+struct engine_event;
 
-void answer_handle(struct engine *engine, uint64_t id, struct response *response);
+void answer_handle(struct engine *engine, struct engine_event *event);
 
 #endif

@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/engine/cluster_state.h"
 #include "core/engine/engine_internal.h"
+#include "core/engine/pacing.h"
 #include "core/engine/report.h"
 
 #include <stdio.h>
@@ -88,6 +89,7 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
     command->id = id;
     update->n_commands++;
     engine->in_flight++;
+    pacing_sent(engine, spec->cluster);
     engine->stats.clusters[spec->cluster].sent[spec->verb]++;
     return id;
 }

@@ -12,6 +12,7 @@
 #include "core/engine/observe.h"
 #include "core/engine/orphans.h"
 #include "core/engine/oversized.h"
+#include "core/engine/pacing.h"
 #include "core/engine/pause.h"
 #include "core/engine/queue.h"
 #include "core/engine/rewound.h"
@@ -96,6 +97,8 @@ struct error *engine_new(const struct engine_options *options, struct moment now
         error = store_init(&engine->store, engine->n_kinds, ENGINE_TREES, options->seed);
     if (!error)
         error = make_tables(engine);
+    if (!error)
+        error = pacing_init(engine, options->qps, options->burst);
     if (error) {
         engine_free(engine);
         return error;
@@ -111,6 +114,7 @@ void engine_free(struct engine *engine) {
         return;
     heap_free(&engine->timers); // before the store: timers live in entries
     store_free(&engine->store);
+    pacing_free(engine); // after the store: entries wait there
     for (size_t c = 0; c < engine->n_clusters; c++) {
         if (engine->names)
             free(engine->names[c]);
@@ -222,7 +226,7 @@ static void take_event(struct engine *engine, struct engine_event *event) {
         on_state(engine, event);
         break;
     case EVENT_ANSWER:
-        answer_handle(engine, event->answer.command, event->answer.response);
+        answer_handle(engine, event);
         break;
     case EVENT_CONTACT:
         on_contact(engine, event);
@@ -271,17 +275,14 @@ void engine_step(struct engine *engine, struct engine_event *event, struct updat
         heap_remove(&engine->timers, t);
         queue_entry(engine, entry);
     }
-    for (int i = 0; i < ENGINE_BATCH && engine->queue_first; i++) {
-        struct entry *entry = engine->queue_first;
-        engine->queue_first = entry->next_queued;
-        if (!engine->queue_first)
-            engine->queue_last = NULL;
-        entry->queued = false;
-        engine->stats.queued--;
-        act_reconcile(engine, entry);
-    }
+    for (int i = 0; i < ENGINE_BATCH && engine->queue_first; i++)
+        act_reconcile(engine, queue_take(engine));
+    struct entry *next = pacing_next(engine);
+    for (int i = 0; i < ENGINE_BATCH && next; i++, next = pacing_next(engine))
+        act_reconcile(engine, next);
     const struct timer *first = heap_first(&engine->timers);
     update->wake_ns = engine->queue_first ? engine->now.mono_ns : first ? first->at_ns : CLOCK_NEVER;
+    update->wake_ns = clock_earlier(update->wake_ns, pacing_wake_ns(engine));
     int64_t settle_ns = engine->started_ns + ENGINE_SETTLE_NS;
     if (!engine->settle_over && settle_ns < update->wake_ns)
         update->wake_ns = settle_ns;
@@ -296,7 +297,7 @@ void engine_drain(struct engine *engine) {
 }
 
 size_t engine_pending(const struct engine *engine) {
-    return engine->in_flight;
+    return engine->in_flight + pacing_waiting(engine);
 }
 
 const struct stats *engine_stats(const struct engine *engine) {
@@ -304,7 +305,7 @@ const struct stats *engine_stats(const struct engine *engine) {
 }
 
 bool engine_in_sync(const struct engine *engine) {
-    if (engine->queue_first)
+    if (engine->queue_first || pacing_waiting(engine) > 0)
         return false;
     for (size_t k = 0; k < engine->n_kinds; k++) {
         for (size_t c = 0; c < engine->n_clusters; c++) {
@@ -324,9 +325,9 @@ static void view_of_waiting(const struct engine *engine, const struct entry *e, 
     view->told = e->reported || e->waiting_reported;
     view->wake_ns = e->timer.place == HEAP_NOT_IN ? CLOCK_NEVER : e->timer.at_ns;
     view->why = e->why;
-    view->in_flight = e->facts.busy || e->lookups > 0;
+    view->in_flight = e->facts.busy || e->lookups > 0 || e->node.flow;
     for (const struct mirror *m = entry_mirrors(e); m; m = mirror_next(m))
-        view->in_flight |= m->facts.busy;
+        view->in_flight |= m->facts.busy || m->node.flow;
 }
 
 void engine_each(const struct engine *engine, void (*visit)(void *ctx, const struct engine_view *view), void *ctx) {

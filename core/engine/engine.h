@@ -28,6 +28,7 @@ struct engine_options {
     const struct seal_keys *seals; // not owned; NULL, or none: mirrors are not sealed
     bool adopt_unsealed;           // objects with the host's marks but no seal in the first list are adopted and sealed
     bool log_decisions;            // logs each decision, LOG_DEBUG
+    double qps, burst;             // most requests to each cluster a second, and at once; qps <= 0: no limit
     uint64_t seed;
 };
 
@@ -41,7 +42,7 @@ void engine_step(struct engine *engine, struct engine_event *event, struct updat
 // Places no further workloads; placed ones are still handled (for shutdown).
 void engine_drain(struct engine *engine);
 
-// Commands in flight.
+// Commands in flight, and what waits to be sent.
 size_t engine_pending(const struct engine *engine);
 
 const struct stats *engine_stats(const struct engine *engine);
@@ -58,7 +59,7 @@ struct engine_view {
     size_t mirrors;     // known now
     const char *mirror; // uid of the one whose status is copied; "": none
     bool being_deleted, suspended;
-    bool in_flight;  // a request about it or its mirrors
+    bool in_flight;  // a request about it or its mirrors is in flight, or waits for a place
     bool told;       // why it waits was reported
     int64_t wake_ns; // when it is reconciled next (monotonic), CLOCK_NEVER: at the next event
     const char *why; // of the last decision; may be NULL

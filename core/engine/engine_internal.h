@@ -20,6 +20,7 @@
 struct call_clock;
 struct identity;
 struct orphan_count;
+struct pace;
 struct pending;
 struct unsealed_log;
 struct watch_state;
@@ -51,6 +52,8 @@ struct engine {
     size_t n_pending, cap_pending, in_flight;
     uint32_t free_pending; // index + 1, 0: none
     struct entry *queue_first, *queue_last;
+    struct pace *paces;          // of clusters
+    size_t turn_of;              // see pacing_next
     struct throttle other_hosts; // writes by another host with the same origin
     struct stats stats;
     struct moment now;

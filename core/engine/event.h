@@ -49,6 +49,7 @@ struct engine_event {
         struct {
             uint64_t command;          // its id
             struct response *response; // the engine may take the object out of it
+            int64_t sent_ns;           // when the request was sent (monotonic); 0: it was not
         } answer;                      // ANSWER
     };
 };

@@ -16,6 +16,16 @@ void queue_entry(struct engine *engine, struct entry *entry) {
     engine->stats.queued++;
 }
 
+struct entry *queue_take(struct engine *engine) {
+    struct entry *entry = engine->queue_first;
+    engine->queue_first = entry->next_queued;
+    if (!engine->queue_first)
+        engine->queue_last = NULL;
+    entry->queued = false;
+    engine->stats.queued--;
+    return entry;
+}
+
 void queue_wake(struct engine *engine, struct entry *entry, int64_t at_ns) {
     if (entry->timer.place != HEAP_NOT_IN && entry->timer.at_ns <= at_ns && entry->timer.at_ns > engine->now.mono_ns)
         return;

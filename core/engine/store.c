@@ -162,6 +162,7 @@ struct json *doc_tree(struct store *store, struct doc *doc) {
 static void free_entry(struct store *store, struct entry *entry) {
     while (entry->mirrors)
         entry_remove_mirror(store, entry, entry_mirrors(entry));
+    fair_queue_remove(&entry->node);
     entry_set_object(store, entry, NULL);
     shared_text_clear(&entry->final_status);
     free(entry);
@@ -258,6 +259,7 @@ void entry_remove_mirror(struct store *store, struct entry *entry, struct mirror
     if (!*at)
         return;
     *at = mirror->facts.next;
+    fair_queue_remove(&mirror->node);
     mirror_set_object(store, entry, mirror, NULL);
     free(mirror->record);
     free(mirror);

@@ -8,6 +8,7 @@
 #include "core/base/map.h"
 #include "core/base/shared_text.h"
 #include "core/engine/decide.h"
+#include "core/engine/fair_queue.h"
 #include "core/engine/throttle.h"
 #include "core/kube/object.h"
 
@@ -27,6 +28,7 @@ struct doc {
 // The object of the entry's name in one worker, or what is known about its absence.
 struct mirror {
     struct mirror_facts facts; // first, so that the list of facts is the list of mirrors
+    struct fair_node node;     // for requests about it
     struct doc doc;            // the mirror as last seen; empty: not seen, or gone
     int64_t unanswered_ns;     // when a create of this attempt last got no answer and may take effect later; 0: never
     int64_t orphan_since_ns;
@@ -63,7 +65,8 @@ struct entry {
     struct entry *next_queued;
     struct mirror_facts *mirrors; // see entry_mirrors
     struct workload_facts facts;
-    struct doc doc; // the workload; empty: no delegated one
+    struct fair_node node; // for writes to the workload
+    struct doc doc;        // the workload; empty: no delegated one
     uint64_t carry_hash, noop_patch_hash;
     uint64_t deleted_uid;        // hash of the uid of the last workload whose deletion was seen, 0: none
     uint64_t denied_status_hash; // hash of the last rejected status patch; 0: none

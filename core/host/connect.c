@@ -33,10 +33,9 @@ struct error *connection_open(struct connection *connection, struct budget *budg
     return error;
 }
 
-struct error *connection_client(const struct connection *connection, const char *cluster, struct moment now,
-                                struct client **out) {
+struct error *connection_client(const struct connection *connection, const char *cluster, struct client **out) {
     struct client_options options = {.cluster = cluster, .transport = connection->transport};
-    return client_new(&options, now, out);
+    return client_new(&options, out);
 }
 
 void connection_close(struct connection *connection) {

@@ -20,9 +20,8 @@ struct error *connection_load(struct connection *connection, const struct config
 // Makes the transport of a loaded connection; needs curl_transport_setup. `budget` may be NULL.
 struct error *connection_open(struct connection *connection, struct budget *budget);
 
-// A client without a rate limit on an open connection; free it before connection_close. `cluster` is for log lines.
-struct error *connection_client(const struct connection *connection, const char *cluster, struct moment now,
-                                struct client **out);
+// A client on an open connection; free it before connection_close. `cluster` is for log lines.
+struct error *connection_client(const struct connection *connection, const char *cluster, struct client **out);
 
 void connection_close(struct connection *connection);
 

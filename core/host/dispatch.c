@@ -48,7 +48,7 @@ void command_batch_run(struct command_batch *batch, struct link *link, struct mo
     for (size_t i = 0; link && i < batch->n_relists; i++)
         link_relist(link, batch->relists[i]);
     for (size_t i = 0; link && i < batch->n_commands; i++)
-        link_command(link, &batch->commands[i]); // takes the command
+        link_command(link, now, &batch->commands[i]); // takes the command
     for (size_t i = 0; link && i < batch->n_events; i++)
         link_event(link, now, &batch->events[i]);
     command_batch_free(batch);

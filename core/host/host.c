@@ -122,6 +122,8 @@ static struct error *start_engine(struct host *host, struct moment now) {
                                      .mass_deletion_max = config->mass_deletion_max,
                                      .mass_deletion_percent = config->mass_deletion_percent,
                                      .orphan_grace_ns = config->orphan_grace_ns,
+                                     .qps = config->qps,
+                                     .burst = config->burst,
                                      .seed = random_system()};
     struct error *error = engine_new(&options, now, &host->turn.engine);
     if (error)

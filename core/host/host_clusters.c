@@ -83,15 +83,13 @@ static void open_link(void *arg) {
                                    .instance = instance,
                                    .kinds = host->adapters->kinds,
                                    .n_kinds = host->adapters->n_kinds,
-                                   .qps = host->config->qps,
-                                   .burst = host->config->burst,
                                    .watch_list = true,
                                    .seed = random_system(),
                                    .post = post_event,
                                    .ctx = cluster};
     if (cluster->index == ENGINE_MANAGEMENT)
         startup_stop(host->startup);
-    struct error *error = link_new(&options, clock_now(), &cluster->link);
+    struct error *error = link_new(&options, &cluster->link);
     if (error)
         log_fields(LOG_ERROR, "cluster cannot be watched", {"cluster", cluster->name}, {"error", error_text(error)});
     error_free(error);

@@ -39,6 +39,7 @@ struct ticket {
     struct link *link;
     struct ticket *next, *previous;
     uint64_t command;
+    int64_t sent_ns;
 };
 
 static void post(struct link *link, struct engine_event *event) {
@@ -125,11 +126,11 @@ static void on_contact(void *ctx, enum contact contact, int64_t heard_ns, const 
     post(ctx, &(struct engine_event){.type = EVENT_CONTACT, .contact = {contact, heard_ns, problem}});
 }
 
-static struct ticket *take_ticket(struct link *link, uint64_t command) {
+static struct ticket *take_ticket(struct link *link, uint64_t command, struct moment now) {
     struct ticket *ticket = malloc(sizeof *ticket);
     if (!ticket)
         return NULL;
-    *ticket = (struct ticket){.link = link, .next = link->tickets, .command = command};
+    *ticket = (struct ticket){.link = link, .next = link->tickets, .command = command, .sent_ns = now.mono_ns};
     if (ticket->next)
         ticket->next->previous = ticket;
     link->tickets = ticket;
@@ -150,7 +151,8 @@ static void free_ticket(struct ticket *ticket) {
 
 static void on_answer(void *ctx, struct response *response) {
     struct ticket *ticket = ctx;
-    post(ticket->link, &(struct engine_event){.type = EVENT_ANSWER, .answer = {ticket->command, response}});
+    post(ticket->link,
+         &(struct engine_event){.type = EVENT_ANSWER, .answer = {ticket->command, response, ticket->sent_ns}});
     free_ticket(ticket);
 }
 
@@ -178,17 +180,13 @@ static struct error *watch_kind(struct link *link, const struct link_options *op
                          options->transport, &handler, &w->reflector);
 }
 
-static struct error *fill_link(struct link *link, const struct link_options *options, struct moment now) {
+static struct error *fill_link(struct link *link, const struct link_options *options) {
     struct probe_handler handler = {on_identity, on_contact, link};
     struct error *error = probe_new(options->name, options->transport, &handler, &link->probe);
-    struct client_options client = {.cluster = options->name,
-                                    .transport = options->transport,
-                                    .qps = options->qps,
-                                    .burst = options->burst,
-                                    .budget = options->budget,
-                                    .probe = link->probe};
+    struct client_options client = {
+        .cluster = options->name, .transport = options->transport, .budget = options->budget, .probe = link->probe};
     if (!error)
-        error = client_new(&client, now, &link->client);
+        error = client_new(&client, &link->client);
     if (!error && options->cluster == ENGINE_MANAGEMENT)
         error = recorder_new(link->client, options->controller_name, options->instance, options->seed, &link->recorder);
     for (size_t k = 0; k < options->n_kinds && !error; k++) {
@@ -198,7 +196,7 @@ static struct error *fill_link(struct link *link, const struct link_options *opt
     return error;
 }
 
-struct error *link_new(const struct link_options *options, struct moment now, struct link **out) {
+struct error *link_new(const struct link_options *options, struct link **out) {
     *out = NULL;
     struct link *link = calloc(1, sizeof *link);
     struct watched *watched = calloc(options->n_kinds + 1, sizeof *watched);
@@ -212,7 +210,7 @@ struct error *link_new(const struct link_options *options, struct moment now, st
                           .kinds = options->kinds,
                           .post = options->post,
                           .ctx = options->ctx};
-    struct error *error = fill_link(link, options, now);
+    struct error *error = fill_link(link, options);
     if (error) {
         link_free(link);
         return error;
@@ -240,12 +238,12 @@ void link_free(struct link *link) {
 // The answer to a command that could not be sent.
 static void answer_locally(struct link *link, uint64_t command, enum reason reason, const char *message) {
     struct response response = {.reason = reason, .message = strdup(message), .retry_after_ns = -1};
-    post(link, &(struct engine_event){.type = EVENT_ANSWER, .answer = {command, &response}});
+    post(link, &(struct engine_event){.type = EVENT_ANSWER, .answer = {command, &response, 0}});
     response_clear(&response);
 }
 
-void link_command(struct link *link, struct command *command) {
-    struct ticket *ticket = take_ticket(link, command->id);
+void link_command(struct link *link, struct moment now, struct command *command) {
+    struct ticket *ticket = take_ticket(link, command->id, now);
     struct error *error =
         ticket ? client_submit(link->client, &command->request, on_answer, ticket, NULL) : error_no_memory();
     if (error) {

@@ -17,7 +17,6 @@ struct link_options {
     const char *instance;        // reportingInstance of Events
     struct kind *const *kinds;
     size_t n_kinds;
-    double qps, burst;
     bool watch_list;
     uint64_t seed;
     // Takes an event: copies the struct and owns its object or the content of its response; strings are valid during
@@ -28,12 +27,12 @@ struct link_options {
 };
 
 struct link;
-struct error *link_new(const struct link_options *options, struct moment now, struct link **out);
+struct error *link_new(const struct link_options *options, struct link **out);
 // Cancels requests in flight; nothing is posted afterwards.
 void link_free(struct link *link);
 
 // Takes the command. Its answer is posted exactly once, unless the link is freed first.
-void link_command(struct link *link, struct command *command);
+void link_command(struct link *link, struct moment now, struct command *command);
 // Takes the Event.
 void link_event(struct link *link, struct moment now, struct workload_event *event);
 

@@ -163,8 +163,7 @@ static bool check_permission(struct visit *visit, const struct permission *permi
                                            .cluster_scoped = true},
                               .namespace_ = "",
                               .body = body,
-                              .body_len = !body ? 0 : strlen(body),
-                              .exempt = true};
+                              .body_len = !body ? 0 : strlen(body)};
     struct error *error = !body ? error_no_memory() : ask(visit->client, &request, &response);
     if (error) {
         add_problem(visit, error_text(error));
@@ -271,7 +270,7 @@ static void *run(void *arg) {
     struct visit *visit = arg;
     struct error *error = connection_open(visit->connection, NULL);
     if (!error)
-        error = connection_client(visit->connection, visit->cluster->name, clock_now(), &visit->client);
+        error = connection_client(visit->connection, visit->cluster->name, &visit->client);
     if (!error)
         check_cluster(visit);
     else

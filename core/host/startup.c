@@ -110,7 +110,7 @@ static void ask(struct startup *startup, struct question *question, struct error
         return;
     struct error *error = NULL;
     if (!startup->client)
-        error = connection_client(startup->connection, "management", now, &startup->client);
+        error = connection_client(startup->connection, "management", &startup->client);
     if (!error)
         error = submit(startup);
     question->asked = !error;

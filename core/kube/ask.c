@@ -35,8 +35,7 @@ struct error *ask_raw(struct client *client, const char *path, struct response *
     struct request request = {.verb = VERB_RAW_GET,
                               .resource = {.group = "", .version = "v1", .plural = "", .cluster_scoped = true},
                               .namespace_ = "",
-                              .name = path,
-                              .exempt = true};
+                              .name = path};
     return ask(client, &request, response);
 }
 

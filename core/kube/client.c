@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_IN_FLIGHT 32
+#define MAX_IN_FLIGHT 64
 // The server gives a request 60 s at most, a write 34 s (apiserver requestTimeoutUpperBound).
 #define TIMEOUT_NS (40 * CLOCK_SECOND)
 #define MAX_WARNINGS 64
@@ -46,10 +46,8 @@ struct client {
     struct transport *transport;
     struct probe *probe;
     const struct budget *budget;
-    double qps, burst, tokens;
-    int64_t refilled_ns;
     size_t max_in_flight, in_flight;
-    struct line exempt, limited, sent;
+    struct line waiting, sent;
     struct map requests; // by id
     uint64_t last_id;
     char *warnings[MAX_WARNINGS]; // already logged
@@ -86,7 +84,7 @@ static void queued_forget(struct queued_request *queued) {
     map_remove(&queued->client->requests, queued->key);
 }
 
-struct error *client_new(const struct client_options *options, struct moment now, struct client **out) {
+struct error *client_new(const struct client_options *options, struct client **out) {
     struct client *client = calloc(1, sizeof(*client));
     char *cluster = strdup(options->cluster);
     if (!client || !cluster) {
@@ -98,10 +96,6 @@ struct error *client_new(const struct client_options *options, struct moment now
     client->transport = options->transport;
     client->probe = options->probe;
     client->budget = options->budget;
-    client->qps = options->qps;
-    client->burst = options->burst < 1 ? 1 : options->burst;
-    client->tokens = client->burst;
-    client->refilled_ns = now.mono_ns;
     client->max_in_flight = options->max_in_flight > 0 ? options->max_in_flight : MAX_IN_FLIGHT;
     map_init(&client->requests, 0); // keys are generated here, not input
     *out = client;
@@ -123,8 +117,7 @@ void client_free(struct client *client) {
         return;
     for (struct queued_request *queued = client->sent.first; queued; queued = queued->next)
         client->transport->ops->cancel(client->transport, queued->exchange);
-    line_free(&client->exempt);
-    line_free(&client->limited);
+    line_free(&client->waiting);
     line_free(&client->sent);
     map_free(&client->requests);
     for (size_t i = 0; i < client->warning_count; i++)
@@ -208,7 +201,7 @@ struct error *client_submit(struct client *client, const struct request *request
         return error_no_memory();
     }
     client->last_id = queued->id;
-    line_put(request->exempt || client->qps <= 0 ? &client->exempt : &client->limited, queued, false);
+    line_put(&client->waiting, queued, false);
     if (id)
         *id = queued->id;
     return NULL;
@@ -267,7 +260,7 @@ static void exchange_done(void *ctx, const struct http_result *result) {
         client->transport->ops->refresh(client->transport)) {
         queued->resent = true;
         line_take(queued);
-        line_put(&client->exempt, queued, true); // its token is already taken
+        line_put(&client->waiting, queued, true);
         return;
     }
     queued_forget(queued);
@@ -317,40 +310,11 @@ static bool queued_send(struct client *client, struct queued_request *queued) {
     return false;
 }
 
-static void refill(struct client *client, int64_t now_ns) {
-    if (client->qps <= 0 || now_ns <= client->refilled_ns)
-        return;
-    client->tokens += (double)(now_ns - client->refilled_ns) * client->qps / (double)CLOCK_SECOND;
-    client->tokens = client->tokens > client->burst ? client->burst : client->tokens;
-    client->refilled_ns = now_ns;
-}
-
-// The next request to send, or NULL; then *next_ns is when one may be ready.
-static struct queued_request *next_queued(struct client *client, int64_t now_ns, int64_t *next_ns) {
-    *next_ns = CLOCK_NEVER; // until a response or a new request
-    if (client->in_flight >= client->max_in_flight)
-        return NULL;
-    if (client->exempt.first || !client->limited.first)
-        return client->exempt.first;
-    if (client->tokens >= 1) {
-        client->tokens -= 1;
-        return client->limited.first;
-    }
-    double wait = (1 - client->tokens) / client->qps * (double)CLOCK_SECOND;
-    *next_ns = now_ns + (wait < (double)CLOCK_MINUTE ? (int64_t)wait + 1 : CLOCK_MINUTE);
-    return NULL;
-}
-
 int64_t client_tick(struct client *client, struct moment now) {
-    int64_t next_ns = CLOCK_NEVER;
-    refill(client, now.mono_ns);
-    struct queued_request *queued = next_queued(client, now.mono_ns, &next_ns);
-    while (queued) {
-        if (!queued_send(client, queued))
+    while (client->waiting.first && client->in_flight < client->max_in_flight)
+        if (!queued_send(client, client->waiting.first))
             return now.mono_ns + NO_MEMORY_WAIT_NS;
-        queued = next_queued(client, now.mono_ns, &next_ns);
-    }
-    return next_ns;
+    return CLOCK_NEVER; // until a response or a new request
 }
 
 size_t client_pending(const struct client *client) {

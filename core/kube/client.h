@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests to one API server: paths, content types, rate limiting, interpretation of responses. A client belongs to the
+// Requests to one API server: paths, content types, interpretation of responses. A client belongs to the
 // thread of its transport. It sends each request once (and once more after a 401, with reloaded credentials); the
 // caller decides about retries from the outcome.
 #ifndef WHARF_KUBE_CLIENT_H
@@ -16,15 +16,13 @@ typedef void (*response_handler)(void *ctx, struct response *response);
 struct client_options {
     const char *cluster;         // for log lines; copied
     struct transport *transport; // not owned
-    double qps;                  // requests per second, <= 0: no limit; streams and lists are exempt
-    double burst;
-    size_t max_in_flight;  // further requests are queued; 0: 32
-    struct budget *budget; // not owned; may be NULL
-    struct probe *probe;   // notified of server activity; not owned; may be NULL
+    size_t max_in_flight;        // further requests are queued; 0: 64
+    struct budget *budget;       // not owned; may be NULL
+    struct probe *probe;         // notified of server activity; not owned; may be NULL
 };
 
 struct client;
-struct error *client_new(const struct client_options *options, struct moment now, struct client **out);
+struct error *client_new(const struct client_options *options, struct client **out);
 // Cancels everything; no handler is called.
 void client_free(struct client *client);
 
@@ -37,7 +35,7 @@ struct error *client_submit(struct client *client, const struct request *request
 // The handler will not be called. A request already sent may still take effect.
 void client_cancel(struct client *client, uint64_t id);
 
-// Sends what the rate limit allows now. Returns the monotonic time of the next call needed, or CLOCK_NEVER.
+// Sends what was submitted. Returns the monotonic time of the next call needed, or CLOCK_NEVER.
 int64_t client_tick(struct client *client, struct moment now);
 
 // Requests submitted and not yet completed.

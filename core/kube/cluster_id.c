@@ -7,8 +7,7 @@ struct request cluster_id_request(void) {
     return (struct request){.verb = VERB_GET,
                             .resource = {.group = "", .version = "v1", .plural = "namespaces", .cluster_scoped = true},
                             .namespace_ = "",
-                            .name = "kube-system",
-                            .exempt = true};
+                            .name = "kube-system"};
 }
 
 static const struct json *namespace_of(const struct response *response) {

@@ -76,7 +76,6 @@ struct request {
     const char *name;
     const char *body; // JSON; NULL: none
     size_t body_len;
-    bool exempt;          // exempt from the rate limit
     enum dry_run dry_run; // only VERB_CREATE and the patches
 };
 

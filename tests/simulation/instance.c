@@ -139,7 +139,7 @@ static void must(struct error *error) {
     abort();
 }
 
-static void start_links(struct trial *trial, struct moment now) {
+static void start_links(struct trial *trial) {
     struct instance *host = &trial->host;
     for (size_t c = 0; c < trial->plan.n_clusters; c++) {
         host->taps[c] = tap_new(trial, c);
@@ -151,13 +151,11 @@ static void start_links(struct trial *trial, struct moment now) {
                                        .instance = "sim",
                                        .kinds = trial->engine_kinds,
                                        .n_kinds = trial->n_kinds,
-                                       .qps = trial->seed % 3 ? 0 : 20,
-                                       .burst = 10,
                                        .watch_list = trial->seed % 2 == 0,
                                        .seed = trial->seed * 31 + host->number * 7 + c,
                                        .post = post,
                                        .ctx = trial};
-        must(link_new(&options, now, &host->links[c]));
+        must(link_new(&options, &host->links[c]));
         host->dirty[c] = true;
         for (size_t k = 0; k < trial->n_kinds; k++)
             host->feeds[c][k].lost_ns = trial->now_ns;
@@ -187,6 +185,8 @@ bool instance_start(struct trial *trial) {
                                      .orphan_grace_ns = trial->plan.orphan_grace_ns,
                                      .seals = trial->plan.upgrade && host->number == 1 ? NULL : trial->seals,
                                      .adopt_unsealed = trial->plan.upgrade,
+                                     .qps = trial->seed % 3 ? 0 : 20,
+                                     .burst = 10,
                                      .seed = trial->seed + host->number};
     struct dispatch_options dispatch = {.n_clusters = trial->plan.n_clusters,
                                         .names = trial->names,
@@ -200,7 +200,7 @@ bool instance_start(struct trial *trial) {
     must(event_queue_new(trial->plan.n_clusters, trial->plan.short_queue ? SHORT_QUEUE_EVENTS : QUEUE_EVENTS,
                          QUEUE_BYTES, &host->queue));
     host->wake_ns = trial->now_ns;
-    start_links(trial, now);
+    start_links(trial);
     trial_trace(trial, "host: process %u starts", host->number);
     return true;
 }

@@ -39,7 +39,7 @@ struct error *plan_worker_open(const struct plan_request *request, struct plan_w
     if (!error)
         error = connection_open(&out->connection, NULL);
     if (!error)
-        error = connection_client(&out->connection, out->cluster->name, request->now, &out->client);
+        error = connection_client(&out->connection, out->cluster->name, &out->client);
     return error_wrap(error, "%s", out->cluster->name);
 }
 
@@ -127,7 +127,6 @@ static struct error *send(struct dry_run_trial *trial, enum verb verb, const str
         .name = verb == VERB_CREATE ? NULL : object_name(object->workload),
         .body = text,
         .body_len = len,
-        .exempt = true,
         .dry_run = dry_run};
     ask_cleanup(&trial->response);
     return body && !text ? error_no_memory() : ask(object->plan->worker.client, &request, &trial->response);

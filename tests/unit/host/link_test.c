@@ -100,7 +100,7 @@ static void begin(struct stand *stand, size_t cluster) {
                                    .seed = 1,
                                    .post = take_event,
                                    .ctx = stand};
-    assert_null(link_new(&options, now(stand), &stand->link));
+    assert_null(link_new(&options, &stand->link));
     tick(stand);
 }
 
@@ -175,7 +175,7 @@ static void only_of_workers_the_origin_selects(void **state) {
 
 static void command(struct stand *stand, uint64_t id, const char *name) {
     struct command one = play_command_of(1, id, name);
-    link_command(stand->link, &one);
+    link_command(stand->link, now(stand), &one);
     assert_null(one.memory); // taken
     tick(stand);
 }

@@ -34,7 +34,7 @@ static void begin(struct fixture *fixture, double qps, double burst, size_t max_
     fake_init(&fixture->fake);
     struct client_options options = {
         .cluster = "w1", .transport = &fixture->fake.base, .qps = qps, .burst = burst, .max_in_flight = max_in_flight};
-    assert_null(client_new(&options, at(0), &fixture->client));
+    assert_null(client_new(&options, &fixture->client));
     fixture->answers.client = fixture->client;
     assert_ptr_equal(client_transport(fixture->client), &fixture->fake.base);
 }

@@ -38,7 +38,7 @@ static void begin(struct fixture *f) {
     *f = (struct fixture){0};
     fake_init(&f->fake);
     struct client_options options = {.cluster = "mgmt", .transport = &f->fake.base};
-    assert_null(client_new(&options, now(f), &f->client));
+    assert_null(client_new(&options, &f->client));
     assert_null(recorder_new(f->client, "wharf.dev/host", "host-1", 7, &f->recorder));
 }
 

@@ -66,8 +66,7 @@ static void a_client_logs_verb_path_code_and_time_and_no_body(void **state) {
     struct fake_transport fake;
     struct client *client = NULL;
     fake_init(&fake);
-    assert_null(
-        client_new(&(struct client_options){.cluster = "w1", .transport = &fake.base}, (struct moment){0}, &client));
+    assert_null(client_new(&(struct client_options){.cluster = "w1", .transport = &fake.base}, &client));
     send(client, VERB_GET, NULL);
     fake_answer(&fake, 1, 200, OBJECT);
     send(client, VERB_CREATE, "{\"data\":\"secret\"}");
@@ -131,8 +130,7 @@ static void nothing_is_logged_above_debug_nor_of_what_is_cancelled(void **state)
     struct fake_transport fake;
     struct client *client = NULL;
     fake_init(&fake);
-    assert_null(
-        client_new(&(struct client_options){.cluster = "w1", .transport = &fake.base}, (struct moment){0}, &client));
+    assert_null(client_new(&(struct client_options){.cluster = "w1", .transport = &fake.base}, &client));
     log_setup(LOG_TEXT, LOG_INFO);
     send(client, VERB_GET, NULL);
     fake_answer(&fake, 1, 200, OBJECT);

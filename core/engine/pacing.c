@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/pacing.h"
+
+#include "core/engine/facts.h"
+#include "core/engine/queue.h"
+
+#include <stdlib.h>
+
+#define NO_CLUSTER SIZE_MAX
+
+struct error *pacing_init(struct engine *engine, double qps, double burst) {
+    engine->paces = calloc(engine->n_clusters, sizeof *engine->paces);
+    if (!engine->paces)
+        return error_no_memory();
+    for (size_t c = 0; c < engine->n_clusters; c++) {
+        window_init(&engine->paces[c].window, qps, burst, engine->now.mono_ns);
+        fair_queue_init(&engine->paces[c].queue, random_next(&engine->random));
+    }
+    engine->turn_of = NO_CLUSTER;
+    return NULL;
+}
+
+void pacing_free(struct engine *engine) {
+    for (size_t c = 0; engine->paces && c < engine->n_clusters; c++)
+        fair_queue_free(&engine->paces[c].queue);
+    free(engine->paces);
+}
+
+static void renew(struct fair_node *node) {
+    node->renewed = false;
+}
+
+void pacing_begin(struct entry *entry) {
+    renew(&entry->node);
+    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
+        renew(&m->node);
+}
+
+void pacing_end(struct entry *entry) {
+    if (!entry->node.renewed)
+        fair_queue_remove(&entry->node);
+    else
+        entry->facts.busy = false;
+    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
+        if (!m->node.renewed)
+            fair_queue_remove(&m->node);
+        else
+            m->facts.busy = false;
+}
+
+static bool is_final(const struct engine *engine, const struct entry *entry) {
+    const struct mirror *mirror = facts_followed_mirror(engine, entry);
+    return mirror ? mirror->facts.finished : decide_has_final_status(&entry->facts);
+}
+
+static enum work_class class_of(const struct engine *engine, const struct entry *entry, const struct action *action,
+                                const struct mirror *mirror) {
+    switch (action->type) {
+    case ACTION_STATUS:
+        return is_final(engine, entry) ? WORK_FINAL_STATUS : WORK_STATUS;
+    case ACTION_UPDATE:
+        return entry->facts.suspended ? WORK_STATUS : WORK_REFRESH;
+    case ACTION_DELETE:
+    case ACTION_RELEASE:
+        return WORK_DELETE;
+    case ACTION_VERIFY: // a create may wait for it
+        return mirror->facts.present ? WORK_REFRESH : WORK_CREATE;
+    default:
+        return WORK_CREATE;
+    }
+}
+
+static bool has_turn(struct engine *engine, size_t cluster) {
+    struct pace *pace = &engine->paces[cluster];
+    return (pace->queue.count == 0 || engine->turn_of == cluster) &&
+           window_has_room(&pace->window, engine->now.mono_ns);
+}
+
+bool pacing_admits(struct engine *engine, struct entry *entry, const struct action *action) {
+    if (action->type == ACTION_NONE || action->type == ACTION_WAIT || action->type == ACTION_FORGET)
+        return true;
+    bool here = action->type == ACTION_PLACE || action->type == ACTION_STATUS;
+    size_t cluster = here ? ENGINE_MANAGEMENT : action->cluster;
+    if (has_turn(engine, cluster))
+        return true;
+    struct mirror *mirror = here ? NULL : entry_make_mirror(entry, cluster);
+    struct fair_node *node = here ? &entry->node : mirror ? &mirror->node : NULL;
+    if (!node || !fair_queue_put(&engine->paces[cluster].queue, node, entry, class_of(engine, entry, action, mirror),
+                                 entry->kind, entry->key, entry->name_at - 1U))
+        return true; // without memory it does not wait
+    window_was_full(&engine->paces[cluster].window);
+    node->renewed = true;
+    if (here)
+        entry->facts.busy = true;
+    else
+        mirror->facts.busy = true;
+    return false;
+}
+
+struct entry *pacing_next(struct engine *engine) {
+    for (size_t c = 0; c < engine->n_clusters; c++) {
+        struct pace *pace = &engine->paces[c];
+        if (pace->queue.count == 0 || !window_has_room(&pace->window, engine->now.mono_ns))
+            continue;
+        engine->turn_of = c;
+        return fair_queue_next(&pace->queue);
+    }
+    engine->turn_of = NO_CLUSTER;
+    return NULL;
+}
+
+void pacing_sent(struct engine *engine, size_t cluster) {
+    window_sent(&engine->paces[cluster].window);
+}
+
+static enum window_outcome outcome_of(enum reason reason) {
+    switch (reason) {
+    case REASON_TOO_MANY:
+    case REASON_UNKNOWN_OUTCOME:
+        return WINDOW_OVERLOADED;
+    case REASON_NOT_SENT:
+        return WINDOW_NOT_HEARD;
+    default:
+        return WINDOW_ANSWERED;
+    }
+}
+
+void pacing_answered(struct engine *engine, size_t cluster, enum window_verb verb, const struct response *response,
+                     int64_t round_trip_ns) {
+    window_answered(&engine->paces[cluster].window, verb, outcome_of(response->reason), round_trip_ns,
+                    engine->now.mono_ns);
+}
+
+bool pacing_has_spare(struct engine *engine, size_t cluster) {
+    struct pace *pace = &engine->paces[cluster];
+    return pace->queue.count == 0 && window_has_room(&pace->window, engine->now.mono_ns);
+}
+
+size_t pacing_waiting(const struct engine *engine) {
+    size_t count = 0;
+    for (size_t c = 0; c < engine->n_clusters; c++)
+        count += engine->paces[c].queue.count;
+    return count;
+}
+
+int64_t pacing_wake_ns(const struct engine *engine) {
+    int64_t wake_ns = CLOCK_NEVER;
+    for (size_t c = 0; c < engine->n_clusters; c++) {
+        const struct pace *pace = &engine->paces[c];
+        if (pace->queue.count > 0)
+            wake_ns = clock_earlier(wake_ns, window_next_ns(&pace->window, engine->now.mono_ns));
+    }
+    return wake_ns;
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/window.h"
+
+#include "core/base/clock.h"
+
+#define PERIOD_NS (15 * CLOCK_SECOND)
+#define SAMPLE_MIN 4 // answers, before the window is changed
+#define QUEUE_FEW 2  // waiting in the server: below, the window grows
+#define QUEUE_MANY 5 // above, it shrinks
+
+void window_init(struct window *window, double qps, double burst, int64_t now_ns) {
+    burst = burst < 1 ? 1 : burst;
+    *window = (struct window){.limit = WINDOW_FIRST,
+                              .max = WINDOW_MAX,
+                              .doubling = true,
+                              .qps = qps,
+                              .burst = burst,
+                              .tokens = burst,
+                              .period_ns = now_ns,
+                              .refilled_ns = now_ns};
+}
+
+static void refill(struct window *window, int64_t now_ns) {
+    if (now_ns <= window->refilled_ns)
+        return;
+    window->tokens += (double)(now_ns - window->refilled_ns) * window->qps / (double)CLOCK_SECOND;
+    if (window->tokens > window->burst)
+        window->tokens = window->burst;
+    window->refilled_ns = now_ns;
+}
+
+bool window_has_room(struct window *window, int64_t now_ns) {
+    if (window->in_flight >= (uint32_t)window->limit)
+        return false;
+    if (window->qps <= 0)
+        return true;
+    refill(window, now_ns);
+    return window->tokens >= 1;
+}
+
+int64_t window_next_ns(const struct window *window, int64_t now_ns) {
+    if (window->in_flight >= (uint32_t)window->limit || window->qps <= 0)
+        return CLOCK_NEVER;
+    double wait_ns = (1 - window->tokens) / window->qps * (double)CLOCK_SECOND;
+    return now_ns + (wait_ns < (double)CLOCK_MINUTE ? (int64_t)wait_ns + 1 : CLOCK_MINUTE);
+}
+
+void window_charge(struct window *window) {
+    if (window->qps > 0)
+        window->tokens -= 1;
+}
+
+void window_sent(struct window *window) {
+    window->in_flight++;
+    window_charge(window);
+}
+
+void window_was_full(struct window *window) {
+    window->full = true;
+}
+
+static int64_t lesser(int64_t a_ns, int64_t b_ns) {
+    return a_ns == 0 || (b_ns != 0 && b_ns < a_ns) ? b_ns : a_ns;
+}
+
+static void begin_sample(struct window *window) {
+    window->answers = 0;
+    window->taken_ns = window->least_ns = 0;
+    window->full = false;
+}
+
+static void begin_period(struct window *window, int64_t now_ns) {
+    for (int v = 0; v < WINDOW_VERBS; v++)
+        window->least[v] = (struct window_least){.before_ns = window->least[v].now_ns};
+    window->period_ns = now_ns;
+}
+
+static void bound(struct window *window) {
+    if (window->limit < 1)
+        window->limit = 1;
+    if (window->limit > window->max)
+        window->limit = window->max;
+}
+
+static void decide(struct window *window) {
+    double waiting = window->limit * (1 - (double)window->least_ns / (double)window->taken_ns);
+    if (waiting >= QUEUE_FEW)
+        window->doubling = false;
+    if (waiting > QUEUE_MANY)
+        window->limit -= 1;
+    else if (waiting < QUEUE_FEW && window->full)
+        window->limit += window->doubling ? window->limit : 1;
+    bound(window);
+    begin_sample(window);
+}
+
+void window_answered(struct window *window, enum window_verb verb, enum window_outcome outcome, int64_t round_trip_ns,
+                     int64_t now_ns) {
+    if (window->in_flight > 0)
+        window->in_flight--;
+    if (outcome == WINDOW_OVERLOADED) {
+        // Those that were sent together fail together: they count once.
+        if (window->answers > 0 || window->doubling)
+            window->limit /= 2;
+        window->doubling = false;
+        bound(window);
+        begin_sample(window);
+    }
+    if (outcome != WINDOW_ANSWERED || round_trip_ns <= 0)
+        return;
+    if (now_ns - window->period_ns >= PERIOD_NS)
+        begin_period(window, now_ns);
+    struct window_least *least = &window->least[verb];
+    least->now_ns = lesser(least->now_ns, round_trip_ns);
+    window->answers++;
+    window->taken_ns += round_trip_ns;
+    window->least_ns += lesser(least->now_ns, least->before_ns);
+    if (window->answers >= SAMPLE_MIN && window->answers >= (uint32_t)window->limit)
+        decide(window);
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many requests may be in flight to one API server: between 1 and WINDOW_MAX, found from the round-trip times (as
+// TCP Vegas, RFC 6817 and Netflix's concurrency limits do). The requests that wait in the server are estimated from how
+// much longer than the least the round trips take: with few, the window grows, with many it shrinks, so that the server
+// stays quick for everybody else. An overloaded server halves it. Pure: no clock.
+#ifndef WHARF_ENGINE_WINDOW_H
+#define WHARF_ENGINE_WINDOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define WINDOW_MAX 32
+#define WINDOW_FIRST 4
+
+enum window_verb {
+    WINDOW_READ,
+    WINDOW_WRITE, // takes longer than a read: each has its own least
+    WINDOW_VERBS
+};
+
+enum window_outcome {
+    WINDOW_ANSWERED,
+    WINDOW_OVERLOADED, // 429, or no answer in time
+    WINDOW_NOT_HEARD   // says nothing about the server's load: not sent, connection lost
+};
+
+// The least round trip of the present and of the last period, so that a server that has become slower is relearned.
+struct window_least {
+    int64_t now_ns, before_ns; // 0: none
+};
+
+struct window {
+    double limit; // 1 to `max`
+    double max;
+    uint32_t in_flight;
+    bool doubling; // grows by one an answer until the first sign of a queue
+    bool full;     // of the present sample: a request had to wait for the window
+    struct window_least least[WINDOW_VERBS];
+    int64_t period_ns; // when the present period of `least` began
+    // The sample: round trips since the last decision.
+    uint32_t answers;
+    int64_t taken_ns, least_ns; // sums: the round trips, and what they would have taken at least
+    // The upper bound of rateLimit: a token bucket.
+    double qps, burst, tokens; // qps <= 0: no bound
+    int64_t refilled_ns;
+};
+
+// `qps` <= 0: no rate limit. Times are monotonic.
+void window_init(struct window *window, double qps, double burst, int64_t now_ns);
+
+// Whether a request may be sent now.
+bool window_has_room(struct window *window, int64_t now_ns);
+// When a token will be there: CLOCK_NEVER if an answer is waited for instead. Meaningful when there is no room.
+int64_t window_next_ns(const struct window *window, int64_t now_ns);
+
+// A request was sent. Also beyond the limit, for the few that cannot wait.
+void window_sent(struct window *window);
+// An Event is sent beside the window: takes a token only.
+void window_charge(struct window *window);
+// Work had to wait for the window.
+void window_was_full(struct window *window);
+// A request was answered, `round_trip_ns` after it was sent (0: not known).
+void window_answered(struct window *window, enum window_verb verb, enum window_outcome outcome, int64_t round_trip_ns,
+                     int64_t now_ns);
+
+#endif
