@@ -267,6 +267,7 @@ void engine_step(struct engine *engine, struct engine_event *event, struct updat
     engine->now = event->now;
     engine->update = update;
     bool busy = event->type != EVENT_TIME || engine->queue_first;
+    size_t events = update->n_events;
     engine->received_ns = event->received_ns ? event->received_ns : event->now.mono_ns;
     take_event(engine, event);
     end_settling(engine);
@@ -280,6 +281,7 @@ void engine_step(struct engine *engine, struct engine_event *event, struct updat
     struct entry *next = pacing_next(engine);
     for (int i = 0; i < ENGINE_BATCH && next; i++, next = pacing_next(engine))
         act_reconcile(engine, next);
+    pacing_charge(engine, ENGINE_MANAGEMENT, update->n_events - events);
     const struct timer *first = heap_first(&engine->timers);
     update->wake_ns = engine->queue_first ? engine->now.mono_ns : first ? first->at_ns : CLOCK_NEVER;
     update->wake_ns = clock_earlier(update->wake_ns, pacing_wake_ns(engine));
@@ -300,7 +302,8 @@ size_t engine_pending(const struct engine *engine) {
     return engine->in_flight + pacing_waiting(engine);
 }
 
-const struct stats *engine_stats(const struct engine *engine) {
+const struct stats *engine_stats(struct engine *engine) {
+    pacing_count(engine);
     return &engine->stats;
 }
 

@@ -45,7 +45,7 @@ void engine_drain(struct engine *engine);
 // Commands in flight, and what waits to be sent.
 size_t engine_pending(const struct engine *engine);
 
-const struct stats *engine_stats(const struct engine *engine);
+const struct stats *engine_stats(struct engine *engine); // valid until the next step
 
 // True when every reachable watch is complete and no entry is queued.
 bool engine_in_sync(const struct engine *engine);

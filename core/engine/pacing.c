@@ -131,9 +131,24 @@ void pacing_answered(struct engine *engine, size_t cluster, enum window_verb ver
                     engine->now.mono_ns);
 }
 
+void pacing_charge(struct engine *engine, size_t cluster, size_t requests) {
+    window_charge(&engine->paces[cluster].window, (double)requests);
+}
+
 bool pacing_has_spare(struct engine *engine, size_t cluster) {
     struct pace *pace = &engine->paces[cluster];
     return pace->queue.count == 0 && window_has_room(&pace->window, engine->now.mono_ns);
+}
+
+void pacing_count(struct engine *engine) {
+    for (size_t c = 0; c < engine->n_clusters; c++) {
+        struct stats_cluster *stats = &engine->stats.clusters[c];
+        const struct pace *pace = &engine->paces[c];
+        stats->window = (uint64_t)pace->window.limit;
+        stats->in_flight = pace->window.in_flight;
+        for (size_t i = 0; i < WORK_CLASSES; i++)
+            stats->waiting[i] = pace->queue.classes[i].count;
+    }
 }
 
 size_t pacing_waiting(const struct engine *engine) {

@@ -33,8 +33,11 @@ void pacing_sent(struct engine *engine, size_t cluster);
 void pacing_answered(struct engine *engine, size_t cluster, enum window_verb verb, const struct response *response,
                      int64_t round_trip_ns);
 
+// Requests are sent beside the window, within the rate limit only.
+void pacing_charge(struct engine *engine, size_t cluster, size_t requests);
 // Whether requests to a cluster have no need to wait.
 bool pacing_has_spare(struct engine *engine, size_t cluster);
+void pacing_count(struct engine *engine); // into the stats
 // What waits for any window.
 size_t pacing_waiting(const struct engine *engine);
 // When a waiting request may be sent without another event (the rate limit); CLOCK_NEVER: not.

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/engine/decide.h"
+#include "core/engine/fair_queue.h"
 #include "core/kube/types.h"
 
 #include <stdint.h>
@@ -29,10 +30,12 @@ struct stats_cluster {
     enum contact contact;
     uint64_t active; // unfinished workloads placed here (workers)
     uint64_t mirrors;
-    char refused[256];     // why it is refused (identity.c), "": it is not
-    uint64_t orphans_held; // orphans that are not deleted yet, see orphans.c
-    uint64_t unsealed;     // objects seen with the host's marks but no valid seal
-    uint64_t unproven;     // mirrors that are neither adopted nor deleted because they are not proven
+    uint64_t window, in_flight;     // requests: how many may be in flight (window.h), and are
+    uint64_t waiting[WORK_CLASSES]; // objects that wait for a place, by class
+    char refused[256];              // why it is refused (identity.c), "": it is not
+    uint64_t orphans_held;          // orphans that are not deleted yet, see orphans.c
+    uint64_t unsealed;              // objects seen with the host's marks but no valid seal
+    uint64_t unproven;              // mirrors that are neither adopted nor deleted because they are not proven
 };
 
 struct stats_kind {
@@ -49,7 +52,7 @@ struct stats {
     uint64_t conflicts;                     // foreign objects of the same name
     uint64_t orphans;                       // orphans deleted
     uint64_t other_host_writes;             // somebody else wrote what this host was about to write
-    uint64_t events;                        // recorded on workloads
+    uint64_t events, events_dropped;        // recorded on workloads; left out for lack of room
     uint64_t status_latency[STATS_BUCKETS]; // mirror seen to status patch issued
     uint64_t status_latency_count;
     int64_t status_latency_sum_ns;

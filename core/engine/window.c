@@ -45,14 +45,14 @@ int64_t window_next_ns(const struct window *window, int64_t now_ns) {
     return now_ns + (wait_ns < (double)CLOCK_MINUTE ? (int64_t)wait_ns + 1 : CLOCK_MINUTE);
 }
 
-void window_charge(struct window *window) {
+void window_charge(struct window *window, double tokens) {
     if (window->qps > 0)
-        window->tokens -= 1;
+        window->tokens -= tokens;
 }
 
 void window_sent(struct window *window) {
     window->in_flight++;
-    window_charge(window);
+    window_charge(window, 1);
 }
 
 void window_was_full(struct window *window) {

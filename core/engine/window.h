@@ -55,8 +55,8 @@ int64_t window_next_ns(const struct window *window, int64_t now_ns);
 
 // A request was sent. Also beyond the limit, for the few that cannot wait.
 void window_sent(struct window *window);
-// An Event is sent beside the window: takes a token only.
-void window_charge(struct window *window);
+// Requests are sent beside the window: takes their tokens only.
+void window_charge(struct window *window, double tokens);
 // Work had to wait for the window.
 void window_was_full(struct window *window);
 // A request was answered, `round_trip_ns` after it was sent (0: not known).

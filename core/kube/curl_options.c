@@ -16,7 +16,9 @@
 #define KEEPALIVE_INTERVAL_S 10L
 #define CONNECT_TIMEOUT_MS 10000L
 #define MAX_IDLE_S 60L // an API server closes idle connections after 90
-#define MAX_CONNECTIONS 32L
+// More than the requests in flight and the streams of all kinds: with fewer, libcurl closes those that become idle, and
+// each further request has a handshake.
+#define MAX_CONNECTIONS 512L
 
 static bool set_long(CURL *easy, CURLoption option, long value) {
     return curl_easy_setopt(easy, option, value) == CURLE_OK;

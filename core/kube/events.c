@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define CACHE_MAX 1000
-#define IN_FLIGHT_MAX 4 // so that Events never fill the client's queue
+#define IN_FLIGHT_MAX 1 // Events come last
 #define MAX_TRIES 12
 #define RETRY_NS (10 * CLOCK_SECOND)
 #define REFRESH_NS (30 * CLOCK_MINUTE)

@@ -106,6 +106,23 @@ static void print_answers(const struct host_snapshot *s, struct buffer *out) {
             }
 }
 
+static void print_windows(const struct host_snapshot *s, struct buffer *out) {
+    const char *name = "wharf_requests_window";
+    family(out, name, "gauge", "Requests that may be in flight to a cluster, found from its round-trip times.");
+    for (size_t c = 0; c < s->stats.n_clusters; c++)
+        sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].window);
+    name = "wharf_requests_in_flight";
+    family(out, name, "gauge", "Requests to a cluster that are in flight.");
+    for (size_t c = 0; c < s->stats.n_clusters; c++)
+        sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].in_flight);
+    name = "wharf_requests_waiting";
+    family(out, name, "gauge", "Objects that wait for a place in a cluster's window, by what is to be sent.");
+    for (size_t c = 0; c < s->stats.n_clusters; c++)
+        for (size_t i = 0; i < WORK_CLASSES; i++)
+            sample(out, name, LABELS({"cluster", s->names[c]}, {"class", work_class_name((enum work_class)i)}),
+                   s->stats.clusters[c].waiting[i]);
+}
+
 static void print_contacts(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_cluster_contact";
     family(out, name, "gauge", "State of a cluster's API server: 1 for the present state, else 0.");
@@ -139,6 +156,7 @@ static void print_watch_counter(const struct host_snapshot *s, struct buffer *ou
 }
 
 static void print_watchs(const struct host_snapshot *s, struct buffer *out) {
+    print_windows(s, out);
     print_contacts(s, out);
     print_watch_states(s, out);
     print_watch_counter(s, out, "wharf_watch_objects_seen_total", "Objects that were listed, added or changed.",
@@ -237,6 +255,8 @@ static void print_engine(const struct host_snapshot *s, struct buffer *out) {
            "Statuses that somebody else wrote just as this host was about to: another host of the same origin.",
            s->stats.other_host_writes);
     single(out, "wharf_events_recorded_total", "counter", "Kubernetes Events recorded on workloads.", s->stats.events);
+    single(out, "wharf_events_dropped_total", "counter", "Events left out because requests waited.",
+           s->stats.events_dropped);
     single(out, "wharf_queue_length", "gauge", "Workloads that wait to be reconciled.", s->stats.queued);
     family(out, "wharf_engine_stalled_seconds", "gauge",
            "How long there has been work without the engine finishing anything; 0 when all is well.");

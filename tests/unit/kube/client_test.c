@@ -29,11 +29,10 @@ static struct moment at(int64_t mono_ns) {
     return (struct moment){.mono_ns = mono_ns};
 }
 
-static void begin(struct fixture *fixture, double qps, double burst, size_t max_in_flight) {
+static void begin(struct fixture *fixture, size_t max_in_flight) {
     *fixture = (struct fixture){0};
     fake_init(&fixture->fake);
-    struct client_options options = {
-        .cluster = "w1", .transport = &fixture->fake.base, .qps = qps, .burst = burst, .max_in_flight = max_in_flight};
+    struct client_options options = {.cluster = "w1", .transport = &fixture->fake.base, .max_in_flight = max_in_flight};
     assert_null(client_new(&options, &fixture->client));
     fixture->answers.client = fixture->client;
     assert_ptr_equal(client_transport(fixture->client), &fixture->fake.base);
@@ -104,7 +103,7 @@ static void each_verb_has_its_method_path_and_content_type(void **state) {
         {{.verb = VERB_RAW_GET, .name = "/apis/batch/v1?x=y"}, HTTP_GET, "/apis/batch/v1?x=y", NULL},
     };
     struct fixture fixture;
-    begin(&fixture, 0, 0, 0);
+    begin(&fixture, 0);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct request request = cases[i].request;
         request.resource = jobs;
@@ -175,7 +174,7 @@ static void a_request_that_cannot_be_made_is_refused_and_not_answered(void **sta
         {.verb = VERB_RAW_GET},
     };
     struct fixture fixture;
-    begin(&fixture, 0, 0, 0);
+    begin(&fixture, 0);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct error *error = client_submit(fixture.client, &cases[i], count_answer, &fixture.answers, NULL);
         assert_non_null(error);
@@ -188,47 +187,11 @@ static void a_request_that_cannot_be_made_is_refused_and_not_answered(void **sta
     end(&fixture);
 }
 
-static void the_bucket_lets_a_burst_through_and_then_its_rate(void **state) {
-    (void)state;
-    struct fixture fixture;
-    begin(&fixture, 10, 3, 100);
-    for (size_t i = 0; i < 6; i++)
-        submit(&fixture, &get_a);
-    int64_t next_ns = client_tick(fixture.client, at(0));
-    assert_int_equal(fixture.fake.count, 3);
-    assert_in_range(next_ns, 100 * CLOCK_MS, 101 * CLOCK_MS);
-    client_tick(fixture.client, at(next_ns - 2 * CLOCK_MS));
-    assert_int_equal(fixture.fake.count, 3);
-    next_ns = client_tick(fixture.client, at(next_ns));
-    assert_int_equal(fixture.fake.count, 4);
-    assert_in_range(next_ns, 200 * CLOCK_MS, 202 * CLOCK_MS);
-    assert_int_equal(client_tick(fixture.client, at(CLOCK_MINUTE)), CLOCK_NEVER);
-    assert_int_equal(fixture.fake.count, 6);
-    end(&fixture);
-}
-
-static void what_is_exempt_passes_those_that_wait_for_the_bucket(void **state) {
-    (void)state;
-    struct fixture fixture;
-    begin(&fixture, 1, 1, 100);
-    submit(&fixture, &get_a);
-    submit(&fixture, &get_a);
-    struct request exempt = get_a;
-    exempt.name = "lease";
-    exempt.exempt = true;
-    submit(&fixture, &exempt);
-    client_tick(fixture.client, at(0));
-    assert_int_equal(fixture.fake.count, 2);
-    assert_string_equal(fake_at(&fixture.fake, 1)->request.path, "/apis/batch/v1/namespaces/n/jobs/lease");
-    assert_int_equal(client_pending(fixture.client), 3);
-    end(&fixture);
-}
-
 static void requests_over_the_number_in_flight_wait_in_their_order(void **state) {
     (void)state;
     static const char *const names[] = {"a", "b", "c", "d"};
     struct fixture fixture;
-    begin(&fixture, 0, 0, 2);
+    begin(&fixture, 2);
     for (size_t i = 0; i < 4; i++) {
         struct request request = get_a;
         request.name = names[i];
@@ -262,7 +225,7 @@ static void after_a_401_it_is_sent_once_more_with_new_credentials(void **state) 
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture fixture;
-        begin(&fixture, 1, 1, 0);
+        begin(&fixture, 0);
         fixture.fake.can_refresh = cases[i].can_refresh;
         submit(&fixture, &get_a);
         client_tick(fixture.client, at(0));
@@ -286,7 +249,7 @@ static void after_a_401_it_is_sent_once_more_with_new_credentials(void **state) 
 static void what_is_cancelled_is_not_answered_and_makes_room(void **state) {
     (void)state;
     struct fixture fixture;
-    begin(&fixture, 0, 0, 1);
+    begin(&fixture, 1);
     uint64_t sent = submit(&fixture, &get_a);
     uint64_t waiting = submit(&fixture, &get_a);
     submit(&fixture, &get_a);
@@ -307,7 +270,7 @@ static void what_is_cancelled_is_not_answered_and_makes_room(void **state) {
 static void a_handler_may_submit_the_next_request(void **state) {
     (void)state;
     struct fixture fixture;
-    begin(&fixture, 0, 0, 1);
+    begin(&fixture, 1);
     fixture.answers.again = &get_a;
     submit(&fixture, &get_a);
     client_tick(fixture.client, at(0));
@@ -321,7 +284,7 @@ static void a_handler_may_submit_the_next_request(void **state) {
 static void a_transport_without_memory_is_an_answer_and_no_hot_loop(void **state) {
     (void)state;
     struct fixture fixture;
-    begin(&fixture, 0, 0, 0);
+    begin(&fixture, 0);
     fixture.fake.out_of_memory = true;
     fixture.answers.again = &get_a;
     submit(&fixture, &get_a);
@@ -335,7 +298,7 @@ static void a_transport_without_memory_is_an_answer_and_no_hot_loop(void **state
 static void nothing_is_answered_after_the_client_is_gone(void **state) {
     (void)state;
     struct fixture fixture;
-    begin(&fixture, 0, 0, 1);
+    begin(&fixture, 1);
     submit(&fixture, &get_a);
     submit(&fixture, &get_a);
     client_tick(fixture.client, at(0));
@@ -350,7 +313,7 @@ static void a_warning_of_the_server_is_logged_once(void **state) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     log_to(ends[1]);
-    begin(&fixture, 0, 0, 0);
+    begin(&fixture, 0);
     static const char *const warnings[] = {"old version", "old version", "other", NULL, "old version"};
     for (size_t i = 0; i < 5; i++) {
         fixture.fake.warning = warnings[i];
@@ -391,7 +354,7 @@ static void a_dry_run_is_answered_with_a_document_and_the_warnings(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture fixture;
         struct response response;
-        begin(&fixture, 0, 0, 0);
+        begin(&fixture, 0);
         fixture.fake.warning = cases[i].warning;
         struct request request = {
             .verb = VERB_CREATE, .resource = jobs, .namespace_ = "n", .body = "{}", .body_len = 2, .dry_run = DRY_RUN};
@@ -412,8 +375,6 @@ int main(void) {
         cmocka_unit_test(each_verb_has_its_method_path_and_content_type),
         cmocka_unit_test(paths_are_those_of_the_api),
         cmocka_unit_test(a_request_that_cannot_be_made_is_refused_and_not_answered),
-        cmocka_unit_test(the_bucket_lets_a_burst_through_and_then_its_rate),
-        cmocka_unit_test(what_is_exempt_passes_those_that_wait_for_the_bucket),
         cmocka_unit_test(requests_over_the_number_in_flight_wait_in_their_order),
         cmocka_unit_test(after_a_401_it_is_sent_once_more_with_new_credentials),
         cmocka_unit_test(what_is_cancelled_is_not_answered_and_makes_room),
