@@ -8,13 +8,13 @@
 
 #define NO_CLUSTER SIZE_MAX
 
-struct error *pacing_init(struct engine *engine, double qps, double burst) {
+struct error *pacing_init(struct engine *engine, double qps, double burst, uint64_t seed) {
     engine->paces = calloc(engine->n_clusters, sizeof *engine->paces);
     if (!engine->paces)
         return error_no_memory();
     for (size_t c = 0; c < engine->n_clusters; c++) {
         window_init(&engine->paces[c].window, qps, burst, engine->now.mono_ns);
-        fair_queue_init(&engine->paces[c].queue, random_next(&engine->random));
+        fair_queue_init(&engine->paces[c].queue, seed);
     }
     engine->turn_of = NO_CLUSTER;
     return NULL;

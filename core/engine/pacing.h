@@ -14,7 +14,7 @@ struct pace { // of a cluster
     struct fair_queue queue;
 };
 
-struct error *pacing_init(struct engine *engine, double qps, double burst);
+struct error *pacing_init(struct engine *engine, double qps, double burst, uint64_t seed);
 void pacing_free(struct engine *engine);
 
 // Around the decisions about one entry: first pacing_begin; then each action is carried out if pacing_admits, which

@@ -42,7 +42,21 @@ static void open_play(struct play *play, int workloads, int mirrors) {
     play_wait(play, CLOCK_SECOND);
 }
 
-static size_t deletes(const struct play *play) {
+// The worker deletes what it is asked to, and answers; so the window has places for all deletions.
+static void serve_deletes(struct play *play) {
+    for (size_t i = 0; i < play->n_commands; i++) { // more come with the answers
+        struct play_command *command = &play->commands[i];
+        uint64_t id = command->id;
+        if (command->verb != VERB_DELETE || id == 0)
+            continue;
+        command->id = 0;
+        play_gone(play, command->cluster, play_mirror(command->name));
+        play_answer(play, id, REASON_OK, NULL);
+    }
+}
+
+static size_t deletes(struct play *play) {
+    serve_deletes(play);
     return play_sent(play, 1, VERB_DELETE) + play_sent(play, 2, VERB_DELETE);
 }
 

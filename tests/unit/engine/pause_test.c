@@ -220,7 +220,7 @@ static void a_kind_without_a_status_subresource_is_not_written_to_again_and_agai
     assert_in_range(sent, 2, 10 + 8); // the first ones were in flight together
     assert_int_equal(play_times(&play.log, "0: the kind is paused"), 1);
     assert_true(is_paused(&play, 0));
-    play_wait(&play, 11 * CLOCK_MINUTE);
+    play_wait(&play, 16 * CLOCK_MINUTE); // the longest backoff, and half of it again
     answer_statuses(&play, REASON_OK);
     assert_false(is_paused(&play, 0));
     assert_int_equal(play_times(&play.log, "0: status is written again"), 1);
