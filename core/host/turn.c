@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/turn.h"
 
-#define DISPATCH_AT 64 // commands, so that sending starts before a long turn ends
+// Requests are passed on in batches, which saves wakeups, and early enough that no window stays empty for the rest of a
+// long turn.
+#define DISPATCH_AT 16                    // commands
+#define DISPATCH_NS (CLOCK_SECOND / 5000) // after the first
 
 static void step(struct turn *turn, struct engine_event *event) {
     const struct turn_mark older = {turn->update.n_commands, turn->update.n_events, turn->update.n_log};
     engine_step(turn->engine, event, &turn->update);
     if (turn->after)
         turn->after(turn->ctx, &turn->update, &older);
-    if (turn->update.n_commands >= DISPATCH_AT)
+    if (older.commands == 0)
+        turn->first_ns = event->now.mono_ns;
+    if (turn->update.n_commands >= DISPATCH_AT ||
+        (turn->update.n_commands > 0 && event->now.mono_ns - turn->first_ns >= DISPATCH_NS))
         dispatch_run(turn->dispatch, &turn->update);
 }
 

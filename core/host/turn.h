@@ -16,6 +16,7 @@ struct turn {
     struct engine *engine;
     struct dispatch *dispatch;
     struct update update;            // update.wake_ns: when the next turn is needed, even without an event
+    int64_t first_ns;                // when the update got its first command
     struct moment (*now)(void *ctx); // called for each event
     // Called before each event from the queue, and after each step, with the update not dispatched yet and its size
     // before the step; may be NULL.
