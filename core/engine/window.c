@@ -4,9 +4,10 @@
 #include "core/base/clock.h"
 
 #define PERIOD_NS (15 * CLOCK_SECOND)
-#define SAMPLE_MIN 4 // answers, before the window is changed
-#define QUEUE_FEW 2  // waiting in the server: below, the window grows
-#define QUEUE_MANY 5 // above, it shrinks
+#define PERIOD_ROUNDS 8 // at least so many times the limit are answered in a period
+#define SAMPLE_MIN 4    // answers, before the window is changed
+#define QUEUE_FEW 2     // waiting in the server: below, the window grows
+#define QUEUE_MANY 5    // above, it shrinks
 
 void window_init(struct window *window, double qps, double burst, int64_t now_ns) {
     burst = burst < 1 ? 1 : burst;
@@ -56,7 +57,7 @@ void window_sent(struct window *window) {
 }
 
 void window_was_full(struct window *window) {
-    window->full = true;
+    window->full = window->pressed = true;
 }
 
 static int64_t lesser(int64_t a_ns, int64_t b_ns) {
@@ -69,17 +70,46 @@ static void begin_sample(struct window *window) {
     window->full = false;
 }
 
-static void begin_period(struct window *window, int64_t now_ns) {
-    for (int v = 0; v < WINDOW_VERBS; v++)
-        window->least[v] = (struct window_least){.before_ns = window->least[v].now_ns};
-    window->period_ns = now_ns;
-}
-
 static void bound(struct window *window) {
     if (window->limit < 1)
         window->limit = 1;
     if (window->limit > window->max)
         window->limit = window->max;
+}
+
+// While requests wait all the time, each round trip has this host's own queue in it, at most QUEUE_MANY: without a
+// probe it would count as the least of the next period, and the queue would grow with each.
+static void begin_period(struct window *window, int64_t now_ns) {
+    for (int v = 0; v < WINDOW_VERBS; v++)
+        window->least[v] = (struct window_least){.before_ns = window->least[v].now_ns};
+    window->period_ns = now_ns;
+    window->period_answers = 0;
+    if (window->pressed) {
+        window->probe = window->in_flight + SAMPLE_MIN;
+        window->unprobed = window->limit;
+        window->limit -= QUEUE_MANY;
+        bound(window);
+    }
+    window->pressed = false;
+}
+
+static void end_probe(struct window *window) {
+    window->probe = 0;
+    window->limit = window->unprobed;
+    begin_sample(window);
+}
+
+// Those that were sent before it was shrunk do not shrink it again.
+static void ease(struct window *window, int64_t sent_ns, int64_t now_ns) {
+    if (sent_ns <= window->eased_ns)
+        return;
+    if (window->probe > 0)
+        end_probe(window);
+    window->limit /= 2;
+    bound(window);
+    begin_sample(window);
+    window->doubling = false;
+    window->eased_ns = now_ns;
 }
 
 static void decide(struct window *window) {
@@ -98,23 +128,21 @@ void window_answered(struct window *window, enum window_verb verb, enum window_o
                      int64_t now_ns) {
     if (window->in_flight > 0)
         window->in_flight--;
-    if (outcome == WINDOW_OVERLOADED) {
-        // Those that were sent together fail together: they count once.
-        if (window->answers > 0 || window->doubling)
-            window->limit /= 2;
-        window->doubling = false;
-        bound(window);
-        begin_sample(window);
-    }
+    if (outcome == WINDOW_OVERLOADED)
+        ease(window, now_ns - round_trip_ns, now_ns);
+    if (window->probe > 0 && --window->probe == 0)
+        end_probe(window);
     if (outcome != WINDOW_ANSWERED || round_trip_ns <= 0)
         return;
-    if (now_ns - window->period_ns >= PERIOD_NS)
+    if (window->probe == 0 && now_ns - window->period_ns >= PERIOD_NS &&
+        window->period_answers >= PERIOD_ROUNDS * (uint32_t)window->limit)
         begin_period(window, now_ns);
+    window->period_answers++;
     struct window_least *least = &window->least[verb];
     least->now_ns = lesser(least->now_ns, round_trip_ns);
     window->answers++;
     window->taken_ns += round_trip_ns;
     window->least_ns += lesser(least->now_ns, least->before_ns);
-    if (window->answers >= SAMPLE_MIN && window->answers >= (uint32_t)window->limit)
+    if (window->probe == 0 && window->answers >= SAMPLE_MIN && window->answers >= (uint32_t)window->limit)
         decide(window);
 }

@@ -36,7 +36,13 @@ struct window {
     bool doubling; // grows by one an answer until the first sign of a queue
     bool full;     // of the present sample: a request had to wait for the window
     struct window_least least[WINDOW_VERBS];
-    int64_t period_ns; // when the present period of `least` began
+    int64_t period_ns;       // when the present period of `least` began
+    uint32_t period_answers; // since then
+    bool pressed;            // a request had to wait since then
+    // A probe: for a moment fewer are in flight, so that the queue in the server drains and the least is seen.
+    uint32_t probe;   // answers until its end, 0: none
+    double unprobed;  // the limit after it
+    int64_t eased_ns; // when an overload last shrank the window
     // The sample: round trips since the last decision.
     uint32_t answers;
     int64_t taken_ns, least_ns; // sums: the round trips, and what they would have taken at least
