@@ -98,7 +98,7 @@ struct error *engine_new(const struct engine_options *options, struct moment now
     if (!error)
         error = make_tables(engine);
     if (!error)
-        error = pacing_init(engine, options->qps, options->burst, options->seed);
+        error = pacing_init(engine, options);
     if (error) {
         engine_free(engine);
         return error;
@@ -278,9 +278,10 @@ void engine_step(struct engine *engine, struct engine_event *event, struct updat
     }
     for (int i = 0; i < ENGINE_BATCH && engine->queue_first; i++)
         act_reconcile(engine, queue_take(engine));
-    struct entry *next = pacing_next(engine);
-    for (int i = 0; i < ENGINE_BATCH && next; i++, next = pacing_next(engine))
+    struct entry *next;
+    for (int i = 0; i < ENGINE_BATCH && (next = pacing_next(engine)); i++)
         act_reconcile(engine, next);
+    pacing_pause(engine);
     pacing_charge(engine, ENGINE_MANAGEMENT, update->n_events - events);
     const struct timer *first = heap_first(&engine->timers);
     update->wake_ns = engine->queue_first ? engine->now.mono_ns : first ? first->at_ns : CLOCK_NEVER;

@@ -28,6 +28,7 @@ struct engine_options {
     const struct seal_keys *seals; // not owned; NULL, or none: mirrors are not sealed
     bool adopt_unsealed;           // objects with the host's marks but no seal in the first list are adopted and sealed
     bool log_decisions;            // logs each decision, LOG_DEBUG
+    unsigned window_max;           // most requests in flight to each cluster; 0: as window.h finds it
     double qps, burst;             // most requests to each cluster a second, and at once; qps <= 0: no limit
     uint64_t seed;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/pacing.h"
 
+#include "core/engine/engine.h"
 #include "core/engine/facts.h"
 #include "core/engine/queue.h"
 
@@ -8,13 +9,13 @@
 
 #define NO_CLUSTER SIZE_MAX
 
-struct error *pacing_init(struct engine *engine, double qps, double burst, uint64_t seed) {
+struct error *pacing_init(struct engine *engine, const struct engine_options *options) {
     engine->paces = calloc(engine->n_clusters, sizeof *engine->paces);
     if (!engine->paces)
         return error_no_memory();
     for (size_t c = 0; c < engine->n_clusters; c++) {
-        window_init(&engine->paces[c].window, qps, burst, engine->now.mono_ns);
-        fair_queue_init(&engine->paces[c].queue, seed);
+        window_init(&engine->paces[c].window, options->window_max, options->qps, options->burst, engine->now.mono_ns);
+        fair_queue_init(&engine->paces[c].queue, options->seed);
     }
     engine->turn_of = NO_CLUSTER;
     return NULL;
@@ -109,6 +110,10 @@ struct entry *pacing_next(struct engine *engine) {
     return NULL;
 }
 
+void pacing_pause(struct engine *engine) {
+    engine->turn_of = NO_CLUSTER;
+}
+
 void pacing_sent(struct engine *engine, size_t cluster) {
     window_sent(&engine->paces[cluster].window);
 }
@@ -158,12 +163,13 @@ size_t pacing_waiting(const struct engine *engine) {
     return count;
 }
 
-int64_t pacing_wake_ns(const struct engine *engine) {
-    int64_t wake_ns = CLOCK_NEVER;
+int64_t pacing_wake_ns(struct engine *engine) {
+    int64_t wake_ns = CLOCK_NEVER, now_ns = engine->now.mono_ns;
     for (size_t c = 0; c < engine->n_clusters; c++) {
-        const struct pace *pace = &engine->paces[c];
+        struct pace *pace = &engine->paces[c];
         if (pace->queue.count > 0)
-            wake_ns = clock_earlier(wake_ns, window_next_ns(&pace->window, engine->now.mono_ns));
+            wake_ns = clock_earlier(
+                wake_ns, window_has_room(&pace->window, now_ns) ? now_ns : window_next_ns(&pace->window, now_ns));
     }
     return wake_ns;
 }

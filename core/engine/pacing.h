@@ -9,12 +9,14 @@
 #include "core/engine/fair_queue.h"
 #include "core/engine/window.h"
 
+struct engine_options;
+
 struct pace { // of a cluster
     struct window window;
     struct fair_queue queue;
 };
 
-struct error *pacing_init(struct engine *engine, double qps, double burst, uint64_t seed);
+struct error *pacing_init(struct engine *engine, const struct engine_options *options);
 void pacing_free(struct engine *engine);
 
 // Around the decisions about one entry: first pacing_begin; then each action is carried out if pacing_admits, which
@@ -27,6 +29,7 @@ void pacing_end(struct entry *entry);
 // The entry whose turn it is, for a place that is free; NULL: none. Its actions in that cluster are admitted until the
 // next call.
 struct entry *pacing_next(struct engine *engine);
+void pacing_pause(struct engine *engine); // it is nobody's turn until the next call
 
 // A request was sent, or answered.
 void pacing_sent(struct engine *engine, size_t cluster);
@@ -40,7 +43,8 @@ bool pacing_has_spare(struct engine *engine, size_t cluster);
 void pacing_count(struct engine *engine); // into the stats
 // What waits for any window.
 size_t pacing_waiting(const struct engine *engine);
-// When a waiting request may be sent without another event (the rate limit); CLOCK_NEVER: not.
-int64_t pacing_wake_ns(const struct engine *engine);
+// When a waiting request may be sent without another event (the rate limit; now, if there are still places);
+// CLOCK_NEVER: not.
+int64_t pacing_wake_ns(struct engine *engine);
 
 #endif

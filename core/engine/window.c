@@ -9,10 +9,11 @@
 #define QUEUE_FEW 2     // waiting in the server: below, the window grows
 #define QUEUE_MANY 5    // above, it shrinks
 
-void window_init(struct window *window, double qps, double burst, int64_t now_ns) {
+void window_init(struct window *window, unsigned max, double qps, double burst, int64_t now_ns) {
     burst = burst < 1 ? 1 : burst;
-    *window = (struct window){.limit = WINDOW_FIRST,
-                              .max = WINDOW_MAX,
+    max = max > 0 && max < WINDOW_MAX ? max : WINDOW_MAX;
+    *window = (struct window){.limit = max < WINDOW_FIRST ? max : WINDOW_FIRST,
+                              .max = max,
                               .doubling = true,
                               .qps = qps,
                               .burst = burst,

@@ -51,8 +51,8 @@ struct window {
     int64_t refilled_ns;
 };
 
-// `qps` <= 0: no rate limit. Times are monotonic.
-void window_init(struct window *window, double qps, double burst, int64_t now_ns);
+// At most `max` are in flight, 0: WINDOW_MAX. `qps` <= 0: no rate limit. Times are monotonic.
+void window_init(struct window *window, unsigned max, double qps, double burst, int64_t now_ns);
 
 // Whether a request may be sent now.
 bool window_has_room(struct window *window, int64_t now_ns);

@@ -17,6 +17,7 @@ struct stage_news {
     enum event_type type;
     size_t cluster;
     uint64_t command;
+    int64_t sent_ns;
     struct json *value;
     struct response response;
     enum reflector_state state;
@@ -91,6 +92,7 @@ static void answered(struct stage *stage, const struct command *command, int sta
                                  .retry_after_ns = -1,
                                  .problem = lost ? "no answer" : NULL};
     n->command = command->id;
+    n->sent_ns = stage->now.mono_ns;
     response_read(&n->response, &result, command->request.verb);
 }
 
@@ -166,6 +168,7 @@ static void tell(struct stage *stage, struct stage_news *n) {
     if (n->type == EVENT_ANSWER) {
         event.answer.command = n->command;
         event.answer.response = &n->response;
+        event.answer.sent_ns = n->sent_ns;
     } else if (n->value)
         event.object = object_of(n->value);
     if (n->type == EVENT_ANSWER || stage->connected[n->cluster])

@@ -46,7 +46,7 @@ static void begin(struct bench *bench, size_t servers, int64_t service_ns) {
     *bench = (struct bench){.server = {.servers = servers, .service_ns = service_ns, .way_ns = CLOCK_MS / 2},
                             .now_ns = 7 * CLOCK_SECOND};
     bench->server.random.state = 5;
-    window_init(&bench->window, 0, 0, bench->now_ns);
+    window_init(&bench->window, 0, 0, 0, bench->now_ns);
 }
 
 // When a request that arrives now would be done; it takes its place.
@@ -259,7 +259,7 @@ static void answers(struct window *window, enum window_outcome outcome, unsigned
 
 static struct window window_of(double limit, int64_t now_ns) {
     struct window window;
-    window_init(&window, 0, 0, now_ns);
+    window_init(&window, 0, 0, 0, now_ns);
     window.limit = limit;
     for (int i = 0; i < (int)limit; i++)
         window_sent(&window);
@@ -353,7 +353,7 @@ static void reads_and_writes_have_a_least_of_their_own(void **state) {
 static void a_rate_limit_lets_a_burst_through_and_then_its_rate(void **state) {
     (void)state;
     struct window window;
-    window_init(&window, 10, 3, 0);
+    window_init(&window, 0, 10, 3, 0);
     for (int i = 0; i < 3; i++) {
         assert_true(window_has_room(&window, 0));
         window_sent(&window);
@@ -385,14 +385,14 @@ static void a_rate_limit_lets_a_burst_through_and_then_its_rate(void **state) {
 static void a_full_window_waits_for_an_answer_and_not_for_a_token(void **state) {
     (void)state;
     struct window window;
-    window_init(&window, 1000, 1000, 0);
+    window_init(&window, 0, 1000, 1000, 0);
     for (int i = 0; i < WINDOW_FIRST; i++)
         window_sent(&window);
     assert_false(window_has_room(&window, 0));
     assert_int_equal(window_next_ns(&window, 0), CLOCK_NEVER);
     answers(&window, WINDOW_ANSWERED, 1, CLOCK_MS, CLOCK_MS);
     assert_true(window_has_room(&window, CLOCK_MS));
-    window_init(&window, 0.5, 0, 0); // the least burst is one
+    window_init(&window, 0, 0.5, 0, 0); // the least burst is one
     assert_true(window_has_room(&window, 0));
     window_sent(&window);
     assert_false(window_has_room(&window, 0));
@@ -407,7 +407,7 @@ static void whatever_is_answered_the_window_stays_in_its_bounds(void **state) {
         double qps = seed % 3 ? 0 : 50;
         int64_t now_ns = CLOCK_SECOND;
         uint32_t flying = 0;
-        window_init(&window, qps, 20, now_ns);
+        window_init(&window, 0, qps, 20, now_ns);
         for (int i = 0; i < 3000; i++) {
             uint64_t lot = random_below(&random, 10);
             now_ns += (int64_t)random_below(&random, seed % 5 ? 10 * CLOCK_MS : 10 * CLOCK_SECOND);
