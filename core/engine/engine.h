@@ -67,4 +67,13 @@ struct engine_view {
 };
 void engine_each(const struct engine *engine, void (*visit)(void *ctx, const struct engine_view *view), void *ctx);
 
+// What waits for a place in a cluster's window, in no order.
+struct engine_waiter {
+    size_t cluster, kind;
+    enum work_class work;
+    const char *key; // "namespace/name"
+};
+void engine_each_waiter(const struct engine *engine, void (*visit)(void *ctx, const struct engine_waiter *waiter),
+                        void *ctx);
+
 #endif

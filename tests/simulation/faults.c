@@ -49,10 +49,19 @@ struct faults {
     bool full[TRIAL_CLUSTERS]; // quota exceeded
     bool inject;
     bool wiped;                     // a cluster was, and the host keeps refusing it
+    bool other[TRIAL_CLUSTERS];     // it was wiped while this process of the host ran, which refuses it
     bool unnoticed[TRIAL_CLUSTERS]; // it was restored, which the host has not reported yet
 };
 
 static const struct sim_faults calm = {.latency_min_ns = 1 * CLOCK_MS, .latency_max_ns = 2 * CLOCK_MS};
+
+// Its requests and answers take long, and nothing else is wrong with it.
+static const struct sim_faults slow_calm = {.latency_min_ns = 2400 * CLOCK_MS, .latency_max_ns = 2600 * CLOCK_MS};
+
+static void be_calm(struct trial *trial, size_t cluster) {
+    bool slow = trial->plan.slow && trial->plan.slow_cluster == cluster;
+    sim_cluster_set_faults(trial->net, trial->worlds[cluster], slow ? &slow_calm : NULL);
+}
 
 static const struct sim_faults noise = {
     .latency_min_ns = 1 * CLOCK_MS,
@@ -136,6 +145,8 @@ struct faults *faults_new(struct trial *trial) {
         return NULL;
     faults->inject = trial_chance(trial, 30);
     sim_net_set_faults(trial->net, &calm);
+    for (size_t c = 0; c < trial->plan.n_clusters; c++)
+        be_calm(trial, c);
     for (size_t c = 1; c < trial->plan.n_clusters; c++)
         world_set_admission(trial->worlds[c], admit, &trial->sides[c]);
     faults->n = trial->plan.faults ? 1 + trial_below(trial, EPISODES) : 0;
@@ -184,6 +195,7 @@ int64_t faults_due(const struct trial *trial) {
 static void restart(struct trial *trial) {
     instance_stop(trial);
     rules_restarted(trial);
+    memset(trial->faults->other, 0, sizeof trial->faults->other);
     instance_start(trial);
 }
 
@@ -257,7 +269,7 @@ static void begin(struct trial *trial, struct episode *e) {
     case TROUBLE_WIPED:
         went_back(trial, e->cluster);
         world_wipe(cluster, trial->now_ns);
-        trial->faults->wiped = true;
+        trial->faults->wiped = trial->faults->other[e->cluster] = true;
         trial->user_acts = true;
         trial_add_namespace(trial, e->cluster); // it is set up again
         trial->user_acts = false;
@@ -297,7 +309,7 @@ static void end(struct trial *trial, const struct episode *e) {
     case TROUBLE_ERRORS:
     case TROUBLE_HANGS:
     case TROUBLE_SLOW:
-        sim_cluster_set_faults(trial->net, cluster, NULL);
+        be_calm(trial, e->cluster);
         break;
     default:
         break;
@@ -333,13 +345,17 @@ bool faults_is_unnoticed(const struct trial *trial, size_t cluster) {
     return trial->faults->unnoticed[cluster];
 }
 
+bool faults_is_other(const struct trial *trial, size_t cluster) {
+    return trial->faults->other[cluster];
+}
+
 void faults_end(struct trial *trial) {
     trial_trace(trial, "trouble: all is over");
     trial->faults->n = 0;
     free_copies(trial->faults);
     sim_net_set_faults(trial->net, &calm);
     for (size_t c = 0; c < trial->plan.n_clusters; c++) {
-        sim_cluster_set_faults(trial->net, trial->worlds[c], NULL);
+        be_calm(trial, c);
         sim_cluster_up(trial->net, trial->worlds[c]);
         world_allow_all(trial->worlds[c]);
         trial->faults->full[c] = false;

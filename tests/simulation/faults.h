@@ -13,6 +13,8 @@ void faults_free(struct faults *faults);
 void faults_noticed(struct trial *trial, size_t cluster);
 // It was restored, and the host has not noticed yet.
 bool faults_is_unnoticed(const struct trial *trial, size_t cluster);
+// It was wiped, and for this process of the host it is another cluster.
+bool faults_is_other(const struct trial *trial, size_t cluster);
 // Ends all faults.
 void faults_end(struct trial *trial);
 

@@ -4,6 +4,7 @@
 // expires, the engine's thread when there is an event, or when a link waits for room in the queue.
 #include "core/base/error.h"
 #include "tests/simulation/faults.h"
+#include "tests/simulation/pace_rules.h"
 #include "tests/simulation/rules.h"
 
 #include <stdio.h>
@@ -50,6 +51,8 @@ static void note_contact(struct trial *trial, const struct engine_event *event) 
 static void before_event(void *ctx, const struct engine_event *event) {
     struct trial *trial = ctx;
     struct instance *host = &trial->host;
+    if (event->type == EVENT_ANSWER)
+        pace_answered(trial, event->answer.command);
     if (event->type == EVENT_ANSWER || event->type == EVENT_TIME)
         return;
     const char *name = world_name(trial->worlds[event->cluster]);
@@ -79,6 +82,7 @@ static void after_step(void *ctx, const struct update *update, const struct turn
     struct trial *trial = ctx;
     for (size_t i = older->commands; i < update->n_commands; i++)
         rules_command(trial, &update->commands[i]);
+    pace_sent(trial, update, older->commands);
     for (size_t i = older->events; i < update->n_events; i++)
         trial_trace(trial, "host: Event %s on %s: %s", update->events[i].reason, update->events[i].name,
                     update->events[i].text);
@@ -185,6 +189,7 @@ bool instance_start(struct trial *trial) {
                                      .orphan_grace_ns = trial->plan.orphan_grace_ns,
                                      .seals = trial->plan.upgrade && host->number == 1 ? NULL : trial->seals,
                                      .adopt_unsealed = trial->plan.upgrade,
+                                     .window_max = trial->plan.window_max,
                                      .qps = trial->seed % 3 ? 0 : 20,
                                      .burst = 10,
                                      .seed = trial->seed + host->number};
@@ -200,6 +205,7 @@ bool instance_start(struct trial *trial) {
     must(event_queue_new(trial->plan.n_clusters, trial->plan.short_queue ? SHORT_QUEUE_EVENTS : QUEUE_EVENTS,
                          QUEUE_BYTES, &host->queue));
     host->wake_ns = trial->now_ns;
+    pace_restarted(trial);
     start_links(trial);
     trial_trace(trial, "host: process %u starts", host->number);
     return true;

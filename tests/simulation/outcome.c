@@ -183,8 +183,11 @@ void outcome_count(struct trial *trial) {
             continue;
         bool ran = job->creates > 0;
         bool over = sim_finished(trial->kinds[job->kind], now);
-        // A suspended Job gets its condition; for other kinds some changes concern the worker only.
-        bool fits = job->kind == 0 ? job->statuses == (ran ? job->changes : 1) : job->statuses <= job->changes + !ran;
+        // A suspended Job gets its condition; for other kinds some changes concern the worker only. Where statuses wait
+        // for a place, several changes are one.
+        bool exact = job->kind == 0 && !trial->plan.slow && !trial->plan.burst && trial->plan.window_max == 0;
+        bool fits = exact ? job->statuses == (ran ? job->changes : 1)
+                          : job->statuses <= job->changes + !ran && (job->kind > 0 || job->statuses > 0);
         if (job->placements != ran || job->creates != ran || job->deletes != (ran && over) || !fits ||
             job->releases != (ran && over && trial->plan.mirror_finalizer))
             trial_fail(trial,

@@ -212,6 +212,10 @@ static void check_create(struct trial *trial, size_t cluster, const struct about
                         trial->now_ns - trial->host.feeds[c][about->kind].lost_ns >= trial->plan.lost_timeout_ns;
         // By an earlier process: this one has never reached that worker.
         given_up |= job->begun > mirror_attempt(other) && !trial->host.feeds[c][about->kind].listed;
+        // A cluster that was wiped is another one, refused like an unreachable one; a create may have arrived after
+        // that.
+        given_up |=
+            faults_is_other(trial, c) && trial->now_ns - trial->rules->back_ns[c] >= trial->plan.lost_timeout_ns;
         if (!given_up)
             trial_fail(trial, "rule 2: attempt %u of %s is created in %s while attempt %u is in %s",
                        mirror_attempt(body), about->name, world_name(trial->worlds[cluster]), mirror_attempt(other),

@@ -5,6 +5,7 @@
 #include "tests/simulation/crds.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/forgery.h"
+#include "tests/simulation/pace_rules.h"
 #include "tests/simulation/pests.h"
 #include "tests/simulation/queues.h"
 #include "tests/simulation/rules.h"
@@ -117,6 +118,10 @@ static void make_plan(struct trial *trial) {
     plan->back = plan->faults ? choose_back(trial) : TRIAL_BACK_NONE;
     plan->stripping = plan->faults && trial_chance(trial, 10);
     plan->queues = plan->faults && trial->seed % 6 == 3;
+    plan->window_max = trial->seed % 11 == 4 ? 1 : trial->seed % 11 == 7 ? 2 : 0;
+    plan->burst = trial->seed % 13 < 5;
+    plan->slow = trial->seed % 17 == 6 || trial->seed % 17 == 13;
+    plan->slow_cluster = trial->seed % 17 == 6 ? 0 : plan->n_clusters - 1;
     plan->late_threads = trial->seed % 9 > 5;
     plan->short_queue = trial->seed % 7 == 2;
     plan->lost_timeout_ns = trial_between(trial, 15 * CLOCK_SECOND, 90 * CLOCK_SECOND);
@@ -169,6 +174,7 @@ struct trial *trial_new(uint64_t seed, bool tracing, bool telling) {
     trial->telling = telling;
     trial->lines = tracing ? calloc(TRIAL_LINES, sizeof *trial->lines) : NULL;
     trial->rules = rules_new(trial);
+    trial->pace = pace_rules_new();
     trial->seals = forgery_keys(seed);
     choose_kinds(trial);
     make_plan(trial);
@@ -181,8 +187,8 @@ struct trial *trial_new(uint64_t seed, bool tracing, bool telling) {
     trial->queues = queues_new(trial);
     trial->faults = faults_new(trial);
     trial->pests = pests_new(trial);
-    if (!trial->rules || !trial->crds || !trial->users || !trial->pests || !trial->faults || !trial->queues ||
-        (tracing && !trial->lines) || !instance_start(trial))
+    if (!trial->rules || !trial->pace || !trial->crds || !trial->users || !trial->pests || !trial->faults ||
+        !trial->queues || (tracing && !trial->lines) || !instance_start(trial))
         abort();
     return trial;
 }
@@ -199,6 +205,7 @@ void trial_free(struct trial *trial) {
     faults_free(trial->faults);
     free(trial->pests);
     free(trial->rules);
+    free(trial->pace);
     free(trial->failure);
     free(trial->lines);
     free(trial);

@@ -32,8 +32,12 @@ struct trial_plan { // what the seed determines in advance
     enum trial_back back; // clusters are restored from copies, or wiped
     bool late_threads;    // a batch of commands may wait until the thread of its cluster runs
     bool short_queue;     // of events to the engine: links wait for it to take some
-    bool queues;          // in some workers a queue suspends and resumes Jobs
-    bool stripping;       // a webhook in the workers removes a carried label
+    unsigned window_max;  // of requests in flight to each cluster; 0: as the host finds it
+    bool burst;           // users create everything at once
+    bool slow;            // the last worker, or the management cluster, takes 5 s for each request
+    size_t slow_cluster;
+    bool queues;    // in some workers a queue suspends and resumes Jobs
+    bool stripping; // a webhook in the workers removes a carried label
     int64_t lost_timeout_ns, retention_ns, orphan_grace_ns;
     int64_t mass_max;
     int64_t trouble_end_ns; // users and faults end by then
@@ -87,6 +91,7 @@ struct trial {
     struct faults *faults;
     struct pests *pests;
     struct queues *queues;
+    struct pace_rules *pace;
     struct rules *rules;
     uint64_t hash; // of all the host's requests and all writes
     char *failure; // the rule that was violated, and how; NULL: none

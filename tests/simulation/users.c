@@ -89,6 +89,8 @@ static void plan_job(struct trial *trial, struct users *users, unsigned job) {
     int64_t begin_ns =
         kind > 0 && crds_from_ns(trial, kind) > trial->now_ns ? crds_from_ns(trial, kind) : trial->now_ns;
     int64_t made_ns = begin_ns + trial_between(trial, 0, 40 * CLOCK_SECOND), end_ns = p->trouble_end_ns;
+    if (p->burst)
+        made_ns = begin_ns + 2 * CLOCK_SECOND;
     choose(trial, users, job);
     plan(users, made_ns, ACT_CREATE, job);
     if (p->plain)

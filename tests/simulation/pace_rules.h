@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of core/engine/pacing.h, checked after each step of the engine with what it sends and what waits: the
+// window of each cluster is kept, no place stays empty while something waits for it, classes and authors take turns,
+// and nothing starves. The rules count what is in flight, and turns, themselves.
+#ifndef WHARF_SIMULATION_PACE_RULES_H
+#define WHARF_SIMULATION_PACE_RULES_H
+
+#include "tests/simulation/trial.h"
+
+struct pace_rules *pace_rules_new(void);
+void pace_restarted(struct trial *trial);
+void pace_answered(struct trial *trial, uint64_t command);
+// The commands of a step begin at `first`.
+void pace_sent(struct trial *trial, const struct update *update, size_t first);
+
+#endif
