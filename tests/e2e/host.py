@@ -9,13 +9,16 @@ import subprocess
 from proc import Process, free_port
 from wait import until
 
-DEFAULTS = {"workerLostTimeout": "10m", "mirrorRetention": "1s", "createNamespaces": "false"}
+DEFAULTS = {"workerLostTimeout": "10m", "mirrorRetention": "1s", "createNamespaces": "false",
+            "log": "{format: text, level: debug}"}
 
 
 class Host:
-    """One host process. `kubeconfigs` is {cluster name: path}, the management cluster's under "management"."""
+    """One host process. `kubeconfigs` is {cluster name: path}, the management cluster's under "management". `defaults` are
+    the settings of a test that gives none."""
 
-    def __init__(self, wharf, adapters, folder, kubeconfigs):
+    def __init__(self, wharf, adapters, folder, kubeconfigs, defaults=None):
+        self.defaults = DEFAULTS if defaults is None else defaults
         self.wharf, self.folder = os.path.abspath(wharf), folder
         self.adapters, self.kubeconfigs = os.path.abspath(adapters), kubeconfigs
         self.port, self.settings = free_port(), None
@@ -33,7 +36,7 @@ class Host:
         # JSON is YAML.
         lines += ["adapters:", f"  directory: {self.adapters}", "  enabled:"]
         lines += [f"  - {json.dumps({'name': name, **more})}" for name, more in enabled.items()]
-        lines += [f"serve: {{address: 127.0.0.1:{self.port}}}", "log: {format: text, level: debug}"]
+        lines += [f"serve: {{address: 127.0.0.1:{self.port}}}"]
         lines += [f"{key}: {value}" for key, value in settings.items()]
         with open(self.config, "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
@@ -42,7 +45,7 @@ class Host:
         """Makes sure that it runs with these settings (and the defaults above for the others). `enabled` has the
         adapters, {name: what else the configuration says of it}; only Jobs unless it is given."""
         enabled = enabled or {"job": {}}
-        wanted = {**DEFAULTS, **settings}
+        wanted = {**self.defaults, **settings}
         if self.process.running() and (wanted, enabled) == self.settings:
             return
         if self.process.running():

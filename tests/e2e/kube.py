@@ -2,6 +2,7 @@
 """A small client for one API server. Objects are plain dicts; an error is raised with its Status body."""
 import http.client
 import json
+import socket
 import ssl
 import threading
 import urllib.parse
@@ -50,6 +51,30 @@ def path_of(plural, namespace=None, name=None, subresource=None):
     return "/".join(parts)
 
 
+class Stream:
+    """The lines of a watch as bytes, each as soon as it is complete. It has its own connection, which is open when this
+    has been made; it ends when the server or close() ends it."""
+
+    def __init__(self, connection, path, headers):
+        connection.request("GET", path, headers=headers)
+        self.socket, self.answer = connection.sock, connection.getresponse()
+        if self.answer.status != 200:
+            raise ApiError("GET", path, self.answer.status, self.answer.read())
+
+    def __iter__(self):
+        rest = b""
+        try:
+            while chunk := self.answer.read1(65536):
+                *lines, rest = (rest + chunk).split(b"\n")
+                yield from lines
+        except (OSError, http.client.HTTPException):
+            return
+
+    def close(self):
+        """From any thread. Not SSLSocket's own shutdown, which a thread that reads does not survive."""
+        socket.socket.shutdown(self.socket, socket.SHUT_RDWR)
+
+
 class Client:
     """Requests to https://127.0.0.1:port. May be used from any thread: each has its own connection."""
 
@@ -59,6 +84,15 @@ class Client:
         if certificate:
             self.context.load_cert_chain(certificate, key)
         self.local = threading.local()
+
+    @classmethod
+    def of(cls, kubeconfig):
+        """For the cluster and the client certificate of a kubeconfig that servers.py has written."""
+        with open(kubeconfig, encoding="utf-8") as file:
+            config = json.load(file)
+        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+        return cls(urllib.parse.urlsplit(cluster["server"]).port, cluster["certificate-authority"],
+                   user["client-certificate"], user["client-key"])
 
     def _connection(self, timeout):
         kept = getattr(self.local, "connection", None)
@@ -80,11 +114,15 @@ class Client:
             self.local.connection = None
             raise Unreachable(f"{method} {path}: {error!r}") from error
 
-    def raw(self, method, path, body=None, content_type="application/json", query=None, timeout=20.0):
-        """The answer's body as bytes. A GET on a kept connection that the server has closed is sent once more."""
+    def _headers(self):
         headers = {"Accept": "application/json", "User-Agent": "e2e/1"}
         if self.token:
             headers["Authorization"] = "Bearer " + self.token
+        return headers
+
+    def raw(self, method, path, body=None, content_type="application/json", query=None, timeout=20.0):
+        """The answer's body as bytes. A GET on a kept connection that the server has closed is sent once more."""
+        headers = self._headers()
         if body is not None:
             headers["Content-Type"] = content_type
             if not isinstance(body, bytes):
@@ -125,6 +163,12 @@ class Client:
             asked["fieldSelector"] = fields
         return self.call("GET", path_of(plural, namespace), query=asked)["items"]
 
+    def watch(self, plural, namespace=None, query=None):
+        """A Stream of what there is, each object as an ADDED event, and of what changes."""
+        path = path_of(plural, namespace) + "?" + urllib.parse.urlencode({"watch": "true", **(query or {})})
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=self.context)
+        return Stream(connection, path, self._headers())
+
     def create(self, plural, namespace, body, subresource=None, name=None, query=None):
         return self.call("POST", path_of(plural, namespace, name, subresource), body, query=query)
 
@@ -147,6 +191,11 @@ class Client:
         if uid:
             options["preconditions"] = {"uid": uid}
         return self.call("DELETE", path_of(plural, namespace, name), options)
+
+    def delete_all(self, plural, namespace, propagation="Background"):
+        """One request for all; their finalizers may keep them for longer."""
+        options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation, "gracePeriodSeconds": 0}
+        return self.call("DELETE", path_of(plural, namespace), options, timeout=300)
 
     def apply_yaml(self, plural, namespace, name, document, query=None, timeout=20.0):
         """Server-side apply of one YAML document, verbatim from its file; unknown fields are rejected."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Child processes: each with its log file, ended by its own pid only, and never outliving this process."""
 import ctypes
+import os
 import signal
 import socket
 import subprocess
@@ -29,10 +30,11 @@ def _die_with_parent():
 
 
 class Process:
-    """One program with its arguments; can be started again after it has ended."""
+    """One program with its arguments; can be started again after it has ended. `more_env` is added to its environment."""
 
     def __init__(self, name, argv, log, cwd=None):
         self.name, self.argv, self.log, self.cwd = name, argv, log, cwd
+        self.more_env = {}
         self.child = None
 
     def start(self):
@@ -40,7 +42,7 @@ class Process:
         with open(self.log, "ab") as log:
             self.child = subprocess.Popen(
                 self.argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.cwd,
-                start_new_session=True, preexec_fn=_die_with_parent)
+                env={**os.environ, **self.more_env}, start_new_session=True, preexec_fn=_die_with_parent)
 
     def running(self):
         return self.child is not None and self.child.poll() is None

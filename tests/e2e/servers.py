@@ -46,7 +46,7 @@ def find_assets():
 class Cluster:
     """One cluster. start() only starts; ready() says whether it answers, and then starts the controllers."""
 
-    def __init__(self, name, assets, folder, with_controllers=True):
+    def __init__(self, name, assets, folder, with_controllers=True, audit_policy=None):
         self.name, self.assets, self.folder = name, assets, os.path.join(folder, name)
         os.makedirs(self.folder, mode=0o700)
         self.port = free_port()
@@ -55,7 +55,7 @@ class Cluster:
         self.host_certificate = self.authority.client("wharf", "wharf")
         self.admin = kube.Client(self.port, self.authority.certificate, *self.admin_certificate)
         self.audit_log = self.path("audit.log")
-        self.write("audit-policy.json", json.dumps(_AUDIT_POLICY))
+        self.write("audit-policy.json", json.dumps(audit_policy or _AUDIT_POLICY))
         self.admin_config = self.kubeconfig("admin", certificate=self.admin_certificate)
         self.etcd, self.api, self.controllers = self._etcd(), None, None
         if with_controllers:
@@ -174,15 +174,15 @@ class Cluster:
 class Clusters:
     """The management cluster and its workers. Use as a context manager: leaving it ends every process."""
 
-    def __init__(self, assets, folder, workers=("w1", "w2")):
-        self.all, self.took = [], 0.0
+    def __init__(self, assets, folder, workers=("w1", "w2"), audit_policy=None):
+        self.all, self.took, self.audit_policy = [], 0.0, audit_policy
         self.assets, self.folder, self.names = assets, folder, ("management", *workers)
 
     def __enter__(self):
         began = time.monotonic()
         try:
             for name in self.names:
-                self.all.append(Cluster(name, self.assets, self.folder))
+                self.all.append(Cluster(name, self.assets, self.folder, audit_policy=self.audit_policy))
                 self.all[-1].start()
             for cluster in self.all:
                 cluster.await_ready()

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+## make e2e-bench N Jobs at once beside a naive script on real servers, TURNS times each in turns, as a table (N=500 TURNS=2)
+N ?= 500
+TURNS ?= 2
+CONNECTS := $(B)/tests/connects.so
+
+$(CONNECTS): tests/e2e_bench/connects.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) -std=c11 $(OPT) $(WARN) -fPIC -fvisibility=hidden -shared -o $@ $<
+
+.PHONY: e2e-bench
+e2e-bench: $(B)/wharf $(ADAPTERS) $(CONNECTS)
+	@python3 -B tests/e2e_bench/bench.py --build $(B) --connects $(CONNECTS) -n $(N) --turns $(TURNS) $(E2E_BENCH)

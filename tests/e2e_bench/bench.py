@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""wharf beside a naive script, on real servers: a management and two worker clusters, N one-pod Jobs at once. The same
+servers for both, in turns: script, wharf, wharf, script and so on. Prints a table and writes it to <build>/e2e_bench.md."""
+import argparse
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "e2e")]
+
+import load  # noqa: E402
+import manifests  # noqa: E402
+import servers  # noqa: E402
+import table  # noqa: E402
+from audit import Audit  # noqa: E402
+from host import Host  # noqa: E402
+from turn import Script, Turn, Wharf  # noqa: E402
+
+# Only what the dispatchers ask; a log of all would cost more than they do.
+_AUDIT_POLICY = {
+    "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived", "ResponseStarted"],
+    "rules": [{"level": "Metadata", "users": [*load.WHARF_USERS, *load.NAIVE_USERS]}, {"level": "None"}]}
+_WARM_UP = 20   # Jobs, before the first turn
+
+
+class Bench:
+    """The servers, and all that runs beside the dispatchers."""
+
+    def __init__(self, options, clusters, folder):
+        self.clusters, self.folder, self.connects = clusters, folder, options.connects
+        self.audits = {cluster.name: Audit(cluster) for cluster in clusters.all}
+        manifests.apply(clusters.management.admin, "rbac-management.yaml")
+        for worker in clusters.workers:
+            manifests.apply(worker.admin, "rbac-worker.yaml")
+        self.loads = load.Load(clusters, folder)
+        self.players = [load.program("player", worker.admin_config, folder=worker.folder) for worker in clusters.workers]
+        for player in self.players:
+            player.start()
+            load.until_prints(player, "ready")
+        self.groups = self._groups()
+        host = Host(os.path.join(options.build, "wharf"), os.path.join(options.build, "adapters"), folder,
+                    {cluster.name: cluster.kubeconfig("wharf", cluster.host_certificate) for cluster in clusters.all},
+                    defaults={})
+        self.dispatchers = Script(self.loads), Wharf(host)
+
+    def _groups(self):
+        """{name: pids} of what runs beside a dispatcher; users end with their turn, and tell their own time."""
+        management, workers = self.clusters.management, self.clusters.workers
+
+        def pids(kind, clusters):
+            return [getattr(cluster, kind).child.pid for cluster in clusters]
+        return {
+            "management's API server": pids("api", [management]), "workers' API servers": pids("api", workers),
+            "etcd": pids("etcd", self.clusters.all), "controllers": pids("controllers", self.clusters.all),
+            "players of nodes": [player.child.pid for player in self.players], "observer": [os.getpid()]}
+
+    def turns(self, count, each):
+        """{dispatcher: [figures]}"""
+        script, wharf = self.dispatchers
+        found = {script.name: [], wharf.name: []}
+        self._turn(script, 0, _WARM_UP)
+        for number in range(1, each + 1):
+            for dispatcher in (script, wharf) if number % 2 else (wharf, script):
+                found[dispatcher.name].append(self._turn(dispatcher, number, count))
+        return found
+
+    def _turn(self, dispatcher, number, count):
+        figures = Turn(self, dispatcher, number, count).run()
+        print(f"turn {number}, {dispatcher.name}, {count} Jobs: created in {figures['created']:.1f} s, "
+              f"{figures['completions']:.1f} complete a second, dispatcher {figures['cpu']['dispatcher']:.1f} ms a Job, "
+              f"status p50 {figures['status50']:.2f} s, p99 {figures['status99']:.2f} s, "
+              f"{figures['missing']} changes never copied, {figures['strange']} copies of none", flush=True)
+        return figures
+
+    def close(self):
+        for player in self.players:
+            player.kill()
+        for dispatcher in self.dispatchers:
+            dispatcher.process.kill()
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("-n", type=int, default=500, help="Jobs a turn")
+    parser.add_argument("--turns", type=int, default=2, help="turns of each dispatcher")
+    parser.add_argument("--build", default="build", help="the folder with wharf and adapters/")
+    parser.add_argument("--connects", default="build/tests/connects.so", help="what counts connections")
+    parser.add_argument("--raw", help="a file for the figures of all turns, as JSON")
+    parser.add_argument("--keep", action="store_true", help="keep logs and data")
+    return parser.parse_args()
+
+
+def measure(options, assets, folder):
+    with servers.Clusters(assets, folder, audit_policy=_AUDIT_POLICY) as clusters:
+        bench = Bench(options, clusters, folder)
+        try:
+            return bench.turns(options.n, options.turns), clusters.management.name
+        finally:
+            bench.close()
+
+
+def report(options, turns, management):
+    found = table.rows(turns, management)
+    title = f"{options.n} Jobs, median of {options.turns} turns each, {os.cpu_count()} cores for all"
+    print(f"\n{title}\n{table.plain(found)}")
+    with open(os.path.join(options.build, "e2e_bench.md"), "w", encoding="utf-8") as file:
+        file.write(table.markdown(found, title))
+    if options.raw:
+        with open(options.raw, "w", encoding="utf-8") as file:
+            json.dump(turns, file, indent=1)
+
+
+def main():
+    options = parse_arguments()
+    assets, looked, missing = servers.find_assets()
+    if not assets:
+        print(f"e2e-bench skipped: no {', '.join(missing)} in {looked} (set KUBEBUILDER_ASSETS)")
+        return 0
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    folder = tempfile.mkdtemp(prefix="wharf-e2e-bench-")
+    kept = True
+    try:
+        turns, management = measure(options, assets, folder)
+        kept = options.keep
+    finally:
+        if kept:
+            print(f"logs and data are kept in {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+    report(options, turns, management)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

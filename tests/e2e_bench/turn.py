@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One turn: a dispatcher is started, users create their Jobs, and all of it is measured until the dispatcher has nothing
+more to do. Afterwards nothing of it is left in any cluster."""
+import os
+import time
+
+import load
+from figures import figures, percentile
+from observer import Observer
+from usage import Connects, Cpu, cpu, peak
+from wait import until
+
+_QUIET = 2.0   # seconds without a request of the dispatcher, after which it is over
+_TIMEOUT = 1200.0
+
+
+class Wharf:
+    """`wharf run` with a configuration as in README.md."""
+    name, users, managed_by = "wharf", load.WHARF_USERS, "wharf.dev/host"
+
+    def __init__(self, host):
+        self.host, self.process, self.start, self.stop = host, host.process, host.use, host.stop
+
+
+class Script:
+    name, users, managed_by = "script", load.NAIVE_USERS, load.NAIVE_MANAGED_BY
+
+    def __init__(self, loads):
+        self.process, self.start, self.stop = loads.naive, loads.start_naive, loads.naive.terminate
+
+
+class Turn:
+    """`bench` has clusters, audits, loads, groups (processes that are not the dispatcher's) and connects."""
+
+    def __init__(self, bench, dispatcher, number, count):
+        self.bench, self.dispatcher, self.count = bench, dispatcher, count
+        self.clusters, self.management = bench.clusters, bench.clusters.management.name
+        self.namespace = f"{dispatcher.name}-{number}"
+
+    def run(self):
+        """{what: figure}"""
+        for cluster in self.clusters.all:
+            cluster.admin.create("namespaces", None, {"metadata": {"name": self.namespace}})
+        connects = Connects(self.bench.connects, self.bench.folder)
+        self.dispatcher.process.more_env = connects.env()
+        self.dispatcher.start()
+        try:
+            self._until_quiet()
+            found = self._measure()
+            found["connects"] = {cluster.name: connects.to(cluster.port) for cluster in self.clusters.all}
+        finally:
+            self.dispatcher.stop()
+        self._delete_all()
+        return found
+
+    def _measure(self):
+        observer = Observer(self.clusters, self.namespace)
+        pid = self.dispatcher.process.child.pid
+        marks = {name: audit.mark() for name, audit in self.bench.audits.items()}
+        spent = Cpu({"dispatcher": [pid], **self.bench.groups})
+        users = self.bench.loads.users(self.namespace, self.dispatcher.managed_by, self.count)
+        users.start()
+        created = load.Load.created(users, _TIMEOUT)
+        until(lambda: self._all_complete(observer), f"all Jobs of {self.namespace} to be complete", _TIMEOUT, every=0.25)
+        self._until_quiet()
+        cpus = {**spent.spent(), "users": created["cpu"]}
+        found = figures(observer.stop(), self.management)
+        return self._described(found, created, cpus, peak(pid), load.requests(
+            self.bench.audits, self.dispatcher.users, marks))
+
+    def _all_complete(self, observer):
+        self.dispatcher.process.check()
+        observer.check()
+        done = observer.completed(self.management)
+        assert done >= self.count, f"{done} of {self.count} are"
+        return True
+
+    def _until_quiet(self):
+        """Only the dispatchers' requests are in the audit logs."""
+        pid = self.dispatcher.process.child.pid
+        last, since = None, time.monotonic()
+
+        def probe():
+            nonlocal last, since
+            now = [os.path.getsize(cluster.audit_log) for cluster in self.clusters.all
+                   if os.path.exists(cluster.audit_log)], round(cpu(pid), 1)
+            if now != last:
+                last, since = now, time.monotonic()
+            return time.monotonic() - since > _QUIET
+        until(probe, f"{self.dispatcher.name} to be quiet", 120, every=0.1)
+
+    def _described(self, found, created, cpus, memory, requests):
+        count, began = self.count, created["began"]
+        assert found["jobs"] == found["mirrors"] == count and not found["doubled"], \
+            f"{found['jobs']} Jobs, {found['mirrors']} mirrors, {found['doubled']} of them in two workers"
+        writes = {what: number for what, number in requests.items() if what[0] == self.management and what[1] != "get"}
+        events = sum(number for what, number in writes.items() if what[2] == "events")
+        times = {key: [percentile(values, percent) for percent in (50, 99)] for key, values in (
+            ("create", created["took"]), ("status", found["status"]), ("last", found["status_last"]),
+            ("placed", found["placed"]), ("life", found["lives"]))}
+        return {
+            "created": created["ended"] - began, "creates": count / (created["ended"] - began),
+            "mirrors": count / (found["last_mirror"] - began), "completions": count / (found["last_complete"] - began),
+            **{f"{key}{percent}": value for key, both in times.items() for percent, value in zip((50, 99), both)},
+            "changes": found["changes"] / count, "arrived": found["arrived"] / count,
+            "missing": found["missing"], "strange": found["strange"],
+            "writes": sum(writes.values()) / count, "writes_bare": (sum(writes.values()) - events) / count,
+            "requests": {" ".join(what): number / count for what, number in requests.items()},
+            "cpu": {name: seconds * 1000 / count for name, seconds in cpus.items()}, "memory": memory}
+
+    def _delete_all(self):
+        """Jobs and pods, and then their namespace; what was deleted is really gone when this returns."""
+        for cluster in self.clusters.all:
+            for plural in ("jobs", "pods"):
+                cluster.admin.delete_all(plural, self.namespace)
+            cluster.admin.delete("namespaces", None, self.namespace)
+        for cluster in self.clusters.all:
+            until(lambda client=cluster.admin: client.find("namespaces", None, self.namespace) is None,
+                  f"{self.namespace} to be gone from {cluster.name}", 300, every=0.25)
+            left = [found["metadata"]["name"] for plural in ("jobs", "pods") for found in cluster.admin.list(plural)]
+            assert not left, f"{cluster.name} still has {left[:3]}"
