@@ -81,12 +81,12 @@ def _empty(process):
         pass
 
 
-def requests(audits, users, marks):
-    """{(cluster, verb, resource/subresource): number} of what these users have sent since the marks, without watches,
-    which are only recorded when they end."""
+def requests(audits, users, marks, namespace=None):
+    """{(cluster, verb, resource/subresource): number} of what these users have sent since the marks, without watches and
+    lists; a watch is only recorded when it ends."""
     found = collections.Counter()
     for name, audit in audits.items():
-        for entry in audit.entries(since=marks[name]):
+        for entry in audit.entries(namespace, marks[name]):
             if entry["user"].get("username") in users and entry["verb"] not in ("watch", "list"):
                 what = entry.get("objectRef", {"resource": entry["requestURI"]})
                 place = "/".join(filter(None, (what.get("resource"), what.get("subresource"))))

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // For LD_PRELOAD: counts the TCP connections over IPv4 that a program opens, by the other end's port. The file in the
 // environment variable CONNECTS has a 32-bit counter for each port.
-#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdatomic.h>
@@ -16,8 +15,7 @@
 
 static _Atomic uint32_t *counts;
 
-__attribute__((constructor)) static void counts_map(void)
-{
+__attribute__((constructor)) static void counts_map(void) {
     const char *path = getenv("CONNECTS");
     int file = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
     if (file < 0)
@@ -28,10 +26,13 @@ __attribute__((constructor)) static void counts_map(void)
         counts = at;
 }
 
-__attribute__((visibility("default"))) int connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t length)
-{
-    const struct sockaddr_in *to = address.__sockaddr_in__;
+// libc's name: the program calls this one.
+__attribute__((visibility("default"))) int connect_counted(int fd, const struct sockaddr *address,
+                                                           socklen_t length) __asm__("connect");
+
+int connect_counted(int fd, const struct sockaddr *address, socklen_t length) {
+    const struct sockaddr_in *to = (const struct sockaddr_in *)(const void *)address;
     if (counts && length >= sizeof *to && to->sin_family == AF_INET)
         atomic_fetch_add_explicit(&counts[ntohs(to->sin_port)], 1, memory_order_relaxed);
-    return (int)syscall(SYS_connect, fd, to, length);
+    return (int)syscall(SYS_connect, fd, address, length);
 }
