@@ -7,7 +7,7 @@ import time
 import load
 from figures import figures, percentile
 from observer import Observer
-from usage import Connects, Cpu, cpu, peak
+from usage import Connects, Cpu, cpu, memory
 from wait import until
 
 _QUIET = 2.0   # seconds without a request of the dispatcher, after which it is over
@@ -64,8 +64,10 @@ class Turn:
         until(lambda: self._all_complete(observer), f"all Jobs of {self.namespace} to be complete", _TIMEOUT, every=0.25)
         self._until_quiet()
         cpus = {**spent.spent(), "users": created["cpu"]}
+        sizes = {"dispatcher": memory(pid, "VmHWM"), **{
+            name: sum(map(memory, pids)) for name, pids in self.bench.groups.items()}}
         found = figures(observer.stop(), self.management)
-        return self._described(found, created, cpus, peak(pid), load.requests(
+        return self._described(found, created, cpus, sizes, load.requests(
             self.bench.audits, self.dispatcher.users, marks))
 
     def _all_complete(self, observer):
@@ -89,7 +91,7 @@ class Turn:
             return time.monotonic() - since > _QUIET
         until(probe, f"{self.dispatcher.name} to be quiet", 120, every=0.1)
 
-    def _described(self, found, created, cpus, memory, requests):
+    def _described(self, found, created, cpus, sizes, requests):
         count, began = self.count, created["began"]
         assert found["jobs"] == found["mirrors"] == count and not found["doubled"], \
             f"{found['jobs']} Jobs, {found['mirrors']} mirrors, {found['doubled']} of them in two workers"
@@ -106,7 +108,7 @@ class Turn:
             "missing": found["missing"], "strange": found["strange"],
             "writes": sum(writes.values()) / count, "writes_bare": (sum(writes.values()) - events) / count,
             "requests": {" ".join(what): number / count for what, number in requests.items()},
-            "cpu": {name: seconds * 1000 / count for name, seconds in cpus.items()}, "memory": memory}
+            "cpu": {name: seconds * 1000 / count for name, seconds in cpus.items()}, "memory": sizes}
 
     def _delete_all(self):
         """Jobs and pods, and then their namespace; what was deleted is really gone when this returns."""

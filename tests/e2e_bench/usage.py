@@ -13,10 +13,10 @@ def cpu(pid):
     return (int(fields[11]) + int(fields[12])) / _TICK
 
 
-def peak(pid):
-    """The most resident memory that it has had, in MiB."""
+def memory(pid, field="VmRSS"):
+    """Resident memory in MiB; VmHWM: the most that it has ever had."""
     with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) / 1024
+        return next(int(line.split()[1]) for line in file if line.startswith(field + ":")) / 1024
 
 
 class Cpu:
