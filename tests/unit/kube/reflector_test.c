@@ -478,6 +478,28 @@ static void a_version_that_is_dropped_is_replaced_by_another(void **state) {
     end(&h);
 }
 
+static void a_kind_that_appears_while_its_versions_are_asked_for_is_asked_for_again(void **state) {
+    (void)state;
+    static const char *const versions[] = {"v1", "v2", NULL};
+    struct harness h;
+    begin_with(&h, (struct reflector_options){.versions = versions});
+    for (int i = 0; i < 2; i++) {
+        fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
+        tick(&h);
+    }
+    expect(&h, "ABSENT;");
+    wait_it_out(&h, 800 * CLOCK_MS, 30 * CLOCK_SECOND);
+    assert_string_equal(path(&h), "/apis/batch/v1");
+    fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found"); // it comes after this answer
+    tick(&h);
+    assert_string_equal(path(&h), "/apis/batch/v2");
+    answer(&h, 200, DISCOVERY);
+    assert_string_equal(path(&h), "/apis/batch/v1");
+    answer(&h, 200, DISCOVERY);
+    assert_string_equal(path(&h), "/apis/batch/v1/jobs?limit=500");
+    end(&h);
+}
+
 static void a_kind_that_is_discovered_but_cannot_be_listed_is_no_hot_loop(void **state) {
     (void)state;
     struct harness h;
@@ -542,6 +564,7 @@ int main(void) {
         cmocka_unit_test(the_same_seed_gives_the_same_times),
         cmocka_unit_test(a_kind_that_disappears_is_absent_only_once_that_is_sure),
         cmocka_unit_test(a_version_that_is_dropped_is_replaced_by_another),
+        cmocka_unit_test(a_kind_that_appears_while_its_versions_are_asked_for_is_asked_for_again),
         cmocka_unit_test(a_kind_that_is_discovered_but_cannot_be_listed_is_no_hot_loop),
         cmocka_unit_test(nothing_is_told_after_it_is_gone),
         cmocka_unit_test(a_transport_without_memory_is_asked_again_later),
