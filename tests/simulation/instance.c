@@ -47,6 +47,15 @@ static void note_contact(struct trial *trial, const struct engine_event *event) 
             host->feeds[event->cluster][k].lost_ns = virtual_time(trial, event->contact.heard_ns);
 }
 
+static void note_identity(struct trial *trial, const struct engine_event *event) {
+    struct instance *host = &trial->host;
+    char *first = host->identity[event->cluster];
+    if (!*first)
+        text_copy(first, sizeof host->identity[0], event->identity.uid);
+    else if (strcmp(first, event->identity.uid) != 0 && host->refused_ns[event->cluster] == 0)
+        host->refused_ns[event->cluster] = trial->now_ns;
+}
+
 // Records what the engine is about to be notified of about its feeds.
 static void before_event(void *ctx, const struct engine_event *event) {
     struct trial *trial = ctx;
@@ -58,6 +67,8 @@ static void before_event(void *ctx, const struct engine_event *event) {
     const char *name = world_name(trial->worlds[event->cluster]);
     if (event->type == EVENT_CONTACT)
         note_contact(trial, event);
+    if (event->type == EVENT_IDENTITY && *event->identity.uid)
+        note_identity(trial, event);
     if (event->type == EVENT_REWOUND)
         faults_noticed(trial, event->cluster);
     const char *kind = trial->kinds[event->kind]->kind->abi.plural;

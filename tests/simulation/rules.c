@@ -210,6 +210,9 @@ static void check_create(struct trial *trial, size_t cluster, const struct about
             continue;
         bool given_up = (!trial->host.feeds[c][about->kind].connected || trial->host.silent[c]) &&
                         trial->now_ns - trial->host.feeds[c][about->kind].lost_ns >= trial->plan.lost_timeout_ns;
+        // Another cluster answers under its name, which counts as lost (docs/lifecycle.md, Cluster identity).
+        given_up |=
+            trial->host.refused_ns[c] > 0 && trial->now_ns - trial->host.refused_ns[c] >= trial->plan.lost_timeout_ns;
         // By an earlier process: this one has never reached that worker.
         given_up |= job->begun > mirror_attempt(other) && !trial->host.feeds[c][about->kind].listed;
         // A cluster that was wiped is another one, refused like an unreachable one; a create may have arrived after

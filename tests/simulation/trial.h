@@ -59,6 +59,8 @@ struct instance { // the host process; another one after each restart
     int64_t clock_ns; // when its monotonic clock was zero
     // What it knows about the clusters and their feeds.
     bool silent[TRIAL_CLUSTERS];
+    char identity[TRIAL_CLUSTERS][40];  // the first that it read
+    int64_t refused_ns[TRIAL_CLUSTERS]; // when it read another one; 0: it has not
     struct {
         bool listed, connected;
         int64_t lost_ns;
