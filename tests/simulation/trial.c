@@ -122,6 +122,7 @@ static void make_plan(struct trial *trial) {
     plan->burst = trial->seed % 13 < 5;
     plan->slow = trial->seed % 17 == 6 || trial->seed % 17 == 13;
     plan->slow_cluster = trial->seed % 17 == 6 ? 0 : plan->n_clusters - 1;
+    plan->costs = trial->seed % 6 == 4 || getenv("SIM_COSTS"); // set: in all trials
     plan->late_threads = trial->seed % 9 > 5;
     plan->short_queue = trial->seed % 7 == 2;
     plan->lost_timeout_ns = trial_between(trial, 15 * CLOCK_SECOND, 90 * CLOCK_SECOND);
@@ -163,6 +164,26 @@ static void make_worlds(struct trial *trial) {
     }
 }
 
+// From a server with room for eight requests at a time to one that takes 5 s for each, one after the other.
+static void set_costs(struct trial *trial) {
+    static const int64_t slowest_ns[] = {10 * CLOCK_MS, 100 * CLOCK_MS, CLOCK_SECOND};
+    struct random random = {.state = trial->seed * 17 + 3};
+    size_t slow = random_below(&random, 3 * trial->plan.n_clusters); // in most trials none
+    for (size_t c = 0; c < trial->plan.n_clusters; c++) {
+        int64_t most_ns = slowest_ns[random_below(&random, 3)];
+        int64_t write_ns = CLOCK_MS + (int64_t)random_below(&random, (uint64_t)most_ns);
+        struct service_cost cost = {.read_ns = write_ns / 2,
+                                    .write_ns = write_ns,
+                                    .concurrency = 1 + (unsigned)random_below(&random, 8),
+                                    .queue = random_below(&random, 4) ? 0 : 20 + (unsigned)random_below(&random, 100)};
+        if (c == slow)
+            cost.read_ns = cost.write_ns = 5 * CLOCK_SECOND;
+        sim_cluster_set_cost(trial->net, trial->worlds[c], &cost);
+        trial_trace(trial, "%s takes %.3f s for a write, %u at a time", world_name(trial->worlds[c]),
+                    (double)cost.write_ns / 1e9, cost.concurrency);
+    }
+}
+
 struct trial *trial_new(uint64_t seed, bool tracing, bool telling) {
     struct trial *trial = calloc(1, sizeof *trial);
     if (!trial)
@@ -182,6 +203,8 @@ struct trial *trial_new(uint64_t seed, bool tracing, bool telling) {
     if (tracing)
         sim_net_set_trace(trial->net, net_trace, trial);
     make_worlds(trial);
+    if (trial->plan.costs)
+        set_costs(trial);
     trial->crds = crds_new(trial);
     trial->users = users_new(trial);
     trial->queues = queues_new(trial);

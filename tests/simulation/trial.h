@@ -38,6 +38,7 @@ struct trial_plan { // what the seed determines in advance
     size_t slow_cluster;
     bool queues;    // in some workers a queue suspends and resumes Jobs
     bool stripping; // a webhook in the workers removes a carried label
+    bool costs;     // requests take servers time, and wait for each other
     int64_t lost_timeout_ns, retention_ns, orphan_grace_ns;
     int64_t mass_max;
     int64_t trouble_end_ns; // users and faults end by then

@@ -19,8 +19,13 @@ void exchange_set_timer(struct exchange *exchange, int64_t at_ns) {
         world_oom();
 }
 
+static bool is_write(const struct exchange *exchange) {
+    return strcmp(exchange->method, "GET") != 0;
+}
+
 void exchange_drop(struct exchange *exchange) {
     struct sim_net *net = exchange->net;
+    (void)service_leave(&exchange->host->service, &exchange->place);
     if (exchange->watch) // first: it may call back and set the timer
         world_watch_close(exchange->watch);
     heap_remove(&net->timers, &exchange->timer);
@@ -37,8 +42,14 @@ void exchange_drop(struct exchange *exchange) {
     free(exchange);
 }
 
-static bool is_write(const struct exchange *exchange) {
-    return strcmp(exchange->method, "GET") != 0;
+// The server does not stop what it has begun, and does not notice across a silent network that a client is gone.
+static bool stays_at_server(struct exchange *exchange) {
+    if (exchange->place.state == SERVICE_OUT ||
+        (exchange->host->outage != SIM_SILENT && service_leave(&exchange->host->service, &exchange->place)))
+        return false;
+    exchange->stage = STAGE_SERVED;
+    heap_remove(&exchange->net->timers, &exchange->timer);
+    return true;
 }
 
 // A request in transit may still arrive; only a cancelled stream is sure to end.
@@ -48,6 +59,8 @@ void exchange_detach(struct exchange *exchange) {
         exchange->cancelled = true;
         return;
     }
+    if (stays_at_server(exchange))
+        return;
     bool may_arrive = !exchange->arrived && exchange->fate != FATE_LOST_REQUEST && exchange->fate != FATE_REFUSED;
     if (!may_arrive || !is_write(exchange) || random_below(&exchange->net->random, 2) == 0) {
         exchange_drop(exchange);
@@ -75,7 +88,8 @@ void exchange_finish(struct exchange *exchange, const struct http_result *result
         exchange_set_timer(exchange, exchange->arrive_ns);
         return;
     }
-    exchange_drop(exchange);
+    if (!stays_at_server(exchange))
+        exchange_drop(exchange);
 }
 
 void exchange_fail(struct exchange *exchange, enum http_outcome outcome, const char *problem, int64_t at_ns) {
@@ -213,14 +227,50 @@ static void send_answer(struct exchange *exchange) {
         exchange_set_timer(exchange, at);
 }
 
+static struct world_request request_of(const struct exchange *exchange) {
+    return (struct world_request){.method = exchange->method,
+                                  .path = exchange->path,
+                                  .content_type = exchange->content_type,
+                                  .body = exchange->body,
+                                  .body_len = exchange->body_len};
+}
+
+static void serve(struct exchange *exchange, bool fault) {
+    struct world_request request = request_of(exchange);
+    if (!fault) {
+        world_request(exchange->host->cluster, &request, exchange->net->now_ns, &exchange->response);
+        spoil(exchange);
+    }
+    if (!exchange->transport)
+        exchange_drop(exchange);
+    else if (exchange->host->outage == SIM_UP)
+        send_answer(exchange);
+    else
+        time_out(exchange);
+}
+
+void exchange_served(struct exchange *exchange) {
+    exchange->net->counts.late_writes += !exchange->transport && is_write(exchange);
+    sim_trace(exchange->net, exchange, "is served");
+    serve(exchange, false);
+}
+
+static void begin_service(struct exchange *exchange) {
+    struct service *service = &exchange->host->service;
+    if (!service_enter(service, &exchange->place, is_write(exchange), exchange->net->now_ns)) {
+        set_status(exchange, 429, "TooManyRequests", 1);
+        serve(exchange, true);
+        return;
+    }
+    if (exchange->transport) // its timer is the deadline
+        time_out(exchange);
+    exchange->stage = STAGE_SERVED;
+}
+
 static void arrive(struct exchange *exchange) {
     struct sim_net *net = exchange->net;
     struct sim_host *host = exchange->host;
-    struct world_request request = {.method = exchange->method,
-                                    .path = exchange->path,
-                                    .content_type = exchange->content_type,
-                                    .body = exchange->body,
-                                    .body_len = exchange->body_len};
+    struct world_request request = request_of(exchange);
     exchange->arrived = true;
     if (host->outage != SIM_UP) {
         if (!exchange->transport)
@@ -233,18 +283,13 @@ static void arrive(struct exchange *exchange) {
     }
     net->counts.late_writes += !exchange->transport && is_write(exchange);
     sim_trace(net, exchange, exchange->transport ? "arrives" : "arrives late");
-    if (!answer_fault(exchange)) {
-        if (world_is_watch(&request) && exchange->wants_stream) {
-            stream_open(exchange);
-            return;
-        }
-        world_request(host->cluster, &request, net->now_ns, &exchange->response);
-        spoil(exchange);
-    }
-    if (exchange->transport)
-        send_answer(exchange);
+    bool fault = answer_fault(exchange);
+    if (!fault && world_is_watch(&request) && exchange->wants_stream)
+        stream_open(exchange);
+    else if (!fault && service_costs(&host->service, &request))
+        begin_service(exchange);
     else
-        exchange_drop(exchange);
+        serve(exchange, fault);
 }
 
 bool exchange_open(struct exchange *exchange) {
@@ -342,6 +387,7 @@ void exchange_run(struct exchange *exchange) {
     case STAGE_STREAM:
         stream_run(exchange);
         break;
+    case STAGE_SERVED:
     case STAGE_FAILING:
         fail_now(exchange);
         break;

@@ -5,6 +5,7 @@
 
 #include "core/base/heap.h"
 #include "core/base/text.h"
+#include "tests/world/service.h"
 #include "tests/world/sim_transport.h"
 
 struct sim_host {
@@ -12,6 +13,7 @@ struct sim_host {
     struct sim_faults faults;
     bool own_faults;
     enum sim_outage outage;
+    struct service service;
     struct sim_host *next;
 };
 
@@ -47,6 +49,7 @@ enum fate {
 
 enum stage {
     STAGE_SENT,   // in transit to the server
+    STAGE_SERVED, // waits for the server, or is being served; the timer is the deadline
     STAGE_ANSWER, // the response is in transit
     STAGE_STREAM, // a watch is open
     STAGE_FAILING // will end with an error
@@ -69,6 +72,7 @@ struct exchange {
     int64_t deadline_ns, stall_ns, last_byte_ns;
     int64_t arrive_ns; // at the server; may be after the client gave up
     bool arrived;
+    struct service_request place; // SERVED
     struct world_response response;
     struct world_watch *watch;
     int64_t data_ns, cut_ns, silent_ns; // of a stream
@@ -92,6 +96,7 @@ void sim_trace(struct sim_net *net, const struct exchange *exchange, const char 
 // sim_exchange.c
 void exchange_begin(struct exchange *exchange);
 void exchange_run(struct exchange *exchange); // its timer fired
+void exchange_served(struct exchange *exchange);
 void exchange_fail(struct exchange *exchange, enum http_outcome outcome, const char *problem, int64_t at_ns);
 void exchange_drop(struct exchange *exchange);   // unlinks and frees; calls no handler
 void exchange_detach(struct exchange *exchange); // the client cancelled or is gone

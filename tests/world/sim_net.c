@@ -51,6 +51,17 @@ void sim_cluster_set_faults(struct sim_net *net, struct world_cluster *cluster, 
     host->faults = faults ? *faults : net->faults;
 }
 
+void sim_cluster_set_cost(struct sim_net *net, struct world_cluster *cluster, const struct service_cost *cost) {
+    sim_host_of(net, cluster)->service.cost = *cost;
+}
+
+size_t sim_cluster_queue(const struct sim_net *net, const struct world_cluster *cluster) {
+    const struct sim_host *host = net->hosts;
+    while (host && host->cluster != cluster)
+        host = host->next;
+    return host ? host->service.longest : 0;
+}
+
 int64_t sim_latency(struct sim_net *net, const struct sim_host *host) {
     int64_t low = host->faults.latency_min_ns, high = host->faults.latency_max_ns;
     return high > low ? low + (int64_t)random_below(&net->random, (uint64_t)(high - low + 1)) : low;
@@ -81,8 +92,11 @@ const struct sim_counts *sim_net_counts(const struct sim_net *net) {
 void sim_cluster_down(struct sim_net *net, struct world_cluster *cluster, enum sim_outage how) {
     struct sim_host *host = sim_host_of(net, cluster);
     host->outage = how;
+    if (how == SIM_REFUSES)
+        service_stop(&host->service);
     for (struct exchange *exchange = net->all; how != SIM_UP && exchange; exchange = exchange->next) {
-        if (exchange->host != host || exchange->stage == STAGE_SENT || exchange->stage == STAGE_FAILING)
+        if (exchange->host != host || exchange->stage == STAGE_SENT || exchange->stage == STAGE_FAILING ||
+            (exchange->stage == STAGE_SERVED && how == SIM_SILENT))
             continue;
         if (how == SIM_REFUSES)
             exchange_fail(exchange, HTTP_BROKEN, "connection reset by peer", net->now_ns + sim_latency(net, host));
@@ -112,17 +126,46 @@ void sim_cut_streams(struct sim_net *net, struct world_cluster *cluster) {
         }
 }
 
-int64_t sim_net_due(const struct sim_net *net) {
+// The host whose server is the next to have served a request.
+static struct sim_host *next_server(const struct sim_net *net, int64_t *at_ns) {
+    struct sim_host *next = NULL;
+    *at_ns = WORLD_NEVER;
+    for (struct sim_host *host = net->hosts; host; host = host->next)
+        if (service_due(&host->service) < *at_ns) {
+            next = host;
+            *at_ns = service_due(&host->service);
+        }
+    return next;
+}
+
+static int64_t timer_due(const struct sim_net *net) {
     const struct timer *timer = heap_first(&net->timers);
     return timer ? timer->at_ns : WORLD_NEVER;
 }
 
+int64_t sim_net_due(const struct sim_net *net) {
+    int64_t served_ns, timer_ns = timer_due(net);
+    (void)next_server(net, &served_ns);
+    return served_ns < timer_ns ? served_ns : timer_ns;
+}
+
+static void run_timer(struct sim_net *net) {
+    struct timer *timer = heap_first(&net->timers);
+    heap_remove(&net->timers, timer);
+    exchange_run((struct exchange *)((char *)timer - offsetof(struct exchange, timer)));
+}
+
 int64_t sim_net_advance(struct sim_net *net, int64_t now_ns) {
-    for (struct timer *timer; (timer = heap_first(&net->timers)) && timer->at_ns <= now_ns;) {
-        if (timer->at_ns > net->now_ns)
-            net->now_ns = timer->at_ns;
-        heap_remove(&net->timers, timer);
-        exchange_run((struct exchange *)((char *)timer - offsetof(struct exchange, timer)));
+    for (int64_t at_ns; (at_ns = sim_net_due(net)) <= now_ns;) {
+        int64_t served_ns;
+        struct sim_host *server = next_server(net, &served_ns);
+        if (at_ns > net->now_ns)
+            net->now_ns = at_ns;
+        if (served_ns < timer_due(net))
+            exchange_served((struct exchange *)((char *)service_take(&server->service, net->now_ns) -
+                                                offsetof(struct exchange, place)));
+        else
+            run_timer(net);
     }
     if (now_ns > net->now_ns)
         net->now_ns = now_ns;

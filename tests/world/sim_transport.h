@@ -9,6 +9,7 @@
 #define WHARF_WORLD_SIM_TRANSPORT_H
 
 #include "core/kube/transport.h"
+#include "tests/world/service.h"
 #include "tests/world/world.h"
 
 struct sim_net;
@@ -46,6 +47,11 @@ void sim_net_free(struct sim_net *net);
 // For all clusters, and for one alone (NULL: the common ones again).
 void sim_net_set_faults(struct sim_net *net, const struct sim_faults *faults);
 void sim_cluster_set_faults(struct sim_net *net, struct world_cluster *cluster, const struct sim_faults *faults);
+
+// What its requests cost from now on; without it, nothing. Answers that are faults (429, 5xx) are given at once.
+void sim_cluster_set_cost(struct sim_net *net, struct world_cluster *cluster, const struct service_cost *cost);
+// The most requests that ever waited for a place.
+size_t sim_cluster_queue(const struct sim_net *net, const struct world_cluster *cluster);
 
 // Outages. Requests in flight fail (REFUSES) or hang (SILENT).
 enum sim_outage {

@@ -319,6 +319,72 @@ static void the_same_seed_gives_the_same_trace(void **state) {
     buffer_free(&traces[1]);
 }
 
+static void requests_wait_for_a_server_that_takes_its_time(void **state) {
+    (void)state;
+    struct client client;
+    begin_client(&client, &(struct sim_faults){0}, 3);
+    sim_cluster_set_cost(
+        client.net, client.fixture.cluster,
+        &(struct service_cost){.read_ns = CLOCK_SECOND, .write_ns = 4 * CLOCK_SECOND, .concurrency = 1});
+    submit(&client, HTTP_POST, JOBS, job_body, false);
+    submit(&client, HTTP_GET, JOBS "/a", NULL, false);
+    submit(&client, HTTP_GET, JOBS "?watch=true&timeoutSeconds=60", NULL, true); // does not wait
+    advance(&client, 3 * CLOCK_SECOND);
+    assert_int_equal(client.opened, 1);
+    assert_null(job_of(&client.fixture, "a"));
+    advance(&client, CLOCK_SECOND + CLOCK_MS);
+    assert_int_equal(client.done, 1);
+    assert_int_equal(client.last.status, 201);
+    advance(&client, CLOCK_SECOND);
+    assert_int_equal(client.done, 2);
+    assert_int_equal(client.last.status, 200);
+    assert_int_equal(sim_cluster_queue(client.net, client.fixture.cluster), 1);
+    end_client(&client);
+}
+
+// The client's limit is ten seconds: what is being served then takes effect, what waits does not.
+static void a_write_that_is_being_served_when_its_client_gives_up_takes_effect(void **state) {
+    (void)state;
+    static const char second[] = "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"template\":{\"spec\":" POD_SPEC "}}}";
+    struct client client;
+    begin_client(&client, &(struct sim_faults){0}, 3);
+    sim_cluster_set_cost(client.net, client.fixture.cluster,
+                         &(struct service_cost){.write_ns = 15 * CLOCK_SECOND, .concurrency = 1});
+    submit(&client, HTTP_POST, JOBS, job_body, false);
+    submit(&client, HTTP_POST, JOBS, second, false);
+    advance(&client, 11 * CLOCK_SECOND);
+    assert_int_equal(client.done, 2);
+    assert_int_equal(client.last.outcome, HTTP_BROKEN);
+    assert_null(job_of(&client.fixture, "a"));
+    advance(&client, 60 * CLOCK_SECOND);
+    assert_non_null(job_of(&client.fixture, "a"));
+    assert_null(job_of(&client.fixture, "b"));
+    assert_int_equal(sim_net_counts(client.net)->late_writes, 1);
+    end_client(&client);
+}
+
+static void a_server_that_dies_loses_what_it_has_not_served(void **state) {
+    (void)state;
+    struct client client;
+    begin_client(&client, &(struct sim_faults){0}, 3);
+    sim_cluster_set_cost(client.net, client.fixture.cluster,
+                         &(struct service_cost){.write_ns = 4 * CLOCK_SECOND, .concurrency = 1, .queue = 1});
+    submit(&client, HTTP_POST, JOBS, job_body, false);
+    submit(&client, HTTP_POST, JOBS, job_body, false);
+    submit(&client, HTTP_POST, JOBS, job_body, false);
+    advance(&client, CLOCK_SECOND);
+    assert_int_equal(client.done, 1);
+    assert_int_equal(client.last.status, 429);
+    sim_cluster_down(client.net, client.fixture.cluster, SIM_REFUSES);
+    advance(&client, CLOCK_SECOND);
+    assert_int_equal(client.done, 3);
+    assert_int_equal(client.last.outcome, HTTP_BROKEN);
+    sim_cluster_up(client.net, client.fixture.cluster);
+    advance(&client, 60 * CLOCK_SECOND);
+    assert_null(job_of(&client.fixture, "a"));
+    end_client(&client);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_takes_the_latency_both_ways),
@@ -329,6 +395,9 @@ int main(void) {
         cmocka_unit_test(a_cluster_can_be_down_in_two_ways),
         cmocka_unit_test(what_was_sent_may_arrive_after_its_client_is_gone),
         cmocka_unit_test(a_late_write_happens_after_it_was_given_up),
+        cmocka_unit_test(requests_wait_for_a_server_that_takes_its_time),
+        cmocka_unit_test(a_write_that_is_being_served_when_its_client_gives_up_takes_effect),
+        cmocka_unit_test(a_server_that_dies_loses_what_it_has_not_served),
         cmocka_unit_test(cancelled_requests_call_nobody),
         cmocka_unit_test(the_same_seed_gives_the_same_trace),
     };
