@@ -2,12 +2,14 @@
 // Requests of the HTTP front, one `struct incoming` each. A connection that has to wait is suspended, with the lock
 // held, and stays in the front's list while suspended.
 #include "core/base/buffer.h"
+#include "core/base/clock.h"
 #include "tests/world/http_parts.h"
 
 #include <gnutls/gnutls.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define BODY_MAX ((size_t)4 << 20)
 #define BLOCK ((size_t)64 << 10)
@@ -19,6 +21,8 @@ struct incoming {
     char *uri;
     struct buffer body;
     bool begun, is_suspended;
+    bool in_service, served;
+    struct service_request place;
     struct world_watch *watch;
     struct buffer out; // frames of the watch
     size_t sent;
@@ -55,8 +59,25 @@ static void resume(void *ctx) {
 }
 
 void http_resume_all(struct front *front) {
-    while (front->suspended) {
-        struct incoming *incoming = front->suspended;
+    struct incoming *next;
+    for (struct incoming *incoming = front->suspended; incoming; incoming = next) {
+        next = incoming->next;
+        if (incoming->in_service && !front->closing)
+            continue;
+        unlink_suspended(incoming);
+        MHD_resume_connection(incoming->connection);
+    }
+}
+
+void http_resume_served(struct front *front, int64_t now_ns) {
+    for (struct service_request *place; (place = service_take(&front->service, now_ns));) {
+        struct incoming *incoming = (struct incoming *)((char *)place - offsetof(struct incoming, place));
+        incoming->in_service = false;
+        incoming->served = true;
+        if (!incoming->connection) { // its client is gone
+            free(incoming);
+            continue;
+        }
         unlink_suspended(incoming);
         MHD_resume_connection(incoming->connection);
     }
@@ -81,16 +102,21 @@ void http_completed(void *ctx, struct MHD_Connection *connection, void **request
     (void)how;
     if (!incoming)
         return;
-    front_lock(incoming->front);
+    struct front *front = incoming->front;
+    front_lock(front);
     if (incoming->is_suspended)
         unlink_suspended(incoming);
-    if (incoming->watch)
+    if (incoming->watch) {
         world_watch_close(incoming->watch);
-    front_unlock(incoming->front);
+        front->connections.streams--;
+    }
     buffer_free(&incoming->body);
     buffer_free(&incoming->out);
     free(incoming->uri);
-    free(incoming);
+    incoming->connection = NULL;
+    if (service_leave(&front->service, &incoming->place))
+        free(incoming);
+    front_unlock(front);
     *request = NULL;
 }
 
@@ -166,8 +192,10 @@ static enum MHD_Result start_watch(struct incoming *incoming, const char *accept
     struct world_response refused;
     front_lock(front);
     incoming->watch = world_watch(front->cluster, incoming->uri, front_now_ns(), resume, incoming, &refused);
-    if (incoming->watch)
+    if (incoming->watch) {
         world_watch_accept(incoming->watch, accept);
+        front->connections.streams++;
+    }
     front_unlock(front);
     if (!incoming->watch)
         return send_response(incoming->connection, &refused);
@@ -184,14 +212,22 @@ static enum MHD_Result start_watch(struct incoming *incoming, const char *accept
 // Each connection has a flag: its client showed a certificate that the CA signed.
 void http_connection(void *ctx, struct MHD_Connection *connection, void **flag,
                      enum MHD_ConnectionNotificationCode code) {
-    (void)ctx;
+    struct front *front = ctx;
+    struct front_connections *connections = &front->connections;
     (void)connection;
+    front_lock(front);
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         *flag = calloc(1, sizeof(bool));
+        connections->opened++;
+        connections->open++;
+        if (connections->open - connections->streams > connections->most)
+            connections->most = connections->open - connections->streams;
     } else {
         free(*flag);
         *flag = NULL;
+        connections->open--;
     }
+    front_unlock(front);
 }
 
 static bool is_known(const struct front *front, struct MHD_Connection *connection) {
@@ -242,16 +278,45 @@ static enum MHD_Result answer(struct incoming *incoming, const char *method) {
     return send_response(incoming->connection, &response);
 }
 
+// Whether the request has to wait: for a server that hangs to recover, or for a place in the service. With the lock
+// held.
+static bool has_to_wait(struct incoming *incoming, const char *method, bool *full) {
+    struct front *front = incoming->front;
+    const struct world_request request = {.method = method, .path = incoming->uri};
+    if (front->fault == FRONT_HANGS)
+        return true;
+    if (front->fault != FRONT_FINE || incoming->served || !service_costs(&front->service, &request))
+        return false;
+    incoming->in_service = service_enter(&front->service, &incoming->place, strcmp(method, "GET") != 0, front_now_ns());
+    *full = !incoming->in_service;
+    return incoming->in_service;
+}
+
+static void burn(int64_t ns) {
+    struct timespec now;
+    int64_t until_ns = 0;
+    do {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        int64_t now_ns = now.tv_sec * CLOCK_SECOND + now.tv_nsec;
+        until_ns = until_ns ? until_ns : now_ns + ns;
+        ns = until_ns - now_ns;
+    } while (ns > 0);
+}
+
 static enum MHD_Result begin_answer(struct incoming *incoming, const char *method) {
     struct front *front = incoming->front;
+    bool full = false;
     front_lock(front);
     enum front_fault fault = front->fault;
-    bool hangs = fault == FRONT_HANGS && !front->closing;
-    if (hangs)
+    int64_t burn_ns = incoming->served ? front->service.cost.burn_ns : 0;
+    bool closing = front->closing, waits = !closing && has_to_wait(incoming, method, &full);
+    if (waits)
         suspend(incoming);
     front_unlock(front);
-    if (hangs)
+    if (waits)
         return MHD_YES;
+    if (closing && incoming->in_service)
+        return MHD_NO;
     __atomic_add_fetch(&front->requests, 1, __ATOMIC_RELAXED);
     if (!is_known(front, incoming->connection))
         return send_text(
@@ -259,8 +324,10 @@ static enum MHD_Result begin_answer(struct incoming *incoming, const char *metho
             "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":"
             "\"Unauthorized\",\"reason\":\"Unauthorized\",\"code\":401}",
             NULL);
-    if (fault != FRONT_FINE && fault != FRONT_HANGS)
-        return answer_fault(incoming, fault);
+    if (full || (fault != FRONT_FINE && fault != FRONT_HANGS))
+        return answer_fault(incoming, full ? FRONT_BUSY : fault);
+    if (burn_ns > 0)
+        burn(burn_ns);
     return answer(incoming, method);
 }
 

@@ -7,9 +7,11 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #define CONNECTIONS 8192
+#define TIMER_SLACK_NS 1000L
 #define CONNECTION_MEMORY ((size_t)64 << 10)
 
 int64_t front_now_ns(void) {
@@ -20,18 +22,26 @@ void front_lock(struct front *front) {
     pthread_mutex_lock(&front->mutex);
 }
 
+static int64_t due_of(const struct front *front) {
+    int64_t world_ns = world_due(front->cluster), service_ns = service_due(&front->service);
+    return world_ns < service_ns ? world_ns : service_ns;
+}
+
 // Something may be due before the stepping thread wakes up.
 void front_unlock(struct front *front) {
-    if (world_due(front->cluster) < front->sleeps_until_ns)
+    if (due_of(front) < front->sleeps_until_ns)
         pthread_cond_signal(&front->wake);
     pthread_mutex_unlock(&front->mutex);
 }
 
 static void *step_thread(void *ctx) {
     struct front *front = ctx;
+    prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS);
     pthread_mutex_lock(&front->mutex);
     while (!front->ends) {
-        int64_t due = world_step(front->cluster, front_now_ns());
+        world_step(front->cluster, front_now_ns());
+        http_resume_served(front, front_now_ns());
+        int64_t due = due_of(front);
         int64_t latest = front_now_ns() + CLOCK_SECOND;
         front->sleeps_until_ns = due < latest ? due : latest;
         struct timespec until = {.tv_sec = (time_t)(front->sleeps_until_ns / CLOCK_SECOND),
@@ -122,6 +132,7 @@ void front_down(struct front *front) {
     struct MHD_Daemon *daemon = front->daemon;
     front->daemon = NULL;
     front->closing = true;
+    service_stop(&front->service);
     http_resume_all(front);
     front_unlock(front);
     if (daemon)
@@ -155,6 +166,33 @@ uint16_t front_port(const struct front *front) {
 
 const char *front_url(const struct front *front) {
     return front->url;
+}
+
+void front_set_cost(struct front *front, const struct service_cost *cost) {
+    front_lock(front);
+    front->service.cost = *cost;
+    front_unlock(front);
+}
+
+size_t front_waiting(struct front *front) {
+    front_lock(front);
+    size_t waiting = front->service.waiting;
+    front_unlock(front);
+    return waiting;
+}
+
+struct front_connections front_connections(struct front *front) {
+    front_lock(front);
+    struct front_connections connections = front->connections;
+    front_unlock(front);
+    return connections;
+}
+
+void front_count_connections(struct front *front) {
+    front_lock(front);
+    front->connections.opened = 0;
+    front->connections.most = front->connections.open - front->connections.streams;
+    front_unlock(front);
 }
 
 uint64_t front_requests(const struct front *front) {

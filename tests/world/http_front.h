@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "tests/world/certs.h"
-#include "tests/world/world.h"
+#include "tests/world/service.h"
 
 #include <stdint.h>
 
@@ -36,6 +36,20 @@ enum front_fault {
     FRONT_GARBAGE // 200 and HTML
 };
 void front_set_fault(struct front *front, enum front_fault fault);
+// What requests cost from now on. Who waits, waits without processor time; an answer's `burn_ns` is spent by the thread
+// that answers, as a real server competes for the cores with its clients (at most one core, which also delays streams).
+void front_set_cost(struct front *front, const struct service_cost *cost);
+size_t front_waiting(struct front *front); // requests without a place
+
+struct front_connections {
+    uint64_t opened;
+    size_t open, streams; // now; of them with an open watch
+    size_t most;          // that were open at a time without those
+};
+struct front_connections front_connections(struct front *front);
+// `opened` and `most` begin anew with what is open now.
+void front_count_connections(struct front *front);
+
 uint64_t front_requests(const struct front *front); // requests answered so far, including watches
 
 uint64_t front_bytes(const struct front *front); // of their bodies, and of the answers and watch events so far

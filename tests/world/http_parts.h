@@ -20,14 +20,19 @@ struct front {
     enum front_fault fault;
     uint64_t requests, bytes;
     pthread_mutex_t mutex; // guards the cluster and all fields below
+    struct service service;
+    struct front_connections connections;
     pthread_cond_t wake;
     pthread_t thread;
     int64_t sleeps_until_ns; // 0: the thread is at work
     struct incoming *suspended;
 };
 
-// Resumes every suspended connection; with the lock held.
+// Resumes every suspended connection, but for those that wait for the service unless the front is closing; with the
+// lock held.
 void http_resume_all(struct front *front);
+// Resumes what has been served; with the lock held.
+void http_resume_served(struct front *front, int64_t now_ns);
 
 void http_connection(void *ctx, struct MHD_Connection *connection, void **flag,
                      enum MHD_ConnectionNotificationCode code);

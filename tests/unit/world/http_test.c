@@ -212,6 +212,56 @@ static void a_server_that_hangs_answers_when_it_recovers(void **state) {
     end_front(&served);
 }
 
+static int64_t now_ns(void) {
+    return clock_now().mono_ns;
+}
+
+static void a_server_with_a_cost_serves_so_many_at_a_time(void **state) {
+    (void)state;
+    struct served served;
+    struct stream streams[4];
+    begin_front(&served, false);
+    front_set_cost(served.front, &(struct service_cost){.read_ns = 30 * CLOCK_MS, .concurrency = 2});
+    int64_t begin_ns = now_ns();
+    for (size_t i = 0; i < 4; i++) {
+        streams[i] = (struct stream){.served = &served, .path = "/version"};
+        pthread_create(&streams[i].thread, NULL, run_stream, &streams[i]);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        pthread_join(streams[i].thread, NULL);
+        assert_int_equal(streams[i].code, CURLE_OK);
+        assert_non_null(strstr(streams[i].out.data, "gitVersion"));
+        buffer_free(&streams[i].out);
+    }
+    assert_true(now_ns() - begin_ns >= 60 * CLOCK_MS);
+    assert_int_equal(front_requests(served.front), 4);
+    assert_int_equal(front_connections(served.front).opened, 4);
+    assert_int_equal(fetch(&served, "GET", "/readyz", NULL, true), 200);
+    end_front(&served);
+}
+
+static void a_server_with_a_full_queue_answers_429(void **state) {
+    (void)state;
+    struct served served;
+    struct stream stream = {.served = &served, .path = JOBS};
+    begin_front(&served, false);
+    front_set_cost(served.front, &(struct service_cost){.read_ns = 60 * CLOCK_SECOND, .concurrency = 1, .queue = 1});
+    struct stream waiting = stream;
+    pthread_create(&stream.thread, NULL, run_stream, &stream);
+    pthread_create(&waiting.thread, NULL, run_stream, &waiting);
+    while (front_waiting(served.front) == 0)
+        continue;
+    assert_int_equal(fetch(&served, "GET", JOBS, NULL, true), 429);
+    front_down(served.front); // with one that is being served and one that waits
+    pthread_join(stream.thread, NULL);
+    pthread_join(waiting.thread, NULL);
+    assert_int_not_equal(stream.code, CURLE_OK);
+    assert_int_not_equal(waiting.code, CURLE_OK);
+    buffer_free(&stream.out);
+    buffer_free(&waiting.out);
+    end_front(&served);
+}
+
 int main(void) {
     curl_global_init(CURL_GLOBAL_DEFAULT);
     const struct CMUnitTest tests[] = {
@@ -221,6 +271,8 @@ int main(void) {
         cmocka_unit_test(a_server_can_go_down_and_come_back),
         cmocka_unit_test(a_server_can_answer_badly),
         cmocka_unit_test(a_server_that_hangs_answers_when_it_recovers),
+        cmocka_unit_test(a_server_with_a_cost_serves_so_many_at_a_time),
+        cmocka_unit_test(a_server_with_a_full_queue_answers_429),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     curl_global_cleanup();
