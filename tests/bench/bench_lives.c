@@ -1,46 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole lives of Jobs through the running host, and a bare libcurl loop that does the same writes.
+// Whole lives of Jobs through the running host.
 #include "tests/bench/bench.h"
 
 #include "core/base/clock.h"
 #include "core/base/text.h"
 
-#include <curl/curl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-// Lives that ended in the worker (the mirror was deleted by the host) and wait to be cleared away by the driver.
-struct finished {
+#define RANKS 4
+
+// Lives that ended in the worker (the mirror was deleted by the host) and wait to be cleared away by the driver; and
+// how long statuses were under way.
+struct run {
+    struct bench *bench;
     pthread_mutex_t mutex;
     pthread_cond_t some;
-    uint32_t *numbers;
-    size_t count;
+    size_t count; // of all lives
+    uint32_t *finished;
+    size_t n_finished;
+    int64_t (*told_ns)[RANKS]; // by number: when the worker's status got that far; 0: not yet, or it is shown
+    double *ms;
+    size_t n_ms;
 };
 
+// How far a status of a Job of bench_job is: started, ready, over.
+static unsigned rank_of(const struct json *job) {
+    const struct json *status = json_get(job, "status");
+    if (json_first(json_get(status, "conditions")))
+        return 3;
+    return json_int64(json_get(status, "ready"), 0) > 0 ? 2 : json_get(status, "startTime") ? 1 : 0;
+}
+
+static size_t number_of(const struct world_write *write) {
+    return (size_t)strtoul(write->name + 4, NULL, 10);
+}
+
+static bool is_status(const struct run *run, const struct world_write *write) {
+    return write->verb == WORLD_UPDATE_STATUS && write->now && write->status < 300 && number_of(write) < run->count;
+}
+
 static void on_worker_write(void *ctx, const struct world_write *write) {
-    struct finished *finished = ctx;
-    if (write->verb != WORLD_DELETE || write->now || strcmp(write->plural, "jobs") != 0)
+    struct run *run = ctx;
+    if (strcmp(write->plural, "jobs") != 0)
         return;
-    pthread_mutex_lock(&finished->mutex);
-    finished->numbers[finished->count++] = (uint32_t)strtoul(write->name + 4, NULL, 10);
-    pthread_cond_signal(&finished->some);
-    pthread_mutex_unlock(&finished->mutex);
+    pthread_mutex_lock(&run->mutex);
+    if (write->verb == WORLD_DELETE && !write->now) {
+        run->finished[run->n_finished++] = (uint32_t)number_of(write);
+        pthread_cond_signal(&run->some);
+    } else if (is_status(run, write)) {
+        run->told_ns[number_of(write)][rank_of(write->now)] = clock_now().mono_ns;
+    }
+    pthread_mutex_unlock(&run->mutex);
+}
+
+// A status shows what led to it as well.
+static void on_management_write(void *ctx, const struct world_write *write) {
+    struct run *run = ctx;
+    if (strcmp(write->plural, "jobs") != 0 || !is_status(run, write))
+        return;
+    pthread_mutex_lock(&run->mutex);
+    int64_t *told_ns = run->told_ns[number_of(write)], now_ns = clock_now().mono_ns;
+    for (unsigned rank = 1; rank <= rank_of(write->now); rank++) {
+        if (told_ns[rank])
+            run->ms[run->n_ms++] = (double)(now_ns - told_ns[rank]) / 1e6;
+        told_ns[rank] = 0;
+    }
+    pthread_mutex_unlock(&run->mutex);
+}
+
+void bench_submit(struct bench *bench, const struct json *job) {
+    front_lock(bench->fronts[0]);
+    int status = world_apply(bench->clusters[0], "batch", "jobs", job, front_now_ns());
+    front_unlock(bench->fronts[0]);
+    if (status != 201)
+        bench_fail("a Job was refused");
 }
 
 static void submit(struct bench *bench, uint32_t number, const char *changes) {
     char name[32];
     snprintf(name, sizeof name, "job-%u", number);
     AUTO_JSON job = bench_job(name, changes, 0);
-    front_lock(bench->fronts[0]);
-    int status = world_apply(bench->clusters[0], "batch", "jobs", job, front_now_ns());
-    front_unlock(bench->fronts[0]);
-    if (status != 201)
-        bench_fail("a Job was refused");
+    bench_submit(bench, job);
 }
 
 static void clear(struct bench *bench, uint32_t number) {
@@ -53,7 +97,7 @@ static void clear(struct bench *bench, uint32_t number) {
 
 uint64_t bench_writes(struct bench *bench, uint64_t *events, uint64_t *refused) {
     uint64_t writes = 0;
-    for (size_t c = 0; c < BENCH_CLUSTERS; c++) {
+    for (size_t c = 0; c < bench->n_clusters; c++) {
         front_lock(bench->fronts[c]);
         const struct world_counts *counts = world_counts(bench->clusters[c]);
         for (int v = WORLD_CREATE; v <= WORLD_DELETE; v++)
@@ -66,182 +110,97 @@ uint64_t bench_writes(struct bench *bench, uint64_t *events, uint64_t *refused) 
     return writes;
 }
 
-static size_t take_finished(struct finished *finished, uint32_t *numbers) {
-    pthread_mutex_lock(&finished->mutex);
+static size_t take_finished(struct run *run, uint32_t *numbers) {
+    pthread_mutex_lock(&run->mutex);
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 30;
-    while (finished->count == 0)
-        if (pthread_cond_timedwait(&finished->some, &finished->mutex, &until) != 0)
+    while (run->n_finished == 0)
+        if (pthread_cond_timedwait(&run->some, &run->mutex, &until) != 0)
             bench_fail("no Job came to its end for 30 s");
-    size_t count = finished->count;
-    memcpy(numbers, finished->numbers, count * sizeof *numbers);
-    finished->count = 0;
-    pthread_mutex_unlock(&finished->mutex);
+    size_t count = run->n_finished;
+    memcpy(numbers, run->finished, count * sizeof *numbers);
+    run->n_finished = 0;
+    pthread_mutex_unlock(&run->mutex);
     return count;
 }
 
-struct bench_rate bench_lives(struct bench *bench, size_t count, size_t in_flight, const char *changes) {
-    struct finished finished = {.numbers = calloc(count, sizeof(uint32_t))};
-    uint32_t *numbers = calloc(count, sizeof *numbers);
-    if (!finished.numbers || !numbers)
-        bench_fail("memory");
-    pthread_mutex_init(&finished.mutex, NULL);
-    pthread_cond_init(&finished.some, NULL);
-    for (size_t c = 1; c < BENCH_CLUSTERS; c++) {
-        front_lock(bench->fronts[c]);
-        world_set_hook(bench->clusters[c], on_worker_write, &finished);
-        front_unlock(bench->fronts[c]);
+// A hook makes writes slower. That of the management cluster is only set where its servers cost more than that.
+static void set_hooks(struct run *run, bool set) {
+    for (size_t c = 0; c < run->bench->n_clusters; c++) {
+        struct front *front = run->bench->fronts[c];
+        front_lock(front);
+        if (c > 0 || run->ms)
+            world_set_hook(run->bench->clusters[c], !set ? NULL : c > 0 ? on_worker_write : on_management_write, run);
+        front_unlock(front);
     }
-    double cpu = bench_host_cpu(bench);
-    uint64_t bytes = bench_bytes(bench);
-    int64_t begin_ns = clock_now().mono_ns;
+}
+
+static void begin_run(struct run *run, struct bench *bench, size_t count, bool latency) {
+    *run = (struct run){.bench = bench, .count = count, .finished = calloc(count, sizeof(uint32_t))};
+    run->told_ns = calloc(count, sizeof *run->told_ns);
+    run->ms = latency ? calloc(count * RANKS, sizeof(double)) : NULL;
+    if (!run->finished || !run->told_ns || (latency && !run->ms))
+        bench_fail("memory");
+    pthread_mutex_init(&run->mutex, NULL);
+    pthread_cond_init(&run->some, NULL);
+    set_hooks(run, true);
+}
+
+static void end_run(struct run *run) {
+    set_hooks(run, false);
+    free(run->finished);
+    free(run->told_ns);
+    free(run->ms);
+}
+
+static void run_lives(struct run *run, size_t in_flight, const char *changes) {
+    uint32_t *numbers = calloc(run->count, sizeof *numbers);
+    if (!numbers)
+        bench_fail("memory");
     size_t submitted = 0, over = 0;
-    for (; submitted < in_flight && submitted < count; submitted++)
-        submit(bench, (uint32_t)submitted, changes);
-    while (over < count) {
-        size_t n = take_finished(&finished, numbers);
+    for (; submitted < in_flight && submitted < run->count; submitted++)
+        submit(run->bench, (uint32_t)submitted, changes);
+    while (over < run->count) {
+        size_t n = take_finished(run, numbers);
         for (size_t i = 0; i < n; i++) {
-            clear(bench, numbers[i]);
-            if (submitted < count)
-                submit(bench, (uint32_t)submitted++, changes);
+            clear(run->bench, numbers[i]);
+            if (submitted < run->count)
+                submit(run->bench, (uint32_t)submitted++, changes);
         }
         over += n;
     }
-    double seconds = (double)(clock_now().mono_ns - begin_ns) / 1e9;
-    struct bench_rate rate = {.lives_per_second = (double)count / seconds,
-                              .host_cpu_us = (bench_host_cpu(bench) - cpu) / (double)count * 1e6,
-                              .bytes_per_life = (double)(bench_bytes(bench) - bytes) / (double)count};
-    nanosleep(&(struct timespec){.tv_sec = 1}, NULL); // the last Events
-    uint64_t events = 0, refused = 0, writes = bench_writes(bench, &events, &refused);
-    // The user's own create and delete are not the host's.
-    rate.writes_per_life = (double)(writes - events) / (double)count - 2;
-    rate.events_per_life = (double)events / (double)count;
-    rate.refused = refused;
-    for (size_t c = 1; c < BENCH_CLUSTERS; c++) {
-        front_lock(bench->fronts[c]);
-        world_set_hook(bench->clusters[c], NULL, NULL);
-        front_unlock(bench->fronts[c]);
-    }
-    free(finished.numbers);
     free(numbers);
-    return rate;
 }
 
-// One life under way in the bare loop: which write comes next.
-struct bare {
-    CURL *handle;
-    struct curl_slist *patch_headers, *json_headers;
-    size_t number;
-    int step;
-    char url[256], body[2048];
-};
-
-static size_t swallow(char *data, size_t size, size_t n, void *ctx) {
-    (void)data;
-    (void)ctx;
-    return size * n;
+static uint64_t requests_of(const struct bench *bench) {
+    uint64_t requests = 0;
+    for (size_t c = 0; c < bench->n_clusters; c++)
+        requests += front_requests(bench->fronts[c]);
+    return requests;
 }
 
-// The writes of one life: annotation, create, `changes` status patches, delete.
-static void next_write(struct bare *bare, char *const *urls, int changes) {
-    const char *worker = urls[1 + bare->number % BENCH_WORKERS];
-    bool to_management = bare->step == 0 || (bare->step >= 2 && bare->step < 2 + changes);
-    const char *method = to_management ? "PATCH" : bare->step == 1 ? "POST" : "DELETE";
-    const char *jobs = "/apis/batch/v1/namespaces/default/jobs";
-    snprintf(bare->url, sizeof bare->url,
-             bare->step == 1                    ? "%s%s"
-             : bare->step >= 2 && to_management ? "%s%s/job-%zu/status"
-                                                : "%s%s/job-%zu",
-             to_management ? urls[0] : worker, jobs, bare->number);
-    if (bare->step == 0)
-        snprintf(bare->body, sizeof bare->body,
-                 "{\"metadata\":{\"annotations\":{\"wharf.dev/cluster\":\"w1\",\"wharf.dev/attempt\":\"1\"}}}");
-    else if (bare->step == 1) {
-        char name[32];
-        snprintf(name, sizeof name, "job-%zu", bare->number);
-        AUTO_JSON job = bench_job(name, NULL, 0);
-        json_remove(json_get(job, "spec"), "managedBy");
-        AUTO_TEXT text = json_text(job, NULL);
-        text_copy(bare->body, sizeof bare->body, text);
-    } else if (to_management) {
-        snprintf(bare->body, sizeof bare->body,
-                 "{\"status\":{\"startTime\":\"2026-01-02T03:04:05Z\",\"active\":%d,\"ready\":1,\"terminating\":0}}",
-                 bare->step);
-    } else {
-        snprintf(bare->body, sizeof bare->body,
-                 "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"propagationPolicy\":\"Background\"}");
-    }
-    curl_easy_setopt(bare->handle, CURLOPT_URL, bare->url);
-    curl_easy_setopt(bare->handle, CURLOPT_CUSTOMREQUEST, method);
-    curl_easy_setopt(bare->handle, CURLOPT_POSTFIELDSIZE, (long)strlen(bare->body));
-    curl_easy_setopt(bare->handle, CURLOPT_POSTFIELDS, bare->body);
-    curl_easy_setopt(bare->handle, CURLOPT_HTTPHEADER, to_management ? bare->patch_headers : bare->json_headers);
-}
-
-static struct bare *new_bare(size_t number) {
-    struct bare *bare = calloc(1, sizeof *bare);
-    if (!bare || !(bare->handle = curl_easy_init()))
-        _exit(1);
-    bare->number = number;
-    bare->patch_headers = curl_slist_append(NULL, "Content-Type: application/merge-patch+json");
-    bare->json_headers = curl_slist_append(NULL, "Content-Type: application/json");
-    curl_easy_setopt(bare->handle, CURLOPT_WRITEFUNCTION, swallow);
-    curl_easy_setopt(bare->handle, CURLOPT_PRIVATE, bare);
-    return bare;
-}
-
-// The child's whole work. Exits non-zero if a write was refused.
-static void bare_loop(char *const *urls, size_t count, size_t in_parallel, int changes) {
-    CURLM *multi = curl_multi_init();
-    curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)in_parallel * 2);
-    size_t started = 0, over = 0;
-    for (; started < in_parallel && started < count; started++) {
-        struct bare *bare = new_bare(started);
-        next_write(bare, urls, changes);
-        curl_multi_add_handle(multi, bare->handle);
-    }
-    while (over < count) {
-        int running = 0, left = 0;
-        curl_multi_perform(multi, &running);
-        for (CURLMsg *message; (message = curl_multi_info_read(multi, &left));) {
-            CURL *handle = message->easy_handle;
-            struct bare *bare = NULL;
-            long code = 0;
-            curl_easy_getinfo(handle, CURLINFO_PRIVATE, (char **)&bare);
-            curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &code);
-            if (code < 200 || code > 299) {
-                fprintf(stderr, "bench: the bare loop's write %d was answered %ld\n", bare->step, code);
-                _exit(1);
-            }
-            curl_multi_remove_handle(multi, handle);
-            if (++bare->step == 3 + changes) {
-                over++;
-                bare->step = 0;
-                bare->number = started++;
-            }
-            if (bare->number < count) {
-                next_write(bare, urls, changes);
-                curl_multi_add_handle(multi, handle);
-            }
-        }
-        curl_multi_poll(multi, NULL, 0, 100, NULL);
-    }
-    _exit(0);
-}
-
-double bench_bare_loop(struct bench *bench, size_t count, size_t in_parallel, int changes) {
-    char *urls[BENCH_CLUSTERS];
-    for (size_t c = 0; c < BENCH_CLUSTERS; c++)
-        urls[c] = (char *)(uintptr_t)front_url(bench->fronts[c]);
-    for (size_t i = 0; i < count; i++)
-        submit(bench, (uint32_t)i, NULL);
+struct bench_rate bench_lives(struct bench *bench, size_t count, size_t in_flight, const char *changes, bool latency) {
+    struct run run;
+    begin_run(&run, bench, count, latency);
+    bench_count_connections(bench);
+    double cpu = bench_host_cpu(bench), n = (double)count;
+    uint64_t bytes = bench_bytes(bench), requests = requests_of(bench);
     int64_t begin_ns = clock_now().mono_ns;
-    pid_t child = fork();
-    if (child == 0)
-        bare_loop(urls, count, in_parallel, changes);
-    int status = 0;
-    if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        bench_fail("the bare loop failed");
-    return (double)count / ((double)(clock_now().mono_ns - begin_ns) / 1e9);
+    run_lives(&run, in_flight, changes);
+    double seconds = (double)(clock_now().mono_ns - begin_ns) / 1e9;
+    struct bench_rate rate = {.lives_per_second = n / seconds,
+                              .host_cpu_us = (bench_host_cpu(bench) - cpu) / n * 1e6,
+                              .bytes_per_life = (double)(bench_bytes(bench) - bytes) / n};
+    nanosleep(&(struct timespec){.tv_sec = 1}, NULL); // the last Events
+    uint64_t events = 0, writes = bench_writes(bench, &events, &rate.refused);
+    // The user's own create and delete are not the host's.
+    rate.writes_per_life = (double)(writes - events) / n - 2;
+    rate.events_per_life = (double)events / n;
+    rate.requests_per_life = (double)(requests_of(bench) - requests) / n;
+    rate.connections = bench_connections(bench);
+    if (latency)
+        rate.status = bench_percentiles(run.ms, run.n_ms);
+    end_run(&run);
+    return rate;
 }

@@ -80,7 +80,7 @@ static void install(struct mix *mix, const char *folder) {
     }
     if (mix->n_kinds == KINDS_MAX)
         bench_fail("there are more kinds than the benchmark has room for");
-    for (size_t c = 0; c < BENCH_CLUSTERS; c++) {
+    for (size_t c = 0; c < mix->bench->n_clusters; c++) {
         front_lock(mix->bench->fronts[c]);
         bool done =
             c == 0 ? world_register(mix->bench->clusters[c], kind) : player_install(mix->bench->clusters[c], fixture);
@@ -126,7 +126,7 @@ static void clear(struct mix *mix, uint32_t number) {
 _Noreturn static void give_up(struct mix *mix) {
     for (size_t i = 0; i < mix->n_kinds; i++) {
         fprintf(stderr, "bench: %s:", mix->kinds[i]->plural);
-        for (size_t c = 0; c < BENCH_CLUSTERS; c++) {
+        for (size_t c = 0; c < mix->bench->n_clusters; c++) {
             front_lock(mix->bench->fronts[c]);
             fprintf(stderr, " %zu", world_count(mix->bench->clusters[c], mix->kinds[i]->group, mix->kinds[i]->plural));
             front_unlock(mix->bench->fronts[c]);
@@ -187,7 +187,7 @@ struct bench_rate bench_mix(struct bench *bench, size_t count, size_t in_flight,
     uint64_t events = 0;
     bench_writes(bench, &events, &rate.refused);
     bench_host_stop(bench);
-    for (size_t c = 1; c < BENCH_CLUSTERS; c++) {
+    for (size_t c = 1; c < bench->n_clusters; c++) {
         front_lock(bench->fronts[c]);
         world_set_hook(bench->clusters[c], NULL, NULL);
         front_unlock(bench->fronts[c]);

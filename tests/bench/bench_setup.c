@@ -31,63 +31,74 @@ static void write_file(const char *directory, const char *name, const char *text
         bench_fail("a file cannot be written");
 }
 
-static const char *cluster_name(size_t index) {
-    static const char *const names[BENCH_CLUSTERS] = {"mgmt", "w1", "w2", "w3"};
-    return names[index];
+static void start_cluster(struct bench *bench, const struct bench_options *wanted) {
+    const size_t c = bench->n_clusters;
+    const struct certs *certs = bench->tls ? &bench->certs : NULL;
+    char name[32] = "mgmt";
+    if (c > 0)
+        snprintf(name, sizeof name, "w%zu", c);
+    struct world_options options = {.name = name,
+                                    .seed = c,
+                                    .history = 65536,
+                                    .no_controllers = !wanted->controllers,
+                                    .controller_delay_ns = 1 * CLOCK_MS,
+                                    .pod_start_ns = 20 * CLOCK_MS,
+                                    .pod_run_ns = 50 * CLOCK_MS};
+    bench->clusters[c] = world_new(&options, front_now_ns());
+    must(front_start(bench->clusters[c], 0, certs, &bench->fronts[c]));
+    front_set_cost(bench->fronts[c], &wanted->cost);
+    AUTO_TEXT text = certs_kubeconfig(certs, name, front_url(bench->fronts[c]));
+    AUTO_TEXT file = text_format("%s.kubeconfig", name);
+    write_file(bench->directory, file, text);
+    bench->n_clusters++;
 }
 
-void bench_start(struct bench *bench, const char *build, bool tls, bool controllers) {
-    *bench = (struct bench){.build = build, .tls = tls};
+void bench_start(struct bench *bench, const struct bench_options *options) {
+    size_t workers = options->workers ? options->workers : BENCH_WORKERS;
+    *bench = (struct bench){.build = options->build, .tls = options->tls};
     text_copy(bench->directory, sizeof bench->directory, "/tmp/wharf-bench-XXXXXX");
     if (!mkdtemp(bench->directory))
         bench_fail("no temporary folder");
-    if (tls)
+    if (bench->tls)
         must(certs_make(&(struct certs_options){0}, &bench->certs));
-    for (size_t c = 0; c < BENCH_CLUSTERS; c++) {
-        struct world_options options = {.name = cluster_name(c),
-                                        .seed = c,
-                                        .history = 65536,
-                                        .no_controllers = !controllers,
-                                        .controller_delay_ns = 1 * CLOCK_MS,
-                                        .pod_start_ns = 20 * CLOCK_MS,
-                                        .pod_run_ns = 50 * CLOCK_MS};
-        bench->clusters[c] = world_new(&options, front_now_ns());
-        must(front_start(bench->clusters[c], 0, tls ? &bench->certs : NULL, &bench->fronts[c]));
-        AUTO_TEXT text = certs_kubeconfig(tls ? &bench->certs : NULL, cluster_name(c), front_url(bench->fronts[c]));
-        AUTO_TEXT name = text_format("%s.kubeconfig", cluster_name(c));
-        write_file(bench->directory, name, text);
-    }
+    while (bench->n_clusters <= workers)
+        start_cluster(bench, options);
+}
+
+static void remove_file(const struct bench *bench, const char *name) {
+    AUTO_TEXT path = text_format("%s/%s", bench->directory, name);
+    unlink(path);
 }
 
 void bench_stop(struct bench *bench) {
     if (bench->host)
         bench_host_stop(bench);
-    for (size_t c = 0; c < BENCH_CLUSTERS; c++) {
+    for (size_t c = 0; c < bench->n_clusters; c++) {
+        AUTO_TEXT kubeconfig = text_format("%s.kubeconfig", world_name(bench->clusters[c]));
+        remove_file(bench, kubeconfig);
         front_stop(bench->fronts[c]);
         world_free(bench->clusters[c]);
     }
     free(bench->adapters);
     if (bench->tls)
         certs_free(&bench->certs);
-    static const char *const files[] = {"mgmt.kubeconfig", "w1.kubeconfig", "w2.kubeconfig",
-                                        "w3.kubeconfig",   "wharf.yaml",    "wharf.log"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        AUTO_TEXT path = text_format("%s/%s", bench->directory, files[i]);
-        unlink(path);
-    }
+    remove_file(bench, "wharf.yaml");
+    remove_file(bench, "wharf.log");
     rmdir(bench->directory);
 }
 
 static void write_config(const struct bench *bench, const char *retention) {
     char *adapters = realpath(bench->build, NULL);
-    AUTO_TEXT text =
-        text_format("apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\norigin: " BENCH_ORIGIN "\n"
-                    "management: {kubeconfig: mgmt.kubeconfig}\n"
-                    "workers:\n- {name: w1, kubeconfig: w1.kubeconfig}\n- {name: w2, kubeconfig: w2.kubeconfig}\n"
-                    "- {name: w3, kubeconfig: w3.kubeconfig}\n"
-                    "adapters:\n  directory: %s/adapters\n  enabled:\n  - name: job\n%s"
-                    "mirrorRetention: %s\nrateLimit: {qps: 0}\nlog: {level: warn}\n",
-                    adapters, bench->adapters ? bench->adapters : "", retention);
+    AUTO_BUFFER(workers, 1 << 16);
+    for (size_t c = 1; c < bench->n_clusters; c++)
+        buffer_printf(&workers, "- {name: %s, kubeconfig: %s.kubeconfig}\n", world_name(bench->clusters[c]),
+                      world_name(bench->clusters[c]));
+    AUTO_TEXT text = text_format("apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\norigin: " BENCH_ORIGIN "\n"
+                                 "management: {kubeconfig: mgmt.kubeconfig}\n"
+                                 "workers:\n%s"
+                                 "adapters:\n  directory: %s/adapters\n  enabled:\n  - name: job\n%s"
+                                 "mirrorRetention: %s\nrateLimit: {qps: 0}\nlog: {level: warn}\n",
+                                 workers.data, adapters, bench->adapters ? bench->adapters : "", retention);
     free(adapters);
     write_file(bench->directory, "wharf.yaml", text);
 }
@@ -102,7 +113,7 @@ static double wait_for_rest(const struct bench *bench) {
         if (now_ns - bench->host_started_ns > 300 * CLOCK_SECOND)
             bench_fail("the host does not come to rest");
         double cpu = bench_host_cpu(bench);
-        if (cpu > last + 0.011 || last < 0) {
+        if (cpu > last + 0.009 + 0.0005 * (double)bench->n_clusters || last < 0) {
             last = cpu;
             since_ns = now_ns;
         }
@@ -139,7 +150,7 @@ void bench_host_stop(struct bench *bench) {
 
 uint64_t bench_bytes(const struct bench *bench) {
     uint64_t bytes = 0;
-    for (size_t c = 0; c < BENCH_CLUSTERS; c++)
+    for (size_t c = 0; c < bench->n_clusters; c++)
         bytes += front_bytes(bench->fronts[c]);
     return bytes;
 }
@@ -160,17 +171,27 @@ int64_t bench_host_rss(const struct bench *bench) {
 }
 
 double bench_host_cpu(const struct bench *bench) {
-    char text[1024];
-    read_proc(bench, "stat", text, sizeof text);
-    const char *at = strrchr(text, ')'); // fields 14 and 15 are utime and stime (proc(5))
-    for (int field = 2; at && field < 14; field++)
-        at = strchr(at + 1, ' ');
-    if (!at)
+    clockid_t clock;
+    struct timespec time = {0};
+    if (clock_getcpuclockid(bench->host, &clock) != 0 || clock_gettime(clock, &time) != 0)
         return 0;
-    char *next = NULL;
-    double ticks = (double)strtoull(at, &next, 10);
-    ticks += (double)strtoull(next, NULL, 10);
-    return ticks / (double)sysconf(_SC_CLK_TCK);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+void bench_count_connections(struct bench *bench) {
+    for (size_t c = 0; c < bench->n_clusters; c++)
+        front_count_connections(bench->fronts[c]);
+}
+
+struct bench_connections bench_connections(struct bench *bench) {
+    struct bench_connections sum = {0};
+    for (size_t c = 0; c < bench->n_clusters; c++) {
+        struct front_connections one = front_connections(bench->fronts[c]);
+        sum.opened += one.opened;
+        sum.most += one.most;
+        sum.most_of_one = one.most > sum.most_of_one ? one.most : sum.most_of_one;
+    }
+    return sum;
 }
 
 struct json *bench_job(const char *name, const char *changes, size_t extra) {
