@@ -3,6 +3,7 @@
 // later.
 #include "tests/simulation/rules.h"
 #include "tests/simulation/faults.h"
+#include "tests/simulation/forgery.h"
 #include "tests/simulation/pests.h"
 
 #include "core/adapter/phase.h"
@@ -204,6 +205,8 @@ static void check_create(struct trial *trial, size_t cluster, const struct about
             continue;
         // The host cannot know a mirror whose marks a policy stripped if the answer to its create was lost.
         if (pests_rule(trial, c))
+            continue;
+        if (forgery_is(other) && mirror->told != trial->host.number)
             continue;
         // It was certainly gone, and came back with a copy of etcd, perhaps of a cluster that is unreachable since.
         if (trial->now_ns < trial->rules->back_ns[c] + BACK_NS || (mirror->gone && faults_is_unnoticed(trial, c)))

@@ -351,6 +351,38 @@ static void what_waits_for_a_worker_that_is_lost_is_not_sent_to_it(void **state)
     play_end(&play);
 }
 
+static struct json *stripped_mirror(const char *name) {
+    struct json *value = play_mirror(name);
+    pointer_remove(value, "/metadata/labels/wharf.dev~1kind");
+    return value;
+}
+
+// After an accepted patch the mirror is compared once more, when its turn comes: what somebody changed until then is
+// not taken for what the server does not keep.
+static void what_somebody_changes_before_its_turn_is_put_right(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play, 1, 0, 0);
+    run(&play, "a");
+    play_wait(&play, CLOCK_SECOND);
+    play_seen(&play, 1, stripped_mirror("a"));
+    play_wait(&play, 0);
+    assert_int_equal(play_sent(&play, 1, VERB_MERGE_PATCH), 1);
+    uint64_t patch = play.commands[play.n_commands - 1].id;
+    run(&play, "old"); // a deletion is before it in the queue
+    play_gone(&play, 0, play_workload("old", HOST, "w1"));
+    play_wait(&play, 0);
+    play_answer(&play, patch, REASON_OK, play_mirror("a"));
+    assert_int_equal(play_sent(&play, 1, VERB_DELETE), 1);
+    play_seen(&play, 1, stripped_mirror("a")); // again
+    play_wait(&play, 0);
+    assert_int_equal(play_sent(&play, 1, VERB_MERGE_PATCH), 1);
+    answer(&play, play.n_commands - 1);
+    play_wait(&play, CLOCK_SECOND);
+    assert_int_equal(play_sent(&play, 1, VERB_MERGE_PATCH), 2);
+    play_end(&play);
+}
+
 static void with_a_rate_limit_it_is_woken_for_each_token(void **state) {
     (void)state;
     struct play play;
@@ -397,6 +429,7 @@ int main(void) {
         cmocka_unit_test(a_worker_that_does_not_answer_delays_no_other_cluster),
         cmocka_unit_test(what_waits_goes_with_its_object_or_its_mirror),
         cmocka_unit_test(what_waits_for_a_worker_that_is_lost_is_not_sent_to_it),
+        cmocka_unit_test(what_somebody_changes_before_its_turn_is_put_right),
         cmocka_unit_test(with_a_rate_limit_it_is_woken_for_each_token),
         cmocka_unit_test(what_waits_is_seen_as_work_in_flight),
     };
