@@ -98,7 +98,7 @@ struct error *engine_new(const struct engine_options *options, struct moment now
     if (!error)
         error = make_tables(engine);
     if (!error)
-        error = pacing_init(engine, options);
+        error = pacing_init(engine, options->window_max, options->qps, options->burst, options->seed);
     if (error) {
         engine_free(engine);
         return error;

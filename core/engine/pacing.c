@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/pacing.h"
 
-#include "core/engine/engine.h"
 #include "core/engine/facts.h"
 #include "core/engine/queue.h"
 
@@ -9,13 +8,13 @@
 
 #define NO_CLUSTER SIZE_MAX
 
-struct error *pacing_init(struct engine *engine, const struct engine_options *options) {
+struct error *pacing_init(struct engine *engine, unsigned window_max, double qps, double burst, uint64_t seed) {
     engine->paces = calloc(engine->n_clusters, sizeof *engine->paces);
     if (!engine->paces)
         return error_no_memory();
     for (size_t c = 0; c < engine->n_clusters; c++) {
-        window_init(&engine->paces[c].window, options->window_max, options->qps, options->burst, engine->now.mono_ns);
-        fair_queue_init(&engine->paces[c].queue, options->seed);
+        window_init(&engine->paces[c].window, window_max, qps, burst, engine->now.mono_ns);
+        fair_queue_init(&engine->paces[c].queue, seed);
     }
     engine->turn_of = NO_CLUSTER;
     return NULL;

@@ -9,14 +9,12 @@
 #include "core/engine/fair_queue.h"
 #include "core/engine/window.h"
 
-struct engine_options;
-
 struct pace { // of a cluster
     struct window window;
     struct fair_queue queue;
 };
 
-struct error *pacing_init(struct engine *engine, const struct engine_options *options);
+struct error *pacing_init(struct engine *engine, unsigned window_max, double qps, double burst, uint64_t seed);
 void pacing_free(struct engine *engine);
 
 // Around the decisions about one entry: first pacing_begin; then each action is carried out if pacing_admits, which

@@ -91,8 +91,8 @@ static void check_window(struct trial *trial, size_t cluster, bool sent) {
     const char *name = world_name(trial->worlds[cluster]);
     uint64_t most = trial->plan.window_max ? trial->plan.window_max : WINDOW_MAX;
     if (stats->in_flight != within + beside)
-        trial_fail(trial, "pacing: %llu requests to %s are in flight, the host counts %llu",
-                   (unsigned long long)(within + beside), name, (unsigned long long)stats->in_flight);
+        trial_fail(trial, "pacing: %llu requests and %llu beside to %s are in flight, the host counts %llu",
+                   (unsigned long long)within, (unsigned long long)beside, name, (unsigned long long)stats->in_flight);
     if (stats->window < 1 || stats->window > most)
         trial_fail(trial, "pacing: the window of %s is %llu", name, (unsigned long long)stats->window);
     if (within > most || (sent && within > stats->window))

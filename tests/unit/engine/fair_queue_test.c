@@ -265,7 +265,7 @@ static void take_one(struct model *m) {
     size_t total = 0;
     for (int work = 0; work < WORK_CLASSES; work++)
         total += waiting(m, (enum work_class)work, -1);
-    assert_true((entry == NULL) == (total == 0));
+    assert_true(!entry == (total == 0));
     if (!entry)
         return;
     size_t at = (size_t)(entry - m->e);

@@ -272,10 +272,10 @@ static void an_overloaded_server_halves_the_window_once_a_round_trip(void **stat
     for (unsigned some = 0; some < 4; some++) {
         int64_t now_ns = 5 * CLOCK_SECOND;
         struct window window = window_of(16, now_ns);
-        for (double limit = 16; limit >= 1; limit /= 2) {
-            assert_int_equal((int)window.limit, (int)limit);
-            for (int i = 0; i < (int)limit; i++) {
-                bool well = some && i % 4 < (int)some && i + 1 < (int)limit;
+        for (int limit = 16; limit >= 1; limit /= 2) {
+            assert_int_equal((int)window.limit, limit);
+            for (int i = 0; i < limit; i++) {
+                bool well = some && i % 4 < (int)some && i + 1 < limit;
                 now_ns += CLOCK_MS / 10; // the answers come one after another
                 answers(&window, well ? WINDOW_ANSWERED : WINDOW_OVERLOADED, 1, 10 * CLOCK_MS, now_ns);
             }

@@ -24,7 +24,7 @@ static struct error *wait_and_go(void **out) {
     for (size_t i = 0; i < NODES; i++) {
         bool put =
             fair_queue_put(&queue, &e[i].node, &e[i], i % 3 ? WORK_CREATE : WORK_STATUS, (uint32_t)(i % 3), "a", 1);
-        assert_true(put == (e[i].node.flow != NULL));
+        assert_true(put == !!e[i].node.flow);
         waiting += put;
         assert_int_equal(queue.count, waiting);
     }
