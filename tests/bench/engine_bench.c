@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many whole lives of a Job the engine decides in a second, alone on one core: no HTTP, no threads, no world. The
 // program plays both API servers in the simplest way that is still true (every answer carries the object as it is after
-// the write), and counts only the time spent in engine_step; the time for making the objects is told apart.
+// the write), and counts only the time spent in engine_step; the time for making the objects is told apart. Then the
+// same for changes of the statuses of some among many workloads. Arguments: how many lives; how many workloads only.
 #include "core/engine/engine.h"
 #include "core/engine/mirror.h"
 #include "core/json/patch.h"
@@ -10,9 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define WORKERS 3
+#define WORKERS_MAX 50
 #define IN_PARALLEL 200 // lives that are under way at the same time
+#define CHANGES 20000
+#define ACTIVE 1000 // of the workloads, whose statuses change
 
 struct life {
     struct json *workload, *mirror;
@@ -25,7 +30,8 @@ struct bench {
     struct engine *engine;
     struct update update;
     struct life *lives;
-    size_t n_lives, started, over;
+    size_t n_lives, n_workers, started, over;
+    bool stay; // lives stop at the first status
     uint64_t version, writes[8];
     int64_t engine_ns;
     struct command *todo;
@@ -88,10 +94,17 @@ static struct object *snapshot(const struct json *value) {
     return object;
 }
 
+static int64_t cpu_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * CLOCK_SECOND + now.tv_nsec;
+}
+
 static void step(struct bench *b, struct engine_event *event) {
     event->now = clock_now();
+    int64_t begin_ns = cpu_ns();
     engine_step(b->engine, event, &b->update);
-    b->engine_ns += clock_now().mono_ns - event->now.mono_ns;
+    b->engine_ns += cpu_ns() - begin_ns;
     for (size_t i = 0; i < b->update.n_commands; i++) {
         if (b->n_todo == b->cap_todo) {
             b->cap_todo = b->cap_todo ? b->cap_todo * 2 : 64;
@@ -144,7 +157,7 @@ static void serve_management(struct bench *b, struct life *life, const struct co
     new_version(b, life->workload);
     answer(b, command->id, life->workload);
     tell(b, EVENT_SEEN, ENGINE_MANAGEMENT, life->workload);
-    if (command->request.verb == VERB_STATUS_PATCH && life->statuses < (int)STATUSES)
+    if (command->request.verb == VERB_STATUS_PATCH && life->statuses < (int)STATUSES && !b->stay)
         progress(b, life);
 }
 
@@ -185,7 +198,7 @@ static void serve(struct bench *b) {
 }
 
 static void connect_all(struct bench *b) {
-    for (size_t c = 0; c <= WORKERS; c++) {
+    for (size_t c = 0; c <= b->n_workers; c++) {
         char uid[16];
         snprintf(uid, sizeof uid, "cluster-%zu", c);
         step(b, &(struct engine_event){.type = EVENT_IDENTITY, .cluster = c, .identity = {.uid = uid, .version = "1"}});
@@ -195,23 +208,44 @@ static void connect_all(struct bench *b) {
     }
 }
 
-static void run_lives(size_t n_lives, struct kind *kind, const struct seal_keys *seals) {
-    struct bench b = {.n_lives = n_lives};
-    const char *names[WORKERS] = {"w1", "w2", "w3"};
+// The engine keeps pointers to the names and `kinds`.
+static void begin(struct bench *b, struct kind *const *kinds, const struct seal_keys *seals) {
+    static char texts[WORKERS_MAX][16];
+    static const char *names[WORKERS_MAX];
+    for (size_t i = 0; i < b->n_workers; i++) {
+        snprintf(texts[i], sizeof texts[i], "w%zu", i + 1);
+        names[i] = texts[i];
+    }
     struct engine_options options = {.origin = "bench",
                                      .worker_names = names,
-                                     .n_workers = WORKERS,
-                                     .kinds = &kind,
+                                     .n_workers = b->n_workers,
+                                     .kinds = kinds,
                                      .n_kinds = 1,
                                      .worker_lost_timeout_ns = 15 * CLOCK_MINUTE,
                                      .mirror_retention_ns = 0,
                                      .seals = seals,
                                      .seed = 1};
-    check(!engine_new(&options, clock_now(), &b.engine), "no engine");
-    b.lives = calloc(b.n_lives, sizeof *b.lives);
-    check(b.lives, "memory");
-    connect_all(&b);
-    b.engine_ns = 0;
+    check(!engine_new(&options, clock_now(), &b->engine), "no engine");
+    b->lives = calloc(b->n_lives, sizeof *b->lives);
+    check(b->lives, "memory");
+    connect_all(b);
+    b->engine_ns = 0;
+}
+
+static void end(struct bench *b) {
+    for (size_t i = 0; i < b->n_lives; i++) {
+        json_free(b->lives[i].workload);
+        json_free(b->lives[i].mirror);
+    }
+    free(b->lives);
+    free(b->todo);
+    update_free(&b->update);
+    engine_free(b->engine);
+}
+
+static void run_lives(size_t n_lives, struct kind *kind, const struct seal_keys *seals) {
+    struct bench b = {.n_lives = n_lives, .n_workers = WORKERS};
+    begin(&b, &kind, seals);
     int64_t begin_ns = clock_now().mono_ns;
     for (size_t i = 0; i < IN_PARALLEL && b.started < b.n_lives; i++)
         start_life(&b);
@@ -228,10 +262,37 @@ static void run_lives(size_t n_lives, struct kind *kind, const struct seal_keys 
            "%.2f writes a life (%zu status changes)\n",
            b.n_lives, seals ? "sealed" : "not sealed", n / engine_s, engine_s / n * 1e6, n / total_s,
            (double)writes / n, STATUSES);
-    free(b.lives);
-    free(b.todo);
-    update_free(&b.update);
-    engine_free(b.engine);
+    end(&b);
+}
+
+// One more pod is ready, or one less.
+static void change(struct bench *b, struct life *life, size_t number) {
+    const size_t ready = 1 + number / ACTIVE % 3;
+    check(pointer_set(life->mirror, "/status/ready", json_new_int64((int64_t)ready)), "memory");
+    new_version(b, life->mirror);
+    tell(b, EVENT_SEEN, life->worker, life->mirror);
+    while (b->n_todo)
+        serve(b);
+}
+
+static void run_changes(size_t n_lives, size_t n_workers, struct kind *kind) {
+    struct bench b = {.n_lives = n_lives, .n_workers = n_workers, .stay = true};
+    begin(&b, &kind, NULL);
+    while (b.started < n_lives) {
+        start_life(&b);
+        while (b.n_todo)
+            serve(&b);
+    }
+    double start_us = (double)b.engine_ns / 1e3 / (double)n_lives;
+    uint64_t before = b.writes[VERB_STATUS_PATCH];
+    b.engine_ns = 0;
+    for (size_t i = 0; i < CHANGES; i++) // spread over all of them
+        change(&b, &b.lives[i % ACTIVE * (n_lives / ACTIVE)], i);
+    printf("engine: %zu workloads, %zu workers: %.1f us to the first status of each, %.1f us a change of a status, "
+           "%.2f writes a change\n",
+           n_lives, n_workers, start_us, (double)b.engine_ns / 1e3 / CHANGES,
+           (double)(b.writes[VERB_STATUS_PATCH] - before) / CHANGES);
+    end(&b);
 }
 
 int main(int argc, char **argv) {
@@ -247,6 +308,12 @@ int main(int argc, char **argv) {
     check(!seal_keys_new(keys, lens, 1, &seals), "no key");
     run_lives(n_lives, kind, NULL);
     run_lives(n_lives, kind, seals);
+    static const size_t workloads[] = {1000, 10000, 100000}, workers[] = {2, WORKERS_MAX};
+    size_t only = argc > 2 ? (size_t)strtoull(argv[2], NULL, 10) : 0;
+    for (size_t i = 0; i < 3; i++)
+        for (size_t k = 0; k < 2; k++)
+            if (!only || only == workloads[i])
+                run_changes(workloads[i], workers[k], kind);
     seal_keys_free(seals);
     kind_free(kind);
     return 0;
