@@ -135,27 +135,23 @@ static void latency(const char *build) {
 }
 
 static void growth(const char *build) {
-    bench_growth(build, false);
-}
-
-static void full_growth(const char *build) {
-    bench_growth(build, true);
+    bench_growth(build, false, 0);
 }
 
 int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(const char *build);
-        bool asked_for; // only when it is named
-    } parts[] = {{"rates", rates, false},   {"tls", tls, false},
-                 {"cost", cost, false},     {"mix", mix, false},
-                 {"memory", memory, false}, {"latency", latency, false},
-                 {"growth", growth, false}, {"full-growth", full_growth, true}};
+    } parts[] = {{"rates", rates},   {"tls", tls},         {"cost", cost},    {"mix", mix},
+                 {"memory", memory}, {"latency", latency}, {"growth", growth}};
     const char *build = argc > 1 ? argv[1] : "build", *only = argc > 2 ? argv[2] : NULL;
-    bool any = false;
-    printf("%-66s %-18s %10s\n", "what", "to reach", "found");
+    bool any = only && strcmp(only, "full-growth") == 0;
+    if (any)
+        bench_growth(build, true, argc > 3 ? (size_t)strtoull(argv[3], NULL, 10) : 0);
+    else
+        printf("%-66s %-18s %10s\n", "what", "to reach", "found");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (only ? strcmp(only, parts[i].name) == 0 : !parts[i].asked_for) {
+        if (!only || strcmp(only, parts[i].name) == 0) {
             parts[i].run(build);
             any = true;
         }
