@@ -76,7 +76,7 @@ static bool do_status(struct engine *engine, struct entry *entry) {
         entry->facts.not_before_ns = entry->denied_until_ns;
         return true;
     }
-    entry->facts.status_due = entry->facts.status_held = false;
+    entry->facts.status_due = entry->facts.status_held = entry->uncompared = false;
     // The same patch was accepted and changed nothing: the server drops those fields.
     if (patch && hash == entry->noop_patch_hash)
         return true;

@@ -96,6 +96,7 @@ bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirro
     adapter_call_end(&call);
     if (result == WHARF_RETRY)
         return true;
+    mirror->uncompared = false;
     mirror->facts.update_due = false; // until the workload or the mirror changes
     if (result == WHARF_REFUSED)
         return true;

@@ -123,6 +123,7 @@ static void status_written(struct engine *engine, struct entry *entry, const str
                 entry->facts.cluster == before->facts.cluster &&
                 json_hash(json_get(workload, "status")) == pending->wanted;
     entry->noop_patch_hash = same || !is_newest(engine, &entry->doc, version) ? 0 : pending->patch_hash;
+    entry->uncompared = true;
     entry->written_source = pending->source;
     if (same)
         entry->facts.status_due = before->facts.status_due; // the mirror may have changed meanwhile
@@ -348,6 +349,7 @@ static void updated(struct engine *engine, struct entry *entry, struct mirror *m
             refuse_marks(engine, entry, mirror, pending, mirror->refusals);
         mirror->facts.update_due = true; // compared once more: the server may have changed what was sent
         mirror->noop_patch_hash = is_newest(engine, &mirror->doc, version) ? pending->patch_hash : 0;
+        mirror->uncompared = true;
         mirror->stop_only &= pending->stop_only;
         return;
     }

@@ -209,6 +209,8 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
         object_free(object);
         return;
     }
+    if (entry->uncompared) // whatever it lacks now, somebody else may have changed it since
+        entry->noop_patch_hash = 0;
     bool had_finished = had && entry->facts.finished && strcmp(entry->doc.version, STORE_VERSION_NONE) == 0;
     struct shared_text text = {0};
     if (had_finished)
@@ -322,6 +324,8 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
     }
     if (!had)
         engine->stats.clusters[m->facts.cluster].mirrors++;
+    if (m->uncompared) // whatever it lacks now, somebody else may have changed it since
+        m->noop_patch_hash = 0;
     if (!same) {
         m->carry = CARRY_UNKNOWN;
         m->patched_source = 0;

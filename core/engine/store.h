@@ -56,6 +56,7 @@ struct mirror {
     bool record_unsure : 1;           // the outcome of a later patch is unknown
     bool stop_only : 1;               // a suspending patch was rejected: suspend alone first
     bool suspension_reported : 1;     // its suspension in the worker was reported
+    bool uncompared : 1;              // an accepted patch: with what the server made of it (noop_patch_hash)
     char uid[STORE_UID_MAX];          // of the object itself
     char workload_uid[STORE_UID_MAX]; // from its mark
 };
@@ -95,6 +96,7 @@ struct entry {
     bool unsure : 1;              // an earlier write got no answer
     bool reported : 1;            // something was reported since it began to wait
     bool deletion_is_certain : 1; // deleted_uid is certain
+    bool uncompared : 1;          // an accepted status: with what the server made of it (noop_patch_hash)
     bool unsealed_reported : 1;   // an unsealed object with the host's marks was reported
     char uid[STORE_UID_MAX];
     char key[]; // "namespace/name"; name_at is where the name begins

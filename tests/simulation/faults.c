@@ -48,9 +48,10 @@ struct faults {
     size_t n;
     bool full[TRIAL_CLUSTERS]; // quota exceeded
     bool inject;
-    bool wiped;                     // a cluster was, and the host keeps refusing it
-    bool other[TRIAL_CLUSTERS];     // it was wiped while this process of the host ran, which refuses it
-    bool unnoticed[TRIAL_CLUSTERS]; // it was restored, which the host has not reported yet
+    bool wiped;                                 // a cluster was, and the host keeps refusing it
+    bool other[TRIAL_CLUSTERS];                 // it was wiped while this process of the host ran, which refuses it
+    bool unlisted[TRIAL_CLUSTERS][TRIAL_KINDS]; // since it was restored
+    bool unnoticed[TRIAL_CLUSTERS];             // it was restored, which the host has not reported yet
 };
 
 static const struct sim_faults calm = {.latency_min_ns = 1 * CLOCK_MS, .latency_max_ns = 2 * CLOCK_MS};
@@ -227,6 +228,7 @@ static void went_back(struct trial *trial, size_t cluster) {
     trial_trace(trial, "trouble: %s goes back from version %llu", world_name(trial->worlds[cluster]),
                 (unsigned long long)world_version(trial->worlds[cluster]));
     trial->faults->unnoticed[cluster] = true;
+    memset(trial->faults->unlisted[cluster], true, sizeof trial->faults->unlisted[cluster]);
     rules_went_back(trial, cluster);
 }
 
@@ -341,8 +343,12 @@ void faults_noticed(struct trial *trial, size_t cluster) {
     trial->faults->unnoticed[cluster] = false;
 }
 
-bool faults_is_unnoticed(const struct trial *trial, size_t cluster) {
-    return trial->faults->unnoticed[cluster];
+void faults_listed(struct trial *trial, size_t cluster, size_t kind) {
+    trial->faults->unlisted[cluster][kind] = false;
+}
+
+bool faults_is_unnoticed(const struct trial *trial, size_t cluster, size_t kind) {
+    return trial->faults->unnoticed[cluster] || trial->faults->unlisted[cluster][kind];
 }
 
 bool faults_is_other(const struct trial *trial, size_t cluster) {

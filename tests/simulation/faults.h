@@ -11,8 +11,9 @@ void faults_act(struct trial *trial);
 void faults_free(struct faults *faults);
 // The host has noticed that the cluster was restored.
 void faults_noticed(struct trial *trial, size_t cluster);
-// It was restored, and the host has not noticed yet.
-bool faults_is_unnoticed(const struct trial *trial, size_t cluster);
+void faults_listed(struct trial *trial, size_t cluster, size_t kind); // by the host
+// It was restored, and the host has not noticed yet, or not listed the kind since.
+bool faults_is_unnoticed(const struct trial *trial, size_t cluster, size_t kind);
 // It was wiped, and for this process of the host it is another cluster.
 bool faults_is_other(const struct trial *trial, size_t cluster);
 // Ends all faults.

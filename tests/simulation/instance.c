@@ -75,6 +75,7 @@ static void before_event(void *ctx, const struct engine_event *event) {
     if (event->type == EVENT_LISTED) {
         trial_trace(trial, "host: %s of %s listed", kind, name);
         host->feeds[event->cluster][event->kind].listed = true;
+        faults_listed(trial, event->cluster, event->kind);
     }
     if (event->type == EVENT_SEEN && event->cluster != ENGINE_MANAGEMENT)
         rules_told(trial, event->object->value);

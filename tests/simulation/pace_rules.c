@@ -42,6 +42,7 @@ struct pace_rules {
     struct pace_waiter waiters[WAITERS];
     struct pace_flow flows[FLOWS];
     size_t n_waiters, n_flows;
+    int64_t moved_ns[TRIAL_CLUSTERS];              // when a request was last sent, or nothing waited
     unsigned passed[TRIAL_CLUSTERS][WORK_CLASSES]; // requests of other classes since it waits or had a turn
     uint64_t turns;                                // of all
 };
@@ -108,6 +109,20 @@ static void check_places(struct trial *trial, const struct update *update, size_
         trial_fail(trial, "pacing: %zu wait for %s, of whose window of %llu only %llu are taken", waiting,
                    world_name(trial->worlds[cluster]), (unsigned long long)stats->window,
                    (unsigned long long)stats->in_flight);
+}
+
+// Without faults, while something waits requests leave at the pace of the answers, or of the tokens. With the bound of
+// those that may pass, this bounds how long anything waits.
+static void check_pace(struct trial *trial, size_t cluster, bool sent, size_t waiting) {
+    bool slow = trial->plan.slow && trial->plan.slow_cluster == cluster;
+    int64_t most_ns = (slow ? 5300 * CLOCK_MS : 5 * CLOCK_MS) + (trial->plan.late_threads ? 400 * CLOCK_MS : 0) +
+                      (trial->seed % 3 ? 0 : 5 * CLOCK_SECOND);
+    int64_t *moved_ns = &trial->pace->moved_ns[cluster];
+    if (!trial->plan.faults && !trial->plan.costs && *moved_ns && trial->now_ns - *moved_ns > most_ns)
+        trial_fail(trial, "pacing: %zu wait for %s, and nothing is sent for %.3f s", waiting,
+                   world_name(trial->worlds[cluster]), (double)(trial->now_ns - *moved_ns) / 1e9);
+    if (sent || waiting == 0 || *moved_ns == 0)
+        *moved_ns = waiting ? trial->now_ns : 0;
 }
 
 static struct pace_flow *flow_of(struct trial *trial, const struct engine_waiter *waiter) {
@@ -316,5 +331,6 @@ void pace_sent(struct trial *trial, const struct update *update, size_t first) {
     for (size_t c = 0; c < trial->plan.n_clusters; c++) {
         check_window(trial, c, sent[c]);
         check_places(trial, update, c, waiting(pace, c, -1));
+        check_pace(trial, c, sent[c], waiting(pace, c, -1));
     }
 }

@@ -209,7 +209,8 @@ static void check_create(struct trial *trial, size_t cluster, const struct about
         if (forgery_is(other) && mirror->told != trial->host.number)
             continue;
         // It was certainly gone, and came back with a copy of etcd, perhaps of a cluster that is unreachable since.
-        if (trial->now_ns < trial->rules->back_ns[c] + BACK_NS || (mirror->gone && faults_is_unnoticed(trial, c)))
+        if (trial->now_ns < trial->rules->back_ns[c] + BACK_NS ||
+            (mirror->gone && faults_is_unnoticed(trial, c, about->kind)))
             continue;
         bool given_up = (!trial->host.feeds[c][about->kind].connected || trial->host.silent[c]) &&
                         trial->now_ns - trial->host.feeds[c][about->kind].lost_ns >= trial->plan.lost_timeout_ns;
