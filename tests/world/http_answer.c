@@ -92,6 +92,12 @@ void *http_begin(void *ctx, const char *uri, struct MHD_Connection *connection) 
     incoming->uri = strdup(uri);
     buffer_init(&incoming->body, BODY_MAX);
     buffer_init(&incoming->out, STREAM_MAX);
+    front_lock(incoming->front);
+    struct front_connections *connections = &incoming->front->connections;
+    connections->requests++;
+    if (connections->requests - connections->streams > connections->busiest)
+        connections->busiest = connections->requests - connections->streams;
+    front_unlock(incoming->front);
     return incoming;
 }
 
@@ -104,6 +110,7 @@ void http_completed(void *ctx, struct MHD_Connection *connection, void **request
         return;
     struct front *front = incoming->front;
     front_lock(front);
+    front->connections.requests--;
     if (incoming->is_suspended)
         unlink_suspended(incoming);
     if (incoming->watch) {

@@ -192,6 +192,7 @@ void front_count_connections(struct front *front) {
     front_lock(front);
     front->connections.opened = 0;
     front->connections.most = front->connections.open - front->connections.streams;
+    front->connections.busiest = front->connections.requests - front->connections.streams;
     front_unlock(front);
 }
 

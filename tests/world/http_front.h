@@ -45,9 +45,11 @@ struct front_connections {
     uint64_t opened;
     size_t open, streams; // now; of them with an open watch
     size_t most;          // that were open at a time without those
+    size_t requests;      // in hand now, open watches among them
+    size_t busiest;       // the most requests in hand at a time, without those
 };
 struct front_connections front_connections(struct front *front);
-// `opened` and `most` begin anew with what is open now.
+// `opened`, `most` and `busiest` begin anew with what is there now.
 void front_count_connections(struct front *front);
 
 uint64_t front_requests(const struct front *front); // requests answered so far, including watches
