@@ -14,7 +14,7 @@ ADAPTER_DIR := $(PREFIX)/lib/wharf/adapters
 CPPFLAGS_ALL := -D_GNU_SOURCE -DWHARF_VERSION='"$(VERSION)"' -I. -Iinclude $(CPPFLAGS)
 CFLAGS_ALL := -std=c11 $(OPT) $(HARDEN) $(WARN) -fPIE -fvisibility=hidden -pthread $(SAN) $(shell pkg-config --cflags $(PKGS)) $(CFLAGS)
 LDFLAGS_ALL := -pie -Wl,-z,relro,-z,now,-z,noexecstack -pthread $(SAN) $(LDFLAGS)
-LIBS := $(shell pkg-config --libs $(PKGS)) -ldl
+LIBS := $(shell pkg-config --libs $(PKGS)) -ldl -lm
 
 CORE_ROOMS := base json kube config adapter engine host serve
 CORE_SRC := $(wildcard $(CORE_ROOMS:%=core/%/*.c))

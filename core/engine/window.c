@@ -3,11 +3,12 @@
 
 #include "core/base/clock.h"
 
-#define PERIOD_NS (15 * CLOCK_SECOND)
+#include <math.h>
+
+#define PERIOD_NS (30 * CLOCK_SECOND)
 #define PERIOD_ROUNDS 8 // at least so many times the limit are answered in a period
 #define SAMPLE_MIN 4    // answers, before the window is changed
-#define QUEUE_FEW 2     // waiting in the server: below, the window grows
-#define QUEUE_MANY 5    // above, it shrinks
+#define TOLERANCE 1.5   // times the least: latency varies by so much without a queue
 
 void window_init(struct window *window, unsigned max, double qps, double burst, int64_t now_ns) {
     burst = burst < 1 ? 1 : burst;
@@ -78,8 +79,8 @@ static void bound(struct window *window) {
         window->limit = window->max;
 }
 
-// While requests wait all the time, each round trip has this host's own queue in it, at most QUEUE_MANY: without a
-// probe it would count as the least of the next period, and the queue would grow with each.
+// While requests wait all the time, each round trip has this host's own queue in it, less than half of the window:
+// without a probe it would count as the least of the next period, and the queue would grow with each.
 static void begin_period(struct window *window, int64_t now_ns) {
     for (int v = 0; v < WINDOW_VERBS; v++)
         window->least[v] = (struct window_least){.before_ns = window->least[v].now_ns};
@@ -88,7 +89,7 @@ static void begin_period(struct window *window, int64_t now_ns) {
     if (window->pressed) {
         window->probe = window->in_flight + SAMPLE_MIN;
         window->unprobed = window->limit;
-        window->limit -= QUEUE_MANY;
+        window->limit /= 2;
         bound(window);
     }
     window->pressed = false;
@@ -113,14 +114,18 @@ static void ease(struct window *window, int64_t sent_ns, int64_t now_ns) {
     window->eased_ns = now_ns;
 }
 
+// As Netflix's Gradient2Limit: of the present window, what the server takes without a queue, and its square root, which
+// may wait there. A server whose round trips take ten times the least gets one request at a time, whoever else it is
+// that loads it: the window alone, at most as large as the queue, would not show it.
 static void decide(struct window *window) {
-    double waiting = window->limit * (1 - (double)window->least_ns / (double)window->taken_ns);
-    if (waiting >= QUEUE_FEW)
+    double ratio = TOLERANCE * (double)window->least_ns / (double)window->taken_ns;
+    double wanted = (ratio < 1 ? ratio : 1) * window->limit + sqrt(window->limit);
+    if (ratio < 1)
         window->doubling = false;
-    if (waiting > QUEUE_MANY)
-        window->limit -= 1;
-    else if (waiting < QUEUE_FEW && window->full)
-        window->limit += window->doubling ? window->limit : 1;
+    if (window->doubling)
+        wanted = 3 * window->limit; // half of the way is taken
+    if (wanted < window->limit || window->full)
+        window->limit += (wanted - window->limit) / 2;
     bound(window);
     begin_sample(window);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many requests may be in flight to one API server: between 1 and WINDOW_MAX, found from the round-trip times (as
-// TCP Vegas, RFC 6817 and Netflix's concurrency limits do). The requests that wait in the server are estimated from how
-// much longer than the least the round trips take: with few, the window grows, with many it shrinks, so that the server
-// stays quick for everybody else. An overloaded server halves it. Pure: no clock.
+// Netflix's concurrency limits do, with the gradient of TCP Vegas: the least round trip over the present one). While
+// they stay near the least, the window grows; the longer they take, whoever loads the server, the smaller it becomes,
+// down to one request at a time, so that the server stays quick for everybody else. An overload halves it. Pure: no
+// clock.
 #ifndef WHARF_ENGINE_WINDOW_H
 #define WHARF_ENGINE_WINDOW_H
 

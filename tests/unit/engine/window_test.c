@@ -157,7 +157,7 @@ static void a_server_that_never_queues_gets_the_largest_window_at_once(void **st
 }
 
 // Also for minutes without a pause: the host's own queue in the server is not taken for the server's slowness.
-static void the_window_settles_at_what_the_server_does_at_once_and_a_few(void **state) {
+static void the_window_settles_below_twice_what_the_server_does_at_once_and_a_few(void **state) {
     (void)state;
     static const size_t servers[] = {1, 2, 4, 8, 16, 24};
     static const double jitters[] = {0, 0.1};
@@ -172,12 +172,12 @@ static void the_window_settles_at_what_the_server_does_at_once_and_a_few(void **
                 for (int minute = 0; minute < 6; minute++) {
                     saturate(bench, CLOCK_MINUTE);
                     assert_true(mean(bench) > (double)c);
-                    assert_true(bench->most <= (double)c + 7);
+                    assert_true(bench->most <= 2 * (double)c + 6);
                     // The server is not idle, and the requests do not wait there for long.
                     double most = (double)c * (double)CLOCK_MINUTE / (double)service_ns;
                     assert_true((double)bench->answered > 0.9 * most);
                     double taken_ns = (double)bench->waited_ns / (double)bench->answered;
-                    assert_true(taken_ns < (double)service_ns * ((double)c + 7) / (double)c * 1.2 + (double)CLOCK_MS);
+                    assert_true(taken_ns < (double)service_ns * (2 * (double)c + 6) / (double)c + (double)CLOCK_MS);
                 }
                 free(bench);
             }
@@ -200,11 +200,11 @@ static void what_other_users_load_is_answered_with_a_smaller_window(void **state
     struct bench *bench = new_bench(8, 5 * CLOCK_MS);
     saturate(bench, 10 * CLOCK_SECOND);
     double before = mean(bench);
-    assert_true(before > 8 && before < 15);
+    assert_true(before > 8 && before < 20);
     bench->others = 64;
     saturate(bench, 2 * CLOCK_SECOND);
     saturate(bench, 2 * CLOCK_SECOND);
-    assert_true(mean(bench) < 7);
+    assert_true(mean(bench) < 2.5);
     bench->others = 0;
     saturate(bench, 2 * CLOCK_SECOND);
     saturate(bench, 2 * CLOCK_SECOND);
@@ -288,13 +288,16 @@ static void an_overloaded_server_halves_the_window_once_a_round_trip(void **stat
         assert_int_equal((int)window.limit, 1);
         answers(&window, WINDOW_OVERLOADED, 1, 10 * CLOCK_MS, now_ns += CLOCK_SECOND);
         assert_int_equal((int)window.limit, 1);
-        // It grows again, by one at a time.
-        for (int limit = 1; limit < WINDOW_MAX; limit++) {
-            assert_int_equal((int)window.limit, limit);
+        // It grows again, a few at a time.
+        for (int samples = 0; (int)window.limit < WINDOW_MAX; samples++) {
+            assert_true(samples < 20);
+            double limit = window.limit;
+            unsigned n = limit < 4 ? 4 : (unsigned)limit;
             window_was_full(&window);
-            for (int i = 0; i < (limit < 4 ? 4 : limit); i++)
+            for (unsigned k = 0; k < n; k++)
                 window_sent(&window);
-            answers(&window, WINDOW_ANSWERED, limit < 4 ? 4 : (unsigned)limit, 10 * CLOCK_MS, now_ns += 10 * CLOCK_MS);
+            answers(&window, WINDOW_ANSWERED, n, 10 * CLOCK_MS, now_ns += 10 * CLOCK_MS);
+            assert_true(window.limit > limit && window.limit < limit + 3);
         }
         assert_int_equal((int)window.limit, WINDOW_MAX);
     }
@@ -436,7 +439,7 @@ static void whatever_is_answered_the_window_stays_in_its_bounds(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_server_that_never_queues_gets_the_largest_window_at_once),
-        cmocka_unit_test(the_window_settles_at_what_the_server_does_at_once_and_a_few),
+        cmocka_unit_test(the_window_settles_below_twice_what_the_server_does_at_once_and_a_few),
         cmocka_unit_test(a_latency_that_varies_costs_some_of_the_window_but_not_most),
         cmocka_unit_test(what_other_users_load_is_answered_with_a_smaller_window),
         cmocka_unit_test(a_server_that_has_become_slower_is_relearned),
