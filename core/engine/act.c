@@ -325,6 +325,7 @@ static bool perform(struct engine *engine, struct entry *entry, const struct act
 }
 
 void act_reconcile(struct engine *engine, struct entry *entry) {
+    heap_remove(&engine->timers, &entry->timer); // what it still has to wait for is found anew
     orphans_check(engine, entry);
     drop_empty_mirrors(engine, entry);
     // A lost worker may have been given up: the status is then no longer copied from the mirror.
@@ -341,7 +342,7 @@ void act_reconcile(struct engine *engine, struct entry *entry) {
     entry->why = action.why;
     waiting_update(engine, entry, &action);
     if (action.type == ACTION_FORGET && !entry->facts.busy && entry->lookups == 0) {
-        heap_remove(&engine->timers, &entry->timer);
+        heap_remove(&engine->timers, &entry->timer); // of waiting_update
         store_remove(&engine->store, entry);
         return;
     }

@@ -127,11 +127,37 @@ static void an_unreachable_worker_is_not_called_refused(void **state) {
     stage_end(&stage);
 }
 
+static void needs_no_timer(void *ctx, const struct engine_view *view) {
+    assert_true(view->wake_ns == CLOCK_NEVER);
+    ++*(size_t *)ctx;
+}
+
+// Otherwise each workload that waited while the host started would be looked at again a minute later, for nothing.
+static void what_waits_no_longer_has_no_timer(void **state) {
+    (void)state;
+    struct stage stage;
+    stage_init(&stage);
+    put_predecessor(&stage, 1);
+    put_predecessor(&stage, 2);
+    stage_start(&stage);
+    stage_submit(&stage, "a", "");
+    stage_run(&stage, 10 * CLOCK_SECOND);
+    stage_patch(&stage, 1, "a", NULL, "{'metadata':{'finalizers':null}}");
+    stage_patch(&stage, 2, "a", NULL, "{'metadata':{'finalizers':null}}");
+    stage_run(&stage, 10 * CLOCK_SECOND);
+    assert_true(has_mirror_in_w1(&stage) || has_mirror_in_w2(&stage));
+    size_t count = 0;
+    engine_each(stage.engine, needs_no_timer, &count);
+    assert_int_equal(count, 1);
+    stage_end(&stage);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_predecessor_in_another_cluster_delays_nothing),
         cmocka_unit_test(a_wait_of_more_than_a_minute_is_reported_once),
         cmocka_unit_test(a_predecessor_in_the_way_is_named),
+        cmocka_unit_test(what_waits_no_longer_has_no_timer),
         cmocka_unit_test(an_unreachable_worker_is_not_called_refused),
         cmocka_unit_test(a_worker_that_always_answers_500_is_not_used),
         cmocka_unit_test(a_create_that_was_never_answered_may_still_take_effect),
