@@ -16,6 +16,9 @@
 #define ENGINE_TREES_IDLE 64                // and when idle
 #define ENGINE_LARGE ((size_t)64 << 10)     // bytes of a workload whose mirror's size is checked
 #define ENGINE_IDLE_NS (2 * CLOCK_SECOND)
+// Until the management cluster is listed, most mirrors without a workload are not orphans: so many times the number and
+// the memory are allowed for them. What is kept by name then has to be read again, one by one.
+#define ENGINE_UNLISTED 8
 
 struct call_clock;
 struct identity;

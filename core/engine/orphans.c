@@ -151,8 +151,9 @@ static void account(struct engine *engine, struct mirror *m) {
 struct object *orphans_by_name(const struct engine *engine, size_t cluster, size_t kind, struct object *object,
                                bool *name_only) {
     bool listed = cluster_watch(engine, ENGINE_MANAGEMENT, kind)->listed;
+    size_t max = engine->max_orphans * ENGINE_UNLISTED * NAME_BYTES;
     *name_only = false;
-    if (engine->max_orphans == 0 || (!listed && engine->orphans[cluster].bytes < engine->max_orphans * NAME_BYTES))
+    if (engine->max_orphans == 0 || (!listed && engine->orphans[cluster].bytes < max))
         return object; // its workload may still be listed
     struct object *stub = NULL;
     struct error *error =

@@ -11,7 +11,6 @@
 
 #include <inttypes.h>
 
-#define FULL_UNLISTED 8 // times the limit, until it is known which mirrors have a workload
 #define STATUS_FIRST_NS (30 * CLOCK_SECOND)
 #define STATUS_MAX_NS (10 * CLOCK_MINUTE)
 #define STATUS_TRIAL_NS (1 * CLOCK_SECOND) // how long the others wait for one trial write
@@ -24,7 +23,7 @@ static void mark(struct engine *engine, size_t cluster, size_t kind, enum pause 
 
 bool pause_has_room(struct engine *engine, size_t cluster, size_t kind) {
     bool listed = cluster_watch(engine, ENGINE_MANAGEMENT, kind)->listed;
-    size_t max = engine->max_orphans * (listed ? 1 : FULL_UNLISTED);
+    size_t max = engine->max_orphans * (listed ? 1 : ENGINE_UNLISTED);
     struct watch_state *watch = cluster_watch(engine, cluster, kind);
     if (engine->max_orphans == 0 || engine->orphans[cluster].names < max)
         return true;

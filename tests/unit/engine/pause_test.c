@@ -121,6 +121,20 @@ static void before_the_management_cluster_is_listed_more_are_kept(void **state) 
     play_end(&play);
 }
 
+// Their lists may be faster than the management cluster's.
+static void mirrors_listed_before_their_workloads_are_not_read_again(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play);
+    list_mirrors(&play, 2, 0);
+    list_mirrors(&play, 1, 5 * MAX);
+    play_wait(&play, 0);
+    list_workloads(&play, 5 * MAX);
+    play_wait(&play, 2 * CLOCK_SECOND);
+    assert_int_equal(play_sent(&play, 1, VERB_GET), 0);
+    play_end(&play);
+}
+
 static void a_mirror_that_was_kept_by_name_is_asked_for_when_its_workload_comes(void **state) {
     (void)state;
     struct play play;
@@ -232,6 +246,7 @@ int main(void) {
         cmocka_unit_test(more_mirrors_without_a_workload_than_are_kept_set_the_kind_aside_there),
         cmocka_unit_test(when_half_of_them_are_gone_the_others_are_listed),
         cmocka_unit_test(before_the_management_cluster_is_listed_more_are_kept),
+        cmocka_unit_test(mirrors_listed_before_their_workloads_are_not_read_again),
         cmocka_unit_test(a_mirror_that_was_kept_by_name_is_asked_for_when_its_workload_comes),
         cmocka_unit_test(a_kind_that_loses_its_field_is_paused_and_reported),
         cmocka_unit_test(one_that_somebody_takes_away_is_followed_and_told),
