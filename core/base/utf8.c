@@ -2,6 +2,7 @@
 // UTF-8 (text.h).
 #include "core/base/text.h"
 
+#include <endian.h>
 #include <string.h>
 
 // RFC 3629 section 4: the second byte's range depends on the first (overlong forms, surrogates, above U+10FFFF).
@@ -38,21 +39,27 @@ size_t text_utf8_valid(const char *text, size_t len) {
 #define ONES UINT64_C(0x0101010101010101)
 #define HIGH UINT64_C(0x8080808080808080)
 
-// True if one of the eight bytes is below 0x20, above 0x7f, a quote or a backslash.
-static bool has_special(const char *text) {
+// How many of the next eight bytes come before one that is below 0x20, above 0x7f, a quote or a backslash. A borrow can
+// set bits only above the first such byte.
+static size_t plain_bytes(const char *text) {
     uint64_t word;
     memcpy(&word, text, sizeof word);
+    word = le64toh(word);
     uint64_t quote = word ^ (ONES * '"');
     uint64_t backslash = word ^ (ONES * '\\');
     uint64_t control = word - ONES * 0x20;
-    return ((word | control | ((quote - ONES) & ~quote) | ((backslash - ONES) & ~backslash)) & HIGH) != 0;
+    uint64_t special = (word | control | ((quote - ONES) & ~quote) | ((backslash - ONES) & ~backslash)) & HIGH;
+    return special ? (size_t)__builtin_ctzll(special) / 8 : 8;
 }
 
 size_t text_json_clean(const char *text, size_t len) {
     size_t i = 0;
     for (;;) {
-        while (len - i >= 8 && !has_special(text + i))
-            i += 8;
+        size_t plain = 8;
+        while (plain == 8 && len - i >= 8) {
+            plain = plain_bytes(text + i);
+            i += plain;
+        }
         if (i == len || (unsigned char)text[i] < 0x20 || text[i] == '"' || text[i] == '\\')
             return i;
         size_t sequence = text_utf8_sequence(text + i, len - i);

@@ -1,22 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/json/scan.h"
 
+#include <string.h>
+
+// How many backslashes are before `end`, at most to `begin`.
+static size_t backslashes(const char *text, size_t begin, size_t end) {
+    size_t at = end;
+    while (at > begin && text[at - 1] == '\\')
+        at--;
+    return end - at;
+}
+
 // The offset after the closing quote, or `len` if scan->in_string is still set.
 static size_t scan_string(struct scan *scan, const char *text, size_t at, size_t len) {
-    bool escaped = scan->escaped;
     scan->in_string = true;
+    if (scan->escaped && at < len) {
+        scan->escaped = false;
+        at++;
+    }
     while (at < len) {
-        char c = text[at++];
-        if (escaped) {
-            escaped = false;
-        } else if (c == '\\') {
-            escaped = true;
-        } else if (c == '"') {
+        const char *quote = memchr(text + at, '"', len - at);
+        size_t end = quote ? (size_t)(quote - text) : len;
+        bool escaped = backslashes(text, at, end) % 2 != 0;
+        if (!quote) {
+            scan->escaped = escaped;
+            return len;
+        }
+        at = end + 1;
+        if (!escaped) {
             scan->in_string = false;
             break;
         }
     }
-    scan->escaped = escaped;
     return at;
 }
 
