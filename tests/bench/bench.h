@@ -111,7 +111,7 @@ struct bench_changes bench_changes(struct bench *bench, size_t active, size_t ch
 void bench_populate(struct bench *bench, size_t count, size_t extra);
 
 // How the cost of a change, memory and the start grow with workloads and workers: a table in Markdown. `full`: up to
-// 100,000 workloads, and longer runs. `only` so many workloads; 0: all sizes.
-void bench_growth(const char *build, bool full, size_t only);
+// 100,000 workloads, and longer runs. `only` so many workloads, or workers; 0: all.
+void bench_growth(const char *build, bool full, size_t only, size_t only_workers);
 
 #endif

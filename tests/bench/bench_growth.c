@@ -64,13 +64,14 @@ static void measure(const char *build, size_t workloads, size_t workers, bool fu
     bench_stop(&bench);
 }
 
-void bench_growth(const char *build, bool full, size_t only) {
+void bench_growth(const char *build, bool full, size_t only, size_t only_workers) {
     static const size_t workloads[] = {1000, 10000, 100000}, workers[] = {2, 50};
     printf("\n| workloads | workers | changes a second and worker | start, s | memory, MiB | each, KiB | idle, %% of a "
            "core "
            "| made a second | written a second | processor time a change, us | p50, ms | p99, ms |\n"
            "|---|---|---|---|---|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < (full ? 3 : 2); i++)
-        for (size_t k = 0; k < 2 && (only == 0 || only == workloads[i]); k++)
-            measure(build, workloads[i], workers[k], full);
+        for (size_t k = 0; k < 2; k++)
+            if ((only == 0 || only == workloads[i]) && (only_workers == 0 || only_workers == workers[k]))
+                measure(build, workloads[i], workers[k], full);
 }

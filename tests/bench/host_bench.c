@@ -135,7 +135,7 @@ static void latency(const char *build) {
 }
 
 static void growth(const char *build) {
-    bench_growth(build, false, 0);
+    bench_growth(build, false, 0, 0);
 }
 
 int main(int argc, char **argv) {
@@ -147,7 +147,8 @@ int main(int argc, char **argv) {
     const char *build = argc > 1 ? argv[1] : "build", *only = argc > 2 ? argv[2] : NULL;
     bool any = only && strcmp(only, "full-growth") == 0;
     if (any)
-        bench_growth(build, true, argc > 3 ? (size_t)strtoull(argv[3], NULL, 10) : 0);
+        bench_growth(build, true, argc > 3 ? (size_t)strtoull(argv[3], NULL, 10) : 0,
+                     argc > 4 ? (size_t)strtoull(argv[4], NULL, 10) : 0);
     else
         printf("%-66s %-18s %10s\n", "what", "to reach", "found");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
