@@ -250,23 +250,9 @@ static void end_settling(struct engine *engine) {
         cluster_queue_blocked(engine, k, SIZE_MAX);
 }
 
-// Frees parsed objects when the engine is idle. Returns when to check next.
-static int64_t forget_when_idle(struct engine *engine, bool busy) {
-    int64_t now_ns = engine->now.mono_ns;
-    if (busy)
-        engine->busy_ns = now_ns;
-    if (engine->store.trees <= ENGINE_TREES_IDLE)
-        return CLOCK_NEVER;
-    if (now_ns < engine->busy_ns + ENGINE_IDLE_NS)
-        return engine->busy_ns + ENGINE_IDLE_NS;
-    store_forget_trees(&engine->store, ENGINE_TREES_IDLE);
-    return CLOCK_NEVER;
-}
-
 void engine_step(struct engine *engine, struct engine_event *event, struct update *update) {
     engine->now = event->now;
     engine->update = update;
-    bool busy = event->type != EVENT_TIME || engine->queue_first;
     size_t events = update->n_events;
     engine->received_ns = event->received_ns ? event->received_ns : event->now.mono_ns;
     take_event(engine, event);
@@ -289,9 +275,6 @@ void engine_step(struct engine *engine, struct engine_event *event, struct updat
     int64_t settle_ns = engine->started_ns + ENGINE_SETTLE_NS;
     if (!engine->settle_over && settle_ns < update->wake_ns)
         update->wake_ns = settle_ns;
-    int64_t idle_ns = forget_when_idle(engine, busy);
-    if (idle_ns < update->wake_ns)
-        update->wake_ns = idle_ns;
     engine->update = NULL;
 }
 

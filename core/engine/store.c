@@ -76,11 +76,6 @@ static void keep_tree(struct store *store, struct doc *doc, struct json *tree) {
     store->trees++;
 }
 
-void store_forget_trees(struct store *store, size_t keep) {
-    while (store->trees > keep)
-        drop_tree(store, store->oldest);
-}
-
 const char *doc_version(struct store *store, struct doc *doc) {
     return *doc->version || !doc->text.own ? doc->version : object_version(doc_tree(store, doc));
 }

@@ -148,7 +148,5 @@ struct json *store_parse(const struct shared_text *text);
 struct json *doc_tree(struct store *store, struct doc *doc);
 // Its resourceVersion; valid as long as the tree. "" if empty.
 const char *doc_version(struct store *store, struct doc *doc);
-// Frees all trees but the `keep` used last.
-void store_forget_trees(struct store *store, size_t keep);
 
 #endif

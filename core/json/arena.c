@@ -23,9 +23,9 @@ struct arena {
         refs; // nodes that hold it (NODE_HOLDS_ARENA); atomic, since parts of one document may be used by two threads
 };
 
-struct arena *arena_new(size_t size) {
+struct arena *arena_new(size_t size, size_t more) {
     size_t head = ALIGN(sizeof(struct block)) + ALIGN(sizeof(struct arena));
-    if (size > SIZE_MAX / 4)
+    if (size > SIZE_MAX / 4 || more > SIZE_MAX / 4)
         return NULL;
     char *memory = cJSON_malloc(head + ALIGN(size));
     if (!memory)
@@ -33,7 +33,7 @@ struct arena *arena_new(size_t size) {
     struct block *block = (struct block *)(void *)memory;
     block->next = NULL;
     struct arena *arena = (struct arena *)(void *)(memory + ALIGN(sizeof *block));
-    *arena = (struct arena){.blocks = block, .at = memory + head, .left = ALIGN(size), .next_size = ALIGN(size)};
+    *arena = (struct arena){.blocks = block, .at = memory + head, .left = ALIGN(size), .next_size = ALIGN(more)};
     atomic_init(&arena->refs, 0);
     atomic_init(&arena->version, 0);
     atomic_init(&arena->mixed, false);

@@ -89,7 +89,7 @@ cJSON *node_copy_in(struct arena *arena, const cJSON *value, bool with_key) {
 cJSON *node_copy(const cJSON *value, bool with_key) {
     if (!value || !value->child)
         return node_copy_in(NULL, value, with_key);
-    struct arena *arena = arena_new(COPY_SIZE);
+    struct arena *arena = arena_new(COPY_SIZE, COPY_SIZE);
     if (!arena)
         return NULL;
     arena_hold(arena);

@@ -117,8 +117,9 @@ static inline void node_set_index(cJSON *container, struct index *index) {
     container->valuestring = (char *)index;
 }
 
-// Room for about `size` bytes of nodes; it grows. It has no holder yet. NULL when out of memory.
-struct arena *arena_new(size_t size);
+// Room for about `size` bytes of nodes. When they are used it grows by `more`, then by twice that, and so on. It has no
+// holder yet. NULL when out of memory.
+struct arena *arena_new(size_t size, size_t more);
 void *arena_take(struct arena *arena, size_t size);
 void arena_give_back(struct arena *arena, const void *memory); // frees `memory` and later allocations, if in one block
 void arena_hold(struct arena *arena);

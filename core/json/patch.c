@@ -111,7 +111,7 @@ static bool diff_objects(struct diff *diff, const cJSON *from, const cJSON *to, 
 struct json *patch_diff(const struct json *from, const struct json *to, bool *has_array) {
     if (!json_is(from, JSON_OBJECT) || !json_is(to, JSON_OBJECT))
         return NULL;
-    struct diff diff = {.arena = arena_new(PATCH_SIZE)};
+    struct diff diff = {.arena = arena_new(PATCH_SIZE, PATCH_SIZE)};
     if (!diff.arena)
         return NULL;
     arena_hold(diff.arena);

@@ -31,8 +31,22 @@ static struct object *object(const char *uid, int version, const char *phase) {
     return made;
 }
 
+#define TREES 8
+
+// So that the next tree is read from the text.
+static void use_others(struct store *store) {
+    for (int i = 0; i < TREES; i++) {
+        AUTO_TEXT name = text_format("other-%d", i);
+        struct entry *other = store_make(store, 0, "default", name);
+        if (!other->facts.exists)
+            entry_set_object(store, other, object("o", i, ""));
+        assert_non_null(doc_tree(store, &other->doc));
+    }
+}
+
 static void check(struct store *store, struct doc *doc, const char *uid, int version, const char *phase) {
-    store_forget_trees(store, 0); // so that it is read from the text
+    use_others(store);
+    assert_int_equal(doc->slot, 0);
     const struct json *tree = doc_tree(store, doc);
     assert_non_null(tree);
     assert_string_equal(object_uid(tree), uid);
@@ -45,7 +59,7 @@ static void check(struct store *store, struct doc *doc, const char *uid, int ver
 static void they_share_their_spec_through_all_versions(void **state) {
     (void)state;
     struct store store;
-    assert_null(store_init(&store, 1, 8, 1));
+    assert_null(store_init(&store, 1, TREES, 1));
     struct entry *entry = store_make(&store, 0, "default", "a");
     struct mirror *mirror = entry_make_mirror(entry, 1);
     for (int first = 0; first < 2; first++) { // whichever is seen first
@@ -71,7 +85,7 @@ static void they_share_their_spec_through_all_versions(void **state) {
 static void a_text_that_was_taken_can_be_read_after_both_are_gone(void **state) {
     (void)state;
     struct store store;
-    assert_null(store_init(&store, 1, 8, 1));
+    assert_null(store_init(&store, 1, TREES, 1));
     struct entry *entry = store_make(&store, 0, "default", "a");
     struct mirror *mirror = entry_make_mirror(entry, 1);
     entry_set_object(&store, entry, object("w", 1, ""));
@@ -88,9 +102,27 @@ static void a_text_that_was_taken_can_be_read_after_both_are_gone(void **state) 
     store_free(&store);
 }
 
+static void no_more_trees_are_kept_than_it_was_told_to(void **state) {
+    (void)state;
+    struct store store;
+    assert_null(store_init(&store, 1, TREES, 1));
+    struct entry *entry = store_make(&store, 0, "default", "a");
+    entry_set_object(&store, entry, object("w", 1, ""));
+    for (int i = 0; i < 4; i++) {
+        use_others(&store);
+        assert_int_equal(store.trees, TREES);
+        assert_int_equal(entry->doc.slot, 0);
+        assert_non_null(doc_tree(&store, &entry->doc));
+        assert_int_equal(store.trees, TREES);
+        assert_int_not_equal(entry->doc.slot, 0);
+    }
+    store_free(&store);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_share_their_spec_through_all_versions),
+        cmocka_unit_test(no_more_trees_are_kept_than_it_was_told_to),
         cmocka_unit_test(a_text_that_was_taken_can_be_read_after_both_are_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,6 +97,43 @@ static void memory_stays_within_the_budget(void **state) {
     json_use_memory(NULL, NULL);
 }
 
+static bool fits(const char *text, size_t max_bytes) {
+    AUTO_JSON value = NULL;
+    struct error *error =
+        json_parse_limited(text, strlen(text), &(struct json_limits){.max_bytes = max_bytes + 1}, &value);
+    error_free(error);
+    return !error;
+}
+
+// Some dozens of trees are kept, and those of all objects that wait for the engine.
+static void a_tree_takes_little_more_than_its_values(void **state) {
+    (void)state;
+    static const char job[] =
+        "{\"apiVersion\":\"batch/"
+        "v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"render\",\"namespace\":\"research\",\"uid\":"
+        "\"0c3d5b1e-6a43-4f0e-9a53-0d7c1f0b6a01\",\"resourceVersion\":\"48213\",\"generation\":1,\"creationTimestamp\":"
+        "\"2026-03-01T09:00:00Z\",\"labels\":{\"team\":\"research\"}},\"spec\":{\"parallelism\":2,\"completions\":3,"
+        "\"backoffLimit\":6,\"template\":{\"metadata\":{\"labels\":{\"app\":\"render\"}},\"spec\":{\"containers\":[{"
+        "\"name\":"
+        "\"main\",\"image\":\"registry.example/batch/"
+        "step:1.4\",\"args\":[\"run\"],\"resources\":{\"requests\":{\"cpu\":"
+        "\"500m\",\"memory\":\"256Mi\"}},\"imagePullPolicy\":\"IfNotPresent\"}],\"restartPolicy\":\"Never\"}},"
+        "\"suspend\":false},\"status\":{\"startTime\":\"2026-03-01T09:00:00Z\",\"active\":1,\"ready\":1,"
+        "\"terminating\":0}}";
+    size_t values = 0;
+    while (!fits(job, values))
+        values += 8;
+    assert_in_range(values, 3 * strlen(job), 5 * strlen(job));
+    struct json *value = NULL;
+    json_use_memory(take, give_back);
+    taken = 0;
+    assert_null(json_parse(job, strlen(job), &value));
+    assert_in_range(taken, values, values + values / 5);
+    json_free(value);
+    assert_int_equal(taken, 0);
+    json_use_memory(NULL, NULL);
+}
+
 static void there_is_a_limit_when_none_is_given(void **state) {
     (void)state;
     size_t len = JSON_MAX_NODES * 3 + 16;
@@ -122,6 +159,7 @@ int main(void) {
         cmocka_unit_test(a_duplicate_counts),
         cmocka_unit_test(memory_is_counted_as_documented),
         cmocka_unit_test(memory_stays_within_the_budget),
+        cmocka_unit_test(a_tree_takes_little_more_than_its_values),
         cmocka_unit_test(there_is_a_limit_when_none_is_given),
         cmocka_unit_test(a_stop_ends_reading),
     };
