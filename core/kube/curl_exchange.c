@@ -26,8 +26,10 @@ struct pool *pool_new(struct curl_transport *transport) {
 }
 
 void pool_free(struct pool *pool) {
-    if (pool && pool->multi)
-        curl_multi_cleanup(pool->multi);
+    if (!pool)
+        return;
+    curl_multi_cleanup(pool->multi);
+    free(pool->sockets);
     free(pool);
 }
 

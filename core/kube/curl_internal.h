@@ -13,6 +13,7 @@
 #include "core/kube/transport.h"
 
 #include <curl/curl.h>
+#include <poll.h>
 
 struct curl_transport;
 
@@ -21,8 +22,10 @@ struct curl_transport;
 struct pool {
     CURLM *multi;
     struct curl_transport *transport;
-    size_t active; // exchanges that were added
-    bool failed;   // the multi handle is unusable
+    size_t active;          // exchanges that were added
+    struct pollfd *sockets; // what libcurl waits for
+    size_t n_sockets, cap_sockets;
+    bool failed; // the multi handle is unusable
 };
 
 // One request and its response. Exchanges are reused, with their easy handle.
@@ -82,6 +85,8 @@ struct curl_transport {
     size_t n_idle;
     int64_t taken_ns; // when an exchange was last put into use
     struct heap stalls;
+    struct pollfd *polled; // all sockets of the last wait
+    size_t cap_polled;
     int wake_fd;    // an eventfd: the multi handle may be replaced, so wakeups do not use it
     int64_t now_ns; // monotonic, of this poll
     bool called;    // a handler ran in this poll
@@ -115,8 +120,9 @@ bool pool_set_up(struct pool *pool);
 // curl_events.c
 bool events_open(struct curl_transport *transport);
 void events_close(struct curl_transport *transport);
+bool events_attach(struct pool *pool);                               // a new one; false when out of memory
 void events_wait(struct curl_transport *transport, int64_t wait_ns); // and run what became ready
-void events_run(struct pool *pool);                                  // what is ready, and what is due; none: fine
+void events_run_due(struct pool *pool);                              // exchanges whose time has come; none: fine
 
 // curl_response.c: libcurl callbacks, and completion of an exchange, which calls its handler.
 size_t response_on_header(char *bytes, size_t size, size_t count, void *context);

@@ -205,6 +205,6 @@ bool exchange_prepare(struct exchange *exchange) {
 }
 
 bool pool_set_up(struct pool *pool) {
-    return curl_multi_setopt(pool->multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING) == CURLM_OK &&
+    return events_attach(pool) && curl_multi_setopt(pool->multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING) == CURLM_OK &&
            curl_multi_setopt(pool->multi, CURLMOPT_MAXCONNECTS, MAX_CONNECTIONS) == CURLM_OK;
 }

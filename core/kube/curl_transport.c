@@ -144,18 +144,6 @@ static void start_waiting(struct curl_transport *transport) {
     }
 }
 
-static long next_timeout(struct pool *pool) {
-    long timeout_ms = -1;
-    if (pool && curl_multi_timeout(pool->multi, &timeout_ms) != CURLM_OK)
-        pool->failed = true;
-    return timeout_ms;
-}
-
-static void run_timers(struct pool *pool) {
-    if (pool && next_timeout(pool) == 0)
-        events_run(pool);
-}
-
 static void finish_done(struct pool *pool) {
     if (!pool)
         return;
@@ -197,8 +185,8 @@ static void advance(struct curl_transport *transport) {
         change_identity(transport);
     take_out_cancelled(transport);
     start_waiting(transport);
-    run_timers(transport->pool);
-    run_timers(transport->retired);
+    events_run_due(transport->pool);
+    events_run_due(transport->retired);
     finish_done(transport->pool);
     finish_done(transport->retired);
     end_stalled(transport);
