@@ -7,6 +7,8 @@
 #include "core/base/error.h"
 #include "core/kube/types.h"
 
+#include <stdbool.h>
+
 #define ENGINE_MANAGEMENT                                                                                              \
     ((size_t)0) // clusters are numbered: 0 is the management cluster, workers from 1 in config order
 
@@ -28,6 +30,7 @@ struct engine_event {
     struct moment now;
     int64_t received_ns;  // when its bytes arrived (monotonic); 0: now
     size_t cluster, kind; // all but ANSWER and TIME; CONTACT and IDENTITY have no kind
+    bool echo;            // SEEN: an answer has brought the same version of the object
     union {
         struct object *object; // SEEN, GONE: taken by the engine
         const char *version;   // LISTING, LISTED: the API version served

@@ -31,6 +31,7 @@ void clusters_free(struct host *host) {
     for (size_t c = 0; host->clusters && c < host->n_clusters; c++) {
         if (host->clusters[c].loop)
             loop_stop(host->clusters[c].loop);
+        outbox_free(&host->clusters[c].outbox);
         connection_close(&host->clusters[c].connection);
     }
     free(host->clusters);
@@ -40,7 +41,7 @@ void clusters_free(struct host *host) {
 static void post_event(void *ctx, struct engine_event *event) {
     struct host_cluster *cluster = ctx;
     event->received_ns = clock_now().mono_ns;
-    inbox_post(cluster->host->inbox, event);
+    outbox_put(&cluster->outbox, event, event->echo, event->received_ns);
 }
 
 static int64_t tick_cluster(void *ctx, struct moment now) {
@@ -52,12 +53,14 @@ static int64_t tick_cluster(void *ctx, struct moment now) {
         next_ns = link_tick(cluster->link, now);
         atomic_store(&cluster->pending, link_pending(cluster->link));
     }
-    return next_ns;
+    int64_t post_ns = outbox_tick(&cluster->outbox, clock_now().mono_ns);
+    return post_ns < next_ns ? post_ns : next_ns;
 }
 
 struct error *clusters_open(struct host_cluster *cluster) {
     struct error *error = connection_load(&cluster->connection, cluster->config, clock_now().wall_ns);
     error = error_wrap(error, "cluster %s", cluster->name);
+    outbox_init(&cluster->outbox, cluster->host->inbox);
     if (!error)
         error = connection_open(&cluster->connection, &cluster->budget);
     if (!error)
@@ -116,6 +119,7 @@ void clusters_stop(struct host *host) {
             continue;
         loop_post(cluster->loop, close_link, cluster);
         loop_stop(cluster->loop);
+        outbox_free(&cluster->outbox);
         cluster->loop = NULL;
     }
 }

@@ -8,6 +8,7 @@
 #include "core/host/heartbeat.h"
 #include "core/host/host.h"
 #include "core/host/inbox.h"
+#include "core/host/outbox.h"
 #include "core/host/startup.h"
 #include "core/host/turn.h"
 #include "core/kube/loop.h"
@@ -25,9 +26,10 @@ struct host_cluster {
     struct budget budget; // memory budget
     struct connection connection;
     struct loop *loop;
-    int64_t open_at_ns;    // next attempt to open it; CLOCK_NEVER once open
-    int64_t open_wait_ns;  // backoff before that attempt; 0: none has failed
-    struct link *link;     // on the cluster's thread only
+    int64_t open_at_ns;   // next attempt to open it; CLOCK_NEVER once open
+    int64_t open_wait_ns; // backoff before that attempt; 0: none has failed
+    struct link *link;    // on the cluster's thread only, like `outbox`
+    struct outbox outbox;
     atomic_size_t pending; // unanswered commands and Events, as last published by the cluster's thread
 };
 

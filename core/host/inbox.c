@@ -45,38 +45,61 @@ void inbox_free(struct inbox *inbox) {
     free(inbox);
 }
 
-// A dropped event would lose an answer or a deletion for good, so wait for memory.
-static struct event_item *make_item(struct engine_event *event) {
+struct event_item *inbox_item(struct engine_event *event) {
     struct event_item *item;
     while (!(item = event_item_new(event)))
         nanosleep(&(struct timespec){.tv_nsec = MEMORY_WAIT_NS}, NULL);
     return item;
 }
 
-static void put(struct inbox *inbox, struct engine_event *event, bool waits) {
-    struct event_item *item = make_item(event);
-    pthread_mutex_lock(&inbox->mutex);
-    while (waits && !inbox->closed && !event_queue_has_room(inbox->queue, item))
+// With the mutex held: what was put so far has to be taken first.
+static void wait_for_room(struct inbox *inbox, const struct event_item *item) {
+    while (!inbox->closed && !event_queue_has_room(inbox->queue, item)) {
+        pthread_cond_signal(&inbox->filled);
         pthread_cond_wait(&inbox->emptied, &inbox->mutex);
-    if (!inbox->closed) {
+    }
+}
+
+// With the mutex held. *wakes: the engine's thread may be waiting. The items that a closed inbox does not take.
+static struct event_item *put(struct inbox *inbox, struct event_item *items, bool waits, bool *wakes) {
+    for (struct event_item *item = items, *next; item; item = next) {
+        if (waits)
+            wait_for_room(inbox, item);
+        if (inbox->closed)
+            return item;
+        next = item->next;
         if (event_queue_count(inbox->queue) == 0) {
             inbox->filled_ns = clock_now().mono_ns;
-            pthread_cond_signal(&inbox->filled);
+            *wakes = true;
         }
         event_queue_put(inbox->queue, item);
-        item = NULL;
     }
+    return NULL;
+}
+
+static void post(struct inbox *inbox, struct event_item *items, bool waits) {
+    bool wakes = false;
+    pthread_mutex_lock(&inbox->mutex);
+    struct event_item *dropped = put(inbox, items, waits, &wakes);
     pthread_mutex_unlock(&inbox->mutex);
-    if (item)
-        event_item_free(item);
+    if (wakes) // signalled without the mutex, which the engine's thread would only wait for
+        pthread_cond_signal(&inbox->filled);
+    for (struct event_item *next; dropped; dropped = next) {
+        next = dropped->next;
+        event_item_free(dropped);
+    }
 }
 
 void inbox_post(struct inbox *inbox, struct engine_event *event) {
-    put(inbox, event, true);
+    post(inbox, inbox_item(event), true);
+}
+
+void inbox_post_items(struct inbox *inbox, struct event_item *items) {
+    post(inbox, items, true);
 }
 
 void inbox_post_now(struct inbox *inbox, struct engine_event *event) {
-    put(inbox, event, false);
+    post(inbox, inbox_item(event), false);
 }
 
 // The condition variable uses CLOCK_MONOTONIC, the host CLOCK_BOOTTIME: they differ by the time spent suspended.

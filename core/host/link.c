@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ANSWERED 64 // versions remembered
+
 struct watched { // one kind
     struct link *link;
     size_t kind;
@@ -31,7 +33,9 @@ struct link {
     struct kind *const *kinds;
     void (*post)(void *ctx, struct engine_event *event);
     void *ctx;
-    struct ticket *tickets; // of unanswered commands
+    struct ticket *tickets;      // of unanswered commands
+    uint64_t answered[ANSWERED]; // the objects in the last answers, as hashes of their uid and version
+    size_t n_answered;           // ever
 };
 
 // Where the answer to a command goes.
@@ -52,9 +56,23 @@ static void on_listing(void *ctx, const char *version) {
     post(w->link, &(struct engine_event){.type = EVENT_LISTING, .kind = w->kind, .version = version});
 }
 
+static uint64_t version_hash(const struct object *object) {
+    return text_hash(text_hash(TEXT_HASH, object_uid(object->value)), object_version(object->value));
+}
+
+// Every write comes back through the watch, usually soon after its answer.
+static bool is_echo(const struct link *link, const struct object *object) {
+    uint64_t hash = version_hash(object);
+    for (size_t i = 0; i < ANSWERED && i < link->n_answered; i++)
+        if (link->answered[i] == hash)
+            return true;
+    return false;
+}
+
 static void on_seen(void *ctx, struct object *object) {
     struct watched *w = ctx;
-    post(w->link, &(struct engine_event){.type = EVENT_SEEN, .kind = w->kind, .object = object});
+    bool echo = is_echo(w->link, object);
+    post(w->link, &(struct engine_event){.type = EVENT_SEEN, .kind = w->kind, .echo = echo, .object = object});
 }
 
 static void on_gone(void *ctx, struct object *object) {
@@ -151,8 +169,10 @@ static void free_ticket(struct ticket *ticket) {
 
 static void on_answer(void *ctx, struct response *response) {
     struct ticket *ticket = ctx;
-    post(ticket->link,
-         &(struct engine_event){.type = EVENT_ANSWER, .answer = {ticket->command, response, ticket->sent_ns}});
+    struct link *link = ticket->link;
+    if (response->object)
+        link->answered[link->n_answered++ % ANSWERED] = version_hash(response->object);
+    post(link, &(struct engine_event){.type = EVENT_ANSWER, .answer = {ticket->command, response, ticket->sent_ns}});
     free_ticket(ticket);
 }
 

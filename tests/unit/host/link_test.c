@@ -44,7 +44,7 @@ static void tell_own(struct stand *stand, const struct engine_event *event) {
         break;
     case EVENT_SEEN:
     case EVENT_GONE:
-        buffer_printf(told, " %s", object_name(event->object->value));
+        buffer_printf(told, " %s%s", object_name(event->object->value), event->echo ? " (echo)" : "");
         break;
     case EVENT_STATE:
         buffer_printf(told, " %s", states[event->watch.state]);
@@ -199,6 +199,32 @@ static void each_command_is_answered_once_with_its_id(void **state) {
     end(&stand);
 }
 
+static void sees(struct stand *stand, const char *event, const char *told) {
+    assert_true(fake_data(&stand->fake, find(stand, "/apis/batch/v1/jobs?"), event, strlen(event)));
+    expect(stand, told);
+}
+
+static void what_an_answer_has_brought_is_an_echo_in_the_watch(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand, 1);
+    connect(&stand);
+    for (unsigned i = 0; i < 100; i++) { // more than are remembered
+        char body[128];
+        snprintf(body, sizeof body,
+                 "{\"kind\":\"Job\",\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":\"%u\"}}", 100 + i);
+        command(&stand, 11 + i, "a");
+        answer(&stand, "/jobs/a", 200, body);
+    }
+    buffer_free(&stand.told);
+    sees(&stand, "{\"type\":\"MODIFIED\",\"object\":" JOB("a", "199") "}\n", "1/0 seen a (echo);");
+    sees(&stand, "{\"type\":\"MODIFIED\",\"object\":" JOB("a", "198") "}\n", "1/0 seen a (echo);");
+    sees(&stand, "{\"type\":\"MODIFIED\",\"object\":" JOB("a", "100") "}\n", "1/0 seen a;");
+    sees(&stand, "{\"type\":\"MODIFIED\",\"object\":" JOB("a", "200") "}\n", "1/0 seen a;");
+    sees(&stand, "{\"type\":\"DELETED\",\"object\":" JOB("a", "199") "}\n", "1/0 gone a;");
+    end(&stand);
+}
+
 static void a_command_that_cannot_be_made_is_answered_here(void **state) {
     (void)state;
     struct stand stand;
@@ -294,6 +320,7 @@ int main(void) {
         cmocka_unit_test(what_the_reflectors_and_the_probe_tell_comes_with_cluster_and_kind),
         cmocka_unit_test(only_of_workers_the_origin_selects),
         cmocka_unit_test(each_command_is_answered_once_with_its_id),
+        cmocka_unit_test(what_an_answer_has_brought_is_an_echo_in_the_watch),
         cmocka_unit_test(a_command_that_cannot_be_made_is_answered_here),
         cmocka_unit_test(nothing_is_posted_by_a_link_that_is_gone),
         cmocka_unit_test(one_kind_that_went_back_has_all_kinds_listed_again),
