@@ -20,6 +20,13 @@ static void distrust(struct doc *doc) {
         memcpy(doc->version, STORE_VERSION_NONE, sizeof STORE_VERSION_NONE);
 }
 
+// Another spec may have the same generation.
+static void distrust_workload(struct entry *e) {
+    distrust(&e->doc);
+    e->carry_hash = e->noop_patch_hash = 0;
+    e->generation = 0;
+}
+
 // Its annotation says what was carried to it.
 static void distrust_mirror(struct mirror *m) {
     distrust(&m->doc);
@@ -43,7 +50,7 @@ void rewound_take(struct engine *engine, size_t cluster, size_t kind) {
         if (m)
             distrust_mirror(m);
         else if (cluster == ENGINE_MANAGEMENT)
-            distrust(&e->doc);
+            distrust_workload(e);
     }
     if (cluster == ENGINE_MANAGEMENT)
         cluster_suspect_deletions(engine, kind, true);

@@ -93,6 +93,28 @@ static void nor_if_it_is_not_even_known_where_it_ran(void **state) {
     check_remembered(false);
 }
 
+// The copy's workload was changed once after it was made, as the one that it replaces: the generation is the same.
+static void a_change_after_the_copy_is_carried_though_its_generation_was_known(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage);
+    start_one(&stage);
+    struct world_copy *copy = copy_of(&stage, 0);
+    stage_patch(&stage, 0, "a", NULL, "{'spec':{'parallelism':2}}");
+    stage_run(&stage, 2 * CLOCK_SECOND);
+    stage_disconnect(&stage, 0);
+    world_restore(stage.clusters[0], copy, stage.now.wall_ns);
+    stage_patch(&stage, 0, "a", NULL, "{'spec':{'suspend':true}}");
+    struct world_copy *changed = copy_of(&stage, 0);
+    stage_back(&stage, 0, changed);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_true(json_bool(pointer_find(stage_job(&stage, 1, "a"), "/spec/suspend"), false));
+    assert_int_equal(json_int64(pointer_find(stage_job(&stage, 1, "a"), "/spec/parallelism"), 0), 1);
+    world_copy_free(changed);
+    world_copy_free(copy);
+    stage_end(&stage);
+}
+
 static void a_workload_that_is_missing_does_not_cost_its_mirror(void **state) {
     (void)state;
     struct stage stage;
@@ -211,6 +233,7 @@ int main(void) {
         cmocka_unit_test(a_mirror_that_is_there_gives_its_final_status_again),
         cmocka_unit_test(a_finished_workload_is_not_run_again_without_its_mirror),
         cmocka_unit_test(nor_if_it_is_not_even_known_where_it_ran),
+        cmocka_unit_test(a_change_after_the_copy_is_carried_though_its_generation_was_known),
         cmocka_unit_test(a_workload_that_is_missing_does_not_cost_its_mirror),
         cmocka_unit_test(a_wiped_management_cluster_deletes_nothing),
         cmocka_unit_test(a_mirror_that_a_restored_worker_lacks_is_created_again),
