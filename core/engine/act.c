@@ -296,7 +296,8 @@ static void drop_empty_mirrors(struct engine *engine, struct entry *entry) {
         next = mirror_next(m);
         if (m->facts.present || m->facts.busy)
             continue;
-        bool elsewhere = m->facts.cluster != entry->facts.cluster && m->refusals == 0 && !m->facts.unsure;
+        bool elsewhere =
+            m->facts.cluster != entry->facts.cluster && m->refusals == 0 && !m->facts.unsure && !m->facts.may_exist;
         if (!entry->facts.exists || entry->facts.finished || elsewhere)
             entry_remove_mirror(&engine->store, entry, m);
     }

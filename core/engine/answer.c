@@ -229,6 +229,7 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
                     struct response *response) {
     if (pending->was_clean && certainly_not_done(response->reason) && entry->facts.attempt == pending->attempt)
         entry->facts.clean_attempt = entry->facts.attempt;
+    mirror->facts.may_exist |= !certainly_not_done(response->reason);
     if (response->reason == REASON_OK && response->object) {
         uint16_t refusals = mirror->refusals;
         mirror->failures = 0;
@@ -304,7 +305,7 @@ static void verified(struct engine *engine, struct entry *entry, struct mirror *
     if (response->reason == REASON_NOT_FOUND) {
         if (mirror->facts.present && !mirror->facts.unsure)
             return; // it was seen since
-        mirror->facts.unsure = false;
+        mirror->facts.unsure = mirror->facts.may_exist = false;
         mirror->looked_up = true;
         if (mirror->facts.present)
             observe_mirror_gone(engine, entry, mirror, true);
@@ -314,9 +315,12 @@ static void verified(struct engine *engine, struct entry *entry, struct mirror *
     }
     if (response->reason != REASON_OK || !response->object) {
         mirror->facts.not_before_ns = next_try_ns(engine, response, &mirror->failures);
+        if (is_permanent(response->reason)) // its watch will show it
+            mirror->facts.may_exist = false;
         return;
     }
     mirror->failures = 0;
+    mirror->facts.may_exist = false;
     struct object *object = take_object(response);
     enum ownership ownership = observe_ownership(engine, mirror->facts.cluster, entry->kind, mirror, object->value);
     if (ownership != OWNERSHIP_NONE) {

@@ -234,6 +234,17 @@ static bool is_settling(const struct decide_facts *f) {
     return false;
 }
 
+// The same after a restart: until when, at most, a worker of unknown state may have an earlier mirror. 0: none has.
+static int64_t unsettled_until_ns(const struct decide_facts *f) {
+    int64_t until_ns = 0;
+    for (size_t c = 1; c < f->n_clusters; c++) {
+        const struct worker_facts *w = &f->workers[c];
+        if (!w->settled && w->lost_since_ns <= CLOCK_NEVER - f->lost_timeout_ns)
+            until_ns = clock_later(until_ns, w->lost_since_ns + f->lost_timeout_ns);
+    }
+    return until_ns;
+}
+
 // `write` to the workload, or why it has to wait. Rule 5: one in flight.
 static struct action if_writable(const struct decide_facts *f, struct action write) {
     if (f->workload->busy)
@@ -406,6 +417,26 @@ static struct action unreachable(const struct decide_facts *f, const struct mirr
                                                      : "its worker is unreachable");
 }
 
+// Rule 2: an earlier create has an unknown outcome, and its worker, which was given up, is reachable again: its watch
+// may not show yet what is there, so it is read.
+static bool ask_for_earlier(const struct decide_facts *f, struct action *action) {
+    for (const struct mirror_facts *m = f->mirrors; m; m = m->next) {
+        const struct worker_facts *worker = &f->workers[m->cluster];
+        if (!m->may_exist || m->present || m->cluster == f->workload->cluster || !worker->connected || worker->refused)
+            continue;
+        if (m->busy)
+            *action = in_flight("an earlier mirror may exist and is read");
+        else if (worker->frozen)
+            *action = blocked(WAITING_IDENTITY, m->cluster);
+        else if (request_at_ns(m) > f->now_ns)
+            *action = wait_until(request_at_ns(m), WAITING_EARLIER, m->cluster);
+        else
+            *action = on_mirror(ACTION_VERIFY, m, "an earlier mirror may exist");
+        return true;
+    }
+    return false;
+}
+
 // Its worker is reachable and the mirror does not exist.
 static struct action without_mirror(const struct decide_facts *f, const struct mirror_facts *m, size_t stale_pending) {
     const struct workload_facts *w = f->workload;
@@ -431,9 +462,13 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
         return in_flight("a write to the workload is in flight");
     if (!f->placing && w->clean_attempt == w->attempt)
         return blocked(WAITING_STOPPING, 0);
-    // Rule 2: an earlier process gave up the old attempt; its worker may be back, and known in a moment.
-    if (w->attempt > 1 && w->clean_attempt != w->attempt && is_settling(f))
-        return blocked(WAITING_SETTLING, 0);
+    // Rule 2: an earlier process gave up the old attempt; its worker may be back, however long its list takes.
+    int64_t unsettled_ns = w->attempt > 1 && w->clean_attempt != w->attempt ? unsettled_until_ns(f) : 0;
+    if (unsettled_ns > f->now_ns)
+        return wait_until(unsettled_ns, WAITING_SETTLING, 0);
+    struct action ask;
+    if (ask_for_earlier(f, &ask))
+        return ask;
     return (struct action){.type = ACTION_CREATE, .cluster = w->cluster, .attempt = w->attempt, .why = "placed"};
 }
 

@@ -68,6 +68,7 @@ struct mirror_facts {
     bool being_deleted : 1;
     bool busy : 1;       // a request about it is in flight
     bool unsure : 1;     // must be read before its absence means anything
+    bool may_exist : 1;  // a create of it has an unknown outcome, and it was not seen or read since
     bool update_due : 1; // it may differ from the workload
     bool too_large : 1;  // the last version seen was too large: an older one, or a stub, is kept
     bool name_only : 1;  // only its name and marks are kept: its status has to be read

@@ -304,7 +304,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     m->facts.finished = json_first(json_get(object, "status")) && final_status_reached(engine, entry, object);
     if (!m->facts.finished && m->facts.of_workload && m->facts.attempt == entry->facts.final_attempt)
         final_status_drop(entry);
-    m->facts.unsure = false;
+    m->facts.unsure = m->facts.may_exist = false;
     if (!m->facts.marks_stripped) {
         m->facts.excluded_until_ns = 0;
         m->refusals = 0;

@@ -12,6 +12,7 @@
 
 #define EPISODES 12
 #define EPISODES_BACK 2
+#define EPISODES_TAKEOVER 3
 
 enum trouble {
     TROUBLE_NOISE,       // some of every fault, everywhere
@@ -44,7 +45,7 @@ struct episode {
 };
 
 struct faults {
-    struct episode episodes[EPISODES + EPISODES_BACK];
+    struct episode episodes[EPISODES + EPISODES_BACK + EPISODES_TAKEOVER];
     size_t n;
     bool full[TRIAL_CLUSTERS]; // quota exceeded
     bool inject;
@@ -140,6 +141,24 @@ static void plan_back(struct trial *trial, struct faults *faults) {
     }
 }
 
+static void plan_one(struct trial *trial, struct faults *faults, enum trouble trouble, size_t cluster, int64_t begin_ns,
+                     int64_t end_ns) {
+    end_ns = end_ns < trial->plan.trouble_end_ns ? end_ns : trial->plan.trouble_end_ns;
+    faults->episodes[faults->n++] =
+        (struct episode){.begin_ns = begin_ns, .end_ns = end_ns, .trouble = trouble, .cluster = cluster};
+}
+
+static void plan_takeover(struct trial *trial, struct faults *faults) {
+    size_t cluster = 1 + trial_below(trial, trial->plan.n_clusters - 1);
+    int64_t begin_ns = users_some_time(trial) + trial_between(trial, 0, 5 * CLOCK_SECOND);
+    int64_t given_up_ns = begin_ns + trial->plan.lost_timeout_ns;
+    int64_t back_ns = given_up_ns + trial_between(trial, -CLOCK_SECOND / 5, 2 * CLOCK_SECOND);
+    plan_one(trial, faults, TROUBLE_LOST, cluster, begin_ns, back_ns);
+    plan_one(trial, faults, TROUBLE_SLOW, cluster, back_ns, back_ns + 30 * CLOCK_SECOND);
+    plan_one(trial, faults, TROUBLE_RESTART, cluster, given_up_ns + trial_between(trial, 0, CLOCK_SECOND / 2),
+             given_up_ns + 30 * CLOCK_SECOND);
+}
+
 struct faults *faults_new(struct trial *trial) {
     struct faults *faults = calloc(1, sizeof *faults);
     if (!faults)
@@ -166,6 +185,8 @@ struct faults *faults_new(struct trial *trial) {
     }
     if (trial->plan.back != TRIAL_BACK_NONE)
         plan_back(trial, faults);
+    if (trial->plan.takeover)
+        plan_takeover(trial, faults);
     return faults;
 }
 

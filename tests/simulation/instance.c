@@ -87,6 +87,7 @@ static void before_event(void *ctx, const struct engine_event *event) {
     if (host->feeds[event->cluster][event->kind].connected && !connected && !host->silent[event->cluster])
         host->feeds[event->cluster][event->kind].lost_ns = trial->now_ns;
     host->feeds[event->cluster][event->kind].connected = connected;
+    host->feeds[event->cluster][event->kind].heard |= event->watch.state != REFLECTOR_STARTING;
 }
 
 // The rules see a command when the engine returns it, with the engine's knowledge of that moment.

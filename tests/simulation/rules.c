@@ -184,6 +184,59 @@ static void check_again(struct trial *trial, const struct about *about, const st
                    attempt - 1);
 }
 
+// The mirror `other` does not stop a later attempt: its worker was given up, or it is not known to exist.
+static bool is_given_up(struct trial *trial, size_t c, size_t kind, const struct tracked_workload *job,
+                        uint32_t attempt, const struct json *other) {
+    // If a user has written other numbers, only the order of those that the host knows counts.
+    const struct tracked_mirror *mirror = rules_mirror(trial, rules_text(other, "metadata", NULL, "uid"));
+    if (!mirror || (job->tampered && (mirror->told != trial->host.number || !rules_is_ours(trial, c, kind, other) ||
+                                      mirror_attempt(other) >= attempt)))
+        return true;
+    // The host cannot know a mirror whose marks a policy stripped if the answer to its create was lost.
+    if (pests_rule(trial, c))
+        return true;
+    if (forgery_is(other) && mirror->told != trial->host.number)
+        return true;
+    // It was certainly gone, and came back with a copy of etcd, perhaps of a cluster that is unreachable since.
+    if (trial->now_ns < trial->rules->back_ns[c] + BACK_NS || (mirror->gone && faults_is_unnoticed(trial, c, kind)))
+        return true;
+    int64_t timeout_ns = trial->plan.lost_timeout_ns, lost_ns = trial->host.feeds[c][kind].lost_ns;
+    if ((!trial->host.feeds[c][kind].connected || trial->host.silent[c]) && trial->now_ns - lost_ns >= timeout_ns)
+        return true;
+    // Another cluster answers under its name, which counts as lost (docs/lifecycle.md, Cluster identity).
+    if (trial->host.refused_ns[c] > 0 && trial->now_ns - trial->host.refused_ns[c] >= timeout_ns)
+        return true;
+    // By an earlier process, and this one has heard only that the worker is unreachable (rule 2, the last sentence).
+    if (job->begun > mirror_attempt(other) && !trial->host.feeds[c][kind].listed && trial->host.feeds[c][kind].heard)
+        return true;
+    // A cluster that was wiped is another one, refused like an unreachable one; a create may have arrived after that.
+    return faults_is_other(trial, c) && trial->now_ns - trial->rules->back_ns[c] >= timeout_ns;
+}
+
+// The worker, other than `cluster`, that has a mirror of the workload which is not given up; 0: none.
+static size_t other_mirror(struct trial *trial, size_t cluster, const struct about *about,
+                           const struct tracked_workload *job, uint32_t attempt) {
+    for (size_t c = 1; c < trial->plan.n_clusters; c++) {
+        const struct json *other = trial_object(trial, c, about->kind, about->namespace_, about->name);
+        if (c != cluster && other && strcmp(rules_text(other, "metadata", "labels", MARK_UID), job->uid) == 0 &&
+            !is_given_up(trial, c, about->kind, job, attempt, other))
+            return c;
+    }
+    return 0;
+}
+
+// An attempt that is recorded when the older mirrors are gone or given up is correct, also for a later process.
+static void note_recorded(struct trial *trial, const struct about *about, const struct json *body) {
+    struct tracked_workload *job = rules_workload(trial, rules_text(body, "metadata", NULL, "uid"));
+    uint32_t attempt = mirror_attempt(body);
+    size_t cluster = 1;
+    const char *name = rules_text(body, "metadata", "annotations", MARK_CLUSTER);
+    while (cluster < trial->plan.n_clusters && !text_equal(world_name(trial->worlds[cluster]), name))
+        cluster++;
+    if (job && attempt > job->begun && !other_mirror(trial, cluster, about, job, attempt))
+        job->begun = attempt;
+}
+
 // Rule 2: while an older mirror runs in a reachable cluster, there is no newer one.
 static void check_create(struct trial *trial, size_t cluster, const struct about *about, const struct json *body) {
     const char *uid = rules_text(body, "metadata", "labels", MARK_UID);
@@ -193,43 +246,16 @@ static void check_create(struct trial *trial, size_t cluster, const struct about
         trial_fail(trial, "the mirror of %s would have %s", about->name, forbidden);
     if (!is_listed(trial, ENGINE_MANAGEMENT, about->kind) || !is_listed(trial, cluster, about->kind))
         trial_fail(trial, "rule 7: %s is created before the lists were complete", about->name);
-    for (size_t c = 1; c < trial->plan.n_clusters && job && job->begun != mirror_attempt(body); c++) {
-        const struct json *other = trial_object(trial, c, about->kind, about->namespace_, about->name);
-        if (c == cluster || !other || strcmp(rules_text(other, "metadata", "labels", MARK_UID), uid) != 0)
-            continue;
-        // If a user has written other numbers, only the order of those that the host knows counts.
-        const struct tracked_mirror *mirror = rules_mirror(trial, rules_text(other, "metadata", NULL, "uid"));
-        if (!mirror ||
-            (job->tampered && (mirror->told != trial->host.number || !rules_is_ours(trial, c, about->kind, other) ||
-                               mirror_attempt(other) >= mirror_attempt(body))))
-            continue;
-        // The host cannot know a mirror whose marks a policy stripped if the answer to its create was lost.
-        if (pests_rule(trial, c))
-            continue;
-        if (forgery_is(other) && mirror->told != trial->host.number)
-            continue;
-        // It was certainly gone, and came back with a copy of etcd, perhaps of a cluster that is unreachable since.
-        if (trial->now_ns < trial->rules->back_ns[c] + BACK_NS ||
-            (mirror->gone && faults_is_unnoticed(trial, c, about->kind)))
-            continue;
-        bool given_up = (!trial->host.feeds[c][about->kind].connected || trial->host.silent[c]) &&
-                        trial->now_ns - trial->host.feeds[c][about->kind].lost_ns >= trial->plan.lost_timeout_ns;
-        // Another cluster answers under its name, which counts as lost (docs/lifecycle.md, Cluster identity).
-        given_up |=
-            trial->host.refused_ns[c] > 0 && trial->now_ns - trial->host.refused_ns[c] >= trial->plan.lost_timeout_ns;
-        // By an earlier process: this one has never reached that worker.
-        given_up |= job->begun > mirror_attempt(other) && !trial->host.feeds[c][about->kind].listed;
-        // A cluster that was wiped is another one, refused like an unreachable one; a create may have arrived after
-        // that.
-        given_up |=
-            faults_is_other(trial, c) && trial->now_ns - trial->rules->back_ns[c] >= trial->plan.lost_timeout_ns;
-        if (!given_up)
-            trial_fail(trial, "rule 2: attempt %u of %s is created in %s while attempt %u is in %s",
-                       mirror_attempt(body), about->name, world_name(trial->worlds[cluster]), mirror_attempt(other),
-                       world_name(trial->worlds[c]));
-    }
-    if (job)
-        job->begun = mirror_attempt(body);
+    if (!job)
+        return;
+    uint32_t attempt = mirror_attempt(body);
+    size_t other = other_mirror(trial, cluster, about, job, attempt);
+    if (other)
+        trial_fail(trial, "rule 2: attempt %u of %s is created in %s while attempt %u is in %s", attempt, about->name,
+                   world_name(trial->worlds[cluster]),
+                   mirror_attempt(trial_object(trial, other, about->kind, about->namespace_, about->name)),
+                   world_name(trial->worlds[other]));
+    job->begun = attempt;
 }
 
 // The mirror that a workload has now stays until the workload is over, and for mirrorRetention after that.
@@ -294,6 +320,8 @@ void rules_command(struct trial *trial, const struct command *command) {
         pests_count(trial, about.name);
     if (about.known && about.kind == 0 && command->cluster == ENGINE_MANAGEMENT && request->verb == VERB_MERGE_PATCH)
         check_again(trial, &about, body);
+    if (about.known && command->cluster == ENGINE_MANAGEMENT && request->verb == VERB_MERGE_PATCH)
+        note_recorded(trial, &about, body);
     if (about.known && request->verb == VERB_CREATE)
         check_create(trial, command->cluster, &about, body);
     else if (about.known && request->verb == VERB_DELETE)
@@ -329,6 +357,7 @@ void rules_answered(struct trial *trial, size_t cluster, const char *object, con
         struct tracked_workload *job = &trial->rules->workloads[i];
         bool same = strcmp(job->name, strrchr(object, '/') + 1) == 0;
         job->unsure |= same && cluster == ENGINE_MANAGEMENT;
+        job->stray |= same && cluster == ENGINE_MANAGEMENT;
         job->mirror_unsure |= same && cluster != ENGINE_MANAGEMENT;
     }
 }

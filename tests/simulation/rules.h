@@ -18,8 +18,9 @@ struct tracked_workload { // an object of the management cluster, by uid
     bool touched;  // a user changed it after it was created
     bool scaled;
     bool unsure, mirror_unsure; // an answer to a write of it, or of its mirror, was lost, or the host was restarted
-    uint32_t begun;             // an attempt that was correct to create: a restarted host continues with it
+    uint32_t begun;             // an attempt that was correct to record or create: a restarted host continues with it
     int64_t blind_ns;           // since when the host follows a mirror that does not exist; 0: it does not
+    bool stray;                 // an answer to a write of it was lost
     unsigned placements, creates, statuses, deletes, releases, changes, events;
 };
 

@@ -38,6 +38,7 @@ struct trial_plan { // what the seed determines in advance
     size_t slow_cluster;
     bool queues;    // in some workers a queue suspends and resumes Jobs
     bool stripping; // a webhook in the workers removes a carried label
+    bool takeover;  // a worker is lost, and about when it is given up it is back and slow, and the host is restarted
     bool costs;     // requests take servers time, and wait for each other
     int64_t lost_timeout_ns, retention_ns, orphan_grace_ns;
     int64_t mass_max;
@@ -63,7 +64,7 @@ struct instance { // the host process; another one after each restart
     char identity[TRIAL_CLUSTERS][40];  // the first that it read
     int64_t refused_ns[TRIAL_CLUSTERS]; // when it read another one; 0: it has not
     struct {
-        bool listed, connected;
+        bool listed, connected, heard; // heard: of its state
         int64_t lost_ns;
     } feeds[TRIAL_CLUSTERS][TRIAL_KINDS];
 };

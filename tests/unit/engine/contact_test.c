@@ -90,10 +90,49 @@ static void nothing_is_written_to_a_management_cluster_that_is_silent(void **sta
     stage_end(&stage);
 }
 
+static int no_answers_in_w1(struct stage *stage, const struct command *command) {
+    (void)stage;
+    return command->cluster == 1 && command->request.verb == VERB_CREATE ? STAGE_UNHEARD : STAGE_PASS;
+}
+
+// Rule 2: it answers again when the next attempt is recorded, but its watch does not show yet what it has.
+static void what_a_create_without_an_answer_made_is_looked_for_before_the_next_attempt(void **state) {
+    (void)state;
+    struct stage stage;
+    stage_init(&stage);
+    stage.meddle = no_answers_in_w1;
+    stage_start(&stage);
+    stage_submit(&stage, "a", "");
+    stage.connected[1] = false; // its watch stays open and is silent
+    stage_run(&stage, CLOCK_SECOND);
+    assert_non_null(stage_job(&stage, 1, "a"));
+    stage_run(&stage, 40 * CLOCK_SECOND);
+    stage_contact_since(&stage, 1, CONTACT_LOST, stage.now.mono_ns - 40 * CLOCK_SECOND);
+    stage_run(&stage, stage.options.worker_lost_timeout_ns - 42 * CLOCK_SECOND);
+    stage.latency_ns = 20 * CLOCK_SECOND;
+    stage_run(&stage, 10 * CLOCK_SECOND);
+    assert_int_equal(stage_where(&stage, "a"), 2);
+    assert_null(stage_job(&stage, 2, "a"));
+    answers_again(&stage, 1);
+    stage.latency_ns = CLOCK_MS;
+    for (int i = 0; i < 60; i++) {
+        stage_run(&stage, CLOCK_SECOND);
+        assert_false(stage_job(&stage, 1, "a") && stage_job(&stage, 2, "a"));
+    }
+    stage.connected[1] = true;
+    stage_connect(&stage, 1);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_null(stage_job(&stage, 1, "a"));
+    assert_non_null(stage_job(&stage, 2, "a"));
+    assert_int_equal(stage_attempt(&stage, "a"), 2);
+    stage_end(&stage);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_suspect_worker_gets_no_new_work_and_keeps_what_it_has),
         cmocka_unit_test(a_silent_worker_is_lost_since_its_last_byte_and_comes_back),
+        cmocka_unit_test(what_a_create_without_an_answer_made_is_looked_for_before_the_next_attempt),
         cmocka_unit_test(a_watch_that_breaks_later_does_not_begin_the_loss_anew),
         cmocka_unit_test(nothing_is_written_to_a_management_cluster_that_is_silent),
     };

@@ -145,6 +145,9 @@ static const char *check_create(const struct facts *f, const struct action *a) {
         return "what has finished is created again";
     if (runs_somewhere(f))
         return "a mirror is created while another one runs";
+    for (size_t c = 1; c <= WORKERS && w->attempt > 1 && w->clean_attempt != w->attempt; c++)
+        if (!f->workers[c].settled && f->workers[c].lost_since_ns + TIMEOUT > NOW)
+            return "a later mirror is created before it is known whether an earlier one runs";
     return w->gone_attempt == w->attempt ? "what was deleted is created again" : NULL;
 }
 

@@ -16,16 +16,17 @@
 #define NOWHERE DECIDE_UNKNOWN_CLUSTER
 
 // One letter per worker: c connected, b connected and busy, o connected with another version of the kind, l lost ten
-// seconds ago, L lost longer ago than the timeout, u not reached yet, a without the kind, s connected and
-// suspect, f connected and refused.
+// seconds ago, L lost longer ago than the timeout, u not reached yet since a start ten seconds ago, U since one longer
+// ago than the timeout, a without the kind, s connected and suspect, f connected and refused.
 static struct worker_facts worker_of(char letter, const char *name) {
-    struct worker_facts w = {.name = name, .settled = letter != 'u', .listed = letter != 'u' && letter != 'a'};
+    bool unheard = letter == 'u' || letter == 'U';
+    struct worker_facts w = {.name = name, .settled = !unheard, .listed = !unheard && letter != 'a'};
     w.connected = letter == 'c' || letter == 'b' || letter == 'o' || letter == 's' || letter == 'f';
     w.frozen = letter == 'f';
     w.serves = w.connected && letter != 'o';
     w.eligible = w.serves && letter != 's' && !w.frozen;
     w.active = letter == 'b' ? 5 : 0;
-    w.lost_since_ns = letter == 'L' ? NOW - 2 * TIMEOUT : NOW - 10 * CLOCK_SECOND;
+    w.lost_since_ns = letter == 'L' || letter == 'U' ? NOW - 2 * TIMEOUT : NOW - 10 * CLOCK_SECOND;
     return w;
 }
 
@@ -150,8 +151,15 @@ static void the_mirror_of_a_placed_workload_is_created_once(void **state) {
     static const struct row rows[] = {
         {"placed", {PLACED(2, 1)}, .type = ACTION_CREATE, .cluster = 2, .attempt = 1},
         {"placed again", {PLACED(2, 3)}, {{ABSENT(2)}}, .type = ACTION_CREATE, .cluster = 2, .attempt = 3},
-        {"again, one is not heard of yet", {PLACED(2, 3)}, .workers = "ccu", .settling = true, .type = ACTION_NONE},
-        {"and was waited for", {PLACED(2, 3)}, .workers = "ccu", .type = ACTION_CREATE, .cluster = 2, .attempt = 3},
+        {"again, one is not heard of yet",
+         {PLACED(2, 3)},
+         .workers = "ccu",
+         .settling = true,
+         .type = ACTION_WAIT,
+         .at_ns = NOW - 10 * CLOCK_SECOND + TIMEOUT},
+        {"its list takes long", {PLACED(2, 3)}, .workers = "ccu", .type = ACTION_WAIT},
+        {"it is lost", {PLACED(2, 3)}, .workers = "ccl", .type = ACTION_CREATE, .cluster = 2, .attempt = 3},
+        {"and was waited for", {PLACED(2, 3)}, .workers = "ccU", .type = ACTION_CREATE, .cluster = 2, .attempt = 3},
         {"by us", {PLACED(2, 3), .clean_attempt = 3}, .workers = "ccu", .settling = true, .type = ACTION_CREATE},
         {"none came before", {PLACED(2, 1)}, .workers = "ccu", .settling = true, .type = ACTION_CREATE, .cluster = 2},
         {"a create is in flight", {PLACED(2, 1)}, {{ABSENT(2), .busy = true}}, .type = ACTION_NONE},
