@@ -237,7 +237,9 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
         mirror->facts.proven = true;
         if (refuse_marks(engine, entry, mirror, pending, refusals))
             return;
-        if (pending->wanted == entry->carry_hash)
+        if (mirror->unmarked) // placed elsewhere meanwhile
+            mirror->facts.attempt = pending->attempt;
+        else if (pending->wanted == entry->carry_hash)
             mirror->facts.update_due = false; // the workload has not changed since
         report_created(engine, entry, mirror, pending->attempt);
     } else if (response->reason == REASON_ALREADY_EXISTS) {
@@ -472,6 +474,8 @@ static void mirror_answered(struct engine *engine, struct entry *entry, struct p
         keep_record(mirror, pending);
     else if (pending->record && !certainly_not_done(response->reason))
         mirror->record_unsure = true;
+    // What it may have suspended is read, before another patch overwrites the record of that.
+    mirror->facts.unsure |= pending->stops && !done && !certainly_not_done(response->reason);
 }
 
 void answer_handle(struct engine *engine, struct engine_event *event) {

@@ -128,11 +128,41 @@ static void what_a_create_without_an_answer_made_is_looked_for_before_the_next_a
     stage_end(&stage);
 }
 
+static int no_answer_to_suspending(struct stage *stage, const struct command *command) {
+    (void)stage;
+    const char *body = command->request.body;
+    return command->cluster == 1 && body && strstr(body, "\"suspend\":true") ? STAGE_UNHEARD : STAGE_PASS;
+}
+
+// The record of the mirror is not overwritten by one that knows nothing of the suspension.
+static void what_a_lost_patch_suspended_is_resumed(void **state) {
+    (void)state;
+    struct stage stage;
+    stage_init(&stage);
+    stage.meddle = no_answer_to_suspending;
+    stage_start(&stage);
+    stage_submit(&stage, "a", "");
+    stage_run(&stage, CLOCK_SECOND);
+    stage.connected[1] = false; // its watch stays open and is silent
+    stage_patch(&stage, 0, "a", NULL, "{'spec':{'suspend':true}}");
+    stage_run(&stage, CLOCK_SECOND);
+    assert_true(json_bool(pointer_find(stage_job(&stage, 1, "a"), "/spec/suspend"), false));
+    stage_patch(&stage, 0, "a", NULL, "{'metadata':{'labels':{'team':'b'}},'spec':{'suspend':false}}");
+    stage_run(&stage, 3 * CLOCK_MINUTE);
+    stage.connected[1] = true;
+    stage_connect(&stage, 1);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_false(json_bool(pointer_find(stage_job(&stage, 1, "a"), "/spec/suspend"), true));
+    assert_int_equal(stage_told(&stage, "SuspendedInWorker"), 0);
+    stage_end(&stage);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_suspect_worker_gets_no_new_work_and_keeps_what_it_has),
         cmocka_unit_test(a_silent_worker_is_lost_since_its_last_byte_and_comes_back),
         cmocka_unit_test(what_a_create_without_an_answer_made_is_looked_for_before_the_next_attempt),
+        cmocka_unit_test(what_a_lost_patch_suspended_is_resumed),
         cmocka_unit_test(a_watch_that_breaks_later_does_not_begin_the_loss_anew),
         cmocka_unit_test(nothing_is_written_to_a_management_cluster_that_is_silent),
     };

@@ -73,6 +73,32 @@ static void where_no_worker_keeps_the_marks_it_is_told_and_tried_slowly(void **s
     stage_end(&stage);
 }
 
+// The attempt is changed back while the create of the next one is in flight.
+static void a_stripped_mirror_of_another_attempt_than_the_recorded_is_not_followed_blindly(void **state) {
+    (void)state;
+    struct stage stage;
+    taken = policies[0].taken;
+    value = policies[0].value;
+    on_create = on_update = true;
+    start_one(&stage, 1);
+    stage_disconnect(&stage, 2);
+    while (stage.sent[1][VERB_CREATE] < 2) {
+        if (stage_attempt(&stage, "a") == 2)
+            stage.latency_ns = 2 * CLOCK_SECOND;
+        stage_run(&stage, CLOCK_MS);
+    }
+    assert_int_equal(stage_told(&stage, "MarksTaken"), 1);
+    stage_patch(&stage, 0, "a", NULL, "{'metadata':{'annotations':{'wharf.dev/attempt':'1'}}}");
+    stage_run(&stage, CLOCK_SECOND);
+    stage.latency_ns = CLOCK_MS;
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_true(stage_told(&stage, "MarksTaken") >= 2);
+    on_create = on_update = false;
+    stage_run(&stage, 20 * CLOCK_MINUTE);
+    assert_non_null(pointer_find(stage_job(&stage, 1, "a"), taken));
+    stage_end(&stage);
+}
+
 // The object may have a finalizer; nothing is created elsewhere before it is gone.
 static void nothing_is_made_elsewhere_before_it_is_gone(void **state) {
     (void)state;
@@ -138,6 +164,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_worker_that_strips_the_marks_is_not_used),
         cmocka_unit_test(where_no_worker_keeps_the_marks_it_is_told_and_tried_slowly),
+        cmocka_unit_test(a_stripped_mirror_of_another_attempt_than_the_recorded_is_not_followed_blindly),
         cmocka_unit_test(nothing_is_made_elsewhere_before_it_is_gone),
         cmocka_unit_test(marks_that_somebody_takes_off_are_put_back),
         cmocka_unit_test(a_later_policy_is_reported),
