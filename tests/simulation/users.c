@@ -325,17 +325,25 @@ static void clean_up(struct trial *trial, unsigned job) {
     }
 }
 
-// A copy of the management cluster named an earlier mirror, which exists: the later one is held, and the Event asks for
-// its deletion.
-static void delete_others(struct trial *trial, const struct json *workload, unsigned job) {
+// The worker that the annotations name, if it has a mirror; or 0.
+static size_t named_cluster(struct trial *trial, const struct json *workload, unsigned job) {
     const char *named = rules_text(workload, "metadata", "annotations", MARK_CLUSTER);
-    bool there = false;
-    for (size_t c = 1; c < trial->plan.n_clusters; c++)
-        there |= object_of(trial, c, job) && strcmp(world_name(trial->worlds[c]), named) == 0;
-    for (size_t c = 1; c < trial->plan.n_clusters && there; c++) {
+    for (size_t c = 1; c < trial->plan.n_clusters; c++) {
         const struct json *object = object_of(trial, c, job);
-        if (object && rules_mirror(trial, uid_of(object)) && strcmp(world_name(trial->worlds[c]), named) != 0 &&
-            mirror_attempt(object) > mirror_attempt(workload))
+        if (object && rules_mirror(trial, uid_of(object)) && strcmp(world_name(trial->worlds[c]), named) == 0)
+            return c;
+    }
+    return 0;
+}
+
+// The annotations name a mirror that exists: another one that is not older is held, and the Event asks for its
+// deletion.
+static void delete_others(struct trial *trial, const struct json *workload, unsigned job) {
+    size_t named = named_cluster(trial, workload, job);
+    for (size_t c = 1; c < trial->plan.n_clusters && named; c++) {
+        const struct json *object = object_of(trial, c, job);
+        if (object && rules_mirror(trial, uid_of(object)) && c != named &&
+            mirror_attempt(object) >= mirror_attempt(workload))
             delete_in(trial, c, job, "Background");
     }
 }
@@ -343,8 +351,10 @@ static void delete_others(struct trial *trial, const struct json *workload, unsi
 // Without a key only the annotations identify the mirror to a host that was restarted since: whoever overwrote them
 // restores them, as the Event asks.
 static void name_mirror(struct trial *trial, unsigned job) {
-    size_t cluster = worker_with_mirror(trial, job);
-    const struct json *workload = workload_of(trial, job), *mirror = cluster ? object_of(trial, cluster, job) : NULL;
+    const struct json *workload = workload_of(trial, job);
+    size_t named = workload ? named_cluster(trial, workload, job) : 0;
+    size_t cluster = named ? named : worker_with_mirror(trial, job);
+    const struct json *mirror = cluster ? object_of(trial, cluster, job) : NULL;
     if ((seal_keys_any(trial->seals) && !trial->plan.upgrade) || !mirror || !workload ||
         forgery_is(mirror) || // which clean_up has deleted, and a finalizer may still hold
         (!tracked_of(trial, job)->tampered && trial->plan.back == TRIAL_BACK_NONE) ||
