@@ -331,6 +331,8 @@ static void verified(struct engine *engine, struct entry *entry, struct mirror *
         ask_again(engine, mirror, GONE_LATER_NS);
         return;
     }
+    if (mirror->facts.present) // its name was reused; if it had no marks, no watch shows that
+        observe_mirror_gone(engine, entry, mirror, true);
     bool maybe = may_be_ours(engine, entry, mirror, object->value);
     object_free(object);
     mirror->facts.unsure = false;

@@ -120,6 +120,32 @@ static void nothing_is_made_elsewhere_before_it_is_gone(void **state) {
     stage_end(&stage);
 }
 
+// Nothing but the uid shows that it is another object.
+static void a_stripped_mirror_is_gone_when_another_object_has_its_name(void **state) {
+    (void)state;
+    struct stage stage;
+    taken = "/metadata/labels";
+    value = NULL;
+    on_create = on_update = true;
+    start_one(&stage, 1);
+    while (!stage_job(&stage, 1, "a"))
+        stage_run(&stage, CLOCK_MS);
+    stage_patch(&stage, 1, "a", NULL, "{'metadata':{'finalizers':['example.com/stays']}}");
+    stage_run(&stage, CLOCK_MINUTE);
+    stage_patch(&stage, 1, "a", NULL, "{'metadata':{'finalizers':null}}");
+    assert_null(stage_job(&stage, 1, "a"));
+    AUTO_JSON foreign = harness_json("{'metadata':{'name':'a','namespace':'default'},'spec':{'template':{'spec':{"
+                                     "'restartPolicy':'Never','containers':[{'name':'c','image':'i'}]}}}}");
+    stage.user = true;
+    assert_int_equal(world_apply(stage.clusters[1], "batch", "jobs", foreign, stage.now.wall_ns), 201);
+    stage.user = false;
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_int_equal(stage_told(&stage, "a foreign object of the same name exists"), 1);
+    assert_non_null(stage_job(&stage, 2, "a"));
+    assert_int_equal(stage.sent[1][VERB_DELETE], 1);
+    stage_end(&stage);
+}
+
 static void marks_that_somebody_takes_off_are_put_back(void **state) {
     (void)state;
     struct stage stage;
@@ -166,6 +192,7 @@ int main(void) {
         cmocka_unit_test(where_no_worker_keeps_the_marks_it_is_told_and_tried_slowly),
         cmocka_unit_test(a_stripped_mirror_of_another_attempt_than_the_recorded_is_not_followed_blindly),
         cmocka_unit_test(nothing_is_made_elsewhere_before_it_is_gone),
+        cmocka_unit_test(a_stripped_mirror_is_gone_when_another_object_has_its_name),
         cmocka_unit_test(marks_that_somebody_takes_off_are_put_back),
         cmocka_unit_test(a_later_policy_is_reported),
     };
