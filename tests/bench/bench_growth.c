@@ -56,10 +56,13 @@ static void measure(const char *build, size_t workloads, size_t workers, bool fu
     double loaded = (double)bench_host_rss(&bench);
     state.memory_mib = loaded / 1048576;
     state.each_kib = (loaded - empty) / (double)workloads / 1024;
-    double seconds = full ? 20 : 5, cpu = bench_host_cpu(&bench);
+    double seconds = full ? 10 : 5, cpu = bench_host_cpu(&bench);
     sleep_seconds(seconds);
     state.idle = (bench_host_cpu(&bench) - cpu) / seconds;
     measure_rate(&bench, &state, 1, seconds);
+    // As many in all as 50 workers with 1 and 2 with 100: what a change costs depends on how often threads wake for it.
+    if (full)
+        measure_rate(&bench, &state, workers == 2 ? 25 : 200 / (double)workers, seconds);
     measure_rate(&bench, &state, 100, seconds);
     bench_stop(&bench);
 }
