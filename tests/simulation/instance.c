@@ -6,6 +6,7 @@
 #include "tests/simulation/faults.h"
 #include "tests/simulation/pace_rules.h"
 #include "tests/simulation/rules.h"
+#include "tests/simulation/status_rules.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,8 +61,10 @@ static void note_identity(struct trial *trial, const struct engine_event *event)
 static void before_event(void *ctx, const struct engine_event *event) {
     struct trial *trial = ctx;
     struct instance *host = &trial->host;
-    if (event->type == EVENT_ANSWER)
+    if (event->type == EVENT_ANSWER) {
         pace_answered(trial, event->answer.command);
+        status_answered(trial, event->answer.command, event->answer.response->reason == REASON_OK);
+    }
     if (event->type == EVENT_ANSWER || event->type == EVENT_TIME)
         return;
     const char *name = world_name(trial->worlds[event->cluster]);
@@ -77,8 +80,11 @@ static void before_event(void *ctx, const struct engine_event *event) {
         host->feeds[event->cluster][event->kind].listed = true;
         faults_listed(trial, event->cluster, event->kind);
     }
-    if (event->type == EVENT_SEEN && event->cluster != ENGINE_MANAGEMENT)
+    if (event->type == EVENT_SEEN && event->cluster != ENGINE_MANAGEMENT) {
         rules_told(trial, event->object->value);
+        if (event->kind == 0 && rules_mirror(trial, rules_text(event->object->value, "metadata", NULL, "uid")))
+            status_told(trial, event->object->value);
+    }
     if (event->type != EVENT_STATE)
         return;
     bool connected = event->watch.state == REFLECTOR_CONNECTED;
@@ -219,6 +225,7 @@ bool instance_start(struct trial *trial) {
                          QUEUE_BYTES, &host->queue));
     host->wake_ns = trial->now_ns;
     pace_restarted(trial);
+    status_restarted(trial);
     start_links(trial);
     trial_trace(trial, "host: process %u starts", host->number);
     return true;

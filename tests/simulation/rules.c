@@ -5,6 +5,7 @@
 #include "tests/simulation/faults.h"
 #include "tests/simulation/forgery.h"
 #include "tests/simulation/pests.h"
+#include "tests/simulation/status_rules.h"
 
 #include "core/adapter/phase.h"
 #include "core/engine/mirror.h"
@@ -322,6 +323,8 @@ void rules_command(struct trial *trial, const struct command *command) {
         check_again(trial, &about, body);
     if (about.known && command->cluster == ENGINE_MANAGEMENT && request->verb == VERB_MERGE_PATCH)
         note_recorded(trial, &about, body);
+    if (about.known && about.kind == 0 && command->cluster == ENGINE_MANAGEMENT)
+        status_command(trial, command, body);
     if (about.known && request->verb == VERB_CREATE)
         check_create(trial, command->cluster, &about, body);
     else if (about.known && request->verb == VERB_DELETE)

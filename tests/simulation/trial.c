@@ -9,6 +9,7 @@
 #include "tests/simulation/pests.h"
 #include "tests/simulation/queues.h"
 #include "tests/simulation/rules.h"
+#include "tests/simulation/status_rules.h"
 #include "tests/simulation/users.h"
 
 #include <stdio.h>
@@ -197,6 +198,7 @@ struct trial *trial_new(uint64_t seed, bool tracing, bool telling) {
     trial->lines = tracing ? calloc(TRIAL_LINES, sizeof *trial->lines) : NULL;
     trial->rules = rules_new(trial);
     trial->pace = pace_rules_new();
+    trial->status = status_rules_new();
     trial->seals = forgery_keys(seed);
     choose_kinds(trial);
     make_plan(trial);
@@ -211,8 +213,8 @@ struct trial *trial_new(uint64_t seed, bool tracing, bool telling) {
     trial->queues = queues_new(trial);
     trial->faults = faults_new(trial);
     trial->pests = pests_new(trial);
-    if (!trial->rules || !trial->pace || !trial->crds || !trial->users || !trial->pests || !trial->faults ||
-        !trial->queues || (tracing && !trial->lines) || !instance_start(trial))
+    if (!trial->rules || !trial->pace || !trial->status || !trial->crds || !trial->users || !trial->pests ||
+        !trial->faults || !trial->queues || (tracing && !trial->lines) || !instance_start(trial))
         abort();
     return trial;
 }
@@ -230,6 +232,7 @@ void trial_free(struct trial *trial) {
     free(trial->pests);
     free(trial->rules);
     free(trial->pace);
+    free(trial->status);
     free(trial->failure);
     free(trial->lines);
     free(trial);

@@ -7,6 +7,7 @@
 #include "tests/simulation/pests.h"
 #include "tests/simulation/queues.h"
 #include "tests/simulation/rules.h"
+#include "tests/simulation/status_rules.h"
 
 #include <string.h>
 
@@ -293,6 +294,8 @@ void rules_hook(void *ctx, const struct world_write *write) {
     size_t kind = trial_kind(trial, write->group, write->plural);
     bool known = kind < trial->n_kinds;
     trace_write(trial, side->cluster, write);
+    if (known && kind == 0 && side->cluster != ENGINE_MANAGEMENT && write->now && write->status < 300)
+        status_written(trial, write->now);
     if (known && write->status < 300)
         for (size_t c = 0; c < trial->plan.n_clusters; c++)
             rules_count(trial, c, kind, write->namespace_, write->name, true);
