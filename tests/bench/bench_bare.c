@@ -123,7 +123,8 @@ static bool go_on(struct bare *bare, CURLM *multi, const struct loop *loop, size
 static void run_loop(const struct loop *loop) {
     CURLM *multi = curl_multi_init();
     size_t started = 0, over = 0;
-    curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)loop->as->most);
+    // All are kept: each life goes from server to server.
+    curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)(loop->as->most_of_one * loop->bench->n_clusters));
     curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)loop->as->most_of_one);
     for (; started < loop->as->most && started < loop->count; started++) {
         struct bare *bare = new_bare(loop->bench, started);
