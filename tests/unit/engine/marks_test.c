@@ -99,17 +99,22 @@ static void a_stripped_mirror_of_another_attempt_than_the_recorded_is_not_follow
     stage_end(&stage);
 }
 
+// A mirror whose marks were taken off, and that has a finalizer.
+static void start_stripped(struct stage *stage) {
+    taken = "/metadata/labels";
+    value = NULL;
+    on_create = on_update = true;
+    start_one(stage, 1);
+    while (!stage_job(stage, 1, "a"))
+        stage_run(stage, CLOCK_MS);
+    stage_patch(stage, 1, "a", NULL, "{'metadata':{'finalizers':['example.com/stays']}}");
+}
+
 // The object may have a finalizer; nothing is created elsewhere before it is gone.
 static void nothing_is_made_elsewhere_before_it_is_gone(void **state) {
     (void)state;
     struct stage stage;
-    taken = "/metadata/labels";
-    value = NULL;
-    on_create = on_update = true;
-    start_one(&stage, 1);
-    while (!stage_job(&stage, 1, "a"))
-        stage_run(&stage, CLOCK_MS);
-    stage_patch(&stage, 1, "a", NULL, "{'metadata':{'finalizers':['example.com/stays']}}");
+    start_stripped(&stage);
     stage_run(&stage, 5 * CLOCK_MINUTE);
     assert_null(stage_job(&stage, 2, "a"));
     assert_int_equal(
@@ -124,13 +129,7 @@ static void nothing_is_made_elsewhere_before_it_is_gone(void **state) {
 static void a_stripped_mirror_is_gone_when_another_object_has_its_name(void **state) {
     (void)state;
     struct stage stage;
-    taken = "/metadata/labels";
-    value = NULL;
-    on_create = on_update = true;
-    start_one(&stage, 1);
-    while (!stage_job(&stage, 1, "a"))
-        stage_run(&stage, CLOCK_MS);
-    stage_patch(&stage, 1, "a", NULL, "{'metadata':{'finalizers':['example.com/stays']}}");
+    start_stripped(&stage);
     stage_run(&stage, CLOCK_MINUTE);
     stage_patch(&stage, 1, "a", NULL, "{'metadata':{'finalizers':null}}");
     assert_null(stage_job(&stage, 1, "a"));

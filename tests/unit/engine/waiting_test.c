@@ -75,14 +75,19 @@ static void a_create_that_was_never_answered_may_still_take_effect(void **state)
     stage_end(&stage);
 }
 
+// Each worker has a predecessor of the workload.
+static void start_behind_two(struct stage *stage) {
+    stage_init(stage);
+    put_predecessor(stage, 1);
+    put_predecessor(stage, 2);
+    stage_start(stage);
+    stage_submit(stage, "a", "");
+}
+
 static void a_wait_of_more_than_a_minute_is_reported_once(void **state) {
     (void)state;
     struct stage stage;
-    stage_init(&stage);
-    put_predecessor(&stage, 1);
-    put_predecessor(&stage, 2);
-    stage_start(&stage);
-    stage_submit(&stage, "a", "");
+    start_behind_two(&stage);
     stage_run(&stage, 50 * CLOCK_SECOND);
     assert_int_equal(stage_told(&stage, "Waiting"), 0);
     stage_run(&stage, 60 * CLOCK_MINUTE);
@@ -136,11 +141,7 @@ static void needs_no_timer(void *ctx, const struct engine_view *view) {
 static void what_waits_no_longer_has_no_timer(void **state) {
     (void)state;
     struct stage stage;
-    stage_init(&stage);
-    put_predecessor(&stage, 1);
-    put_predecessor(&stage, 2);
-    stage_start(&stage);
-    stage_submit(&stage, "a", "");
+    start_behind_two(&stage);
     stage_run(&stage, 10 * CLOCK_SECOND);
     stage_patch(&stage, 1, "a", NULL, "{'metadata':{'finalizers':null}}");
     stage_patch(&stage, 2, "a", NULL, "{'metadata':{'finalizers':null}}");
