@@ -25,7 +25,7 @@ EXCEPTIONS = {
 }
 LIBC = set("""calloc free malloc realloc reallocarray qsort snprintf vsnprintf vasprintf errno_location stack_chk_fail
 memchr memcmp memcpy memmem memmove mempcpy memset strchr strcmp strcspn strdup strlen strncasecmp strncmp strndup strnlen
-strpbrk strrchr strspn strstr strtod strtoull abort""".split())
+sqrt strpbrk strrchr strspn strstr strtod strtoull abort""".split())
 CJSON = {"cJSON_InitHooks", "cJSON_free", "cJSON_malloc"}
 CRYPTO = re.compile(r"(CRYPTO_memcmp|EVP_MAC_\w+|OSSL_PARAM_construct_\w+)$")
 
