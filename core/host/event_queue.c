@@ -37,10 +37,7 @@ void event_queue_free(struct event_queue *queue) {
     if (!queue)
         return;
     for (size_t c = 0; c < queue->n_clusters; c++)
-        for (struct event_item *item = queue->lines[c].first, *next; item; item = next) {
-            next = item->next;
-            event_item_free(item);
-        }
+        event_items_free(queue->lines[c].first);
     free(queue->lines);
     free(queue);
 }
@@ -70,6 +67,13 @@ struct event_item *event_item_new(struct engine_event *event) {
 void event_item_free(struct event_item *item) {
     engine_event_clear(&item->event);
     free(item);
+}
+
+void event_items_free(struct event_item *first) {
+    for (struct event_item *item = first, *next; item; item = next) {
+        next = item->next;
+        event_item_free(item);
+    }
 }
 
 bool event_queue_has_room(const struct event_queue *queue, const struct event_item *item) {

@@ -15,7 +15,8 @@ struct event_item {
 
 // Takes what the event owns and copies the rest. NULL when out of memory; the event is then unchanged.
 struct event_item *event_item_new(struct engine_event *event);
-void event_item_free(struct event_item *item); // and what the engine did not take
+void event_item_free(struct event_item *item);   // and what the engine did not take
+void event_items_free(struct event_item *first); // a list
 
 struct event_queue;
 // `max_events` and `max_bytes` apply to each cluster.

@@ -95,10 +95,7 @@ void host_stop(struct host *host) {
 // Until startup is over, or the host is to stop.
 static void wait_for_startup(struct host *host) {
     while (!startup_is_over(host->startup) && !atomic_load(&host->stop))
-        for (struct event_item *item = inbox_take(host->inbox, CLOCK_NEVER), *next; item; item = next) {
-            next = item->next;
-            event_item_free(item);
-        }
+        event_items_free(inbox_take(host->inbox, CLOCK_NEVER));
 }
 
 static struct error *start_engine(struct host *host, struct moment now) {

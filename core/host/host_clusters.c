@@ -53,8 +53,7 @@ static int64_t tick_cluster(void *ctx, struct moment now) {
         next_ns = link_tick(cluster->link, now);
         atomic_store(&cluster->pending, link_pending(cluster->link));
     }
-    int64_t post_ns = outbox_tick(&cluster->outbox, clock_now().mono_ns);
-    return post_ns < next_ns ? post_ns : next_ns;
+    return clock_earlier(next_ns, outbox_tick(&cluster->outbox, clock_now().mono_ns));
 }
 
 struct error *clusters_open(struct host_cluster *cluster) {

@@ -84,17 +84,10 @@ static void post(struct inbox *inbox, struct event_item *items, bool waits) {
     pthread_mutex_unlock(&inbox->mutex);
     if (wakes) // signalled without the mutex, which the engine's thread would only wait for
         pthread_cond_signal(&inbox->filled);
-    for (struct event_item *next; dropped; dropped = next) {
-        next = dropped->next;
-        event_item_free(dropped);
-    }
+    event_items_free(dropped);
 }
 
-void inbox_post(struct inbox *inbox, struct engine_event *event) {
-    post(inbox, inbox_item(event), true);
-}
-
-void inbox_post_items(struct inbox *inbox, struct event_item *items) {
+void inbox_post(struct inbox *inbox, struct event_item *items) {
     post(inbox, items, true);
 }
 

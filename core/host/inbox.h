@@ -14,12 +14,11 @@ void inbox_free(struct inbox *inbox);
 // event_item_new, but waits for memory: a dropped event would lose an answer or a deletion for good.
 struct event_item *inbox_item(struct engine_event *event);
 
-// Takes what the event owns (see link_options.post). Blocks until there is room and memory. After inbox_close events
-// are dropped. Not on the engine's thread.
-void inbox_post(struct inbox *inbox, struct engine_event *event);
-// The same for a list of items, in order.
-void inbox_post_items(struct inbox *inbox, struct event_item *items);
-// inbox_post without waiting for room: for the engine's own thread.
+// Takes a list of items, in order. Blocks until there is room. After inbox_close they are dropped. Not on the engine's
+// thread.
+void inbox_post(struct inbox *inbox, struct event_item *items);
+// The same for an event, whose content it takes (see link_options.post), without waiting for room: for the engine's own
+// thread.
 void inbox_post_now(struct inbox *inbox, struct engine_event *event);
 
 // As event_queue_take, but waits for the first item until `until_ns` (CLOCK_BOOTTIME) or a call of inbox_poke. NULL:

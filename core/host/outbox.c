@@ -8,17 +8,14 @@ void outbox_init(struct outbox *outbox, struct inbox *inbox) {
 }
 
 void outbox_free(struct outbox *outbox) {
-    for (struct event_item *item = TAKE(outbox->first), *next; item; item = next) {
-        next = item->next;
-        event_item_free(item);
-    }
+    event_items_free(outbox->first);
     outbox_init(outbox, outbox->inbox);
 }
 
 static void post(struct outbox *outbox) {
     struct event_item *items = TAKE(outbox->first);
     outbox_init(outbox, outbox->inbox);
-    inbox_post_items(outbox->inbox, items);
+    inbox_post(outbox->inbox, items);
 }
 
 void outbox_put(struct outbox *outbox, struct engine_event *event, bool can_wait, int64_t now_ns) {
@@ -27,9 +24,7 @@ void outbox_put(struct outbox *outbox, struct engine_event *event, bool can_wait
     outbox->last = item;
     outbox->events++;
     outbox->bytes += item->bytes;
-    int64_t due_ns = can_wait ? now_ns + OUTBOX_HELD_NS : now_ns;
-    if (due_ns < outbox->due_ns)
-        outbox->due_ns = due_ns;
+    outbox->due_ns = clock_earlier(outbox->due_ns, can_wait ? now_ns + OUTBOX_HELD_NS : now_ns);
     if (outbox->events >= OUTBOX_EVENTS || outbox->bytes >= OUTBOX_BYTES)
         post(outbox);
 }

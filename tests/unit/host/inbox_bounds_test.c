@@ -43,7 +43,7 @@ static void *run(void *arg) {
             event.answer.response = &response;
         else
             event.object = make_object(p->bytes);
-        inbox_post(p->inbox, &event);
+        inbox_post(p->inbox, inbox_item(&event));
         atomic_fetch_add(&p->posted, 1);
     }
     return NULL;

@@ -36,13 +36,6 @@ static void post(struct inbox *inbox, size_t cluster, unsigned number) {
                    &(struct engine_event){.type = EVENT_SEEN, .cluster = cluster, .object = object_numbered(number)});
 }
 
-static void free_all(struct event_item *items) {
-    for (struct event_item *next; items; items = next) {
-        next = items->next;
-        event_item_free(items);
-    }
-}
-
 static void a_flood_of_one_cluster_delays_no_other(void **state) {
     (void)state;
     struct inbox *inbox = make(3, 100000, SIZE_MAX);
@@ -57,7 +50,7 @@ static void a_flood_of_one_cluster_delays_no_other(void **state) {
     assert_int_equal(counts[0], 1);
     assert_int_equal(counts[2], 1);
     assert_in_range(counts[1], 1, 100);
-    free_all(items);
+    event_items_free(items);
     inbox_free(inbox);
 }
 
@@ -77,7 +70,7 @@ static void what_one_cluster_posts_comes_out_in_its_order(void **state) {
             snprintf(name, sizeof name, "o%u", next[item->event.cluster]++);
             assert_string_equal(object_name(item->event.object->value), name);
         }
-        free_all(items);
+        event_items_free(items);
     }
     assert_int_equal(inbox_waiting_since(inbox), CLOCK_NEVER);
     inbox_free(inbox);
@@ -91,7 +84,7 @@ struct poster {
 static void *post_many(void *arg) {
     struct poster *poster = arg;
     for (unsigned i = 0; i < 50; i++) {
-        inbox_post(poster->inbox, &(struct engine_event){.type = EVENT_SEEN, .object = object_numbered(i)});
+        inbox_post(poster->inbox, inbox_item(&(struct engine_event){.type = EVENT_SEEN, .object = object_numbered(i)}));
         atomic_fetch_add(&poster->posted, 1);
     }
     return NULL;
@@ -110,7 +103,7 @@ static void take_from_a_poster(size_t max_events, size_t max_bytes, unsigned roo
         assert_in_range(count, 1, room);
         taken += count;
         assert_true(atomic_load(&poster.posted) <= taken + room);
-        free_all(items);
+        event_items_free(items);
     }
     pthread_join(thread, NULL);
     inbox_free(poster.inbox);
@@ -130,13 +123,13 @@ static void strings_are_copied_and_a_closed_inbox_drops_what_comes(void **state)
     (void)state;
     struct inbox *inbox = make(1, 10, SIZE_MAX);
     char version[] = "v1", problem[] = "trouble", uid[] = "u";
-    inbox_post(inbox, &(struct engine_event){.type = EVENT_IDENTITY, .identity = {uid, version, problem}});
+    inbox_post(inbox, inbox_item(&(struct engine_event){.type = EVENT_IDENTITY, .identity = {uid, version, problem}}));
     version[0] = problem[0] = uid[0] = '?';
     struct event_item *items = inbox_take(inbox, FOREVER);
     assert_string_equal(items->event.identity.version, "v1");
     assert_string_equal(items->event.identity.problem, "trouble");
     assert_string_equal(items->event.identity.uid, "u");
-    free_all(items);
+    event_items_free(items);
     inbox_close(inbox);
     post(inbox, 0, 1);
     assert_null(inbox_take(inbox, FOREVER));
