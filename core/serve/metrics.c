@@ -106,16 +106,23 @@ static void print_answers(const struct host_snapshot *s, struct buffer *out) {
             }
 }
 
+// `first`: 0 for all clusters, 1 for the workers only.
+static void print_of_clusters(const struct host_snapshot *s, struct buffer *out, size_t first, const char *name,
+                              const char *type, const char *help, size_t offset) {
+    family(out, name, type, help);
+    for (size_t c = first; c < s->stats.n_clusters; c++) {
+        const char *stats = (const char *)&s->stats.clusters[c];
+        sample(out, name, LABELS({"cluster", s->names[c]}), *(const uint64_t *)(const void *)(stats + offset));
+    }
+}
+
 static void print_windows(const struct host_snapshot *s, struct buffer *out) {
-    const char *name = "wharf_requests_window";
-    family(out, name, "gauge", "Requests that may be in flight to a cluster, found from its round-trip times.");
-    for (size_t c = 0; c < s->stats.n_clusters; c++)
-        sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].window);
-    name = "wharf_requests_in_flight";
-    family(out, name, "gauge", "Requests to a cluster that are in flight.");
-    for (size_t c = 0; c < s->stats.n_clusters; c++)
-        sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].in_flight);
-    name = "wharf_requests_waiting";
+    print_of_clusters(s, out, 0, "wharf_requests_window", "gauge",
+                      "Requests that may be in flight to a cluster, found from its round-trip times.",
+                      offsetof(struct stats_cluster, window));
+    print_of_clusters(s, out, 0, "wharf_requests_in_flight", "gauge", "Requests to a cluster that are in flight.",
+                      offsetof(struct stats_cluster, in_flight));
+    const char *name = "wharf_requests_waiting";
     family(out, name, "gauge", "Objects that wait for a place in a cluster's window, by what is to be sent.");
     for (size_t c = 0; c < s->stats.n_clusters; c++)
         for (size_t i = 0; i < WORK_CLASSES; i++)
@@ -189,14 +196,12 @@ static void print_workloads(const struct host_snapshot *s, struct buffer *out) {
 
 // The management cluster, number 0, has no mirrors.
 static void print_workers(const struct host_snapshot *s, struct buffer *out) {
-    const char *name = "wharf_worker_active_workloads";
-    family(out, name, "gauge", "Unfinished workloads that are placed in a worker cluster.");
-    for (size_t c = 1; c < s->stats.n_clusters; c++)
-        sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].active);
-    name = "wharf_worker_mirrors";
-    family(out, name, "gauge", "Mirrors that exist in a worker cluster, finished ones too.");
-    for (size_t c = 1; c < s->stats.n_clusters; c++)
-        sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].mirrors);
+    print_of_clusters(s, out, 1, "wharf_worker_active_workloads", "gauge",
+                      "Unfinished workloads that are placed in a worker cluster.",
+                      offsetof(struct stats_cluster, active));
+    print_of_clusters(s, out, 1, "wharf_worker_mirrors", "gauge",
+                      "Mirrors that exist in a worker cluster, finished ones too.",
+                      offsetof(struct stats_cluster, mirrors));
 }
 
 static void print_eligible(const struct host_snapshot *s, struct buffer *out) {
@@ -225,22 +230,19 @@ static void print_refused(const struct host_snapshot *s, struct buffer *out) {
 }
 
 static void print_orphans(const struct host_snapshot *s, struct buffer *out) {
-    const char *name = "wharf_orphans_held";
-    family(out, name, "gauge", "Mirrors without a workload that are held: not deleted before orphanGrace is over.");
-    for (size_t c = 1; c < s->stats.n_clusters; c++)
-        sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].orphans_held);
+    print_of_clusters(s, out, 1, "wharf_orphans_held", "gauge",
+                      "Mirrors without a workload that are held: not deleted before orphanGrace is over.",
+                      offsetof(struct stats_cluster, orphans_held));
 }
 
 static void print_doubts(const struct host_snapshot *s, struct buffer *out) {
-    const char *name = "wharf_mirrors_unproven";
-    family(out, name, "gauge",
-           "Mirrors that are neither adopted nor deleted, because nothing proves that this host created them.");
-    for (size_t c = 1; c < s->stats.n_clusters; c++)
-        sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].unproven);
-    name = "wharf_foreign_objects_total";
-    family(out, name, "counter", "Times that an object with this host's marks and without a valid seal was seen.");
-    for (size_t c = 1; c < s->stats.n_clusters; c++)
-        sample(out, name, LABELS({"cluster", s->names[c]}), s->stats.clusters[c].unsealed);
+    print_of_clusters(
+        s, out, 1, "wharf_mirrors_unproven", "gauge",
+        "Mirrors that are neither adopted nor deleted, because nothing proves that this host created them.",
+        offsetof(struct stats_cluster, unproven));
+    print_of_clusters(s, out, 1, "wharf_foreign_objects_total", "counter",
+                      "Times that an object with this host's marks and without a valid seal was seen.",
+                      offsetof(struct stats_cluster, unsealed));
 }
 
 static void print_engine(const struct host_snapshot *s, struct buffer *out) {
