@@ -496,20 +496,20 @@ void answer_handle(struct engine *engine, struct engine_event *event) {
     engine->free_pending = (uint32_t)place;
     engine->in_flight--;
     struct entry *entry = pending.entry;
-    bool read = pending.type == PENDING_VERIFY || pending.type == PENDING_OWNER || pending.type == PENDING_WRITER;
-    pacing_answered(engine, pending.cluster, read ? WINDOW_READ : WINDOW_WRITE, response,
-                    event->answer.sent_ns ? engine->received_ns - event->answer.sent_ns : 0);
-    rewound_answer(engine, &pending, response);
     static const enum verb verbs[] = {
         [PENDING_PLACE] = VERB_MERGE_PATCH,   [PENDING_CREATE] = VERB_CREATE,    [PENDING_UPDATE] = VERB_MERGE_PATCH,
         [PENDING_STATUS] = VERB_STATUS_PATCH, [PENDING_DELETE] = VERB_DELETE,    [PENDING_RELEASE] = VERB_MERGE_PATCH,
         [PENDING_VERIFY] = VERB_GET,          [PENDING_NAMESPACE] = VERB_CREATE, [PENDING_OWNER] = VERB_RAW_GET,
         [PENDING_WRITER] = VERB_RAW_GET};
+    enum verb verb = verbs[pending.type];
+    pacing_answered(engine, pending.cluster, verb == VERB_GET || verb == VERB_RAW_GET ? WINDOW_READ : WINDOW_WRITE,
+                    response, event->answer.sent_ns ? engine->received_ns - event->answer.sent_ns : 0);
+    rewound_answer(engine, &pending, response);
     if (response->object && response->object->too_large) { // a stub does not show what was written
         object_free(response->object);
         response->object = NULL;
     }
-    engine->stats.clusters[pending.cluster].answers[verbs[pending.type]][response->reason]++;
+    engine->stats.clusters[pending.cluster].answers[verb][response->reason]++;
     if (pending.type == PENDING_WRITER)
         repeat_writer_answered(engine, entry, &pending, response);
     else if (pending.type == PENDING_PLACE || pending.type == PENDING_STATUS || pending.type == PENDING_OWNER)

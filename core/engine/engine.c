@@ -272,9 +272,8 @@ void engine_step(struct engine *engine, struct engine_event *event, struct updat
     const struct timer *first = heap_first(&engine->timers);
     update->wake_ns = engine->queue_first ? engine->now.mono_ns : first ? first->at_ns : CLOCK_NEVER;
     update->wake_ns = clock_earlier(update->wake_ns, pacing_wake_ns(engine));
-    int64_t settle_ns = engine->started_ns + ENGINE_SETTLE_NS;
-    if (!engine->settle_over && settle_ns < update->wake_ns)
-        update->wake_ns = settle_ns;
+    if (!engine->settle_over)
+        update->wake_ns = clock_earlier(update->wake_ns, engine->started_ns + ENGINE_SETTLE_NS);
     engine->update = NULL;
 }
 

@@ -26,14 +26,10 @@ void pacing_free(struct engine *engine) {
     free(engine->paces);
 }
 
-static void renew(struct fair_node *node) {
-    node->renewed = false;
-}
-
 void pacing_begin(struct entry *entry) {
-    renew(&entry->node);
+    entry->node.renewed = false;
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
-        renew(&m->node);
+        m->node.renewed = false;
 }
 
 void pacing_end(struct entry *entry) {
@@ -70,10 +66,12 @@ static enum work_class class_of(const struct engine *engine, const struct entry 
     }
 }
 
-static bool has_turn(struct engine *engine, size_t cluster) {
-    struct pace *pace = &engine->paces[cluster];
-    return (pace->queue.count == 0 || engine->turn_of == cluster) &&
-           window_has_room(&pace->window, engine->now.mono_ns);
+static bool has_room(struct engine *engine, size_t cluster) {
+    return window_has_room(&engine->paces[cluster].window, engine->now.mono_ns);
+}
+
+bool pacing_has_spare(struct engine *engine, size_t cluster) {
+    return engine->paces[cluster].queue.count == 0 && has_room(engine, cluster);
 }
 
 bool pacing_admits(struct engine *engine, struct entry *entry, const struct action *action) {
@@ -81,7 +79,7 @@ bool pacing_admits(struct engine *engine, struct entry *entry, const struct acti
         return true;
     bool here = action->type == ACTION_PLACE || action->type == ACTION_STATUS;
     size_t cluster = here ? ENGINE_MANAGEMENT : action->cluster;
-    if (has_turn(engine, cluster))
+    if (pacing_has_spare(engine, cluster) || (engine->turn_of == cluster && has_room(engine, cluster)))
         return true;
     struct mirror *mirror = here ? NULL : entry_make_mirror(entry, cluster);
     struct fair_node *node = here ? &entry->node : mirror ? &mirror->node : NULL;
@@ -99,11 +97,10 @@ bool pacing_admits(struct engine *engine, struct entry *entry, const struct acti
 
 struct entry *pacing_next(struct engine *engine) {
     for (size_t c = 0; c < engine->n_clusters; c++) {
-        struct pace *pace = &engine->paces[c];
-        if (pace->queue.count == 0 || !window_has_room(&pace->window, engine->now.mono_ns))
+        if (engine->paces[c].queue.count == 0 || !has_room(engine, c))
             continue;
         engine->turn_of = c;
-        return fair_queue_next(&pace->queue);
+        return fair_queue_next(&engine->paces[c].queue);
     }
     engine->turn_of = NO_CLUSTER;
     return NULL;
@@ -139,11 +136,6 @@ void pacing_charge(struct engine *engine, size_t cluster, size_t requests) {
     window_charge(&engine->paces[cluster].window, (double)requests);
 }
 
-bool pacing_has_spare(struct engine *engine, size_t cluster) {
-    struct pace *pace = &engine->paces[cluster];
-    return pace->queue.count == 0 && window_has_room(&pace->window, engine->now.mono_ns);
-}
-
 void pacing_count(struct engine *engine) {
     for (size_t c = 0; c < engine->n_clusters; c++) {
         struct stats_cluster *stats = &engine->stats.clusters[c];
@@ -165,10 +157,9 @@ size_t pacing_waiting(const struct engine *engine) {
 int64_t pacing_wake_ns(struct engine *engine) {
     int64_t wake_ns = CLOCK_NEVER, now_ns = engine->now.mono_ns;
     for (size_t c = 0; c < engine->n_clusters; c++) {
-        struct pace *pace = &engine->paces[c];
+        const struct pace *pace = &engine->paces[c];
         if (pace->queue.count > 0)
-            wake_ns = clock_earlier(
-                wake_ns, window_has_room(&pace->window, now_ns) ? now_ns : window_next_ns(&pace->window, now_ns));
+            wake_ns = clock_earlier(wake_ns, has_room(engine, c) ? now_ns : window_next_ns(&pace->window, now_ns));
     }
     return wake_ns;
 }
