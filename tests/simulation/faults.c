@@ -60,9 +60,12 @@ static const struct sim_faults calm = {.latency_min_ns = 1 * CLOCK_MS, .latency_
 // Its requests and answers take long, and nothing else is wrong with it.
 static const struct sim_faults slow_calm = {.latency_min_ns = 2400 * CLOCK_MS, .latency_max_ns = 2600 * CLOCK_MS};
 
+bool faults_is_slow(const struct trial *trial, size_t cluster) {
+    return trial->plan.slow && trial->plan.slow_cluster == cluster;
+}
+
 static void be_calm(struct trial *trial, size_t cluster) {
-    bool slow = trial->plan.slow && trial->plan.slow_cluster == cluster;
-    sim_cluster_set_faults(trial->net, trial->worlds[cluster], slow ? &slow_calm : NULL);
+    sim_cluster_set_faults(trial->net, trial->worlds[cluster], faults_is_slow(trial, cluster) ? &slow_calm : NULL);
 }
 
 static const struct sim_faults noise = {

@@ -14,6 +14,7 @@ void faults_noticed(struct trial *trial, size_t cluster);
 void faults_listed(struct trial *trial, size_t cluster, size_t kind); // by the host
 // It was restored, and the host has not noticed yet, or not listed the kind since.
 bool faults_is_unnoticed(const struct trial *trial, size_t cluster, size_t kind);
+bool faults_is_slow(const struct trial *trial, size_t cluster); // as the plan has it, all the time
 // It was wiped, and for this process of the host it is another cluster.
 bool faults_is_other(const struct trial *trial, size_t cluster);
 // Ends all faults.

@@ -209,7 +209,7 @@ bool instance_start(struct trial *trial) {
                                      .seals = trial->plan.upgrade && host->number == 1 ? NULL : trial->seals,
                                      .adopt_unsealed = trial->plan.upgrade,
                                      .window_max = trial->plan.window_max,
-                                     .qps = trial->seed % 3 ? 0 : 20,
+                                     .qps = trial->plan.qps,
                                      .burst = 10,
                                      .seed = trial->seed + host->number};
     struct dispatch_options dispatch = {.n_clusters = trial->plan.n_clusters,

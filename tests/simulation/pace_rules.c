@@ -2,6 +2,7 @@
 #include "tests/simulation/pace_rules.h"
 
 #include "core/engine/window.h"
+#include "tests/simulation/faults.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,7 +105,7 @@ static void check_window(struct trial *trial, size_t cluster, bool sent) {
 // No place is empty while something waits for it, unless for a token.
 static void check_places(struct trial *trial, const struct update *update, size_t cluster, size_t waiting) {
     const struct stats_cluster *stats = &engine_stats(trial->host.turn.engine)->clusters[cluster];
-    int64_t now_ns = trial->now_ns - trial->host.clock_ns, qps_ns = trial->seed % 3 ? 0 : CLOCK_MINUTE;
+    int64_t now_ns = trial->now_ns - trial->host.clock_ns, qps_ns = trial->plan.qps > 0 ? CLOCK_MINUTE : 0;
     if (waiting > 0 && stats->in_flight < stats->window && update->wake_ns - now_ns > qps_ns)
         trial_fail(trial, "pacing: %zu wait for %s, of whose window of %llu only %llu are taken", waiting,
                    world_name(trial->worlds[cluster]), (unsigned long long)stats->window,
@@ -114,9 +115,8 @@ static void check_places(struct trial *trial, const struct update *update, size_
 // Without faults, while something waits requests leave at the pace of the answers, or of the tokens. With the bound of
 // those that may pass, this bounds how long anything waits.
 static void check_pace(struct trial *trial, size_t cluster, bool sent, size_t waiting) {
-    bool slow = trial->plan.slow && trial->plan.slow_cluster == cluster;
-    int64_t most_ns = (slow ? 5300 * CLOCK_MS : 5 * CLOCK_MS) + (trial->plan.late_threads ? 400 * CLOCK_MS : 0) +
-                      (trial->seed % 3 ? 0 : 5 * CLOCK_SECOND);
+    int64_t most_ns = (faults_is_slow(trial, cluster) ? 5300 * CLOCK_MS : 5 * CLOCK_MS) +
+                      (trial->plan.late_threads ? 400 * CLOCK_MS : 0) + (trial->plan.qps > 0 ? 5 * CLOCK_SECOND : 0);
     int64_t *moved_ns = &trial->pace->moved_ns[cluster];
     if (!trial->plan.faults && !trial->plan.costs && *moved_ns && trial->now_ns - *moved_ns > most_ns)
         trial_fail(trial, "pacing: %zu wait for %s, and nothing is sent for %.3f s", waiting,

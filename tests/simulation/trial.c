@@ -120,6 +120,7 @@ static void make_plan(struct trial *trial) {
     plan->stripping = plan->faults && trial_chance(trial, 10);
     plan->queues = plan->faults && trial->seed % 6 == 3;
     plan->takeover = plan->faults && trial->seed % 11 == 9;
+    plan->qps = trial->seed % 3 ? 0 : 20;
     plan->window_max = trial->seed % 11 == 4 ? 1 : trial->seed % 11 == 7 ? 2 : 0;
     plan->burst = trial->seed % 13 < 5;
     plan->slow = trial->seed % 17 == 6 || trial->seed % 17 == 13;

@@ -32,6 +32,7 @@ struct trial_plan { // what the seed determines in advance
     enum trial_back back; // clusters are restored from copies, or wiped
     bool late_threads;    // a batch of commands may wait until the thread of its cluster runs
     bool short_queue;     // of events to the engine: links wait for it to take some
+    double qps;           // rateLimit, with a burst of 10; 0: none
     unsigned window_max;  // of requests in flight to each cluster; 0: as the host finds it
     bool burst;           // users create everything at once
     bool slow;            // the last worker, or the management cluster, takes 5 s for each request
