@@ -30,6 +30,7 @@ void config_free(struct config *config) {
         return;
     config_cluster_clear(&config->management);
     config_seal_clear(&config->seal);
+    config_workers_from_clear(&config->workers_from);
     for (size_t i = 0; i < config->n_workers; i++)
         config_cluster_clear(&config->workers[i]);
     for (size_t i = 0; i < config->n_adapters; i++)
@@ -39,6 +40,7 @@ void config_free(struct config *config) {
     free(config->path);
     free(config->controller_name);
     free(config->origin);
+    free(config->namespace_);
     free(config->adapter_directory);
     free(config->serve_address);
     free(config);
@@ -119,26 +121,10 @@ static void read_serve(struct config_reader *reader, const struct config_place *
     config_mapping(reader, place, value, fields, COUNT(fields), target);
 }
 
-static void read_burst(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                       void *target) {
-    config_read_rate(reader, place, value, target);
-    reader->burst_given = true;
-}
-
 static void read_rate_limit(struct config_reader *reader, const struct config_place *place, const struct json *value,
                             void *target) {
-    static const struct config_field fields[] = {
-        {"qps", config_read_rate, offsetof(struct config, qps), false},
-        {"burst", read_burst, offsetof(struct config, burst), false},
-    };
     struct config *config = target;
-    if (!config_mapping(reader, place, value, fields, COUNT(fields), config))
-        return;
-    if (!reader->burst_given)
-        config->burst = config->qps < 1 ? 1 : 2 * config->qps;
-    else if (config->qps > 0 && config->burst < 1)
-        config_problem(reader, place,
-                       "burst: found less than 1, expected at least 1: with less no request could be sent");
+    config_read_rates(reader, place, value, &config->qps, &config->burst);
 }
 
 static void read_whole(struct config_reader *reader, const struct config_place *place, const struct json *value,
@@ -169,26 +155,11 @@ static void read_mass_deletion(struct config_reader *reader, const struct config
     config_mapping(reader, place, value, fields, COUNT(fields), target);
 }
 
-// The index of the word in the list, or -1 after reporting the problem.
-static int read_word(struct config_reader *reader, const struct config_place *place, const struct json *value,
-                     const char *const *words, size_t count, const char *expected) {
-    const char *text = json_string(value);
-    for (size_t i = 0; text && i < count; i++)
-        if (strcmp(text, words[i]) == 0)
-            return (int)i;
-    const char *meant = !text ? NULL : suggest(text, words, count);
-    if (meant)
-        config_problem(reader, place, "found \"%s\", expected %s (did you mean \"%s\"?)", text, expected, meant);
-    else
-        config_wrong(reader, place, value, expected);
-    return -1;
-}
-
 static void read_log_format(struct config_reader *reader, const struct config_place *place, const struct json *value,
                             void *target) {
     static const char *const words[] = {"text", "json"};
     static const enum log_format formats[] = {LOG_TEXT, LOG_JSON};
-    int index = read_word(reader, place, value, words, COUNT(words), "text or json");
+    int index = config_read_word(reader, place, value, words, COUNT(words), "text or json");
     if (index >= 0)
         *(enum log_format *)target = formats[index];
 }
@@ -197,7 +168,7 @@ static void read_log_level(struct config_reader *reader, const struct config_pla
                            void *target) {
     static const char *const words[] = {"error", "warn", "info", "debug"};
     static const enum log_level levels[] = {LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG};
-    int index = read_word(reader, place, value, words, COUNT(words), "error, warn, info or debug");
+    int index = config_read_word(reader, place, value, words, COUNT(words), "error, warn, info or debug");
     if (index >= 0)
         *(enum log_level *)target = levels[index];
 }
@@ -211,10 +182,19 @@ static void read_log(struct config_reader *reader, const struct config_place *pl
     config_mapping(reader, place, value, fields, COUNT(fields), target);
 }
 
+static void read_removal(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                         void *target) {
+    static const char *const words[] = {"finish", "move", "abandon"};
+    static const enum removal removals[] = {REMOVAL_FINISH, REMOVAL_MOVE, REMOVAL_ABANDON};
+    int index = config_read_word(reader, place, value, words, COUNT(words), "finish, move or abandon");
+    if (index >= 0)
+        *(enum removal *)target = removals[index];
+}
+
 static void read_kueue(struct config_reader *reader, const struct config_place *place, const struct json *value,
                        void *target) {
     static const char *const words[] = {"strip", "carry"};
-    *(bool *)target = read_word(reader, place, value, words, COUNT(words), "strip or carry") == 1;
+    *(bool *)target = config_read_word(reader, place, value, words, COUNT(words), "strip or carry") == 1;
 }
 
 static bool read_document(struct config_reader *reader) {
@@ -224,7 +204,10 @@ static bool read_document(struct config_reader *reader) {
         {"controllerName", read_controller_name, offsetof(struct config, controller_name), false},
         {"origin", config_read_label, offsetof(struct config, origin), false},
         {"management", config_read_management, offsetof(struct config, management), false},
-        {"workers", config_read_workers, 0, true},
+        {"namespace", config_read_label, offsetof(struct config, namespace_), false},
+        {"workers", config_read_workers, 0, false},
+        {"workersFrom", config_read_workers_from, offsetof(struct config, workers_from), false},
+        {"removal", read_removal, offsetof(struct config, removal), false},
         {"adapters", config_read_adapters, 0, true},
         {"serve", read_serve, 0, false},
         {"seal", config_read_seal, offsetof(struct config, seal), false},
@@ -243,6 +226,7 @@ static bool read_document(struct config_reader *reader) {
     if (!config_mapping(reader, &root, reader->yaml.value, fields, COUNT(fields), reader->config))
         return false;
     config_check_clusters(reader);
+    config_check_workers_from(reader, &root);
     config_check_adapters(reader);
     config_check_seal(reader);
     return true;

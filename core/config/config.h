@@ -17,13 +17,48 @@ struct config_label {
     char *key, *value;
 };
 
+// What happens to the workloads in a worker that gets nothing new.
+enum drain {
+    DRAIN_NO,
+    DRAIN_FINISH, // they end there
+    DRAIN_MOVE    // their mirrors are deleted, and they are placed elsewhere
+};
+
+// How a worker leaves that is no longer configured.
+enum removal {
+    REMOVAL_FINISH, // its workloads end there
+    REMOVAL_MOVE,   // they are placed elsewhere
+    REMOVAL_ABANDON // at once; its mirrors are left alone
+};
+
 struct config_cluster {
     char *name;       // "management", or the worker's
     char *kubeconfig; // absolute, or several with ":" between them; NULL: in-cluster (management only)
     char *context;    // "" for current-context
     struct config_label *labels;
     size_t n_labels;
+    bool cordoned; // workers only, like what follows
+    enum drain drain;
+    double qps, burst;            // 0: those of all clusters
     size_t line, kubeconfig_line; // in the file, for messages
+};
+
+// An exec plugin for the ClusterProfiles that name it.
+struct config_access_provider {
+    char *name;
+    struct json *exec; // the ExecConfig of a kubeconfig, an object, never NULL
+    size_t line;
+};
+
+// Where workers come from besides the list in the file.
+struct config_workers_from {
+    char *directory; // absolute; or NULL
+    bool secrets;    // Secrets labelled wharf.dev/worker=true in the host's namespace
+    bool cluster_profiles;
+    char *profile_namespace; // "" or NULL: all
+    struct config_access_provider *providers;
+    size_t n_providers;
+    size_t line; // 0: not given
 };
 
 struct config_adapter {
@@ -52,9 +87,12 @@ struct config {
     char *path;            // of the file
     char *controller_name; // default wharf.dev/host
     char *origin;          // RFC 1123 label; NULL: derived from the management cluster's kube-system uid
+    char *namespace_;      // the host's own, in the management cluster; NULL: the pod's, else wharf-system
     struct config_cluster management;
     struct config_cluster *workers;
     size_t n_workers;
+    struct config_workers_from workers_from;
+    enum removal removal;    // default finish
     char *adapter_directory; // absolute; default /usr/lib/wharf/adapters (or that of the build's PREFIX)
     enum config_directory adapter_directory_from;
     size_t adapter_directory_line; // of the key, or of `adapters` where there is none

@@ -85,6 +85,23 @@ static void read_kubeconfig(struct config_reader *reader, const struct config_pl
     config_read_paths(reader, place, value, &cluster->kubeconfig);
 }
 
+static void read_drain(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                       void *target) {
+    static const char *const words[] = {"finish", "move"};
+    int index = config_read_word(reader, place, value, words, 2, "finish or move");
+    if (index >= 0)
+        *(enum drain *)target = index == 0 ? DRAIN_FINISH : DRAIN_MOVE;
+}
+
+static void read_rate_limit(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                            void *target) {
+    struct config_cluster *cluster = target;
+    size_t known = reader->problems->count;
+    config_read_rates(reader, place, value, &cluster->qps, &cluster->burst);
+    if (cluster->qps <= 0 && known == reader->problems->count)
+        config_problem(reader, place, "qps: found nothing or 0, expected more than 0");
+}
+
 void config_read_management(struct config_reader *reader, const struct config_place *place, const struct json *value,
                             void *target) {
     static const struct config_field fields[] = {
@@ -105,6 +122,9 @@ static void read_worker(struct config_reader *reader, const struct config_place 
         {"kubeconfig", read_kubeconfig, 0, true},
         {"context", read_context, offsetof(struct config_cluster, context), false},
         {"labels", read_labels, 0, false},
+        {"cordoned", config_read_bool, offsetof(struct config_cluster, cordoned), false},
+        {"drain", read_drain, offsetof(struct config_cluster, drain), false},
+        {"rateLimit", read_rate_limit, 0, false},
     };
     struct config *config = reader->config;
     struct config_cluster *worker = config_grow(reader, &config->workers, config->n_workers, sizeof(*worker));
@@ -126,6 +146,9 @@ static void read_worker(struct config_reader *reader, const struct config_place 
 void config_read_workers(struct config_reader *reader, const struct config_place *place, const struct json *value,
                          void *target) {
     (void)target;
+    const struct json *from = json_get(reader->yaml.value, "workersFrom");
+    if (json_is(value, JSON_ARRAY) && json_size(value) == 0 && json_is(from, JSON_OBJECT))
+        return;
     config_each(reader, place, value, "worker", read_worker);
 }
 

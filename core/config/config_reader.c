@@ -307,3 +307,35 @@ void config_read_rate(struct config_reader *reader, const struct config_place *p
     else
         config_wrong(reader, place, value, "a number from 0 to 1000000");
 }
+
+int config_read_word(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                     const char *const *words, size_t count, const char *expected) {
+    const char *text = json_string(value);
+    for (size_t i = 0; text && i < count; i++)
+        if (strcmp(text, words[i]) == 0)
+            return (int)i;
+    const char *meant = !text ? NULL : suggest(text, words, count);
+    if (meant)
+        config_problem(reader, place, "found \"%s\", expected %s (did you mean \"%s\"?)", text, expected, meant);
+    else
+        config_wrong(reader, place, value, expected);
+    return -1;
+}
+
+void config_read_rates(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                       double *qps, double *burst) {
+    struct rates {
+        double qps, burst;
+    } found = {.qps = *qps, .burst = -1};
+    static const struct config_field fields[] = {
+        {"qps", config_read_rate, offsetof(struct rates, qps), false},
+        {"burst", config_read_rate, offsetof(struct rates, burst), false},
+    };
+    if (!config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), &found))
+        return;
+    *qps = found.qps;
+    *burst = found.burst >= 0 ? found.burst : found.qps < 1 ? 1 : 2 * found.qps;
+    if (found.burst >= 0 && found.qps > 0 && found.burst < 1)
+        config_problem(reader, place,
+                       "burst: found less than 1, expected at least 1: with less no request could be sent");
+}

@@ -13,7 +13,6 @@ struct config_reader {
     struct yaml yaml;
     struct problems *problems;
     struct config *config;
-    bool burst_given;
     bool no_memory; // reading continues, and fails at the end
 };
 
@@ -78,15 +77,25 @@ config_read_fn config_read_duration; // int64_t, 0 allowed
 config_read_fn config_read_positive; // int64_t, a duration that is not 0
 config_read_fn config_read_rate;     // double, not negative
 
+// The index of the word in the list, or -1 after reporting the problem. `expected`: "text or json".
+int config_read_word(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                     const char *const *words, size_t count, const char *expected);
+
+// {qps, burst}; without burst it follows from qps.
+void config_read_rates(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                       double *qps, double *burst);
+
 // The sections, each with its own cross-checks.
-config_read_fn config_read_management; // struct config_cluster
-config_read_fn config_read_workers;    // struct config
-config_read_fn config_read_adapters;   // struct config
-config_read_fn config_read_memory;     // struct config
-config_read_fn config_read_seal;       // struct config_seal
+config_read_fn config_read_management;   // struct config_cluster
+config_read_fn config_read_workers;      // struct config
+config_read_fn config_read_workers_from; // struct config_workers_from
+config_read_fn config_read_adapters;     // struct config
+config_read_fn config_read_memory;       // struct config
+config_read_fn config_read_seal;         // struct config_seal
 void config_check_clusters(struct config_reader *reader);
 void config_check_adapters(struct config_reader *reader);
 void config_check_seal(struct config_reader *reader);
+void config_check_workers_from(struct config_reader *reader, const struct config_place *place);
 
 // array_next, which notes no_memory. `list` is the address of the list's pointer.
 void *config_grow(struct config_reader *reader, void *list, size_t count, size_t size);
@@ -94,5 +103,6 @@ void *config_grow(struct config_reader *reader, void *list, size_t count, size_t
 void config_cluster_clear(struct config_cluster *cluster);
 void config_adapter_clear(struct config_adapter *adapter);
 void config_seal_clear(struct config_seal *seal);
+void config_workers_from_clear(struct config_workers_from *from);
 
 #endif

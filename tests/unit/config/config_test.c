@@ -63,6 +63,11 @@ static void a_short_file_is_filled_with_defaults(void **state) {
     assert_string_equal(config->path, file);
     assert_string_equal(config->controller_name, "wharf.dev/host");
     assert_null(config->origin);
+    assert_null(config->namespace_);
+    assert_int_equal(config->removal, REMOVAL_FINISH);
+    assert_true(!config->workers_from.directory && !config->workers_from.secrets &&
+                !config->workers_from.cluster_profiles);
+    assert_true(!config->workers[0].cordoned && config->workers[0].drain == DRAIN_NO && config->workers[0].qps == 0);
     assert_string_equal(config->management.name, "management");
     assert_null(config->management.kubeconfig);
     assert_string_equal(config->management.context, "");
@@ -154,6 +159,54 @@ static void every_key_is_read(void **state) {
     assert_true(config->qps == 2.5 && config->burst == 7);
     assert_int_equal(config->log_format, LOG_JSON);
     assert_int_equal(config->log_level, LOG_DEBUG);
+    config_free(config);
+}
+
+#define PROVIDERS "accessProviders: [{name: p, execConfig: {apiVersion: v1, command: c}}]"
+
+static void sources_of_workers_are_read(void **state) {
+    (void)state;
+    struct problems problems;
+    struct config *config =
+        load(HEAD ADAPTERS "namespace: ours\nremoval: move\nworkersFrom:\n  directory: workers.d\n  secrets: true\n"
+                           "  clusterProfiles:\n    namespace: fleet\n    accessProviders:\n"
+                           "    - {name: google, execConfig: {apiVersion: client.authentication.k8s.io/v1, "
+                           "command: gke-gcloud-auth-plugin, args: [a]}}\n    - {name: p, execConfig: {apiVersion: v1, "
+                           "command: c}}\n",
+             &problems);
+    if (problems.count > 0)
+        fail_msg("%s", problems.list[0]);
+    assert_int_equal(config->n_workers, 0);
+    assert_string_equal(config->namespace_, "ours");
+    assert_int_equal(config->removal, REMOVAL_MOVE);
+    const struct config_workers_from *from = &config->workers_from;
+    assert_path(from->directory, "workers.d");
+    assert_true(from->secrets && from->cluster_profiles);
+    assert_string_equal(from->profile_namespace, "fleet");
+    assert_int_equal(from->n_providers, 2);
+    assert_string_equal(from->providers[0].name, "google");
+    assert_int_equal(from->providers[0].line, 12);
+    assert_string_equal(json_string(json_at(json_get(from->providers[0].exec, "args"), 0)), "a");
+    config_free(config);
+    config = load(HEAD ADAPTERS "workers: []\nworkersFrom: {secrets: true}\nremoval: abandon\n", &problems);
+    assert_int_equal(problems.count, 0);
+    assert_true(config->n_workers == 0 && config->removal == REMOVAL_ABANDON && !config->workers_from.directory);
+    config_free(config);
+}
+
+static void workers_may_be_cordoned_and_limited(void **state) {
+    (void)state;
+    struct problems problems;
+    struct config *config =
+        load(HEAD ADAPTERS "workers:\n- {name: a, kubeconfig: a, cordoned: true, rateLimit: {qps: 5}}\n"
+                           "- {name: b, kubeconfig: b, drain: move, rateLimit: {qps: 9, burst: 3}}\n"
+                           "- {name: c, kubeconfig: c, drain: finish}\n",
+             &problems);
+    assert_int_equal(problems.count, 0);
+    const struct config_cluster *workers = config->workers;
+    assert_true(workers[0].cordoned && workers[0].drain == DRAIN_NO && workers[0].qps == 5 && workers[0].burst == 10);
+    assert_true(!workers[1].cordoned && workers[1].drain == DRAIN_MOVE && workers[1].qps == 9 && workers[1].burst == 3);
+    assert_true(workers[2].drain == DRAIN_FINISH && workers[2].qps == 0);
     config_free(config);
 }
 
@@ -285,6 +338,33 @@ static const struct {
     {GOOD "log: {level: trace}\n", 6, {"log.level", "\"trace\"", "debug"}},
     {GOOD "log: {level: wran}\n", 6, {"log.level", "did you mean \"warn\"?"}},
     {GOOD "log: {format: yaml}\n", 6, {"log.format", "text or json"}},
+    // Where workers come from
+    {GOOD "namespace: Ours\n", 6, {"namespace", "\"Ours\"", "RFC 1123"}},
+    {GOOD "removal: kill\n", 6, {"removal", "\"kill\"", "finish, move or abandon"}},
+    {GOOD "removal: abandn\n", 6, {"did you mean \"abandon\"?"}},
+    {GOOD "workersFrom: workers.d\n", 6, {"workersFrom", "\"workers.d\"", "a mapping"}},
+    {GOOD "workersFrom: {}\n", 6, {"workersFrom", "found no source", "secrets: true"}},
+    {GOOD "workersFrom: {secrets: false}\n", 6, {"workersFrom", "found no source"}},
+    {GOOD "workersFrom: {secrets: label}\n", 6, {"workersFrom.secrets", "\"label\"", "true or false"}},
+    {GOOD "workersFrom: {secret: true}\n", 6, {"workersFrom.secret", "did you mean \"secrets\"?"}},
+    {GOOD "workersFrom: {directory: ~/w}\n", 6, {"workersFrom.directory", "~ is not expanded"}},
+    {GOOD "workersFrom:\n  clusterProfiles: {}\n", 7, {"accessProviders", "required"}},
+    {GOOD "workersFrom:\n  clusterProfiles: {accessProviders: []}\n", 7, {"accessProviders", "at least one"}},
+    {GOOD "workersFrom:\n  clusterProfiles: {namespace: A, " PROVIDERS "}\n", 7, {"namespace", "\"A\""}},
+    {GOOD "workersFrom:\n  clusterProfiles:\n    accessProviders: [{name: p}]\n", 8, {"execConfig", "required"}},
+    {GOOD "workersFrom:\n  clusterProfiles:\n    accessProviders: [{name: p, execConfig: {apiVersion: v1}}]\n",
+     8,
+     {"accessProviders[0].execConfig", "command", "required"}},
+    {GOOD "workersFrom:\n  clusterProfiles:\n    accessProviders:\n    - {name: p, execConfig: &e {apiVersion: v1, "
+          "command: c}}\n    - {name: p, execConfig: *e}\n",
+     10,
+     {"accessProviders[1]", "duplicate name \"p\"", "line 9"}},
+    {HEAD ADAPTERS "workers:\n- {name: w, kubeconfig: a, cordoned: 1}\n", 5, {"workers[0].cordoned", "found 1"}},
+    {HEAD ADAPTERS "workers:\n- {name: w, kubeconfig: a, drain: abandon}\n", 5, {"workers[0].drain", "finish or move"}},
+    {HEAD ADAPTERS "workers:\n- {name: w, kubeconfig: a, rateLimit: {qps: 0}}\n", 5, {"rateLimit", "more than 0"}},
+    {HEAD ADAPTERS "workers:\n- {name: w, kubeconfig: a, rateLimit: {qps: 2, burst: 0.5}}\n",
+     5,
+     {"workers[0].rateLimit", "burst", "at least 1"}},
     // Fields that must be unique
     {HEAD ADAPTERS "workers:\n- {name: w, kubeconfig: a}\n- {name: w, kubeconfig: b}\n",
      6,
@@ -474,6 +554,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_short_file_is_filled_with_defaults),
         cmocka_unit_test(every_key_is_read),
+        cmocka_unit_test(sources_of_workers_are_read),
+        cmocka_unit_test(workers_may_be_cordoned_and_limited),
         cmocka_unit_test(problems_are_reported_with_their_line),
         cmocka_unit_test(all_problems_come_out_at_once),
         cmocka_unit_test(a_file_that_is_not_there_is_one_problem),

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// workersFrom: {directory, secrets, clusterProfiles: {namespace, accessProviders}}.
+#include "core/base/text.h"
+#include "core/config/config_reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static void provider_clear(struct config_access_provider *provider) {
+    free(provider->name);
+    json_free(provider->exec);
+    *provider = (struct config_access_provider){.name = NULL};
+}
+
+void config_workers_from_clear(struct config_workers_from *from) {
+    for (size_t i = 0; i < from->n_providers; i++)
+        provider_clear(&from->providers[i]);
+    free(from->providers);
+    free(from->directory);
+    free(from->profile_namespace);
+    *from = (struct config_workers_from){.directory = NULL};
+}
+
+// The credentials code reads the rest as it reads the exec entry of a kubeconfig.
+static void read_exec(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                      void *target) {
+    if (!json_is(value, JSON_OBJECT)) {
+        config_wrong(reader, place, value, "a mapping, as `exec` in a kubeconfig");
+        return;
+    }
+    static const char *const keys[] = {"apiVersion", "command"};
+    for (size_t i = 0; i < COUNT(keys); i++) {
+        struct config_place at = {.up = place, .key = keys[i]};
+        const struct json *member = json_get(value, keys[i]);
+        if (!member)
+            config_problem(reader, place, "%s: found nothing, expected a value: it is required", keys[i]);
+        else
+            (void)config_text(reader, &at, member, "a string");
+    }
+    struct json **exec = target;
+    json_free(*exec);
+    *exec = json_copy(value);
+    reader->no_memory |= !*exec;
+}
+
+static void read_provider(struct config_reader *reader, const struct config_place *place, const struct json *value) {
+    static const struct config_field fields[] = {
+        {"name", config_read_text, offsetof(struct config_access_provider, name), true},
+        {"execConfig", read_exec, offsetof(struct config_access_provider, exec), true},
+    };
+    struct config_workers_from *from = &reader->config->workers_from;
+    struct config_access_provider *provider =
+        config_grow(reader, &from->providers, from->n_providers, sizeof(*provider));
+    if (!provider)
+        return;
+    provider->line = config_line(reader, place);
+    config_mapping(reader, place, value, fields, COUNT(fields), provider);
+    if (!provider->name || !provider->exec) {
+        provider_clear(provider);
+        return;
+    }
+    for (size_t i = 0; i < from->n_providers; i++)
+        if (strcmp(from->providers[i].name, provider->name) == 0)
+            config_problem(reader, place, "duplicate name \"%s\": line %zu has it already", provider->name,
+                           from->providers[i].line);
+    from->n_providers++;
+}
+
+static void read_providers(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                           void *target) {
+    (void)target;
+    config_each(reader, place, value, "access provider", read_provider);
+}
+
+// "" is all namespaces.
+static void read_namespace(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                           void *target) {
+    const char *text = json_string(value);
+    if (text && *text == '\0')
+        config_keep(reader, target, "");
+    else
+        config_read_label(reader, place, value, target);
+}
+
+static void read_cluster_profiles(struct config_reader *reader, const struct config_place *place,
+                                  const struct json *value, void *target) {
+    static const struct config_field fields[] = {
+        {"namespace", read_namespace, offsetof(struct config_workers_from, profile_namespace), false},
+        {"accessProviders", read_providers, 0, true},
+    };
+    struct config_workers_from *from = target;
+    from->cluster_profiles = config_mapping(reader, place, value, fields, COUNT(fields), from);
+}
+
+void config_read_workers_from(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                              void *target) {
+    static const struct config_field fields[] = {
+        {"directory", config_read_path, offsetof(struct config_workers_from, directory), false},
+        {"secrets", config_read_bool, offsetof(struct config_workers_from, secrets), false},
+        {"clusterProfiles", read_cluster_profiles, 0, false},
+    };
+    struct config_workers_from *from = target;
+    from->line = config_line(reader, place);
+    size_t known = reader->problems->count;
+    if (config_mapping(reader, place, value, fields, COUNT(fields), from) && known == reader->problems->count &&
+        !from->directory && !from->secrets && !from->cluster_profiles)
+        config_problem(reader, place,
+                       "found no source of workers, expected a directory, secrets: true or clusterProfiles");
+}
+
+void config_check_workers_from(struct config_reader *reader, const struct config_place *place) {
+    const struct json *workers = json_get(reader->yaml.value, "workers");
+    if (reader->config->workers_from.line == 0 && (!workers || json_is(workers, JSON_NULL)))
+        config_problem(reader, place,
+                       "workers: found nothing, expected a value: it is required where there is no workersFrom");
+}
