@@ -10,8 +10,8 @@ static struct error *load(const struct config_cluster *cluster, struct endpoint 
         return kubeconfig_in_cluster("", out);
     // A list, as in KUBECONFIG, skips files that are not there; a single file must be.
     if (strchr(cluster->kubeconfig, ':'))
-        return kubeconfig_load_list(cluster->kubeconfig, cluster->context, out);
-    return kubeconfig_load(cluster->kubeconfig, cluster->context, out);
+        return kubeconfig_load_list(cluster->kubeconfig, cluster->context, NULL, out);
+    return kubeconfig_load(cluster->kubeconfig, cluster->context, NULL, out);
 }
 
 struct error *connection_load(struct connection *connection, const struct config_cluster *cluster, int64_t wall_ns) {

@@ -51,7 +51,8 @@ static struct error *follow(const struct kubeconfig *config, const struct kubeco
     return entry_wrap(context, field, not_found(config, section, what ? what : "found no such entry"));
 }
 
-static struct error *read_context(const struct kubeconfig *config, const char *name, struct endpoint *endpoint) {
+static struct error *read_context(const struct kubeconfig *config, const char *name, const struct exec_policy *policy,
+                                  struct endpoint *endpoint) {
     struct kubeconfig_entry context = {0};
     struct kubeconfig_entry cluster, user;
     struct error *error = find_context(config, name, &context, &name);
@@ -70,7 +71,7 @@ static struct error *read_context(const struct kubeconfig *config, const char *n
         error = kubeconfig_read_cluster(&cluster, endpoint);
     // As client-go: without TLS no credentials are sent, and nothing of the user is read.
     if (!error && user.file && text_has_prefix(endpoint->server, "https://"))
-        error = kubeconfig_read_user(&user, endpoint);
+        error = kubeconfig_read_user(&user, policy, endpoint);
     const char *namespace_;
     if (!error)
         error = entry_text(&context, "namespace", &namespace_);
@@ -80,11 +81,12 @@ static struct error *read_context(const struct kubeconfig *config, const char *n
     return namespace_ && !endpoint->namespace_ ? error_no_memory() : NULL;
 }
 
-static struct error *make_endpoint(const struct kubeconfig *config, const char *context, struct endpoint **out) {
+static struct error *make_endpoint(const struct kubeconfig *config, const char *context,
+                                   const struct exec_policy *policy, struct endpoint **out) {
     struct endpoint *endpoint = calloc(1, sizeof *endpoint);
     if (!endpoint)
         return error_no_memory();
-    struct error *error = read_context(config, context, endpoint);
+    struct error *error = read_context(config, context, policy, endpoint);
     if (error) {
         endpoint_free(endpoint);
         return error;
@@ -93,10 +95,18 @@ static struct error *make_endpoint(const struct kubeconfig *config, const char *
     return NULL;
 }
 
-struct error *kubeconfig_load(const char *path, const char *context, struct endpoint **out) {
+struct error *kubeconfig_load(const char *path, const char *context, const struct exec_policy *policy,
+                              struct endpoint **out) {
     AUTO_KUBECONFIG config = {0};
     struct error *error = kubeconfig_add(&config, path, false);
-    return error ? error : make_endpoint(&config, context, out);
+    return error ? error : make_endpoint(&config, context, policy, out);
+}
+
+struct error *kubeconfig_parse(const char *text, size_t len, const char *name, const char *context,
+                               const struct exec_policy *policy, struct endpoint **out) {
+    AUTO_KUBECONFIG config = {0};
+    struct error *error = kubeconfig_add_text(&config, name, text, len);
+    return error ? error : make_endpoint(&config, context, policy, out);
 }
 
 static bool was_added(const struct kubeconfig *config, const char *path) {
@@ -106,7 +116,8 @@ static bool was_added(const struct kubeconfig *config, const char *path) {
     return false;
 }
 
-struct error *kubeconfig_load_list(const char *paths, const char *context, struct endpoint **out) {
+struct error *kubeconfig_load_list(const char *paths, const char *context, const struct exec_policy *policy,
+                                   struct endpoint **out) {
     AUTO_KUBECONFIG config = {0};
     AUTO_TEXT list = strdup(paths);
     if (!list)
@@ -123,5 +134,5 @@ struct error *kubeconfig_load_list(const char *paths, const char *context, struc
     if (config.count == 0)
         return error_new(ERROR_NOT_FOUND, "found no kubeconfig in the list \"%s\", expected at least one that exists",
                          paths);
-    return make_endpoint(&config, context, out);
+    return make_endpoint(&config, context, policy, out);
 }

@@ -6,6 +6,7 @@
 #define WHARF_KUBE_KUBECONFIG_H
 
 #include "core/base/error.h"
+#include "core/kube/exec_policy.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,11 +30,19 @@ struct endpoint {
 void endpoint_free(struct endpoint *endpoint);
 
 // One file. `context` NULL or "": current-context. Errors name the file and field, what was found and what was
-// expected; exec, auth-provider, impersonation and basic authentication give ERROR_UNSUPPORTED.
-struct error *kubeconfig_load(const char *path, const char *context, struct endpoint **out);
+// expected; exec, auth-provider, impersonation and basic authentication give ERROR_UNSUPPORTED. `policy` NULL: no
+// command may be run.
+struct error *kubeconfig_load(const char *path, const char *context, const struct exec_policy *policy,
+                              struct endpoint **out);
 
 // A colon-separated list as in KUBECONFIG, merged: the first file to define an entry wins whole.
-struct error *kubeconfig_load_list(const char *paths, const char *context, struct endpoint **out);
+struct error *kubeconfig_load_list(const char *paths, const char *context, const struct exec_policy *policy,
+                                   struct endpoint **out);
+
+// A kubeconfig's content, from a Secret for example. It is not trusted: it may name no file of this machine, and run
+// only what `policy` allows. `name` stands for the path in messages ("Secret wharf-system/w1").
+struct error *kubeconfig_parse(const char *text, size_t len, const char *name, const char *context,
+                               const struct exec_policy *policy, struct endpoint **out);
 
 // From KUBERNETES_SERVICE_HOST and _PORT (ERROR_NOT_FOUND if they are not set) and the files of the service account
 // below `root` ("" for the real ones).

@@ -127,6 +127,28 @@ struct error *kubeconfig_add(struct kubeconfig *config, const char *path, bool o
     return NULL;
 }
 
+static struct error *read_text(struct kubeconfig_file *file, const char *name, const char *text, size_t len) {
+    file->path = strdup(name);
+    if (!file->path)
+        return error_no_memory();
+    if (len > FILE_MAX)
+        return error_new(ERROR_TOO_LARGE, "%s: found %zu bytes, expected at most %zu", name, len, FILE_MAX);
+    struct error *error = yaml_parse(name, text, len, &file->yaml);
+    return error ? error : check_file(file);
+}
+
+struct error *kubeconfig_add_text(struct kubeconfig *config, const char *name, const char *text, size_t len) {
+    struct kubeconfig_file *file = array_next(&config->files, config->count, sizeof *file);
+    if (!file)
+        return error_no_memory();
+    struct error *error = read_text(file, name, text, len);
+    if (error)
+        file_free(file);
+    else
+        config->count++;
+    return error;
+}
+
 struct error *kubeconfig_current_context(const struct kubeconfig *config, const char **out) {
     *out = NULL;
     for (size_t i = 0; i < config->count && !*out; i++) {

@@ -11,7 +11,7 @@
 
 struct kubeconfig_file {
     char *path;      // as given, for messages
-    char *directory; // absolute: the base of relative paths in the file
+    char *directory; // absolute: the base of relative paths in the file; NULL: a text, which may name no files
     struct yaml yaml;
 };
 
@@ -22,6 +22,8 @@ struct kubeconfig {
 
 // Adds a file. `optional`: a missing file is skipped.
 struct error *kubeconfig_add(struct kubeconfig *config, const char *path, bool optional);
+// Adds a text; `name` stands for the path.
+struct error *kubeconfig_add_text(struct kubeconfig *config, const char *name, const char *text, size_t len);
 void kubeconfig_cleanup(struct kubeconfig *config);
 
 // The first current-context that is not empty, or NULL.

@@ -27,6 +27,10 @@ static struct error *copy_path(const struct kubeconfig_entry *entry, const char 
     struct error *error = entry_text(entry, field, &text);
     if (error || !text)
         return error;
+    if (!entry->file->directory)
+        return entry_error(entry, field, ERROR_REFUSED,
+                           "found the path of a file, expected the data itself: a kubeconfig that is not a file may "
+                           "not name files of this machine");
     if (text[0] == '~')
         return entry_error(entry, field, ERROR_INVALID, "found %s, expected an absolute path: ~ is not expanded", text);
     *out = text_resolve_path(entry->file->directory, text);
@@ -187,7 +191,9 @@ static struct error *read_token(const struct kubeconfig_entry *entry, struct end
     return entry_wrap(entry, endpoint->token_file && !endpoint->token ? "tokenFile" : "token", error);
 }
 
-struct error *kubeconfig_read_user(const struct kubeconfig_entry *entry, struct endpoint *endpoint) {
+struct error *kubeconfig_read_user(const struct kubeconfig_entry *entry, const struct exec_policy *policy,
+                                   struct endpoint *endpoint) {
+    (void)policy;
     struct error *error = read_certificate(entry, endpoint);
     if (!error)
         error = read_token(entry, endpoint);

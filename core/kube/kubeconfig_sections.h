@@ -8,6 +8,7 @@
 
 // Both fill in their part of `endpoint`, possibly in part on failure; endpoint_free frees it.
 struct error *kubeconfig_read_cluster(const struct kubeconfig_entry *entry, struct endpoint *endpoint);
-struct error *kubeconfig_read_user(const struct kubeconfig_entry *entry, struct endpoint *endpoint);
+struct error *kubeconfig_read_user(const struct kubeconfig_entry *entry, const struct exec_policy *policy,
+                                   struct endpoint *endpoint);
 
 #endif

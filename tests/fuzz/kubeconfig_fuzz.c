@@ -13,13 +13,7 @@ static void must_be_told(const struct error *error) {
         fuzz_fail("an error that says nothing");
 }
 
-void fuzz_one(const uint8_t *data, size_t size) {
-    struct fuzz_part context = fuzz_next_part(&data, &size);
-    char name[64] = "";
-    if (context.len < sizeof name)
-        memcpy(name, context.text, context.len);
-    struct endpoint *endpoint = NULL;
-    struct error *error = kubeconfig_load(fuzz_file((const char *)data, size), name, &endpoint);
+static void must_be_usable(struct error *error, struct endpoint *endpoint) {
     must_be_told(error);
     if (!error && (!endpoint || !endpoint->server || !endpoint->description))
         fuzz_fail("an endpoint without a server");
@@ -30,4 +24,22 @@ void fuzz_one(const uint8_t *data, size_t size) {
         error_free(error);
     }
     endpoint_free(endpoint);
+}
+
+void fuzz_one(const uint8_t *data, size_t size) {
+    struct fuzz_part context = fuzz_next_part(&data, &size);
+    char name[64] = "";
+    if (context.len < sizeof name)
+        memcpy(name, context.text, context.len);
+    struct endpoint *endpoint = NULL;
+    struct error *error = kubeconfig_load(fuzz_file((const char *)data, size), name, NULL, &endpoint);
+    must_be_usable(error, endpoint);
+
+    // The same as a text, which may name no files.
+    endpoint = NULL;
+    error = kubeconfig_parse((const char *)data, size, "Secret", name, NULL, &endpoint);
+    if (endpoint &&
+        (endpoint->ca_file || endpoint->client_cert_file || endpoint->client_key_file || endpoint->token_file))
+        fuzz_fail("a text named a file");
+    must_be_usable(error, endpoint);
 }

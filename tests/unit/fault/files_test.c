@@ -154,14 +154,14 @@ static bool is_something(const void *given) {
 
 static struct error *load_kubeconfig(void **out) {
     struct endpoint *endpoint = NULL;
-    struct error *error = kubeconfig_load(kubeconfig_path, NULL, &endpoint);
+    struct error *error = kubeconfig_load(kubeconfig_path, NULL, NULL, &endpoint);
     *out = endpoint;
     return error;
 }
 
 static struct error *load_list(void **out) {
     struct endpoint *endpoint = NULL;
-    struct error *error = kubeconfig_load_list(list, "main", &endpoint);
+    struct error *error = kubeconfig_load_list(list, "main", NULL, &endpoint);
     *out = endpoint;
     return error;
 }

@@ -94,7 +94,7 @@ static void write_config(const char *name, const char *cluster, const char *user
 
 static struct endpoint *load(const char *context) {
     struct endpoint *endpoint = NULL;
-    struct error *error = kubeconfig_load("config", context, &endpoint);
+    struct error *error = kubeconfig_load("config", context, NULL, &endpoint);
     assert_string_equal(error_text(error), "no error");
     return endpoint;
 }
@@ -135,7 +135,7 @@ static void files_are_found_beside_the_kubeconfig_that_names_them(void **state) 
     AUTO_TEXT path = text_format("%s/config", world->folder);
     assert_int_equal(chdir("/"), 0);
     struct endpoint *endpoint = NULL;
-    assert_string_equal(error_text(kubeconfig_load(path, NULL, &endpoint)), "no error");
+    assert_string_equal(error_text(kubeconfig_load(path, NULL, NULL, &endpoint)), "no error");
     assert_int_equal(chdir(world->folder), 0);
     assert_string_equal(endpoint->ca_pem, world->ca.cert);
     assert_string_equal(endpoint->client_cert_pem, world->client.cert);
@@ -298,7 +298,8 @@ static void what_is_wrong_in_an_entry_is_said_with_its_place(void **state) {
     for (size_t i = 0; i < sizeof wrong_entries / sizeof wrong_entries[0]; i++) {
         write_config("config", wrong_entries[i].cluster, wrong_entries[i].user);
         struct endpoint *endpoint = NULL;
-        expect_error(i, kubeconfig_load("config", NULL, &endpoint), wrong_entries[i].code, wrong_entries[i].message);
+        expect_error(i, kubeconfig_load("config", NULL, NULL, &endpoint), wrong_entries[i].code,
+                     wrong_entries[i].message);
         assert_null(endpoint);
     }
 }
@@ -335,10 +336,10 @@ static void what_is_wrong_with_a_file_is_said(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         write_file("config", cases[i].text);
         struct endpoint *endpoint = NULL;
-        expect_error(i, kubeconfig_load("config", cases[i].context, &endpoint), cases[i].code, cases[i].message);
+        expect_error(i, kubeconfig_load("config", cases[i].context, NULL, &endpoint), cases[i].code, cases[i].message);
     }
     struct endpoint *endpoint = NULL;
-    expect_error(100, kubeconfig_load("/nonexistent/config", NULL, &endpoint), ERROR_NOT_FOUND,
+    expect_error(100, kubeconfig_load("/nonexistent/config", NULL, NULL, &endpoint), ERROR_NOT_FOUND,
                  "cannot read /nonexistent/config: No such file or directory");
 }
 
@@ -353,7 +354,7 @@ static void of_several_files_the_first_to_define_an_entry_wins_whole(void **stat
                         "users:\n- {name: u, user: {token: three}}\n"
                         "contexts:\n- {name: c, context: {cluster: k, user: u}}\n");
     struct endpoint *endpoint = NULL;
-    struct error *error = kubeconfig_load_list("missing::config:config:second:third", NULL, &endpoint);
+    struct error *error = kubeconfig_load_list("missing::config:config:second:third", NULL, NULL, &endpoint);
     assert_string_equal(error_text(error), "no error");
     assert_string_equal(endpoint->server, "https://one");
     assert_false(endpoint->insecure);
@@ -366,11 +367,11 @@ static void of_several_files_the_first_to_define_an_entry_wins_whole(void **stat
 static void a_list_without_a_file_that_can_be_read_is_an_error(void **state) {
     (void)state;
     struct endpoint *endpoint = NULL;
-    expect_error(0, kubeconfig_load_list("missing:gone", NULL, &endpoint), ERROR_NOT_FOUND,
+    expect_error(0, kubeconfig_load_list("missing:gone", NULL, NULL, &endpoint), ERROR_NOT_FOUND,
                  "found no kubeconfig in the list \"missing:gone\", expected at least one that exists");
     write_config("config", "{server: 'https://h'}", "{}");
     write_file("second", "[");
-    struct error *error = kubeconfig_load_list("config:second", NULL, &endpoint);
+    struct error *error = kubeconfig_load_list("config:second", NULL, NULL, &endpoint);
     assert_non_null(error);
     assert_true(text_has_prefix(error_text(error), "second:"));
     error_free(error);

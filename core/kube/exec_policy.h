@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which commands kubeconfigs may run as credential plugins: a kubeconfig may come from elsewhere (a Secret), and what
+// it runs has the host's rights.
+#ifndef WHARF_KUBE_EXEC_POLICY_H
+#define WHARF_KUBE_EXEC_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+// NULL instead of a policy allows nothing.
+struct exec_policy {
+    char **allow; // names, searched in PATH, and absolute paths
+    size_t n_allow;
+    bool any;      // every command: a user's own kubeconfig, in a command that this user runs
+    char *setting; // what would allow a command, for messages: "credentialPlugins.allow in /etc/wharf.yaml"
+};
+
+// A copy in *out. False when out of memory.
+bool exec_policy_copy(const struct exec_policy *policy, struct exec_policy **out); // NULL: NULL
+void exec_policy_clear(struct exec_policy *policy);
+void exec_policy_free(struct exec_policy *policy); // of a copy; NULL is fine
+
+#endif
