@@ -31,6 +31,7 @@ void clusters_free(struct host *host) {
     for (size_t c = 0; host->clusters && c < host->n_clusters; c++) {
         if (host->clusters[c].loop)
             loop_stop(host->clusters[c].loop);
+        guests_stop(&host->clusters[c]);
         outbox_free(&host->clusters[c].outbox);
         connection_close(&host->clusters[c].connection);
     }
@@ -53,6 +54,8 @@ static int64_t tick_cluster(void *ctx, struct moment now) {
         next_ns = link_tick(cluster->link, now);
         atomic_store(&cluster->pending, link_pending(cluster->link));
     }
+    if (cluster->index == ENGINE_MANAGEMENT)
+        next_ns = clock_earlier(next_ns, guests_tick(cluster, now));
     return clock_earlier(next_ns, outbox_tick(&cluster->outbox, clock_now().mono_ns));
 }
 
@@ -105,6 +108,7 @@ static void close_link(void *arg) {
     struct host_cluster *cluster = arg;
     if (cluster->index == ENGINE_MANAGEMENT)
         startup_stop(cluster->host->startup);
+    guests_stop(cluster);
     link_free(cluster->link);
     cluster->link = NULL;
 }

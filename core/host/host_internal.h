@@ -5,6 +5,7 @@
 #define WHARF_HOST_HOST_INTERNAL_H
 
 #include "core/host/connect.h"
+#include "core/host/guest.h"
 #include "core/host/heartbeat.h"
 #include "core/host/host.h"
 #include "core/host/inbox.h"
@@ -30,6 +31,8 @@ struct host_cluster {
     int64_t open_wait_ns; // backoff before that attempt; 0: none has failed
     struct link *link;    // on the cluster's thread only, like `outbox`
     struct outbox outbox;
+    struct host_guest *guests; // of the management cluster, on its thread only
+    size_t n_guests;
     atomic_size_t pending; // unanswered commands and Events, as last published by the cluster's thread
 };
 
@@ -65,6 +68,10 @@ bool clusters_deliver(void *host, struct command_batch *batch); // see dispatch_
 size_t clusters_pending(const struct host *host);
 void clusters_stop(struct host *host); // ends the threads
 void clusters_free(struct host *host);
+
+// guest.c, on the management cluster's thread
+int64_t guests_tick(struct host_cluster *cluster, struct moment now); // when the next call is needed
+void guests_stop(struct host_cluster *cluster);
 
 // host_snapshot.c
 // Publishes a new snapshot if the last one is old enough, or if `force`.

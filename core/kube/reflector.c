@@ -53,8 +53,8 @@ static bool copy_options(struct reflector *reflector, const struct reflector_opt
     reflector->random.state = options->seed;
     reflector->what = text_format("%s%s%s", options->plural, group[0] != '\0' ? "." : "", group);
     return reflector->what && copy_text(&reflector->cluster, options->cluster) && copy_text(&reflector->group, group) &&
-           copy_text(&reflector->plural, options->plural) && copy_selector(reflector, options->label_selector) &&
-           copy_versions(reflector, options->versions);
+           copy_text(&reflector->plural, options->plural) && copy_text(&reflector->namespace_, options->namespace_) &&
+           copy_selector(reflector, options->label_selector) && copy_versions(reflector, options->versions);
 }
 
 struct error *reflector_new(const struct reflector_options *options, struct transport *transport,
@@ -87,6 +87,7 @@ void reflector_free(struct reflector *reflector) {
     free(reflector->cluster);
     free(reflector->group);
     free(reflector->plural);
+    free(reflector->namespace_);
     free(reflector->selector);
     free(reflector->what);
     free(reflector->problem);
@@ -207,7 +208,7 @@ struct error *reflector_path(const struct reflector *reflector, bool selected, s
                                 .plural = reflector->plural,
                                 .cluster_scoped = reflector->cluster_scoped};
     buffer_init(out, PATH_MAX_BYTES);
-    struct error *error = resource_path(&resource, NULL, NULL, NULL, out);
+    struct error *error = resource_path(&resource, reflector->namespace_, NULL, NULL, out);
     if (error)
         return error;
     buffer_char(out, '?');

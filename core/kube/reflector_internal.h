@@ -68,8 +68,9 @@ struct watch {
 };
 
 struct reflector {
-    char *cluster, *group, *plural, *selector; // selector: NULL, or percent-encoded
-    char *what;                                // "jobs.batch"
+    char *cluster, *group, *plural, *namespace_;
+    char *selector; // percent-encoded; or NULL
+    char *what;     // "jobs.batch"
     char **versions;
     size_t version_count;
     bool cluster_scoped, watch_list;
