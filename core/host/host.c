@@ -31,7 +31,7 @@ static void post_own(void *ctx, struct engine_event *event) {
     inbox_post_now(host->inbox, event);
 }
 
-static void startup_over(void *ctx) {
+static void poke(void *ctx) {
     struct host *host = ctx;
     inbox_poke(host->inbox);
 }
@@ -41,7 +41,9 @@ static struct error *fill_host(struct host *host) {
     if (!error)
         error = inbox_new(host->n_clusters, INBOX_MAX, host->clusters[0].budget.max_queued, &host->inbox);
     if (!error)
-        error = startup_new(host->config, startup_over, host, &host->startup);
+        error = queries_new(&host->queries);
+    if (!error)
+        error = startup_new(host->config, poke, host, &host->startup);
     struct dispatch_options options = {.n_clusters = host->n_clusters,
                                        .names = host->names,
                                        .kinds = host->adapters->kinds,
@@ -82,6 +84,7 @@ void host_free(struct host *host) {
     dispatch_free(host->turn.dispatch);
     update_free(&host->turn.update);
     inbox_free(host->inbox);
+    queries_free(host->queries);
     stats_free(&host->snapshot.stats);
     pthread_mutex_destroy(&host->snapshot_mutex);
     free(host);
@@ -125,6 +128,7 @@ static struct error *start_engine(struct host *host, struct moment now) {
     struct error *error = engine_new(&options, now, &host->turn.engine);
     if (error)
         return error;
+    queries_open(host->queries, poke, host);
     log_fields(LOG_INFO, "started", {"origin", origin}, {"controller", config->controller_name});
     clusters_watch(&host->clusters[ENGINE_MANAGEMENT]);
     return NULL;
@@ -161,6 +165,7 @@ static void take_turn(struct host *host) {
     if (!atomic_load(&host->stop))
         clusters_open_workers(host, now);
     size_t events = turn_run(&host->turn, items);
+    queries_run(host->queries, host->turn.engine);
     now = now_and_alive(host);
     snapshot_publish(host, now, false);
     trim_when_idle(host, now, events);
@@ -184,6 +189,7 @@ struct error *host_run(struct host *host) {
         while (in_flight(host) > 0 && clock_now().mono_ns < until_ns)
             take_turn(host);
     }
+    queries_close(host->queries);
     clusters_stop(host);
     log_plain(LOG_INFO, "stopped");
     return error;

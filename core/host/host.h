@@ -32,8 +32,10 @@ struct host_snapshot {
     char *waits_for;          // owned; not running: why the engine has not started; NULL: not known yet
     const char *const *names; // of clusters, [0] "management"
     const struct kind *const *kinds;
-    bool running; // the engine has started
-    bool in_sync; // see engine_in_sync
+    bool running;       // the engine has started
+    bool in_sync;       // see engine_in_sync
+    bool been_in_sync;  // at least once
+    const char *origin; // of mirrors; NULL: not known yet
     bool stopping;
     int64_t started_wall_ns;
     int64_t stalled_ns; // see host_stalled_ns

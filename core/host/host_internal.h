@@ -10,6 +10,7 @@
 #include "core/host/host.h"
 #include "core/host/inbox.h"
 #include "core/host/outbox.h"
+#include "core/host/query.h"
 #include "core/host/startup.h"
 #include "core/host/turn.h"
 #include "core/kube/loop.h"
@@ -45,6 +46,7 @@ struct host {
     struct host_cluster *clusters;
     const char **names;
     size_t n_clusters;
+    struct queries *queries; // of other threads
     atomic_bool stop;
     atomic_bool closing;    // cluster threads must end at once
     struct heartbeat heart; // of the engine's thread

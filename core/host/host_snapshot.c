@@ -25,6 +25,7 @@ void snapshot_publish(struct host *host, struct moment now, bool force) {
     host->snapshot.stats = copy;
     host->snapshot.running = true;
     host->snapshot.in_sync = in_sync;
+    host->snapshot.been_in_sync |= in_sync;
     host->snapshot.stopping = atomic_load(&host->stop);
     pthread_mutex_unlock(&host->snapshot_mutex);
     host->published_ns = now.mono_ns;
@@ -44,6 +45,8 @@ struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
         return error;
     if (!out->running)
         out->waits_for = startup_problem(host->startup);
+    else
+        out->origin = startup_origin(host->startup);
     out->stalled_ns = host_stalled_ns(host);
     out->names = host->names;
     out->kinds = (const struct kind *const *)host->adapters->kinds;

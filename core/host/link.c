@@ -44,6 +44,8 @@ struct ticket {
     struct ticket *next, *previous;
     uint64_t command;
     int64_t sent_ns;
+    void (*done)(void *ctx, struct response *response); // of link_read, else NULL
+    void *ctx;
 };
 
 static void post(struct link *link, struct engine_event *event) {
@@ -170,6 +172,11 @@ static void free_ticket(struct ticket *ticket) {
 static void on_answer(void *ctx, struct response *response) {
     struct ticket *ticket = ctx;
     struct link *link = ticket->link;
+    if (ticket->done) {
+        ticket->done(ticket->ctx, response);
+        free_ticket(ticket);
+        return;
+    }
     if (response->object)
         link->answered[link->n_answered++ % ANSWERED] = version_hash(response->object);
     post(link, &(struct engine_event){.type = EVENT_ANSWER, .answer = {ticket->command, response, ticket->sent_ns}});
@@ -239,6 +246,12 @@ struct error *link_new(const struct link_options *options, struct link **out) {
     return NULL;
 }
 
+static void read_failed(void (*done)(void *ctx, struct response *response), void *ctx, const char *why) {
+    struct response response = {.reason = REASON_NOT_SENT, .message = strdup(why), .retry_after_ns = -1};
+    done(ctx, &response);
+    response_clear(&response);
+}
+
 void link_free(struct link *link) {
     if (!link)
         return;
@@ -249,8 +262,11 @@ void link_free(struct link *link) {
     probe_free(link->probe);
     free(link->uid);
     free(link->version);
-    while (link->tickets)
+    while (link->tickets) {
+        if (link->tickets->done)
+            read_failed(link->tickets->done, link->tickets->ctx, "the connection to the cluster was closed");
         free_ticket(link->tickets);
+    }
     free(link->watched);
     free(link);
 }
@@ -273,6 +289,21 @@ void link_command(struct link *link, struct moment now, struct command *command)
         free_ticket(ticket);
     }
     command_free(command);
+}
+
+void link_read(struct link *link, const char *path, void (*done)(void *ctx, struct response *response), void *ctx) {
+    struct request request = {.verb = VERB_RAW_GET, .namespace_ = "", .name = path};
+    struct ticket *ticket = take_ticket(link, 0, (struct moment){0});
+    if (ticket) {
+        ticket->done = done;
+        ticket->ctx = ctx;
+    }
+    struct error *error = ticket ? client_submit(link->client, &request, on_answer, ticket, NULL) : error_no_memory();
+    if (!error)
+        return;
+    read_failed(done, ctx, error_text(error));
+    error_free(error);
+    free_ticket(ticket);
 }
 
 void link_relist(struct link *link, size_t kind) {

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The read-only API as JSON, without HTTP: a path and its parameters go in, a body and a status code come out.
+// docs/api.md describes the paths. Everything is read from a snapshot, or on the engine's thread in slices of a few
+// milliseconds (core/host/query.h), so these functions block and are called on serving threads.
+#ifndef WHARF_SERVE_API_H
+#define WHARF_SERVE_API_H
+
+#include "core/host/host.h"
+#include "core/host/query.h"
+
+// Where everything comes from. `ctx` goes to the first four; tests have their own.
+struct api_source {
+    struct error *(*snapshot)(void *ctx, struct host_snapshot *out);
+    void (*free_snapshot)(struct host_snapshot *snapshot);
+    struct error *(*query)(void *ctx, query_run run, void *arg); // see host_query
+    struct error *(*read)(void *ctx, const char *path,
+                          struct response *answer); // see host_read; the management cluster
+    void *ctx;
+    const struct config *config;
+    const struct adapters *adapters;
+};
+void api_source_init(struct api_source *source, struct host *host, const struct config *config,
+                     const struct adapters *adapters);
+
+struct api_parameter { // of the query string, percent-decoded
+    const char *name, *value;
+};
+
+struct api_request {
+    const char *path; // percent-decoded: "/api/v1/workloads"
+    const struct api_parameter *parameters;
+    size_t n_parameters;
+};
+
+// Answers GET of a path below /api/v1 that is JSON: fills the body (also for an error: a metav1.Status) and the code.
+// False: no such path here; nothing is filled.
+bool api_get(const struct api_source *source, const struct api_request *request, struct buffer *body, unsigned *code);
+
+// A metav1.Status with status Failure. `reason` is one of Kubernetes' ("NotFound"); NULL: the usual one of the code.
+void api_failure(struct buffer *body, unsigned code, const char *reason, const char *message);
+
+// The kind that a person names: kind, plural or singular, with or without ".group", in any case; or a short name that
+// the management cluster knows. Lives as long as the source's adapters. On failure *out is NULL: ERROR_NOT_FOUND.
+struct error *api_find_kind(const struct api_source *source, const char *name, const struct kind **out);
+
+// Where the mirror of a workload is, for reading its pods.
+struct api_mirror {
+    char cluster[64]; // the worker's name
+    size_t number;    // and its number
+    char uid[64];     // of the mirror
+    char version[64]; // the API version of its kind there, "v1"
+    uint32_t attempt; // of the mirror
+};
+// ERROR_NOT_FOUND, with a sentence that says why, where there is no mirror.
+struct error *api_find_mirror(const struct api_source *source, const struct kind *kind, const char *namespace_,
+                              const char *name, struct api_mirror *out);
+
+// The stream /api/v1/watch, one for each reader. Zero-initialised: everything is new. `sequence` may be set to a
+// Last-Event-ID.
+struct api_watch {
+    uint64_t sequence;
+    uint64_t workers, status; // hashes of what was sent last
+};
+// Appends the server-sent events (each complete, with id, event and data) for what changed since the last call; nothing
+// if nothing has.
+struct error *api_watch_batch(const struct api_source *source, struct api_watch *watch, struct buffer *out);
+
+#endif

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kinds and mirrors as callers name them.
+#include "core/serve/api_internal.h"
+
+#include "core/base/text.h"
+#include "core/engine/view.h"
+
+#include <string.h>
+#include <strings.h>
+
+// The kind, its plural, or its singular, which is the kind in lower case (CRDs default to that, built-in kinds have
+// it).
+static bool is_named(const struct kind *kind, const char *name, size_t len) {
+    const char *words[] = {kind->abi.kind, kind->abi.plural};
+    for (size_t i = 0; i < 2; i++)
+        if (strlen(words[i]) == len && strncasecmp(words[i], name, len) == 0)
+            return true;
+    return false;
+}
+
+static const struct kind *find(const struct adapters *adapters, const char *name) {
+    const char *dot = strchr(name, '.');
+    size_t len = dot ? (size_t)(dot - name) : strlen(name);
+    for (size_t k = 0; k < adapters->n_kinds; k++)
+        if (is_named(adapters->kinds[k], name, len) &&
+            (!dot || strcasecmp(dot + 1, adapters->kinds[k]->abi.group) == 0))
+            return adapters->kinds[k];
+    return NULL;
+}
+
+struct error *api_find_kind(const struct api_source *source, const char *name, const struct kind **out) {
+    *out = find(source->adapters, name);
+    return *out ? NULL
+                : error_new(ERROR_NOT_FOUND, "no enabled adapter brings a kind \"%.80s\"; see /api/v1/adapters", name);
+}
+
+struct mirror_question {
+    const struct kind *kind;
+    const char *namespace_, *name;
+    struct api_mirror *out;
+    enum view_mirror found;
+};
+
+static void find_mirror(void *arg, struct engine *engine, struct moment now) {
+    (void)now;
+    struct mirror_question *question = arg;
+    struct mirror_view view;
+    question->found = view_mirror(engine, question->kind, question->namespace_, question->name, &view);
+    if (question->found != VIEW_MIRROR_FOUND)
+        return;
+    struct api_mirror *out = question->out;
+    text_copy(out->cluster, sizeof out->cluster, view.cluster_name);
+    text_copy(out->uid, sizeof out->uid, view.uid);
+    text_copy(out->version, sizeof out->version, view.version);
+    out->number = view.cluster;
+    out->attempt = view.attempt;
+}
+
+struct error *api_find_mirror(const struct api_source *source, const struct kind *kind, const char *namespace_,
+                              const char *name, struct api_mirror *out) {
+    *out = (struct api_mirror){.number = 0};
+    struct mirror_question question = {.kind = kind, .namespace_ = namespace_, .name = name, .out = out};
+    struct error *error = source->query(source->ctx, find_mirror, &question);
+    if (error || question.found == VIEW_MIRROR_FOUND)
+        return error;
+    return error_new(ERROR_NOT_FOUND, "%s %s/%s %s", kind->abi.kind, namespace_, name,
+                     question.found == VIEW_MIRROR_NONE ? "has no mirror now" : "is not delegated to this host");
+}
