@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
+#include "core/cmd/notify.h"
 #include "core/cmd/setup.h"
 #include "core/cmd/signals.h"
 #include "core/host/host.h"
@@ -27,6 +28,7 @@ struct program {
     struct host *host;
     struct http_server *server;
     struct signals *signals;
+    struct notify *notify; // NULL: not started by systemd
 };
 
 static void print_problems(const struct problems *problems) {
@@ -76,8 +78,29 @@ static struct error *start_serving(struct program *program) {
     return error_wrap(http_server_start(address, &source, &program->server), "serve.address");
 }
 
-static void stop_host(void *host) {
-    host_stop(host);
+static void stop_host(void *ctx) {
+    struct program *program = ctx;
+    notify_send(program->notify, "STOPPING=1");
+    host_stop(program->host);
+}
+
+static bool is_running(void *host, struct buffer *waits_for) {
+    struct host_snapshot snapshot;
+    struct error *error = host_snapshot(host, &snapshot);
+    if (error) {
+        error_free(error);
+        return false;
+    }
+    bool running = snapshot.running;
+    if (snapshot.waits_for)
+        text_show(waits_for, snapshot.waits_for); // may be a server's text
+    host_snapshot_free(&snapshot);
+    return running;
+}
+
+static struct error *start_notifying(struct program *program) {
+    struct notify_source source = {.running = is_running, .stalled_ns = stalled_ns, .ctx = program->host};
+    return notify_start(program->notify, &source);
 }
 
 static struct error *prepare(struct program *program, const char *config_path, const char *adapter_directory) {
@@ -87,6 +110,8 @@ static struct error *prepare(struct program *program, const char *config_path, c
 #endif
     // First, so that an adapter that hangs in start cannot prevent the process from ending.
     struct error *error = signals_start(&program->signals);
+    if (!error)
+        error = notify_open(&program->notify);
     if (!error)
         error = load_config(program, config_path, adapter_directory);
     if (error)
@@ -101,6 +126,8 @@ static struct error *prepare(struct program *program, const char *config_path, c
         error = host_new(program->config, program->adapters, &program->host);
     if (!error)
         error = start_serving(program);
+    if (!error)
+        error = start_notifying(program);
     return error;
 }
 
@@ -112,7 +139,7 @@ static void tell_start(const struct program *program) {
 
 static struct error *run_host(struct program *program) {
     tell_start(program);
-    signals_on_stop(program->signals, stop_host, program->host);
+    signals_on_stop(program->signals, stop_host, program);
     struct error *error = host_run(program->host);
     signals_forget(program->signals);
     return error;
@@ -127,6 +154,7 @@ static int run(const struct arguments *arguments) {
     struct error *error = prepare(&program, values[CONFIG], values[ADAPTERS]);
     if (!error)
         error = run_host(&program);
+    notify_close(program.notify); // asks the host
     http_server_stop(program.server);
     host_free(program.host);
     adapters_free(program.adapters);

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cmd/notify.h"
+
+#include "core/base/clock.h"
+#include "core/base/text.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define ASK_NS (250 * CLOCK_MS) // between two looks at whether the engine runs
+#define STATUS_MAX 512
+#define PINGS 4 // a watchdog's interval has room for as many keep-alives
+#define USEC 1000
+
+struct notify {
+    int fd, over_fd;
+    struct sockaddr_un address;
+    socklen_t address_len;
+    int64_t watchdog_ns; // 0: none is wanted
+    struct notify_source source;
+    pthread_t thread;
+    bool started;
+    char told[STATUS_MAX]; // the last STATUS; used by the thread only
+};
+
+void notify_send(struct notify *notify, const char *assignments) {
+    if (notify)
+        (void)sendto(notify->fd, assignments, strlen(assignments), MSG_NOSIGNAL | MSG_DONTWAIT,
+                     (const struct sockaddr *)&notify->address, notify->address_len);
+}
+
+void notify_reloading(struct notify *notify) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now); // what the protocol asks for, unlike clock_now()
+    AUTO_TEXT text = text_format("RELOADING=1\nMONOTONIC_USEC=%lld",
+                                 (long long)now.tv_sec * 1000000 + (long long)now.tv_nsec / USEC);
+    notify_send(notify, text ? text : "RELOADING=1");
+}
+
+void notify_reloaded(struct notify *notify) {
+    notify_send(notify, "READY=1");
+}
+
+static void tell_status(struct notify *notify, const char *reason) {
+    if (strcmp(reason, notify->told) == 0)
+        return;
+    snprintf(notify->told, sizeof notify->told, "%s", reason);
+    AUTO_TEXT text = text_format("STATUS=%s", notify->told);
+    if (text)
+        notify_send(notify, text);
+}
+
+// True: it runs.
+static bool look_at_start(struct notify *notify) {
+    AUTO_BUFFER(reason, 16 * STATUS_MAX);
+    if (notify->source.running(notify->source.ctx, &reason)) {
+        notify_send(notify, "READY=1\nSTATUS=running");
+        return true;
+    }
+    if (reason.len > 0)
+        tell_status(notify, reason.data);
+    return false;
+}
+
+// False: it is over.
+static bool wait_for(struct notify *notify, int64_t ns) {
+    struct pollfd wait = {.fd = notify->over_fd, .events = POLLIN};
+    int got = poll(&wait, 1, ns == CLOCK_NEVER ? -1 : (int)(ns / CLOCK_MS) + 1);
+    return got <= 0; // an interrupted wait is only a short one
+}
+
+// The service manager kills a service that is silent for watchdog_ns. Here a stall of a quarter of that is silence, so
+// one that ends in time does no harm.
+static void keep_alive(struct notify *notify) {
+    if (notify->source.stalled_ns(notify->source.ctx) < notify->watchdog_ns / PINGS)
+        notify_send(notify, "WATCHDOG=1");
+}
+
+static void *notify_main(void *arg) {
+    struct notify *notify = arg;
+    (void)pthread_setname_np(pthread_self(), "notify");
+    while (!look_at_start(notify))
+        if (!wait_for(notify, ASK_NS))
+            return NULL;
+    while (wait_for(notify, notify->watchdog_ns > 0 ? notify->watchdog_ns / PINGS : CLOCK_NEVER))
+        if (notify->watchdog_ns > 0)
+            keep_alive(notify);
+    return NULL;
+}
+
+// sd_watchdog_enabled(3): WATCHDOG_PID, if set, names the process that is meant.
+static int64_t read_watchdog(void) {
+    const char *text = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+    char *end = NULL;
+    if (!text || (pid && strtol(pid, NULL, 10) != (long)getpid()))
+        return 0;
+    errno = 0;
+    long long usec = strtoll(text, &end, 10);
+    return errno == 0 && *end == '\0' && usec > 0 && usec < CLOCK_NEVER / USEC ? usec * USEC : 0;
+}
+
+// A path, or with '@' a name in the abstract namespace.
+static struct error *read_address(struct notify *notify, const char *path) {
+    size_t len = strlen(path);
+    if ((*path != '/' && *path != '@') || len < 2 || len >= sizeof notify->address.sun_path)
+        return error_new(ERROR_INVALID,
+                         "NOTIFY_SOCKET is \"%s\": expected an absolute path or @name of at most %zu bytes", path,
+                         sizeof notify->address.sun_path - 1);
+    notify->address.sun_family = AF_UNIX;
+    memcpy(notify->address.sun_path, path, len);
+    notify->address_len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + (*path == '/'));
+    if (*path == '@')
+        notify->address.sun_path[0] = '\0';
+    return NULL;
+}
+
+static void forget_environment(void) {
+    unsetenv("NOTIFY_SOCKET");
+    unsetenv("WATCHDOG_USEC");
+    unsetenv("WATCHDOG_PID");
+}
+
+struct error *notify_open(struct notify **out) {
+    *out = NULL;
+    const char *path = getenv("NOTIFY_SOCKET");
+    if (!path || *path == '\0')
+        return NULL;
+    struct notify *notify = calloc(1, sizeof *notify);
+    if (!notify)
+        return error_no_memory();
+    notify->over_fd = -1;
+    notify->fd = -1;
+    struct error *error = read_address(notify, path);
+    notify->watchdog_ns = read_watchdog();
+    forget_environment();
+    if (!error) {
+        notify->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        notify->over_fd = eventfd(0, EFD_CLOEXEC);
+        if (notify->fd < 0 || notify->over_fd < 0)
+            error = error_new(ERROR_IO, "cannot open a socket for NOTIFY_SOCKET: %s", strerror(errno));
+    }
+    if (error) {
+        notify_close(notify);
+        return error;
+    }
+    *out = notify;
+    return NULL;
+}
+
+struct error *notify_start(struct notify *notify, const struct notify_source *source) {
+    if (!notify)
+        return NULL;
+    notify->source = *source;
+    if (pthread_create(&notify->thread, NULL, notify_main, notify) != 0)
+        return error_new(ERROR_IO, "cannot start the thread for NOTIFY_SOCKET");
+    notify->started = true;
+    return NULL;
+}
+
+void notify_close(struct notify *notify) {
+    if (!notify)
+        return;
+    if (notify->started) {
+        (void)eventfd_write(notify->over_fd, 1);
+        pthread_join(notify->thread, NULL);
+    }
+    if (notify->fd >= 0)
+        close(notify->fd);
+    if (notify->over_fd >= 0)
+        close(notify->over_fd);
+    free(notify);
+}
