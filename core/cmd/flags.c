@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FLAGS_MAX 16
+#define FLAGS_MAX 24
 #define HELP 'h'
 #define LONG_BASE 256 // what getopt_long returns for a long flag is this plus its index
 

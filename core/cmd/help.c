@@ -46,8 +46,10 @@ void help_print(const struct subcommand *command) {
         printf(" %s", command->operand);
     for (size_t i = 0; i < command->n_flags; i++) {
         const struct flag *flag = &command->flags[i];
-        if (flag->required)
+        if (flag->required && flag->letter)
             printf(" -%c %s", flag->letter, flag->argument);
+        else if (flag->required)
+            printf(" --%s %s", flag->name, flag->argument);
         width = width_of(flag) > width ? width_of(flag) : width;
     }
     printf("%s\n\nFlags:\n", command->n_flags > 0 ? " [flags]" : "");

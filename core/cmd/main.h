@@ -43,7 +43,7 @@ struct subcommand {
     const char *text;
 };
 
-extern const struct subcommand subcommand_run, subcommand_check, subcommand_adapters, subcommand_plan,
+extern const struct subcommand subcommand_run, subcommand_check, subcommand_adapters, subcommand_plan, subcommand_rbac,
     subcommand_version;
 
 int main_adapter(const struct arguments *arguments);

@@ -74,6 +74,22 @@ static struct config *with_defaults(const char *path) {
     return NULL;
 }
 
+struct error *config_without_file(const char *name, const char *adapter_directory, struct config **out) {
+    struct config *config = with_defaults(name);
+    char *directory = config && adapter_directory ? strdup(adapter_directory) : NULL;
+    if (!config || (adapter_directory && !directory)) {
+        config_free(config);
+        return error_no_memory();
+    }
+    if (directory) {
+        free(config->adapter_directory);
+        config->adapter_directory = directory;
+        config->adapter_directory_from = DIRECTORY_FLAG;
+    }
+    *out = config;
+    return NULL;
+}
+
 static void read_constant(struct config_reader *reader, const struct config_place *place, const struct json *value,
                           const char *expected) {
     if (!text_equal(json_string(value), expected))

@@ -122,6 +122,11 @@ struct error *config_load(const char *path, struct problems *problems, struct co
 // The same with `adapter_directory` (absolute) instead of adapters.directory; NULL: that of the file.
 struct error *config_load_with(const char *path, const char *adapter_directory, struct problems *problems,
                                struct config **out);
+// The defaults with no worker and no adapter, for commands that have no file. `adapter_directory` (absolute) NULL: the
+// default. `name` stands for the path in messages.
+struct error *config_without_file(const char *name, const char *adapter_directory, struct config **out);
+// Enables the adapter of this name, from adapter_directory.
+struct error *config_enable(struct config *config, const char *name);
 void config_drop_adapter(struct config *config, size_t index);
 void config_free(struct config *config);
 

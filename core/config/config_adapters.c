@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The adapters that the configuration enables. Their files are checked by core/adapter.
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/config/config_reader.h"
 
@@ -108,6 +109,21 @@ void config_read_adapters(struct config_reader *reader, const struct config_plac
     };
     reader->config->adapter_directory_line = config_line(reader, place);
     config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), target);
+}
+
+struct error *config_enable(struct config *config, const char *name) {
+    struct config_adapter *adapter = array_next(&config->adapters, config->n_adapters, sizeof(*adapter));
+    if (!adapter)
+        return error_no_memory();
+    *adapter = (struct config_adapter){.name = strdup(name),
+                                       .file = text_format("%s/%s.so", config->adapter_directory, name),
+                                       .settings = json_new_object()};
+    if (!adapter->name || !adapter->file || !adapter->settings) {
+        config_adapter_clear(adapter);
+        return error_no_memory();
+    }
+    config->n_adapters++;
+    return NULL;
 }
 
 void config_drop_adapter(struct config *config, size_t index) {

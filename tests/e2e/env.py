@@ -31,6 +31,8 @@ class Env:
             kubelet.start()
 
     def _apply_rbac(self):
+        for cluster in self.clusters.all:
+            manifests.apply(cluster.admin, "namespace.yaml")
         manifests.apply(self.management, "rbac-management.yaml")
         for worker in self.workers:
             manifests.apply(worker.admin, "rbac-worker.yaml")

@@ -5,7 +5,7 @@ from jobs import job
 
 
 def the_manifests_are_accepted_as_they_are(env):
-    for file in ("rbac-management.yaml", "deployment.yaml"):
+    for file in ("namespace.yaml", "rbac-management.yaml", "deployment.yaml"):
         manifests.apply(env.management, file, dry_run=True)
     for file in ("rbac-worker.yaml", "rbac-worker-namespaces.yaml"):
         manifests.apply(env.workers[0].admin, file, dry_run=True)

@@ -35,6 +35,8 @@ class Bench:
     def __init__(self, options, clusters, folder):
         self.clusters, self.folder, self.connects = clusters, folder, options.connects
         self.audits = {cluster.name: Audit(cluster) for cluster in clusters.all}
+        for cluster in clusters.all:
+            manifests.apply(cluster.admin, "namespace.yaml")
         manifests.apply(clusters.management.admin, "rbac-management.yaml")
         for worker in clusters.workers:
             manifests.apply(worker.admin, "rbac-worker.yaml")

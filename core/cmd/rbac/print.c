@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cmd/rbac/rbac.h"
+
+#include "core/base/text.h"
+#include "core/host/seal_source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define API "rbac.authorization.k8s.io"
+
+void rbac_options_clear(struct rbac_options *options) {
+    for (size_t i = 0; i < options->n_namespaces; i++)
+        free(options->namespaces[i]);
+    options->n_namespaces = 0;
+}
+
+struct error *rbac_read_namespaces(const char *text, struct rbac_options *options) {
+    for (const char *at = text; *at != '\0';) {
+        size_t len = strcspn(at, ",");
+        if (options->n_namespaces == RBAC_NAMESPACES_MAX)
+            return error_new(ERROR_LIMIT, "--namespaced: found more than %d namespaces", RBAC_NAMESPACES_MAX);
+        char *name = strndup(at, len);
+        if (!name)
+            return error_no_memory();
+        options->namespaces[options->n_namespaces++] = name;
+        if (!text_is_dns_label(name))
+            return error_new(ERROR_INVALID, "--namespaced: found \"%s\", expected names of namespaces like a,b", text);
+        at += len + (at[len] == ',' ? 1 : 0);
+    }
+    return NULL;
+}
+
+struct error *rbac_rights(const struct rbac_options *options, const struct enabled *enabled, struct rights *out) {
+    const struct config *config = enabled->config;
+    enum seal_source source = seal_source_of(config);
+    struct rights_wanted wanted = {
+        .kinds = (const struct kind *const *)enabled->adapters->kinds,
+        .n_kinds = enabled->adapters->n_kinds,
+        .kueue = !config->kueue_carried,
+        .seal = source == SEAL_FROM_SECRET || source == SEAL_FROM_DEFAULT_SECRET,
+        .seal_name = seal_secret_name(config),
+        .worker_secrets = true,
+        .callers = !enabled->from_file || config->serve_address,
+        .logs = options->with_logs,
+        .pod_events = true,
+        .create_namespaces = config->create_namespaces,
+    };
+    return options->management ? rights_management(&wanted, out) : rights_worker(&wanted, out);
+}
+
+static const char *role_of(const struct rbac_options *options, enum right_scope scope) {
+    if (scope == RIGHT_OWN || scope == RIGHT_SEAL)
+        return scope == RIGHT_OWN ? RIGHTS_ACCOUNT : "wharf-seal";
+    return options->management ? "wharf-management" : "wharf-worker";
+}
+
+// `namespace_` NULL: none.
+static void print_first(struct buffer *out, const char *kind, const char *name, const char *namespace_) {
+    buffer_printf(out, "apiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n",
+                  strcmp(kind, "ServiceAccount") == 0 ? "v1" : API "/v1", kind, name);
+    if (namespace_)
+        buffer_printf(out, "  namespace: %s\n", namespace_);
+}
+
+static void print_head(struct buffer *out, const char *kind, const char *name, const char *namespace_) {
+    buffer_text(out, "---\n");
+    print_first(out, kind, name, namespace_);
+}
+
+static void print_right(struct buffer *out, const struct right *right) {
+    if (right->comment)
+        buffer_printf(out, "# %s\n", right->comment);
+    buffer_printf(out, "- apiGroups: [%s]\n  resources: [%s]\n", *right->group != '\0' ? right->group : "\"\"",
+                  right->resources);
+    if (right->name)
+        buffer_printf(out, "  resourceNames: [%s]\n", right->name);
+    buffer_printf(out, "  verbs: [%s]\n", right->verbs);
+}
+
+static void print_binding(struct buffer *out, const struct rbac_options *options, const char *role, const char *account,
+                          const char *namespace_) {
+    const char *kind = namespace_ ? "Role" : "ClusterRole";
+    print_head(out, namespace_ ? "RoleBinding" : "ClusterRoleBinding", role, namespace_);
+    buffer_printf(out,
+                  "roleRef:\n  apiGroup: " API "\n  kind: %s\n  name: %s\nsubjects:\n- kind: ServiceAccount\n  name: "
+                  "%s\n  namespace: %s\n",
+                  kind, role, account, options->namespace_);
+    if (options->user && strcmp(account, RIGHTS_ACCOUNT) == 0)
+        buffer_printf(out, "- apiGroup: " API "\n  kind: User\n  name: %s\n", options->user);
+}
+
+// A role with the rights of two scopes and its binding, or nothing if there are none.
+static void print_role(struct buffer *out, const struct rbac_options *options, const struct rights *rights,
+                       enum right_scope scope, enum right_scope or_scope, const char *namespace_) {
+    const char *role = role_of(options, scope);
+    bool any = false;
+    for (size_t i = 0; i < rights->count; i++) {
+        const struct right *right = &rights->list[i];
+        if (right->scope != scope && right->scope != or_scope)
+            continue;
+        if (!any) {
+            print_head(out, namespace_ ? "Role" : "ClusterRole", role, namespace_);
+            buffer_text(out, "rules:\n");
+        }
+        print_right(out, right);
+        any = true;
+    }
+    if (any)
+        print_binding(out, options, role, RIGHTS_ACCOUNT, namespace_);
+}
+
+// People with the ClusterRole `view` get these rights too (aggregation), and the command line's ServiceAccount.
+static struct error *print_viewer(const struct rbac_options *options, const struct enabled *enabled,
+                                  struct buffer *out) {
+    struct rights_wanted wanted = {.kinds = (const struct kind *const *)enabled->adapters->kinds,
+                                   .n_kinds = enabled->adapters->n_kinds};
+    __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
+    struct error *error = rights_viewer(&wanted, &rights);
+    if (error)
+        return error;
+    print_head(out, "ServiceAccount", RIGHTS_VIEWER, options->namespace_);
+    print_head(out, "ClusterRole", RIGHTS_VIEWER, NULL);
+    buffer_text(out, "  labels:\n    " API "/aggregate-to-view: \"true\"\nrules:\n"
+                     "# What wharf status, explain and logs show. Whoever has the role view has this too.\n"
+                     "- nonResourceURLs: [/wharf]\n  verbs: [get]\n");
+    for (size_t i = 0; i < rights.count; i++)
+        print_right(out, &rights.list[i]);
+    print_binding(out, options, RIGHTS_VIEWER, RIGHTS_VIEWER, NULL);
+    return NULL;
+}
+
+static void print_introduction(struct buffer *out, const struct rbac_options *options) {
+    const char *where = options->management ? "management" : "worker";
+    buffer_printf(out,
+                  "# What wharf needs in %s cluster, made with `wharf rbac --for %s`; namespace %s must exist.\n"
+                  "# kubectl apply -f FILE gives the rights to ServiceAccount wharf",
+                  options->management ? "the management" : "a worker", where, options->namespace_);
+    if (options->user)
+        buffer_printf(out, " and to user %s (a client certificate with CN=%s)", options->user, options->user);
+    buffer_text(out, ".\n");
+}
+
+struct error *rbac_print(const struct rbac_options *options, const struct enabled *enabled, struct buffer *out) {
+    __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
+    struct error *error = rbac_rights(options, enabled, &rights);
+    if (error)
+        return error;
+    bool limited = options->n_namespaces > 0;
+    print_introduction(out, options);
+    print_first(out, "ServiceAccount", RIGHTS_ACCOUNT, options->namespace_);
+    print_role(out, options, &rights, RIGHT_CLUSTER, limited ? RIGHT_CLUSTER : RIGHT_WORK, NULL);
+    for (size_t i = 0; i < options->n_namespaces; i++)
+        print_role(out, options, &rights, RIGHT_WORK, RIGHT_WORK, options->namespaces[i]);
+    print_role(out, options, &rights, RIGHT_OWN, RIGHT_OWN, options->namespace_);
+    print_role(out, options, &rights, RIGHT_SEAL, RIGHT_SEAL,
+               seal_secret_namespace(enabled->config, options->namespace_));
+    if (options->management)
+        error = print_viewer(options, enabled, out);
+    return !error && out->failed ? error_no_memory() : error;
+}

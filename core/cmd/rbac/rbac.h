@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The RBAC objects that give the host its rights in one cluster, as YAML with comments.
+#ifndef WHARF_CMD_RBAC_H
+#define WHARF_CMD_RBAC_H
+
+#include "core/base/buffer.h"
+#include "core/cmd/enabled.h"
+#include "core/host/rights.h"
+
+#define RBAC_TEXT_MAX ((size_t)1 << 20)
+#define RBAC_NAMESPACES_MAX 256
+
+struct rbac_options {
+    bool management;        // else a worker
+    bool with_logs;         // worker
+    const char *namespace_; // the host's own
+    const char *user;       // is bound too; NULL: only the ServiceAccount
+    // Writes are limited to these; reads are not, as the host watches a kind in all namespaces. None: no limit.
+    char *namespaces[RBAC_NAMESPACES_MAX];
+    size_t n_namespaces;
+};
+
+// "a,b" into options->namespaces; free with rbac_options_clear.
+struct error *rbac_read_namespaces(const char *text, struct rbac_options *options);
+void rbac_options_clear(struct rbac_options *options); // also for __attribute__((cleanup))
+
+// What the host needs there with this configuration.
+struct error *rbac_rights(const struct rbac_options *options, const struct enabled *enabled, struct rights *out);
+
+struct error *rbac_print(const struct rbac_options *options, const struct enabled *enabled, struct buffer *out);
+
+#endif

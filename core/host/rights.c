@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/rights.h"
+
+#include "core/base/buffer.h"
+#include "core/base/memory.h"
+#include "core/engine/kueue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RESOURCES_MAX 65536
+
+static const struct right watched = {
+    .scope = RIGHT_CLUSTER, .comment = "The kinds of the enabled adapters.", .verbs = "get, list, watch"};
+
+struct table {
+    struct rights *rights;
+    const struct rights_wanted *wanted;
+    bool no_memory;
+};
+
+void rights_free(struct rights *rights) {
+    for (size_t i = 0; i < rights->count; i++)
+        free(rights->list[i].resources);
+    free(rights->list);
+    *rights = (struct rights){0};
+}
+
+// `right` has everything but the resources.
+static void add(struct table *table, const struct right *right, const char *resources) {
+    struct right *added = array_next(&table->rights->list, table->rights->count, sizeof(*added));
+    char *copy = strdup(resources);
+    if (!added || !copy) {
+        free(copy);
+        table->no_memory = true;
+        return;
+    }
+    *added = *right;
+    added->resources = copy;
+    table->rights->count++;
+}
+
+static bool is_first_of_group(const struct rights_wanted *wanted, size_t index) {
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(wanted->kinds[i]->abi.group, wanted->kinds[index]->abi.group) == 0)
+            return false;
+    return true;
+}
+
+static void append_name(struct buffer *names, const char *plural, const char *subresource) {
+    buffer_printf(names, "%s%s%s", names->len > 0 ? ", " : "", plural, subresource);
+}
+
+// The kinds of one API group: "rayjobs, rayclusters"; with `status` also their status subresources, where they have
+// one.
+static void add_group(struct table *table, const char *group, struct right right, bool status) {
+    const struct rights_wanted *wanted = table->wanted;
+    AUTO_BUFFER(names, RESOURCES_MAX);
+    for (size_t i = 0; i < wanted->n_kinds; i++) {
+        const struct kind *kind = wanted->kinds[i];
+        if (strcmp(kind->abi.group, group) != 0)
+            continue;
+        append_name(&names, kind->abi.plural, "");
+        if (status && (kind->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0)
+            append_name(&names, kind->abi.plural, "/status");
+    }
+    right.group = group;
+    if (names.failed)
+        table->no_memory = true;
+    else
+        add(table, &right, names.data);
+}
+
+// A right for each API group of the kinds.
+static void add_kinds(struct table *table, struct right right, bool status) {
+    const struct rights_wanted *wanted = table->wanted;
+    for (size_t i = 0; i < wanted->n_kinds; i++) {
+        if (!is_first_of_group(wanted, i))
+            continue;
+        add_group(table, wanted->kinds[i]->abi.group, right, status);
+        right.comment = NULL;
+    }
+}
+
+static bool shares_with_kueue(const struct rights_wanted *wanted) {
+    for (size_t i = 0; i < wanted->n_kinds; i++)
+        if (kueue_shares(wanted->kinds[i]->managed_by))
+            return true;
+    return false;
+}
+
+static void add_identity(struct table *table) {
+    add(table,
+        &(struct right){.scope = RIGHT_CLUSTER,
+                        .comment = "Its uid identifies the cluster; reading it shows whether the cluster answers.",
+                        .group = "",
+                        .verbs = "get",
+                        .name = "kube-system"},
+        "namespaces");
+}
+
+static void add_kueue(struct table *table) {
+    bool shared = shares_with_kueue(table->wanted);
+    if (!table->wanted->kueue && !shared)
+        return;
+    add(table,
+        &(struct right){.scope = RIGHT_CLUSTER,
+                        .comment = shared ? "Whether Kueue has admitted a queued object, and whether MultiKueue "
+                                            "dispatches it."
+                                          : "Whether Kueue has admitted a queued object.",
+                        .group = "kueue.x-k8s.io",
+                        .verbs = "list"},
+        shared ? "workloads, admissionchecks" : "workloads");
+}
+
+static void add_callers(struct table *table) {
+    add(table,
+        &(struct right){.scope = RIGHT_CLUSTER,
+                        .comment = "Who calls the host's API, and what they may see.",
+                        .group = "authentication.k8s.io",
+                        .verbs = "create"},
+        "tokenreviews");
+    add(table, &(struct right){.scope = RIGHT_CLUSTER, .group = "authorization.k8s.io", .verbs = "create"},
+        "subjectaccessreviews");
+}
+
+// In the host's own namespace.
+static void add_own(struct table *table) {
+    const struct rights_wanted *wanted = table->wanted;
+    if (wanted->worker_secrets)
+        add(table,
+            &(struct right){.scope = RIGHT_OWN,
+                            .comment = "Secrets with the kubeconfigs of workers (label wharf.dev/worker), in which the "
+                                       "host renews tokens.",
+                            .group = "",
+                            .verbs = "get, list, watch, patch"},
+            "secrets");
+    if (wanted->seal)
+        add(table,
+            &(struct right){.scope = RIGHT_SEAL,
+                            .comment = "The Secret with the key of seals, created if it is missing. RBAC cannot limit "
+                                       "create to a name.",
+                            .group = "",
+                            .verbs = "get",
+                            .name = wanted->seal_name},
+            "secrets");
+    if (wanted->seal)
+        add(table, &(struct right){.scope = RIGHT_SEAL, .group = "", .verbs = "create"}, "secrets");
+    add(table,
+        &(struct right){.scope = RIGHT_OWN,
+                        .comment = "What operators set with wharf cordon and wharf drain.",
+                        .group = "",
+                        .verbs = "get, list, watch",
+                        .name = RIGHTS_WORKERS},
+        "configmaps");
+}
+
+static struct error *finish(struct table *table) {
+    if (!table->no_memory)
+        return NULL;
+    rights_free(table->rights);
+    return error_no_memory();
+}
+
+struct error *rights_management(const struct rights_wanted *wanted, struct rights *out) {
+    *out = (struct rights){0};
+    struct table table = {.rights = out, .wanted = wanted};
+    add_kinds(&table, watched, false);
+    add_kinds(&table,
+              (struct right){.scope = RIGHT_WORK,
+                             .comment = "Annotations and labels that record where a workload was placed, and its "
+                                        "status.",
+                             .verbs = "patch"},
+              true);
+    add_kueue(&table);
+    add(&table,
+        &(struct right){.scope = RIGHT_CLUSTER,
+                        .comment = "Events on workloads.",
+                        .group = "events.k8s.io",
+                        .verbs = "create, patch"},
+        "events");
+    add_identity(&table);
+    if (wanted->callers)
+        add_callers(&table);
+    if (wanted->cluster_profiles)
+        add(&table,
+            &(struct right){.scope = RIGHT_CLUSTER,
+                            .comment = "Workers from ClusterProfiles.",
+                            .group = "multicluster.x-k8s.io",
+                            .verbs = "get, list, watch"},
+            "clusterprofiles");
+    add_own(&table);
+    return finish(&table);
+}
+
+struct error *rights_worker(const struct rights_wanted *wanted, struct rights *out) {
+    *out = (struct rights){0};
+    struct table table = {.rights = out, .wanted = wanted};
+    add_kinds(&table, watched, false);
+    add_kinds(&table, (struct right){.scope = RIGHT_WORK, .comment = "The mirrors.", .verbs = "create, patch, delete"},
+              false);
+    add_identity(&table);
+    if (wanted->create_namespaces)
+        add(&table,
+            &(struct right){
+                .scope = RIGHT_CLUSTER, .comment = "createNamespaces: true.", .group = "", .verbs = "create"},
+            "namespaces");
+    if (wanted->pod_events)
+        add(&table,
+            &(struct right){.scope = RIGHT_CLUSTER,
+                            .comment = "What happens to the mirrors' pods, reported on the workload (podEvents).",
+                            .group = "",
+                            .verbs = "list, watch"},
+            "events");
+    if (wanted->logs) {
+        add(&table,
+            &(struct right){.scope = RIGHT_WORK,
+                            .comment = "wharf logs and wharf exec. Which caller may, the host asks the management "
+                                       "cluster.",
+                            .group = "",
+                            .verbs = "get, list"},
+            "pods");
+        add(&table, &(struct right){.scope = RIGHT_WORK, .group = "", .verbs = "get"}, "pods/log");
+        add(&table, &(struct right){.scope = RIGHT_WORK, .group = "", .verbs = "create, get"}, "pods/exec");
+    }
+    add(&table,
+        &(struct right){.scope = RIGHT_OWN,
+                        .comment = "The host renews its own token.",
+                        .group = "",
+                        .verbs = "create",
+                        .name = RIGHTS_ACCOUNT},
+        "serviceaccounts/token");
+    return finish(&table);
+}
+
+struct error *rights_viewer(const struct rights_wanted *wanted, struct rights *out) {
+    *out = (struct rights){0};
+    struct table table = {.rights = out, .wanted = wanted};
+    add_kinds(&table, (struct right){.scope = RIGHT_CLUSTER, .verbs = "get, list"}, false);
+    add(&table, &(struct right){.scope = RIGHT_CLUSTER, .group = "", .verbs = "get"}, "pods/log");
+    return finish(&table);
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The permissions that the host needs in a cluster, as a table made from the adapters' kinds: `wharf rbac` prints it
+// and `wharf join` checks it.
+#ifndef WHARF_HOST_RIGHTS_H
+#define WHARF_HOST_RIGHTS_H
+
+#include "core/adapter/adapters.h"
+#include "core/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define RIGHTS_ACCOUNT "wharf"       // the host's ServiceAccount, in both clusters
+#define RIGHTS_VIEWER "wharf-viewer" // that of the command line, in the management cluster
+#define RIGHTS_NAMESPACE "wharf-system"
+#define RIGHTS_WORKERS "wharf-workers" // the ConfigMap of what operators set of workers
+
+enum right_scope {
+    RIGHT_CLUSTER, // in the whole cluster: a watch of all namespaces, an object without one
+    RIGHT_WORK,    // on workloads and mirrors and their pods: may be limited to some namespaces
+    RIGHT_OWN,     // in the host's own namespace
+    RIGHT_SEAL     // in the namespace of the Secret with the key of seals
+};
+
+struct right {
+    enum right_scope scope;
+    const char *comment; // printed above it; NULL: none
+    const char *group;   // "" for core
+    char *resources;     // "jobs, cronjobs", "jobs/status"; owned
+    const char *verbs;   // "get, list"
+    const char *name;    // of the only object; NULL: all
+};
+
+struct rights_wanted {
+    const struct kind *const *kinds;
+    size_t n_kinds;
+    bool kueue;             // management: what Kueue admitted is read (see kueue_permits)
+    bool seal;              // management: the key in a Secret, made if missing
+    bool worker_secrets;    // management: workers from Secrets, whose tokens are renewed
+    bool cluster_profiles;  // management: workers from ClusterProfiles
+    bool callers;           // management: callers of the API are authenticated and authorized
+    bool logs;              // worker: wharf logs and wharf exec
+    bool pod_events;        // worker: Events of pods are reported
+    bool create_namespaces; // worker
+    const char *seal_name;  // of the Secret
+};
+
+struct rights {
+    struct right *list;
+    size_t count;
+};
+
+struct error *rights_management(const struct rights_wanted *wanted, struct rights *out);
+struct error *rights_worker(const struct rights_wanted *wanted, struct rights *out);
+// Of people who may look: /wharf, the kinds, and logs of pods.
+struct error *rights_viewer(const struct rights_wanted *wanted, struct rights *out);
+
+void rights_free(struct rights *rights); // also for __attribute__((cleanup)); zeroed is fine
+
+#endif

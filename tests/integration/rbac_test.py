@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""wharf rbac: which rights it prints for which configuration, and that the manifests are its output.
+
+    rbac_test.py BUILD_FOLDER [unittest arguments]
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build")
+ADAPTERS = os.path.join(BUILD, "adapters")
+
+
+def wharf(*arguments):
+    done = subprocess.run([os.path.join(BUILD, "wharf"), *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=60, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def rbac(cluster, *arguments):
+    if "--config" not in arguments and "--adapters-enabled" not in arguments:
+        arguments = ("--adapters-enabled", "job", *arguments)
+    code, out, err = wharf("rbac", "--for", cluster, "--adapters", ADAPTERS, "-o", "json", *arguments)
+    assert code == 0, f"exit {code}: {err}"
+    return json.loads(out)["items"]
+
+
+def rights(items, account="wharf"):
+    """{(where, verb, resource.group, name)} of a ServiceAccount, by way of its bindings."""
+    roles = {(item["kind"], item["metadata"].get("namespace"), item["metadata"]["name"]): item["rules"]
+             for item in items if item["kind"] in ("Role", "ClusterRole")}
+    found = set()
+    for item in items:
+        if not item["kind"].endswith("Binding") or account not in [s["name"] for s in item["subjects"]]:
+            continue
+        space = item["metadata"].get("namespace")
+        rules = roles[item["roleRef"]["kind"], space, item["roleRef"]["name"]]
+        found |= {(f"in {space}" if space else "everywhere", verb, resource + ("." + group if group else ""), name)
+                  for rule in rules for group in rule.get("apiGroups", []) for resource in rule["resources"]
+                  for verb in rule["verbs"] for name in rule.get("resourceNames", [""])}
+    return found
+
+
+def expect(*lines):
+    """From lines like "everywhere get,list jobs.batch" and "in wharf-system get secrets wharf-seal"."""
+    found = set()
+    for line in lines:
+        words = line.removeprefix("in ").split()
+        where = words[0] if words[0] == "everywhere" else "in " + words[0]
+        found |= {(where, verb, words[2], words[3] if len(words) > 3 else "") for verb in words[1].split(",")}
+    return found
+
+
+MANAGEMENT = expect(
+    "everywhere get,list,watch,patch jobs.batch", "everywhere patch jobs/status.batch",
+    "everywhere list workloads.kueue.x-k8s.io", "everywhere create,patch events.events.k8s.io",
+    "everywhere get namespaces kube-system", "everywhere create tokenreviews.authentication.k8s.io",
+    "everywhere create subjectaccessreviews.authorization.k8s.io",
+    "in wharf-system get,list,watch,patch secrets", "in wharf-system get secrets wharf-seal",
+    "in wharf-system create secrets", "in wharf-system get,list,watch configmaps wharf-workers")
+LOGS = expect("everywhere get,list pods", "everywhere get pods/log", "everywhere create,get pods/exec")
+WORKER = LOGS | expect(
+    "everywhere get,list,watch,create,patch,delete jobs.batch", "everywhere get namespaces kube-system",
+    "everywhere list,watch events", "in wharf-system create serviceaccounts/token wharf")
+
+
+class Rights(unittest.TestCase):
+    maxDiff = None
+
+    def config(self, text):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = os.path.join(folder.name, "wharf.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\n"
+                       "workers: [{name: w1, kubeconfig: w1.kubeconfig}]\nadapters: {enabled: [{name: job}]}\n" + text)
+        return path
+
+    def test_jobs_in_the_management_cluster(self):
+        self.assertEqual(rights(rbac("management")), MANAGEMENT)
+
+    def test_jobs_in_a_worker(self):
+        self.assertEqual(rights(rbac("worker")), WORKER)
+
+    def test_without_logs_a_worker_grants_nothing_on_pods(self):
+        self.assertEqual(rights(rbac("worker", "--without-logs")), WORKER - LOGS)
+
+    def test_namespaced_limits_what_is_written_and_not_what_is_watched(self):
+        def is_limited(right):
+            return right[1] in ("create", "patch", "delete") and "jobs" in right[2] or right[2].startswith("pods")
+        for cluster, all_of in (("management", MANAGEMENT), ("worker", WORKER)):
+            limited = {(f"in {space}", *right[1:]) for right in all_of if is_limited(right) for space in ("a", "b")}
+            self.assertEqual(rights(rbac(cluster, "--namespaced", "a,b")),
+                             {right for right in all_of if not is_limited(right)} | limited)
+
+    def test_the_viewer_reads_kinds_and_logs_and_writes_nothing(self):
+        items = rbac("management")
+        self.assertEqual(rights([item for item in items if "rules" not in item or "nonResourceURLs" not in str(item)]
+                                + [self.without_urls(items)], "wharf-viewer"),
+                         expect("everywhere get,list jobs.batch", "everywhere get pods/log"))
+
+    def without_urls(self, items):
+        viewer = next(item for item in items if item["kind"] == "ClusterRole" and
+                      item["metadata"]["name"] == "wharf-viewer")
+        urls = [rule for rule in viewer["rules"] if "nonResourceURLs" in rule]
+        self.assertEqual(urls, [{"nonResourceURLs": ["/wharf"], "verbs": ["get"]}])
+        return {**viewer, "rules": [rule for rule in viewer["rules"] if rule not in urls]}
+
+    def test_a_kind_without_status_subresource_gets_no_right_on_it(self):
+        found = rights(rbac("management", "--config", os.path.join(ROOT, "etc", "all-adapters.yaml")))
+        resources = {right[2] for right in found}
+        self.assertIn("sparkapplications/status.sparkoperator.k8s.io", resources)
+        self.assertIn("workflows.argoproj.io", resources)
+        self.assertNotIn("workflows/status.argoproj.io", resources)
+
+    def test_admission_checks_are_read_only_for_kinds_that_multikueue_may_have(self):
+        right = ("everywhere", "list", "admissionchecks.kueue.x-k8s.io", "")
+        self.assertNotIn(right, rights(rbac("management")))
+        self.assertIn(right, rights(rbac("management", "--adapters-enabled", "job,rayjob")))
+
+    def test_what_the_configuration_does_not_use_is_left_out(self):
+        left = MANAGEMENT - rights(rbac("management", "--config", self.config(
+            "kueue: carry\nseal: {file: seal.keys}\n")))
+        self.assertEqual(left, expect(
+            "everywhere list workloads.kueue.x-k8s.io", "in wharf-system get secrets wharf-seal",
+            "in wharf-system create secrets", "everywhere create tokenreviews.authentication.k8s.io",
+            "everywhere create subjectaccessreviews.authorization.k8s.io"))
+
+    def test_the_key_of_seals_may_be_in_another_namespace(self):
+        found = rights(rbac("management", "--config", self.config(
+            "seal: {secret: {namespace: keys, name: mine}}\nserve: {address: 127.0.0.1:9440}\n")))
+        self.assertEqual(found - MANAGEMENT, expect("in keys get secrets mine", "in keys create secrets"))
+
+    def test_namespaces_are_created_only_if_the_configuration_says_so(self):
+        found = rights(rbac("worker", "--config", self.config("createNamespaces: true\n")))
+        self.assertEqual(found - WORKER, expect("everywhere create namespaces"))
+
+    def test_another_namespace_of_the_host(self):
+        items = rbac("worker", "-n", "elsewhere")
+        self.assertEqual({item["metadata"].get("namespace") for item in items}, {None, "elsewhere"})
+        self.assertNotIn("wharf-system", json.dumps(items))
+
+    def test_a_user_is_bound_beside_the_service_account_and_not_as_a_viewer(self):
+        items = rbac("management", "--user", "host")
+        self.assertEqual(rights(items, "host"), MANAGEMENT)
+
+
+class CommandLine(unittest.TestCase):
+    def fails(self, code, pattern, *arguments):
+        found, _, err = wharf("rbac", *arguments)
+        self.assertEqual(found, code, err)
+        self.assertRegex(err, pattern)
+
+    def test_wrong_arguments_are_named(self):
+        self.fails(2, "flag is required: --for")
+        self.fails(2, "--for: found workers, expected management or worker", "--for", "workers")
+        self.fails(2, "-o: found xml, expected yaml or json", "--for", "worker", "-o", "xml")
+        self.fails(2, "--namespace: found A", "--for", "worker", "-n", "A")
+        self.fails(2, "--user: found", "--for", "worker", "--user", "a]b")
+        job = ("--for", "worker", "--adapters", ADAPTERS, "--adapters-enabled")
+        self.fails(1, 'did you mean "job"', *job, "jobb")
+        self.fails(1, "expected names like job,jobset", *job, "job,,x")
+        self.fails(1, "expected names of namespaces", *job, "job", "--namespaced", "a,B")
+        self.fails(1, "expected one of them", *job, "job", "--config", "wharf.yaml")
+
+    def test_the_manifests_are_its_output(self):
+        for cluster in ("management", "worker"):
+            path = os.path.join(ROOT, "etc", "kubernetes", f"rbac-{cluster}.yaml")
+            _, out, _ = wharf("rbac", "--config", os.path.join(ROOT, "etc", "all-adapters.yaml"), "--adapters", ADAPTERS,
+                              "--user", "wharf", "--for", cluster)
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual(file.read(), "# SPDX-License-Identifier: Apache-2.0\n" + out,
+                                 f"{path} is not what wharf rbac prints: make rbac")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+RBAC = $(B)/wharf rbac --config etc/all-adapters.yaml --adapters $(B)/adapters --user wharf --for
+
+## make rbac      writes etc/kubernetes/rbac-management.yaml and rbac-worker.yaml, as `wharf rbac` prints them
+.PHONY: rbac
+rbac: $(B)/wharf $(ADAPTERS)
+	$(Q)for cluster in management worker; do \
+		{ echo '# SPDX-License-Identifier: Apache-2.0' && $(RBAC) $$cluster; } > etc/kubernetes/rbac-$$cluster.yaml || exit 1; done
+
+## make rbac-test wharf rbac: its output, and that the manifests are it
+TEST_TARGETS += rbac-test
+.PHONY: rbac-test
+rbac-test: $(B)/wharf $(ADAPTERS)
+	python3 -B tests/integration/rbac_test.py $(B)
