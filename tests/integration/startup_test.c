@@ -2,7 +2,14 @@
 // What the host reports while it waits for the management cluster, and that it starts once that answers.
 #include "tests/integration/stage.h"
 
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #define ORIGIN_LINE "origin: " SCENE_ORIGIN "\n"
 #define ADVICE "set origin in the configuration"
@@ -77,11 +84,47 @@ static int end(void **state) {
     return 0;
 }
 
+// The next message to systemd; "" if none comes in time.
+static const char *next_message(int fd, char *text, size_t size) {
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    ssize_t len = poll(&wait, 1, STAGE_SLOW * 10000) == 1 ? recv(fd, text, size - 1, 0) : 0;
+    text[len > 0 ? len : 0] = '\0';
+    return text;
+}
+
+static void systemd_is_told_when_the_engine_runs_and_when_it_stops(void **state) {
+    struct scene *scene = *state = open_without_origin("");
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int len = snprintf(address.sun_path, sizeof address.sun_path, "@wharf-stop-test-%d", (int)getpid());
+    setenv("NOTIFY_SOCKET", address.sun_path, 1);
+    setenv("WATCHDOG_USEC", "2000000", 1);
+    address.sun_path[0] = '\0';
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(
+        bind(fd, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)len)), 0);
+    front_down(scene->clusters[SCENE_MANAGEMENT].front);
+    assert_null(wharf_start(scene));
+    unsetenv("NOTIFY_SOCKET");
+    unsetenv("WATCHDOG_USEC");
+    char text[1024];
+    assert_non_null(strstr(next_message(fd, text, sizeof text), "STATUS="));
+    assert_null(strstr(text, "READY"));
+    assert_null(front_up(scene->clusters[SCENE_MANAGEMENT].front));
+    while (strcmp(next_message(fd, text, sizeof text), "READY=1\nSTATUS=running") != 0)
+        assert_memory_equal(text, "STATUS=", 7);
+    assert_string_equal(next_message(fd, text, sizeof text), "WATCHDOG=1");
+    assert_true(wharf_end(scene, SIGTERM, 10 * CLOCK_SECOND));
+    while (strcmp(next_message(fd, text, sizeof text), "STOPPING=1") != 0)
+        assert_string_equal(text, "WATCHDOG=1");
+    close(fd);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(an_api_server_that_is_away_is_what_is_told_and_nothing_is_advised, end),
         cmocka_unit_test_teardown(where_the_namespace_may_not_be_read_it_is_said_what_helps, end),
         cmocka_unit_test_teardown(at_debug_the_requests_to_all_clusters_are_logged, end),
+        cmocka_unit_test_teardown(systemd_is_told_when_the_engine_runs_and_when_it_stops, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
