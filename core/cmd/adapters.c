@@ -3,27 +3,14 @@
 #include "core/base/text.h"
 #include "core/cmd/main.h"
 #include "core/cmd/setup.h"
+#include "core/cmd/table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS 8
-#define GAP 3
-
 enum { CONFIG, ADAPTERS, N_FLAGS };
 
 static const struct flag flags[] = {[CONFIG] = FLAG_CONFIG, [ADAPTERS] = FLAG_ADAPTERS};
-
-struct row {
-    char *cells[COLUMNS];
-};
-
-static void rows_free(struct row *rows, size_t count) {
-    for (size_t i = 0; rows && i < count; i++)
-        for (size_t column = 0; column < COLUMNS; column++)
-            free(rows[i].cells[column]);
-    free(rows);
-}
 
 // "jobs.batch/v1"; further versions after commas. NULL when out of memory.
 static char *kind_text(const struct kind *kind) {
@@ -34,59 +21,29 @@ static char *kind_text(const struct kind *kind) {
     return buffer_take(&text, NULL);
 }
 
-static bool fill_header(struct row *row) {
-    static const char *const names[COLUMNS] = {"NAME", "VERSION", "ABI", "KIND", "FIELD", "VALUE", "FILE", "SHA256"};
-    for (size_t i = 0; i < COLUMNS; i++)
-        row->cells[i] = strdup(names[i]);
-    return row->cells[COLUMNS - 1];
-}
-
-static bool fill_row(struct row *row, const struct kind *kind) {
+static void add_kind(struct table *table, const struct kind *kind) {
     const struct adapter *adapter = kind->adapter;
-    *row = (struct row){.cells = {
-                            strdup(adapter->name),
-                            strdup(adapter->version),
-                            text_format("%u.%u", adapter->abi_major, adapter->abi_minor),
-                            kind_text(kind),
-                            strdup(kind->abi.managed_by),
-                            strdup(kind->managed_by),
-                            strdup(adapter->file),
-                            strdup(adapter->sha256),
-                        }};
-    for (size_t i = 0; i < COLUMNS; i++)
-        if (!row->cells[i])
-            return false;
-    return true;
-}
-
-static void print_rows(const struct row *rows, size_t count) {
-    int widths[COLUMNS] = {0};
-    for (size_t i = 0; i < count; i++)
-        for (size_t column = 0; column < COLUMNS; column++) {
-            int len = (int)strlen(rows[i].cells[column]);
-            widths[column] = len > widths[column] ? len : widths[column];
-        }
-    for (size_t i = 0; i < count; i++) {
-        AUTO_BUFFER(line, (size_t)1 << 20);
-        for (size_t column = 0; column + 1 < COLUMNS; column++)
-            buffer_printf(&line, "%-*s", widths[column] + GAP, rows[i].cells[column]);
-        buffer_text(&line, rows[i].cells[COLUMNS - 1]);
-        text_print_line(stdout, line.failed ? "(too long to print)" : line.data);
-    }
+    AUTO_TEXT abi = text_format("%u.%u", adapter->abi_major, adapter->abi_minor);
+    AUTO_TEXT resource = kind_text(kind);
+    table->failed |= !abi || !resource;
+    const char *const cells[] = {adapter->name,        adapter->version, abi,           resource,
+                                 kind->abi.managed_by, kind->managed_by, adapter->file, adapter->sha256};
+    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++)
+        table_add(table, cells[i]);
 }
 
 static struct error *print_table(void *ctx, const struct config *config, const struct adapters *adapters,
                                  struct problems *problems) {
     (void)ctx, (void)config, (void)problems;
-    size_t count = adapters->n_kinds + 1;
-    struct row *rows = calloc(count, sizeof(*rows));
-    bool filled = rows && fill_header(&rows[0]);
-    for (size_t i = 0; filled && i < adapters->n_kinds; i++)
-        filled = fill_row(&rows[i + 1], adapters->kinds[i]);
-    if (filled)
-        print_rows(rows, count);
-    rows_free(rows, count);
-    return filled ? NULL : error_no_memory();
+    static const char *const titles[] = {"NAME", "VERSION", "ABI", "KIND", "FIELD", "VALUE", "FILE", "SHA256"};
+    struct table table = {.n_columns = sizeof titles / sizeof titles[0]};
+    for (size_t i = 0; i < table.n_columns; i++)
+        table_add(&table, titles[i]);
+    for (size_t i = 0; i < adapters->n_kinds; i++)
+        add_kind(&table, adapters->kinds[i]);
+    bool printed = table_print(&table, 0, stdout);
+    table_free(&table);
+    return printed ? NULL : error_no_memory();
 }
 
 static int run(const struct arguments *arguments) {

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cmd/table.h"
+
+#include "core/base/buffer.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GAP 3
+#define LINE_MAX_BYTES ((size_t)1 << 20)
+
+void table_add(struct table *table, const char *text) {
+    if (!array_reserve(&table->cells, &table->cap, table->count + 1, sizeof *table->cells) ||
+        !(table->cells[table->count] = strdup(text && *text ? text : "<none>")))
+        table->failed = true;
+    else
+        table->count++;
+}
+
+void table_add_number(struct table *table, long long number) {
+    char text[24];
+    snprintf(text, sizeof text, "%lld", number);
+    table_add(table, text);
+}
+
+static int width_of(const struct table *table, size_t column) {
+    size_t width = 0;
+    for (size_t i = column; i < table->count; i += table->n_columns)
+        if (strlen(table->cells[i]) > width)
+            width = strlen(table->cells[i]);
+    return (int)width;
+}
+
+static bool print_row(const struct table *table, char *const *cells, const int *widths, FILE *out) {
+    AUTO_BUFFER(line, LINE_MAX_BYTES);
+    for (size_t c = 0; c + 1 < table->n_columns; c++)
+        buffer_printf(&line, "%-*s", widths[c] + GAP, cells[c]);
+    buffer_text(&line, cells[table->n_columns - 1]);
+    text_print_line(out, line.failed ? "(too long to print)" : line.data);
+    return !line.failed;
+}
+
+bool table_print(const struct table *table, size_t first_row, FILE *out) {
+    int *widths = calloc(table->n_columns + 1, sizeof *widths);
+    bool good = widths && !table->failed;
+    for (size_t c = 0; good && c < table->n_columns; c++)
+        widths[c] = width_of(table, c);
+    for (size_t i = first_row * table->n_columns; good && i + table->n_columns <= table->count; i += table->n_columns)
+        print_row(table, table->cells + i, widths, out);
+    free(widths);
+    return good;
+}
+
+void table_free(struct table *table) {
+    for (size_t i = 0; i < table->count; i++)
+        free(table->cells[i]);
+    free(table->cells);
+    *table = (struct table){.n_columns = table->n_columns};
+}
