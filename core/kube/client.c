@@ -142,11 +142,11 @@ static struct error *request_path(const struct request *request, struct buffer *
     const struct resource *resource = &request->resource;
     if (!resource->cluster_scoped && (!request->namespace_ || request->namespace_[0] == '\0'))
         return error_new(ERROR_INVALID, "a request for %s without a namespace", resource->plural);
-    if (request->verb != VERB_CREATE && !request->name)
+    bool of_collection = request->verb == VERB_CREATE && !request->subresource;
+    if (!of_collection && !request->name)
         return error_new(ERROR_INVALID, "a request for an object of %s without a name", resource->plural);
-    struct error *error =
-        resource_path(resource, request->namespace_, request->verb == VERB_CREATE ? NULL : request->name,
-                      request->verb == VERB_STATUS_PATCH ? "status" : NULL, out);
+    struct error *error = resource_path(resource, request->namespace_, of_collection ? NULL : request->name,
+                                        request->verb == VERB_STATUS_PATCH ? "status" : request->subresource, out);
     if (error || request->verb == VERB_GET || request->verb == VERB_DELETE)
         return error;
     buffer_text(out, FIELD_MANAGER);

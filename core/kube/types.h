@@ -74,7 +74,8 @@ struct request {
     struct resource resource; // strings are copied by client_submit
     const char *namespace_;   // "" for cluster-scoped
     const char *name;
-    const char *body; // JSON; NULL: none
+    const char *subresource; // of VERB_CREATE: "token" of the ServiceAccount `name`; NULL: none
+    const char *body;        // JSON; NULL: none
     size_t body_len;
     enum dry_run dry_run; // only VERB_CREATE and the patches
 };

@@ -101,6 +101,10 @@ static void each_verb_has_its_method_path_and_content_type(void **state) {
          "/apis/batch/v1/namespaces/n/jobs/a",
          NULL},
         {{.verb = VERB_RAW_GET, .name = "/apis/batch/v1?x=y"}, HTTP_GET, "/apis/batch/v1?x=y", NULL},
+        {{.verb = VERB_CREATE, .namespace_ = "n", .name = "a", .subresource = "token", .body = "{}", .body_len = 2},
+         HTTP_POST,
+         "/apis/batch/v1/namespaces/n/jobs/a/token?fieldManager=wharf",
+         "application/json"},
     };
     struct fixture fixture;
     begin(&fixture, 0);
