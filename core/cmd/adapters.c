@@ -3,7 +3,7 @@
 #include "core/base/text.h"
 #include "core/cmd/main.h"
 #include "core/cmd/setup.h"
-#include "core/cmd/table.h"
+#include "core/cmd/text_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static char *kind_text(const struct kind *kind) {
     return buffer_take(&text, NULL);
 }
 
-static void add_kind(struct table *table, const struct kind *kind) {
+static void add_kind(struct text_table *table, const struct kind *kind) {
     const struct adapter *adapter = kind->adapter;
     AUTO_TEXT abi = text_format("%u.%u", adapter->abi_major, adapter->abi_minor);
     AUTO_TEXT resource = kind_text(kind);
@@ -29,20 +29,20 @@ static void add_kind(struct table *table, const struct kind *kind) {
     const char *const cells[] = {adapter->name,        adapter->version, abi,           resource,
                                  kind->abi.managed_by, kind->managed_by, adapter->file, adapter->sha256};
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++)
-        table_add(table, cells[i]);
+        text_table_add(table, cells[i]);
 }
 
 static struct error *print_table(void *ctx, const struct config *config, const struct adapters *adapters,
                                  struct problems *problems) {
     (void)ctx, (void)config, (void)problems;
     static const char *const titles[] = {"NAME", "VERSION", "ABI", "KIND", "FIELD", "VALUE", "FILE", "SHA256"};
-    struct table table = {.n_columns = sizeof titles / sizeof titles[0]};
+    struct text_table table = {.n_columns = sizeof titles / sizeof titles[0]};
     for (size_t i = 0; i < table.n_columns; i++)
-        table_add(&table, titles[i]);
+        text_table_add(&table, titles[i]);
     for (size_t i = 0; i < adapters->n_kinds; i++)
         add_kind(&table, adapters->kinds[i]);
-    bool printed = table_print(&table, 0, stdout);
-    table_free(&table);
+    bool printed = text_table_print(&table, 0, stdout);
+    text_table_free(&table);
     return printed ? NULL : error_no_memory();
 }
 

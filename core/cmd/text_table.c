@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/cmd/table.h"
+#include "core/cmd/text_table.h"
 
 #include "core/base/buffer.h"
 #include "core/base/memory.h"
@@ -11,7 +11,7 @@
 #define GAP 3
 #define LINE_MAX_BYTES ((size_t)1 << 20)
 
-void table_add(struct table *table, const char *text) {
+void text_table_add(struct text_table *table, const char *text) {
     if (!array_reserve(&table->cells, &table->cap, table->count + 1, sizeof *table->cells) ||
         !(table->cells[table->count] = strdup(text && *text ? text : "<none>")))
         table->failed = true;
@@ -19,13 +19,13 @@ void table_add(struct table *table, const char *text) {
         table->count++;
 }
 
-void table_add_number(struct table *table, long long number) {
+void text_table_add_number(struct text_table *table, long long number) {
     char text[24];
     snprintf(text, sizeof text, "%lld", number);
-    table_add(table, text);
+    text_table_add(table, text);
 }
 
-static int width_of(const struct table *table, size_t column) {
+static int width_of(const struct text_table *table, size_t column) {
     size_t width = 0;
     for (size_t i = column; i < table->count; i += table->n_columns)
         if (strlen(table->cells[i]) > width)
@@ -33,7 +33,7 @@ static int width_of(const struct table *table, size_t column) {
     return (int)width;
 }
 
-static bool print_row(const struct table *table, char *const *cells, const int *widths, FILE *out) {
+static bool print_row(const struct text_table *table, char *const *cells, const int *widths, FILE *out) {
     AUTO_BUFFER(line, LINE_MAX_BYTES);
     for (size_t c = 0; c + 1 < table->n_columns; c++)
         buffer_printf(&line, "%-*s", widths[c] + GAP, cells[c]);
@@ -42,7 +42,7 @@ static bool print_row(const struct table *table, char *const *cells, const int *
     return !line.failed;
 }
 
-bool table_print(const struct table *table, size_t first_row, FILE *out) {
+bool text_table_print(const struct text_table *table, size_t first_row, FILE *out) {
     int *widths = calloc(table->n_columns + 1, sizeof *widths);
     bool good = widths && !table->failed;
     for (size_t c = 0; good && c < table->n_columns; c++)
@@ -53,9 +53,9 @@ bool table_print(const struct table *table, size_t first_row, FILE *out) {
     return good;
 }
 
-void table_free(struct table *table) {
+void text_table_free(struct text_table *table) {
     for (size_t i = 0; i < table->count; i++)
         free(table->cells[i]);
     free(table->cells);
-    *table = (struct table){.n_columns = table->n_columns};
+    *table = (struct text_table){.n_columns = table->n_columns};
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table as kubectl prints it: each column is as wide as its widest cell.
-#ifndef WHARF_CMD_TABLE_H
-#define WHARF_CMD_TABLE_H
+#ifndef WHARF_CMD_TEXT_TABLE_H
+#define WHARF_CMD_TEXT_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
-struct table {
+struct text_table {
     size_t n_columns;
     char **cells; // row by row
     size_t count, cap;
@@ -15,10 +15,10 @@ struct table {
 };
 
 // Appends a cell, a copy of the text; NULL and "" are printed as <none>. A row is complete with n_columns cells.
-void table_add(struct table *table, const char *text);
-void table_add_number(struct table *table, long long number);
+void text_table_add(struct text_table *table, const char *text);
+void text_table_add_number(struct text_table *table, long long number);
 // Prints the complete rows, from `first_row` on, without control characters. False: out of memory; nothing is printed.
-bool table_print(const struct table *table, size_t first_row, FILE *out);
-void table_free(struct table *table);
+bool text_table_print(const struct text_table *table, size_t first_row, FILE *out);
+void text_table_free(struct text_table *table);
 
 #endif
