@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The desired state of one worker, from whatever source.
+#ifndef WHARF_HOST_WORKER_SPEC_H
+#define WHARF_HOST_WORKER_SPEC_H
+
+#include "core/config/config.h"
+
+// In order of precedence.
+enum worker_source { SOURCE_CONFIG, SOURCE_DIRECTORY, SOURCE_SECRET, SOURCE_CLUSTER_PROFILE };
+#define WORKER_SOURCES 4
+
+struct worker_spec { // strings are owned
+    char *name;
+    enum worker_source source;
+    char *origin_text;     // "Secret wharf-system/w1", for messages and status
+    char *kubeconfig_path; // as in config_cluster; or NULL, and
+    char *kubeconfig_text; // its content
+    char *context;         // "" or NULL: current-context
+    uint64_t revision;     // of the content of the kubeconfig that was found good: one that differs is to be opened
+                           // anew; 0: not known
+    struct config_label *labels;
+    size_t n_labels;
+    bool cordoned;
+    enum drain drain;
+    double qps, burst; // qps 0: those of the host
+};
+
+void worker_spec_clear(struct worker_spec *spec);
+bool worker_spec_copy(const struct worker_spec *from, struct worker_spec *to); // false: out of memory, *to is cleared
+void worker_specs_free(struct worker_spec *specs, size_t count);
+bool worker_spec_add_label(struct worker_spec *spec, const char *key, const char *value); // false: out of memory
+
+// A worker of the configuration. False: out of memory.
+bool worker_spec_of_config(const struct config_cluster *cluster, const char *config_path, struct worker_spec *out);
+
+#endif
