@@ -24,10 +24,18 @@ $(B)/wharf.service: etc/wharf.service.in $(B)/adapter-dir Makefile
 $(B)/wharf.yaml: etc/wharf.yaml $(B)/adapter-dir Makefile etc/install.mk
 	sed 's|/usr/lib/wharf/adapters|$(ADAPTER_DIR)|g; s|docs/\([a-z]*\.md\)|\1|g' $< > $@
 
-.PHONY: install
-install: all $(B)/wharf-sandbox $(B)/wharf-adapter.pc $(B)/wharf.service $(B)/wharf.yaml
+# A page of each command, from the tables that it reads its flags with.
+$(B)/man/made: $(B)/wharf
+	@rm -rf $(@D)
+	@mkdir -p $(@D)
+	$(B)/wharf help --man $(@D)
+	@touch $@
+
+.PHONY: install uninstall
+install: all $(B)/wharf-sandbox $(B)/wharf-adapter.pc $(B)/wharf.service $(B)/wharf.yaml $(B)/man/made
 	$(INSTALL) -d $(addprefix '$(DESTDIR)$(PREFIX)'/,$(INSTALL_DIRS))
 	$(INSTALL) -m 755 $(B)/wharf '$(DESTDIR)$(PREFIX)/bin/wharf'
+	ln -sf wharf '$(DESTDIR)$(PREFIX)/bin/kubectl-wharf'
 	$(INSTALL) -m 755 $(B)/wharf-conformance '$(DESTDIR)$(PREFIX)/libexec/wharf/wharf-conformance'
 	$(INSTALL) -m 755 $(B)/wharf-sandbox '$(DESTDIR)$(PREFIX)/bin/wharf-sandbox'
 	$(INSTALL) -m 644 $(ADAPTERS) '$(DESTDIR)$(ADAPTER_DIR)/'
@@ -35,6 +43,7 @@ install: all $(B)/wharf-sandbox $(B)/wharf-adapter.pc $(B)/wharf.service $(B)/wh
 	$(INSTALL) -m 644 $(B)/wharf-adapter.pc '$(DESTDIR)$(PREFIX)/lib/pkgconfig/wharf-adapter.pc'
 	$(INSTALL) -m 644 $(B)/wharf.service '$(DESTDIR)$(PREFIX)/lib/systemd/system/wharf.service'
 	$(INSTALL) -m 644 etc/man/wharf.1 '$(DESTDIR)$(MAN_DIR)/man1/wharf.1'
+	$(INSTALL) -m 644 $(B)/man/*.1 '$(DESTDIR)$(MAN_DIR)/man1/'
 	$(INSTALL) -m 644 etc/man/wharf-sandbox.1 '$(DESTDIR)$(MAN_DIR)/man1/wharf-sandbox.1'
 	$(INSTALL) -m 644 etc/man/wharf-adapter.3 '$(DESTDIR)$(MAN_DIR)/man3/wharf-adapter.3'
 	$(INSTALL) -m 644 $(B)/wharf.yaml LICENSE '$(DESTDIR)$(DOC_DIR)/'
@@ -42,3 +51,13 @@ install: all $(B)/wharf-sandbox $(B)/wharf-adapter.pc $(B)/wharf.service $(B)/wh
 	@for file in $(DOCS); do sed '$(RELINK)' "$$file" > $(B)/document && \
 		$(INSTALL) -m 644 $(B)/document '$(DESTDIR)$(DOC_DIR)'/"$$(basename "$$file")" || exit 1; done
 	@for file in $(EXAMPLES); do $(INSTALL) -m 644 "$$file" '$(DESTDIR)$(DOC_DIR)'/"$$file" || exit 1; done
+
+## make uninstall removes what `make install` puts there, with the same PREFIX and DESTDIR; adapters and folders of others stay
+UNINSTALL := $(abspath $(B))/uninstall
+uninstall:
+	@rm -rf '$(UNINSTALL)'
+	+@$(MAKE) --no-print-directory install DESTDIR='$(UNINSTALL)' > $(B)/uninstall.log 2>&1 || { cat $(B)/uninstall.log; exit 1; }
+	@cd '$(UNINSTALL)$(PREFIX)' && find . ! -type d | while read -r file; do rm -f '$(DESTDIR)$(PREFIX)'/"$$file" || exit 1; done
+	@cd '$(UNINSTALL)$(PREFIX)' && find . -depth -mindepth 1 -type d \( -path '*/wharf' -o -path '*/wharf/*' \) | \
+		while read -r folder; do rmdir '$(DESTDIR)$(PREFIX)'/"$$folder" 2>/dev/null || :; done
+	@rm -rf '$(UNINSTALL)'

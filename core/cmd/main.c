@@ -37,10 +37,20 @@ static const struct subcommand subcommand_adapter = {
             "Exits with 0 if there are no findings, else with 1.\n",
 };
 
+enum { MAN, N_HELP_FLAGS };
+
+static const struct flag help_flags[] = {
+    [MAN] = {.name = "man",
+             .argument = "DIR",
+             .help = "write a manual page of each command, or of COMMAND, into this folder"},
+};
+
 static const struct subcommand subcommand_help = {
     .name = "help",
     .run = run_help,
     .operand = "[COMMAND]",
+    .flags = help_flags,
+    .n_flags = N_HELP_FLAGS,
     .summary = "print help, also for one command",
     .text = "Prints help for all commands or for one.\n",
 };
@@ -78,18 +88,29 @@ static int unknown_command(const char *name) {
     return EXIT_USAGE;
 }
 
+static int write_pages(const char *directory, const struct subcommand *only) {
+    struct error *error = NULL;
+    for (size_t i = 0; !error && i < N_COMMANDS; i++)
+        if (!only || commands[i] == only)
+            error = man_write(directory, commands[i]);
+    return error ? main_fail(error) : EXIT_SUCCESS;
+}
+
 static int run_help(const struct arguments *arguments) {
-    const char *topic = NULL;
+    const char *values[N_HELP_FLAGS + 1];
     int code = EXIT_SUCCESS;
-    if (!flags_read(&subcommand_help, arguments, &topic, &code))
+    if (!flags_read(&subcommand_help, arguments, values, &code))
         return code;
+    const char *topic = values[N_HELP_FLAGS];
+    const struct subcommand *command = topic ? find_command(topic) : NULL;
+    if (topic && !command)
+        return unknown_command(topic);
+    if (values[MAN])
+        return write_pages(values[MAN], command);
     if (!topic) {
         print_overview(stdout);
         return EXIT_SUCCESS;
     }
-    const struct subcommand *command = find_command(topic);
-    if (!command)
-        return unknown_command(topic);
     help_print(command);
     return EXIT_SUCCESS;
 }

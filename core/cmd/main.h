@@ -56,6 +56,9 @@ int flags_usage_error(const struct subcommand *command, const char *format, ...)
 // help.c
 void help_print(const struct subcommand *command);
 
+// man.c. Writes DIRECTORY/wharf-NAME.1.
+struct error *man_write(const char *directory, const struct subcommand *command);
+
 // report.c
 // Prints one per line to stderr; returns their number.
 size_t main_print_problems(const struct problems *problems);

@@ -61,8 +61,44 @@ def pkg_config(author):
         raise Wrong(f"version {version} is not that of the host")
 
 
+def commands_of(author):
+    return re.findall(r"^  (\w+) ", author.must("wharf help", author.work).partition("Commands:")[2], re.MULTILINE)
+
+
+def each_command_has_a_page(author):
+    """wharf-COMMAND(1), made of the table that its flags are read with."""
+    for command in commands_of(author):
+        with open(f"{author.tree}/share/man/man1/wharf-{command}.1", encoding="utf-8") as file:
+            page = file.read()
+        shown = author.must(f"wharf help {command}", author.work)
+        flags = re.findall(r"^ .*? -(-[\w-]+|\w)\b", shown, re.MULTILINE)
+        missing = [flag for flag in flags if flag not in ("h", "-help") and not re.search(rf"Fl {flag}\b", page)]
+        if missing or f".Nm wharf-{command}\n" not in page:
+            raise Wrong(f"wharf-{command}.1 does not name {missing}")
+
+
+def kubectl_finds_it(author):
+    if os.readlink(f"{author.tree}/bin/kubectl-wharf") != "wharf":
+        raise Wrong("kubectl-wharf is no link to wharf")
+
+
+def uninstall_removes_it_all(author):
+    root = f"{author.work}/uninstall"
+    subprocess.run([*author.make, "--no-print-directory", "install", f"DESTDIR={root}"], check=True, capture_output=True)
+    stays = f"{root}{author.prefix}/lib/wharf/adapters/somebody.so"
+    with open(stays, "w", encoding="utf-8") as file:
+        file.write("an adapter of somebody else")
+    subprocess.run([*author.make, "--no-print-directory", "uninstall", f"DESTDIR={root}"], check=True, capture_output=True)
+    left = [os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names]
+    if left != [stays]:
+        raise Wrong(f"left are {left}")
+    folders = [folder for folder, _, _ in os.walk(root) if "wharf" in folder.removeprefix(root) and not stays.startswith(folder + "/")]
+    if folders:
+        raise Wrong(f"left are {folders}")
+
+
 def pages_are_well_formed(author):
-    for page in PAGES:
+    for page in [*PAGES, *(f"share/man/man1/wharf-{command}.1" for command in commands_of(author))]:
         if shutil.which("mandoc"):
             author.must(f"mandoc -T lint -W warning {author.tree}/{page}", author.work)
         elif shutil.which("man"):
@@ -91,7 +127,7 @@ def page_names_every_flag(author):
     """wharf(1) names each command of `wharf help`, and each flag of it."""
     with open(f"{author.tree}/share/man/man1/wharf.1", encoding="utf-8") as file:
         page = file.read()
-    commands = re.findall(r"^  (\w+) ", author.must("wharf help", author.work).partition("Commands:")[2], re.MULTILINE)
+    commands = commands_of(author)
     flags = {(command, flag) for command in commands
              for flag in re.findall(r"^ .*? -(-[\w-]+|\w)\b", author.must(f"wharf help {command}", author.work), re.MULTILINE)}
     missing = [command for command in commands if not re.search(rf"^\.(It )?Cm {command}\b", page, re.MULTILINE)]
@@ -117,4 +153,4 @@ def page_example_compiles(author):
 def checks(author):
     return [(f"install: {check.__name__}", lambda check=check: check(author)) for check in
             (all_files, header_is_the_same, prefix_is_kept, pkg_config, pages_are_well_formed, page_names_everything,
-             page_names_every_flag, page_example_compiles)]
+             page_names_every_flag, page_example_compiles, each_command_has_a_page, kubectl_finds_it, uninstall_removes_it_all)]
