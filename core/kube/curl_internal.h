@@ -72,6 +72,7 @@ struct curl_transport {
     char *host;     // "Host: ..." where it differs from base_url's; NULL: it does not
     char *proxy;    // "" for none
     char *user_agent;
+    char *header; // a further one; NULL: none
     struct curl_slist *connect_to;
     struct credentials credentials;
     struct pool *pool, *retired; // `retired` may be NULL

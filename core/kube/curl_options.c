@@ -190,6 +190,7 @@ static bool set_headers(struct exchange *exchange) {
     ok = ok && add_header(list, "Expect:");
     ok = ok && (!authorization || add_header(list, authorization));
     ok = ok && (!transport->host || add_header(list, transport->host));
+    ok = ok && (!transport->header || add_header(list, transport->header));
     return ok && curl_easy_setopt(exchange->easy, CURLOPT_HTTPHEADER, exchange->headers) == CURLE_OK;
 }
 

@@ -112,5 +112,8 @@ void curl_transport_free(struct transport *base) {
     free(transport->host);
     free(transport->proxy);
     free(transport->user_agent);
+    if (transport->header)
+        explicit_bzero(transport->header, strlen(transport->header));
+    free(transport->header);
     free(transport);
 }

@@ -222,6 +222,15 @@ void curl_transport_limit(struct transport *transport, struct budget *budget) {
     curl_of(transport)->budget = budget;
 }
 
+bool curl_transport_header(struct transport *transport, const char *header) {
+    char *copy = strdup(header);
+    if (!copy)
+        return false;
+    free(curl_of(transport)->header);
+    curl_of(transport)->header = copy;
+    return true;
+}
+
 void curl_transport_wakeup(struct transport *transport) {
     (void)eventfd_write(curl_of(transport)->wake_fd, 1);
 }

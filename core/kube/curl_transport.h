@@ -18,6 +18,10 @@ struct error *curl_transport_new(const struct endpoint *endpoint, const char *us
 // Limits the memory of all incomplete responses together; not owned. NULL, the default: no limit.
 void curl_transport_limit(struct transport *transport, struct budget *budget);
 
+// Sends a further header ("Name: value", copied) with every request, also over http; replaces the one set before. False
+// when out of memory.
+bool curl_transport_header(struct transport *transport, const char *header);
+
 // Runs transfers and calls handlers; waits up to `wait_ns` for events, but not once a handler was called. Only on the
 // transport's thread, not from a handler.
 void curl_transport_poll(struct transport *transport, int64_t wait_ns);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A command's way to the running host: its local address, or the service proxy of the management cluster's API server;
+// and to the management cluster itself, with the caller's own kubeconfig.
+#ifndef WHARF_CMD_REMOTE_H
+#define WHARF_CMD_REMOTE_H
+
+#include "core/cmd/main.h"
+#include "core/json/json.h"
+#include "core/kube/client.h"
+#include "core/kube/kubeconfig.h"
+
+struct remote_options { // NULL: not given
+    const char *server; // "http://127.0.0.1:9440", also from WHARF_SERVER
+    const char *kubeconfig, *context;
+    const char *config;          // the host's configuration, for its address; skipped if the file does not exist
+    const char *host_namespace;  // where the host runs
+    const char *service_account; // "NAMESPACE/NAME", whose token a caller with a client certificate uses
+};
+
+// Flags of commands that use it, and how they are read: `first` is the index of REMOTE_FLAGS in the command's flags.
+#define REMOTE_FLAGS                                                                                                   \
+    {.name = "server", .argument = "URL", .help = "the host's address (default: $WHARF_SERVER, or see --context)"},    \
+        {.name = "context",                                                                                            \
+         .argument = "NAME",                                                                                           \
+         .help = "the management cluster's context; the host is reached through its API server"},                      \
+        {.name = "kubeconfig", .argument = "FILE", .help = "instead of $KUBECONFIG or ~/.kube/config"},                \
+        {.name = "config",                                                                                             \
+         .argument = "FILE",                                                                                           \
+         .fallback = "/etc/wharf/wharf.yaml",                                                                          \
+         .help = "of a host on this machine, for its address"},                                                        \
+        {.name = "host-namespace",                                                                                     \
+         .argument = "NAME",                                                                                           \
+         .fallback = "wharf-system",                                                                                   \
+         .help = "the host's namespace in the management cluster"},                                                    \
+        {.name = "service-account",                                                                                    \
+         .argument = "NAMESPACE/NAME",                                                                                 \
+         .help = "whose token is used where the kubeconfig has a client certificate only\n"                            \
+                 "(default HOST-NAMESPACE/wharf-viewer)"}
+#define REMOTE_N_FLAGS 6
+void remote_options_read(const char *const *values, size_t first, struct remote_options *options);
+
+struct remote;
+struct error *remote_open(const struct remote_options *options, struct remote **out);
+void remote_close(struct remote *remote); // NULL is fine
+
+// GET of a path of the host's API ("/api/v1/workers"). The errors are sentences of the host, or say how it was not
+// reached. ERROR_NOT_FOUND for a 404, ERROR_REFUSED for a 401 or 403.
+struct error *remote_get(struct remote *remote, const char *path, struct json **out);
+
+// The same for a body that is passed on as it arrives, until it ends. `data` returns false to end it.
+struct error *remote_stream(struct remote *remote, const char *path, bool (*data)(void *ctx, const char *, size_t),
+                            void *ctx);
+
+// Where requests go and with what, for a connection of the caller's own: the endpoint, the prefix of paths, and the
+// bearer token for Wharf-Authorization (obtained if needed).
+const struct endpoint *remote_endpoint(const struct remote *remote);
+const char *remote_prefix(const struct remote *remote);
+struct error *remote_token(struct remote *remote, const char **token);
+
+// The management cluster, with the caller's credentials; opened at the first call.
+struct error *remote_management(struct remote *remote, struct client **out);
+const char *remote_host_namespace(const struct remote *remote);
+// The namespace of the context, "default" if it has none.
+struct error *remote_namespace(struct remote *remote, const char **out);
+
+// Splits "job/train" at the slash. ERROR_INVALID.
+struct error *remote_object(const char *operand, char **kind, char **name);
+
+#endif

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests to the host. A caller on the host's machine needs no token for most paths, so it is obtained when it is asked
+// for.
+#include "core/base/text.h"
+#include "core/cmd/remote_internal.h"
+#include "core/kube/ask.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TOKEN_HEADER "Wharf-Authorization: Bearer %s" // an API server that proxies removes Authorization
+#define ERROR_BODY_MAX ((size_t)64 << 10)
+#define POLL_NS (200 * CLOCK_MS)
+
+static struct error *send_token(struct remote *remote) {
+    const char *token = NULL;
+    struct error *error = remote_token(remote, &token);
+    if (error)
+        return error;
+    AUTO_TEXT header = text_format(TOKEN_HEADER, token);
+    return header && curl_transport_header(remote->host_transport, header) ? NULL : error_no_memory();
+}
+
+// Through the API server a token is always needed.
+static struct error *begin(struct remote *remote) {
+    return remote->own_endpoint || remote->token ? NULL : send_token(remote);
+}
+
+static struct error *failure(const struct remote *remote, const struct response *response) {
+    bool reached = response->code > 0;
+    enum error_code code = ERROR_IO;
+    if (response->code == 404)
+        code = ERROR_NOT_FOUND;
+    else if (response->code == 401 || response->code == 403)
+        code = ERROR_REFUSED;
+    return error_new(code, "%s%s%s: %s", reached ? "" : "cannot reach the host at ",
+                     reached ? "the host" : remote_endpoint(remote)->server, reached ? "" : remote->prefix,
+                     response->message);
+}
+
+struct error *remote_get(struct remote *remote, const char *path, struct json **out) {
+    *out = NULL;
+    AUTO_TEXT whole = text_format("%s%s", remote->prefix, path);
+    struct error *error = whole ? begin(remote) : error_no_memory();
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
+    if (!error)
+        error = ask_raw(remote->host, whole, &response);
+    if (!error && response.code == 401 && !remote->token) {
+        response_clear(&response);
+        error = send_token(remote);
+        if (!error)
+            error = ask_raw(remote->host, whole, &response);
+    }
+    if (error)
+        return error;
+    if (response.reason != REASON_OK || !response.value)
+        return failure(remote, &response);
+    *out = response.value;
+    response.value = NULL;
+    return NULL;
+}
+
+struct streaming {
+    bool (*data)(void *ctx, const char *bytes, size_t len);
+    void *ctx;
+    bool done, ended; // ended: by the caller
+    struct response response;
+    bool answered;
+};
+
+static bool on_data(void *ctx, const char *bytes, size_t len) {
+    struct streaming *streaming = ctx;
+    streaming->ended = !streaming->data(streaming->ctx, bytes, len);
+    return !streaming->ended;
+}
+
+static void on_done(void *ctx, const struct http_result *result) {
+    struct streaming *streaming = ctx;
+    streaming->done = true;
+    streaming->answered = result->outcome == HTTP_ANSWERED && result->status == 200;
+    if (!streaming->answered && !streaming->ended)
+        response_read(&streaming->response, result, VERB_RAW_GET);
+}
+
+static struct error *stream_once(struct remote *remote, const char *path, struct streaming *streaming) {
+    const struct http_request request = {
+        .method = HTTP_GET, .path = path, .accept = "*/*", .stream = true, .max_body = ERROR_BODY_MAX};
+    const struct http_handler handler = {.data = on_data, .done = on_done, .ctx = streaming};
+    if (remote->host_transport->ops->submit(remote->host_transport, &request, &handler) == 0)
+        return error_no_memory();
+    while (!streaming->done)
+        curl_transport_poll(remote->host_transport, POLL_NS);
+    return NULL;
+}
+
+struct error *remote_stream(struct remote *remote, const char *path, bool (*data)(void *ctx, const char *, size_t),
+                            void *ctx) {
+    AUTO_TEXT whole = text_format("%s%s", remote->prefix, path);
+    struct streaming streaming = {.data = data, .ctx = ctx, .response = {.retry_after_ns = -1}};
+    struct error *error = whole ? begin(remote) : error_no_memory();
+    if (!error)
+        error = stream_once(remote, whole, &streaming);
+    if (!error && streaming.response.code == 401 && !remote->token) {
+        response_clear(&streaming.response);
+        streaming = (struct streaming){.data = data, .ctx = ctx, .response = {.retry_after_ns = -1}};
+        error = send_token(remote);
+        if (!error)
+            error = stream_once(remote, whole, &streaming);
+    }
+    if (!error && !streaming.answered && !streaming.ended)
+        error = failure(remote, &streaming.response);
+    response_clear(&streaming.response);
+    return error;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// `wharf status`: what it shows (views.c) and how (status.c).
+#ifndef WHARF_CMD_STATUS_H
+#define WHARF_CMD_STATUS_H
+
+#include "core/cmd/text_table.h"
+#include "core/json/json.h"
+
+#define STATUS_CELL_MAX 256
+
+struct status_column {
+    const char *title;
+    bool wide; // with -o wide only
+    // The text of an item's cell, in `cell` or static, or of the item.
+    const char *(*text)(const struct json *item, char cell[STATUS_CELL_MAX]);
+};
+
+struct status_view {
+    const char *name; // "workers": of the operand and of the path
+    const struct status_column *columns;
+    size_t n_columns;
+    const char *key; // of items, for -w: joined by it they are the same one
+};
+
+extern const struct status_view status_workers, status_workloads, status_adapters;
+
+// The header and a row for each item.
+void status_fill(const struct status_view *view, bool wide, const struct json *items, struct text_table *table);
+void status_add_titles(const struct status_view *view, bool wide, struct text_table *table);
+void status_add_row(const struct status_view *view, bool wide, const struct json *item, struct text_table *table);
+
+// The lines above the tables: the host, and its workloads by phase.
+void status_print_summary(const struct json *status);
+
+// Time since an RFC 3339 time as kubectl prints ages: "5s", "3m12s", "7h", "2d4h"; "" for none.
+const char *status_age(const char *time, char cell[STATUS_CELL_MAX]);
+
+#endif

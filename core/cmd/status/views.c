@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// The columns of `wharf status`, from the JSON of the host's API (docs/api.md).
+#include "core/base/buffer.h"
+#include "core/base/clock.h"
+#include "core/cmd/status/status.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(list) (sizeof(list) / sizeof(list)[0])
+
+static const char *text_of(const struct json *item, const char *key) {
+    return json_string_or(json_get(item, key), "");
+}
+
+static const char *number_of(const struct json *item, const char *key, char cell[STATUS_CELL_MAX]) {
+    snprintf(cell, STATUS_CELL_MAX, "%lld", (long long)json_int64(json_get(item, key), 0));
+    return cell;
+}
+
+// As k8s.io/apimachinery's duration.HumanDuration: two units while the first is small.
+const char *status_age(const char *time, char cell[STATUS_CELL_MAX]) {
+    int64_t then_ns = 0;
+    if (!time || !*time || !clock_parse_rfc3339(time, &then_ns))
+        return "";
+    long long s = (long long)((clock_now().wall_ns - then_ns) / CLOCK_SECOND);
+    s = s < 0 ? 0 : s;
+    static const struct {
+        long long below, first, second;
+        const char *format;
+    } steps[] = {{120, 1, 0, "%llds"},       {600, 60, 1, "%lldm%llds"},    {10800, 60, 0, "%lldm"},
+                 {28800, 3600, 60, "%lldh%lldm"}, {172800, 3600, 0, "%lldh"}, {691200, 86400, 3600, "%lldd%lldh"}};
+    for (size_t i = 0; i < COUNT(steps); i++) {
+        if (s >= steps[i].below)
+            continue;
+        long long first = s / steps[i].first, rest = steps[i].second ? s % steps[i].first / steps[i].second : 0;
+        if (rest > 0)
+            snprintf(cell, STATUS_CELL_MAX, steps[i].format, first, rest);
+        else
+            snprintf(cell, STATUS_CELL_MAX, "%lld%c", first, "smhd"[steps[i].first == 1      ? 0
+                                                                    : steps[i].first == 60   ? 1
+                                                                    : steps[i].first == 3600 ? 2
+                                                                                             : 3]);
+        return cell;
+    }
+    snprintf(cell, STATUS_CELL_MAX, "%lldd", s / 86400);
+    return cell;
+}
+
+// Joins texts with commas, as far as they fit.
+static void join(char cell[STATUS_CELL_MAX], const char *text) {
+    size_t len = strlen(cell);
+    snprintf(cell + len, STATUS_CELL_MAX - len, "%s%s", len ? "," : "", text);
+}
+
+#define TEXT_COLUMN(name, key)                                                                                         \
+    static const char *name(const struct json *item, char cell[STATUS_CELL_MAX]) {                                     \
+        (void)cell;                                                                                                    \
+        return text_of(item, key);                                                                                     \
+    }
+#define NUMBER_COLUMN(name, key)                                                                                       \
+    static const char *name(const struct json *item, char cell[STATUS_CELL_MAX]) {                                     \
+        return number_of(item, key, cell);                                                                             \
+    }
+
+TEXT_COLUMN(item_name, "name")
+TEXT_COLUMN(item_state, "state")
+TEXT_COLUMN(item_reason, "reason")
+TEXT_COLUMN(item_from, "from")
+TEXT_COLUMN(item_kind, "kind")
+TEXT_COLUMN(item_namespace, "namespace")
+TEXT_COLUMN(item_phase, "phase")
+TEXT_COLUMN(item_cluster, "cluster")
+TEXT_COLUMN(item_uid, "uid")
+TEXT_COLUMN(item_version, "version")
+TEXT_COLUMN(item_file, "file")
+TEXT_COLUMN(item_sha256, "sha256")
+NUMBER_COLUMN(item_active, "active")
+NUMBER_COLUMN(item_mirrors, "mirrors")
+NUMBER_COLUMN(item_waiting_requests, "waiting")
+NUMBER_COLUMN(item_attempt, "attempt")
+NUMBER_COLUMN(item_errors, "errors")
+
+static const char *latency(const struct json *item, char cell[STATUS_CELL_MAX]) {
+    const struct json *p50 = json_path(item, "latencySeconds", "p50", NULL);
+    if (!json_is(p50, JSON_NUMBER))
+        return "";
+    double ms = json_double(p50, 0) * 1000;
+    snprintf(cell, STATUS_CELL_MAX, ms < 10 ? "%.1fms" : "%.0fms", ms);
+    return cell;
+}
+
+static const char *contact(const struct json *item, char cell[STATUS_CELL_MAX]) {
+    const struct json *seconds = json_get(item, "lastContactSeconds");
+    if (!json_is(seconds, JSON_NUMBER))
+        return "";
+    char duration[CLOCK_RFC3339_MAX];
+    clock_duration_text((int64_t)json_double(seconds, 0) * CLOCK_SECOND, duration);
+    snprintf(cell, STATUS_CELL_MAX, "%s ago", duration);
+    return cell;
+}
+
+static const char *labels(const struct json *item, char cell[STATUS_CELL_MAX]) {
+    cell[0] = '\0';
+    for (const struct json *label = json_first(json_get(item, "labels")); label; label = json_next(label)) {
+        char pair[STATUS_CELL_MAX];
+        snprintf(pair, sizeof pair, "%s=%s", json_key(label), json_string_or(label, ""));
+        join(cell, pair);
+    }
+    return cell;
+}
+
+static const char *window(const struct json *item, char cell[STATUS_CELL_MAX]) {
+    snprintf(cell, STATUS_CELL_MAX, "%lld/%lld", (long long)json_int64(json_get(item, "inFlight"), 0),
+             (long long)json_int64(json_get(item, "window"), 0));
+    return cell;
+}
+
+static const char *kinds(const struct json *item, char cell[STATUS_CELL_MAX]) {
+    cell[0] = '\0';
+    for (const struct json *kind = json_first(json_get(item, "kinds")); kind; kind = json_next(kind))
+        join(cell, text_of(kind, "kind"));
+    return cell;
+}
+
+static const char *waits_for(const struct json *item, char cell[STATUS_CELL_MAX]) {
+    (void)cell;
+    return text_of(json_get(item, "waiting"), "reason");
+}
+
+static const char *message(const struct json *item, char cell[STATUS_CELL_MAX]) {
+    (void)cell;
+    return text_of(json_get(item, "waiting"), "message");
+}
+
+static const char *changed(const struct json *item, char cell[STATUS_CELL_MAX]) {
+    const char *time = text_of(item, "changedAt");
+    return status_age(*time ? time : text_of(item, "placedAt"), cell);
+}
+
+static const char *phase(const struct json *item, char cell[STATUS_CELL_MAX]) {
+    return json_bool(json_get(item, "deleting"), false) ? "Deleting" : item_phase(item, cell);
+}
+
+static const struct status_column worker_columns[] = {
+    {"WORKER", false, item_name},   {"STATE", false, item_state},    {"ACTIVE", false, item_active},
+    {"MIRRORS", false, item_mirrors}, {"LATENCY", false, latency},     {"CONTACT", false, contact},
+    {"IN FLIGHT", true, window},    {"WAITING", true, item_waiting_requests}, {"LABELS", true, labels},
+    {"FROM", true, item_from},      {"REASON", false, item_reason},
+};
+const struct status_view status_workers = {"workers", worker_columns, COUNT(worker_columns), "name"};
+
+static const struct status_column workload_columns[] = {
+    {"NAMESPACE", false, item_namespace}, {"KIND", false, item_kind},   {"NAME", false, item_name},
+    {"PHASE", false, phase},              {"CLUSTER", false, item_cluster}, {"ATTEMPT", false, item_attempt},
+    {"CHANGED", false, changed},          {"UID", true, item_uid},      {"WAITS FOR", false, waits_for},
+    {"MESSAGE", true, message},
+};
+const struct status_view status_workloads = {"workloads", workload_columns, COUNT(workload_columns), "uid"};
+
+static const struct status_column adapter_columns[] = {
+    {"ADAPTER", false, item_name}, {"VERSION", false, item_version}, {"KINDS", false, kinds},
+    {"ERRORS", false, item_errors}, {"FILE", true, item_file},        {"SHA256", true, item_sha256},
+};
+const struct status_view status_adapters = {"adapters", adapter_columns, COUNT(adapter_columns), "name"};
+
+static void each_column(const struct status_view *view, bool wide, const struct json *item, struct text_table *table) {
+    table->n_columns = 0;
+    for (size_t i = 0; i < view->n_columns; i++) {
+        const struct status_column *column = &view->columns[i];
+        char cell[STATUS_CELL_MAX];
+        if (column->wide && !wide)
+            continue;
+        table->n_columns++;
+        text_table_add(table, item ? column->text(item, cell) : column->title);
+    }
+}
+
+void status_add_titles(const struct status_view *view, bool wide, struct text_table *table) {
+    each_column(view, wide, NULL, table);
+}
+
+void status_add_row(const struct status_view *view, bool wide, const struct json *item, struct text_table *table) {
+    each_column(view, wide, item, table);
+}
+
+void status_fill(const struct status_view *view, bool wide, const struct json *items, struct text_table *table) {
+    status_add_titles(view, wide, table);
+    for (const struct json *item = json_first(items); item; item = json_next(item))
+        status_add_row(view, wide, item, table);
+}
+
+static void print_counts(const struct json *counts, const char *before) {
+    for (const struct json *count = json_first(counts); count; count = json_next(count))
+        if (json_int64(count, 0) > 0) {
+            printf("%s%lld %s", before, (long long)json_int64(count, 0), json_key(count));
+            before = ", ";
+        }
+}
+
+void status_print_summary(const struct json *status) {
+    const struct json *workloads = json_get(status, "workloads"), *reload = json_path(status, "config", "lastReload", NULL);
+    bool ready = json_bool(json_get(status, "ready"), false);
+    printf("wharf %s, origin %s: %s%s\n", text_of(status, "version"), text_of(status, "origin"),
+           ready ? "ready" : "not ready", json_bool(json_get(status, "inSync"), false) ? ", in sync" : "");
+    for (const struct json *reason = json_first(json_get(status, "reasons")); reason; reason = json_next(reason))
+        printf("  %s\n", json_string_or(reason, ""));
+    if (!json_bool(json_get(reload, "successful"), true))
+        printf("  the configuration was not reloaded: %s\n", text_of(reload, "message"));
+    printf("workloads: %lld", (long long)json_int64(json_get(workloads, "total"), 0));
+    print_counts(json_get(workloads, "byPhase"), ": ");
+    print_counts(json_get(workloads, "waiting"), "; waiting: ");
+    puts("\n");
+}
