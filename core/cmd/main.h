@@ -44,7 +44,7 @@ struct subcommand {
 };
 
 extern const struct subcommand subcommand_run, subcommand_check, subcommand_adapters, subcommand_plan, subcommand_rbac,
-    subcommand_version;
+    subcommand_version, subcommand_status;
 
 int main_adapter(const struct arguments *arguments);
 

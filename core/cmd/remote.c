@@ -63,8 +63,8 @@ static struct error *open_client(const struct endpoint *endpoint, const char *na
 struct error *remote_management(struct remote *remote, struct client **out) {
     struct error *error = remote->management_endpoint ? NULL : load_management(remote);
     if (!error && !remote->management)
-        error = open_client(remote->management_endpoint, "management", &remote->management_transport,
-                            &remote->management);
+        error =
+            open_client(remote->management_endpoint, "management", &remote->management_transport, &remote->management);
     *out = remote->management;
     return error;
 }

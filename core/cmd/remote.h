@@ -32,10 +32,11 @@ struct remote_options { // NULL: not given
          .argument = "NAME",                                                                                           \
          .fallback = "wharf-system",                                                                                   \
          .help = "the host's namespace in the management cluster"},                                                    \
-        {.name = "service-account",                                                                                    \
-         .argument = "NAMESPACE/NAME",                                                                                 \
-         .help = "whose token is used where the kubeconfig has a client certificate only\n"                            \
-                 "(default HOST-NAMESPACE/wharf-viewer)"}
+    {                                                                                                                  \
+        .name = "service-account", .argument = "NAMESPACE/NAME",                                                       \
+        .help = "whose token is used where the kubeconfig has a client certificate only\n"                             \
+                "(default HOST-NAMESPACE/wharf-viewer)"                                                                \
+    }
 #define REMOTE_N_FLAGS 6
 void remote_options_read(const char *const *values, size_t first, struct remote_options *options);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests to the host. A caller on the host's machine needs no token for most paths, so it is obtained when it is asked
-// for.
+// Requests to the host. A caller on the host's machine needs no token for most paths, so it is obtained when it is
+// asked for.
 #include "core/base/text.h"
 #include "core/cmd/remote_internal.h"
 #include "core/kube/ask.h"
@@ -26,16 +26,13 @@ static struct error *begin(struct remote *remote) {
     return remote->own_endpoint || remote->token ? NULL : send_token(remote);
 }
 
-static struct error *failure(const struct remote *remote, const struct response *response) {
-    bool reached = response->code > 0;
+static struct error *failure(const struct response *response) {
     enum error_code code = ERROR_IO;
     if (response->code == 404)
         code = ERROR_NOT_FOUND;
     else if (response->code == 401 || response->code == 403)
         code = ERROR_REFUSED;
-    return error_new(code, "%s%s%s: %s", reached ? "" : "cannot reach the host at ",
-                     reached ? "the host" : remote_endpoint(remote)->server, reached ? "" : remote->prefix,
-                     response->message);
+    return error_new(code, "%s: %s", response->code > 0 ? "the host" : "cannot reach the host", response->message);
 }
 
 struct error *remote_get(struct remote *remote, const char *path, struct json **out) {
@@ -54,7 +51,7 @@ struct error *remote_get(struct remote *remote, const char *path, struct json **
     if (error)
         return error;
     if (response.reason != REASON_OK || !response.value)
-        return failure(remote, &response);
+        return failure(&response);
     *out = response.value;
     response.value = NULL;
     return NULL;
@@ -108,7 +105,7 @@ struct error *remote_stream(struct remote *remote, const char *path, bool (*data
             error = stream_once(remote, whole, &streaming);
     }
     if (!error && !streaming.answered && !streaming.ended)
-        error = failure(remote, &streaming.response);
+        error = failure(&streaming.response);
     response_clear(&streaming.response);
     return error;
 }

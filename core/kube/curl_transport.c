@@ -5,6 +5,8 @@
 #include "core/base/text.h"
 #include "core/kube/curl_internal.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 
 static struct curl_transport *curl_of(struct transport *transport) {

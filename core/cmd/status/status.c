@@ -31,6 +31,7 @@ struct asked {
     const struct status_view *view; // NULL: the summary and the workers
     const char *namespace_;
     enum output output;
+    int64_t since; // workloads that changed after this sequence only; 0: all
 };
 
 static const struct status_view *const views[] = {&status_workers, &status_workloads, &status_adapters};
@@ -65,6 +66,8 @@ static struct error *get_list(const struct asked *asked, const struct status_vie
     buffer_printf(&path, "/api/v1/%s", view->name);
     if (view == &status_workloads)
         buffer_printf(&path, "?limit=%d", PAGE);
+    if (view == &status_workloads && asked->since)
+        buffer_printf(&path, "&since=%lld", (long long)asked->since);
     if (view == &status_workloads && asked->namespace_) {
         buffer_text(&path, "&namespace=");
         text_percent_encode(&path, asked->namespace_);
@@ -109,7 +112,7 @@ static struct error *print_overview(const struct asked *asked) {
 
 // What was printed of each item last, by its key.
 struct watching {
-    const struct asked *asked;
+    struct asked *asked;
     struct json *printed; // an object
     bool titled;
 };
@@ -124,9 +127,10 @@ static uint64_t hash_of(const struct json *item) {
 }
 
 static struct error *print_changes(struct watching *watching) {
-    const struct asked *asked = watching->asked;
+    struct asked *asked = watching->asked;
     AUTO_JSON list = NULL;
     struct error *error = get_list(asked, asked->view, &list);
+    asked->since = json_int64(json_get(list, "sequence"), asked->since);
     struct text_table table = {.n_columns = 0};
     bool wide = asked->output == OUTPUT_WIDE;
     status_add_titles(asked->view, wide, &table);
@@ -147,7 +151,7 @@ static struct error *print_changes(struct watching *watching) {
     return fflush(stdout) == 0 || error ? error : error_new(ERROR_IO, "cannot write to standard output");
 }
 
-static struct error *watch(const struct asked *asked) {
+static struct error *watch(struct asked *asked) {
     struct watching watching = {.asked = asked, .printed = json_new_object()};
     struct error *error = watching.printed ? NULL : error_no_memory();
     while (!error) {

@@ -26,21 +26,17 @@ const char *status_age(const char *time, char cell[STATUS_CELL_MAX]) {
     long long s = (long long)((clock_now().wall_ns - then_ns) / CLOCK_SECOND);
     s = s < 0 ? 0 : s;
     static const struct {
-        long long below, first, second;
-        const char *format;
-    } steps[] = {{120, 1, 0, "%llds"},       {600, 60, 1, "%lldm%llds"},    {10800, 60, 0, "%lldm"},
-                 {28800, 3600, 60, "%lldh%lldm"}, {172800, 3600, 0, "%lldh"}, {691200, 86400, 3600, "%lldd%lldh"}};
+        long long below, first, second; // seconds; second 0: one unit
+        char unit, rest;
+    } steps[] = {{120, 1, 0, 's', 0},         {600, 60, 1, 'm', 's'},    {10800, 60, 0, 'm', 0},
+                 {28800, 3600, 60, 'h', 'm'}, {172800, 3600, 0, 'h', 0}, {691200, 86400, 3600, 'd', 'h'}};
     for (size_t i = 0; i < COUNT(steps); i++) {
         if (s >= steps[i].below)
             continue;
         long long first = s / steps[i].first, rest = steps[i].second ? s % steps[i].first / steps[i].second : 0;
+        int len = snprintf(cell, STATUS_CELL_MAX, "%lld%c", first, steps[i].unit);
         if (rest > 0)
-            snprintf(cell, STATUS_CELL_MAX, steps[i].format, first, rest);
-        else
-            snprintf(cell, STATUS_CELL_MAX, "%lld%c", first, "smhd"[steps[i].first == 1      ? 0
-                                                                    : steps[i].first == 60   ? 1
-                                                                    : steps[i].first == 3600 ? 2
-                                                                                             : 3]);
+            snprintf(cell + len, STATUS_CELL_MAX - (size_t)len, "%lld%c", rest, steps[i].rest);
         return cell;
     }
     snprintf(cell, STATUS_CELL_MAX, "%lldd", s / 86400);
@@ -143,23 +139,26 @@ static const char *phase(const struct json *item, char cell[STATUS_CELL_MAX]) {
 }
 
 static const struct status_column worker_columns[] = {
-    {"WORKER", false, item_name},   {"STATE", false, item_state},    {"ACTIVE", false, item_active},
-    {"MIRRORS", false, item_mirrors}, {"LATENCY", false, latency},     {"CONTACT", false, contact},
-    {"IN FLIGHT", true, window},    {"WAITING", true, item_waiting_requests}, {"LABELS", true, labels},
-    {"FROM", true, item_from},      {"REASON", false, item_reason},
+    {"WORKER", false, item_name},   {"STATE", false, item_state},
+    {"ACTIVE", false, item_active}, {"MIRRORS", false, item_mirrors},
+    {"LATENCY", false, latency},    {"CONTACT", false, contact},
+    {"IN FLIGHT", true, window},    {"WAITING", true, item_waiting_requests},
+    {"LABELS", true, labels},       {"FROM", true, item_from},
+    {"REASON", false, item_reason},
 };
 const struct status_view status_workers = {"workers", worker_columns, COUNT(worker_columns), "name"};
 
 static const struct status_column workload_columns[] = {
-    {"NAMESPACE", false, item_namespace}, {"KIND", false, item_kind},   {"NAME", false, item_name},
-    {"PHASE", false, phase},              {"CLUSTER", false, item_cluster}, {"ATTEMPT", false, item_attempt},
-    {"CHANGED", false, changed},          {"UID", true, item_uid},      {"WAITS FOR", false, waits_for},
-    {"MESSAGE", true, message},
+    {"NAMESPACE", false, item_namespace}, {"KIND", false, item_kind},
+    {"NAME", false, item_name},           {"PHASE", false, phase},
+    {"CLUSTER", false, item_cluster},     {"ATTEMPT", false, item_attempt},
+    {"CHANGED", false, changed},          {"UID", true, item_uid},
+    {"WAITS FOR", false, waits_for},      {"MESSAGE", true, message},
 };
 const struct status_view status_workloads = {"workloads", workload_columns, COUNT(workload_columns), "uid"};
 
 static const struct status_column adapter_columns[] = {
-    {"ADAPTER", false, item_name}, {"VERSION", false, item_version}, {"KINDS", false, kinds},
+    {"ADAPTER", false, item_name},  {"VERSION", false, item_version}, {"KINDS", false, kinds},
     {"ERRORS", false, item_errors}, {"FILE", true, item_file},        {"SHA256", true, item_sha256},
 };
 const struct status_view status_adapters = {"adapters", adapter_columns, COUNT(adapter_columns), "name"};
@@ -199,7 +198,8 @@ static void print_counts(const struct json *counts, const char *before) {
 }
 
 void status_print_summary(const struct json *status) {
-    const struct json *workloads = json_get(status, "workloads"), *reload = json_path(status, "config", "lastReload", NULL);
+    const struct json *workloads = json_get(status, "workloads"),
+                      *reload = json_path(status, "config", "lastReload", NULL);
     bool ready = json_bool(json_get(status, "ready"), false);
     printf("wharf %s, origin %s: %s%s\n", text_of(status, "version"), text_of(status, "origin"),
            ready ? "ready" : "not ready", json_bool(json_get(status, "inSync"), false) ? ", in sync" : "");
