@@ -131,6 +131,8 @@ void adapter_call_begin(struct adapter_call *call, const struct call_context *co
         .kind = context->kind,
         .adapter = context->adapter,
         .object = context->object,
+        .ticks = context->clock && context->times ? context->clock->ticks : NULL,
+        .times = context->times,
         .answer = {.size = sizeof(wharf_answer)},
     };
     write_now(context, call->now);
@@ -181,8 +183,27 @@ static wharf_result conclude_changed(struct adapter_call *call, wharf_result res
     return services_conclude(call, result);
 }
 
+static int64_t begin(const struct adapter_call *call) {
+    return call->ticks ? call->ticks() : 0;
+}
+
+// `result` is that of a function that began at `begun_ns`.
+static wharf_result end(struct adapter_call *call, enum adapter_function function, int64_t begun_ns,
+                        wharf_result result) {
+    if (call->ticks) {
+        call->times[function].count++;
+        call->times[function].sum_ns += call->ticks() - begun_ns;
+    }
+    return result;
+}
+
 static bool is_known_phase(wharf_phase_kind phase) {
     return phase == WHARF_PENDING || phase == WHARF_SUSPENDED || phase == WHARF_ACTIVE || phase_is_final(phase);
+}
+
+static wharf_result run_phase(struct adapter_call *call, const struct json *object, wharf_phase *out) {
+    int64_t begun_ns = begin(call);
+    return end(call, FUNCTION_PHASE, begun_ns, call->kind->phase(&call->call, (const wharf_value *)object, out));
 }
 
 wharf_result adapter_phase(struct adapter_call *call, const struct json *object, wharf_phase *out) {
@@ -190,7 +211,7 @@ wharf_result adapter_phase(struct adapter_call *call, const struct json *object,
     phase_by_rules(call->kind, object, out);
     wharf_result result = WHARF_OK;
     if (call->kind->phase)
-        result = services_conclude(call, call->kind->phase(&call->call, (const wharf_value *)object, out));
+        result = services_conclude(call, run_phase(call, object, out));
     if (result != WHARF_OK)
         *out = (wharf_phase){.phase = WHARF_ACTIVE};
     bool endless = (call->kind->flags & WHARF_KIND_NEVER_FINISHES) != 0;
@@ -206,15 +227,18 @@ wharf_result adapter_accept(struct adapter_call *call, const struct json *worklo
     services_prepare(call, workload);
     if (!call->kind->accept)
         return WHARF_OK;
-    return services_conclude(call, call->kind->accept(&call->call, (const wharf_value *)workload));
+    int64_t begun_ns = begin(call);
+    wharf_result result = call->kind->accept(&call->call, (const wharf_value *)workload);
+    return services_conclude(call, end(call, FUNCTION_ACCEPT, begun_ns, result));
 }
 
 wharf_result adapter_mirror(struct adapter_call *call, const struct json *workload, struct json *mirror) {
     services_prepare(call, workload);
     if (!call->kind->mirror)
         return WHARF_OK;
+    int64_t begun_ns = begin(call);
     wharf_result result = call->kind->mirror(&call->call, (const wharf_value *)workload, (wharf_value *)mirror);
-    return conclude_changed(call, result, mirror);
+    return conclude_changed(call, end(call, FUNCTION_MIRROR, begun_ns, result), mirror);
 }
 
 wharf_result adapter_update(struct adapter_call *call, const struct json *workload, const struct json *mirror,
@@ -222,9 +246,10 @@ wharf_result adapter_update(struct adapter_call *call, const struct json *worklo
     services_prepare(call, workload);
     if (!call->kind->update)
         return WHARF_OK;
+    int64_t begun_ns = begin(call);
     wharf_result result = call->kind->update(&call->call, (const wharf_value *)workload, (const wharf_value *)mirror,
                                              (wharf_value *)desired);
-    return conclude_changed(call, result, desired);
+    return conclude_changed(call, end(call, FUNCTION_UPDATE, begun_ns, result), desired);
 }
 
 wharf_result adapter_status(struct adapter_call *call, const struct json *workload, const struct json *mirror,
@@ -232,17 +257,19 @@ wharf_result adapter_status(struct adapter_call *call, const struct json *worklo
     services_prepare(call, workload);
     if (!call->kind->status)
         return WHARF_OK;
+    int64_t begun_ns = begin(call);
     wharf_result result = call->kind->status(&call->call, (const wharf_value *)workload, (const wharf_value *)mirror,
                                              (wharf_value *)object);
-    return conclude_changed(call, result, object);
+    return conclude_changed(call, end(call, FUNCTION_STATUS, begun_ns, result), object);
 }
 
 wharf_result adapter_pod_sets(struct adapter_call *call, const struct json *workload, struct json *sets) {
     services_prepare(call, workload);
     if (!call->kind->pod_sets)
         return WHARF_OK;
+    int64_t begun_ns = begin(call);
     wharf_result result = call->kind->pod_sets(&call->call, (const wharf_value *)workload, (wharf_value *)sets);
-    return conclude_changed(call, result, sets);
+    return conclude_changed(call, end(call, FUNCTION_POD_SETS, begun_ns, result), sets);
 }
 
 static bool is_upper(char c) {

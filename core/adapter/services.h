@@ -22,17 +22,35 @@ struct adapter_call {
     const struct json *workload; // of the call, or NULL; its conditions already have their times
     wharf_result failure;        // of the first service that failed; WHARF_OK: none
     const char *failed;          // with WHARF_REFUSED: the message
-    bool part_given;             // for change: how deep in the whole value it is was not kept
+    int64_t (*ticks)(void);      // NULL: calls are not measured
+    struct call_time *times;
+    bool part_given; // for change: how deep in the whole value it is was not kept
     struct json **values;
     size_t n_values, cap_values;
     char **texts;
     size_t n_texts, cap_texts;
 };
 
+enum adapter_function {
+    FUNCTION_PHASE,
+    FUNCTION_ACCEPT,
+    FUNCTION_MIRROR,
+    FUNCTION_UPDATE,
+    FUNCTION_STATUS,
+    FUNCTION_POD_SETS,
+    ADAPTER_FUNCTIONS
+};
+
+struct call_time { // spent in a function of an adapter
+    uint64_t count;
+    int64_t sum_ns;
+};
+
 // The current second as text, cached between calls.
 struct call_clock {
     int64_t second;
     char text[CLOCK_RFC3339_MAX];
+    int64_t (*ticks)(void); // measures calls; NULL: they are not measured
 };
 
 struct call_context {
@@ -46,6 +64,7 @@ struct call_context {
     const char *object; // "namespace/name"
     wharf_mirror_state mirror_state;
     struct call_clock *clock; // NULL: none
+    struct call_time *times;  // [ADAPTER_FUNCTIONS], measured with clock->ticks; may be NULL
 };
 
 const wharf_host *services_table(void);

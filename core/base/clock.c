@@ -15,6 +15,10 @@ struct moment clock_now(void) {
     return (struct moment){read_clock(CLOCK_BOOTTIME), read_clock(CLOCK_REALTIME)};
 }
 
+int64_t clock_ticks(void) {
+    return read_clock(CLOCK_MONOTONIC);
+}
+
 // Splits into whole seconds, rounded down, and a non-negative remainder.
 static int64_t split_second(int64_t wall_ns, int64_t *rest_ns) {
     int64_t seconds = wall_ns / CLOCK_SECOND;

@@ -34,14 +34,7 @@ static wharf_mirror_state mirror_state(const struct engine *engine, const struct
 static void count_latency(struct engine *engine, const struct mirror *mirror) {
     if (!mirror || mirror->seen_ns == 0)
         return;
-    struct stats *stats = &engine->stats;
-    int64_t latency_ns = engine->now.mono_ns - mirror->seen_ns;
-    size_t bucket = 0;
-    while (bucket + 1 < STATS_BUCKETS && latency_ns > (INT64_C(50000) << bucket))
-        bucket++;
-    stats->status_latency[bucket]++;
-    stats->status_latency_count++;
-    stats->status_latency_sum_ns += latency_ns;
+    histogram_add(&engine->stats.status_latency, STATS_STATUS_NS, engine->now.mono_ns - mirror->seen_ns);
 }
 
 static bool do_status(struct engine *engine, struct entry *entry) {
@@ -341,6 +334,7 @@ void act_reconcile(struct engine *engine, struct entry *entry) {
     pacing_end(entry);
     entry->blocked = action.blocked;
     entry->why = action.why;
+    waiting_unplaced(engine, entry, action.waiting);
     waiting_update(engine, entry, &action);
     if (action.type == ACTION_FORGET && !entry->facts.busy && entry->lookups == 0) {
         heap_remove(&engine->timers, &entry->timer); // of waiting_update

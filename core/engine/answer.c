@@ -225,6 +225,12 @@ static void report_created(struct engine *engine, struct entry *entry, struct mi
         engine->stats.events_dropped++;
 }
 
+static void count_dispatch(struct engine *engine, struct entry *entry, uint32_t attempt) {
+    if (entry->ready_ns > 0 && attempt == 1)
+        histogram_add(&engine->stats.dispatch_latency, STATS_DISPATCH_NS, engine->received_ns - entry->ready_ns);
+    entry->ready_ns = 0;
+}
+
 static void created(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct pending *pending,
                     struct response *response) {
     if (pending->was_clean && certainly_not_done(response->reason) && entry->facts.attempt == pending->attempt)
@@ -241,6 +247,7 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
             mirror->facts.attempt = pending->attempt;
         else if (pending->wanted == entry->carry_hash)
             mirror->facts.update_due = false; // the workload has not changed since
+        count_dispatch(engine, entry, pending->attempt);
         report_created(engine, entry, mirror, pending->attempt);
     } else if (response->reason == REASON_ALREADY_EXISTS) {
         mirror->facts.unsure = !mirror->facts.present;

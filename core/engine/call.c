@@ -26,6 +26,7 @@ void call_begin(const struct engine *engine, const struct entry *entry, wharf_mi
                                  .object = entry->key,
                                  .mirror_state = state,
                                  .clock = engine->clock,
+                                 .times = engine->stats.kinds[entry->kind].calls,
                              });
 }
 

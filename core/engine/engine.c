@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct error *make_tables(struct engine *engine) {
+static struct error *make_tables(struct engine *engine, int64_t (*ticks)(void)) {
     size_t clusters = engine->n_clusters, kinds = engine->n_kinds;
     engine->watches = calloc(clusters * kinds + 1, sizeof *engine->watches);
     engine->workers = calloc(kinds + 1, sizeof *engine->workers);
@@ -34,6 +34,7 @@ static struct error *make_tables(struct engine *engine) {
     if (!engine->contacts || !engine->orphans || !engine->identities || !engine->watches || !engine->workers ||
         !engine->unsealed || !engine->clock || !engine->stats.clusters || !engine->stats.kinds)
         return error_no_memory();
+    engine->clock->ticks = ticks;
     engine->stats.n_clusters = clusters;
     engine->stats.n_kinds = kinds;
     for (size_t k = 0; k < kinds; k++) {
@@ -96,7 +97,7 @@ struct error *engine_new(const struct engine_options *options, struct moment now
     if (!error)
         error = store_init(&engine->store, engine->n_kinds, ENGINE_TREES, options->seed);
     if (!error)
-        error = make_tables(engine);
+        error = make_tables(engine, options->ticks);
     if (!error)
         error = pacing_init(engine, options->window_max, options->qps, options->burst, options->seed);
     if (error) {

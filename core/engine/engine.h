@@ -30,6 +30,7 @@ struct engine_options {
     bool log_decisions;            // logs each decision, LOG_DEBUG
     unsigned window_max;           // most requests in flight to each cluster; 0: as window.h finds it
     double qps, burst;             // most requests to each cluster a second, and at once; qps <= 0: no limit
+    int64_t (*ticks)(void);        // a clock for what adapters take, for metrics; NULL: it is not measured
     uint64_t seed;
 };
 

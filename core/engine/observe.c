@@ -139,6 +139,10 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
     }
     entry->facts.cluster = cluster;
     entry->facts.attempt = attempt;
+    if (attempt > 0 || entry->facts.suspended || entry->facts.being_deleted)
+        entry->ready_ns = attempt == 1 ? entry->ready_ns : 0; // counted once its mirror is created
+    else if (entry->ready_ns == 0)
+        entry->ready_ns = engine->received_ns;
     read_phase(engine, entry, object, had);
     bool counts = !entry->facts.finished && !entry->facts.being_deleted && cluster != DECIDE_UNKNOWN_CLUSTER;
     cluster_count_active(engine, entry, counts ? cluster : 0);
@@ -174,6 +178,7 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
     entry->facts.status_held = entry->unsure = false;
     entry->carry_hash = entry->noop_patch_hash = 0;
     entry->last_note = 0;
+    entry->ready_ns = 0;
     entry->facts.finished = entry->facts.suspended = entry->facts.being_deleted = entry->facts.status_due = false;
     entry->uid[0] = '\0';
     entry->kueue = KUEUE_UNKNOWN;

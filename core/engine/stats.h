@@ -3,7 +3,9 @@
 #ifndef WHARF_ENGINE_STATS_H
 #define WHARF_ENGINE_STATS_H
 
+#include "core/adapter/services.h"
 #include "core/base/error.h"
+#include "core/base/histogram.h"
 #include "core/engine/decide.h"
 #include "core/engine/fair_queue.h"
 #include "core/kube/types.h"
@@ -12,8 +14,11 @@
 
 #define STATS_VERBS (VERB_RAW_GET + 1)
 #define STATS_REASONS (REASON_GARBAGE + 1)
-#define STATS_PHASES 5   // wharf_phase_kind
-#define STATS_BUCKETS 16 // of status latency: bucket i counts up to 2^i * 50 us; the last one everything above
+#define STATS_PHASES 5 // wharf_phase_kind
+
+// The first bounds of the histograms.
+#define STATS_STATUS_NS (CLOCK_MS / 20)
+#define STATS_DISPATCH_NS CLOCK_MS
 
 struct stats_watch { // one kind in one cluster
     enum reflector_state state;
@@ -41,6 +46,7 @@ struct stats_cluster {
 struct stats_kind {
     uint64_t phases[STATS_PHASES]; // workloads by phase
     uint64_t adapter_errors;       // calls that did not return WHARF_OK
+    struct call_time calls[ADAPTER_FUNCTIONS];
 };
 
 struct stats {
@@ -48,16 +54,16 @@ struct stats {
     size_t n_clusters;
     struct stats_kind *kinds;
     size_t n_kinds;
-    uint64_t placements, replacements;      // first attempts and further ones
-    uint64_t conflicts;                     // foreign objects of the same name
-    uint64_t orphans;                       // orphans deleted
-    uint64_t other_host_writes;             // somebody else wrote what this host was about to write
-    uint64_t events, events_dropped;        // recorded on workloads; left out for lack of room
-    uint64_t status_latency[STATS_BUCKETS]; // mirror seen to status patch issued
-    uint64_t status_latency_count;
-    int64_t status_latency_sum_ns;
-    uint64_t waiting[WAITINGS]; // workloads that have waited for more than a minute, by reason
-    uint64_t queued;            // entries to reconcile
+    uint64_t placements, replacements; // first attempts and further ones
+    uint64_t conflicts;                // foreign objects of the same name
+    uint64_t orphans;                  // orphans deleted
+    uint64_t other_host_writes;        // somebody else wrote what this host was about to write
+    uint64_t events, events_dropped;   // recorded on workloads; left out for lack of room
+    struct histogram status_latency;   // mirror seen to status patch issued
+    struct histogram dispatch_latency; // workload seen, and not suspended, to its first mirror created
+    uint64_t unplaced[WAITINGS];       // workloads, not suspended ones, by what they wait for
+    uint64_t waiting[WAITINGS];        // workloads that have waited for more than a minute, by reason
+    uint64_t queued;                   // entries to reconcile
 };
 
 // A deep copy; empty when out of memory.

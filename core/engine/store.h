@@ -75,6 +75,7 @@ struct entry {
     struct throttle denials;     // of rejected status patches
     int64_t generation;
     int64_t waiting_since_ns;
+    int64_t ready_ns;                // since when it could be placed for the first time; 0: it is, or is suspended
     const char *why;                 // of the last decision; static
     struct shared_text final_status; // of a mirror that had finished when it was deleted, until its status is written
     uint32_t last_note;              // hash of the last Event
@@ -92,7 +93,9 @@ struct entry {
     uint8_t waiting;     // enum waiting: for what
     uint8_t kueue_asked; // requests whether Kueue owns it, see kueue.h
     uint8_t kueue;       // enum kueue
+    uint8_t unplaced;    // enum waiting: as what it is counted among the unplaced ones
     bool queued : 1, blocked : 1;
+    bool counted_unplaced : 1;
     bool unsure : 1;              // an earlier write got no answer
     bool reported : 1;            // something was reported since it began to wait
     bool deletion_is_certain : 1; // deleted_uid is certain

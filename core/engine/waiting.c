@@ -43,6 +43,19 @@ static void report(struct engine *engine, struct entry *entry, const struct acti
                  detail ? refused : "");
 }
 
+void waiting_unplaced(struct engine *engine, struct entry *entry, enum waiting waiting) {
+    const struct workload_facts *w = &entry->facts;
+    bool unplaced = w->exists && w->attempt == 0 && !w->finished && !w->suspended && !w->being_deleted;
+    if (unplaced == entry->counted_unplaced && (!unplaced || waiting == entry->unplaced))
+        return;
+    if (entry->counted_unplaced)
+        engine->stats.unplaced[entry->unplaced]--;
+    if (unplaced)
+        engine->stats.unplaced[waiting]++;
+    entry->counted_unplaced = unplaced;
+    entry->unplaced = (uint8_t)waiting;
+}
+
 void waiting_update(struct engine *engine, struct entry *entry, const struct action *action) {
     enum waiting waiting = action->waiting;
     if (waiting == WAITING_ANSWER)

@@ -7,6 +7,8 @@
 
 // After each decision.
 void waiting_update(struct engine *engine, struct entry *entry, const struct action *action);
+// Also after each decision, of workloads that are not placed and could be.
+void waiting_unplaced(struct engine *engine, struct entry *entry, enum waiting waiting);
 void waiting_end(struct engine *engine, struct entry *entry);
 
 #endif

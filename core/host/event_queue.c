@@ -122,6 +122,16 @@ struct event_item *event_queue_take(struct event_queue *queue) {
     return taken.first;
 }
 
+size_t event_queue_depth(const struct event_queue *queue, size_t cluster, int64_t *since_ns) {
+    *since_ns = CLOCK_NEVER;
+    if (cluster >= queue->n_clusters)
+        return 0;
+    const struct event_line *line = &queue->lines[cluster];
+    if (line->first)
+        *since_ns = line->first->event.received_ns;
+    return line->events;
+}
+
 size_t event_queue_count(const struct event_queue *queue) {
     return queue->events;
 }

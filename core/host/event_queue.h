@@ -31,6 +31,8 @@ void event_queue_put(struct event_queue *queue, struct event_item *item);
 // Takes some items of each cluster, in order; the next call begins with another cluster. NULL: the queue is empty.
 struct event_item *event_queue_take(struct event_queue *queue);
 
+// Of one cluster. *since_ns: received_ns of the oldest; CLOCK_NEVER: there is none.
+size_t event_queue_depth(const struct event_queue *queue, size_t cluster, int64_t *since_ns);
 size_t event_queue_count(const struct event_queue *queue);
 
 #endif

@@ -64,6 +64,7 @@ struct error *host_new(const struct config *config, const struct adapters *adapt
     host->adapters = adapters;
     host->trim_at_ns = CLOCK_NEVER;
     host->turn = (struct turn){.now = now_and_alive, .before = before_event, .ctx = host};
+    host->made_ns = clock_now().mono_ns;
     host->snapshot.started_wall_ns = clock_now().wall_ns;
     pthread_mutex_init(&host->snapshot_mutex, NULL);
     struct error *error = fill_host(host);
@@ -124,6 +125,7 @@ static struct error *start_engine(struct host *host, struct moment now) {
                                      .orphan_grace_ns = config->orphan_grace_ns,
                                      .qps = config->qps,
                                      .burst = config->burst,
+                                     .ticks = clock_ticks,
                                      .seed = random_system()};
     struct error *error = engine_new(&options, now, &host->turn.engine);
     if (error)

@@ -26,11 +26,21 @@ void host_free(struct host *host); // not while host_run runs
 // does not wait for the engine.
 int64_t host_stalled_ns(struct host *host);
 
+// What is read of a cluster when a snapshot is taken.
+struct cluster_reading {
+    struct meter_reading meter;
+    int64_t silence_ns;     // since the last byte from the server, or since the host was made
+    uint64_t inbox;         // events that wait for the engine
+    int64_t inbox_since_ns; // how long the oldest of them has waited; 0: there is none
+};
+
 // State for metrics and health: a copy made by the engine's thread at most a quarter of a second ago.
 struct host_snapshot {
-    struct stats stats;       // owned
-    char *waits_for;          // owned; not running: why the engine has not started; NULL: not known yet
-    const char *const *names; // of clusters, [0] "management"
+    struct stats stats;               // owned
+    struct cluster_reading *readings; // of the clusters of `stats`, owned
+    struct histogram steps;           // of the engine, first bound TURN_STEP_NS
+    char *waits_for;                  // owned; not running: why the engine has not started; NULL: not known yet
+    const char *const *names;         // of clusters, [0] "management"
     const struct kind *const *kinds;
     bool running;       // the engine has started
     bool in_sync;       // see engine_in_sync

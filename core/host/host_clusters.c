@@ -83,6 +83,7 @@ static void open_link(void *arg) {
                                    .name = cluster->name,
                                    .transport = cluster->connection.transport,
                                    .budget = &cluster->budget,
+                                   .meter = &cluster->meter,
                                    .origin = startup_origin(host->startup),
                                    .controller_name = host->config->controller_name,
                                    .instance = instance,

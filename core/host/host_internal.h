@@ -34,6 +34,7 @@ struct host_cluster {
     struct outbox outbox;
     struct host_guest *guests; // of the management cluster, on its thread only
     size_t n_guests;
+    struct meter meter;
     atomic_size_t pending; // unanswered commands and Events, as last published by the cluster's thread
 };
 
@@ -50,7 +51,7 @@ struct host {
     atomic_bool stop;
     atomic_bool closing;    // cluster threads must end at once
     struct heartbeat heart; // of the engine's thread
-    int64_t published_ns, trim_at_ns;
+    int64_t made_ns, published_ns, trim_at_ns;
     size_t churn; // events since the last trim
     bool publish_due, trimmed;
     pthread_mutex_t snapshot_mutex;

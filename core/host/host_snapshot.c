@@ -23,6 +23,7 @@ void snapshot_publish(struct host *host, struct moment now, bool force) {
     pthread_mutex_lock(&host->snapshot_mutex);
     stats_free(&host->snapshot.stats);
     host->snapshot.stats = copy;
+    host->snapshot.steps = host->turn.steps;
     host->snapshot.running = true;
     host->snapshot.in_sync = in_sync;
     host->snapshot.been_in_sync |= in_sync;
@@ -36,13 +37,35 @@ int64_t host_stalled_ns(struct host *host) {
     return heartbeat_stalled_ns(&host->heart, inbox_waiting_since(host->inbox), clock_now().mono_ns);
 }
 
+// With the mutex held.
+static struct error *read_clusters(struct host *host, struct host_snapshot *out) {
+    int64_t now_ns = clock_now().mono_ns;
+    out->readings = calloc(out->stats.n_clusters + 1, sizeof *out->readings);
+    if (!out->readings)
+        return error_no_memory();
+    for (size_t c = 0; c < out->stats.n_clusters; c++) {
+        struct cluster_reading *reading = &out->readings[c];
+        meter_read(&host->clusters[c].meter, &reading->meter);
+        int64_t heard_ns = reading->meter.heard_ns > 0 ? reading->meter.heard_ns : host->made_ns;
+        reading->silence_ns = clock_later(now_ns - heard_ns, 0);
+        int64_t since_ns;
+        reading->inbox = inbox_depth(host->inbox, c, &since_ns);
+        reading->inbox_since_ns = since_ns < now_ns ? now_ns - since_ns : 0;
+    }
+    return NULL;
+}
+
 struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
     pthread_mutex_lock(&host->snapshot_mutex);
     *out = host->snapshot;
     struct error *error = stats_copy(&host->snapshot.stats, &out->stats);
+    if (!error)
+        error = read_clusters(host, out);
     pthread_mutex_unlock(&host->snapshot_mutex);
-    if (error)
+    if (error) {
+        stats_free(&out->stats);
         return error;
+    }
     if (!out->running)
         out->waits_for = startup_problem(host->startup);
     else
@@ -58,5 +81,6 @@ struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
 
 void host_snapshot_free(struct host_snapshot *snapshot) {
     stats_free(&snapshot->stats);
+    free(snapshot->readings);
     free(snapshot->waits_for);
 }

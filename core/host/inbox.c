@@ -135,6 +135,13 @@ int64_t inbox_waiting_since(struct inbox *inbox) {
     return since_ns;
 }
 
+size_t inbox_depth(struct inbox *inbox, size_t cluster, int64_t *since_ns) {
+    pthread_mutex_lock(&inbox->mutex);
+    size_t depth = event_queue_depth(inbox->queue, cluster, since_ns);
+    pthread_mutex_unlock(&inbox->mutex);
+    return depth;
+}
+
 void inbox_poke(struct inbox *inbox) {
     pthread_mutex_lock(&inbox->mutex);
     inbox->poked = true;

@@ -28,6 +28,9 @@ struct event_item *inbox_take(struct inbox *inbox, int64_t until_ns);
 // Since when (CLOCK_BOOTTIME) events have been waiting without an inbox_take; CLOCK_NEVER: the inbox is empty.
 int64_t inbox_waiting_since(struct inbox *inbox);
 
+// How many events of a cluster wait. *since_ns: when the oldest of them was received; CLOCK_NEVER: there is none.
+size_t inbox_depth(struct inbox *inbox, size_t cluster, int64_t *since_ns);
+
 void inbox_poke(struct inbox *inbox);
 void inbox_close(struct inbox *inbox);
 

@@ -28,6 +28,7 @@ struct link {
     char *uid, *version; // of namespace kube-system, as last read; NULL: not yet
     struct client *client;
     struct recorder *recorder; // management only
+    struct meter *meter;
     struct watched *watched;
     size_t n_watched;
     struct kind *const *kinds;
@@ -203,6 +204,7 @@ static struct error *watch_kind(struct link *link, const struct link_options *op
                                                      .budget = options->budget,
                                                      .kept = w->kept,
                                                      .probe = link->probe,
+                                                     .meter = link->meter,
                                                      .seed = options->seed + kind + 1},
                          options->transport, &handler, &w->reflector);
 }
@@ -210,8 +212,11 @@ static struct error *watch_kind(struct link *link, const struct link_options *op
 static struct error *fill_link(struct link *link, const struct link_options *options) {
     struct probe_handler handler = {on_identity, on_contact, link};
     struct error *error = probe_new(options->name, options->transport, &handler, &link->probe);
-    struct client_options client = {
-        .cluster = options->name, .transport = options->transport, .budget = options->budget, .probe = link->probe};
+    struct client_options client = {.cluster = options->name,
+                                    .transport = options->transport,
+                                    .budget = options->budget,
+                                    .probe = link->probe,
+                                    .meter = link->meter};
     if (!error)
         error = client_new(&client, &link->client);
     if (!error && options->cluster == ENGINE_MANAGEMENT)
@@ -235,6 +240,7 @@ struct error *link_new(const struct link_options *options, struct link **out) {
     *link = (struct link){.cluster = options->cluster,
                           .watched = watched,
                           .kinds = options->kinds,
+                          .meter = options->meter,
                           .post = options->post,
                           .ctx = options->ctx};
     struct error *error = fill_link(link, options);
@@ -337,6 +343,7 @@ int64_t link_tick(struct link *link, struct moment now) {
         next_ns = at_ns < next_ns ? at_ns : next_ns;
     }
     int64_t at_ns = client_tick(link->client, now);
+    meter_publish(link->meter, link->recorder ? recorder_dropped(link->recorder) : 0, probe_heard_ns(link->probe));
     return at_ns < next_ns ? at_ns : next_ns;
 }
 

@@ -11,6 +11,7 @@ struct link_options {
     size_t cluster; // ENGINE_MANAGEMENT or a worker's number
     const char *name;
     struct transport *transport; // not owned
+    struct meter *meter;         // counts what the link does, not owned; may be NULL
     struct budget *budget;       // memory budget of the cluster, not owned; may be NULL
     const char *origin;          // workers are listed and watched with this label value only
     const char *controller_name; // reportingController of Events

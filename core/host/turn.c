@@ -20,15 +20,21 @@ static void step(struct turn *turn, struct engine_event *event) {
 
 size_t turn_run(struct turn *turn, struct event_item *items) {
     size_t count = 0;
+    int64_t begun_ns = 0;
     for (struct event_item *item = items, *next; item; item = next, count++) {
         next = item->next;
         if (turn->before)
             turn->before(turn->ctx, &item->event);
         item->event.now = turn->now(turn->ctx);
+        if (count > 0)
+            histogram_add(&turn->steps, TURN_STEP_NS, item->event.now.mono_ns - begun_ns);
+        begun_ns = item->event.now.mono_ns;
         step(turn, &item->event);
         event_item_free(item);
     }
     struct moment now = turn->now(turn->ctx);
+    if (count > 0)
+        histogram_add(&turn->steps, TURN_STEP_NS, now.mono_ns - begun_ns);
     if (count == 0 || turn->update.wake_ns <= now.mono_ns)
         step(turn, &(struct engine_event){.type = EVENT_TIME, .now = now});
     dispatch_run(turn->dispatch, &turn->update);

@@ -7,6 +7,8 @@
 #include "core/host/dispatch.h"
 #include "core/host/event_queue.h"
 
+#define TURN_STEP_NS (CLOCK_MS / 100)
+
 // The size of an update before a step.
 struct turn_mark {
     size_t commands, events, log;
@@ -16,6 +18,7 @@ struct turn {
     struct engine *engine;
     struct dispatch *dispatch;
     struct update update;            // update.wake_ns: when the next turn is needed, even without an event
+    struct histogram steps;          // how long each step took, and what it led to; first bound TURN_STEP_NS
     int64_t first_ns;                // when the update got its first command
     struct moment (*now)(void *ctx); // called for each event
     // Called before each event from the queue, and after each step, with the update not dispatched yet and its size

@@ -34,6 +34,7 @@ struct queued_request {
     response_handler handler;
     void *ctx;
     struct request_log log;
+    int64_t sent_ns;   // with a meter
     struct line *line; // the queue that it is in
 };
 
@@ -45,6 +46,7 @@ struct client {
     char *cluster;
     struct transport *transport;
     struct probe *probe;
+    struct meter *meter;
     const struct budget *budget;
     size_t max_in_flight, in_flight;
     struct line waiting, sent;
@@ -95,6 +97,7 @@ struct error *client_new(const struct client_options *options, struct client **o
     client->cluster = cluster;
     client->transport = options->transport;
     client->probe = options->probe;
+    client->meter = options->meter;
     client->budget = options->budget;
     client->max_in_flight = options->max_in_flight > 0 ? options->max_in_flight : MAX_IN_FLIGHT;
     map_init(&client->requests, 0); // keys are generated here, not input
@@ -254,6 +257,8 @@ static void exchange_done(void *ctx, const struct http_result *result) {
     struct client *client = queued->client;
     client->in_flight--;
     request_log_end(&queued->log, client->cluster, result);
+    if (client->meter)
+        meter_request(client->meter, meter_verb(queued->verb), result->status, clock_now().mono_ns - queued->sent_ns);
     (result->outcome == HTTP_ANSWERED ? probe_heard : probe_disconnected)(client->probe);
     log_warning(client, queued->dry_run ? NULL : result->warning);
     if (result->outcome == HTTP_ANSWERED && result->status == 401 && !queued->resent &&
@@ -300,6 +305,8 @@ static bool queued_send(struct client *client, struct queued_request *queued) {
     queued->exchange = client->transport->ops->submit(client->transport, &request, &handler);
     if (queued->exchange != 0) {
         request_log_begin(&queued->log, request_log_verb(queued->verb), queued->path);
+        if (client->meter)
+            queued->sent_ns = clock_now().mono_ns;
         client->in_flight++;
         return true;
     }

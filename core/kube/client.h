@@ -6,6 +6,7 @@
 #define WHARF_KUBE_CLIENT_H
 
 #include "core/base/clock.h"
+#include "core/kube/meter.h"
 #include "core/kube/probe.h"
 #include "core/kube/transport.h"
 #include "core/kube/types.h"
@@ -19,6 +20,7 @@ struct client_options {
     size_t max_in_flight;        // further requests are queued; 0: 64
     struct budget *budget;       // not owned; may be NULL
     struct probe *probe;         // notified of server activity; not owned; may be NULL
+    struct meter *meter;         // counts requests; not owned; may be NULL
 };
 
 struct client;

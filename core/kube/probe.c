@@ -182,6 +182,10 @@ static int64_t next_question(const struct probe *probe) {
                          : clock_later(least_ns, clock_later(probe->heard_ns, probe->asked_ns) + PROBE_SILENCE_NS);
 }
 
+int64_t probe_heard_ns(const struct probe *probe) {
+    return probe->contact == CONTACT_UNKNOWN ? 0 : probe->heard_ns;
+}
+
 int64_t probe_tick(struct probe *probe, struct moment now) {
     take_time(probe, now.mono_ns);
     if (probe->ended)

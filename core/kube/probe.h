@@ -42,6 +42,9 @@ void probe_heard(struct probe *probe);
 // A connection was lost or a request timed out: the identity is checked again.
 void probe_disconnected(struct probe *probe);
 
+// When the last byte was received, with the precision of ticks; 0: never. Monotonic.
+int64_t probe_heard_ns(const struct probe *probe);
+
 // Does what is due; returns the monotonic time of the next call needed. Called like reflector_tick.
 int64_t probe_tick(struct probe *probe, struct moment now);
 

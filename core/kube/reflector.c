@@ -64,6 +64,7 @@ struct error *reflector_new(const struct reflector_options *options, struct tran
         return error_no_memory();
     buffer_init(&reflector->watch.tail, budget_or_default(options->budget)->max_frame);
     reflector->transport = transport;
+    reflector->meter = options->meter;
     reflector->handler = *handler;
     reflector->due_ns = INT64_MIN;
     reflector->discovery.missing_ns = CLOCK_NEVER;
@@ -166,6 +167,8 @@ void reflector_note_end(struct reflector *reflector, const struct http_result *r
     reflector->exchange = 0;
     reflector->ended = true;
     request_log_end(&reflector->log, reflector->cluster, result);
+    if (reflector->meter && reflector->phase == PHASE_LIST)
+        meter_request(reflector->meter, METER_LIST, result->status, clock_now().mono_ns - reflector->sent_ns);
     (result->outcome == HTTP_ANSWERED ? probe_heard : probe_disconnected)(reflector->probe);
 }
 
@@ -233,6 +236,10 @@ void reflector_submit(struct reflector *reflector, const struct http_request *re
         return;
     }
     request_log_begin(&reflector->log, verbs[reflector->phase], request->path);
+    bool watch = reflector->phase == PHASE_WATCH || reflector->phase == PHASE_WATCH_LIST;
+    if (watch && reflector->watched)
+        meter_restart(reflector->meter);
+    reflector->watched |= watch;
 }
 
 static void log_skip(struct reflector *reflector, const struct error *error) {

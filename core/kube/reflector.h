@@ -42,6 +42,7 @@ struct reflector_options {
     struct budget *budget;        // of the cluster, not owned; may be NULL
     const char *const *kept;      // see object_limits; not copied; may be NULL
     struct probe *probe;          // notified of server activity; not owned; may be NULL
+    struct meter *meter;          // counts lists and watches; not owned; may be NULL
     int64_t bookmark_interval_ns; // 0: 60 s; a watch silent for three intervals is reopened
 };
 

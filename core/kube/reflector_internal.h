@@ -77,6 +77,8 @@ struct reflector {
     int64_t bookmark_ns;
     struct transport *transport;
     struct probe *probe;
+    struct meter *meter;
+    bool watched; // a watch was opened before
     struct budget *budget;
     struct object_limits limits; // of objects
     size_t charged;              // to the budget, for the tail

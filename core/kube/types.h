@@ -92,6 +92,35 @@ enum contact {
     CONTACT_LOST     // silent for longer: treated as disconnected
 };
 
+// What was counted about one API server, see meter.h.
+#define METER_BUCKETS 7 // of the time that requests took, by meter_bounds_ns; the last one has no bound
+#define METER_SERIES 24 // verbs and codes told apart; further ones are METER_OTHER
+
+enum meter_verb {
+    METER_GET,
+    METER_CREATE,
+    METER_PATCH,
+    METER_PATCH_STATUS,
+    METER_DELETE,
+    METER_LIST, // in pages; lists that come as a stream are not counted
+    METER_OTHER
+};
+
+struct meter_series {
+    enum meter_verb verb;
+    int code; // 0: there was no response
+    uint64_t buckets[METER_BUCKETS];
+    int64_t sum_ns;
+};
+
+struct meter_reading {
+    struct meter_series series[METER_SERIES];
+    size_t n_series;
+    uint64_t restarts;    // of watches
+    uint64_t events_lost; // Events that the recorder could not write (management cluster)
+    int64_t heard_ns;     // when the last byte came from the server (monotonic); 0: never
+};
+
 // State of the watch of one kind in one cluster, see reflector.h.
 enum reflector_state {
     REFLECTOR_STARTING,  // nothing received yet

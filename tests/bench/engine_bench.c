@@ -224,6 +224,7 @@ static void begin(struct bench *b, struct kind *const *kinds, const struct seal_
                                      .worker_lost_timeout_ns = 15 * CLOCK_MINUTE,
                                      .mirror_retention_ns = 0,
                                      .seals = seals,
+                                     .ticks = clock_ticks,
                                      .seed = 1};
     check(!engine_new(&options, clock_now(), &b->engine), "no engine");
     b->lives = calloc(b->n_lives, sizeof *b->lives);

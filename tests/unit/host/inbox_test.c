@@ -54,6 +54,24 @@ static void a_flood_of_one_cluster_delays_no_other(void **state) {
     inbox_free(inbox);
 }
 
+static void the_depth_of_a_cluster_and_the_age_of_its_oldest_event_are_known(void **state) {
+    (void)state;
+    struct inbox *inbox = make(3, 100000, SIZE_MAX);
+    int64_t since_ns = 0;
+    assert_int_equal(inbox_depth(inbox, 1, &since_ns), 0);
+    assert_int_equal(since_ns, CLOCK_NEVER);
+    for (unsigned i = 0; i < 5; i++)
+        inbox_post_now(inbox,
+                       &(struct engine_event){
+                           .type = EVENT_SEEN, .cluster = 1, .received_ns = 100 + i, .object = object_numbered(i)});
+    assert_int_equal(inbox_depth(inbox, 1, &since_ns), 5);
+    assert_int_equal(since_ns, 100);
+    assert_int_equal(inbox_depth(inbox, 2, &since_ns), 0);
+    event_items_free(inbox_take(inbox, FOREVER));
+    assert_int_equal(inbox_depth(inbox, 1, &since_ns), 0);
+    inbox_free(inbox);
+}
+
 static void what_one_cluster_posts_comes_out_in_its_order(void **state) {
     (void)state;
     struct inbox *inbox = make(2, 100000, SIZE_MAX);
@@ -139,6 +157,7 @@ static void strings_are_copied_and_a_closed_inbox_drops_what_comes(void **state)
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_flood_of_one_cluster_delays_no_other),
+        cmocka_unit_test(the_depth_of_a_cluster_and_the_age_of_its_oldest_event_are_known),
         cmocka_unit_test(what_one_cluster_posts_comes_out_in_its_order),
         cmocka_unit_test(a_cluster_that_runs_ahead_waits_for_room),
         cmocka_unit_test(what_is_larger_than_the_room_is_let_in_alone),

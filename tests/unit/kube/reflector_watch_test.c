@@ -23,6 +23,27 @@ static void an_end_of_a_watch_that_lived_leads_to_the_next_at_once(void **state)
     }
 }
 
+static void the_watches_after_the_first_one_and_the_pages_of_lists_are_counted(void **state) {
+    (void)state;
+    struct meter meter = {0};
+    struct meter_reading reading;
+    struct harness h;
+    begin_with(&h, (struct reflector_options){.meter = &meter});
+    connect(&h);
+    meter_read(&meter, &reading);
+    assert_int_equal(reading.restarts, 0);
+    assert_int_equal(reading.n_series, 1);
+    assert_int_equal(reading.series[0].verb, METER_LIST);
+    assert_int_equal(reading.series[0].code, 200);
+    assert_true(data(&h, EVENT("MODIFIED", ITEM("a", "u1", "6"))));
+    fake_finish(&h.fake, h.fake.count, (struct http_result){.outcome = HTTP_ANSWERED, .status = 200});
+    tick(&h);
+    meter_read(&meter, &reading);
+    assert_int_equal(reading.restarts, 1);
+    assert_int_equal(reading.n_series, 1);
+    end(&h);
+}
+
 static void a_silent_watch_is_opened_again_at_its_version(void **state) {
     (void)state;
     struct harness h;
@@ -388,6 +409,7 @@ static void many_events_in_one_chunk_and_one_after_the_end_are_handled_in_order(
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_end_of_a_watch_that_lived_leads_to_the_next_at_once),
+        cmocka_unit_test(the_watches_after_the_first_one_and_the_pages_of_lists_are_counted),
         cmocka_unit_test(a_silent_watch_is_opened_again_at_its_version),
         cmocka_unit_test(a_watch_that_ends_at_once_without_an_event_leads_to_a_list_after_a_wait),
         cmocka_unit_test(each_failure_leads_to_what_the_table_says),

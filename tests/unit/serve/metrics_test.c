@@ -100,11 +100,10 @@ static void the_histogram_is_cumulative_and_in_seconds(void **state) {
     struct fake fake;
     fake_init(&fake);
     struct stats *stats = &fake.snapshot.stats;
-    stats->status_latency[0] = 4;
-    stats->status_latency[5] = 2; // up to 32 * 50 us
-    stats->status_latency[STATS_BUCKETS - 1] = 1;
-    stats->status_latency_count = 7;
-    stats->status_latency_sum_ns = 2500000000;
+    stats->status_latency.buckets[0] = 4;
+    stats->status_latency.buckets[5] = 2; // up to 32 * 50 us
+    stats->status_latency.buckets[HISTOGRAM_BUCKETS - 1] = 1;
+    stats->status_latency.sum_ns = 2500000000;
     char *text = printed(&fake);
     assert_line(text, "wharf_status_latency_seconds_bucket{le=\"5e-05\"} 4");
     assert_line(text, "wharf_status_latency_seconds_bucket{le=\"0.0008\"} 4");
@@ -116,15 +115,67 @@ static void the_histogram_is_cumulative_and_in_seconds(void **state) {
     free(text);
 }
 
+// Of what is omitted while it is 0.
+static void count_a_bit(struct fake *fake) {
+    fake->kind_stats[0].calls[FUNCTION_STATUS] = (struct call_time){3, 1500000};
+    struct meter_reading *meter = &fake->readings[1].meter;
+    meter->series[meter->n_series++] = (struct meter_series){
+        .verb = METER_CREATE, .code = 201, .buckets = {2, 1, 0, 0, 0, 0, 1}, .sum_ns = 12 * CLOCK_SECOND};
+    meter->series[meter->n_series++] = (struct meter_series){.verb = METER_LIST, .buckets = {1}};
+    meter->series[meter->n_series++] = (struct meter_series){.verb = METER_OTHER, .buckets = {0, 5}};
+}
+
+static void what_is_measured_is_printed_in_seconds(void **state) {
+    (void)state;
+    struct fake fake;
+    fake_init(&fake);
+    count_a_bit(&fake);
+    fake.readings[2] = (struct cluster_reading){
+        .meter.restarts = 3, .silence_ns = 2500 * CLOCK_MS, .inbox = 17, .inbox_since_ns = 40 * CLOCK_MS};
+    fake.readings[0].meter.events_lost = 9;
+    fake.snapshot.stats.unplaced[WAITING_NO_WORKER] = 4;
+    fake.snapshot.stats.unplaced[WAITING_NOT] = 2;
+    fake.snapshot.stats.dispatch_latency = (struct histogram){.buckets = {0, 2}, .sum_ns = 3 * CLOCK_MS};
+    fake.snapshot.steps = (struct histogram){.buckets = {5, 0, 1}, .sum_ns = CLOCK_MS / 20};
+    char *text = printed(&fake);
+    static const char *const lines[] = {
+        "wharf_request_duration_seconds_bucket{cluster=\"w1\",verb=\"create\",code=\"201\",le=\"0.005\"} 2",
+        "wharf_request_duration_seconds_bucket{cluster=\"w1\",verb=\"create\",code=\"201\",le=\"10\"} 3",
+        "wharf_request_duration_seconds_bucket{cluster=\"w1\",verb=\"create\",code=\"201\",le=\"+Inf\"} 4",
+        "wharf_request_duration_seconds_sum{cluster=\"w1\",verb=\"create\",code=\"201\"} 12",
+        "wharf_request_duration_seconds_count{cluster=\"w1\",verb=\"create\",code=\"201\"} 4",
+        "wharf_request_duration_seconds_count{cluster=\"w1\",verb=\"list\",code=\"none\"} 1",
+        "wharf_request_duration_seconds_count{cluster=\"w1\",verb=\"other\",code=\"other\"} 5",
+        "wharf_adapter_call_duration_seconds_sum{kind=\"jobs.batch\",function=\"status\"} 0.0015",
+        "wharf_adapter_call_duration_seconds_count{kind=\"jobs.batch\",function=\"status\"} 3",
+        "wharf_cluster_silence_seconds{cluster=\"w2\"} 2.5",
+        "wharf_inbox_events{cluster=\"w2\"} 17",
+        "wharf_inbox_oldest_age_seconds{cluster=\"w2\"} 0.04",
+        "wharf_watch_restarts_total{cluster=\"w2\"} 3",
+        "wharf_recorder_events_lost_total 9",
+        "wharf_workloads_unplaced{reason=\"no-worker\"} 4",
+        "wharf_workloads_unplaced{reason=\"turn\"} 2",
+        "wharf_dispatch_latency_seconds_bucket{le=\"0.001\"} 0",
+        "wharf_dispatch_latency_seconds_bucket{le=\"0.002\"} 2",
+        "wharf_dispatch_latency_seconds_sum 0.003",
+        "wharf_engine_step_duration_seconds_bucket{le=\"1e-05\"} 5",
+        "wharf_engine_step_duration_seconds_bucket{le=\"4e-05\"} 6",
+        "wharf_leader 1",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        assert_line(text, lines[i]);
+    free(text);
+}
+
 // The family that a series belongs to: its name without labels, and without a histogram's endings.
 static void family_of(const char *line, char *out, size_t size) {
     size_t len = strcspn(line, "{ ");
     static const char *const endings[] = {"_bucket", "_sum", "_count"};
-    const char *histogram = "wharf_status_latency_seconds";
-    if (strncmp(line, histogram, strlen(histogram)) == 0)
-        for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
-            if (len == strlen(histogram) + strlen(endings[i]))
-                len = strlen(histogram);
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        size_t ending = strlen(endings[i]);
+        if (len > ending && strncmp(line + len - ending, endings[i], ending) == 0)
+            len -= ending;
+    }
     assert_true(len > 0 && len < size);
     memcpy(out, line, len);
     out[len] = '\0';
@@ -136,6 +187,7 @@ static void every_series_follows_the_help_and_type_of_its_family(void **state) {
     fake_init(&fake);
     fake.clusters[0].answers[VERB_GET][REASON_OK] = 1;
     fake.clusters[0].sent[VERB_GET] = 1;
+    count_a_bit(&fake);
     char *text = printed(&fake), *rest = NULL, name[128] = "", family[128], seen[8192] = " ";
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         if (strncmp(line, "# HELP ", 7) == 0) {
@@ -218,6 +270,7 @@ static void the_process_is_described_as_the_system_sees_it(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_counted_is_printed_under_its_labels),
+        cmocka_unit_test(what_is_measured_is_printed_in_seconds),
         cmocka_unit_test(the_histogram_is_cumulative_and_in_seconds),
         cmocka_unit_test(every_series_follows_the_help_and_type_of_its_family),
         cmocka_unit_test(every_family_is_in_the_manual),

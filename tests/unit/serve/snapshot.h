@@ -10,6 +10,7 @@
 struct fake {
     struct stats_watch feeds[SNAPSHOT_CLUSTERS][1];
     struct stats_cluster clusters[SNAPSHOT_CLUSTERS];
+    struct cluster_reading readings[SNAPSHOT_CLUSTERS];
     struct stats_kind kind_stats[1];
     struct kind kind;
     const struct kind *kinds[1];
@@ -30,6 +31,7 @@ static inline void fake_init(struct fake *fake) {
     fake->kinds[0] = &fake->kind;
     fake->snapshot = (struct host_snapshot){
         .stats = {.clusters = fake->clusters, .n_clusters = SNAPSHOT_CLUSTERS, .kinds = fake->kind_stats, .n_kinds = 1},
+        .readings = fake->readings,
         .names = fake->names,
         .kinds = fake->kinds,
         .running = true,

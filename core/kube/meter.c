@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kube/meter.h"
+
+#include "core/base/clock.h"
+
+const int64_t meter_bounds_ns[METER_BUCKETS - 1] = {
+    5 * CLOCK_MS, 25 * CLOCK_MS, 100 * CLOCK_MS, 500 * CLOCK_MS, 2500 * CLOCK_MS, 10 * CLOCK_SECOND,
+};
+
+// There is one writer: what it stores need not be one operation with what it read.
+#define READ(counter) atomic_load_explicit(&(counter), memory_order_relaxed)
+#define WRITE(counter, value) atomic_store_explicit(&(counter), (value), memory_order_relaxed)
+#define COUNT(counter, more) WRITE(counter, READ(counter) + (more))
+
+#define CODE_BITS 16
+#define USED (UINT32_C(1) << 31)
+
+static uint32_t what_is(enum meter_verb verb, int code) {
+    return USED | (uint32_t)verb << CODE_BITS | ((uint32_t)code & ((UINT32_C(1) << CODE_BITS) - 1));
+}
+
+// The cell of this verb and code, the next free one, or the last one, which is for all that have none.
+static struct meter_cell *find_cell(struct meter *meter, uint32_t what) {
+    for (size_t i = 0; i + 1 < METER_SERIES; i++) {
+        struct meter_cell *cell = &meter->cells[i];
+        uint32_t is = READ(cell->what);
+        if (is == 0)
+            WRITE(cell->what, what);
+        if (is == 0 || is == what)
+            return cell;
+    }
+    struct meter_cell *last = &meter->cells[METER_SERIES - 1];
+    WRITE(last->what, what_is(METER_OTHER, 0));
+    return last;
+}
+
+void meter_request(struct meter *meter, enum meter_verb verb, int code, int64_t duration_ns) {
+    if (!meter)
+        return;
+    struct meter_cell *cell = find_cell(meter, what_is(verb, code));
+    size_t bucket = 0;
+    while (bucket + 1 < METER_BUCKETS && duration_ns > meter_bounds_ns[bucket])
+        bucket++;
+    COUNT(cell->buckets[bucket], 1);
+    COUNT(cell->sum_ns, duration_ns);
+}
+
+enum meter_verb meter_verb(enum verb verb) {
+    static const enum meter_verb verbs[] = {
+        [VERB_GET] = METER_GET,           [VERB_CREATE] = METER_CREATE,
+        [VERB_MERGE_PATCH] = METER_PATCH, [VERB_STATUS_PATCH] = METER_PATCH_STATUS,
+        [VERB_DELETE] = METER_DELETE,     [VERB_RAW_GET] = METER_GET,
+    };
+    return verbs[verb];
+}
+
+void meter_restart(struct meter *meter) {
+    if (meter)
+        COUNT(meter->restarts, 1);
+}
+
+void meter_publish(struct meter *meter, uint64_t events_lost, int64_t heard_ns) {
+    if (!meter)
+        return;
+    WRITE(meter->events_lost, events_lost);
+    WRITE(meter->heard_ns, heard_ns);
+}
+
+void meter_read(const struct meter *meter, struct meter_reading *out) {
+    *out = (struct meter_reading){
+        .restarts = READ(meter->restarts), .events_lost = READ(meter->events_lost), .heard_ns = READ(meter->heard_ns)};
+    for (size_t i = 0; i < METER_SERIES; i++) {
+        const struct meter_cell *cell = &meter->cells[i];
+        uint32_t what = READ(cell->what);
+        if (what == 0)
+            continue;
+        struct meter_series *series = &out->series[out->n_series++];
+        series->verb = (enum meter_verb)((what & ~USED) >> CODE_BITS);
+        series->code = (int)(what & ((UINT32_C(1) << CODE_BITS) - 1));
+        for (size_t b = 0; b < METER_BUCKETS; b++)
+            series->buckets[b] = READ(cell->buckets[b]);
+        series->sum_ns = READ(cell->sum_ns);
+    }
+}

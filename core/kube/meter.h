@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the thread of one cluster counts, for metrics: written on that thread, read from any. It outlives the clients
+// and reflectors that it is given to.
+#ifndef WHARF_KUBE_METER_H
+#define WHARF_KUBE_METER_H
+
+#include "core/kube/types.h"
+
+#include <stdatomic.h>
+
+extern const int64_t meter_bounds_ns[METER_BUCKETS - 1];
+
+struct meter_cell {
+    _Atomic uint32_t what; // verb and code; 0: not used
+    _Atomic uint64_t buckets[METER_BUCKETS];
+    _Atomic int64_t sum_ns;
+};
+
+// Zero-initialised.
+struct meter {
+    struct meter_cell cells[METER_SERIES];
+    _Atomic uint64_t restarts, events_lost;
+    _Atomic int64_t heard_ns;
+};
+
+// A request got a response, or ended without one (code 0). NULL is fine, as below.
+void meter_request(struct meter *meter, enum meter_verb verb, int code, int64_t duration_ns);
+enum meter_verb meter_verb(enum verb verb);
+
+// A watch was opened again after one had ended.
+void meter_restart(struct meter *meter);
+
+// Totals: Events that were never written and will not be; when the last byte came from the server (monotonic).
+void meter_publish(struct meter *meter, uint64_t events_lost, int64_t heard_ns);
+
+void meter_read(const struct meter *meter, struct meter_reading *out);
+
+#endif

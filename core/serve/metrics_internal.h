@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared by the parts of the metrics.
+#ifndef WHARF_SERVE_METRICS_INTERNAL_H
+#define WHARF_SERVE_METRICS_INTERNAL_H
+
+#include "core/serve/metrics.h"
+
+// metrics_clusters.c
+void metrics_print_clusters(const struct host_snapshot *snapshot, struct buffer *out);
+
+#endif
