@@ -4,6 +4,7 @@
 
 #include "core/engine/act_update.h"
 #include "core/engine/call.h"
+#include "core/engine/changes.h"
 #include "core/engine/cluster_state.h"
 #include "core/engine/command.h"
 #include "core/engine/engine_internal.h"
@@ -18,6 +19,7 @@
 #include "core/engine/queue.h"
 #include "core/engine/repeat.h"
 #include "core/engine/report.h"
+#include "core/engine/story.h"
 #include "core/engine/waiting.h"
 
 #include <stdio.h>
@@ -103,6 +105,13 @@ static bool is_there(const struct entry *entry, const struct action *action) {
     return mirror && mirror->facts.present && mirror->facts.of_workload && mirror->facts.attempt == action->attempt;
 }
 
+// For its story.
+static enum outcome why_it_leaves(const struct engine *engine, const struct entry *entry) {
+    if (entry->facts.attempt == 0 || entry->facts.gone_attempt == entry->facts.attempt)
+        return OUTCOME_DELETED;
+    return facts_worker_is_lost(engine, entry) ? OUTCOME_LOST : OUTCOME_REPLACED;
+}
+
 // Rule 4: uid and resourceVersion are preconditions.
 static bool do_place(struct engine *engine, struct entry *entry, const struct action *action) {
     if (action->attempt > MIRROR_ATTEMPT_MAX) {
@@ -138,6 +147,8 @@ static bool do_place(struct engine *engine, struct entry *entry, const struct ac
         queue_retry_soon(engine, &entry->facts.not_before_ns);
         return true;
     }
+    if (action->attempt != entry->facts.attempt)
+        story_leaves(entry, why_it_leaves(engine, entry));
     entry->requested_cluster = (uint32_t)action->cluster;
     entry->requested_attempt = action->attempt;
     if (action->attempt > 1 && entry->facts.attempt && entry->facts.attempt != action->attempt) {
@@ -336,6 +347,7 @@ void act_reconcile(struct engine *engine, struct entry *entry) {
     entry->why = action.why;
     waiting_unplaced(engine, entry, action.waiting);
     waiting_update(engine, entry, &action);
+    changes_note(engine, entry, &action);
     if (action.type == ACTION_FORGET && !entry->facts.busy && entry->lookups == 0) {
         heap_remove(&engine->timers, &entry->timer); // of waiting_update
         store_remove(&engine->store, entry);

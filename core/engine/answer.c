@@ -17,6 +17,7 @@
 #include "core/engine/repeat.h"
 #include "core/engine/report.h"
 #include "core/engine/rewound.h"
+#include "core/engine/story.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,6 +179,7 @@ static void exclude(struct engine *engine, struct entry *entry, struct mirror *m
         mirror->refusals++;
     mirror->facts.excluded_until_ns =
         engine->now.mono_ns + backoff_ns(engine, mirror->refusals, PERMANENT_BASE_NS, PERMANENT_MAX_NS);
+    story_rejected(engine, entry, mirror, reason, message);
     report_event(engine, entry, true, reason, "CreateMirror", "cluster %s rejected the mirror: %s",
                  engine->names[mirror->facts.cluster], message);
 }

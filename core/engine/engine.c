@@ -4,6 +4,7 @@
 #include "core/adapter/services.h"
 #include "core/engine/act.h"
 #include "core/engine/answer.h"
+#include "core/engine/changes.h"
 #include "core/engine/cluster_state.h"
 #include "core/engine/command.h"
 #include "core/engine/engine_internal.h"
@@ -97,6 +98,8 @@ struct error *engine_new(const struct engine_options *options, struct moment now
     if (!error)
         error = store_init(&engine->store, engine->n_kinds, ENGINE_TREES, options->seed);
     if (!error)
+        error = changes_new(now.wall_ns, &engine->changes);
+    if (!error)
         error = make_tables(engine, options->ticks);
     if (!error)
         error = pacing_init(engine, options->window_max, options->qps, options->burst, options->seed);
@@ -115,6 +118,7 @@ void engine_free(struct engine *engine) {
         return;
     heap_free(&engine->timers); // before the store: timers live in entries
     store_free(&engine->store);
+    changes_free(engine->changes);
     pacing_free(engine); // after the store: entries wait there
     for (size_t c = 0; c < engine->n_clusters; c++) {
         if (engine->names)

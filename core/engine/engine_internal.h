@@ -19,6 +19,7 @@
 #define ENGINE_UNLISTED 8
 
 struct call_clock;
+struct changes;
 struct identity;
 struct orphan_count;
 struct pace;
@@ -46,6 +47,7 @@ struct engine {
     struct random random;
     struct store store;
     struct heap timers;
+    struct changes *changes;
     enum contact *contacts;        // of clusters
     struct watch_state *watches;   // [cluster * n_kinds + kind]
     struct worker_facts **workers; // [kind][cluster]

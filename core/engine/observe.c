@@ -4,6 +4,7 @@
 
 #include "core/adapter/phase.h"
 #include "core/engine/call.h"
+#include "core/engine/changes.h"
 #include "core/engine/cluster_state.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/facts.h"
@@ -16,6 +17,7 @@
 #include "core/engine/queue.h"
 #include "core/engine/report.h"
 #include "core/engine/rewound.h"
+#include "core/engine/story.h"
 #include "core/engine/waiting.h"
 #include "core/json/pointer.h"
 
@@ -70,9 +72,12 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
             age_ns = 0;
         entry->facts.retain_until_ns = engine->now.mono_ns - age_ns + engine->retention_ns;
     }
+    bool was_finished = entry->facts.finished;
     entry->facts.finished = finished;
     if (finished)
         final_status_drop(entry);
+    if (finished && !was_finished)
+        story_finished(engine, entry, &phase);
     set_phase(engine, entry, had, (uint8_t)phase.phase, true);
     adapter_call_end(&call);
 }
@@ -186,6 +191,7 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
     entry->placed_attempt = entry->requested_attempt = entry->requested_cluster = 0;
     entry->facts.restores = (struct throttle){0};
     entry->kueue_asked = 0;
+    changes_forget(engine, entry);
     waiting_end(engine, entry);
     final_status_drop(entry);
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m)) {
@@ -304,6 +310,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
         m->facts.update_due = true;
         m->carry = CARRY_UNKNOWN;
     }
+    story_read_mirror(m, object);
     m->facts.finalizer = finalizer_is_on(object);
     m->had_status = m->had_status || json_first(json_get(object, "status"));
     m->facts.finished = json_first(json_get(object, "status")) && final_status_reached(engine, entry, object);
@@ -341,6 +348,7 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
         free(m->record);
         m->record = NULL;
         m->had_status = m->was_of_workload = false;
+        m->created_ns = m->started_ns = 0;
     }
     if (had && !same)
         m->outdated = m->facts.busy;

@@ -160,6 +160,7 @@ static void free_entry(struct store *store, struct entry *entry) {
     fair_queue_remove(&entry->node);
     entry_set_object(store, entry, NULL);
     shared_text_clear(&entry->final_status);
+    story_clear(&entry->story);
     free(entry);
 }
 

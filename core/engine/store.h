@@ -7,6 +7,7 @@
 #include "core/base/heap.h"
 #include "core/base/map.h"
 #include "core/base/shared_text.h"
+#include "core/engine/attempts.h"
 #include "core/engine/decide.h"
 #include "core/engine/fair_queue.h"
 #include "core/engine/throttle.h"
@@ -32,6 +33,8 @@ struct mirror {
     struct doc doc;            // the mirror as last seen; empty: not seen, or gone
     int64_t unanswered_ns;     // when a create of this attempt last got no answer and may take effect later; 0: never
     int64_t orphan_since_ns;
+    int64_t created_ns;         // wall clock, as it says itself; 0: not known
+    int64_t started_ns;         // the same, once it has started
     int64_t seen_ns;            // when the event that made the status due came
     uint64_t carry_hash;        // of what the host carries (labels, annotations, spec generation), to notice changes
     uint64_t noop_patch_hash;   // hash of a patch that was accepted and changed nothing
@@ -68,6 +71,8 @@ struct entry {
     struct workload_facts facts;
     struct fair_node node; // for writes to the workload
     struct doc doc;        // the workload; empty: no delegated one
+    struct story story;
+    struct last_change change;
     uint64_t carry_hash, noop_patch_hash;
     uint64_t deleted_uid;        // hash of the uid of the last workload whose deletion was seen, 0: none
     uint64_t denied_status_hash; // hash of the last rejected status patch; 0: none

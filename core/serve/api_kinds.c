@@ -3,7 +3,7 @@
 #include "core/serve/api_internal.h"
 
 #include "core/base/text.h"
-#include "core/engine/view.h"
+#include "core/engine/inspect.h"
 
 #include <string.h>
 #include <strings.h>
@@ -38,15 +38,15 @@ struct mirror_question {
     const struct kind *kind;
     const char *namespace_, *name;
     struct api_mirror *out;
-    enum view_mirror found;
+    enum inspect_mirror found;
 };
 
 static void find_mirror(void *arg, struct engine *engine, struct moment now) {
     (void)now;
     struct mirror_question *question = arg;
     struct mirror_view view;
-    question->found = view_mirror(engine, question->kind, question->namespace_, question->name, &view);
-    if (question->found != VIEW_MIRROR_FOUND)
+    question->found = inspect_mirror(engine, question->kind, question->namespace_, question->name, &view);
+    if (question->found != INSPECT_MIRROR_FOUND)
         return;
     struct api_mirror *out = question->out;
     text_copy(out->cluster, sizeof out->cluster, view.cluster_name);
@@ -61,8 +61,8 @@ struct error *api_find_mirror(const struct api_source *source, const struct kind
     *out = (struct api_mirror){.number = 0};
     struct mirror_question question = {.kind = kind, .namespace_ = namespace_, .name = name, .out = out};
     struct error *error = source->query(source->ctx, find_mirror, &question);
-    if (error || question.found == VIEW_MIRROR_FOUND)
+    if (error || question.found == INSPECT_MIRROR_FOUND)
         return error;
     return error_new(ERROR_NOT_FOUND, "%s %s/%s %s", kind->abi.kind, namespace_, name,
-                     question.found == VIEW_MIRROR_NONE ? "has no mirror now" : "is not delegated to this host");
+                     question.found == INSPECT_MIRROR_NONE ? "has no mirror now" : "is not delegated to this host");
 }

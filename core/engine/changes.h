@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The workloads in the order of their last visible change, each with a sequence number, so that a reader is told only
+// of what changed since it last asked. Numbers grow from one process to the next: they begin with the time of the
+// start.
+#ifndef WHARF_ENGINE_CHANGES_H
+#define WHARF_ENGINE_CHANGES_H
+
+#include "core/engine/engine_internal.h"
+
+#define CHANGES_GONE 1024 // workloads that are gone, of which readers are still told
+
+struct gone {
+    uint64_t sequence;
+    size_t kind;
+    char *key; // "namespace/name"
+};
+
+struct changes;
+struct error *changes_new(int64_t wall_ns, struct changes **out);
+void changes_free(struct changes *changes);
+
+// After each decision.
+void changes_note(struct engine *engine, struct entry *entry, const struct action *action);
+// The workload is gone, or no longer delegated; with its story.
+void changes_forget(struct engine *engine, struct entry *entry);
+
+uint64_t changes_last(const struct engine *engine);
+// Whether all that has changed since is still known: otherwise a reader begins anew.
+bool changes_known_since(const struct engine *engine, uint64_t since);
+// The workload with the least sequence above `after`; NULL: none. Quick for readers that go on where they stopped.
+struct entry *changes_next(struct engine *engine, uint64_t after);
+// The deletions since, the oldest first: those of workloads that have not been created again. NULL: no more. Begins
+// with *cursor = 0.
+const struct gone *changes_gone(const struct engine *engine, uint64_t since, size_t *cursor);
+
+#endif
