@@ -55,9 +55,10 @@ static const struct subcommand subcommand_help = {
     .text = "Prints help for all commands or for one.\n",
 };
 
-static const struct subcommand *const commands[] = {&subcommand_run,    &subcommand_check,   &subcommand_adapters,
-                                                    &subcommand_plan,   &subcommand_rbac,    &subcommand_adapter,
-                                                    &subcommand_status, &subcommand_version, &subcommand_help};
+static const struct subcommand *const commands[] = {
+    &subcommand_run,     &subcommand_check,  &subcommand_adapters, &subcommand_plan,   &subcommand_rbac,
+    &subcommand_adapter, &subcommand_status, &subcommand_explain,  &subcommand_cordon, &subcommand_uncordon,
+    &subcommand_drain,   &subcommand_retry,  &subcommand_version,  &subcommand_help};
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

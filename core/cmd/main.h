@@ -44,7 +44,8 @@ struct subcommand {
 };
 
 extern const struct subcommand subcommand_run, subcommand_check, subcommand_adapters, subcommand_plan, subcommand_rbac,
-    subcommand_version, subcommand_status;
+    subcommand_version, subcommand_status, subcommand_explain, subcommand_cordon, subcommand_uncordon, subcommand_drain,
+    subcommand_retry;
 
 int main_adapter(const struct arguments *arguments);
 

@@ -213,12 +213,16 @@ struct error *remote_token(struct remote *remote, const char **token) {
     return error;
 }
 
-struct error *remote_object(const char *operand, char **kind, char **name) {
+struct error *remote_object_path(const char *prefix, const char *operand, const char *namespace_, struct buffer *out) {
     const char *slash = strchr(operand, '/');
-    *kind = *name = NULL;
+    AUTO_TEXT kind = slash ? strndup(operand, (size_t)(slash - operand)) : NULL;
     if (!slash || slash == operand || !slash[1] || strchr(slash + 1, '/'))
         return error_new(ERROR_INVALID, "found \"%s\", expected KIND/NAME, as in job/train", operand);
-    *kind = strndup(operand, (size_t)(slash - operand));
-    *name = strdup(slash + 1);
-    return *kind && *name ? NULL : error_no_memory();
+    const char *const segments[] = {kind ? kind : "", namespace_, slash + 1};
+    buffer_text(out, prefix);
+    for (size_t i = 0; i < sizeof segments / sizeof segments[0]; i++) {
+        buffer_char(out, '/');
+        text_percent_encode(out, segments[i]);
+    }
+    return out->failed || !kind ? error_no_memory() : NULL;
 }

@@ -64,7 +64,7 @@ const char *remote_host_namespace(const struct remote *remote);
 // The namespace of the context, "default" if it has none.
 struct error *remote_namespace(struct remote *remote, const char **out);
 
-// Splits "job/train" at the slash. ERROR_INVALID.
-struct error *remote_object(const char *operand, char **kind, char **name);
+// Appends "PREFIX/KIND/NAMESPACE/NAME" for an operand "KIND/NAME". ERROR_INVALID for another one.
+struct error *remote_object_path(const char *prefix, const char *operand, const char *namespace_, struct buffer *out);
 
 #endif

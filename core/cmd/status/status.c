@@ -76,11 +76,9 @@ static struct error *get_list(const struct asked *asked, const struct status_vie
     return error || view != &status_workloads ? error : get_rest(asked, path.data, *out);
 }
 
-static struct error *print_document(const struct asked *asked, const struct json *document) {
+struct error *status_print_document(const struct json *document, bool yaml) {
     AUTO_BUFFER(text, LIST_MAX);
-    bool good = asked->output == OUTPUT_YAML ? yaml_print(document, &text)
-                                             : json_print(document, &text) && buffer_char(&text, '\n');
-    if (!good)
+    if (!(yaml ? yaml_print(document, &text) : json_print(document, &text) && buffer_char(&text, '\n')))
         return error_no_memory();
     fputs(text.data, stdout);
     return NULL;
@@ -90,7 +88,7 @@ static struct error *print_list(const struct asked *asked, const struct status_v
     AUTO_JSON list = NULL;
     struct error *error = get_list(asked, view, &list);
     if (error || asked->output >= OUTPUT_JSON)
-        return error ? error : print_document(asked, list);
+        return error ? error : status_print_document(list, asked->output == OUTPUT_YAML);
     struct text_table table = {.n_columns = 0};
     status_fill(view, asked->output == OUTPUT_WIDE, json_get(list, "items"), &table);
     if (json_size(json_get(list, "items")) == 0)
@@ -105,7 +103,7 @@ static struct error *print_overview(const struct asked *asked) {
     AUTO_JSON status = NULL;
     struct error *error = remote_get(asked->remote, "/api/v1/status", &status);
     if (error || asked->output >= OUTPUT_JSON)
-        return error ? error : print_document(asked, status);
+        return error ? error : status_print_document(status, asked->output == OUTPUT_YAML);
     status_print_summary(status);
     return print_list(asked, &status_workers);
 }

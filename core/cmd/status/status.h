@@ -3,6 +3,7 @@
 #ifndef WHARF_CMD_STATUS_H
 #define WHARF_CMD_STATUS_H
 
+#include "core/base/error.h"
 #include "core/cmd/text_table.h"
 #include "core/json/json.h"
 
@@ -31,6 +32,9 @@ void status_add_row(const struct status_view *view, bool wide, const struct json
 
 // The lines above the tables: the host, and its workloads by phase.
 void status_print_summary(const struct json *status);
+
+// As JSON on one line, or as YAML.
+struct error *status_print_document(const struct json *document, bool yaml);
 
 // Time since an RFC 3339 time as kubectl prints ages: "5s", "3m12s", "7h", "2d4h"; "" for none.
 const char *status_age(const char *time, char cell[STATUS_CELL_MAX]);
