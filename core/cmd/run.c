@@ -26,6 +26,7 @@ struct program {
     struct config *config;
     struct adapters *adapters;
     struct host *host;
+    struct api_source api;
     struct http_server *server;
     struct signals *signals;
     struct notify *notify; // NULL: not started by systemd
@@ -61,10 +62,6 @@ static struct error *load_adapters(struct program *program) {
     return error;
 }
 
-static struct error *take_snapshot(void *ctx, struct host_snapshot *out) {
-    return host_snapshot(ctx, out);
-}
-
 static int64_t stalled_ns(void *host) {
     return host_stalled_ns(host);
 }
@@ -73,8 +70,9 @@ static struct error *start_serving(struct program *program) {
     const char *address = program->config->serve_address;
     if (!address)
         return NULL;
-    struct http_source source = {
-        .snapshot = take_snapshot, .free_snapshot = host_snapshot_free, .stalled_ns = stalled_ns, .ctx = program->host};
+    struct http_source source;
+    api_source_init(&program->api, program->host, program->config, program->adapters);
+    http_source_init(&source, program->host, &program->api);
     return error_wrap(http_server_start(address, &source, &program->server), "serve.address");
 }
 

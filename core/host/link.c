@@ -45,7 +45,7 @@ struct ticket {
     struct ticket *next, *previous;
     uint64_t command;
     int64_t sent_ns;
-    void (*done)(void *ctx, struct response *response); // of link_read, else NULL
+    void (*done)(void *ctx, struct response *response); // of link_ask, else NULL
     void *ctx;
 };
 
@@ -297,14 +297,14 @@ void link_command(struct link *link, struct moment now, struct command *command)
     command_free(command);
 }
 
-void link_read(struct link *link, const char *path, void (*done)(void *ctx, struct response *response), void *ctx) {
-    struct request request = {.verb = VERB_RAW_GET, .namespace_ = "", .name = path};
+void link_ask(struct link *link, const struct request *request, void (*done)(void *ctx, struct response *response),
+              void *ctx) {
     struct ticket *ticket = take_ticket(link, 0, (struct moment){0});
     if (ticket) {
         ticket->done = done;
         ticket->ctx = ctx;
     }
-    struct error *error = ticket ? client_submit(link->client, &request, on_answer, ticket, NULL) : error_no_memory();
+    struct error *error = ticket ? client_submit(link->client, request, on_answer, ticket, NULL) : error_no_memory();
     if (!error)
         return;
     read_failed(done, ctx, error_text(error));

@@ -37,9 +37,10 @@ void link_command(struct link *link, struct moment now, struct command *command)
 // Takes the Event.
 void link_event(struct link *link, struct moment now, struct workload_event *event);
 
-// Reads a path for somebody else than the engine. `done` gets the answer exactly once, later, on the link's thread;
+// Sends a request of somebody else than the engine. `done` gets the answer exactly once, later, on the link's thread;
 // with REASON_NOT_SENT if the link is freed first.
-void link_read(struct link *link, const char *path, void (*done)(void *ctx, struct response *response), void *ctx);
+void link_ask(struct link *link, const struct request *request, void (*done)(void *ctx, struct response *response),
+              void *ctx);
 
 // Lists the objects of a kind again.
 void link_relist(struct link *link, size_t kind);

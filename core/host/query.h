@@ -6,6 +6,7 @@
 #define WHARF_HOST_QUERY_H
 
 #include "core/engine/engine.h"
+#include "core/kube/kubeconfig.h"
 
 #define QUERY_PATIENCE_NS (5 * CLOCK_SECOND) // how long a caller waits for its turn
 #define QUERY_READ_NS (10 * CLOCK_SECOND)    // and for an API server
@@ -22,6 +23,13 @@ struct error *host_query(struct host *host, query_run run, void *arg);
 // thread. `answer` is filled (response_clear), whatever its reason. ERROR_STOPPED, ERROR_LIMIT: as above, or no answer
 // in time; `answer` is then empty.
 struct error *host_read(struct host *host, size_t cluster, const char *path, struct response *answer);
+
+// The same for any request, of which all but the resource's strings is copied: those are literals.
+struct error *host_ask(struct host *host, size_t cluster, const struct request *request, struct response *answer);
+
+// The address and credentials of the cluster of this name, for a connection of one's own; endpoint_free.
+// ERROR_NOT_FOUND: there is none, or it cannot be used now; else as host_query.
+struct error *host_endpoint(struct host *host, const char *cluster, struct endpoint **out);
 
 // The host's side.
 struct queries;

@@ -16,13 +16,30 @@ struct cluster_read {
     unsigned users;
     size_t cluster;
     struct host *host;
-    char path[];
+    struct request request; // its texts are in `texts`
+    char texts[];
 };
 
-static struct cluster_read *reading_new(struct host *host, size_t cluster, const char *path) {
-    struct cluster_read *reading = calloc(1, sizeof *reading + strlen(path) + 1);
+static const char *put_text(char **at, const char *text, size_t len) {
+    if (!text)
+        return NULL;
+    char *copy = *at;
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    *at += len + 1;
+    return copy;
+}
+
+static struct cluster_read *reading_new(struct host *host, size_t cluster, const struct request *request) {
+    size_t name = request->name ? strlen(request->name) : 0, space = strlen(request->namespace_);
+    struct cluster_read *reading = calloc(1, sizeof *reading + name + space + request->body_len + 3);
     if (!reading)
         return NULL;
+    char *at = reading->texts;
+    reading->request = *request;
+    reading->request.name = put_text(&at, request->name, name);
+    reading->request.namespace_ = put_text(&at, request->namespace_, space);
+    reading->request.body = put_text(&at, request->body, request->body_len);
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -32,7 +49,6 @@ static struct cluster_read *reading_new(struct host *host, size_t cluster, const
     reading->users = 1;
     reading->host = host;
     reading->cluster = cluster;
-    memcpy(reading->path, path, strlen(path) + 1);
     return reading;
 }
 
@@ -43,6 +59,8 @@ static void leave(struct cluster_read *reading) {
     if (!last)
         return;
     response_clear(&reading->answer);
+    if (reading->request.body) // a token may be in it
+        explicit_bzero((char *)(uintptr_t)reading->request.body, reading->request.body_len);
     pthread_cond_destroy(&reading->answered);
     pthread_mutex_destroy(&reading->mutex);
     free(reading);
@@ -62,7 +80,7 @@ static void submit(void *arg) {
     struct cluster_read *reading = arg;
     struct link *link = reading->host->clusters[reading->cluster].link;
     if (link) {
-        link_read(link, reading->path, on_answer, reading);
+        link_ask(link, &reading->request, on_answer, reading);
         return;
     }
     struct response answer = {
@@ -95,8 +113,13 @@ struct error *host_query(struct host *host, query_run run, void *arg) {
 }
 
 struct error *host_read(struct host *host, size_t cluster, const char *path, struct response *answer) {
+    struct request request = {.verb = VERB_RAW_GET, .namespace_ = "", .name = path};
+    return host_ask(host, cluster, &request, answer);
+}
+
+struct error *host_ask(struct host *host, size_t cluster, const struct request *request, struct response *answer) {
     *answer = (struct response){.message = NULL};
-    struct cluster_read *reading = reading_new(host, cluster, path);
+    struct cluster_read *reading = reading_new(host, cluster, request);
     if (!reading)
         return error_no_memory();
     struct error *error = host_query(host, post, reading);
@@ -113,4 +136,29 @@ struct error *host_read(struct host *host, size_t cluster, const char *path, str
     }
     leave(reading);
     return error;
+}
+
+struct endpoint_wanted {
+    struct host *host;
+    const char *cluster;
+    struct endpoint *found;
+};
+
+// On the engine's thread, where connections are opened and closed.
+static void find_endpoint(void *arg, struct engine *engine, struct moment now) {
+    (void)engine, (void)now;
+    struct endpoint_wanted *wanted = arg;
+    const struct host *host = wanted->host;
+    for (size_t c = 0; c < host->n_clusters && !wanted->found; c++)
+        if (host->clusters[c].loop && strcmp(host->clusters[c].name, wanted->cluster) == 0)
+            wanted->found = endpoint_hold(host->clusters[c].connection.endpoint);
+}
+
+struct error *host_endpoint(struct host *host, const char *cluster, struct endpoint **out) {
+    struct endpoint_wanted wanted = {.host = host, .cluster = cluster};
+    struct error *error = host_query(host, find_endpoint, &wanted);
+    *out = wanted.found;
+    if (error || wanted.found)
+        return error;
+    return error_new(ERROR_NOT_FOUND, "cluster %s is not connected", cluster);
 }

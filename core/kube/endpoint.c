@@ -13,8 +13,13 @@
 // Far larger than any token that etcd and header limits allow.
 #define TOKEN_MAX ((size_t)64 * 1024)
 
+struct endpoint *endpoint_hold(struct endpoint *endpoint) {
+    atomic_fetch_add(&endpoint->more, 1);
+    return endpoint;
+}
+
 void endpoint_free(struct endpoint *endpoint) {
-    if (!endpoint)
+    if (!endpoint || (atomic_load(&endpoint->more) > 0 && atomic_fetch_sub(&endpoint->more, 1) > 0))
         return;
     if (endpoint->client_key_pem)
         explicit_bzero(endpoint->client_key_pem, strlen(endpoint->client_key_pem));

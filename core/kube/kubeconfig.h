@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/kube/exec_policy.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,9 +26,14 @@ struct endpoint {
     char *namespace_;  // of the context; may be NULL
     char *description; // for messages: "w1.kubeconfig, context kind-w1"
     char *ca_file, *client_cert_file, *client_key_file; // source of the PEMs, for reloading; NULL: inline data
+    atomic_uint more;                                   // references besides the first
 };
 
+// Gives up a reference; the last one frees it. NULL is fine.
 void endpoint_free(struct endpoint *endpoint);
+
+// Another reference, for a second user on whatever thread; nobody may change the endpoint from then on.
+struct endpoint *endpoint_hold(struct endpoint *endpoint);
 
 // One file. `context` NULL or "": current-context. Errors name the file and field, what was found and what was
 // expected; exec, auth-provider, impersonation and basic authentication give ERROR_UNSUPPORTED. `policy` NULL: no

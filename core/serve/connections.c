@@ -16,17 +16,21 @@ static void address_bytes(const struct sockaddr *address, uint8_t out[16]) {
     }
 }
 
+static bool is_short(const struct served_connection *connection) {
+    return !connection->closing && connection->kind == CONNECTION_SHORT;
+}
+
 static size_t open_count(const struct connections *connections) {
     size_t count = 0;
     for (size_t i = 0; i < connections->count; i++)
-        count += !connections->list[i].closing;
+        count += is_short(&connections->list[i]);
     return count;
 }
 
 static size_t of_same_address(const struct connections *connections, const struct served_connection *connection) {
     size_t count = 0;
     for (size_t i = 0; i < connections->count; i++)
-        count += !connections->list[i].closing && memcmp(connections->list[i].address, connection->address, 16) == 0;
+        count += is_short(&connections->list[i]) && memcmp(connections->list[i].address, connection->address, 16) == 0;
     return count;
 }
 
@@ -41,7 +45,7 @@ static int make_room(struct connections *connections) {
     size_t most = 0;
     for (size_t i = 0; i < connections->count; i++) {
         struct served_connection *connection = &connections->list[i];
-        size_t count = connection->closing ? 0 : of_same_address(connections, connection);
+        size_t count = is_short(connection) ? of_same_address(connections, connection) : 0;
         if (count > most || (count > 0 && count == most && connection->since_ns < chosen->since_ns)) {
             chosen = connection;
             most = count;
@@ -51,7 +55,10 @@ static int make_room(struct connections *connections) {
 }
 
 int connections_add(struct connections *connections, int fd, const struct sockaddr *address, int64_t now_ns) {
-    if (connections->count == CONNECTIONS_OPEN_MAX * 2)
+    size_t n_short = 0;
+    for (size_t i = 0; i < connections->count; i++)
+        n_short += connections->list[i].kind == CONNECTION_SHORT;
+    if (n_short >= CONNECTIONS_OPEN_MAX * 2 || connections->count == CONNECTIONS_MAX)
         return fd; // too many are still being closed
     int away = open_count(connections) >= CONNECTIONS_OPEN_MAX ? make_room(connections) : -1;
     struct served_connection *connection = &connections->list[connections->count++];
@@ -67,10 +74,31 @@ static struct served_connection *find(struct connections *connections, int fd) {
     return NULL;
 }
 
+size_t connections_limit(enum connection_kind kind) {
+    static const size_t limits[] = {[CONNECTION_SHORT] = CONNECTIONS_OPEN_MAX,
+                                    [CONNECTION_LOGS] = CONNECTIONS_LOGS,
+                                    [CONNECTION_EXEC] = CONNECTIONS_EXEC,
+                                    [CONNECTION_WATCH] = CONNECTIONS_WATCH};
+    return limits[kind];
+}
+
+bool connections_extend(struct connections *connections, int fd, enum connection_kind kind) {
+    size_t count = 0;
+    for (size_t i = 0; i < connections->count; i++)
+        count += connections->list[i].kind == kind;
+    struct served_connection *connection = find(connections, fd);
+    if (!connection || connection->closing || count >= connections_limit(kind))
+        return false;
+    connection->kind = kind;
+    return true;
+}
+
 void connections_served(struct connections *connections, int fd, int64_t now_ns) {
     struct served_connection *connection = find(connections, fd);
-    if (connection)
-        connection->since_ns = now_ns;
+    if (!connection)
+        return;
+    connection->since_ns = now_ns;
+    connection->kind = CONNECTION_SHORT;
 }
 
 void connections_remove(struct connections *connections, int fd) {
@@ -82,7 +110,7 @@ void connections_remove(struct connections *connections, int fd) {
 int connections_expire(struct connections *connections, int64_t now_ns) {
     for (size_t i = 0; i < connections->count; i++) {
         struct served_connection *connection = &connections->list[i];
-        if (!connection->closing && now_ns - connection->since_ns > CONNECTION_TIMEOUT_S * CLOCK_SECOND)
+        if (is_short(connection) && now_ns - connection->since_ns > CONNECTION_TIMEOUT_S * CLOCK_SECOND)
             return shut_down(connection);
     }
     return -1;

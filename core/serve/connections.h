@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The connections of the server, bounded. Beyond the bound, the address that has the most of them loses its oldest one;
 // a request that takes too long loses its connection. So many or slow connections do not block other clients, nor a
-// probe from the same address, whose request comes and is answered at once. Used on the server's thread only.
+// probe from the same address, whose request comes and is answered at once. Streams and sessions, which last, are
+// counted apart, each kind with its own bound; they take no place of the others. Used on the server's thread only.
 #ifndef WHARF_SERVE_CONNECTIONS_H
 #define WHARF_SERVE_CONNECTIONS_H
 
@@ -13,21 +14,32 @@
 #define CONNECTIONS_OPEN_MAX ((size_t)32)
 #define CONNECTION_TIMEOUT_S 20 // for a request and its answer
 
+enum connection_kind { CONNECTION_SHORT, CONNECTION_LOGS, CONNECTION_EXEC, CONNECTION_WATCH };
+#define CONNECTIONS_LOGS ((size_t)32)
+#define CONNECTIONS_EXEC ((size_t)32)
+#define CONNECTIONS_WATCH ((size_t)64)
+#define CONNECTIONS_STREAMS (CONNECTIONS_LOGS + CONNECTIONS_EXEC + CONNECTIONS_WATCH)
+#define CONNECTIONS_MAX (CONNECTIONS_OPEN_MAX * 2 + CONNECTIONS_STREAMS) // including those being closed
+
 struct served_connection {
     int fd;
     uint8_t address[16]; // IPv6, or IPv4 mapped into it
     int64_t since_ns;    // accepted, or its last request was answered
     bool closing;        // its socket was shut down
+    enum connection_kind kind;
 };
 
 struct connections {
-    struct served_connection
-        list[CONNECTIONS_OPEN_MAX * 2]; // those being closed are included until their socket is closed
+    struct served_connection list[CONNECTIONS_MAX]; // those being closed are included until their socket is closed
     size_t count;
 };
 
 // A connection was accepted. Returns the socket to shut down in its place; -1: none.
 int connections_add(struct connections *connections, int fd, const struct sockaddr *address, int64_t now_ns);
+
+// The request of this connection asks for something that lasts. False: there are as many of the kind as may be.
+bool connections_extend(struct connections *connections, int fd, enum connection_kind kind);
+size_t connections_limit(enum connection_kind kind);
 
 // A request of this connection was answered.
 void connections_served(struct connections *connections, int fd, int64_t now_ns);

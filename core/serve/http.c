@@ -2,139 +2,136 @@
 #include "core/serve/http.h"
 
 #include "core/base/clock.h"
-#include "core/serve/acceptor.h"
-#include "core/serve/connections.h"
-#include "core/serve/health.h"
+#include "core/base/text.h"
 #include "core/serve/listen.h"
-#include "core/serve/metrics.h"
+#include "core/serve/server.h"
 
-#include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define BODY_MAX ((size_t)16 * 1024 * 1024)
-#define CONNECTIONS_MAX ((unsigned)(2 * CONNECTIONS_OPEN_MAX)) // includes those being closed
-#define CONNECTION_MEMORY ((size_t)16 * 1024)                  // for headers in both directions
+#define CONNECTION_MEMORY ((size_t)16 * 1024) // for headers in both directions
 #define CONNECTION_IDLE_S 10U
 #define THREAD_STACK ((size_t)256 * 1024)
-#define TEXT_TYPE "text/plain; charset=utf-8"
+#define TASK_THREADS 6 // each may wait for the engine or an API server
+#define TASKS_QUEUED 64
 
-struct http_server {
-    struct MHD_Daemon *daemon;
-    struct acceptor *acceptor;
-    struct http_source source;
-    uint16_t port;
-    // The server's thread only.
-    bool been_in_sync;
-    struct connections connections;
-};
-
-struct served_page {
-    const char *path;
-    const char *content_type;
-    // Fills the body and returns the status code.
-    unsigned (*make)(struct http_server *server, struct buffer *body);
-};
-
-static unsigned failed(struct error *error, struct buffer *body) {
-    buffer_reset(body);
-    buffer_printf(body, "%s\n", error_text(error));
-    error_free(error);
-    return MHD_HTTP_INTERNAL_SERVER_ERROR;
+static struct error *take_snapshot(void *ctx, struct host_snapshot *out) {
+    return host_snapshot(ctx, out);
 }
 
-static unsigned make_health(struct http_server *server, struct buffer *body) {
-    bool alive = health_alive(server->source.stalled_ns(server->source.ctx), body);
-    return alive ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
+static int64_t stalled_ns(void *host) {
+    return host_stalled_ns(host);
 }
 
-static unsigned make_ready(struct http_server *server, struct buffer *body) {
-    struct host_snapshot snapshot;
-    struct error *error = server->source.snapshot(server->source.ctx, &snapshot);
-    if (error)
-        return failed(error, body);
-    bool ready = health_ready(&snapshot, &server->been_in_sync, body);
-    server->source.free_snapshot(&snapshot);
-    return ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
+static struct error *review(void *ctx, const struct request *request, struct response *response) {
+    return host_ask(ctx, ENGINE_MANAGEMENT, request, response);
 }
 
-static unsigned make_metrics(struct http_server *server, struct buffer *body) {
-    struct host_snapshot snapshot;
-    struct error *error = server->source.snapshot(server->source.ctx, &snapshot);
-    if (error)
-        return failed(error, body);
-    struct metrics_process process;
-    metrics_process_read(&process);
-    error = metrics_print(&snapshot, &process, body);
-    server->source.free_snapshot(&snapshot);
-    return error ? failed(error, body) : MHD_HTTP_OK;
+static struct error *find_endpoint(void *ctx, const char *cluster, struct endpoint **out) {
+    return host_endpoint(ctx, cluster, out);
 }
 
-static const struct served_page pages[] = {
-    {"/healthz", TEXT_TYPE, make_health},
-    {"/readyz", TEXT_TYPE, make_ready},
-    {"/metrics", METRICS_CONTENT_TYPE, make_metrics},
-};
-
-static const struct served_page *find_page(const char *path) {
-    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++)
-        if (strcmp(pages[i].path, path) == 0)
-            return &pages[i];
-    return NULL;
+void http_source_init(struct http_source *source, struct host *host, const struct api_source *api) {
+    *source = (struct http_source){.snapshot = take_snapshot,
+                                   .free_snapshot = host_snapshot_free,
+                                   .stalled_ns = stalled_ns,
+                                   .api = api,
+                                   .review = review,
+                                   .endpoint = find_endpoint,
+                                   .ctx = host};
 }
 
-// Takes the content of `body`. Out of memory closes the connection.
-static enum MHD_Result answer(struct MHD_Connection *connection, unsigned code, const char *content_type,
-                              struct buffer *body) {
-    size_t len = 0;
-    char *text = buffer_take(body, &len);
-    if (!text)
-        return MHD_NO;
-    struct MHD_Response *response = MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE);
-    if (!response) {
-        free(text);
-        return MHD_NO;
+static enum MHD_Result fail_now(struct MHD_Connection *connection, const char *path, unsigned code, const char *text) {
+    AUTO_BUFFER(body, WEB_BODY_MAX);
+    bool api = text_has_prefix(path, "/api/");
+    if (api)
+        api_failure(&body, code, NULL, text);
+    else
+        buffer_printf(&body, "%s\n", text);
+    return web_queue_text(connection, code, api ? WEB_JSON : WEB_TEXT, &body);
+}
+
+// On a thread that may wait.
+static void serve(void *arg) {
+    struct web_call *call = arg;
+    if (atomic_load(&call->server->stopping)) {
+        web_fail(call, MHD_HTTP_SERVICE_UNAVAILABLE, "the host is stopping");
+        return;
     }
-    enum MHD_Result result = MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
-    // RFC 9110 section 15.5.6: a 405 says what is allowed.
-    if (result == MHD_YES && code == MHD_HTTP_METHOD_NOT_ALLOWED)
-        result = MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-    if (result == MHD_YES)
-        result = MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    if (result == MHD_YES)
-        result = MHD_queue_response(connection, code, response);
-    MHD_destroy_response(response);
-    return result;
+    unsigned code = MHD_HTTP_FORBIDDEN;
+    struct error *error = access_check(call, &code);
+    if (error)
+        web_fail(call, code, "%s", error_text(error));
+    else
+        call->route->serve(call);
+    error_free(error);
+}
+
+static enum MHD_Result answer_now(struct web_call *call) {
+    AUTO_BUFFER(body, WEB_BODY_MAX);
+    unsigned code = call->route->make(call->server, &body);
+    return web_queue_text(call->connection, code, code == MHD_HTTP_OK ? call->route->content_type : WEB_TEXT, &body);
+}
+
+static enum MHD_Result too_many(const struct web_call *call) {
+    AUTO_TEXT text = text_format("%zu such requests are open already, the most that this host serves at once",
+                                 connections_limit(call->route->kind));
+    return text ? fail_now(call->connection, call->path, MHD_HTTP_SERVICE_UNAVAILABLE, text) : MHD_NO;
+}
+
+// The request is complete.
+static enum MHD_Result begin(struct web_call *call) {
+    if (call->route->make)
+        return answer_now(call);
+    if (call->route->segments > 0 && !route_split(call->rest, call->route->segments, call->segments))
+        return fail_now(call->connection, call->path, MHD_HTTP_NOT_FOUND,
+                        "expected a path that ends with KIND/NAMESPACE/NAME");
+    enum connection_kind kind = call->route->kind;
+    if (kind != CONNECTION_SHORT && !connections_extend(&call->server->connections, call->fd, kind))
+        return too_many(call);
+    call->state = WEB_WAITING;
+    MHD_suspend_connection(call->connection);
+    if (!tasks_submit(call->server->tasks, serve, call))
+        web_fail(call, MHD_HTTP_SERVICE_UNAVAILABLE, "too many requests wait for an answer: try again");
+    return MHD_YES;
+}
+
+static bool is_method_allowed(const struct route *route, const char *method) {
+    if (strcmp(method, MHD_HTTP_METHOD_GET) == 0)
+        return true;
+    return strcmp(method, MHD_HTTP_METHOD_HEAD) == 0 && route->kind == CONNECTION_SHORT;
+}
+
+// The first call comes before a body was read; an answer given there ends the connection. That is right for rejected
+// requests; the others are answered in later calls, and the body that a client sends is discarded.
+static enum MHD_Result first_call(struct http_server *server, struct MHD_Connection *connection, const char *path,
+                                  const char *method, void **request) {
+    const struct route *route = route_find(path, server->source.api);
+    if (!route)
+        return fail_now(connection, path, MHD_HTTP_NOT_FOUND,
+                        server->source.api ? "not found: available are /healthz, /readyz, /metrics and /api/v1"
+                                           : "not found: available are /healthz, /readyz and /metrics");
+    if (!is_method_allowed(route, method))
+        return fail_now(connection, path, MHD_HTTP_METHOD_NOT_ALLOWED,
+                        route->kind == CONNECTION_SHORT ? "only GET and HEAD" : "only GET");
+    *request = web_call_new(server, connection, path, route);
+    return *request ? MHD_YES : MHD_NO;
 }
 
 static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, const char *path, const char *method,
                               const char *version, const char *upload, size_t *upload_len, void **request) {
     (void)version;
     (void)upload;
-    struct http_server *server = ctx;
-    bool readable = strcmp(method, MHD_HTTP_METHOD_GET) == 0 || strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
-    // The first call comes before a body was read; an answer given there ends the connection. That is right for
-    // rejected requests; the others are answered in the last call, and the body that a client sends is discarded.
-    bool first = !*request;
-    *request = server;
-    if (readable && (first || *upload_len > 0)) {
+    struct web_call *call = *request;
+    if (!call)
+        return first_call(ctx, connection, path, method, request);
+    if (*upload_len > 0) {
         *upload_len = 0;
         return MHD_YES;
     }
-    AUTO_BUFFER(body, BODY_MAX);
-    const struct served_page *page = find_page(path);
-    if (!page) {
-        buffer_text(&body, "not found: available are /healthz, /readyz and /metrics\n");
-        return answer(connection, MHD_HTTP_NOT_FOUND, TEXT_TYPE, &body);
-    }
-    if (!readable) {
-        buffer_text(&body, "only GET and HEAD\n");
-        return answer(connection, MHD_HTTP_METHOD_NOT_ALLOWED, TEXT_TYPE, &body);
-    }
-    unsigned code = page->make(server, &body);
-    return answer(connection, code, code == MHD_HTTP_OK ? page->content_type : TEXT_TYPE, &body);
+    return call->state == WEB_NEW ? begin(call) : web_queue(call);
 }
 
 static int socket_of(struct MHD_Connection *connection) {
@@ -165,13 +162,40 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **o
 
 static void on_completed(void *ctx, struct MHD_Connection *connection, void **request,
                          enum MHD_RequestTerminationCode how) {
-    (void)request, (void)how;
+    (void)how;
     connections_served(&((struct http_server *)ctx)->connections, socket_of(connection), clock_now().mono_ns);
+    web_call_free(*request);
+    *request = NULL;
 }
 
 // libmicrohttpd closes a socket that it rejects.
 static void take(void *ctx, int fd, const struct sockaddr *address, socklen_t len) {
     (void)MHD_add_connection(ctx, fd, address, len);
+}
+
+static struct error *start_daemon(struct http_server *server, const char *address) {
+    server->daemon = MHD_start_daemon(
+        MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME |
+            MHD_ALLOW_UPGRADE,
+        0, NULL, NULL, handle, server, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+        MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY,
+        MHD_OPTION_THREAD_STACK_SIZE, THREAD_STACK, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, server, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_END);
+    return server->daemon ? NULL : error_new(ERROR_IO, "cannot start to serve on %s", address);
+}
+
+static struct error *start(struct http_server *server, const char *address, int fd) {
+    const struct http_source *source = &server->source;
+    struct error *error = tasks_new(TASK_THREADS, TASKS_QUEUED, &server->tasks);
+    if (!error)
+        error = auth_new(&(struct auth_reviewer){source->review, source->ctx}, &server->auth);
+    if (!error)
+        error = departures_new(&server->departures);
+    if (!error)
+        error = start_daemon(server, address);
+    if (error)
+        close(fd);
+    return error ? error : acceptor_start(fd, take, server->daemon, &server->acceptor);
 }
 
 struct error *http_server_start(const char *address, const struct http_source *source, struct http_server **out) {
@@ -181,22 +205,8 @@ struct error *http_server_start(const char *address, const struct http_source *s
         return error_no_memory();
     server->source = *source;
     struct error *error = listen_open(address, &fd, &server->port);
-    if (error) {
-        free(server);
-        return error;
-    }
-    server->daemon = MHD_start_daemon(
-        MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, handle, server,
-        MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE_S,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_THREAD_STACK_SIZE, THREAD_STACK,
-        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_END);
-    if (!server->daemon) {
-        close(fd);
-        free(server);
-        return error_new(ERROR_IO, "cannot start to serve on %s", address);
-    }
-    error = acceptor_start(fd, take, server->daemon, &server->acceptor);
+    if (!error)
+        error = start(server, address, fd);
     if (error) {
         http_server_stop(server);
         return error;
@@ -209,10 +219,25 @@ uint16_t http_server_port(const struct http_server *server) {
     return server->port;
 }
 
+// libmicrohttpd must not be stopped while a connection is suspended: first everything that waits is answered, then all
+// streams and sessions end.
+static void end_requests(struct http_server *server) {
+    if (server->tasks)
+        tasks_stop(server->tasks);
+    if (server->departures)
+        departures_abandon_all(server->departures);
+    tasks_free(server->tasks);
+}
+
 void http_server_stop(struct http_server *server) {
     if (!server)
         return;
+    atomic_store(&server->stopping, true);
     acceptor_stop(server->acceptor); // first, since it adds connections
-    MHD_stop_daemon(server->daemon);
+    end_requests(server);
+    if (server->daemon)
+        MHD_stop_daemon(server->daemon);
+    departures_free(server->departures);
+    auth_free(server->auth);
     free(server);
 }

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serves GET /healthz, /readyz and /metrics from a thread of its own (libmicrohttpd). Its answers come from
-// a snapshot taken for each request.
+// The HTTP server: a thread of its own (libmicrohttpd) that answers probes and /metrics at once, from a snapshot, and
+// leaves everything else to threads that may wait (tasks.h).
 #ifndef WHARF_SERVE_HTTP_H
 #define WHARF_SERVE_HTTP_H
 
-#include "core/host/host.h"
+#include "core/serve/api.h"
 
-// Where snapshots come from; called on the server's thread, freed with host_snapshot_free.
+// Where everything comes from. Called on the server's threads.
 struct http_source {
-    struct error *(*snapshot)(void *ctx, struct host_snapshot *out);
+    struct error *(*snapshot)(void *ctx, struct host_snapshot *out); // freed with free_snapshot
     void (*free_snapshot)(struct host_snapshot *snapshot);
     int64_t (*stalled_ns)(void *ctx); // see host_stalled_ns
+    // All NULL: nothing below /api is served.
+    const struct api_source *api;                                                                 // not owned
+    struct error *(*review)(void *ctx, const struct request *request, struct response *response); // see auth.h
+    struct error *(*endpoint)(void *ctx, const char *cluster, struct endpoint **out);             // see host_endpoint
     void *ctx;
 };
+void http_source_init(struct http_source *source, struct host *host, const struct api_source *api);
 
 struct http_server;
 
@@ -22,7 +27,7 @@ struct error *http_server_start(const char *address, const struct http_source *s
 
 uint16_t http_server_port(const struct http_server *server);
 
-// Ends the thread; the source is not called any more. NULL is fine.
+// Ends the threads, and every stream and session; the source is not called any more. NULL is fine.
 void http_server_stop(struct http_server *server);
 
 #endif

@@ -65,12 +65,40 @@ static void a_request_that_takes_too_long_ends(void **state) {
     assert_int_equal(connections_expire(&connections, 2 * CONNECTION_TIMEOUT_S * CLOCK_SECOND), 2);
 }
 
+static void streams_have_their_own_bound_and_take_no_place_of_others(void **state) {
+    (void)state;
+    struct connections connections = {.count = 0};
+    int fd = 0;
+    for (; fd < (int)CONNECTIONS_LOGS; fd++) {
+        assert_int_equal(come(&connections, fd, "10.0.0.1", 0), -1);
+        assert_true(connections_extend(&connections, fd, CONNECTION_LOGS));
+    }
+    assert_int_equal(come(&connections, fd, "10.0.0.1", 0), -1);
+    assert_false(connections_extend(&connections, fd, CONNECTION_LOGS));
+    assert_true(connections_extend(&connections, fd, CONNECTION_EXEC));
+    for (int i = 0; i < (int)CONNECTIONS_OPEN_MAX; i++)
+        assert_int_equal(come(&connections, 1000 + i, "10.0.0.1", i), -1);
+    assert_int_equal(come(&connections, 2000, "10.0.0.1", 1000), 1000); // the oldest short one, no stream
+    assert_int_equal(connections_expire(&connections, 3600 * CLOCK_SECOND), 1001);
+    connections_served(&connections, 0, 5); // its connection is one like all others again
+    assert_int_equal(come(&connections, 2001, "10.0.0.2", 1001), 1002);
+    assert_true(connections_extend(&connections, 2001, CONNECTION_LOGS));
+}
+
+static void an_unknown_connection_does_not_become_a_stream(void **state) {
+    (void)state;
+    struct connections connections = {.count = 0};
+    assert_false(connections_extend(&connections, 7, CONNECTION_WATCH));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_many_as_there_is_room_for_stay),
         cmocka_unit_test(whoever_has_most_loses_the_oldest),
         cmocka_unit_test(those_that_leave_are_not_chosen_twice_and_take_no_others_place),
         cmocka_unit_test(a_request_that_takes_too_long_ends),
+        cmocka_unit_test(streams_have_their_own_bound_and_take_no_place_of_others),
+        cmocka_unit_test(an_unknown_connection_does_not_become_a_stream),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who a caller is and what they may do, as the management cluster's API server says: TokenReview and
+// SubjectAccessReview. Answers are kept for ten seconds, tokens as their digests only. From any thread; the functions
+// block while the API server is asked.
+#ifndef WHARF_SERVE_AUTH_H
+#define WHARF_SERVE_AUTH_H
+
+#include "core/kube/types.h"
+
+#define AUTH_AUDIENCE "wharf.dev"
+#define AUTH_KEPT_NS (10 * CLOCK_SECOND)
+
+// Creates a review. An error: it could not be asked.
+struct auth_reviewer {
+    struct error *(*review)(void *ctx, const struct request *request, struct response *response);
+    void *ctx;
+};
+
+struct auth;
+struct error *auth_new(const struct auth_reviewer *reviewer, struct auth **out);
+void auth_free(struct auth *auth); // NULL is fine
+
+struct auth_user {
+    char *name;
+    char *spec; // the members user, groups, uid and extra of a SubjectAccessReview's spec, without braces
+};
+void auth_user_clear(struct auth_user *user);
+
+// ERROR_REFUSED: the token is not valid. Other errors: it could not be verified.
+struct error *auth_identify(struct auth *auth, const char *token, int64_t now_ns, struct auth_user *out);
+
+// What is asked for. All NULL but `path` and `verb` for a path (nonResourceAttributes).
+struct auth_attributes {
+    const char *verb;
+    const char *path;
+    const char *group, *resource, *subresource, *namespace_, *name; // subresource, namespace_ and name may be NULL
+};
+
+// NULL: allowed. ERROR_REFUSED, with a sentence who may not do what; other errors: it could not be verified.
+struct error *auth_allow(struct auth *auth, const struct auth_user *user, const struct auth_attributes *what,
+                         int64_t now_ns);
+
+// The token of "Bearer TOKEN" (RFC 6750 section 2.1); NULL: there is none.
+const char *auth_bearer(const char *header);
+
+// Whether the Host header of a request names this machine: localhost or a loopback address, with or without a port. A
+// page of another origin whose name resolves to such an address (DNS rebinding) sends its own name.
+bool auth_host_is_local(const char *host);
+
+#endif

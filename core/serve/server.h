@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared by http.c (the server), web.c (its requests), departures.c and the routes.
+#ifndef WHARF_SERVE_SERVER_H
+#define WHARF_SERVE_SERVER_H
+
+#include "core/serve/acceptor.h"
+#include "core/serve/auth.h"
+#include "core/serve/connections.h"
+#include "core/serve/departures.h"
+#include "core/serve/http.h"
+#include "core/serve/route.h"
+#include "core/serve/tasks.h"
+
+#include <microhttpd.h>
+#include <stdatomic.h>
+
+#define WEB_UPGRADE_HEADERS 4
+
+struct http_server {
+    struct MHD_Daemon *daemon;
+    struct acceptor *acceptor;
+    struct http_source source;
+    struct tasks *tasks;
+    struct auth *auth;
+    struct departures *departures;
+    uint16_t port;
+    atomic_bool stopping;
+    // The server's thread only.
+    bool been_in_sync;
+    struct connections connections;
+};
+
+enum web_state { WEB_NEW, WEB_WAITING, WEB_ANSWERED };
+
+struct web_call {
+    struct http_server *server;
+    struct MHD_Connection *connection;
+    const struct route *route;
+    enum web_state state;
+    int fd;
+    bool local; // from a loopback address to one, for a name of this machine
+    char *path, *rest;
+    const char *segments[ROUTE_SEGMENTS];
+    struct api_parameter *parameters;
+    size_t n_parameters;
+    struct auth_user user;
+    // The answer.
+    unsigned code;
+    const char *content_type;
+    char *note;
+    struct buffer body;
+    struct stream *stream;
+    struct web_upgrade upgrade;
+    char *upgrade_headers[2 * WEB_UPGRADE_HEADERS];
+    size_t n_upgrade_headers;
+};
+
+// web.c. NULL when out of memory.
+struct web_call *web_call_new(struct http_server *server, struct MHD_Connection *connection, const char *path,
+                              const struct route *route);
+void web_call_free(struct web_call *call);
+// Queues its answer. On the server's thread.
+enum MHD_Result web_queue(struct web_call *call);
+// A plain answer, at once.
+enum MHD_Result web_queue_text(struct MHD_Connection *connection, unsigned code, const char *content_type,
+                               struct buffer *body);
+
+// access.c. Identifies the caller and checks that they may have what they ask for; sets call->user. On failure *code is
+// the status code.
+struct error *access_check(struct web_call *call, unsigned *code);
+
+// pages.c
+unsigned page_health(struct http_server *server, struct buffer *body);
+unsigned page_ready(struct http_server *server, struct buffer *body);
+unsigned page_metrics(struct http_server *server, struct buffer *body);
+
+// serve_api.c
+void serve_api(struct web_call *call);
+
+#endif

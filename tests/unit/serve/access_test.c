@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who may have what, asked of a server over TCP.
+#include "core/base/text.h"
+#include "core/serve/http.h"
+#include "snapshot.h"
+
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct served {
+    struct fake fake;
+    struct adapters adapters;
+    struct api_source api;
+    struct http_server *server;
+};
+
+static struct error *give(void *ctx, struct host_snapshot *out) {
+    *out = ((struct served *)ctx)->fake.snapshot;
+    return NULL;
+}
+
+static void take_back(struct host_snapshot *snapshot) {
+    (void)snapshot;
+}
+
+static int64_t stalled_ns(void *ctx) {
+    (void)ctx;
+    return 0;
+}
+
+static struct json *parse(const char *text) {
+    struct json *value = NULL;
+    assert_null(json_parse(text, strlen(text), &value));
+    return value;
+}
+
+// The token is the user's name; "boss" may do everything, "viewer" gets /wharf, everybody else nothing.
+static struct error *review(void *ctx, const struct request *request, struct response *response) {
+    (void)ctx;
+    AUTO_JSON body = parse(request->body);
+    const struct json *spec = json_get(body, "spec");
+    AUTO_TEXT text = NULL;
+    const char *token = json_string(json_get(spec, "token"));
+    if (token && strcmp(token, "down") == 0)
+        return error_new(ERROR_LIMIT, "no answer within 10 s");
+    if (token)
+        text = text_format("{\"status\":{\"authenticated\":%s,\"user\":{\"username\":\"%s\"}}}",
+                           strcmp(token, "nobody") == 0 ? "false" : "true", token);
+    else {
+        const char *user = json_string_or(json_get(spec, "user"), "");
+        const char *path = json_string_or(json_path(spec, "nonResourceAttributes", "path", NULL), "");
+        bool allowed = strcmp(user, "boss") == 0 || (strcmp(user, "viewer") == 0 && strcmp(path, "/wharf") == 0);
+        text = text_format("{\"status\":{\"allowed\":%s}}", allowed ? "true" : "false");
+    }
+    *response = (struct response){.reason = REASON_OK, .retry_after_ns = -1, .value = parse(text)};
+    return NULL;
+}
+
+static int start(void **state) {
+    struct served *served = calloc(1, sizeof *served);
+    assert_non_null(served);
+    fake_init(&served->fake);
+    served->api =
+        (struct api_source){.snapshot = give, .free_snapshot = take_back, .ctx = served, .adapters = &served->adapters};
+    struct http_source source = {.snapshot = give,
+                                 .free_snapshot = take_back,
+                                 .stalled_ns = stalled_ns,
+                                 .api = &served->api,
+                                 .review = review,
+                                 .ctx = served};
+    assert_null(http_server_start("127.0.0.1:0", &source, &served->server));
+    *state = served;
+    return 0;
+}
+
+static int stop(void **state) {
+    struct served *served = *state;
+    http_server_stop(served->server);
+    free(served);
+    return 0;
+}
+
+static char *ask(const struct served *served, const char *path, const char *headers) {
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in name = {.sin_family = AF_INET,
+                               .sin_port = htons(http_server_port(served->server)),
+                               .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    assert_int_equal(connect(fd, (struct sockaddr *)&name, sizeof name), 0);
+    AUTO_TEXT request = text_format("GET %s HTTP/1.1\r\n%sConnection: close\r\n\r\n", path, headers);
+    assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), (ssize_t)strlen(request));
+    AUTO_BUFFER(answer, 1 << 20);
+    char chunk[4096];
+    for (ssize_t len; (len = recv(fd, chunk, sizeof chunk, 0)) > 0;)
+        assert_true(buffer_append(&answer, chunk, (size_t)len));
+    close(fd);
+    char *text = buffer_take(&answer, NULL);
+    assert_non_null(text);
+    return text;
+}
+
+#define LOCAL "Host: localhost\r\n"
+#define REMOTE "Host: wharf.example\r\n"
+#define STATUS_OF(code) "HTTP/1.1 " #code
+
+static void who_may_have_what(void **state) {
+    static const struct {
+        const char *path, *headers, *code, *contains;
+    } cases[] = {
+        {"/healthz", REMOTE, STATUS_OF(200), "ok\n"},
+        {"/metrics", REMOTE, STATUS_OF(200), "wharf_in_sync"},
+        {"/api/v1/adapters", LOCAL, STATUS_OF(200), "\"items\":"},
+        {"/api/v1/adapters", "Host: [::1]:9440\r\n", STATUS_OF(200), "\"items\":"},
+        {"/api/v1/adapters", REMOTE, STATUS_OF(401), "\"reason\":\"Unauthorized\""},
+        {"/api/v1/adapters", REMOTE, STATUS_OF(401), "WWW-Authenticate: Bearer"},
+        {"/api/v1/adapters", LOCAL "X-Forwarded-For: 10.0.0.1\r\n", STATUS_OF(401),
+         "a token of the management cluster"},
+        {"/api/v1/adapters", LOCAL "Forwarded: for=10.0.0.1\r\n", STATUS_OF(401), ""},
+        {"/api/v1/adapters", REMOTE "Authorization: Bearer viewer\r\n", STATUS_OF(200), "\"items\":"},
+        {"/api/v1/adapters", REMOTE "Wharf-Authorization: Bearer viewer\r\n", STATUS_OF(200), "\"items\":"},
+        // The proxy's own credentials, if it leaves them, are not the caller's.
+        {"/api/v1/adapters", REMOTE "Authorization: Bearer viewer\r\nWharf-Authorization: Bearer jane\r\n",
+         STATUS_OF(403), "user jane may not get the path /wharf of the management cluster"},
+        {"/api/v1/adapters", REMOTE "Authorization: Bearer jane\r\n", STATUS_OF(403), "\"reason\":\"Forbidden\""},
+        {"/api/v1/adapters", REMOTE "Authorization: Basic Ym9zczo=\r\n", STATUS_OF(401), ""},
+        {"/api/v1/adapters", REMOTE "Authorization: Bearer nobody\r\n", STATUS_OF(401),
+         "the bearer token is not valid in the management cluster"},
+        {"/api/v1/adapters", REMOTE "Authorization: Bearer down\r\n", STATUS_OF(503), "no answer within 10 s"},
+        {"/api/v1/workloads/jobs/a", LOCAL, STATUS_OF(404), "KIND/NAMESPACE/NAME"},
+        {"/api/v1/workloads/jobs/a/b/c", LOCAL, STATUS_OF(404), "\"kind\":\"Status\""},
+        {"/api/v1/workloads/jobs//b", LOCAL, STATUS_OF(404), "\"kind\":\"Status\""},
+        {"/api/v1/nothing", LOCAL, STATUS_OF(404), "\"reason\":\"NotFound\""},
+        {"/nothing", LOCAL, STATUS_OF(404), "not found: available are"},
+    };
+    const struct served *served = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *answer = ask(served, cases[i].path, cases[i].headers);
+        if (!text_has_prefix(answer, cases[i].code) || !strstr(answer, cases[i].contains))
+            fail_msg("%s with %s: %s", cases[i].path, cases[i].headers, answer);
+        free(answer);
+    }
+}
+
+static void every_answer_has_the_headers_that_protect_it(void **state) {
+    static const char *const paths[] = {"/metrics", "/api/v1/adapters", "/nothing"};
+    static const char *const headers[] = {"Cache-Control: no-store\r\n", "X-Content-Type-Options: nosniff\r\n",
+                                          "X-Frame-Options: DENY\r\n",
+                                          "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        char *answer = ask(*state, paths[i], LOCAL);
+        for (size_t h = 0; h < sizeof headers / sizeof headers[0]; h++)
+            if (!strstr(answer, headers[h]))
+                fail_msg("%s has no %s: %s", paths[i], headers[h], answer);
+        free(answer);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(who_may_have_what, start, stop),
+        cmocka_unit_test_setup_teardown(every_answer_has_the_headers_that_protect_it, start, stop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
