@@ -11,7 +11,7 @@ RELINK := s|](\.\./|](|g; s|](docs/|](|g; s|](include/|](../../../include/|g; \
 MANIFESTS := $(wildcard etc/kubernetes/*.yaml)
 EXAMPLE_DIRS := $(sort $(dir $(wildcard examples/* examples/*/* examples/*/*/*)))
 EXAMPLES := $(wildcard $(foreach suffix,yaml c cc rs md,$(EXAMPLE_DIRS:%=%*.$(suffix))) $(EXAMPLE_DIRS:%=%Makefile))
-INSTALL_DIRS := bin libexec/wharf lib/wharf/adapters lib/pkgconfig lib/systemd/system include/wharf share/man/man1 share/man/man3 \
+INSTALL_DIRS := bin share/bash-completion/completions share/zsh/site-functions share/fish/vendor_completions.d libexec/wharf lib/wharf/adapters lib/pkgconfig lib/systemd/system include/wharf share/man/man1 share/man/man3 \
 	share/doc/wharf/kubernetes $(patsubst %/,share/doc/wharf/%,$(EXAMPLE_DIRS))
 
 $(B)/wharf-adapter.pc: etc/wharf-adapter.pc.in $(B)/adapter-dir Makefile
@@ -35,7 +35,10 @@ $(B)/man/made: $(B)/wharf
 install: all $(B)/wharf-sandbox $(B)/wharf-adapter.pc $(B)/wharf.service $(B)/wharf.yaml $(B)/man/made
 	$(INSTALL) -d $(addprefix '$(DESTDIR)$(PREFIX)'/,$(INSTALL_DIRS))
 	$(INSTALL) -m 755 $(B)/wharf '$(DESTDIR)$(PREFIX)/bin/wharf'
-	ln -sf wharf '$(DESTDIR)$(PREFIX)/bin/kubectl-wharf'
+	for name in kubectl-wharf kubectl_complete-wharf; do ln -sf wharf '$(DESTDIR)$(PREFIX)/bin/'"$$name"; done
+	$(B)/wharf completion bash > '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/wharf'
+	$(B)/wharf completion zsh > '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_wharf'
+	$(B)/wharf completion fish > '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/wharf.fish'
 	$(INSTALL) -m 755 $(B)/wharf-conformance '$(DESTDIR)$(PREFIX)/libexec/wharf/wharf-conformance'
 	$(INSTALL) -m 755 $(B)/wharf-sandbox '$(DESTDIR)$(PREFIX)/bin/wharf-sandbox'
 	$(INSTALL) -m 644 $(ADAPTERS) '$(DESTDIR)$(ADAPTER_DIR)/'

@@ -3,6 +3,7 @@
 #include "core/cmd/main.h"
 
 #include "core/base/suggest.h"
+#include "core/cmd/complete.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -56,11 +57,16 @@ static const struct subcommand subcommand_help = {
 };
 
 static const struct subcommand *const commands[] = {
-    &subcommand_run,     &subcommand_check,  &subcommand_adapters, &subcommand_plan,   &subcommand_rbac,
-    &subcommand_adapter, &subcommand_status, &subcommand_explain,  &subcommand_cordon, &subcommand_uncordon,
-    &subcommand_drain,   &subcommand_retry,  &subcommand_version,  &subcommand_help};
+    &subcommand_run,     &subcommand_check,  &subcommand_adapters,   &subcommand_plan,    &subcommand_rbac,
+    &subcommand_adapter, &subcommand_status, &subcommand_explain,    &subcommand_cordon,  &subcommand_uncordon,
+    &subcommand_drain,   &subcommand_retry,  &subcommand_completion, &subcommand_version, &subcommand_help};
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+const struct subcommand *const *main_commands(size_t *count) {
+    *count = N_COMMANDS;
+    return commands;
+}
 
 static const struct subcommand *find_command(const char *name) {
     for (size_t i = 0; i < N_COMMANDS; i++)
@@ -140,7 +146,14 @@ static int unknown_flag(const char *flag) {
     return EXIT_USAGE;
 }
 
+static bool is_called(const char *program, const char *name) {
+    const char *slash = strrchr(program, '/');
+    return strcmp(slash ? slash + 1 : program, name) == 0;
+}
+
 static int dispatch(int argc, char **argv) {
+    if (argc > 0 && is_called(argv[0], COMPLETE_KUBECTL))
+        return main_complete(&(struct arguments){.argc = argc - 1, .argv = argv + 1}, true);
     if (argc < 2) {
         print_overview(stderr);
         return EXIT_USAGE;
@@ -150,6 +163,8 @@ static int dispatch(int argc, char **argv) {
         name = subcommand_help.name;
     else if (strcmp(name, "--version") == 0)
         name = subcommand_version.name;
+    if (strcmp(name, COMPLETE_COMMAND) == 0)
+        return main_complete(&(struct arguments){.argc = argc - 2, .argv = argv + 2}, false);
     const struct subcommand *command = find_command(name);
     if (command)
         return command->run(&(struct arguments){.argc = argc - 2, .argv = argv + 2});

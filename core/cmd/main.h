@@ -45,7 +45,10 @@ struct subcommand {
 
 extern const struct subcommand subcommand_run, subcommand_check, subcommand_adapters, subcommand_plan, subcommand_rbac,
     subcommand_version, subcommand_status, subcommand_explain, subcommand_cordon, subcommand_uncordon, subcommand_drain,
-    subcommand_retry;
+    subcommand_retry, subcommand_completion;
+
+// All of them, in the order of the overview.
+const struct subcommand *const *main_commands(size_t *count);
 
 int main_adapter(const struct arguments *arguments);
 
