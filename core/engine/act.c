@@ -20,6 +20,7 @@
 #include "core/engine/repeat.h"
 #include "core/engine/report.h"
 #include "core/engine/story.h"
+#include "core/engine/unknown.h"
 #include "core/engine/waiting.h"
 
 #include <stdio.h>
@@ -153,7 +154,10 @@ static bool do_place(struct engine *engine, struct entry *entry, const struct ac
     entry->requested_attempt = action->attempt;
     if (action->attempt > 1 && entry->facts.attempt && entry->facts.attempt != action->attempt) {
         engine->stats.replacements++;
-        if (!repeat_placed(engine, entry))
+        bool hot = repeat_placed(engine, entry);
+        if (!hot && entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER)
+            unknown_placed_again(engine, entry, action);
+        else if (!hot)
             report_event(engine, entry, true, "PlacedAgain", "Place", "attempt %u is rescheduled to cluster %s: %s",
                          action->attempt, engine->names[action->cluster], action->why);
     } else if (action->attempt != entry->facts.attempt) {
@@ -222,6 +226,12 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
     return true;
 }
 
+// It runs, and is deleted only to be placed elsewhere.
+static bool is_drained(const struct entry *entry, const struct mirror *mirror) {
+    return entry->facts.exists && !entry->facts.finished && !entry->facts.being_deleted &&
+           mirror == facts_placed_mirror(entry);
+}
+
 // Why a mirror is deleted; NULL: its workload has finished.
 static const char *stale_because(const struct entry *entry, const struct mirror *mirror) {
     if (!entry->facts.exists)
@@ -230,6 +240,8 @@ static const char *stale_because(const struct entry *entry, const struct mirror 
         return "its workload is being deleted";
     if (!mirror->facts.of_workload)
         return "it belongs to an earlier workload of this name";
+    if (is_drained(entry, mirror))
+        return "its worker is drained";
     return mirror == facts_placed_mirror(entry) ? NULL : "it does not belong to the current attempt";
 }
 
@@ -246,6 +258,12 @@ static void report_deletion(struct engine *engine, struct entry *entry, const st
             "two mirrors exist: that of attempt %u in cluster %s is deleted, that of attempt %u in cluster %s stays",
             mirror->facts.attempt, engine->names[mirror->facts.cluster], entry->facts.attempt,
             engine->names[entry->facts.cluster]);
+    else if (is_drained(entry, mirror))
+        report_event(engine, entry, false, "Drained", "DeleteMirror",
+                     "cluster %s is drained: the mirror of attempt %u is deleted there, and %s",
+                     engine->names[mirror->facts.cluster], entry->facts.attempt,
+                     entry->facts.suspended ? "none is created before it is resumed"
+                                            : "another one is created in another cluster once it is gone");
     else if (stale)
         report_mirror(engine, LOG_INFO, entry, mirror, "the mirror of attempt %u (uid %s) is deleted: %s",
                       mirror->facts.attempt, mirror->uid, stale);
@@ -268,6 +286,8 @@ static bool do_delete(struct engine *engine, struct entry *entry, struct mirror 
         queue_retry_soon(engine, &mirror->facts.not_before_ns);
     else if (!entry->facts.exists && mirror->failures == 0)
         engine->stats.orphans++;
+    if (mirror->facts.busy && is_drained(entry, mirror))
+        entry->facts.drained_attempt = entry->facts.attempt;
     if (mirror->facts.busy && mirror->failures == 0)
         report_deletion(engine, entry, mirror);
     return true;

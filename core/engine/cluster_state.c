@@ -5,6 +5,10 @@
 #include "core/engine/engine_internal.h"
 #include "core/engine/queue.h"
 
+bool cluster_is_vacant(const struct engine *engine, size_t cluster) {
+    return cluster >= engine->n_clusters || !engine->names[cluster];
+}
+
 struct watch_state *cluster_watch(const struct engine *engine, size_t cluster, size_t kind) {
     return &engine->watches[cluster * engine->n_kinds + kind];
 }
@@ -37,13 +41,20 @@ void cluster_refresh(struct engine *engine, size_t cluster, size_t kind) {
     struct watch_state *watch = cluster_watch(engine, cluster, kind);
     const char *wanted = cluster_watch(engine, ENGINE_MANAGEMENT, kind)->version;
     struct worker_facts *facts = &engine->workers[kind][cluster];
+    if (cluster_is_vacant(engine, cluster)) {
+        *facts = (struct worker_facts){.settled = true, .frozen = true};
+        return;
+    }
+    enum worker_policy policy = engine->slots[cluster].policy;
     facts->settled = watch->settled && (cluster_is_identified(engine, cluster) || watch->state != REFLECTOR_CONNECTED);
     facts->frozen = is_forbidden(engine, cluster);
     facts->refused = is_refused(engine, cluster);
     facts->connected = cluster_is_connected(engine, cluster, kind);
     facts->listed = watch->listed;
     facts->serves = facts->connected && text_equal(watch->version, wanted);
-    facts->eligible = facts->serves && !facts->frozen && (watch->paused & PAUSE_FULL) == 0 &&
+    facts->closed = policy != WORKER_ACTIVE;
+    facts->moves = policy == WORKER_DRAIN_MOVE;
+    facts->eligible = facts->serves && !facts->frozen && !facts->closed && (watch->paused & PAUSE_FULL) == 0 &&
                       engine->contacts[cluster] != CONTACT_SUSPECT;
     facts->lost_since_ns = watch->lost_since_ns;
     struct stats_watch *stats = &engine->stats.clusters[cluster].watches[kind];

@@ -47,6 +47,7 @@ struct orphan_count {
     int64_t window_ns;   // when it began
 };
 
+bool cluster_is_vacant(const struct engine *engine, size_t cluster); // no worker has this number
 struct watch_state *cluster_watch(const struct engine *engine, size_t cluster, size_t kind);
 // The list is complete, the watch is open, and the cluster is not lost.
 bool cluster_is_connected(const struct engine *engine, size_t cluster, size_t kind);

@@ -14,9 +14,8 @@ static const struct {
     [WAITING_BACKOFF] = {"backoff", "a request failed and is retried after a backoff"},
     [WAITING_SETTLING] = {"settling", "workers are still connecting"},
     [WAITING_STOPPING] = {"stopping", "the host is stopping and places nothing new"},
-    [WAITING_NO_WORKER] =
-        {"no-worker",
-         "no worker is eligible: each is unreachable, refused, paused or does not serve its kind; see /readyz"},
+    [WAITING_NO_WORKER] = {"no-worker", "no worker is eligible: each is unreachable, refused, paused, cordoned or does "
+                                        "not serve its kind; see /readyz"},
     [WAITING_REFUSED] = {"refused", "every eligible worker has rejected it; they are retried with a backoff"},
     [WAITING_WORKER] = {"worker", "its worker is unreachable; it is rescheduled after workerLostTimeout"},
     [WAITING_IDENTITY] =
@@ -37,6 +36,7 @@ static const struct {
         {"proof",
          "a mirror that cannot be proven to be its own is held; delete that mirror, or name it in the annotations"},
     [WAITING_SIZE] = {"size", "it exceeds maxObjectSize or maxObjectNodes, so it is not handled"},
+    [WAITING_DRAIN] = {"drain", "its worker is drained, but no other worker is eligible: it continues to run there"},
     [WAITING_GONE] = {"deletion", "its mirror is being deleted but still exists; check its finalizers"},
 };
 
@@ -382,6 +382,28 @@ static struct action with_mirror(const struct decide_facts *f, const struct mirr
     return copy;
 }
 
+// Its worker is drained. Rule 2: the mirror is deleted first; the workload is placed again once it is known to be gone.
+static struct action drain(const struct decide_facts *f, const struct mirror_facts *m) {
+    const struct workload_facts *w = f->workload;
+    if (m->finished || m->busy || m->being_deleted || m->unsure || w->busy || !f->placing || !f->management_connected ||
+        is_settling(f))
+        return with_mirror(f, m);
+    int64_t at_ns = clock_later(request_at_ns(m), w->places.at_ns), next_ns = CLOCK_NEVER;
+    bool ready = w->suspended || best_worker(f, &next_ns) != DECIDE_UNPLACED;
+    if (ready && at_ns <= f->now_ns)
+        return on_mirror(ACTION_DELETE, m, "its worker is drained");
+    if (ready)
+        next_ns = at_ns;
+    struct action copy = with_mirror(f, m);
+    if (copy.type == ACTION_NONE && !copy.waiting)
+        copy = ready ? none(copy.why) : blocked(WAITING_DRAIN, m->cluster);
+    if (next_ns == CLOCK_NEVER || (copy.type != ACTION_NONE && copy.type != ACTION_WAIT))
+        return copy;
+    copy.at_ns = copy.type == ACTION_WAIT ? clock_earlier(copy.at_ns, next_ns) : next_ns;
+    copy.type = ACTION_WAIT;
+    return copy;
+}
+
 // Rule 6: a finished workload is not run again; its final status is written even if the mirror is gone.
 static struct action final_status(const struct decide_facts *f) {
     if (f->workload->busy)
@@ -397,7 +419,8 @@ static struct action unreachable(const struct decide_facts *f, const struct mirr
     const char *why = waiting_text(waiting);
     if (decide_has_final_status(w) || (m && m->finished))
         return final_status(f);
-    bool clean = w->clean_attempt == w->attempt && !m;
+    bool gone = waiting == WAITING_UNKNOWN_WORKER && w->gone_attempt == w->attempt;
+    bool clean = (w->clean_attempt == w->attempt && !m) || gone;
     int64_t until_ns = clean || since_ns > CLOCK_NEVER - f->lost_timeout_ns ? since_ns : since_ns + f->lost_timeout_ns;
     if (!clean && until_ns > f->now_ns) {
         struct action copy = status(f, why);
@@ -451,7 +474,7 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
     if (w->suspended)
         return status(f, "suspended");
     if (w->gone_attempt == w->attempt)
-        return move(f, "its mirror was deleted");
+        return move(f, w->drained_attempt == w->attempt ? "its worker is drained" : "its mirror was deleted");
     if (m && m->excluded_until_ns > f->now_ns)
         return move(f, "the worker rejected it");
     if (m && m->present)
@@ -462,6 +485,10 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
         return in_flight("a write to the workload is in flight");
     if (!f->placing && w->clean_attempt == w->attempt)
         return blocked(WAITING_STOPPING, 0);
+    if (f->workers[w->cluster].closed && w->clean_attempt == w->attempt)
+        return move(f, "its worker gets nothing new");
+    if (w->earlier_until_ns > f->now_ns)
+        return wait_until(w->earlier_until_ns, WAITING_EARLIER, 0);
     // Rule 2: an earlier process gave up the old attempt; its worker may be back, however long its list takes.
     int64_t unsettled_ns = w->attempt > 1 && w->clean_attempt != w->attempt ? unsettled_until_ns(f) : 0;
     if (unsettled_ns > f->now_ns)
@@ -491,7 +518,7 @@ static struct action placed(const struct decide_facts *f, size_t stale_pending) 
     if (worker->frozen)
         return frozen(f, current);
     if (current)
-        return with_mirror(f, current);
+        return worker->moves ? drain(f, current) : with_mirror(f, current);
     return without_mirror(f, mirror_in(f, w->cluster), stale_pending);
 }
 

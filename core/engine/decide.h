@@ -23,7 +23,9 @@ struct worker_facts {
     bool serves;           // connected and in the version that the management cluster has
     bool frozen;           // not identified yet, or refused: nothing is done there
     bool refused;          // it, or the management cluster, is not the expected cluster (rule 9)
-    bool eligible;         // may get new work: serves the kind and answers in time
+    bool eligible;         // may get new work: serves the kind, answers in time, and is not closed
+    bool closed;           // cordoned, drained or leaving: gets nothing new
+    bool moves;            // what runs there is moved to an eligible worker
     int64_t lost_since_ns; // monotonic; meaningful unless connected
     size_t active;         // unfinished workloads of all kinds that are placed here
 };
@@ -33,12 +35,14 @@ struct workload_facts {
     int64_t not_before_ns;    // no write to the workload before that
     int64_t unknown_since_ns; // when DECIDE_UNKNOWN_CLUSTER was first seen
     int64_t retain_until_ns;  // finished: when its mirror may be deleted
+    int64_t earlier_until_ns; // an earlier mirror may run in a worker that left: no other one is created before that
     struct throttle places;   // further attempts: none before its at_ns
     struct throttle statuses; // of status_held: when it may be written
     struct throttle restores; // of misplaced: not before its at_ns
     uint32_t cluster;         // DECIDE_UNPLACED, a worker, or DECIDE_UNKNOWN_CLUSTER
     uint32_t attempt;         // 0: not placed
     uint32_t gone_attempt;    // its mirror existed and is known to be gone; 0: none
+    uint32_t drained_attempt; // its mirror was deleted because its worker is drained; 0: none
     uint32_t clean_attempt;   // no mirror of this attempt can have been created yet; 0: none
     uint32_t final_attempt;   // of has_final_status
     uint16_t status_refusals; // consecutive rejections of its status by the management cluster
@@ -125,6 +129,7 @@ enum waiting {
     WAITING_FINAL_STATUS,
     WAITING_PROOF,
     WAITING_SIZE,
+    WAITING_DRAIN,
     WAITINGS
 };
 

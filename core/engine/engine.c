@@ -17,57 +17,23 @@
 #include "core/engine/pause.h"
 #include "core/engine/queue.h"
 #include "core/engine/rewound.h"
+#include "core/engine/slots.h"
+#include "core/engine/unknown.h"
+#include "core/engine/worker.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static struct error *make_tables(struct engine *engine, int64_t (*ticks)(void)) {
-    size_t clusters = engine->n_clusters, kinds = engine->n_kinds;
-    engine->watches = calloc(clusters * kinds + 1, sizeof *engine->watches);
-    engine->workers = calloc(kinds + 1, sizeof *engine->workers);
-    engine->contacts = calloc(clusters, sizeof *engine->contacts);
-    engine->orphans = calloc(clusters, sizeof *engine->orphans);
-    engine->identities = calloc(clusters, sizeof *engine->identities);
+static struct error *make_tables(struct engine *engine, const struct engine_options *options) {
     engine->clock = calloc(1, sizeof *engine->clock);
-    engine->unsealed = calloc(clusters, sizeof *engine->unsealed);
-    engine->stats.clusters = calloc(clusters, sizeof *engine->stats.clusters);
-    engine->stats.kinds = calloc(kinds + 1, sizeof *engine->stats.kinds);
-    if (!engine->contacts || !engine->orphans || !engine->identities || !engine->watches || !engine->workers ||
-        !engine->unsealed || !engine->clock || !engine->stats.clusters || !engine->stats.kinds)
-        return error_no_memory();
-    engine->clock->ticks = ticks;
-    engine->stats.n_clusters = clusters;
-    engine->stats.n_kinds = kinds;
-    for (size_t k = 0; k < kinds; k++) {
-        engine->workers[k] = calloc(clusters, sizeof **engine->workers);
-        if (!engine->workers[k])
-            return error_no_memory();
-    }
-    for (size_t c = 0; c < clusters; c++) {
-        engine->stats.clusters[c].watches = calloc(kinds + 1, sizeof *engine->stats.clusters[c].watches);
-        if (!engine->stats.clusters[c].watches)
-            return error_no_memory();
-        for (size_t k = 0; k < kinds; k++) {
-            cluster_watch(engine, c, k)->lost_since_ns = engine->started_ns;
-            engine->workers[k][c].name = engine->names[c];
-            cluster_refresh(engine, c, k);
-        }
-    }
-    return NULL;
-}
-
-static struct error *copy_names(struct engine *engine, const struct engine_options *options) {
-    engine->n_clusters = options->n_workers + 1;
-    engine->names = calloc(engine->n_clusters, sizeof *engine->names);
+    engine->stats.kinds = calloc(engine->n_kinds + 1, sizeof *engine->stats.kinds);
+    engine->stats.n_kinds = engine->n_kinds;
     engine->origin = strdup(options->origin);
-    if (!engine->names || !engine->origin)
+    if (!engine->clock || !engine->stats.kinds || !engine->origin)
         return error_no_memory();
-    for (size_t c = 0; c < engine->n_clusters; c++) {
-        engine->names[c] = strdup(c == ENGINE_MANAGEMENT ? "management" : options->worker_names[c - 1]);
-        if (!engine->names[c])
-            return error_no_memory();
-    }
-    return NULL;
+    engine->clock->ticks = options->ticks;
+    engine->pacing = (struct pace_options){options->window_max, options->qps, options->burst, options->seed};
+    return slots_init(engine, options->worker_names, options->n_workers);
 }
 
 struct error *engine_new(const struct engine_options *options, struct moment now, struct engine **out) {
@@ -93,16 +59,14 @@ struct error *engine_new(const struct engine_options *options, struct moment now
     engine->now = now;
     engine->placing = true;
     engine->random.state = options->seed;
+    engine->turn_of = SIZE_MAX;
     heap_init(&engine->timers);
-    struct error *error = copy_names(engine, options);
-    if (!error)
-        error = store_init(&engine->store, engine->n_kinds, ENGINE_TREES, options->seed);
+    map_init(&engine->unknown, options->seed);
+    struct error *error = store_init(&engine->store, engine->n_kinds, ENGINE_TREES, options->seed);
     if (!error)
         error = changes_new(now.wall_ns, &engine->changes);
     if (!error)
-        error = make_tables(engine, options->ticks);
-    if (!error)
-        error = pacing_init(engine, options->window_max, options->qps, options->burst, options->seed);
+        error = make_tables(engine, options);
     if (error) {
         engine_free(engine);
         return error;
@@ -119,28 +83,13 @@ void engine_free(struct engine *engine) {
     heap_free(&engine->timers); // before the store: timers live in entries
     store_free(&engine->store);
     changes_free(engine->changes);
-    pacing_free(engine); // after the store: entries wait there
-    for (size_t c = 0; c < engine->n_clusters; c++) {
-        if (engine->names)
-            free(engine->names[c]);
-        if (engine->stats.clusters)
-            free(engine->stats.clusters[c].watches);
-    }
-    for (size_t k = 0; engine->workers && k < engine->n_kinds; k++)
-        free(engine->workers[k]);
-    free(engine->workers);
-    free(engine->orphans);
-    free(engine->unsealed);
-    free(engine->identities);
+    slots_free(engine);
+    unknown_free(engine);
     free(engine->clock);
-    free(engine->watches);
-    free(engine->contacts);
-    free(engine->names);
     free(engine->origin);
     for (size_t i = 0; i < engine->n_pending; i++)
         free(engine->pending[i].record);
     free(engine->pending);
-    free(engine->stats.clusters);
     free(engine->stats.kinds);
     free(engine);
 }
@@ -195,6 +144,8 @@ static void on_listed(struct engine *engine, const struct engine_event *event) {
     orphans_listed(engine, event->cluster, event->kind);
     engine->stats.clusters[event->cluster].watches[event->kind].lists++;
     observe_listed(engine, event->cluster, event->kind);
+    if (event->cluster == ENGINE_MANAGEMENT)
+        unknown_listed(engine);
     for (size_t c = 0; c < engine->n_clusters; c++)
         cluster_refresh(engine, c, event->kind);
 }
@@ -206,7 +157,15 @@ static void on_seen(struct engine *engine, size_t cluster, size_t kind, struct o
         observe_seen(engine, cluster, kind, object);
 }
 
+// Of a connection to a worker that left meanwhile. Answers and time have no cluster.
+static bool is_late(const struct engine *engine, const struct engine_event *event) {
+    return event->type != EVENT_WORKER && event->type != EVENT_ANSWER && event->type != EVENT_TIME &&
+           cluster_is_vacant(engine, event->cluster);
+}
+
 static void take_event(struct engine *engine, struct engine_event *event) {
+    if (is_late(engine, event))
+        return;
     switch (event->type) {
     case EVENT_LISTING:
         take_version(engine, event);
@@ -241,6 +200,9 @@ static void take_event(struct engine *engine, struct engine_event *event) {
         break;
     case EVENT_REWOUND:
         rewound_take(engine, event->cluster, event->kind);
+        break;
+    case EVENT_WORKER:
+        worker_take(engine, event);
         break;
     case EVENT_TIME:
         break;
@@ -292,7 +254,16 @@ size_t engine_pending(const struct engine *engine) {
 
 const struct stats *engine_stats(struct engine *engine) {
     pacing_count(engine);
+    unknown_stats(engine);
     return &engine->stats;
+}
+
+bool engine_has_worker(const struct engine *engine, size_t cluster) {
+    return !cluster_is_vacant(engine, cluster);
+}
+
+bool engine_may_leave(const struct engine *engine, size_t cluster) {
+    return cluster_is_vacant(engine, cluster) || worker_may_leave(engine, cluster);
 }
 
 bool engine_in_sync(const struct engine *engine) {
@@ -301,6 +272,8 @@ bool engine_in_sync(const struct engine *engine) {
     for (size_t k = 0; k < engine->n_kinds; k++) {
         for (size_t c = 0; c < engine->n_clusters; c++) {
             const struct watch_state *watch = cluster_watch(engine, c, k);
+            if (cluster_is_vacant(engine, c))
+                continue;
             if (!watch->settled || (c == ENGINE_MANAGEMENT && !watch->listed && watch->state != REFLECTOR_ABSENT))
                 return false;
         }
@@ -347,8 +320,8 @@ void engine_each(const struct engine *engine, void (*visit)(void *ctx, const str
 void engine_each_waiter(const struct engine *engine, void (*visit)(void *ctx, const struct engine_waiter *waiter),
                         void *ctx) {
     for (size_t c = 0; c < engine->n_clusters; c++)
-        for (int work = 0; work < WORK_CLASSES; work++) {
-            const struct flow *first = engine->paces[c].queue.classes[work].turn, *flow = first;
+        for (int work = 0; engine->paces[c] && work < WORK_CLASSES; work++) {
+            const struct flow *first = engine->paces[c]->queue.classes[work].turn, *flow = first;
             for (bool more = first; more; flow = flow->next, more = flow != first)
                 for (const struct fair_node *node = flow->first; node; node = node->next)
                     visit(ctx, &(struct engine_waiter){c, node->entry->kind, (enum work_class)work, node->entry->key});

@@ -49,6 +49,11 @@ size_t engine_pending(const struct engine *engine);
 
 const struct stats *engine_stats(struct engine *engine); // valid until the next step
 
+// Of EVENT_WORKER: whether the worker is known (it is not if there was no memory), and whether a worker that is to
+// leave has nothing left that runs or is placed there, or that could be waited for.
+bool engine_has_worker(const struct engine *engine, size_t cluster);
+bool engine_may_leave(const struct engine *engine, size_t cluster);
+
 // True when every reachable watch is complete and no entry is queued.
 bool engine_in_sync(const struct engine *engine);
 

@@ -24,13 +24,28 @@ struct identity;
 struct orphan_count;
 struct pace;
 struct pending;
+struct unknown_worker;
 struct unsealed_log;
 struct watch_state;
 
+struct worker_slot { // one cluster's number
+    enum worker_policy policy;
+    uint64_t join; // when it joined, in the order of joining
+};
+
+struct pace_options { // see engine_options
+    unsigned window_max;
+    double qps, burst;
+    uint64_t seed;
+};
+
 struct engine {
     char *origin;
-    char **names; // of clusters; [0] "management"
+    char **names;              // of clusters; [0] "management"; NULL: no worker has this number
+    struct worker_slot *slots; // of clusters
+    uint64_t joins;
     size_t n_clusters;
+    struct map unknown; // struct unknown_worker, by name
     struct kind *const *kinds;
     size_t n_kinds;
     const struct seal_keys *seals;
@@ -55,7 +70,8 @@ struct engine {
     size_t n_pending, cap_pending, in_flight;
     uint32_t free_pending; // index + 1, 0: none
     struct entry *queue_first, *queue_last;
-    struct pace *paces;          // of clusters
+    struct pace **paces; // of clusters
+    struct pace_options pacing;
     size_t turn_of;              // see pacing_next
     struct throttle other_hosts; // writes by another host with the same origin
     struct stats stats;

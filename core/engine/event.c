@@ -29,6 +29,9 @@ static void strings_of(struct engine_event *event, const char **out[EVENT_STRING
         out[1] = &event->identity.version;
         out[2] = &event->identity.problem;
         break;
+    case EVENT_WORKER:
+        out[0] = &event->worker.name;
+        break;
     case EVENT_SEEN:
     case EVENT_GONE:
     case EVENT_ANSWER:

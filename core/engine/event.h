@@ -9,8 +9,9 @@
 
 #include <stdbool.h>
 
-#define ENGINE_MANAGEMENT                                                                                              \
-    ((size_t)0) // clusters are numbered: 0 is the management cluster, workers from 1 in config order
+// Clusters are numbered: 0 is the management cluster. A worker keeps its number from 1 on as long as it is known; then
+// another one may get it.
+#define ENGINE_MANAGEMENT ((size_t)0)
 
 enum event_type {
     EVENT_LISTING,  // a list of (cluster, kind) begins
@@ -22,14 +23,24 @@ enum event_type {
     EVENT_CONTACT,  // of a cluster: whether it is reachable
     EVENT_IDENTITY, // of a cluster: the uid of its namespace kube-system, at each connection
     EVENT_REWOUND,  // (cluster, kind): its versions went back (restored, wiped); comes before the list that follows
+    EVENT_WORKER,   // a worker joined, left, or has another policy
     EVENT_TIME      // time has passed
+};
+
+// What a worker is used for.
+enum worker_policy {
+    WORKER_ACTIVE,
+    WORKER_CORDONED,     // nothing new is placed there
+    WORKER_DRAIN_FINISH, // nor is what runs there moved: it ends there
+    WORKER_DRAIN_MOVE,   // mirrors are deleted and placed elsewhere, where another worker is eligible
+    WORKER_LEFT          // it is not in the configuration any longer: nothing is known of it
 };
 
 struct engine_event {
     enum event_type type;
     struct moment now;
     int64_t received_ns;  // when its bytes arrived (monotonic); 0: now
-    size_t cluster, kind; // all but ANSWER and TIME; CONTACT and IDENTITY have no kind
+    size_t cluster, kind; // all but ANSWER and TIME; CONTACT, IDENTITY and WORKER have no kind
     bool echo;            // SEEN: an answer has brought the same version of the object
     union {
         struct object *object; // SEEN, GONE: taken by the engine
@@ -54,6 +65,11 @@ struct engine_event {
             struct response *response; // the engine may take the object out of it
             int64_t sent_ns;           // when the request was sent (monotonic); 0: it was not
         } answer;                      // ANSWER
+        struct {
+            const char *name;          // of one that joins; not used for a known one
+            enum worker_policy policy; // a cluster number without a worker joins, unless it is WORKER_LEFT
+            double qps, burst;         // of one that joins: its rate limit; 0: engine_options'
+        } worker;                      // WORKER
     };
 };
 

@@ -17,7 +17,9 @@ static enum refusal refusal_of(const struct engine *engine, size_t cluster, size
         return REFUSAL_NONE;
     if (strcmp(identity->uid, identity->first) != 0)
         return REFUSAL_OTHER;
-    for (size_t c = 0; c < cluster; c++) {
+    for (size_t c = 0; c < engine->n_clusters; c++) {
+        if (cluster_is_vacant(engine, c) || engine->slots[c].join >= engine->slots[cluster].join)
+            continue;
         *duplicate_of = c;
         bool counts = c == ENGINE_MANAGEMENT || all[c].refusal == REFUSAL_NONE;
         if (counts && strcmp(all[c].uid, identity->uid) == 0)
@@ -60,9 +62,19 @@ static void lose(struct engine *engine, size_t cluster) {
     }
 }
 
-// Evaluates all clusters; `changed` is updated in any case.
+// The cluster that joined next after the `last` one; SIZE_MAX: none.
+static size_t joined_after(const struct engine *engine, size_t last) {
+    size_t next = SIZE_MAX;
+    for (size_t c = 0; c < engine->n_clusters; c++)
+        if (!cluster_is_vacant(engine, c) && engine->slots[c].join > engine->slots[last].join &&
+            (next == SIZE_MAX || engine->slots[c].join < engine->slots[next].join))
+            next = c;
+    return next;
+}
+
+// Evaluates all clusters, in the order of joining, since earlier ones count; `changed` is updated in any case.
 static void evaluate_all(struct engine *engine, size_t changed) {
-    for (size_t c = 0; c < engine->n_clusters; c++) {
+    for (size_t c = ENGINE_MANAGEMENT; c != SIZE_MAX; c = joined_after(engine, c)) {
         struct identity *identity = &engine->identities[c];
         size_t duplicate_of = 0;
         enum refusal refusal = refusal_of(engine, c, &duplicate_of);
@@ -115,4 +127,8 @@ void identity_forget(struct engine *engine, size_t cluster) {
         return;
     engine->identities[cluster].read = false;
     cluster_changed(engine, cluster);
+}
+
+void identity_left(struct engine *engine) {
+    evaluate_all(engine, SIZE_MAX);
 }

@@ -164,6 +164,8 @@ bool inspect_explain(struct engine *engine, struct moment now, const struct kind
     const struct json *object = doc_tree(&engine->store, &entry->doc);
     out->queued_by_kueue = entry->facts.suspended && object && object_label(object, KUEUE_QUEUE_NAME);
     for (size_t c = 1; c < engine->n_clusters; c++) {
+        if (cluster_is_vacant(engine, c))
+            continue;
         struct worker_reason reason;
         worker_reason_find(engine, entry, c, &reason);
         worker(ctx, engine->names[c], &reason, wall_of(now, reason.until_ns), wall_of(now, reason.since_ns));

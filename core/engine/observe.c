@@ -18,6 +18,7 @@
 #include "core/engine/report.h"
 #include "core/engine/rewound.h"
 #include "core/engine/story.h"
+#include "core/engine/unknown.h"
 #include "core/engine/waiting.h"
 #include "core/json/pointer.h"
 
@@ -41,7 +42,7 @@ static uint32_t annotated_cluster(const struct engine *engine, const struct json
     if (!name)
         return 0;
     for (size_t c = 1; c < engine->n_clusters; c++)
-        if (strcmp(engine->names[c], name) == 0)
+        if (text_equal(engine->names[c], name))
             return (uint32_t)c;
     return DECIDE_UNKNOWN_CLUSTER;
 }
@@ -112,14 +113,11 @@ static void check_annotations(struct engine *engine, struct entry *entry, const 
                  name, number, engine->names[m->facts.cluster], m->facts.attempt);
 }
 
-static void report_unknown(struct engine *engine, struct entry *entry, const struct json *object) {
-    char name[64];
-    written(object, MARK_CLUSTER, name);
-    report_event(
-        engine, entry, true, "UnknownCluster", "Place",
-        MARK_CLUSTER
-        " names %s, which is not in the configuration: it counts as an unreachable worker; add it to the configuration",
-        name);
+static void read_unknown(struct engine *engine, struct entry *entry, const struct json *object, bool was_unknown) {
+    const char *name = entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER ? object_annotation(object, MARK_CLUSTER) : NULL;
+    if (name && !was_unknown)
+        unknown_begin(engine, entry, name);
+    unknown_count(engine, entry, name);
 }
 
 static void read_workload(struct engine *engine, struct entry *entry, const struct json *object, bool had) {
@@ -138,10 +136,7 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
         cluster = entry->facts.cluster;
         attempt = entry->facts.attempt;
     }
-    if (cluster == DECIDE_UNKNOWN_CLUSTER && (entry->facts.cluster != cluster || !had)) {
-        entry->facts.unknown_since_ns = engine->now.mono_ns;
-        report_unknown(engine, entry, object);
-    }
+    bool was_unknown = had && entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER;
     entry->facts.cluster = cluster;
     entry->facts.attempt = attempt;
     if (attempt > 0 || entry->facts.suspended || entry->facts.being_deleted)
@@ -149,6 +144,7 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
     else if (entry->ready_ns == 0)
         entry->ready_ns = engine->received_ns;
     read_phase(engine, entry, object, had);
+    read_unknown(engine, entry, object, was_unknown);
     bool counts = !entry->facts.finished && !entry->facts.being_deleted && cluster != DECIDE_UNKNOWN_CLUSTER;
     cluster_count_active(engine, entry, counts ? cluster : 0);
     uint64_t hash = mirror_carry_hash(object, false);
@@ -172,10 +168,13 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
         return;
     entry_set_object(&engine->store, entry, NULL);
     cluster_count_active(engine, entry, 0);
+    unknown_count(engine, entry, NULL);
     set_phase(engine, entry, true, 0, false);
     entry->facts.cluster = entry->facts.attempt = entry->facts.gone_attempt = entry->facts.clean_attempt = 0;
     entry->failures = entry->refusals = entry->facts.status_refusals = 0;
     entry->denied_status_hash = 0;
+    entry->facts.drained_attempt = 0;
+    entry->facts.earlier_until_ns = 0;
     entry->facts.too_large = false;
     entry->facts.not_before_ns = 0;
     entry->facts.places = entry->facts.statuses = (struct throttle){0};

@@ -62,6 +62,13 @@ static void end_wait(struct engine *engine, struct mirror *m) {
     m->orphan = ORPHAN_NOT;
 }
 
+void orphans_forget(struct engine *engine, struct mirror *m) {
+    end_wait(engine, m);
+    engine->orphans[m->facts.cluster].bytes -= m->counted_bytes;
+    engine->orphans[m->facts.cluster].names -= m->counted_bytes > 0;
+    m->counted_bytes = 0;
+}
+
 static bool is_suspect(const struct engine *engine, const struct entry *entry, const struct mirror *m) {
     bool seen = entry->deleted_uid == uid_hash(m->workload_uid);
     return !seen && cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->suspect_until_ns > m->orphan_since_ns;

@@ -12,6 +12,8 @@ void orphans_listed(struct engine *engine, size_t cluster, size_t kind);
 // The orphan as it is stored: its name and marks only, or unchanged. `object` is taken.
 struct object *orphans_by_name(const struct engine *engine, size_t cluster, size_t kind, struct object *object,
                                bool *name_only);
+// Its worker left.
+void orphans_forget(struct engine *engine, struct mirror *mirror);
 // The workload with this uid was seen being deleted or replaced.
 void orphans_seen_deleted(struct engine *engine, struct entry *entry, const char *uid);
 

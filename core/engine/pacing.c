@@ -8,24 +8,6 @@
 
 #define NO_CLUSTER SIZE_MAX
 
-struct error *pacing_init(struct engine *engine, unsigned window_max, double qps, double burst, uint64_t seed) {
-    engine->paces = calloc(engine->n_clusters, sizeof *engine->paces);
-    if (!engine->paces)
-        return error_no_memory();
-    for (size_t c = 0; c < engine->n_clusters; c++) {
-        window_init(&engine->paces[c].window, window_max, qps, burst, engine->now.mono_ns);
-        fair_queue_init(&engine->paces[c].queue, seed);
-    }
-    engine->turn_of = NO_CLUSTER;
-    return NULL;
-}
-
-void pacing_free(struct engine *engine) {
-    for (size_t c = 0; engine->paces && c < engine->n_clusters; c++)
-        fair_queue_free(&engine->paces[c].queue);
-    free(engine->paces);
-}
-
 void pacing_begin(struct entry *entry) {
     entry->node.renewed = false;
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
@@ -67,11 +49,11 @@ static enum work_class class_of(const struct engine *engine, const struct entry 
 }
 
 static bool has_room(struct engine *engine, size_t cluster) {
-    return window_has_room(&engine->paces[cluster].window, engine->now.mono_ns);
+    return window_has_room(&engine->paces[cluster]->window, engine->now.mono_ns);
 }
 
 bool pacing_has_spare(struct engine *engine, size_t cluster) {
-    return engine->paces[cluster].queue.count == 0 && has_room(engine, cluster);
+    return engine->paces[cluster]->queue.count == 0 && has_room(engine, cluster);
 }
 
 bool pacing_admits(struct engine *engine, struct entry *entry, const struct action *action) {
@@ -83,10 +65,10 @@ bool pacing_admits(struct engine *engine, struct entry *entry, const struct acti
         return true;
     struct mirror *mirror = here ? NULL : entry_make_mirror(entry, cluster);
     struct fair_node *node = here ? &entry->node : mirror ? &mirror->node : NULL;
-    if (!node || !fair_queue_put(&engine->paces[cluster].queue, node, entry, class_of(engine, entry, action, mirror),
+    if (!node || !fair_queue_put(&engine->paces[cluster]->queue, node, entry, class_of(engine, entry, action, mirror),
                                  entry->kind, entry->key, entry->name_at - 1U))
         return true; // without memory it does not wait
-    window_was_full(&engine->paces[cluster].window);
+    window_was_full(&engine->paces[cluster]->window);
     node->renewed = true;
     if (here)
         entry->facts.busy = true;
@@ -97,10 +79,10 @@ bool pacing_admits(struct engine *engine, struct entry *entry, const struct acti
 
 struct entry *pacing_next(struct engine *engine) {
     for (size_t c = 0; c < engine->n_clusters; c++) {
-        if (engine->paces[c].queue.count == 0 || !has_room(engine, c))
+        if (!engine->paces[c] || engine->paces[c]->queue.count == 0 || !has_room(engine, c))
             continue;
         engine->turn_of = c;
-        return fair_queue_next(&engine->paces[c].queue);
+        return fair_queue_next(&engine->paces[c]->queue);
     }
     engine->turn_of = NO_CLUSTER;
     return NULL;
@@ -111,7 +93,7 @@ void pacing_pause(struct engine *engine) {
 }
 
 void pacing_sent(struct engine *engine, size_t cluster) {
-    window_sent(&engine->paces[cluster].window);
+    window_sent(&engine->paces[cluster]->window);
 }
 
 static enum window_outcome outcome_of(enum reason reason) {
@@ -128,18 +110,20 @@ static enum window_outcome outcome_of(enum reason reason) {
 
 void pacing_answered(struct engine *engine, size_t cluster, enum window_verb verb, const struct response *response,
                      int64_t round_trip_ns) {
-    window_answered(&engine->paces[cluster].window, verb, outcome_of(response->reason), round_trip_ns,
+    window_answered(&engine->paces[cluster]->window, verb, outcome_of(response->reason), round_trip_ns,
                     engine->now.mono_ns);
 }
 
 void pacing_charge(struct engine *engine, size_t cluster, size_t requests) {
-    window_charge(&engine->paces[cluster].window, (double)requests);
+    window_charge(&engine->paces[cluster]->window, (double)requests);
 }
 
 void pacing_count(struct engine *engine) {
     for (size_t c = 0; c < engine->n_clusters; c++) {
         struct stats_cluster *stats = &engine->stats.clusters[c];
-        const struct pace *pace = &engine->paces[c];
+        const struct pace *pace = engine->paces[c];
+        if (!pace)
+            continue;
         stats->window = (uint64_t)pace->window.limit;
         stats->in_flight = pace->window.in_flight;
         for (size_t i = 0; i < WORK_CLASSES; i++)
@@ -150,15 +134,15 @@ void pacing_count(struct engine *engine) {
 size_t pacing_waiting(const struct engine *engine) {
     size_t count = 0;
     for (size_t c = 0; c < engine->n_clusters; c++)
-        count += engine->paces[c].queue.count;
+        count += engine->paces[c] ? engine->paces[c]->queue.count : 0;
     return count;
 }
 
 int64_t pacing_wake_ns(struct engine *engine) {
     int64_t wake_ns = CLOCK_NEVER, now_ns = engine->now.mono_ns;
     for (size_t c = 0; c < engine->n_clusters; c++) {
-        const struct pace *pace = &engine->paces[c];
-        if (pace->queue.count > 0)
+        const struct pace *pace = engine->paces[c];
+        if (pace && pace->queue.count > 0)
             wake_ns = clock_earlier(wake_ns, has_room(engine, c) ? now_ns : window_next_ns(&pace->window, now_ns));
     }
     return wake_ns;

@@ -14,9 +14,6 @@ struct pace { // of a cluster
     struct fair_queue queue;
 };
 
-struct error *pacing_init(struct engine *engine, unsigned window_max, double qps, double burst, uint64_t seed);
-void pacing_free(struct engine *engine);
-
 // Around the decisions about one entry: first pacing_begin; then each action is carried out if pacing_admits, which
 // otherwise makes the object of the action wait, and count as busy until pacing_end; there, what no longer has to wait
 // no longer does.

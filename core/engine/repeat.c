@@ -88,7 +88,7 @@ void repeat_writer_answered(struct engine *engine, struct entry *entry, const st
 }
 
 bool repeat_placed(struct engine *engine, struct entry *entry) {
-    if (entry->facts.clean_attempt == entry->facts.attempt)
+    if (entry->facts.clean_attempt == entry->facts.attempt || entry->facts.drained_attempt == entry->facts.attempt)
         return false;
     bool told = becomes_hot(&entry->facts.places, engine->now.mono_ns, FREE_PLACES);
     if (told)

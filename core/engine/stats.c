@@ -4,26 +4,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void free_cluster(struct stats_cluster *cluster) {
+    free(cluster->watches);
+    free(cluster->from);
+    free(cluster->labels);
+}
+
 void stats_free(struct stats *stats) {
     for (size_t c = 0; stats->clusters && c < stats->n_clusters; c++)
-        free(stats->clusters[c].watches);
+        free_cluster(&stats->clusters[c]);
     free(stats->clusters);
     free(stats->kinds);
     *stats = (struct stats){0};
+}
+
+static bool copy_cluster(const struct stats_cluster *from, size_t n_kinds, struct stats_cluster *to) {
+    *to = *from;
+    to->watches = calloc(n_kinds + 1, sizeof *to->watches);
+    to->from = from->from ? strdup(from->from) : NULL;
+    to->labels = from->labels ? strdup(from->labels) : NULL;
+    if (to->watches && n_kinds)
+        memcpy(to->watches, from->watches, n_kinds * sizeof *to->watches);
+    return to->watches && (to->from || !from->from) && (to->labels || !from->labels);
 }
 
 struct error *stats_copy(const struct stats *from, struct stats *to) {
     *to = *from;
     to->clusters = calloc(from->n_clusters + 1, sizeof *to->clusters);
     to->kinds = calloc(from->n_kinds + 1, sizeof *to->kinds);
+    to->n_clusters = 0;
     bool ok = to->clusters && to->kinds;
-    for (size_t c = 0; c < from->n_clusters && ok; c++) {
-        to->clusters[c] = from->clusters[c];
-        to->clusters[c].watches = calloc(from->n_kinds + 1, sizeof *to->clusters[c].watches);
-        ok = to->clusters[c].watches;
-        if (ok)
-            memcpy(to->clusters[c].watches, from->clusters[c].watches, from->n_kinds * sizeof *to->clusters[c].watches);
-    }
+    for (size_t c = 0; c < from->n_clusters && ok; c++)
+        if (!from->clusters[c].vacant)
+            ok = copy_cluster(&from->clusters[c], from->n_kinds, &to->clusters[to->n_clusters++]);
     if (!ok) {
         stats_free(to);
         return error_no_memory();

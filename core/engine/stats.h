@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/histogram.h"
 #include "core/engine/decide.h"
+#include "core/engine/event.h"
 #include "core/engine/fair_queue.h"
 #include "core/kube/types.h"
 
@@ -14,7 +15,8 @@
 
 #define STATS_VERBS (VERB_RAW_GET + 1)
 #define STATS_REASONS (REASON_GARBAGE + 1)
-#define STATS_PHASES 5 // wharf_phase_kind
+#define STATS_UNKNOWN 16 // anybody who may write annotations can name more
+#define STATS_PHASES 5   // wharf_phase_kind
 
 // The first bounds of the histograms.
 #define STATS_STATUS_NS (CLOCK_MS / 20)
@@ -29,6 +31,15 @@ struct stats_watch { // one kind in one cluster
 };
 
 struct stats_cluster {
+    char name[64]; // "management", or the worker's
+    bool vacant;   // no worker has this number: left out of copies
+    enum worker_policy policy;
+    // Filled in by the host; owned, in copies only.
+    bool leaving;       // it is not in the set of workers any longer
+    const char *source; // "Config", "Directory", "Secret", "ClusterProfile"; static; NULL: the management cluster
+    char *from;         // "Secret wharf-system/w1", or NULL
+    char *labels;       // "region=eu,gpu=yes", "" if there are none; or NULL
+    size_t number;      // of the cluster
     uint64_t answers[STATS_VERBS][STATS_REASONS];
     uint64_t sent[STATS_VERBS];
     struct stats_watch *watches; // one a kind
@@ -64,6 +75,12 @@ struct stats {
     uint64_t unplaced[WAITINGS];       // workloads, not suspended ones, by what they wait for
     uint64_t waiting[WAITINGS];        // workloads that have waited for more than a minute, by reason
     uint64_t queued;                   // entries to reconcile
+    struct stats_unknown {
+        char name[64];
+        uint64_t workloads;   // unfinished ones
+    } unknown[STATS_UNKNOWN]; // workers that the annotations name and the configuration does not
+    size_t n_unknown;
+    uint64_t unknown_rest; // workloads on further ones
 };
 
 // A deep copy; empty when out of memory.

@@ -82,6 +82,7 @@ struct entry {
     int64_t waiting_since_ns;
     int64_t ready_ns;                // since when it could be placed for the first time; 0: it is, or is suspended
     const char *why;                 // of the last decision; static
+    struct unknown_worker *unknown;  // that its annotation names, see unknown.h; NULL: none
     struct shared_text final_status; // of a mirror that had finished when it was deleted, until its status is written
     uint32_t last_note;              // hash of the last Event
     uint32_t kind, epoch;
@@ -104,6 +105,7 @@ struct entry {
     bool unsure : 1;              // an earlier write got no answer
     bool reported : 1;            // something was reported since it began to wait
     bool deletion_is_certain : 1; // deleted_uid is certain
+    bool unknown_unfinished : 1;  // counted there
     bool uncompared : 1;          // an accepted status: with what the server made of it (noop_patch_hash)
     bool unsealed_reported : 1;   // an unsealed object with the host's marks was reported
     char uid[STORE_UID_MAX];

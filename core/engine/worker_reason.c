@@ -85,6 +85,16 @@ static bool fill_rejection(const struct engine *engine, const struct entry *entr
     return true;
 }
 
+static void fill_policy(enum worker_policy policy, struct worker_reason *out) {
+    if (policy == WORKER_CORDONED)
+        fill(out, OBSTACLE_CLOSED, "cordoned", "is cordoned, so nothing new is placed there");
+    else if (policy == WORKER_DRAIN_MOVE)
+        fill(out, OBSTACLE_CLOSED, "drained", "is drained: what runs there is moved to other workers");
+    else
+        fill(out, OBSTACLE_CLOSED, "drained",
+             "is drained: what runs there ends there, and nothing new is placed there");
+}
+
 // Of the worker, whatever the workload.
 static bool find_of_worker(const struct engine *engine, const struct entry *entry, size_t cluster,
                            struct worker_reason *out) {
@@ -103,6 +113,8 @@ static bool find_of_worker(const struct engine *engine, const struct entry *entr
         fill(out, OBSTACLE_PAUSED, "paused", "is paused for the kind: it has too many mirrors without a workload");
     else if (engine->contacts[cluster] == CONTACT_SUSPECT)
         fill(out, OBSTACLE_SUSPECT, "answers late", "answers late or not at all, so nothing new is placed there");
+    else if (facts->closed)
+        fill_policy(engine->slots[cluster].policy, out);
     return out->obstacle != OBSTACLE_NONE;
 }
 

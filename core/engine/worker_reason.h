@@ -13,6 +13,7 @@ enum worker_obstacle {
     OBSTACLE_KIND,     // does not serve it
     OBSTACLE_PAUSED,   // too many orphans
     OBSTACLE_SUSPECT,  // answers late
+    OBSTACLE_CLOSED,   // cordoned, drained or leaving
     OBSTACLE_REJECTED, // it rejected the mirror
     OBSTACLE_OCCUPIED  // an object of the name is there
 };

@@ -14,16 +14,32 @@ static struct error *load(const struct config_cluster *cluster, struct endpoint 
     return kubeconfig_load(cluster->kubeconfig, cluster->context, NULL, out);
 }
 
-struct error *connection_load(struct connection *connection, const struct config_cluster *cluster, int64_t wall_ns) {
-    struct endpoint *endpoint = NULL;
-    struct error *error = load(cluster, &endpoint);
-    if (!error)
-        error = endpoint_check(endpoint, wall_ns);
+// Takes the endpoint.
+static struct error *check(struct connection *connection, struct endpoint *endpoint, int64_t wall_ns) {
+    struct error *error = endpoint_check(endpoint, wall_ns);
     if (error)
         endpoint_free(endpoint);
     else
         connection->endpoint = endpoint;
     return error;
+}
+
+struct error *connection_load(struct connection *connection, const struct config_cluster *cluster, int64_t wall_ns) {
+    struct endpoint *endpoint = NULL;
+    struct error *error = load(cluster, &endpoint);
+    return error ? error : check(connection, endpoint, wall_ns);
+}
+
+struct error *connection_load_worker(struct connection *connection, const struct worker_spec *spec, int64_t wall_ns) {
+    struct endpoint *endpoint = NULL;
+    if (!spec->kubeconfig_text)
+        return connection_load(connection,
+                               &(struct config_cluster){.kubeconfig = spec->kubeconfig_path, .context = spec->context},
+                               wall_ns);
+    struct error *error =
+        kubeconfig_parse(spec->kubeconfig_text, strlen(spec->kubeconfig_text),
+                         spec->origin_text ? spec->origin_text : spec->name, spec->context, NULL, &endpoint);
+    return error ? error : check(connection, endpoint, wall_ns);
 }
 
 struct error *connection_open(struct connection *connection, struct budget *budget) {

@@ -4,7 +4,7 @@
 #ifndef WHARF_HOST_CONNECT_H
 #define WHARF_HOST_CONNECT_H
 
-#include "core/config/config.h"
+#include "core/host/worker_spec.h"
 #include "core/kube/client.h"
 #include "core/kube/kubeconfig.h"
 
@@ -16,6 +16,9 @@ struct connection {
 
 // Reads the kubeconfig and checks the certificates at `wall_ns`. Errors do not name the cluster.
 struct error *connection_load(struct connection *connection, const struct config_cluster *cluster, int64_t wall_ns);
+
+// The same of a worker, whose kubeconfig may be a text.
+struct error *connection_load_worker(struct connection *connection, const struct worker_spec *spec, int64_t wall_ns);
 
 // Makes the transport of a loaded connection; needs curl_transport_setup. `budget` may be NULL.
 struct error *connection_open(struct connection *connection, struct budget *budget);

@@ -24,6 +24,20 @@ struct error *dispatch_new(const struct dispatch_options *options, struct dispat
     return NULL;
 }
 
+struct error *dispatch_name(struct dispatch *dispatch, size_t n_clusters, const char *const *names) {
+    if (n_clusters > dispatch->options.n_clusters) {
+        struct command_batch **batches = realloc(dispatch->batches, n_clusters * sizeof *batches);
+        if (!batches)
+            return error_no_memory();
+        for (size_t c = dispatch->options.n_clusters; c < n_clusters; c++)
+            batches[c] = NULL;
+        dispatch->batches = batches;
+        dispatch->options.n_clusters = n_clusters;
+    }
+    dispatch->options.names = names;
+    return NULL;
+}
+
 void dispatch_free(struct dispatch *dispatch) {
     if (!dispatch)
         return;
@@ -61,11 +75,18 @@ static struct command_batch *batch_of(struct dispatch *dispatch, size_t cluster)
     return *batch;
 }
 
-static void answer_not_sent(struct dispatch *dispatch, struct command *command) {
+static void answer_not_sent(struct command *command, void (*post)(void *ctx, struct engine_event *event), void *ctx) {
     struct response response = {.reason = REASON_NOT_SENT, .retry_after_ns = -1};
-    struct engine_event event = {.type = EVENT_ANSWER, .cluster = command->cluster, .answer = {command->id, &response}};
-    dispatch->options.post(dispatch->options.ctx, &event);
+    post(ctx,
+         &(struct engine_event){.type = EVENT_ANSWER, .cluster = command->cluster, .answer = {command->id, &response}});
     command_free(command);
+}
+
+void command_batch_refuse(struct command_batch *batch, void (*post)(void *ctx, struct engine_event *event), void *ctx) {
+    for (size_t i = 0; i < batch->n_commands; i++)
+        answer_not_sent(&batch->commands[i], post, ctx);
+    batch->n_commands = 0;
+    command_batch_free(batch);
 }
 
 static void add_command(struct dispatch *dispatch, struct command *command) {
@@ -73,7 +94,7 @@ static void add_command(struct dispatch *dispatch, struct command *command) {
     if (batch && array_reserve(&batch->commands, &batch->cap_commands, batch->n_commands + 1, sizeof *batch->commands))
         batch->commands[batch->n_commands++] = *command;
     else
-        answer_not_sent(dispatch, command);
+        answer_not_sent(command, dispatch->options.post, dispatch->options.ctx);
 }
 
 // An Event lost for lack of memory has at least been logged.
@@ -106,9 +127,7 @@ static void write_log(const struct dispatch *dispatch, struct log_message *messa
 static void deliver(struct dispatch *dispatch, struct command_batch *batch) {
     if (!batch || dispatch->options.deliver(dispatch->options.ctx, batch))
         return;
-    for (size_t i = 0; i < batch->n_commands; i++)
-        answer_not_sent(dispatch, &batch->commands[i]);
-    command_batch_free(batch);
+    command_batch_refuse(batch, dispatch->options.post, dispatch->options.ctx);
 }
 
 void dispatch_run(struct dispatch *dispatch, struct update *update) {

@@ -21,6 +21,8 @@ struct command_batch {
 // dropped.
 void command_batch_run(struct command_batch *batch, struct link *link, struct moment now);
 void command_batch_free(struct command_batch *batch); // NULL is allowed
+// Answers its commands with REASON_NOT_SENT, so that the engine retries them, and frees it.
+void command_batch_refuse(struct command_batch *batch, void (*post)(void *ctx, struct engine_event *event), void *ctx);
 
 struct dispatch_options {
     size_t n_clusters;
@@ -38,6 +40,9 @@ struct dispatch_options {
 struct dispatch;
 struct error *dispatch_new(const struct dispatch_options *options, struct dispatch **out);
 void dispatch_free(struct dispatch *dispatch);
+
+// More clusters, or other names (see dispatch_options).
+struct error *dispatch_name(struct dispatch *dispatch, size_t n_clusters, const char *const *names);
 
 // Delivers what the update asks for, and empties it.
 void dispatch_run(struct dispatch *dispatch, struct update *update);

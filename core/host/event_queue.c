@@ -42,6 +42,23 @@ void event_queue_free(struct event_queue *queue) {
     free(queue);
 }
 
+struct error *event_queue_grow(struct event_queue *queue, size_t n_clusters) {
+    if (n_clusters <= queue->n_clusters)
+        return NULL;
+    struct event_line *lines = realloc(queue->lines, n_clusters * sizeof *lines);
+    if (!lines)
+        return error_no_memory();
+    for (size_t c = queue->n_clusters; c < n_clusters; c++)
+        lines[c] = (struct event_line){0};
+    queue->lines = lines;
+    queue->n_clusters = n_clusters;
+    return NULL;
+}
+
+bool event_queue_is_empty(const struct event_queue *queue, size_t cluster) {
+    return queue->lines[cluster].events == 0;
+}
+
 // Approximate memory of a queued event.
 static size_t cost_of(const struct event_item *item) {
     const struct engine_event *event = &item->event;

@@ -23,6 +23,10 @@ struct event_queue;
 struct error *event_queue_new(size_t n_clusters, size_t max_events, size_t max_bytes, struct event_queue **out);
 void event_queue_free(struct event_queue *queue);
 
+// More clusters, between two calls of event_queue_take. Never fewer.
+struct error *event_queue_grow(struct event_queue *queue, size_t n_clusters);
+bool event_queue_is_empty(const struct event_queue *queue, size_t cluster);
+
 // Whether the item fits into its cluster's line. An item larger than max_bytes fits into an empty line.
 bool event_queue_has_room(const struct event_queue *queue, const struct event_item *item);
 // Appends the item to its cluster's line, whether there is room or not. Takes it.

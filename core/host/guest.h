@@ -22,4 +22,9 @@ bool host_attach(struct host *host, const struct host_guest *guest);
 // From any thread: the guests are called soon.
 void host_call_guests(struct host *host);
 
+// The host's side, on the management cluster's thread.
+struct wire;
+int64_t guests_tick(struct wire *wire, struct moment now); // when the next call is needed
+void guests_stop(struct wire *wire);
+
 #endif

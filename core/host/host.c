@@ -37,9 +37,11 @@ static void poke(void *ctx) {
 }
 
 static struct error *fill_host(struct host *host) {
+    struct budget budget;
+    budget_init(&budget, host->config->memory_per_cluster, 0, 0, NULL);
     struct error *error = clusters_init(host);
     if (!error)
-        error = inbox_new(host->n_clusters, INBOX_MAX, host->clusters[0].budget.max_queued, &host->inbox);
+        error = inbox_new(host->n_clusters, INBOX_MAX, budget.max_queued, &host->inbox);
     if (!error)
         error = queries_new(&host->queries);
     if (!error)
@@ -52,7 +54,7 @@ static struct error *fill_host(struct host *host) {
                                        .ctx = host};
     if (!error)
         error = dispatch_new(&options, &host->turn.dispatch);
-    return error ? error : clusters_open(&host->clusters[ENGINE_MANAGEMENT]);
+    return error ? error : clusters_open_management(host);
 }
 
 struct error *host_new(const struct config *config, const struct adapters *adapters, struct host **out) {
@@ -67,6 +69,7 @@ struct error *host_new(const struct config *config, const struct adapters *adapt
     host->made_ns = clock_now().mono_ns;
     host->snapshot.started_wall_ns = clock_now().wall_ns;
     pthread_mutex_init(&host->snapshot_mutex, NULL);
+    pthread_mutex_init(&host->wanted_mutex, NULL);
     struct error *error = fill_host(host);
     if (error) {
         host_free(host);
@@ -86,7 +89,9 @@ void host_free(struct host *host) {
     update_free(&host->turn.update);
     inbox_free(host->inbox);
     queries_free(host->queries);
-    stats_free(&host->snapshot.stats);
+    workers_free(host);
+    host_snapshot_free(&host->snapshot);
+    pthread_mutex_destroy(&host->wanted_mutex);
     pthread_mutex_destroy(&host->snapshot_mutex);
     free(host);
 }
@@ -109,8 +114,6 @@ static struct error *start_engine(struct host *host, struct moment now) {
                                      .seals = startup_seals(host->startup),
                                      .adopt_unsealed = config->seal.adopt_unsealed,
                                      .log_decisions = log_enabled(LOG_DEBUG),
-                                     .worker_names = host->names + 1,
-                                     .n_workers = host->n_clusters - 1,
                                      .kinds = host->adapters->kinds,
                                      .n_kinds = host->adapters->n_kinds,
                                      .create_namespaces = config->create_namespaces,
@@ -132,7 +135,8 @@ static struct error *start_engine(struct host *host, struct moment now) {
         return error;
     queries_open(host->queries, poke, host);
     log_fields(LOG_INFO, "started", {"origin", origin}, {"controller", config->controller_name});
-    clusters_watch(&host->clusters[ENGINE_MANAGEMENT]);
+    workers_tick(host, now); // the engine knows them before it sees the first workload
+    wire_watch(host->clusters[ENGINE_MANAGEMENT]->wire);
     return NULL;
 }
 
@@ -149,7 +153,7 @@ static void trim_when_idle(struct host *host, struct moment now, size_t events) 
 }
 
 static int64_t next_turn_ns(const struct host *host, int64_t now_ns) {
-    int64_t times[] = {host->turn.update.wake_ns, clusters_next_open_ns(host), host->trim_at_ns,
+    int64_t times[] = {host->turn.update.wake_ns, workers_next_ns(host), host->trim_at_ns,
                        host->publish_due ? host->published_ns + HOST_PUBLISH_NS : CLOCK_NEVER,
                        atomic_load(&host->stop) ? now_ns + STOP_TURN_NS : CLOCK_NEVER};
     int64_t next_ns = CLOCK_NEVER;
@@ -160,15 +164,15 @@ static int64_t next_turn_ns(const struct host *host, int64_t now_ns) {
 
 // Waits for events, then runs one turn of the engine.
 static void take_turn(struct host *host) {
+    if (!atomic_load(&host->stop))
+        workers_tick(host, clock_now());
     int64_t now_ns = clock_now().mono_ns, until_ns = next_turn_ns(host, now_ns);
     heartbeat_wait(&host->heart, now_ns, until_ns);
     struct event_item *items = inbox_take(host->inbox, until_ns);
-    struct moment now = now_and_alive(host);
-    if (!atomic_load(&host->stop))
-        clusters_open_workers(host, now);
+    now_and_alive(host);
     size_t events = turn_run(&host->turn, items);
     queries_run(host->queries, host->turn.engine);
-    now = now_and_alive(host);
+    struct moment now = now_and_alive(host);
     snapshot_publish(host, now, false);
     trim_when_idle(host, now, events);
 }

@@ -40,7 +40,7 @@ struct host_snapshot {
     struct cluster_reading *readings; // of the clusters of `stats`, owned
     struct histogram steps;           // of the engine, first bound TURN_STEP_NS
     char *waits_for;                  // owned; not running: why the engine has not started; NULL: not known yet
-    const char *const *names;         // of clusters, [0] "management"
+    const char **names;               // of stats.clusters, which own them; [0] "management"
     const struct kind *const *kinds;
     bool running;       // the engine has started
     bool in_sync;       // see engine_in_sync

@@ -1,204 +1,142 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cluster threads: opening, closing and delivering to them.
-#include "core/base/log.h"
-#include "core/base/text.h"
+// The table of clusters. A number is used again only when nothing refers to the worker that had it.
 #include "core/host/host_internal.h"
 
 #include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
 
-#define OPEN_RETRY_FIRST_NS CLOCK_SECOND      // until an unusable kubeconfig is read again, doubling
-#define OPEN_RETRY_MAX_NS (30 * CLOCK_SECOND) // up to this
+static const char former[] = "a former worker";
 
-struct error *clusters_init(struct host *host) {
-    const struct config *config = host->config;
-    host->n_clusters = config->n_workers + 1;
-    host->clusters = calloc(host->n_clusters, sizeof *host->clusters);
-    host->names = calloc(host->n_clusters, sizeof *host->names);
-    if (!host->clusters || !host->names)
-        return error_no_memory();
-    for (size_t c = 0; c < host->n_clusters; c++) {
-        const struct config_cluster *cluster = c == ENGINE_MANAGEMENT ? &config->management : &config->workers[c - 1];
-        host->names[c] = c == ENGINE_MANAGEMENT ? "management" : cluster->name;
-        host->clusters[c] = (struct host_cluster){.host = host, .index = c, .name = host->names[c], .config = cluster};
-        budget_init(&host->clusters[c].budget, config->memory_per_cluster, config->max_object_size,
-                    config->max_object_nodes, &host->closing);
+static struct error *grow(struct host *host, size_t count) {
+    pthread_mutex_lock(&host->snapshot_mutex); // other threads read it
+    struct host_cluster **clusters = realloc(host->clusters, count * sizeof *clusters);
+    if (clusters)
+        host->clusters = clusters;
+    pthread_mutex_unlock(&host->snapshot_mutex);
+    const char **names = realloc(host->names, count * sizeof *names);
+    if (names)
+        host->names = names;
+    struct host_cluster *cluster = calloc(1, sizeof *cluster);
+    struct error *error = clusters && names && cluster ? NULL : error_no_memory();
+    if (!error && host->inbox)
+        error = inbox_grow(host->inbox, count);
+    if (host->turn.dispatch && names) // they may have moved
+        error = error ? error : dispatch_name(host->turn.dispatch, count, host->names);
+    if (error) {
+        free(cluster);
+        return error;
     }
+    *cluster = (struct host_cluster){.index = count - 1, .open_at_ns = CLOCK_NEVER};
+    clusters[count - 1] = cluster;
+    names[count - 1] = former;
+    host->n_clusters = count;
     return NULL;
 }
 
-void clusters_free(struct host *host) {
-    for (size_t c = 0; host->clusters && c < host->n_clusters; c++) {
-        if (host->clusters[c].loop)
-            loop_stop(host->clusters[c].loop);
-        guests_stop(&host->clusters[c]);
-        outbox_free(&host->clusters[c].outbox);
-        connection_close(&host->clusters[c].connection);
-    }
-    free(host->clusters);
-    free(host->names);
-}
-
-static void post_event(void *ctx, struct engine_event *event) {
-    struct host_cluster *cluster = ctx;
-    event->received_ns = clock_now().mono_ns;
-    outbox_put(&cluster->outbox, event, event->echo, event->received_ns);
-}
-
-static int64_t tick_cluster(void *ctx, struct moment now) {
-    struct host_cluster *cluster = ctx;
-    int64_t next_ns = CLOCK_NEVER;
-    if (cluster->index == ENGINE_MANAGEMENT && !cluster->link)
-        next_ns = startup_tick(cluster->host->startup, &cluster->connection, now);
-    if (cluster->link) {
-        next_ns = link_tick(cluster->link, now);
-        atomic_store(&cluster->pending, link_pending(cluster->link));
-    }
-    if (cluster->index == ENGINE_MANAGEMENT)
-        next_ns = clock_earlier(next_ns, guests_tick(cluster, now));
-    return clock_earlier(next_ns, outbox_tick(&cluster->outbox, clock_now().mono_ns));
-}
-
-struct error *clusters_open(struct host_cluster *cluster) {
-    struct error *error = connection_load(&cluster->connection, cluster->config, clock_now().wall_ns);
-    error = error_wrap(error, "cluster %s", cluster->name);
-    outbox_init(&cluster->outbox, cluster->host->inbox);
+static struct host_cluster *take_vacant(struct host *host) {
+    for (size_t c = 1; c < host->n_clusters; c++)
+        if (host->clusters[c]->state == CLUSTER_VACANT)
+            return host->clusters[c];
+    struct error *error = grow(host, host->n_clusters + 1);
     if (!error)
-        error = connection_open(&cluster->connection, &cluster->budget);
-    if (!error)
-        error = loop_start(cluster->name, cluster->connection.transport, tick_cluster, cluster, &cluster->loop);
-    if (error)
-        connection_close(&cluster->connection);
+        return host->clusters[host->n_clusters - 1];
+    error_free(error);
+    return NULL;
+}
+
+static bool use(struct host *host, struct host_cluster *cluster, const char *name) {
+    cluster->name = strdup(name);
+    if (!cluster->name)
+        return false;
+    cluster->state = CLUSTER_USED;
+    host->names[cluster->index] = cluster->name;
+    return true;
+}
+
+struct host_cluster *clusters_add(struct host *host, struct worker_spec *spec) {
+    struct host_cluster *cluster = take_vacant(host);
+    if (!cluster || !use(host, cluster, spec->name))
+        return NULL;
+    cluster->spec = *spec;
+    cluster->open_at_ns = 0;
+    *spec = (struct worker_spec){0};
+    return cluster;
+}
+
+void clusters_vacate(struct host *host, struct host_cluster *cluster) {
+    host->names[cluster->index] = former;
+    worker_spec_clear(&cluster->spec);
+    free(cluster->name);
+    pthread_mutex_lock(&host->snapshot_mutex); // other threads read the meter
+    *cluster = (struct host_cluster){.index = cluster->index, .open_at_ns = CLOCK_NEVER};
+    pthread_mutex_unlock(&host->snapshot_mutex);
+}
+
+struct error *clusters_init(struct host *host) {
+    struct error *error = grow(host, 1);
+    if (!error && !use(host, host->clusters[ENGINE_MANAGEMENT], "management"))
+        error = error_no_memory();
+    for (size_t i = 0; i < host->config->n_workers && !error; i++) {
+        struct worker_spec spec;
+        if (!worker_spec_of_config(&host->config->workers[i], host->config->path, &spec))
+            return error_no_memory();
+        if (!clusters_add(host, &spec))
+            error = error_no_memory();
+        worker_spec_clear(&spec);
+    }
     return error;
 }
 
-static void open_link(void *arg) {
-    struct host_cluster *cluster = arg;
-    struct host *host = cluster->host;
-    char instance[128];
-    if (gethostname(instance, sizeof instance) != 0)
-        text_copy(instance, sizeof instance, "wharf");
-    instance[sizeof instance - 1] = '\0';
-    struct link_options options = {.cluster = cluster->index,
-                                   .name = cluster->name,
-                                   .transport = cluster->connection.transport,
-                                   .budget = &cluster->budget,
-                                   .meter = &cluster->meter,
-                                   .origin = startup_origin(host->startup),
-                                   .controller_name = host->config->controller_name,
-                                   .instance = instance,
-                                   .kinds = host->adapters->kinds,
-                                   .n_kinds = host->adapters->n_kinds,
-                                   .watch_list = true,
-                                   .seed = random_system(),
-                                   .post = post_event,
-                                   .ctx = cluster};
-    if (cluster->index == ENGINE_MANAGEMENT)
-        startup_stop(host->startup);
-    struct error *error = link_new(&options, &cluster->link);
-    if (error)
-        log_fields(LOG_ERROR, "cluster cannot be watched", {"cluster", cluster->name}, {"error", error_text(error)});
-    error_free(error);
-}
-
-void clusters_watch(struct host_cluster *cluster) {
-    loop_post(cluster->loop, open_link, cluster);
-}
-
-static void close_link(void *arg) {
-    struct host_cluster *cluster = arg;
-    if (cluster->index == ENGINE_MANAGEMENT)
-        startup_stop(cluster->host->startup);
-    guests_stop(cluster);
-    link_free(cluster->link);
-    cluster->link = NULL;
-}
-
-void clusters_stop(struct host *host) {
-    atomic_store(&host->closing, true);
-    inbox_close(host->inbox);
-    for (size_t c = 0; c < host->n_clusters; c++) {
-        struct host_cluster *cluster = &host->clusters[c];
-        if (!cluster->loop)
-            continue;
-        loop_post(cluster->loop, close_link, cluster);
-        loop_stop(cluster->loop);
-        outbox_free(&cluster->outbox);
-        cluster->loop = NULL;
-    }
-}
-
-static void lost_cluster(struct host_cluster *cluster, const struct error *error) {
-    struct host *host = cluster->host;
-    for (size_t k = 0; k < host->adapters->n_kinds; k++)
-        inbox_post_now(host->inbox, &(struct engine_event){.type = EVENT_STATE,
-                                                           .cluster = cluster->index,
-                                                           .kind = k,
-                                                           .watch = {REFLECTOR_LOST, error->message}});
-}
-
-static void cannot_open(struct host_cluster *cluster, const struct error *error, struct moment now) {
-    log_fields(LOG_ERROR, "worker cannot be used", {"cluster", cluster->name}, {"error", error_text(error)});
-    lost_cluster(cluster, error);
-    int64_t wait_ns = cluster->open_wait_ns > 0 ? 2 * cluster->open_wait_ns : OPEN_RETRY_FIRST_NS;
-    cluster->open_wait_ns = wait_ns < OPEN_RETRY_MAX_NS ? wait_ns : OPEN_RETRY_MAX_NS;
-    cluster->open_at_ns = now.mono_ns + cluster->open_wait_ns;
-}
-
-void clusters_open_workers(struct host *host, struct moment now) {
-    for (size_t c = 1; c < host->n_clusters; c++) {
-        struct host_cluster *cluster = &host->clusters[c];
-        if (cluster->loop || now.mono_ns < cluster->open_at_ns)
-            continue;
-        struct error *error = clusters_open(cluster);
-        if (error) {
-            cannot_open(cluster, error, now);
-        } else {
-            cluster->open_at_ns = CLOCK_NEVER;
-            clusters_watch(cluster);
-        }
-        error_free(error);
-    }
-}
-
-int64_t clusters_next_open_ns(const struct host *host) {
-    int64_t next_ns = CLOCK_NEVER;
-    for (size_t c = 1; c < host->n_clusters; c++)
-        if (host->clusters[c].open_at_ns < next_ns)
-            next_ns = host->clusters[c].open_at_ns;
-    return next_ns;
-}
-
-struct delivery {
-    struct host_cluster *cluster;
-    struct command_batch *batch;
-};
-
-static void run_batch(void *arg) {
-    struct delivery *delivery = arg;
-    struct host_cluster *cluster = delivery->cluster;
-    command_batch_run(delivery->batch, cluster->link, clock_now());
-    if (cluster->link)
-        atomic_store(&cluster->pending, link_pending(cluster->link));
-    free(delivery);
+struct error *clusters_open_management(struct host *host) {
+    struct host_cluster *cluster = host->clusters[ENGINE_MANAGEMENT];
+    struct error *error = wire_open(host, cluster->index, cluster->name, NULL, &cluster->wire);
+    host->management = cluster->wire;
+    return error;
 }
 
 bool clusters_deliver(void *ctx, struct command_batch *batch) {
     struct host *host = ctx;
-    struct host_cluster *cluster = &host->clusters[batch->cluster];
-    struct delivery *delivery = cluster->loop ? malloc(sizeof *delivery) : NULL;
-    if (!delivery)
-        return false;
-    *delivery = (struct delivery){cluster, batch};
-    if (loop_post(cluster->loop, run_batch, delivery))
-        return true;
-    free(delivery);
-    return false;
+    struct wire *wire = host->clusters[batch->cluster]->wire;
+    return wire && wire_deliver(wire, batch);
 }
 
 size_t clusters_pending(const struct host *host) {
     size_t count = 0;
     for (size_t c = 0; c < host->n_clusters; c++)
-        count += atomic_load(&host->clusters[c].pending);
+        count += host->clusters[c]->wire ? atomic_load(&host->clusters[c]->wire->pending) : 0;
     return count;
+}
+
+void clusters_stop(struct host *host) {
+    if (host->inbox)
+        inbox_close(host->inbox);
+    for (size_t c = 0; c < host->n_clusters; c++)
+        if (host->clusters[c]->wire)
+            atomic_store(&host->clusters[c]->wire->stop, true);
+    for (size_t c = 0; c < host->n_clusters; c++) {
+        struct host_cluster *cluster = host->clusters[c];
+        if (cluster->wire)
+            wire_stop(cluster->wire);
+        if (cluster->replacement)
+            wire_stop(cluster->replacement);
+    }
+    for (struct wire *wire = host->closing; wire; wire = wire->next)
+        wire_stop(wire);
+}
+
+void clusters_free(struct host *host) {
+    clusters_stop(host);
+    for (size_t c = 0; c < host->n_clusters; c++) {
+        wire_free(host->clusters[c]->wire);
+        wire_free(host->clusters[c]->replacement);
+        worker_spec_clear(&host->clusters[c]->spec);
+        free(host->clusters[c]->name);
+        free(host->clusters[c]);
+    }
+    for (struct wire *wire = host->closing, *next; wire; wire = next) {
+        next = wire->next;
+        wire_free(wire);
+    }
+    free(host->clusters);
+    free(host->names);
 }

@@ -1,41 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by host.c (life cycle and turns), host_clusters.c (cluster threads), host_snapshot.c (state for other threads)
+// Shared by host.c (life cycle and turns), host_clusters.c (the table of clusters), host_wires.c
+// (their connections), host_workers.c (workers that come and go), host_snapshot.c (state for other threads)
 // and host_log.c (events that are logged).
 #ifndef WHARF_HOST_HOST_INTERNAL_H
 #define WHARF_HOST_HOST_INTERNAL_H
 
-#include "core/host/connect.h"
-#include "core/host/guest.h"
 #include "core/host/heartbeat.h"
 #include "core/host/host.h"
 #include "core/host/inbox.h"
-#include "core/host/outbox.h"
 #include "core/host/query.h"
 #include "core/host/startup.h"
 #include "core/host/turn.h"
-#include "core/kube/loop.h"
+#include "core/host/wire.h"
+#include "core/host/workers.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 #define HOST_PUBLISH_NS (250 * CLOCK_MS) // maximum age of a snapshot
 
+enum cluster_state {
+    CLUSTER_VACANT, // no worker has this number
+    CLUSTER_USED,
+    CLUSTER_LEAVING, // it is not in the set of workers any longer, and ends as `removal` says
+    CLUSTER_LEFT     // the engine has been told; what refers to it is waited for
+};
+
 struct host_cluster {
-    struct host *host;
     size_t index;
-    const char *name;
-    const struct config_cluster *config;
-    struct budget budget; // memory budget
-    struct connection connection;
-    struct loop *loop;
-    int64_t open_at_ns;   // next attempt to open it; CLOCK_NEVER once open
-    int64_t open_wait_ns; // backoff before that attempt; 0: none has failed
-    struct link *link;    // on the cluster's thread only, like `outbox`
-    struct outbox outbox;
-    struct host_guest *guests; // of the management cluster, on its thread only
-    size_t n_guests;
-    struct meter meter;
-    atomic_size_t pending; // unanswered commands and Events, as last published by the cluster's thread
+    char *name;
+    enum cluster_state state;
+    struct worker_spec spec; // of a worker; of the management cluster, none
+    enum removal removal;
+    bool joined;              // the engine has been told,
+    enum worker_policy told;  // of this policy
+    struct meter meter;       // of all its connections
+    struct wire *wire;        // NULL: not open
+    struct wire *replacement; // opened, and waits for `replaced`,
+    struct wire *replaced;    // which is being closed, to be quiet
+    bool reopen;              // other credentials or address: needs another wire
+    int64_t open_at_ns;       // next attempt to open one; CLOCK_NEVER: none is due
+    int64_t open_wait_ns;     // backoff before that attempt; 0: none has failed
 };
 
 struct host {
@@ -44,12 +49,21 @@ struct host {
     struct startup *startup;
     struct inbox *inbox;
     struct turn turn; // turn.engine is NULL until startup is over
-    struct host_cluster *clusters;
-    const char **names;
+    struct host_cluster **clusters;
+    const char **names; // as dispatch_options.names
     size_t n_clusters;
     struct queries *queries; // of other threads
+    struct wire *management; // also of clusters[0], for other threads
+    struct wire *closing;    // a list
+    pthread_mutex_t wanted_mutex;
+    struct worker_spec *wanted; // under the mutex: the set that was handed over last, or NULL
+    size_t n_wanted;
+    enum removal wanted_removal;
+    bool is_wanted;              // it has not been taken yet
+    struct worker_spec *waiting; // workers that wait for a number; without a name: taken
+    size_t n_waiting;
+    int64_t left_at_ns; // when leaving workers are looked at next
     atomic_bool stop;
-    atomic_bool closing;    // cluster threads must end at once
     struct heartbeat heart; // of the engine's thread
     int64_t made_ns, published_ns, trim_at_ns;
     size_t churn; // events since the last trim
@@ -59,22 +73,28 @@ struct host {
 };
 
 // host_clusters.c
-struct error *clusters_init(struct host *host);
-// Reads the kubeconfig and starts the thread. On failure the cluster stays closed.
-struct error *clusters_open(struct host_cluster *cluster);
-// Makes the cluster's link on its thread, which begins to list and watch.
-void clusters_watch(struct host_cluster *cluster);
-// Opens the workers that are due. A worker that cannot be opened counts as unreachable, and is retried.
-void clusters_open_workers(struct host *host, struct moment now);
-int64_t clusters_next_open_ns(const struct host *host);
+struct error *clusters_init(struct host *host); // before the inbox: the management cluster and the first workers
+struct error *clusters_open_management(struct host *host);
+// A number for a worker, whose spec it takes; NULL when out of memory.
+struct host_cluster *clusters_add(struct host *host, struct worker_spec *spec);
+void clusters_vacate(struct host *host, struct host_cluster *cluster);
 bool clusters_deliver(void *host, struct command_batch *batch); // see dispatch_options
 size_t clusters_pending(const struct host *host);
 void clusters_stop(struct host *host); // ends the threads
 void clusters_free(struct host *host);
 
-// guest.c, on the management cluster's thread
-int64_t guests_tick(struct host_cluster *cluster, struct moment now); // when the next call is needed
-void guests_stop(struct host_cluster *cluster);
+// host_wires.c
+void wires_open(struct host *host, struct host_cluster *cluster, struct moment now); // opens, reopens, if due
+void wires_close(struct host *host, struct host_cluster *cluster);
+bool wires_are_closed(const struct host *host, size_t cluster);
+void wires_reap(struct host *host);
+
+// host_workers.c
+// Does what is due to have the workers that are wanted. Returns the time of the next call needed.
+void workers_tick(struct host *host, struct moment now);
+int64_t workers_next_ns(const struct host *host);
+void workers_free(struct host *host);
+enum worker_policy workers_policy(const struct host_cluster *cluster);
 
 // host_snapshot.c
 // Publishes a new snapshot if the last one is old enough, or if `force`.

@@ -1,10 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state that other threads read.
+#include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/host/host_internal.h"
 #include "core/host/memory_trim.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#define LABELS_MAX ((size_t)64 << 10)
+
+static char *labels_of(const struct worker_spec *spec) {
+    AUTO_BUFFER(text, LABELS_MAX);
+    for (size_t i = 0; i < spec->n_labels; i++)
+        buffer_printf(&text, "%s%s=%s", i > 0 ? "," : "", spec->labels[i].key, spec->labels[i].value);
+    return strdup(text.data ? text.data : "");
+}
+
+// What the engine does not know. Without memory it is left out.
+static void fill_in(const struct host *host, struct stats *stats) {
+    static const char *const sources[] = {[SOURCE_CONFIG] = "Config",
+                                          [SOURCE_DIRECTORY] = "Directory",
+                                          [SOURCE_SECRET] = "Secret",
+                                          [SOURCE_CLUSTER_PROFILE] = "ClusterProfile"};
+    for (size_t c = 1; c < stats->n_clusters; c++) {
+        const struct host_cluster *cluster = host->clusters[stats->clusters[c].number];
+        stats->clusters[c].leaving = cluster->state == CLUSTER_LEAVING;
+        stats->clusters[c].source = sources[cluster->spec.source];
+        stats->clusters[c].from = cluster->spec.origin_text ? strdup(cluster->spec.origin_text) : NULL;
+        stats->clusters[c].labels = labels_of(&cluster->spec);
+    }
+}
+
+// Pointers to the names in the stats.
+static struct error *name_clusters(struct host_snapshot *snapshot) {
+    snapshot->names = calloc(snapshot->stats.n_clusters + 1, sizeof *snapshot->names);
+    for (size_t c = 0; snapshot->names && c < snapshot->stats.n_clusters; c++)
+        snapshot->names[c] = snapshot->stats.clusters[c].name;
+    return snapshot->names ? NULL : error_no_memory();
+}
 
 void snapshot_publish(struct host *host, struct moment now, bool force) {
     if (!force && now.mono_ns < host->published_ns + HOST_PUBLISH_NS) {
@@ -14,6 +48,7 @@ void snapshot_publish(struct host *host, struct moment now, bool force) {
     struct stats copy;
     if (stats_copy(engine_stats(host->turn.engine), &copy))
         return;
+    fill_in(host, &copy);
     bool in_sync = engine_in_sync(host->turn.engine);
     if (in_sync && !host->trimmed) {
         memory_trim_all();
@@ -45,11 +80,12 @@ static struct error *read_clusters(struct host *host, struct host_snapshot *out)
         return error_no_memory();
     for (size_t c = 0; c < out->stats.n_clusters; c++) {
         struct cluster_reading *reading = &out->readings[c];
-        meter_read(&host->clusters[c].meter, &reading->meter);
+        size_t number = out->stats.clusters[c].number;
+        meter_read(&host->clusters[number]->meter, &reading->meter);
         int64_t heard_ns = reading->meter.heard_ns > 0 ? reading->meter.heard_ns : host->made_ns;
         reading->silence_ns = clock_later(now_ns - heard_ns, 0);
         int64_t since_ns;
-        reading->inbox = inbox_depth(host->inbox, c, &since_ns);
+        reading->inbox = inbox_depth(host->inbox, number, &since_ns);
         reading->inbox_since_ns = since_ns < now_ns ? now_ns - since_ns : 0;
     }
     return NULL;
@@ -62,8 +98,11 @@ struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
     if (!error)
         error = read_clusters(host, out);
     pthread_mutex_unlock(&host->snapshot_mutex);
+    if (!error)
+        error = name_clusters(out);
     if (error) {
         stats_free(&out->stats);
+        free(out->readings);
         return error;
     }
     if (!out->running)
@@ -71,7 +110,6 @@ struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
     else
         out->origin = startup_origin(host->startup);
     out->stalled_ns = host_stalled_ns(host);
-    out->names = host->names;
     out->kinds = (const struct kind *const *)host->adapters->kinds;
     for (size_t k = 0; k < out->stats.n_kinds; k++)
         for (size_t p = 0; p < STATS_PHASES; p++)
@@ -82,5 +120,6 @@ struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
 void host_snapshot_free(struct host_snapshot *snapshot) {
     stats_free(&snapshot->stats);
     free(snapshot->readings);
+    free(snapshot->names);
     free(snapshot->waits_for);
 }

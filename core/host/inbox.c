@@ -45,6 +45,20 @@ void inbox_free(struct inbox *inbox) {
     free(inbox);
 }
 
+struct error *inbox_grow(struct inbox *inbox, size_t n_clusters) {
+    pthread_mutex_lock(&inbox->mutex);
+    struct error *error = event_queue_grow(inbox->queue, n_clusters);
+    pthread_mutex_unlock(&inbox->mutex);
+    return error;
+}
+
+bool inbox_is_empty(struct inbox *inbox, size_t cluster) {
+    pthread_mutex_lock(&inbox->mutex);
+    bool empty = event_queue_is_empty(inbox->queue, cluster);
+    pthread_mutex_unlock(&inbox->mutex);
+    return empty;
+}
+
 struct event_item *inbox_item(struct engine_event *event) {
     struct event_item *item;
     while (!(item = event_item_new(event)))

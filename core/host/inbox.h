@@ -11,6 +11,10 @@ struct inbox;
 struct error *inbox_new(size_t n_clusters, size_t max_events, size_t max_bytes, struct inbox **out);
 void inbox_free(struct inbox *inbox);
 
+// See event_queue.h. From any thread.
+struct error *inbox_grow(struct inbox *inbox, size_t n_clusters);
+bool inbox_is_empty(struct inbox *inbox, size_t cluster);
+
 // event_item_new, but waits for memory: a dropped event would lose an answer or a deletion for good.
 struct event_item *inbox_item(struct engine_event *event);
 

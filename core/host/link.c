@@ -277,11 +277,29 @@ void link_free(struct link *link) {
     free(link);
 }
 
-// The answer to a command that could not be sent.
-static void answer_locally(struct link *link, uint64_t command, enum reason reason, const char *message) {
+// The answer to a command that could not be sent, or whose answer is not waited for.
+static void answer_locally(struct link *link, uint64_t command, int64_t sent_ns, enum reason reason,
+                           const char *message) {
     struct response response = {.reason = reason, .message = strdup(message), .retry_after_ns = -1};
-    post(link, &(struct engine_event){.type = EVENT_ANSWER, .answer = {command, &response, 0}});
+    post(link, &(struct engine_event){.type = EVENT_ANSWER, .answer = {command, &response, sent_ns}});
     response_clear(&response);
+}
+
+void link_close(struct link *link, const char *message) {
+    if (!link)
+        return;
+    client_free(link->client); // cancels the requests
+    link->client = NULL;
+    while (link->tickets) {
+        if (link->tickets->done)
+            read_failed(link->tickets->done, link->tickets->ctx, message);
+        else
+            answer_locally(link, link->tickets->command, link->tickets->sent_ns, REASON_UNKNOWN_OUTCOME, message);
+        free_ticket(link->tickets);
+    }
+    for (size_t k = 0; k < link->n_watched; k++)
+        post(link, &(struct engine_event){.type = EVENT_STATE, .kind = k, .watch = {REFLECTOR_LOST, message}});
+    link_free(link);
 }
 
 void link_command(struct link *link, struct moment now, struct command *command) {
@@ -290,7 +308,7 @@ void link_command(struct link *link, struct moment now, struct command *command)
         ticket ? client_submit(link->client, &command->request, on_answer, ticket, NULL) : error_no_memory();
     if (error) {
         bool memory = error->code == ERROR_NO_MEMORY;
-        answer_locally(link, command->id, memory ? REASON_NOT_SENT : REASON_BAD_REQUEST, error_text(error));
+        answer_locally(link, command->id, 0, memory ? REASON_NOT_SENT : REASON_BAD_REQUEST, error_text(error));
         error_free(error);
         free_ticket(ticket);
     }

@@ -32,6 +32,10 @@ struct error *link_new(const struct link_options *options, struct link **out);
 // Cancels requests in flight; nothing is posted afterwards.
 void link_free(struct link *link);
 
+// The same, but first answers the requests in flight with REASON_UNKNOWN_OUTCOME and posts the watches as lost, both
+// with this message. NULL is allowed.
+void link_close(struct link *link, const char *message);
+
 // Takes the command. Its answer is posted exactly once, unless the link is freed first.
 void link_command(struct link *link, struct moment now, struct command *command);
 // Takes the Event.

@@ -16,6 +16,7 @@ struct cluster_read {
     unsigned users;
     size_t cluster;
     struct host *host;
+    struct wire *wire;      // of the cluster, once sent
     struct request request; // its texts are in `texts`
     char texts[];
 };
@@ -78,7 +79,7 @@ static void on_answer(void *ctx, struct response *response) {
 
 static void submit(void *arg) {
     struct cluster_read *reading = arg;
-    struct link *link = reading->host->clusters[reading->cluster].link;
+    struct link *link = reading->wire->link;
     if (link) {
         link_ask(link, &reading->request, on_answer, reading);
         return;
@@ -93,9 +94,9 @@ static void post(void *arg, struct engine *engine, struct moment now) {
     (void)engine, (void)now;
     struct cluster_read *reading = arg;
     struct host *host = reading->host;
-    struct loop *loop = reading->cluster < host->n_clusters ? host->clusters[reading->cluster].loop : NULL;
+    reading->wire = reading->cluster < host->n_clusters ? host->clusters[reading->cluster]->wire : NULL;
     reading->users = 2;
-    reading->sent = loop && loop_post(loop, submit, reading);
+    reading->sent = reading->wire && loop_post(reading->wire->loop, submit, reading);
     if (!reading->sent)
         reading->users = 1;
 }
@@ -150,8 +151,8 @@ static void find_endpoint(void *arg, struct engine *engine, struct moment now) {
     struct endpoint_wanted *wanted = arg;
     const struct host *host = wanted->host;
     for (size_t c = 0; c < host->n_clusters && !wanted->found; c++)
-        if (host->clusters[c].loop && strcmp(host->clusters[c].name, wanted->cluster) == 0)
-            wanted->found = endpoint_hold(host->clusters[c].connection.endpoint);
+        if (host->clusters[c]->wire && strcmp(host->clusters[c]->name, wanted->cluster) == 0)
+            wanted->found = endpoint_hold(host->clusters[c]->wire->connection.endpoint);
 }
 
 struct error *host_endpoint(struct host *host, const char *cluster, struct endpoint **out) {

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers of the clusters, and the tables that they index. A number without a worker is vacant: it is never
+// connected or eligible, and events of it are ignored.
+#ifndef WHARF_ENGINE_SLOTS_H
+#define WHARF_ENGINE_SLOTS_H
+
+#include "core/engine/engine_internal.h"
+
+// The management cluster and the first workers; engine->pacing is set. On failure slots_free is still called.
+struct error *slots_init(struct engine *engine, const char *const *worker_names, size_t n_workers);
+void slots_free(struct engine *engine); // after the store: entries wait in the clusters' queues
+
+// Gives a vacant number, which may be the first one beyond the tables, to a cluster. False when out of memory: nothing
+// changed. `qps` 0: as for the others.
+bool slot_take(struct engine *engine, size_t cluster, const char *name, double qps, double burst);
+// Empties the tables' rows; no entry may refer to the cluster, and no request to it may be in flight.
+void slot_vacate(struct engine *engine, size_t cluster);
+
+#endif

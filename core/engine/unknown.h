@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workloads whose annotation names a worker that is not in the configuration: it was removed with workloads on it, or
+// the host was restarted without it. They count as placed in an unreachable worker; when the worker joins (again), it
+// takes them up.
+#ifndef WHARF_ENGINE_UNKNOWN_H
+#define WHARF_ENGINE_UNKNOWN_H
+
+#include "core/engine/engine_internal.h"
+
+struct unknown_worker {
+    char *name;
+    size_t workloads, unfinished;
+    bool logged;
+    char uid[STORE_UID_MAX]; // of the cluster that had this name; "": not known
+};
+
+void unknown_free(struct engine *engine);
+
+// After the workload was read, or forgotten: counts it under `name`, NULL: its worker is known, or it is not placed.
+void unknown_count(struct engine *engine, struct entry *entry, const char *name);
+// Sets its worker to DECIDE_UNKNOWN_CLUSTER from now on; tells it unless it has finished.
+void unknown_begin(struct engine *engine, struct entry *entry, const char *name);
+// The Event of a further attempt because of it.
+void unknown_placed_again(struct engine *engine, struct entry *entry, const struct action *action);
+
+// A worker left, whose cluster had this uid. Logs how many workloads are on it.
+void unknown_left(struct engine *engine, const char *name, const char *uid);
+// A worker of this name joined: it takes up its workloads, and must be the same cluster.
+void unknown_joined(struct engine *engine, size_t cluster);
+// The management cluster's lists are complete: logs each such worker once.
+void unknown_listed(struct engine *engine);
+
+void unknown_stats(struct engine *engine); // into the stats
+
+#endif

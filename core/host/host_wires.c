@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The connections of the clusters. A worker with other credentials or another address gets a new connection; it is
+// watched once the old one posts nothing more, so that no event of the old one follows one of the new.
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "core/host/host_internal.h"
+
+#define OPEN_RETRY_FIRST_NS CLOCK_SECOND      // until an unusable kubeconfig is read again, doubling
+#define OPEN_RETRY_MAX_NS (30 * CLOCK_SECOND) // up to this
+
+static void lost_cluster(struct host *host, const struct host_cluster *cluster, const struct error *error) {
+    for (size_t k = 0; k < host->adapters->n_kinds; k++)
+        inbox_post_now(host->inbox, &(struct engine_event){.type = EVENT_STATE,
+                                                           .cluster = cluster->index,
+                                                           .kind = k,
+                                                           .watch = {REFLECTOR_LOST, error->message}});
+}
+
+static void cannot_open(struct host *host, struct host_cluster *cluster, const struct error *error, struct moment now) {
+    bool has = cluster->wire;
+    log_fields(LOG_ERROR,
+               has ? "the new credentials of the worker cannot be used, the former ones are still in use"
+                   : "worker cannot be used",
+               {"cluster", cluster->name}, {"from", cluster->spec.origin_text}, {"error", error_text(error)});
+    if (!has)
+        lost_cluster(host, cluster, error);
+    int64_t wait_ns = cluster->open_wait_ns > 0 ? 2 * cluster->open_wait_ns : OPEN_RETRY_FIRST_NS;
+    cluster->open_wait_ns = wait_ns < OPEN_RETRY_MAX_NS ? wait_ns : OPEN_RETRY_MAX_NS;
+    cluster->open_at_ns = now.mono_ns + cluster->open_wait_ns;
+}
+
+static void begin_to_close(struct host *host, struct wire *wire) {
+    wire->next = host->closing;
+    host->closing = wire;
+    wire_close(wire); // if it fails, wires_reap tries again
+}
+
+// The connection is there; it is watched at once, or after the present one has been closed.
+static void opened(struct host *host, struct host_cluster *cluster, struct wire *wire) {
+    cluster->open_at_ns = CLOCK_NEVER;
+    cluster->open_wait_ns = 0;
+    cluster->reopen = false;
+    if (!cluster->wire && !cluster->replaced) {
+        cluster->wire = wire;
+        wire_watch(wire);
+        return;
+    }
+    log_fields(LOG_INFO, "the connection is replaced", {"cluster", cluster->name}, {"from", cluster->spec.origin_text});
+    if (cluster->replacement)
+        begin_to_close(host, cluster->replacement);
+    cluster->replacement = wire;
+    if (cluster->wire)
+        cluster->replaced = cluster->wire;
+    if (cluster->wire)
+        begin_to_close(host, TAKE(cluster->wire));
+}
+
+static void switch_over(struct host_cluster *cluster) {
+    if (!cluster->replaced || !atomic_load(&cluster->replaced->quiet))
+        return;
+    cluster->replaced = NULL;
+    cluster->wire = TAKE(cluster->replacement);
+    if (cluster->wire)
+        wire_watch(cluster->wire);
+}
+
+void wires_open(struct host *host, struct host_cluster *cluster, struct moment now) {
+    switch_over(cluster);
+    bool needed = cluster->reopen || (!cluster->wire && !cluster->replacement);
+    if (!needed || now.mono_ns < cluster->open_at_ns)
+        return;
+    struct wire *wire = NULL;
+    struct error *error = wire_open(host, cluster->index, cluster->name, &cluster->spec, &wire);
+    if (error)
+        cannot_open(host, cluster, error, now);
+    else
+        opened(host, cluster, wire);
+    error_free(error);
+}
+
+void wires_close(struct host *host, struct host_cluster *cluster) {
+    if (cluster->wire)
+        begin_to_close(host, TAKE(cluster->wire));
+    if (cluster->replacement)
+        begin_to_close(host, TAKE(cluster->replacement));
+    cluster->replaced = NULL;
+    cluster->open_at_ns = CLOCK_NEVER;
+}
+
+bool wires_are_closed(const struct host *host, size_t cluster) {
+    for (const struct wire *wire = host->closing; wire; wire = wire->next)
+        if (wire->cluster == cluster)
+            return false;
+    return true;
+}
+
+// What a cluster waits for is not freed before it has seen that it is quiet.
+static bool is_waited_for(const struct host *host, const struct wire *wire) {
+    return host->clusters[wire->cluster]->replaced == wire;
+}
+
+void wires_reap(struct host *host) {
+    for (struct wire **at = &host->closing; *at;) {
+        struct wire *wire = *at;
+        if (wire_close(wire) && atomic_load(&wire->ended) && !is_waited_for(host, wire)) {
+            *at = wire->next;
+            wire_reap(wire);
+        } else {
+            at = &wire->next;
+        }
+    }
+}

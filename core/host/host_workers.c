@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workers that come and go while the host runs: compares the set that is wanted with the clusters there are.
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/host/host_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LEFT_LOOK_NS CLOCK_SECOND // how often a leaving worker is looked at
+
+void host_set_workers(struct host *host, struct worker_spec *specs, size_t count, enum removal removal) {
+    pthread_mutex_lock(&host->wanted_mutex);
+    struct worker_spec *old = host->wanted;
+    size_t n_old = host->n_wanted;
+    host->wanted = specs;
+    host->n_wanted = count;
+    host->wanted_removal = removal;
+    host->is_wanted = true;
+    pthread_mutex_unlock(&host->wanted_mutex);
+    worker_specs_free(old, n_old);
+    inbox_poke(host->inbox);
+}
+
+void workers_free(struct host *host) {
+    worker_specs_free(host->wanted, host->n_wanted);
+    worker_specs_free(host->waiting, host->n_waiting);
+}
+
+enum worker_policy workers_policy(const struct host_cluster *cluster) {
+    enum drain drain = cluster->spec.drain;
+    if (cluster->state == CLUSTER_LEAVING) // drained by moving already: goes on
+        return cluster->removal == REMOVAL_MOVE || drain == DRAIN_MOVE ? WORKER_DRAIN_MOVE : WORKER_DRAIN_FINISH;
+    if (drain != DRAIN_NO)
+        return drain == DRAIN_MOVE ? WORKER_DRAIN_MOVE : WORKER_DRAIN_FINISH;
+    return cluster->spec.cordoned ? WORKER_CORDONED : WORKER_ACTIVE;
+}
+
+static bool is_same_connection(const struct worker_spec *a, const struct worker_spec *b) {
+    const char *a_context = a->context ? a->context : "", *b_context = b->context ? b->context : "";
+    return text_equal(a->kubeconfig_path, b->kubeconfig_path) && text_equal(a->kubeconfig_text, b->kubeconfig_text) &&
+           strcmp(a_context, b_context) == 0 && a->revision == b->revision;
+}
+
+static struct host_cluster *find(const struct host *host, const char *name) {
+    for (size_t c = 1; c < host->n_clusters; c++)
+        if (host->clusters[c]->state != CLUSTER_VACANT && strcmp(host->clusters[c]->name, name) == 0)
+            return host->clusters[c];
+    return NULL;
+}
+
+static void change(struct host_cluster *cluster, struct worker_spec *spec) {
+    if (cluster->state == CLUSTER_LEAVING)
+        log_fields(LOG_INFO, "the worker stays: it is in the configuration again", {"cluster", cluster->name});
+    cluster->state = CLUSTER_USED;
+    if (!is_same_connection(&cluster->spec, spec)) {
+        cluster->reopen = true;
+        cluster->open_at_ns = cluster->open_wait_ns = 0;
+    }
+    worker_spec_clear(&cluster->spec);
+    cluster->spec = *spec;
+    *spec = (struct worker_spec){0};
+}
+
+// True: it has a number now, or is not to have one. A worker of the same name that has left is waited for.
+static bool take(struct host *host, struct worker_spec *spec) {
+    struct host_cluster *cluster = find(host, spec->name);
+    if (cluster && cluster->state == CLUSTER_LEFT)
+        return false;
+    if (cluster)
+        change(cluster, spec);
+    return cluster || clusters_add(host, spec);
+}
+
+static void take_waiting(struct host *host) {
+    size_t left = 0;
+    for (size_t i = 0; i < host->n_waiting; i++) {
+        struct worker_spec *spec = &host->waiting[i];
+        if (!take(host, spec)) {
+            host->waiting[left] = *spec;
+            if (left++ != i)
+                *spec = (struct worker_spec){0};
+        }
+    }
+    host->n_waiting = left;
+}
+
+// Leaves out what cannot be used.
+static void check(struct worker_spec *specs, size_t *count) {
+    size_t kept = 0;
+    for (size_t i = 0; i < *count; i++) {
+        struct worker_spec spec = specs[i];
+        const char *problem = NULL;
+        if (!spec.name || !text_is_dns_label(spec.name) || strcmp(spec.name, "management") == 0)
+            problem =
+                "found an invalid name, expected at most 63 lower-case letters, digits and '-', and not management";
+        for (size_t j = 0; j < kept && !problem; j++)
+            if (strcmp(specs[j].name, spec.name) == 0)
+                problem = "found the name of another worker, expected each name once";
+        if (problem) {
+            log_fields(LOG_ERROR, "a worker is left out", {"cluster", spec.name}, {"from", spec.origin_text},
+                       {"error", problem});
+            worker_spec_clear(&spec);
+        } else {
+            specs[kept++] = spec;
+        }
+    }
+    *count = kept;
+}
+
+static bool is_among(const struct host *host, const char *name) {
+    for (size_t i = 0; i < host->n_waiting; i++)
+        if (strcmp(host->waiting[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void let_leave(struct host *host, enum removal removal) {
+    static const char *const words[] = {
+        [REMOVAL_FINISH] = "the worker leaves: nothing new is placed there, and what runs there ends there first",
+        [REMOVAL_MOVE] = "the worker leaves: what runs there is moved to other workers first",
+        [REMOVAL_ABANDON] = "the worker leaves at once"};
+    for (size_t c = 1; c < host->n_clusters; c++) {
+        struct host_cluster *cluster = host->clusters[c];
+        if ((cluster->state != CLUSTER_USED && cluster->state != CLUSTER_LEAVING) || is_among(host, cluster->name))
+            continue;
+        if (cluster->state == CLUSTER_USED || cluster->removal != removal)
+            log_fields(LOG_INFO, words[removal], {"cluster", cluster->name});
+        cluster->state = CLUSTER_LEAVING;
+        cluster->removal = removal;
+        host->left_at_ns = 0;
+    }
+}
+
+static void take_wanted(struct host *host) {
+    pthread_mutex_lock(&host->wanted_mutex);
+    bool is_new = host->is_wanted;
+    host->is_wanted = false;
+    struct worker_spec *specs = is_new ? TAKE(host->wanted) : NULL;
+    size_t count = host->n_wanted;
+    enum removal removal = host->wanted_removal;
+    if (is_new)
+        host->n_wanted = 0;
+    pthread_mutex_unlock(&host->wanted_mutex);
+    if (!is_new)
+        return;
+    check(specs, &count);
+    worker_specs_free(host->waiting, host->n_waiting);
+    host->waiting = specs;
+    host->n_waiting = count;
+    let_leave(host, removal);
+}
+
+static void post(struct host *host, const struct host_cluster *cluster, enum worker_policy policy) {
+    inbox_post_now(host->inbox, &(struct engine_event){.type = EVENT_WORKER,
+                                                       .cluster = cluster->index,
+                                                       .worker = {.name = cluster->name,
+                                                                  .policy = policy,
+                                                                  .qps = cluster->spec.qps,
+                                                                  .burst = cluster->spec.burst}});
+}
+
+// Before anything of its connection is posted.
+static void tell(struct host *host, struct host_cluster *cluster) {
+    enum worker_policy policy = workers_policy(cluster);
+    bool known = cluster->joined &&
+                 (!inbox_is_empty(host->inbox, cluster->index) || engine_has_worker(host->turn.engine, cluster->index));
+    if (known && cluster->told == policy)
+        return;
+    cluster->joined = true;
+    cluster->told = policy;
+    post(host, cluster, policy);
+}
+
+static void leave(struct host *host, struct host_cluster *cluster) {
+    cluster->state = CLUSTER_LEFT;
+    if (cluster->joined)
+        post(host, cluster, WORKER_LEFT);
+    wires_close(host, cluster);
+}
+
+// The line of the inbox is empty: the engine has forgotten the worker, and nothing of its connections follows.
+static bool is_over(const struct host *host, const struct host_cluster *cluster) {
+    return wires_are_closed(host, cluster->index) && inbox_is_empty(host->inbox, cluster->index) &&
+           !engine_has_worker(host->turn.engine, cluster->index);
+}
+
+static void tick(struct host *host, struct host_cluster *cluster, struct moment now, bool look) {
+    bool leaves = cluster->state == CLUSTER_LEAVING;
+    bool may_leave =
+        leaves && look &&
+        (cluster->removal == REMOVAL_ABANDON || !cluster->joined ||
+         (inbox_is_empty(host->inbox, cluster->index) && engine_may_leave(host->turn.engine, cluster->index)));
+    if (may_leave)
+        leave(host, cluster);
+    if (cluster->state == CLUSTER_LEAVING || cluster->state == CLUSTER_LEFT)
+        host->left_at_ns = clock_earlier(host->left_at_ns, now.mono_ns + LEFT_LOOK_NS);
+    if (cluster->state == CLUSTER_USED || cluster->state == CLUSTER_LEAVING) {
+        tell(host, cluster);
+        wires_open(host, cluster, now);
+    } else if (cluster->state == CLUSTER_LEFT && is_over(host, cluster)) {
+        clusters_vacate(host, cluster);
+    }
+}
+
+void workers_tick(struct host *host, struct moment now) {
+    take_wanted(host);
+    wires_reap(host);
+    bool look = now.mono_ns >= host->left_at_ns;
+    if (look)
+        host->left_at_ns = CLOCK_NEVER;
+    for (int pass = 0; pass < 2; pass++) { // a number may have become vacant in the first one
+        take_waiting(host);
+        for (size_t c = 1; c < host->n_clusters; c++)
+            tick(host, host->clusters[c], now, look);
+    }
+}
+
+int64_t workers_next_ns(const struct host *host) {
+    int64_t next_ns = host->left_at_ns;
+    for (size_t c = 1; c < host->n_clusters; c++)
+        next_ns = clock_earlier(next_ns, host->clusters[c]->open_at_ns);
+    return next_ns;
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/wire.h"
+
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/host/guest.h"
+#include "core/host/host_internal.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void post_event(void *ctx, struct engine_event *event) {
+    struct wire *wire = ctx;
+    event->received_ns = clock_now().mono_ns;
+    outbox_put(&wire->outbox, event, event->echo, event->received_ns);
+}
+
+static int64_t tick(void *ctx, struct moment now) {
+    struct wire *wire = ctx;
+    int64_t next_ns = CLOCK_NEVER;
+    if (wire->cluster == ENGINE_MANAGEMENT && !wire->link)
+        next_ns = startup_tick(wire->host->startup, &wire->connection, now);
+    if (wire->link) {
+        next_ns = link_tick(wire->link, now);
+        atomic_store(&wire->pending, link_pending(wire->link));
+    }
+    if (wire->cluster == ENGINE_MANAGEMENT)
+        next_ns = clock_earlier(next_ns, guests_tick(wire, now));
+    return clock_earlier(next_ns, outbox_tick(&wire->outbox, clock_now().mono_ns));
+}
+
+void wire_free(struct wire *wire) {
+    if (!wire)
+        return;
+    connection_close(&wire->connection);
+    outbox_free(&wire->outbox);
+    free(wire->name);
+    free(wire);
+}
+
+struct error *wire_open(struct host *host, size_t cluster, const char *name, const struct worker_spec *spec,
+                        struct wire **out) {
+    *out = NULL;
+    struct wire *wire = calloc(1, sizeof *wire);
+    if (!wire)
+        return error_no_memory();
+    wire->host = host;
+    wire->cluster = cluster;
+    wire->meter = &host->clusters[cluster]->meter;
+    wire->name = strdup(name);
+    budget_init(&wire->budget, host->config->memory_per_cluster, host->config->max_object_size,
+                host->config->max_object_nodes, &wire->stop);
+    outbox_init(&wire->outbox, host->inbox);
+    struct error *error = wire->name ? NULL : error_no_memory();
+    int64_t wall_ns = clock_now().wall_ns;
+    if (!error)
+        error = spec ? connection_load_worker(&wire->connection, spec, wall_ns)
+                     : connection_load(&wire->connection, &host->config->management, wall_ns);
+    error = error_wrap(error, "cluster %s", name);
+    if (!error)
+        error = connection_open(&wire->connection, &wire->budget);
+    if (!error)
+        error = loop_start(name, wire->connection.transport, tick, wire, &wire->loop);
+    if (error)
+        wire_free(wire);
+    else
+        *out = wire;
+    return error;
+}
+
+static void open_link(void *arg) {
+    struct wire *wire = arg;
+    struct host *host = wire->host;
+    char instance[128];
+    if (gethostname(instance, sizeof instance) != 0)
+        text_copy(instance, sizeof instance, "wharf");
+    instance[sizeof instance - 1] = '\0';
+    struct link_options options = {.cluster = wire->cluster,
+                                   .name = wire->name,
+                                   .transport = wire->connection.transport,
+                                   .budget = &wire->budget,
+                                   .meter = wire->meter,
+                                   .origin = startup_origin(host->startup),
+                                   .controller_name = host->config->controller_name,
+                                   .instance = instance,
+                                   .kinds = host->adapters->kinds,
+                                   .n_kinds = host->adapters->n_kinds,
+                                   .watch_list = true,
+                                   .seed = random_system(),
+                                   .post = post_event,
+                                   .ctx = wire};
+    if (wire->cluster == ENGINE_MANAGEMENT)
+        startup_stop(host->startup);
+    struct error *error = link_new(&options, &wire->link);
+    if (error)
+        log_fields(LOG_ERROR, "cluster cannot be watched", {"cluster", wire->name}, {"error", error_text(error)});
+    error_free(error);
+}
+
+void wire_watch(struct wire *wire) {
+    loop_post(wire->loop, open_link, wire);
+}
+
+struct delivery {
+    struct wire *wire;
+    struct command_batch *batch;
+};
+
+static void run_batch(void *arg) {
+    struct delivery *delivery = arg;
+    struct wire *wire = delivery->wire;
+    if (wire->link) {
+        command_batch_run(delivery->batch, wire->link, clock_now());
+        atomic_store(&wire->pending, link_pending(wire->link));
+    } else {
+        command_batch_refuse(delivery->batch, post_event, wire);
+    }
+    free(delivery);
+}
+
+bool wire_deliver(struct wire *wire, struct command_batch *batch) {
+    struct delivery *delivery = malloc(sizeof *delivery);
+    if (!delivery)
+        return false;
+    *delivery = (struct delivery){wire, batch};
+    if (loop_post(wire->loop, run_batch, delivery))
+        return true;
+    free(delivery);
+    return false;
+}
+
+// The loop runs what was delivered before it ends; then the connection is this thread's. Closing it may wait for a name
+// to be resolved.
+static void *close_wire(void *arg) {
+    struct wire *wire = arg;
+    loop_stop(TAKE(wire->loop));
+    link_close(wire->link, "the connection is replaced or closed");
+    wire->link = NULL;
+    outbox_tick(&wire->outbox, CLOCK_NEVER);
+    atomic_store(&wire->pending, 0);
+    atomic_store(&wire->quiet, true);
+    inbox_poke(wire->host->inbox);
+    connection_close(&wire->connection);
+    atomic_store(&wire->ended, true);
+    inbox_poke(wire->host->inbox);
+    return NULL;
+}
+
+bool wire_close(struct wire *wire) {
+    if (wire->reaping)
+        return true;
+    atomic_store(&wire->stop, true);
+    sigset_t all, before;
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
+        return false;
+    wire->reaping = pthread_create(&wire->reaper, NULL, close_wire, wire) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return wire->reaping;
+}
+
+void wire_reap(struct wire *wire) {
+    pthread_join(wire->reaper, NULL);
+    wire_free(wire);
+}
+
+static void drop_link(void *arg) {
+    struct wire *wire = arg;
+    if (wire->cluster == ENGINE_MANAGEMENT)
+        startup_stop(wire->host->startup);
+    guests_stop(wire);
+    link_free(wire->link);
+    wire->link = NULL;
+}
+
+void wire_stop(struct wire *wire) {
+    atomic_store(&wire->stop, true);
+    if (wire->reaping) {
+        pthread_join(wire->reaper, NULL);
+        wire->reaping = false;
+        return;
+    }
+    if (!wire->loop)
+        return;
+    loop_post(wire->loop, drop_link, wire);
+    loop_stop(wire->loop);
+    wire->loop = NULL;
+    drop_link(wire); // where there was no memory to post it
+}

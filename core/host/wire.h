@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// One connection to a cluster: its transport, the thread that drives it, and the link. A worker whose address or
+// credentials change gets another one. Functions are called on the engine's thread; none waits for the network, but
+// wire_stop and wire_free.
+#ifndef WHARF_HOST_WIRE_H
+#define WHARF_HOST_WIRE_H
+
+#include "core/host/connect.h"
+#include "core/host/dispatch.h"
+#include "core/host/outbox.h"
+#include "core/kube/budget.h"
+#include "core/kube/loop.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct host;
+struct host_guest;
+
+struct wire {
+    struct wire *next; // in a list of those that are being closed
+    struct host *host;
+    size_t cluster;
+    char *name;          // of the cluster
+    struct meter *meter; // of the cluster
+    struct budget budget;
+    struct connection connection;
+    struct loop *loop;
+    struct link *link; // on the connection's thread only, like `outbox`
+    struct outbox outbox;
+    atomic_size_t pending;     // unanswered commands and Events, as last published by that thread
+    atomic_bool stop;          // it does no more work
+    atomic_bool quiet;         // it posts no more events
+    atomic_bool ended;         // wire_reap may be called
+    struct host_guest *guests; // of the management cluster, on its thread only
+    size_t n_guests;
+    bool reaping;
+    pthread_t reaper;
+};
+
+// Reads the kubeconfig and starts the thread. `spec` NULL: the management cluster, as in the configuration.
+struct error *wire_open(struct host *host, size_t cluster, const char *name, const struct worker_spec *spec,
+                        struct wire **out);
+// Makes the link on the thread, which begins to list and watch.
+void wire_watch(struct wire *wire);
+// False: the caller keeps the batch.
+bool wire_deliver(struct wire *wire, struct command_batch *batch);
+
+// Begins to close it, on a thread of its own: requests in flight are answered with REASON_UNKNOWN_OUTCOME, the watches
+// are posted as lost, then it is `quiet`; the inbox is poked then, and when it has `ended`. False: no thread could be
+// started; call it again.
+bool wire_close(struct wire *wire);
+void wire_reap(struct wire *wire); // frees it
+
+// Ends it, however long that takes; nothing is posted.
+void wire_stop(struct wire *wire);
+void wire_free(struct wire *wire); // after wire_stop; NULL is allowed
+
+#endif
