@@ -12,3 +12,9 @@ TEST_TARGETS += rbac-test
 .PHONY: rbac-test
 rbac-test: $(B)/wharf $(ADAPTERS)
 	python3 -B tests/integration/rbac_test.py $(B)
+
+## make join-test wharf join and wharf leave, with API servers that the test plays
+TEST_TARGETS += join-test
+.PHONY: join-test
+join-test: $(B)/wharf $(B)/adapters/job.so
+	python3 -B tests/integration/join/join_test.py $(B)

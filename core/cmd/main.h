@@ -33,6 +33,21 @@ struct flag {
 #define FLAG_ADAPTERS                                                                                                  \
     { .name = "adapters", .argument = "DIR", .help = "use this directory instead of adapters.directory" }
 
+#define FLAG_KUBECONFIG                                                                                                \
+    { .name = "kubeconfig", .argument = "FILE", .help = "your kubeconfig (default KUBECONFIG, else ~/.kube/config)" }
+#define FLAG_MANAGEMENT_CONTEXT                                                                                        \
+    {                                                                                                                  \
+        .name = "management-context", .argument = "CONTEXT",                                                           \
+        .help = "the management cluster's (default: the current one)"                                                  \
+    }
+#define FLAG_MANAGEMENT_KUBECONFIG                                                                                     \
+    { .name = "management-kubeconfig", .argument = "FILE", .help = "if it is in another file than --kubeconfig" }
+#define FLAG_HOST_NAMESPACE                                                                                            \
+    {                                                                                                                  \
+        .name = "namespace", .letter = 'n', .argument = "NAMESPACE", .fallback = "wharf-system",                       \
+        .help = "the host's own namespace, in both clusters"                                                           \
+    }
+
 struct subcommand {
     const char *name;
     int (*run)(const struct arguments *arguments);
@@ -43,9 +58,9 @@ struct subcommand {
     const char *text;
 };
 
-extern const struct subcommand subcommand_run, subcommand_check, subcommand_adapters, subcommand_plan, subcommand_rbac,
-    subcommand_version, subcommand_status, subcommand_explain, subcommand_cordon, subcommand_uncordon, subcommand_drain,
-    subcommand_retry, subcommand_completion;
+extern const struct subcommand subcommand_run, subcommand_check, subcommand_adapters, subcommand_plan, subcommand_join,
+    subcommand_rbac, subcommand_version, subcommand_status, subcommand_explain, subcommand_cordon, subcommand_uncordon,
+    subcommand_drain, subcommand_retry, subcommand_completion;
 
 // All of them, in the order of the overview.
 const struct subcommand *const *main_commands(size_t *count);

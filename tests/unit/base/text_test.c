@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/digest.h"
 #include "core/base/text.h"
 
 #include <setjmp.h>
@@ -102,6 +103,28 @@ static void base64_is_decoded(void **state) {
         assert_string_equal(out.data, cases[i].expected);
         buffer_free(&out);
     }
+}
+
+static void base64_is_encoded_with_padding(void **state) {
+    (void)state;
+    static const struct {
+        const char *bytes, *expected;
+    } cases[] = {
+        {"", ""},
+        {"f", "Zg=="},
+        {"fo", "Zm8="},
+        {"foo", "Zm9v"},
+        {"foob", "Zm9vYg=="},
+        {"foobar", "Zm9vYmFy"},
+        {"\xfb\xff\xbf", "+/+/"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO_BUFFER(out, 1000);
+        assert_true(text_base64_encode(cases[i].bytes, strlen(cases[i].bytes), &out));
+        assert_string_equal(out.data ? out.data : "", cases[i].expected);
+    }
+    AUTO_BUFFER(small, 7);
+    assert_false(text_base64_encode("foob", 4, &small));
 }
 
 static void what_is_not_base64_is_refused_with_its_offset(void **state) {
@@ -385,6 +408,7 @@ int main(void) {
         cmocka_unit_test(only_whole_decimal_numbers_that_fit_are_read),
         cmocka_unit_test(everything_but_unreserved_characters_is_percent_encoded),
         cmocka_unit_test(base64_is_decoded),
+        cmocka_unit_test(base64_is_encoded_with_padding),
         cmocka_unit_test(what_is_not_base64_is_refused_with_its_offset),
         cmocka_unit_test(utf8_is_checked_as_rfc_3629_has_it),
         cmocka_unit_test(clean_text_ends_where_json_needs_an_escape),

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cmd/cluster.h"
+
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/kube/ask.h"
+#include "core/kube/cluster_id.h"
+#include "core/kube/curl_transport.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BODY_MAX ((size_t)64 << 20)
+#define TIMEOUT_NS (40 * CLOCK_SECOND)
+#define POLL_NS (200 * CLOCK_MS)
+
+char *cluster_kubeconfig(const char *kubeconfig) {
+    const char *variable = getenv("KUBECONFIG");
+    if (kubeconfig)
+        return strdup(kubeconfig);
+    if (variable && *variable != '\0')
+        return strdup(variable);
+    const char *home = getenv("HOME");
+    return text_format("%s/.kube/config", home ? home : "");
+}
+
+static struct error *read_uid(struct cluster *cluster) {
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
+    struct request request = cluster_id_request();
+    struct error *error = ask(cluster->client, &request, &response);
+    if (error)
+        return error;
+    const char *uid = cluster_id_uid(&response);
+    if (*uid != '\0')
+        return (cluster->uid = strdup(uid)) ? NULL : error_no_memory();
+    AUTO_TEXT problem = cluster_id_problem(&response);
+    return error_new(ERROR_REFUSED, "%s", problem ? problem : response.message);
+}
+
+// Takes the endpoint, also on failure.
+static struct error *open_endpoint(struct cluster *cluster, struct endpoint *endpoint) {
+    cluster->connection.endpoint = endpoint;
+    struct error *error = endpoint_check(endpoint, clock_now().wall_ns);
+    if (!error)
+        error = curl_transport_setup();
+    if (!error)
+        error = connection_open(&cluster->connection, NULL);
+    if (!error)
+        error = connection_client(&cluster->connection, cluster->role, &cluster->client);
+    if (!error)
+        error = error_wrap(read_uid(cluster), "%s (%s)", endpoint->description, endpoint->server);
+    return error;
+}
+
+struct error *cluster_open(struct cluster *cluster, const char *role, const char *kubeconfig, const char *context) {
+    const struct exec_policy any = {.any = true};
+    struct endpoint *endpoint = NULL;
+    cluster->role = role;
+    AUTO_TEXT paths = cluster_kubeconfig(kubeconfig);
+    if (!paths)
+        return error_no_memory();
+    struct error *error = strchr(paths, ':') ? kubeconfig_load_list(paths, context, &any, &endpoint)
+                                             : kubeconfig_load(paths, context, &any, &endpoint);
+    if (!error)
+        error = open_endpoint(cluster, endpoint);
+    return error_wrap(error, "%s", role);
+}
+
+struct error *cluster_open_text(struct cluster *cluster, const char *role, const char *text, size_t len,
+                                const char *name) {
+    struct endpoint *endpoint = NULL;
+    cluster->role = role;
+    struct error *error = kubeconfig_parse(text, len, name, NULL, NULL, &endpoint);
+    if (!error)
+        error = open_endpoint(cluster, endpoint);
+    return error_wrap(error, "%s", role);
+}
+
+void cluster_close(struct cluster *cluster) {
+    client_free(cluster->client);
+    connection_close(&cluster->connection);
+    free(cluster->uid);
+    *cluster = (struct cluster){0};
+}
+
+const char *cluster_server(const struct cluster *cluster) {
+    return cluster->connection.endpoint->server;
+}
+
+struct one_call {
+    struct response *response;
+    bool done;
+};
+
+static void on_done(void *ctx, const struct http_result *result) {
+    struct one_call *exchange = ctx;
+    response_read(exchange->response, result, VERB_RAW_GET);
+    exchange->done = true;
+}
+
+static struct error *send_once(struct cluster *cluster, const struct http_request *request, struct response *response) {
+    struct one_call exchange = {.response = response};
+    const struct http_handler handler = {.done = on_done, .ctx = &exchange};
+    struct transport *transport = cluster->connection.transport;
+    *response = (struct response){.retry_after_ns = -1};
+    if (transport->ops->submit(transport, request, &handler) == 0)
+        return error_no_memory();
+    while (!exchange.done)
+        curl_transport_poll(transport, POLL_NS);
+    return NULL;
+}
+
+struct error *cluster_call(struct cluster *cluster, const struct http_request *request, struct response *response) {
+    struct transport *transport = cluster->connection.transport;
+    struct http_request full = *request;
+    full.accept = "application/json";
+    full.max_body = BODY_MAX;
+    full.timeout_ns = TIMEOUT_NS;
+    struct error *error = send_once(cluster, &full, response);
+    if (error || response->reason != REASON_UNAUTHORIZED || !transport->ops->refresh(transport))
+        return error;
+    response_clear(response);
+    return send_once(cluster, &full, response);
+}
+
+struct error *cluster_refusal(const struct cluster *cluster, const struct http_request *request,
+                              const struct response *response) {
+    return error_new(ERROR_REFUSED, "%s: %s %.*s: %s", cluster->role, http_method_name(request->method),
+                     (int)strcspn(request->path, "?"), request->path, response->message);
+}
+
+struct error *cluster_get(struct cluster *cluster, const char *path, struct json **out) {
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
+    const struct http_request request = {.method = HTTP_GET, .path = path};
+    *out = NULL;
+    struct error *error = cluster_call(cluster, &request, &response);
+    if (error || response.code == 404)
+        return error;
+    if (response.reason != REASON_OK || !response.value)
+        return cluster_refusal(cluster, &request, &response);
+    *out = TAKE(response.value);
+    return NULL;
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the host may do with its new credentials.
+#include "core/base/text.h"
+#include "core/cmd/join/join.h"
+#include "core/json/writer.h"
+#include "core/kube/api_resources.h"
+#include "core/kube/ask.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define AUTHORIZER_NS (5 * CLOCK_SECOND) // until what was granted must be in effect
+#define AGAIN_NS (50 * CLOCK_MS)
+
+struct access_question {
+    const char *group, *resource, *verb, *name, *namespace_;
+};
+
+static bool write_review(const struct access_question *question, struct buffer *out) {
+    struct writer writer = {.out = out};
+    const char *slash = strchr(question->resource, '/');
+    AUTO_TEXT resource = strndup(question->resource, strcspn(question->resource, "/"));
+    writer_object(&writer, NULL);
+    writer_string(&writer, "apiVersion", "authorization.k8s.io/v1");
+    writer_string(&writer, "kind", "SelfSubjectAccessReview");
+    writer_object(&writer, "spec");
+    writer_object(&writer, "resourceAttributes");
+    writer_string(&writer, "group", question->group);
+    writer_string(&writer, "resource", resource);
+    if (slash)
+        writer_string(&writer, "subresource", slash + 1);
+    writer_string(&writer, "verb", question->verb);
+    if (question->name)
+        writer_string(&writer, "name", question->name);
+    if (question->namespace_)
+        writer_string(&writer, "namespace", question->namespace_);
+    writer_end(&writer, '}');
+    writer_end(&writer, '}');
+    writer_end(&writer, '}');
+    return resource && !out->failed;
+}
+
+static struct error *denied(const struct access_question *question) {
+    return error_new(ERROR_REFUSED, "the host may not %s %s%s%s%s%s%s%s", question->verb, question->resource,
+                     *question->group != '\0' ? "." : "", question->group, question->name ? " " : "",
+                     question->name ? question->name : "", question->namespace_ ? " in namespace " : "",
+                     question->namespace_ ? question->namespace_ : "");
+}
+
+static struct error *ask_once(struct cluster *cluster, const struct access_question *question, bool *allowed) {
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
+    AUTO_BUFFER(body, 4096);
+    if (!write_review(question, &body))
+        return error_no_memory();
+    const struct http_request request = {.method = HTTP_POST,
+                                         .path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                                         .content_type = "application/json",
+                                         .body = body.data,
+                                         .body_len = body.len};
+    struct error *error = cluster_call(cluster, &request, &response);
+    if (!error && response.reason != REASON_OK)
+        error = cluster_refusal(cluster, &request, &response);
+    *allowed = !error && json_bool(json_path(response.value, "status", "allowed", NULL), false);
+    return error;
+}
+
+static void pause_briefly(void) {
+    nanosleep(&(struct timespec){.tv_nsec = AGAIN_NS}, NULL);
+}
+
+struct checking {
+    struct cluster *cluster;
+    int64_t until_ns; // monotonic
+    size_t count;
+};
+
+// An authorizer learns of new roles within moments, not at once.
+static struct error *check_one(struct checking *checking, const struct access_question *question) {
+    bool allowed = false;
+    checking->count++;
+    for (;;) {
+        struct error *error = ask_once(checking->cluster, question, &allowed);
+        if (error || allowed)
+            return error;
+        if (clock_now().mono_ns >= checking->until_ns)
+            return denied(question);
+        pause_briefly();
+    }
+}
+
+// Each verb of a right on one of its resources.
+static struct error *check_verbs(struct checking *checking, const struct right *right, const char *resource,
+                                 const char *namespace_) {
+    struct error *error = NULL;
+    for (const char *at = right->verbs; !error && *at != '\0';) {
+        size_t len = strcspn(at, ",");
+        AUTO_TEXT verb = strndup(at, len);
+        const struct access_question question = {
+            .group = right->group, .resource = resource, .verb = verb, .name = right->name, .namespace_ = namespace_};
+        error = verb ? check_one(checking, &question) : error_no_memory();
+        at += len + strspn(at + len, ", ");
+    }
+    return error;
+}
+
+static struct error *check_right(struct checking *checking, const struct right *right, const char *namespace_) {
+    struct error *error = NULL;
+    for (const char *at = right->resources; !error && *at != '\0';) {
+        size_t len = strcspn(at, ",");
+        AUTO_TEXT resource = strndup(at, len);
+        error = resource ? check_verbs(checking, right, resource, namespace_) : error_no_memory();
+        at += len + strspn(at + len, ", ");
+    }
+    return error;
+}
+
+static struct error *check_scope(const struct join *join, struct checking *checking, const struct right *right) {
+    if (right->scope == RIGHT_OWN)
+        return check_right(checking, right, join->namespace_);
+    if (right->scope != RIGHT_WORK || join->rights.n_namespaces == 0)
+        return check_right(checking, right, NULL);
+    struct error *error = NULL;
+    for (size_t i = 0; !error && i < join->rights.n_namespaces; i++)
+        error = check_right(checking, right, join->rights.namespaces[i]);
+    return error;
+}
+
+// A kind that the worker lacks is no error: others may have it.
+static struct error *tell_kind(struct cluster *cluster, const struct kind *kind) {
+    struct error *error = NULL;
+    bool served = false;
+    for (size_t i = 0; !error && !served && kind->abi.versions[i]; i++) {
+        AUTO_TEXT path = api_resources_path(kind->abi.group, kind->abi.versions[i]);
+        AUTO_JSON list = NULL;
+        error = path ? cluster_get(cluster, path, &list) : error_no_memory();
+        served = list && api_resources_find(list, kind->abi.plural);
+    }
+    if (!error && !served)
+        printf("%s: does not serve %s: none of them will be placed there\n", cluster->role, kind->plural_group);
+    return error;
+}
+
+static struct error *open_as_host(struct join *join, int64_t until_ns, struct cluster *cluster) {
+    AUTO_BUFFER(kubeconfig, JOIN_KUBECONFIG_MAX);
+    struct error *error = join_kubeconfig(join, NULL, join->token, &kubeconfig);
+    for (bool again = true; !error && again;) {
+        error = cluster_open_text(cluster, join->worker.role, kubeconfig.data, kubeconfig.len, "the new credentials");
+        again = error && error->code == ERROR_REFUSED && clock_now().mono_ns < until_ns;
+        if (!again)
+            break;
+        error_free(error);
+        error = NULL;
+        cluster_close(cluster);
+        pause_briefly();
+    }
+    return error;
+}
+
+struct error *join_check_rights(struct join *join) {
+    __attribute__((cleanup(cluster_close))) struct cluster cluster = {.role = NULL};
+    __attribute__((cleanup(rights_free))) struct rights rights = {.count = 0};
+    struct checking checking = {.cluster = &cluster, .until_ns = clock_now().mono_ns + AUTHORIZER_NS};
+    struct error *error = open_as_host(join, checking.until_ns, &cluster);
+    if (!error)
+        error = rbac_rights(&join->rights, &join->enabled, &rights);
+    for (size_t i = 0; !error && i < rights.count; i++)
+        error = error_wrap(check_scope(join, &checking, &rights.list[i]), "%s", join->worker.role);
+    for (size_t i = 0; !error && i < join->enabled.adapters->n_kinds; i++)
+        error = tell_kind(&cluster, join->enabled.adapters->kinds[i]);
+    if (!error)
+        printf("%s: the host can connect and has all %zu rights that it needs\n", cluster.role, checking.count);
+    return error;
+}

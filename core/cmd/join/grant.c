@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The worker's side: the host's namespace, account, rights and token.
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/cmd/join/join.h"
+#include "core/json/yaml.h"
+#include "core/kube/ask.h"
+#include "core/kube/token_request.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct json *join_namespace(const char *namespace_) {
+    AUTO_JSON object = json_new_object();
+    struct json *metadata = json_new_object();
+    bool made = object && json_set(metadata, "name", json_new_string(namespace_));
+    made = made && json_set(object, "apiVersion", json_new_string("v1")) &&
+           json_set(object, "kind", json_new_string("Namespace"));
+    if (!made) {
+        json_free(metadata);
+        return NULL;
+    }
+    return json_set(object, "metadata", metadata) ? TAKE(object) : NULL;
+}
+
+struct error *join_print_rights(const struct join *join, struct buffer *out) {
+    AUTO_JSON namespace_ = join_namespace(join->namespace_);
+    if (!namespace_ || !yaml_print(namespace_, out) || !buffer_text(out, "---\n"))
+        return error_no_memory();
+    return rbac_print(&join->rights, &join->enabled, out);
+}
+
+struct error *join_grant(struct join *join) {
+    AUTO_BUFFER(text, RBAC_TEXT_MAX);
+    __attribute__((cleanup(yaml_cleanup))) struct yaml objects = {.value = NULL};
+    struct error *error = join_print_rights(join, &text);
+    if (!error)
+        error = yaml_parse_all("rbac", text.data, text.len, &objects);
+    for (const struct json *o = json_first(objects.value); !error && o; o = json_next(o))
+        error = cluster_apply(&join->worker, o);
+    return error;
+}
+
+static void print_expiry(const struct join *join, int64_t expires_ns) {
+    char when[CLOCK_RFC3339_MAX] = "";
+    if (expires_ns > 0)
+        clock_rfc3339(expires_ns, when);
+    printf("%s: token for serviceaccount/" RIGHTS_ACCOUNT " created%s%s\n", join->worker.role,
+           expires_ns > 0 ? ", valid until " : "", when);
+    fflush(stdout);
+}
+
+struct error *join_request_token(struct join *join) {
+    __attribute__((cleanup(token_request_clear))) struct token_request made = {.body = NULL};
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
+    int64_t expires_ns = 0;
+    struct error *error = token_request_make(join->namespace_, RIGHTS_ACCOUNT, join->token_seconds, NULL, &made);
+    if (!error)
+        error = ask(join->worker.client, &made.request, &response);
+    if (!error)
+        error = token_request_read(&response, &join->token, &expires_ns);
+    if (error)
+        return error_wrap(error, "%s", join->worker.role);
+    print_expiry(join, expires_ns);
+    return NULL;
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which clusters they are, by the uid of namespace kube-system.
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/cmd/join/join.h"
+#include "core/kube/object.h"
+
+#include <string.h>
+
+static const char *worker_of(const struct json *secret) {
+    const char *given = object_annotation(secret, JOIN_NAME);
+    return given ? given : object_name(secret);
+}
+
+static struct error *list_secrets(struct cluster *management, const char *namespace_, struct json **out) {
+    AUTO_TEXT path = cluster_path("Secret", namespace_, NULL);
+    AUTO_TEXT query = path ? text_format("%s?labelSelector=wharf.dev%%2Fworker%%3Dtrue", path) : NULL;
+    return query ? cluster_get(management, query, out) : error_no_memory();
+}
+
+struct error *join_find_secret(struct cluster *management, const char *namespace_, const char *worker,
+                               struct json **out) {
+    AUTO_JSON list = NULL;
+    *out = NULL;
+    struct error *error = list_secrets(management, namespace_, &list);
+    for (struct json *s = json_first(json_get(list, "items")); !error && s && !*out; s = json_next(s))
+        if (strcmp(worker_of(s), worker) == 0 && !(*out = json_copy(s)))
+            error = error_no_memory();
+    return error;
+}
+
+static struct error *compare(const struct join *join, const struct json *secret) {
+    const char *uid = object_annotation(secret, JOIN_UID), *worker = worker_of(secret);
+    if (!uid)
+        return NULL;
+    bool same_name = strcmp(worker, join->name) == 0, same_cluster = strcmp(uid, join->worker.uid) == 0;
+    if (same_name && !same_cluster)
+        return error_new(
+            ERROR_REFUSED,
+            "worker %s is another cluster (uid %s of namespace kube-system, found %s): choose another --name, "
+            "or remove it first with `wharf leave %s`",
+            worker, uid, join->worker.uid, worker);
+    if (same_cluster && !same_name)
+        return error_new(
+            ERROR_REFUSED,
+            "this cluster is already worker %s (Secret %s/%s): use --name %s to renew it, or remove it first "
+            "with `wharf leave %s`",
+            worker, join->namespace_, object_name(secret), worker, worker);
+    return NULL;
+}
+
+// Without --labels those that the worker has stay.
+static struct error *keep_labels(struct join *join, const struct json *secret) {
+    AUTO_BUFFER(text, 65536);
+    for (const struct json *l = json_first(json_path(secret, "metadata", "labels", NULL)); l; l = json_next(l))
+        if (text_has_prefix(json_key(l), JOIN_LABELS))
+            buffer_printf(&text, "%s%s=%s", text.len > 0 ? "," : "", json_key(l) + strlen(JOIN_LABELS),
+                          json_string_or(l, ""));
+    if (join->labels || text.len == 0)
+        return NULL;
+    join->labels = join->kept_labels = buffer_take(&text, NULL);
+    return join->labels ? NULL : error_no_memory();
+}
+
+// A Secret that has the name already must be that of a worker.
+static struct error *check_name(struct join *join) {
+    AUTO_TEXT path = cluster_path("Secret", join->namespace_, join->name);
+    AUTO_JSON found = NULL;
+    struct error *error = path ? cluster_get(&join->management, path, &found) : error_no_memory();
+    if (error || !found)
+        return error;
+    if (text_equal(object_label(found, JOIN_LABEL), "true"))
+        return keep_labels(join, found);
+    return error_new(ERROR_REFUSED,
+                     "Secret %s/%s exists and is not that of a worker (label " JOIN_LABEL "): choose another --name",
+                     join->namespace_, join->name);
+}
+
+struct error *join_check_identity(struct join *join) {
+    if (strcmp(join->worker.uid, join->management.uid) == 0)
+        return error_new(
+            ERROR_REFUSED,
+            "found the management cluster itself at %s (uid %s of namespace kube-system), expected another "
+            "cluster: --context names the worker, --management-context the management cluster",
+            cluster_server(&join->worker), join->worker.uid);
+    AUTO_JSON list = NULL;
+    struct error *error = list_secrets(&join->management, join->namespace_, &list);
+    for (const struct json *s = json_first(json_get(list, "items")); !error && s; s = json_next(s))
+        error = compare(join, s);
+    return error ? error : check_name(join);
+}

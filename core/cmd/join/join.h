@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// `wharf join` and `wharf leave`: a cluster becomes a worker, and ceases to be one, by what they write to both sides:
+// the host's rights and a token in the worker, and a Secret with a kubeconfig in the management cluster.
+#ifndef WHARF_CMD_JOIN_H
+#define WHARF_CMD_JOIN_H
+
+#include "core/cmd/cluster.h"
+#include "core/cmd/enabled.h"
+#include "core/cmd/rbac/rbac.h"
+
+#include <stdint.h>
+
+#define JOIN_LABEL "wharf.dev/worker"
+#define JOIN_LABELS "worker.wharf.dev/" // the prefix of the worker's own labels
+#define JOIN_NAME "wharf.dev/worker-name"
+#define JOIN_UID "wharf.dev/cluster-uid" // of the worker's namespace kube-system
+#define JOIN_DRAIN "wharf.dev/drain"
+#define JOIN_ACCOUNT "wharf.dev/token-service-account"
+#define JOIN_KUBECONFIG_MAX ((size_t)1 << 20)
+
+struct join {
+    char *name;             // of the worker
+    const char *namespace_; // of the host, in both clusters
+    const char *labels;     // "region=eu,gpu=yes", or NULL
+    char *kept_labels;      // those that the worker had
+    const char *server;     // the worker's address for the host; NULL: that of the operator's kubeconfig
+    int64_t token_seconds;
+    int64_t timeout_ns;
+    struct enabled enabled;
+    struct rbac_options rights; // in the worker
+    struct cluster worker, management;
+    char *token; // of the host, in the worker
+};
+
+// identity.c
+// Refuses the management cluster itself, a cluster that is joined under another name, and a name of another cluster.
+struct error *join_check_identity(struct join *join);
+// The Secret of a worker, or NULL.
+struct error *join_find_secret(struct cluster *management, const char *namespace_, const char *worker,
+                               struct json **out);
+
+// grant.c
+struct error *join_grant(struct join *join);
+struct error *join_request_token(struct join *join);
+// Everything that join_grant applies, as YAML.
+struct error *join_print_rights(const struct join *join, struct buffer *out);
+struct json *join_namespace(const char *namespace_);
+
+// secret.c
+// The kubeconfig with which the host connects; with `server` NULL the address is that of the operator's kubeconfig.
+struct error *join_kubeconfig(const struct join *join, const char *server, const char *token, struct buffer *out);
+// The Secret with it. `readable`: as stringData, for people.
+struct error *join_secret(const struct join *join, const char *token, bool readable, struct json **out);
+struct error *join_check_labels(const char *labels);
+
+// check.c
+// Connects with the new credentials and checks each right and which kinds are served.
+struct error *join_check_rights(struct join *join);
+
+// ready.c
+// The way to the running host: WHARF_SERVER, the address in its configuration, or the management cluster.
+struct join_host {
+    const char *kubeconfig, *context, *namespace_;
+    const struct enabled *enabled;
+};
+struct remote;
+struct error *join_open_host(const struct join_host *host, struct remote **out);
+// The host's item of a worker; NULL: it has none.
+struct error *join_worker_state(struct remote *host, const char *name, struct json **out);
+// Until the host shows it Ready; says so if no host answers.
+struct error *join_await_ready(const struct join *join, const struct join_host *options);
+
+#endif

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""wharf join and wharf leave: what they write to both clusters, and what they refuse.
+
+    join_test.py BUILD_FOLDER [unittest arguments]
+"""
+
+import base64
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import played
+
+BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build")
+SPACE = "/api/v1/namespaces/wharf-system"
+SECRET = SPACE + "/secrets/w1"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+LINES = """worker: namespace/wharf-system created
+worker: serviceaccount/wharf created in namespace wharf-system
+worker: clusterrole.rbac.authorization.k8s.io/wharf-worker created
+worker: clusterrolebinding.rbac.authorization.k8s.io/wharf-worker created
+worker: role.rbac.authorization.k8s.io/wharf created in namespace wharf-system
+worker: rolebinding.rbac.authorization.k8s.io/wharf created in namespace wharf-system
+worker: token for serviceaccount/wharf created, valid until 2030-01-02T03:04:05Z
+worker: the host can connect and has all 15 rights that it needs
+management: namespace/wharf-system created
+management: secret/w1 created in namespace wharf-system
+worker w1 joined
+"""
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.management, self.worker = played.Cluster("management"), played.Cluster("w1")
+        self.host = played.Host()
+        for server in (self.management, self.worker, self.host):
+            self.addCleanup(server.close)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.kubeconfig = os.path.join(folder.name, "kubeconfig")
+        self.write_kubeconfig({"mgmt": self.management, "w1": self.worker})
+        self.environment = {"PATH": os.environ["PATH"], "KUBECONFIG": self.kubeconfig}
+
+    def write_kubeconfig(self, clusters, **more):
+        with open(self.kubeconfig, "w", encoding="utf-8") as file:
+            json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "mgmt",
+                       "users": [{"name": "me", "user": {"token": "mine"}}],
+                       "clusters": [{"name": name, "cluster": {"server": f"http://127.0.0.1:{cluster.port}", **more}}
+                                    for name, cluster in clusters.items()],
+                       "contexts": [{"name": name, "context": {"cluster": name, "user": "me"}}
+                                    for name in clusters]}, file)
+
+    def wharf(self, command, *arguments, code=0):
+        done = subprocess.run([os.path.join(BUILD, "wharf"), command, "--adapters", os.path.join(BUILD, "adapters"),
+                               "--adapters-enabled", "job", *arguments], stdin=subprocess.DEVNULL, env=self.environment,
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout if code == 0 else done.stderr
+
+    def join(self, *arguments, code=0):
+        return self.wharf("join", "--context", "w1", *arguments, code=code)
+
+    def use_host(self, *states):
+        self.host.states = list(states)
+        self.environment["WHARF_SERVER"] = f"http://127.0.0.1:{self.host.port}"
+
+    def secret(self):
+        return self.management.objects[SECRET]
+
+    def kubeconfig_of_secret(self):
+        return base64.b64decode(self.secret()["data"]["kubeconfig"]).decode()
+
+
+class Join(Case):
+    def test_each_object_is_told_and_the_secret_has_a_kubeconfig(self):
+        out = self.join("--labels", "region=eu,gpu=")
+        self.assertTrue(out.startswith(LINES), out)
+        self.assertIn("no host answers yet", out)
+        meta = self.secret()["metadata"]
+        self.assertEqual(meta["labels"], {"wharf.dev/worker": "true", "worker.wharf.dev/region": "eu",
+                                          "worker.wharf.dev/gpu": ""})
+        self.assertEqual(meta["annotations"], {"wharf.dev/cluster-uid": "uid-of-w1",
+                                               "wharf.dev/token-service-account": "wharf-system/wharf"})
+        text = self.kubeconfig_of_secret()
+        self.assertIn(f"server: http://127.0.0.1:{self.worker.port}\n", text)
+        self.assertRegex(text, "token: token-7\n")
+        self.assertNotIn("mine", text)
+
+    def test_repeated_it_changes_the_token_and_nothing_else(self):
+        self.join("--labels", "region=eu")
+        out = self.join()
+        self.assertEqual([line for line in out.splitlines() if "created" in line and "token" not in line], [])
+        self.assertEqual([line for line in out.splitlines() if "configured" in line],
+                         ["management: secret/w1 configured in namespace wharf-system"])
+        self.assertEqual(self.secret()["metadata"]["labels"]["worker.wharf.dev/region"], "eu")
+        self.join("--labels", "zone=a")
+        self.assertNotIn("worker.wharf.dev/region", self.secret()["metadata"]["labels"])
+
+    def test_it_ends_a_drain_that_leave_began(self):
+        self.join()
+        self.secret()["metadata"]["annotations"]["wharf.dev/drain"] = "move"
+        self.join()
+        self.assertNotIn("wharf.dev/drain", self.secret()["metadata"]["annotations"])
+
+    def test_dry_run_prints_both_sides_without_a_token_and_writes_nothing(self):
+        out = self.join("--dry-run", "--labels", "region=eu")
+        self.assertEqual(self.worker.writes + self.management.writes, [])
+        for part in ("kind: ClusterRoleBinding", "stringData:", "token: TOKEN", "worker.wharf.dev/region: eu"):
+            self.assertIn(part, out)
+
+    def test_a_missing_right_is_named_and_no_secret_is_made(self):
+        self.worker.denied.add(("delete", "jobs"))
+        err = self.join(code=1)
+        self.assertIn("worker: the host may not delete jobs.batch\n", err)
+        self.assertNotIn(SECRET, self.management.objects)
+
+    def test_namespaced_rights_are_checked_in_each_namespace(self):
+        self.join("--namespaced", "a,b")
+        creates = {asked.get("namespace") for asked in self.worker.reviews
+                   if (asked["verb"], asked["resource"]) == ("create", "jobs")}
+        self.assertEqual(creates, {"a", "b"})
+
+    def test_the_server_and_what_else_the_host_needs_to_connect_are_kept(self):
+        self.write_kubeconfig({"mgmt": self.management, "w1": self.worker}, **{
+            "insecure-skip-tls-verify": True, "tls-server-name": "w1.example.com"})
+        self.join("--server", "https://10.0.0.1:6443")
+        text = self.kubeconfig_of_secret()
+        for part in ("server: https://10.0.0.1:6443\n", "insecure-skip-tls-verify: true", "tls-server-name: w1.example"):
+            self.assertIn(part, text)
+
+    def test_a_loopback_address_is_warned_of_when_the_host_runs_in_the_cluster(self):
+        path = "/apis/apps/v1/namespaces/wharf-system/deployments/wharf"
+        self.management.objects[path] = {"metadata": {"name": "wharf"}}
+        for arguments, warned in (((), True), (("--server", "https://localhost:1"), True),
+                                  (("--server", "https://[::1]:1"), True), (("--server", "https://10.0.0.1"), False)):
+            done = subprocess.run([os.path.join(BUILD, "wharf"), "join", "--context", "w1", "--adapters",
+                                   os.path.join(BUILD, "adapters"), "--dry-run", *arguments], env=self.environment,
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=True)
+            self.assertEqual("warning: the host runs in the management cluster" in done.stderr, warned, arguments)
+
+    def test_the_name_is_made_from_the_context(self):
+        self.write_kubeconfig({"mgmt": self.management, "arn:aws:eks:eu-1:12:cluster/W_one": self.worker})
+        out = self.wharf("join", "--context", "arn:aws:eks:eu-1:12:cluster/W_one")
+        self.assertIn("worker arn-aws-eks-eu-1-12-cluster-w-one joined", out)
+
+
+class Refused(Case):
+    def test_the_management_cluster_itself(self):
+        self.worker.objects["/api/v1/namespaces/kube-system"]["metadata"]["uid"] = "uid-of-management"
+        self.assertIn("found the management cluster itself", self.join(code=1))
+        self.assertEqual(self.worker.writes, [])
+
+    def test_a_cluster_that_has_another_name_already(self):
+        self.join()
+        self.assertIn("already worker w1", self.join("--name", "w9", code=1))
+
+    def test_a_name_that_another_cluster_has(self):
+        self.join()
+        self.worker.objects["/api/v1/namespaces/kube-system"]["metadata"]["uid"] = "uid-of-another"
+        self.assertIn("worker w1 is another cluster", self.join(code=1))
+
+    def test_a_secret_that_is_no_workers(self):
+        self.management.objects[SECRET] = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "w1"}}
+        self.assertIn("is not that of a worker", self.join(code=1))
+        self.assertEqual(self.worker.writes, [])
+
+    def test_wrong_arguments(self):
+        for arguments, pattern in (
+                (("--labels", "region"), "expected labels like region=eu"),
+                (("--labels", "a b=c"), "expected labels like"),
+                (("--name", "W1"), "--name: found"),
+                (("--server", "10.0.0.1"), "--server: found"),
+                (("--token-duration", "5m"), "--token-duration: found 5m, expected"),
+                (("--timeout", "soon"), "--timeout: found"),
+                (("--namespaced", "a,,b"), "--namespaced: found"),
+                (("-n", "A"), "--namespace: found"),
+                (("--management-context", "nope"), 'management: .*found no context "nope"')):
+            self.assertRegex(self.join(*arguments, code=1), pattern)
+        self.assertEqual(self.worker.writes + self.management.writes, [])
+
+
+class WithHost(Case):
+    def test_it_waits_until_the_host_shows_the_worker_ready(self):
+        self.use_host(None, {"state": "Connecting"}, {"state": "Ready"})
+        self.assertTrue(self.join().endswith("host: worker w1 is Ready\n"))
+
+    def test_a_host_that_does_not_list_it_is_told_what_it_needs(self):
+        self.use_host(None)
+        self.assertIn("workersFrom: {secrets: true}", self.join("--timeout", "300ms", code=1))
+
+    def test_the_hosts_reason_is_told(self):
+        self.use_host({"state": "Refused", "reason": "it is the cluster of w2"})
+        self.assertIn("the host shows worker w1 as Refused: it is the cluster of w2",
+                      self.join("--timeout", "300ms", code=1))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])
