@@ -260,14 +260,19 @@ static void watched_free(struct watched_folder *watched) {
     free(watched);
 }
 
+void watcher_stop(struct watcher *watcher) {
+    if (!watcher || !watcher->started)
+        return;
+    atomic_store(&watcher->stop, true);
+    (void)eventfd_write(watcher->wake, 1);
+    pthread_join(watcher->thread, NULL);
+    watcher->started = false;
+}
+
 void watcher_free(struct watcher *watcher) {
     if (!watcher)
         return;
-    if (watcher->started) {
-        atomic_store(&watcher->stop, true);
-        (void)eventfd_write(watcher->wake, 1);
-        pthread_join(watcher->thread, NULL);
-    }
+    watcher_stop(watcher);
     while (watcher->first) {
         struct watched_folder *first = watcher->first;
         watcher->first = first->next;

@@ -23,13 +23,14 @@ struct watcher_options {
 
 struct error *watcher_new(struct watcher **out);
 struct error *watcher_start(struct watcher *watcher);
-// Ends the thread; nothing is called afterwards. NULL is allowed.
-void watcher_free(struct watcher *watcher);
+// Ends the thread: nothing is called afterwards. Both: NULL is allowed.
+void watcher_stop(struct watcher *watcher);
+void watcher_free(struct watcher *watcher); // and what it watches
 
 // Calls all that is watched, even if nothing has changed. From any thread.
 void watcher_call(struct watcher *watcher);
 
-// Before watcher_start, or on the watcher's thread.
+// While the thread does not run, or on it.
 struct watched_folder;
 struct error *watcher_add(struct watcher *watcher, const struct watcher_options *options, struct watched_folder **out);
 void watcher_remove(struct watcher *watcher, struct watched_folder *watched); // NULL is allowed

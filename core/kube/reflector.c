@@ -32,11 +32,20 @@ static bool copy_versions(struct reflector *reflector, const char *const *versio
     return true;
 }
 
-static bool copy_selector(struct reflector *reflector, const char *selector) {
-    if (!selector || selector[0] == '\0')
-        return true;
+static void append_selector(struct buffer *out, const char *parameter, const char *selector) {
+    if (!selector || *selector == '\0')
+        return;
+    buffer_printf(out, "%s=", parameter);
+    text_percent_encode(out, selector);
+    buffer_char(out, '&');
+}
+
+static bool copy_selectors(struct reflector *reflector, const struct reflector_options *options) {
     AUTO_BUFFER(encoded, PATH_MAX_BYTES);
-    text_percent_encode(&encoded, selector);
+    append_selector(&encoded, "labelSelector", options->label_selector);
+    append_selector(&encoded, "fieldSelector", options->field_selector);
+    if (encoded.len == 0 && !encoded.failed)
+        return true;
     reflector->selector = buffer_take(&encoded, NULL);
     return reflector->selector;
 }
@@ -54,7 +63,7 @@ static bool copy_options(struct reflector *reflector, const struct reflector_opt
     reflector->what = text_format("%s%s%s", options->plural, group[0] != '\0' ? "." : "", group);
     return reflector->what && copy_text(&reflector->cluster, options->cluster) && copy_text(&reflector->group, group) &&
            copy_text(&reflector->plural, options->plural) && copy_text(&reflector->namespace_, options->namespace_) &&
-           copy_selector(reflector, options->label_selector) && copy_versions(reflector, options->versions);
+           copy_selectors(reflector, options) && copy_versions(reflector, options->versions);
 }
 
 struct error *reflector_new(const struct reflector_options *options, struct transport *transport,
@@ -216,7 +225,7 @@ struct error *reflector_path(const struct reflector *reflector, bool selected, s
         return error;
     buffer_char(out, '?');
     if (selected && reflector->selector)
-        buffer_printf(out, "labelSelector=%s&", reflector->selector);
+        buffer_text(out, reflector->selector);
     return NULL;
 }
 

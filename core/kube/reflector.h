@@ -35,6 +35,7 @@ struct reflector_options {
     const char *group, *plural;  // copied, like all strings here
     const char *const *versions; // acceptable versions, preferred first, NULL-terminated
     const char *label_selector;  // NULL: none
+    const char *field_selector;  // NULL: none
     const char *namespace_;      // NULL or "": all
     bool cluster_scoped;
     bool watch_list;              // try a streaming list first; falls back to pages if not served

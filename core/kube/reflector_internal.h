@@ -69,7 +69,7 @@ struct watch {
 
 struct reflector {
     char *cluster, *group, *plural, *namespace_;
-    char *selector; // percent-encoded; or NULL
+    char *selector; // "labelSelector=...&", also with a fieldSelector; or NULL
     char *what;     // "jobs.batch"
     char **versions;
     size_t version_count;

@@ -151,14 +151,15 @@ static void the_core_group_and_cluster_scope_have_their_paths(void **state) {
     end(&h);
 }
 
-static void one_namespace_has_its_path(void **state) {
+static void one_namespace_and_one_name_have_their_path(void **state) {
     (void)state;
     struct harness h;
-    begin_with(&h, (struct reflector_options){.namespace_ = "ours"});
+    begin_with(&h, (struct reflector_options){.namespace_ = "ours", .field_selector = "metadata.name=a"});
     answer(&h, 200, DISCOVERY);
-    assert_string_equal(path(&h), "/apis/batch/v1/namespaces/ours/jobs?limit=500");
+    assert_string_equal(path(&h), "/apis/batch/v1/namespaces/ours/jobs?fieldSelector=metadata.name%3Da&limit=500");
     answer(&h, 200, LIST("5", "", ""));
-    assert_true(text_has_prefix(path(&h), "/apis/batch/v1/namespaces/ours/jobs?watch=true&"));
+    assert_true(
+        text_has_prefix(path(&h), "/apis/batch/v1/namespaces/ours/jobs?fieldSelector=metadata.name%3Da&watch=true&"));
     end(&h);
 }
 
@@ -558,7 +559,7 @@ int main(void) {
         cmocka_unit_test(one_large_item_of_a_page_is_a_stub_and_a_broken_one_breaks_the_page),
         cmocka_unit_test(the_watch_asks_for_bookmarks_and_an_end_and_has_limits),
         cmocka_unit_test(the_core_group_and_cluster_scope_have_their_paths),
-        cmocka_unit_test(one_namespace_has_its_path),
+        cmocka_unit_test(one_namespace_and_one_name_have_their_path),
         cmocka_unit_test(the_first_acceptable_version_that_is_served_is_taken),
         cmocka_unit_test(a_kind_that_is_not_served_is_absent_until_it_appears),
         cmocka_unit_test(discovery_that_fails_is_lost_and_not_absent),

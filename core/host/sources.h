@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The workers that there should be, merged from all sources: of two with the same name the one of the earlier source
+// wins (enum worker_source), and within a source the first. Each change of a source passes on the complete set. From
+// any thread.
+#ifndef WHARF_HOST_SOURCES_H
+#define WHARF_HOST_SOURCES_H
+
+#include "core/host/worker_objects.h"
+
+// What is known of one item of a source besides its spec; strings are owned.
+struct source_note {
+    char *origin_text;             // "Secret wharf-system/w1"
+    char *name;                    // of the worker; NULL: not known
+    char *problem;                 // why it is refused, or its newest version is; NULL: it is good
+    int64_t token_expires_wall_ns; // 0: not known
+};
+void source_notes_free(struct source_note *notes, size_t count);
+bool source_notes_copy(const struct source_note *notes, size_t count, struct source_note **out);
+// Appends one; false: out of memory.
+bool source_notes_add(struct source_note **notes, size_t *count, const struct source_note *note);
+
+struct sources_options {
+    // Takes the specs, an array. Called by whoever changes a source, never twice at the same time.
+    void (*apply)(void *ctx, struct worker_spec *specs, size_t count, enum removal removal);
+    // Takes the notes of all sources, also of those that lost a conflict; after each apply.
+    void (*tell)(void *ctx, struct source_note *notes, size_t count);
+    void *ctx;
+};
+
+struct sources;
+struct error *sources_new(const struct sources_options *options, struct sources **out);
+void sources_free(struct sources *sources);
+
+// Replaces what a source has; both arrays are taken.
+void sources_set(struct sources *sources, enum worker_source source, struct worker_spec *specs, size_t count,
+                 struct source_note *notes, size_t n_notes);
+
+// Replaces the entries of the ConfigMap, which is taken. As long as they are not known, all workers are cordoned.
+void sources_override(struct sources *sources, struct worker_override *list, size_t count);
+
+// What becomes of workers that are no longer in the set; for the next change.
+void sources_set_removal(struct sources *sources, enum removal removal);
+
+// The workers of a configuration, as sources_set.
+struct error *sources_set_config(struct sources *sources, const struct config *config);
+
+#endif

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Renews the tokens in workers' Secrets: a TokenRequest to the worker with the token that is about to expire, on a
+// thread of its own, then a patch of the Secret. On the management cluster's thread.
+#ifndef WHARF_HOST_TOKEN_RENEWAL_H
+#define WHARF_HOST_TOKEN_RENEWAL_H
+
+#include "core/host/connect.h"
+#include "core/host/worker_objects.h"
+
+struct renewals;
+// `wake` is called from another thread when renewals_tick has something to do. `trouble`: a renewal of the Secret
+// "namespace/name" has failed and will be tried again.
+struct renewals_options {
+    void (*wake)(void *ctx);
+    void (*trouble)(void *ctx, const char *key, const char *problem);
+    void *ctx;
+};
+struct error *renewals_new(const struct renewals_options *options, struct renewals **out);
+void renewals_free(struct renewals *renewals); // NULL is allowed
+
+// The newest version of a worker's Secret. Does nothing for one without the annotation, or whose token does not
+// expire. ERROR_INVALID: the annotation is wrong.
+struct error *renewals_see(struct renewals *renewals, const char *key, const struct json *secret,
+                           const struct worker_spec *spec, const struct token_life *life,
+                           const struct exec_policy *policy);
+void renewals_forget(struct renewals *renewals, const char *key);
+
+// Does what is due; returns the monotonic time of the next call needed.
+int64_t renewals_tick(struct renewals *renewals, const struct connection *management, struct moment now);
+// The connection is about to be closed.
+void renewals_stop(struct renewals *renewals);
+
+#endif
