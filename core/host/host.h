@@ -6,6 +6,7 @@
 #include "core/adapter/adapters.h"
 #include "core/config/config.h"
 #include "core/engine/engine.h"
+#include "core/host/live.h"
 
 struct host;
 
@@ -48,8 +49,9 @@ struct host_snapshot {
     const char *origin; // of mirrors; NULL: not known yet
     bool stopping;
     int64_t started_wall_ns;
-    int64_t stalled_ns; // see host_stalled_ns
-    size_t workloads;   // tracked
+    int64_t stalled_ns;     // see host_stalled_ns
+    size_t workloads;       // tracked
+    struct live_notes live; // owned
 };
 // From any thread. ERROR_NO_MEMORY only.
 struct error *host_snapshot(struct host *host, struct host_snapshot *out);

@@ -97,12 +97,18 @@ struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
     struct error *error = stats_copy(&host->snapshot.stats, &out->stats);
     if (!error)
         error = read_clusters(host, out);
+    struct error *told = live_notes_copy(&host->snapshot.live, &out->live);
     pthread_mutex_unlock(&host->snapshot_mutex);
+    if (!error)
+        error = told;
+    else
+        error_free(told);
     if (!error)
         error = name_clusters(out);
     if (error) {
         stats_free(&out->stats);
         free(out->readings);
+        live_notes_free(&out->live);
         return error;
     }
     if (!out->running)
@@ -122,4 +128,5 @@ void host_snapshot_free(struct host_snapshot *snapshot) {
     free(snapshot->readings);
     free(snapshot->names);
     free(snapshot->waits_for);
+    live_notes_free(&snapshot->live);
 }

@@ -42,7 +42,9 @@ static void on_listed(void *ctx, const char *version) {
     struct channel *channel = ctx;
     (void)version;
     channel->listing = false;
-    channel->handler.listed(channel->handler.ctx, channel->restored);
+    bool restored = channel->restored;
+    channel->restored = false;
+    channel->handler.listed(channel->handler.ctx, restored);
 }
 
 static void on_state(void *ctx, enum reflector_state state, const char *problem) {

@@ -76,8 +76,17 @@ void source_items_unsee(struct source_items *items) {
 
 void source_items_sweep(struct source_items *items) {
     for (size_t i = items->count; i-- > 0;)
-        if (!items->list[i].seen)
+        if (!items->list[i].seen && !items->list[i].held)
             remove_at(items, i);
+}
+
+size_t source_items_hold(struct source_items *items) {
+    size_t held = 0;
+    for (size_t i = 0; i < items->count; i++) {
+        items->list[i].held = !items->list[i].seen;
+        held += items->list[i].held;
+    }
+    return held;
 }
 
 void source_item_accept(struct source_items *items, struct source_item *item, struct worker_spec *spec) {

@@ -13,6 +13,7 @@ struct source_item {
     char *problem;           // of the newest version; NULL: it is the good one
     int64_t token_expires_wall_ns;
     bool seen; // in the list that is being read
+    bool held; // stays although it is not in the list
 };
 
 // Zero-initialised, but for `source`.
@@ -30,9 +31,11 @@ struct source_item *source_items_find(const struct source_items *items, const ch
 struct source_item *source_items_at(struct source_items *items, const char *key, const char *origin_text);
 void source_items_remove(struct source_items *items, const char *key);
 
-// Before a list is read, and after: those that were not seen are removed.
+// Before a list is read, and after: those that were not seen, and are not held, are removed.
 void source_items_unsee(struct source_items *items);
 void source_items_sweep(struct source_items *items);
+// Holds those that were not seen, until they are; returns their number.
+size_t source_items_hold(struct source_items *items);
 
 // Takes the spec and clears it.
 void source_item_accept(struct source_items *items, struct source_item *item, struct worker_spec *spec);

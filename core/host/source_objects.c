@@ -138,6 +138,8 @@ static struct error *check_worker(struct objects_channel *c, struct source_item 
         if (!error)
             return wrong;
         error_free(wrong);
+    } else {
+        renewals_forget(c->all->renewals, key); // it would patch a version that is gone
     }
     if (error && usable && !item->spec.name)
         source_item_accept(&c->items, item, spec); // the caller adds the problem
@@ -152,6 +154,7 @@ static void seen_worker(void *ctx, const char *key, const struct object *object)
     if (!item)
         return;
     item->seen = true;
+    item->held = false;
     struct worker_spec spec = {.name = NULL};
     struct error *error =
         object->too_large ? error_new(ERROR_TOO_LARGE, "%s", object->too_large) : read_worker(c, object->value, &spec);
@@ -182,18 +185,14 @@ static void listing_workers(void *ctx) {
 
 static void listed_workers(void *ctx, bool restored) {
     struct objects_channel *c = ctx;
-    size_t missing = 0;
-    for (size_t i = 0; i < c->items.count; i++) {
-        missing += !c->items.list[i].seen;
-        if (!c->items.list[i].seen && !restored)
-            renewals_forget(c->all->renewals, c->items.list[i].key);
-    }
-    if (!restored)
-        source_items_sweep(&c->items);
-    else if (missing > 0)
+    size_t held = restored ? source_items_hold(&c->items) : 0;
+    if (held > 0)
         log_fields(LOG_WARN, "the management cluster was restored and lacks objects of workers: these workers stay",
-                   {"kind", c->items.source == SOURCE_SECRET ? "Secret" : "ClusterProfile"},
-                   LOG_INT("workers", missing));
+                   {"kind", c->items.source == SOURCE_SECRET ? "Secret" : "ClusterProfile"}, LOG_INT("workers", held));
+    for (size_t i = 0; i < c->items.count; i++)
+        if (!c->items.list[i].seen && !c->items.list[i].held)
+            renewals_forget(c->all->renewals, c->items.list[i].key);
+    source_items_sweep(&c->items);
 }
 
 // The ConfigMap ---------------------------------------------------------------------------------------------------

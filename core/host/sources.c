@@ -39,50 +39,6 @@ struct merge {
     bool log, failed;
 };
 
-static bool copy_text(const char *from, char **to) {
-    *to = from ? strdup(from) : NULL;
-    return !from || *to;
-}
-
-static void clear_note(struct source_note *note) {
-    free(note->origin_text);
-    free(note->name);
-    free(note->problem);
-}
-
-void source_notes_free(struct source_note *notes, size_t count) {
-    for (size_t i = 0; notes && i < count; i++)
-        clear_note(&notes[i]);
-    free(notes);
-}
-
-bool source_notes_add(struct source_note **notes, size_t *count, const struct source_note *note) {
-    struct source_note copy = {.token_expires_wall_ns = note->token_expires_wall_ns};
-    struct source_note *slot = NULL;
-    if (copy_text(note->origin_text, &copy.origin_text) && copy_text(note->name, &copy.name) &&
-        copy_text(note->problem, &copy.problem))
-        slot = array_next(notes, *count, sizeof *slot);
-    if (!slot) {
-        clear_note(&copy);
-        return false;
-    }
-    *slot = copy;
-    (*count)++;
-    return true;
-}
-
-bool source_notes_copy(const struct source_note *notes, size_t count, struct source_note **out) {
-    size_t done = 0;
-    *out = NULL;
-    while (done < count && source_notes_add(out, &done, &notes[done]))
-        ;
-    if (done == count)
-        return true;
-    source_notes_free(*out, done);
-    *out = NULL;
-    return false;
-}
-
 static void clear_list(struct source_list *list) {
     worker_specs_free(list->specs, list->count);
     source_notes_free(list->notes, list->n_notes);

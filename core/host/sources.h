@@ -5,19 +5,8 @@
 #ifndef WHARF_HOST_SOURCES_H
 #define WHARF_HOST_SOURCES_H
 
+#include "core/host/live.h"
 #include "core/host/worker_objects.h"
-
-// What is known of one item of a source besides its spec; strings are owned.
-struct source_note {
-    char *origin_text;             // "Secret wharf-system/w1"
-    char *name;                    // of the worker; NULL: not known
-    char *problem;                 // why it is refused, or its newest version is; NULL: it is good
-    int64_t token_expires_wall_ns; // 0: not known
-};
-void source_notes_free(struct source_note *notes, size_t count);
-bool source_notes_copy(const struct source_note *notes, size_t count, struct source_note **out);
-// Appends one; false: out of memory.
-bool source_notes_add(struct source_note **notes, size_t *count, const struct source_note *note);
 
 struct sources_options {
     // Takes the specs, an array. Called by whoever changes a source, never twice at the same time.

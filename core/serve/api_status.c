@@ -40,6 +40,22 @@ static bool is_ready(const struct host_snapshot *snapshot, size_t cluster) {
     return false;
 }
 
+// Of kubeconfig files, Secrets and ClusterProfiles that are not used, or not in their newest version.
+static void put_problems(const struct live_notes *live, struct writer *out) {
+    writer_array(out, "problems");
+    for (size_t i = 0; i < live->n_sources; i++) {
+        const struct source_note *note = &live->sources[i];
+        if (!note->problem)
+            continue;
+        writer_object(out, NULL);
+        writer_string(out, "from", note->origin_text);
+        writer_string(out, "worker", note->name);
+        writer_string(out, "message", note->problem);
+        writer_end(out, '}');
+    }
+    writer_end(out, ']');
+}
+
 static void put_workers(const struct host_snapshot *snapshot, struct writer *out) {
     uint64_t ready = 0;
     for (size_t c = 1; c < snapshot->stats.n_clusters; c++)
@@ -47,6 +63,7 @@ static void put_workers(const struct host_snapshot *snapshot, struct writer *out
     writer_object(out, "workers");
     writer_uint(out, "total", snapshot->stats.n_clusters > 0 ? snapshot->stats.n_clusters - 1 : 0);
     writer_uint(out, "ready", ready);
+    put_problems(&snapshot->live, out);
     writer_end(out, '}');
 }
 
@@ -93,6 +110,14 @@ static void put_requests(const struct host_snapshot *snapshot, struct writer *ou
     writer_end(out, '}');
 }
 
+static void put_reload(const struct reload_note *reload, struct writer *out) {
+    writer_object(out, "lastReload");
+    writer_time(out, "at", reload->at_wall_ns);
+    writer_bool(out, "successful", reload->successful);
+    writer_string(out, "message", reload->message);
+    writer_end(out, '}');
+}
+
 struct error *api_put_status(const struct api_source *source, struct writer *out) {
     struct host_snapshot snapshot;
     struct error *error = source->snapshot(source->ctx, &snapshot);
@@ -109,7 +134,7 @@ struct error *api_put_status(const struct api_source *source, struct writer *out
     put_requests(&snapshot, out);
     writer_object(out, "config");
     writer_string(out, "path", source->config->path);
-    writer_null(out, "lastReload");
+    put_reload(&snapshot.live.reload, out);
     writer_end(out, '}');
     writer_uint(out, "adapters", source->adapters->count);
     writer_bool(out, "leader", snapshot.running);

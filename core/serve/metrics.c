@@ -119,6 +119,7 @@ struct error *metrics_print(const struct host_snapshot *snapshot, const struct m
     print_engine(snapshot, out);
     print_latencies(snapshot, out);
     print_leader(snapshot, out);
+    metrics_print_live(snapshot, out);
     print_process(process, out);
     if (!out->failed)
         return NULL;

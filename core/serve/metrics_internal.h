@@ -8,4 +8,7 @@
 // metrics_clusters.c
 void metrics_print_clusters(const struct host_snapshot *snapshot, struct buffer *out);
 
+// metrics_live.c
+void metrics_print_live(const struct host_snapshot *snapshot, struct buffer *out);
+
 #endif

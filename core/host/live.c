@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/live.h"
+
+#include "core/base/memory.h"
+#include "core/host/host_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool copy_text(const char *from, char **to) {
+    *to = from ? strdup(from) : NULL;
+    return !from || *to;
+}
+
+static void clear_note(struct source_note *note) {
+    free(note->origin_text);
+    free(note->name);
+    free(note->problem);
+}
+
+void source_notes_free(struct source_note *notes, size_t count) {
+    for (size_t i = 0; notes && i < count; i++)
+        clear_note(&notes[i]);
+    free(notes);
+}
+
+bool source_notes_add(struct source_note **notes, size_t *count, const struct source_note *note) {
+    struct source_note copy = {.token_expires_wall_ns = note->token_expires_wall_ns};
+    struct source_note *slot = NULL;
+    if (copy_text(note->origin_text, &copy.origin_text) && copy_text(note->name, &copy.name) &&
+        copy_text(note->problem, &copy.problem))
+        slot = array_next(notes, *count, sizeof *slot);
+    if (!slot) {
+        clear_note(&copy);
+        return false;
+    }
+    *slot = copy;
+    (*count)++;
+    return true;
+}
+
+bool source_notes_copy(const struct source_note *notes, size_t count, struct source_note **out) {
+    size_t done = 0;
+    *out = NULL;
+    while (done < count && source_notes_add(out, &done, &notes[done]))
+        ;
+    if (done == count)
+        return true;
+    source_notes_free(*out, done);
+    *out = NULL;
+    return false;
+}
+
+struct error *live_notes_copy(const struct live_notes *from, struct live_notes *to) {
+    *to = (struct live_notes){.reload = from->reload};
+    if (copy_text(from->reload.message, &to->reload.message) &&
+        source_notes_copy(from->sources, from->n_sources, &to->sources)) {
+        to->n_sources = from->n_sources;
+        return NULL;
+    }
+    live_notes_free(to);
+    return error_no_memory();
+}
+
+void live_notes_free(struct live_notes *notes) {
+    free(notes->reload.message);
+    source_notes_free(notes->sources, notes->n_sources);
+    *notes = (struct live_notes){.sources = NULL};
+}
+
+void host_tell_reload(struct host *host, bool successful, int64_t wall_ns, const char *message) {
+    char *copy = message ? strdup(message) : NULL;
+    pthread_mutex_lock(&host->snapshot_mutex);
+    struct reload_note *note = &host->snapshot.live.reload;
+    free(note->message);
+    note->message = copy;
+    note->at_wall_ns = wall_ns;
+    note->successful = successful;
+    if (successful)
+        note->success_wall_ns = wall_ns;
+    pthread_mutex_unlock(&host->snapshot_mutex);
+}
+
+void host_tell_sources(struct host *host, struct source_note *notes, size_t count) {
+    pthread_mutex_lock(&host->snapshot_mutex);
+    struct live_notes *live = &host->snapshot.live;
+    source_notes_free(live->sources, live->n_sources);
+    live->sources = notes;
+    live->n_sources = count;
+    pthread_mutex_unlock(&host->snapshot_mutex);
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the sources of workers and the reloads of the configuration have to tell: part of a snapshot of the host.
+#ifndef WHARF_HOST_LIVE_H
+#define WHARF_HOST_LIVE_H
+
+#include "core/base/error.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// One item of a source of workers; strings are owned.
+struct source_note {
+    char *origin_text;             // "Secret wharf-system/w1"
+    char *name;                    // of the worker; NULL: not known
+    char *problem;                 // why it, or its newest version, is not used; NULL: it is good
+    int64_t token_expires_wall_ns; // 0: not known
+};
+void source_notes_free(struct source_note *notes, size_t count);
+bool source_notes_copy(const struct source_note *notes, size_t count, struct source_note **out);
+// Appends a copy; false: out of memory.
+bool source_notes_add(struct source_note **notes, size_t *count, const struct source_note *note);
+
+struct reload_note {
+    int64_t at_wall_ns;      // of the last attempt; the first is the start
+    int64_t success_wall_ns; // of the last one that succeeded
+    bool successful;         // the last one
+    char *message;           // its problems, or what takes effect after a restart; NULL: neither
+};
+
+struct live_notes {
+    struct reload_note reload;
+    struct source_note *sources;
+    size_t n_sources;
+};
+struct error *live_notes_copy(const struct live_notes *from, struct live_notes *to);
+void live_notes_free(struct live_notes *notes);
+
+struct host;
+// From any thread. `message` is copied.
+void host_tell_reload(struct host *host, bool successful, int64_t wall_ns, const char *message);
+void host_tell_sources(struct host *host, struct source_note *notes, size_t count); // takes the notes
+
+#endif

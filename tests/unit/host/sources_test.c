@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/source_items.h"
+
+#include "core/base/log.h"
+#include "core/base/text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct stage {
+    struct sources *sources;
+    struct buffer set;   // "w1=Secret a/b cordoned;w2=..." of the last call
+    struct buffer notes; // "Secret a/b w1: problem;"
+    enum removal removal;
+    unsigned calls;
+};
+
+static void apply(void *ctx, struct worker_spec *specs, size_t count, enum removal removal) {
+    static const char *const drains[] = {"", " finish", " move"};
+    struct stage *stage = ctx;
+    buffer_reset(&stage->set);
+    for (size_t i = 0; i < count; i++)
+        buffer_printf(&stage->set, "%s=%s%s%s;", specs[i].name, specs[i].origin_text,
+                      specs[i].cordoned ? " cordoned" : "", drains[specs[i].drain]);
+    stage->removal = removal;
+    stage->calls++;
+    worker_specs_free(specs, count);
+}
+
+static void tell(void *ctx, struct source_note *notes, size_t count) {
+    struct stage *stage = ctx;
+    buffer_reset(&stage->notes);
+    for (size_t i = 0; i < count; i++)
+        buffer_printf(&stage->notes, "%s %s: %s;", notes[i].origin_text, notes[i].name ? notes[i].name : "-",
+                      notes[i].problem ? notes[i].problem : "good");
+    source_notes_free(notes, count);
+}
+
+static void begin(struct stage *stage) {
+    log_setup(LOG_TEXT, LOG_ERROR);
+    *stage = (struct stage){.calls = 0};
+    buffer_init(&stage->set, 65536);
+    buffer_init(&stage->notes, 65536);
+    struct sources_options options = {.apply = apply, .tell = tell, .ctx = stage};
+    assert_null(sources_new(&options, &stage->sources));
+}
+
+static void end(struct stage *stage) {
+    sources_free(stage->sources);
+    buffer_free(&stage->set);
+    buffer_free(&stage->notes);
+}
+
+// "w1,w2" from a source.
+static void set(struct stage *stage, enum worker_source source, const char *names) {
+    static const char *const from[] = {"config", "file", "Secret", "ClusterProfile"};
+    struct worker_spec *specs = calloc(8, sizeof *specs);
+    size_t count = 0;
+    for (const char *at = names; *at != '\0'; count++) {
+        size_t len = strcspn(at, ",");
+        specs[count] = (struct worker_spec){.name = strndup(at, len), .source = source};
+        specs[count].origin_text = text_format("%s%zu", from[source], count);
+        at += len + (at[len] == ',');
+    }
+    sources_set(stage->sources, source, specs, count, NULL, 0);
+}
+
+static void known(struct stage *stage) {
+    sources_override(stage->sources, NULL, 0);
+}
+
+static void the_first_source_of_a_name_wins_and_the_others_are_told(void **state) {
+    (void)state;
+    struct stage stage;
+    begin(&stage);
+    known(&stage);
+    set(&stage, SOURCE_SECRET, "w1,w2,w2");
+    assert_string_equal(stage.set.data, "w1=Secret0;w2=Secret1;");
+    assert_string_equal(stage.notes.data, "Secret2 w2: worker w2 comes from Secret1 already;");
+    set(&stage, SOURCE_CONFIG, "w0,w1");
+    set(&stage, SOURCE_CLUSTER_PROFILE, "w0,w9");
+    assert_string_equal(stage.set.data, "w0=config0;w1=config1;w2=Secret1;w9=ClusterProfile1;");
+    assert_non_null(strstr(stage.notes.data, "Secret0 w1: worker w1 comes from config1 already;"));
+    assert_non_null(strstr(stage.notes.data, "ClusterProfile0 w0: worker w0 comes from config0 already;"));
+    set(&stage, SOURCE_CONFIG, "");
+    set(&stage, SOURCE_DIRECTORY, "w2");
+    assert_string_equal(stage.set.data, "w2=file0;w1=Secret0;w0=ClusterProfile0;w9=ClusterProfile1;");
+    end(&stage);
+}
+
+static void all_workers_are_cordoned_until_the_config_map_is_known(void **state) {
+    (void)state;
+    struct stage stage;
+    begin(&stage);
+    set(&stage, SOURCE_CONFIG, "w1,w2,w3");
+    assert_string_equal(stage.set.data, "w1=config0 cordoned;w2=config1 cordoned;w3=config2 cordoned;");
+    struct worker_override *list = calloc(3, sizeof *list);
+    list[0] = (struct worker_override){.name = strdup("w2"), .sets_cordoned = true, .cordoned = true};
+    list[1] = (struct worker_override){.name = strdup("w3"), .sets_drain = true, .drain = DRAIN_MOVE};
+    list[2] = (struct worker_override){.name = strdup("nobody"), .sets_drain = true, .drain = DRAIN_MOVE};
+    sources_override(stage.sources, list, 3);
+    assert_string_equal(stage.set.data, "w1=config0;w2=config1 cordoned;w3=config2 move;");
+    known(&stage);
+    assert_string_equal(stage.set.data, "w1=config0;w2=config1;w3=config2;");
+    end(&stage);
+}
+
+static void the_policy_of_removal_goes_with_each_set(void **state) {
+    (void)state;
+    struct stage stage;
+    begin(&stage);
+    set(&stage, SOURCE_CONFIG, "w1");
+    assert_int_equal(stage.removal, REMOVAL_FINISH);
+    sources_set_removal(stage.sources, REMOVAL_ABANDON);
+    assert_int_equal(stage.calls, 1);
+    set(&stage, SOURCE_CONFIG, "");
+    assert_int_equal(stage.removal, REMOVAL_ABANDON);
+    end(&stage);
+}
+
+static void accept(struct source_items *items, const char *key, const char *name) {
+    struct worker_spec spec = {.name = strdup(name), .origin_text = strdup(key), .source = items->source};
+    struct source_item *item = source_items_at(items, key, key);
+    item->seen = true;
+    source_item_accept(items, item, &spec);
+    assert_null(spec.name);
+}
+
+static void an_item_that_turns_bad_stays_as_it_was(void **state) {
+    (void)state;
+    struct stage stage;
+    struct source_items items = {.source = SOURCE_SECRET};
+    begin(&stage);
+    known(&stage);
+    accept(&items, "b", "wb");
+    accept(&items, "a", "wa");
+    source_items_publish(&items, stage.sources);
+    assert_string_equal(stage.set.data, "wa=a;wb=b;");
+    unsigned calls = stage.calls;
+    source_items_publish(&items, stage.sources);
+    assert_int_equal(stage.calls, calls); // nothing has changed
+    source_item_refuse(&items, source_items_at(&items, "a", "a"), error_new(ERROR_INVALID, "key kubeconfig: bad"));
+    source_item_refuse(&items, source_items_at(&items, "c", "c"), error_new(ERROR_INVALID, "worse"));
+    source_items_publish(&items, stage.sources);
+    assert_string_equal(stage.set.data, "wa=a;wb=b;");
+    assert_string_equal(stage.notes.data, "a wa: key kubeconfig: bad;b wb: good;c -: worse;");
+    accept(&items, "a", "wa2");
+    source_items_publish(&items, stage.sources);
+    assert_string_equal(stage.set.data, "wa2=a;wb=b;");
+    source_items_free(&items);
+    end(&stage);
+}
+
+static void what_a_list_lacks_is_removed_unless_it_is_held(void **state) {
+    (void)state;
+    struct stage stage;
+    struct source_items items = {.source = SOURCE_SECRET};
+    begin(&stage);
+    known(&stage);
+    accept(&items, "a", "wa");
+    accept(&items, "b", "wb");
+    accept(&items, "c", "wc");
+    source_items_unsee(&items);
+    source_items_find(&items, "a")->seen = true;
+    source_items_find(&items, "c")->seen = true;
+    source_items_sweep(&items);
+    source_items_unsee(&items);
+    accept(&items, "d", "wd");
+    assert_int_equal(source_items_hold(&items), 2);
+    source_items_sweep(&items);
+    source_items_publish(&items, stage.sources);
+    assert_string_equal(stage.set.data, "wa=a;wc=c;wd=d;");
+    source_items_unsee(&items);
+    source_items_sweep(&items); // those that are held stay, in later lists too
+    source_items_remove(&items, "a");
+    source_items_publish(&items, stage.sources);
+    assert_string_equal(stage.set.data, "wc=c;");
+    source_items_free(&items);
+    end(&stage);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_source_of_a_name_wins_and_the_others_are_told),
+        cmocka_unit_test(all_workers_are_cordoned_until_the_config_map_is_known),
+        cmocka_unit_test(the_policy_of_removal_goes_with_each_set),
+        cmocka_unit_test(an_item_that_turns_bad_stays_as_it_was),
+        cmocka_unit_test(what_a_list_lacks_is_removed_unless_it_is_held),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
