@@ -9,10 +9,13 @@ DOCS := README.md CHANGELOG.md CONTRIBUTING.md $(wildcard docs/*.md)
 RELINK := s|](\.\./|](|g; s|](docs/|](|g; s|](include/|](../../../include/|g; \
 	s|](etc/wharf\.service\.in)|](../../../lib/systemd/system/wharf.service)|g; s|](etc/|](|g
 MANIFESTS := $(wildcard etc/kubernetes/*.yaml)
+# Installed under their paths below etc/; the chart has links to some of them, and gets the files.
+DEPLOY := $(sort $(shell find etc/overlays etc/helm ! -type d))
+DEPLOY_DIRS := $(sort $(patsubst etc/%/,%,$(dir $(DEPLOY))))
 EXAMPLE_DIRS := $(sort $(dir $(wildcard examples/* examples/*/* examples/*/*/*)))
 EXAMPLES := $(wildcard $(foreach suffix,yaml c cc rs md,$(EXAMPLE_DIRS:%=%*.$(suffix))) $(EXAMPLE_DIRS:%=%Makefile))
 INSTALL_DIRS := bin share/bash-completion/completions share/zsh/site-functions share/fish/vendor_completions.d libexec/wharf lib/wharf/adapters lib/pkgconfig lib/systemd/system include/wharf share/man/man1 share/man/man3 \
-	share/doc/wharf/kubernetes $(patsubst %/,share/doc/wharf/%,$(EXAMPLE_DIRS))
+	share/doc/wharf/kubernetes $(DEPLOY_DIRS:%=share/doc/wharf/%) $(patsubst %/,share/doc/wharf/%,$(EXAMPLE_DIRS))
 
 $(B)/wharf-adapter.pc: etc/wharf-adapter.pc.in $(B)/adapter-dir Makefile
 	sed 's|@PREFIX@|$(PREFIX)|g; s|@VERSION@|$(VERSION)|g' $< > $@
@@ -53,6 +56,7 @@ install: all $(B)/wharf-sandbox $(B)/wharf-adapter.pc $(B)/wharf.service $(B)/wh
 	$(INSTALL) -m 644 $(MANIFESTS) '$(DESTDIR)$(DOC_DIR)/kubernetes/'
 	@for file in $(DOCS); do sed '$(RELINK)' "$$file" > $(B)/document && \
 		$(INSTALL) -m 644 $(B)/document '$(DESTDIR)$(DOC_DIR)'/"$$(basename "$$file")" || exit 1; done
+	@for file in $(DEPLOY:etc/%=%); do $(INSTALL) -m 644 "etc/$$file" '$(DESTDIR)$(DOC_DIR)'/"$$file" || exit 1; done
 	@for file in $(EXAMPLES); do $(INSTALL) -m 644 "$$file" '$(DESTDIR)$(DOC_DIR)'/"$$file" || exit 1; done
 
 ## make uninstall removes what `make install` puts there, with the same PREFIX and DESTDIR; adapters and folders of others stay

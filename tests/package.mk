@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+## make package-quick the chart beside the kustomize base, the policies beside the adapters, the systemd unit; part of make test
+TEST_TARGETS += package-quick
+.PHONY: package-quick
+package-quick: $(B)/wharf $(ADAPTERS) $(B)/tests/to_json
+	@python3 -B tests/package $(B) quick

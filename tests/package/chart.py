@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Helm chart and the kustomizations of etc/, as objects."""
+import copy
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+from template import Chart
+
+ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+FOLDER = os.path.join(ROOT, "etc", "helm", "wharf")
+NAMESPACE = "wharf-system"
+
+
+class SchemaError(Exception):
+    pass
+
+
+def kubectl():
+    """A kubectl with `kustomize`, or None."""
+    assets = os.environ.get("KUBEBUILDER_ASSETS") or "/usr/local/kubebuilder/bin"
+    for path in (os.path.join(assets, "kubectl"), shutil.which("kubectl")):
+        if path and os.access(path, os.X_OK):
+            return path
+    return None
+
+
+def read_yaml(to_json, text):
+    """The documents of a text. Empty ones are left out."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        run = subprocess.run([to_json, file.name], capture_output=True, text=True)
+    if run.returncode != 0:
+        raise ValueError(f"{run.stderr}in:\n{text}")
+    return [document for document in json.loads(run.stdout) if document]
+
+
+def read_files(folder):
+    files = {}
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(place, name)
+            with open(path, encoding="utf-8") as file:
+                files[os.path.relpath(path, folder)] = file.read()
+    return files
+
+
+def merge(into, changes):
+    """As Helm merges values: maps into maps; null removes."""
+    for key, value in changes.items():
+        if value is None:
+            into.pop(key, None)
+        elif isinstance(value, dict) and isinstance(into.get(key), dict):
+            merge(into[key], value)
+        else:
+            into[key] = copy.deepcopy(value)
+    return into
+
+
+_CHECKS = {
+    "type": lambda rule, value: {"object": dict, "array": list, "string": str, "boolean": bool}[rule] is type(value),
+    "enum": lambda rule, value: value in rule, "pattern": lambda rule, value: re.search(rule, value) is not None,
+    "minLength": lambda rule, value: len(value) >= rule, "minItems": lambda rule, value: len(value) >= rule,
+    "required": lambda rule, value: all(name in value for name in rule),
+}
+
+
+def validate(schema, value, path="values"):
+    """The part of JSON Schema that the chart's schema uses; another word is an error."""
+    for word, rule in schema.items():
+        if word in _CHECKS:
+            if not _CHECKS[word](rule, value):
+                raise SchemaError(f"{path}: {word} {rule!r}, found {value!r}")
+        elif word == "properties":
+            for name, inner in rule.items():
+                if name in value:
+                    validate(inner, value[name], f"{path}.{name}")
+        elif word == "items":
+            for item in value:
+                validate(rule, item, f"{path}[]")
+        elif word == "additionalProperties":
+            for name in set(value) - set(schema.get("properties", {})):
+                if rule is False:
+                    raise SchemaError(f"{path}.{name}: unknown")
+                validate(rule, value[name], f"{path}.{name}")
+        elif word != "$schema":
+            raise SchemaError(f"the schema says {word!r}, which this test does not know")
+
+
+def render(to_json, changes=None):
+    """The objects that `helm template wharf etc/helm/wharf --namespace wharf-system` makes with these values."""
+    files = read_files(FOLDER)
+    about = read_yaml(to_json, files["Chart.yaml"])[0]
+    values = merge(read_yaml(to_json, files["values.yaml"])[0], changes or {})
+    validate(json.loads(files["values.schema.json"]), values)
+    known = {name[0].upper() + name[1:]: value for name, value in about.items()}
+    texts = Chart(files, values, known, NAMESPACE).render()
+    return [document for path, text in texts.items() if path.endswith(".yaml") for document in read_yaml(to_json, text)]
+
+
+def kustomize(to_json, folder):
+    run = subprocess.run([kubectl(), "kustomize", os.path.join(ROOT, folder)], capture_output=True, text=True)
+    if run.returncode != 0:
+        raise ValueError(run.stderr)
+    return read_yaml(to_json, run.stdout)
+
+
+def key(thing):
+    return thing["kind"], thing["metadata"].get("namespace", ""), thing["metadata"]["name"]
