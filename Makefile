@@ -108,4 +108,4 @@ clean:
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
--include $(shell test -d $(B) && find $(B) -name '*.d')
+-include $(shell test -d $(B) && find $(B) -type f -name '*.d')

@@ -28,17 +28,19 @@ $(B)/wharf.yaml: etc/wharf.yaml $(B)/adapter-dir Makefile etc/install.mk
 	sed 's|/usr/lib/wharf/adapters|$(ADAPTER_DIR)|g; s|docs/\([a-z]*\.md\)|\1|g' $< > $@
 
 # A page of each command, from the tables that it reads its flags with.
-$(B)/man/made: $(B)/wharf
+$(B)/man/made: $(B)/wharf etc/man/wharf.1 etc/man/overview.awk
 	@rm -rf $(@D)
 	@mkdir -p $(@D)
 	$(B)/wharf help --man $(@D)
+	awk -f etc/man/overview.awk $(@D)/wharf-*.1 etc/man/wharf.1 > $(B)/overview.1
+	mv $(B)/overview.1 $(@D)/wharf.1
 	@touch $@
 
 .PHONY: install uninstall
 install: all $(B)/wharf-sandbox $(B)/wharf-adapter.pc $(B)/wharf.service $(B)/wharf.yaml $(B)/man/made
 	$(INSTALL) -d $(addprefix '$(DESTDIR)$(PREFIX)'/,$(INSTALL_DIRS))
 	$(INSTALL) -m 755 $(B)/wharf '$(DESTDIR)$(PREFIX)/bin/wharf'
-	for name in kubectl-wharf kubectl_complete-wharf; do ln -sf wharf '$(DESTDIR)$(PREFIX)/bin/'"$$name"; done
+	@for name in kubectl-wharf kubectl_complete-wharf; do ln -sf wharf '$(DESTDIR)$(PREFIX)/bin/'"$$name"; done
 	$(B)/wharf completion bash > '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/wharf'
 	$(B)/wharf completion zsh > '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_wharf'
 	$(B)/wharf completion fish > '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/wharf.fish'
@@ -48,7 +50,6 @@ install: all $(B)/wharf-sandbox $(B)/wharf-adapter.pc $(B)/wharf.service $(B)/wh
 	$(INSTALL) -m 644 include/wharf/adapter.h '$(DESTDIR)$(PREFIX)/include/wharf/adapter.h'
 	$(INSTALL) -m 644 $(B)/wharf-adapter.pc '$(DESTDIR)$(PREFIX)/lib/pkgconfig/wharf-adapter.pc'
 	$(INSTALL) -m 644 $(B)/wharf.service '$(DESTDIR)$(PREFIX)/lib/systemd/system/wharf.service'
-	$(INSTALL) -m 644 etc/man/wharf.1 '$(DESTDIR)$(MAN_DIR)/man1/wharf.1'
 	$(INSTALL) -m 644 $(B)/man/*.1 '$(DESTDIR)$(MAN_DIR)/man1/'
 	$(INSTALL) -m 644 etc/man/wharf-sandbox.1 '$(DESTDIR)$(MAN_DIR)/man1/wharf-sandbox.1'
 	$(INSTALL) -m 644 etc/man/wharf-adapter.3 '$(DESTDIR)$(MAN_DIR)/man3/wharf-adapter.3'
