@@ -91,6 +91,14 @@ $(B)/adapter-dir: FORCE
 	@mkdir -p $(@D)
 	@echo '$(ADAPTER_DIR)' | cmp -s - $@ || echo '$(ADAPTER_DIR)' > $@
 
+# The page at "/" is one file, made of its parts and taken into the program by the assembler (.incbin).
+PAGE_PARTS := $(addprefix core/serve/page/,begin.html style.css body.html api.js model.js clusters.js table.js story.js main.js end.html)
+$(B)/page.html: $(PAGE_PARTS)
+	@mkdir -p $(@D)
+	@cat $^ > $@
+$(B)/core/serve/page.o: CPPFLAGS_ALL += -DWHARF_PAGE_FILE='"$(B)/page.html"'
+$(B)/core/serve/page.o: $(B)/page.html
+
 # One .so a folder of plugins/.
 define adapter_rule
 $(B)/adapters/$(1).so: $(wildcard plugins/$(1)/*.c plugins/$(1)/*.h) include/wharf/adapter.h
