@@ -92,12 +92,12 @@ $(B)/adapter-dir: FORCE
 	@echo '$(ADAPTER_DIR)' | cmp -s - $@ || echo '$(ADAPTER_DIR)' > $@
 
 # The page at "/" is one file, made of its parts and taken into the program by the assembler (.incbin).
-PAGE_PARTS := $(addprefix core/serve/page/,begin.html style.css body.html api.js model.js clusters.js table.js story.js main.js end.html)
-$(B)/page.html: $(PAGE_PARTS)
+UI_PARTS := $(addprefix core/serve/ui/,begin.html style.css body.html api.js model.js clusters.js table.js story.js main.js end.html)
+$(B)/ui.html: $(UI_PARTS)
 	@mkdir -p $(@D)
 	@cat $^ > $@
-$(B)/core/serve/page.o: CPPFLAGS_ALL += -DWHARF_PAGE_FILE='"$(B)/page.html"'
-$(B)/core/serve/page.o: $(B)/page.html
+$(B)/core/serve/ui.o: CPPFLAGS_ALL += -DWHARF_UI_FILE='"$(B)/ui.html"'
+$(B)/core/serve/ui.o: $(B)/ui.html
 
 # One .so a folder of plugins/.
 define adapter_rule

@@ -50,7 +50,7 @@ static enum MHD_Result fail_now(struct MHD_Connection *connection, const char *p
         api_failure(&body, code, NULL, text);
     else
         buffer_printf(&body, "%s\n", text);
-    return web_queue_text(connection, code, api ? WEB_JSON : WEB_TEXT, &body);
+    return web_queue_text(connection, code, api ? WEB_JSON : WEB_TEXT, NULL, &body);
 }
 
 // On a thread that may wait.
@@ -72,7 +72,9 @@ static void serve(void *arg) {
 static enum MHD_Result answer_now(struct web_call *call) {
     AUTO_BUFFER(body, WEB_BODY_MAX);
     unsigned code = call->route->make(call->server, &body);
-    return web_queue_text(call->connection, code, code == MHD_HTTP_OK ? call->route->content_type : WEB_TEXT, &body);
+    const char *content_type = code == MHD_HTTP_OK ? call->route->content_type : WEB_TEXT;
+    const char *policy = strcmp(content_type, WEB_HTML) == 0 ? call->server->ui.policy : NULL;
+    return web_queue_text(call->connection, code, content_type, policy, &body);
 }
 
 static enum MHD_Result too_many(const struct web_call *call) {
@@ -111,7 +113,7 @@ static enum MHD_Result first_call(struct http_server *server, struct MHD_Connect
     const struct route *route = route_find(path, server->source.api);
     if (!route)
         return fail_now(connection, path, MHD_HTTP_NOT_FOUND,
-                        server->source.api ? "not found: available are /healthz, /readyz, /metrics and /api/v1"
+                        server->source.api ? "not found: available are /, /healthz, /readyz, /metrics and /api/v1"
                                            : "not found: available are /healthz, /readyz and /metrics");
     if (!is_method_allowed(route, method))
         return fail_now(connection, path, MHD_HTTP_METHOD_NOT_ALLOWED,
@@ -204,7 +206,9 @@ struct error *http_server_start(const char *address, const struct http_source *s
     if (!server)
         return error_no_memory();
     server->source = *source;
-    struct error *error = listen_open(address, &fd, &server->port);
+    struct error *error = ui_open(&server->ui);
+    if (!error)
+        error = listen_open(address, &fd, &server->port);
     if (!error)
         error = start(server, address, fd);
     if (error) {

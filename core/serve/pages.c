@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What probes and Prometheus ask for: made from a snapshot, without waiting.
+// What probes, Prometheus and browsers ask for: made without waiting.
 #include "core/serve/health.h"
 #include "core/serve/metrics.h"
 #include "core/serve/server.h"
@@ -36,4 +36,10 @@ unsigned page_metrics(struct http_server *server, struct buffer *body) {
     error = metrics_print(&snapshot, &process, body);
     server->source.free_snapshot(&snapshot);
     return error ? failed(error, body) : MHD_HTTP_OK;
+}
+
+// It has no data of its own: what it asks the API for is subject to the API's rules.
+unsigned page_ui(struct http_server *server, struct buffer *body) {
+    buffer_append(body, server->ui.html, server->ui.len);
+    return MHD_HTTP_OK;
 }

@@ -14,6 +14,7 @@ static const struct route probes[] = {
 };
 
 static const struct route api[] = {
+    {.path = "/", .content_type = WEB_HTML, .make = page_ui},
     {.path = "/api/v1/status", .access = ACCESS_WHARF, .serve = serve_api},
     {.path = "/api/v1/workers", .access = ACCESS_WHARF, .serve = serve_api},
     {.path = "/api/v1/adapters", .access = ACCESS_WHARF, .serve = serve_api},

@@ -10,6 +10,7 @@
 #include "core/serve/http.h"
 #include "core/serve/route.h"
 #include "core/serve/tasks.h"
+#include "core/serve/ui.h"
 
 #include <microhttpd.h>
 #include <stdatomic.h>
@@ -23,6 +24,7 @@ struct http_server {
     struct tasks *tasks;
     struct auth *auth;
     struct departures *departures;
+    struct ui ui;
     uint16_t port;
     atomic_bool stopping;
     // The server's thread only.
@@ -61,9 +63,9 @@ struct web_call *web_call_new(struct http_server *server, struct MHD_Connection 
 void web_call_free(struct web_call *call);
 // Queues its answer. On the server's thread.
 enum MHD_Result web_queue(struct web_call *call);
-// A plain answer, at once.
+// A plain answer, at once. `policy`: its Content-Security-Policy; NULL: nothing is allowed.
 enum MHD_Result web_queue_text(struct MHD_Connection *connection, unsigned code, const char *content_type,
-                               struct buffer *body);
+                               const char *policy, struct buffer *body);
 
 // access.c. Identifies the caller and checks that they may have what they ask for; sets call->user. On failure *code is
 // the status code.
@@ -73,6 +75,7 @@ struct error *access_check(struct web_call *call, unsigned *code);
 unsigned page_health(struct http_server *server, struct buffer *body);
 unsigned page_ready(struct http_server *server, struct buffer *body);
 unsigned page_metrics(struct http_server *server, struct buffer *body);
+unsigned page_ui(struct http_server *server, struct buffer *body);
 
 // serve_api.c
 void serve_api(struct web_call *call);

@@ -200,14 +200,14 @@ void web_upgrade(struct web_call *call, const struct api_parameter *headers, siz
 }
 
 // Whatever is answered is for the caller alone, and no page of another origin gets anything from it.
-static bool add_headers(struct MHD_Response *response, unsigned code, const char *content_type) {
-    static const char *const always[][2] = {
+static bool add_headers(struct MHD_Response *response, unsigned code, const char *content_type, const char *policy) {
+    const char *const always[][2] = {
         {MHD_HTTP_HEADER_CACHE_CONTROL, "no-store"},
         {"X-Content-Type-Options", "nosniff"},
         {"X-Frame-Options", "DENY"},
         {"Referrer-Policy", "no-referrer"},
         {"Cross-Origin-Resource-Policy", "same-origin"},
-        {"Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"},
+        {"Content-Security-Policy", policy ? policy : "default-src 'none'; frame-ancestors 'none'"},
     };
     bool ok = !content_type || MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type) == MHD_YES;
     for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
@@ -230,14 +230,14 @@ static enum MHD_Result queue(struct MHD_Connection *connection, unsigned code, s
 
 // Out of memory closes the connection.
 enum MHD_Result web_queue_text(struct MHD_Connection *connection, unsigned code, const char *content_type,
-                               struct buffer *body) {
+                               const char *policy, struct buffer *body) {
     size_t len = 0;
     char *text = buffer_take(body, &len);
     if (!text)
         return MHD_NO;
     struct MHD_Response *response = MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE);
     if (response)
-        return queue(connection, code, response, add_headers(response, code, content_type));
+        return queue(connection, code, response, add_headers(response, code, content_type, policy));
     free(text);
     return MHD_NO;
 }
@@ -264,7 +264,7 @@ static enum MHD_Result queue_stream(struct web_call *call) {
     // A reader may be as slow as it likes: a person may look at a page of it for an hour.
     (void)MHD_set_connection_option(call->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0U);
     bool ok = departures_add(call->server->departures, call->fd, call->stream) &&
-              add_headers(response, call->code, call->content_type) &&
+              add_headers(response, call->code, call->content_type, NULL) &&
               MHD_add_response_header(response, "X-Accel-Buffering", "no") == MHD_YES;
     if (call->note)
         ok = ok && MHD_add_response_header(response, "Wharf-Note", call->note) == MHD_YES;
@@ -295,7 +295,7 @@ enum MHD_Result web_queue(struct web_call *call) {
     if (call->code == MHD_HTTP_SWITCHING_PROTOCOLS)
         return queue_upgrade(call);
     return call->stream ? queue_stream(call)
-                        : web_queue_text(call->connection, call->code, call->content_type, &call->body);
+                        : web_queue_text(call->connection, call->code, call->content_type, NULL, &call->body);
 }
 
 void web_socket_close(const struct web_socket *socket) {
