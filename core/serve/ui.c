@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/ui.h"
 
+#include "core/base/digest.h"
 #include "core/base/text.h"
 
-#include <openssl/evp.h>
 #include <string.h>
 
 #ifndef WHARF_UI_FILE
@@ -19,30 +19,27 @@ __asm__(".pushsection .rodata\n"
 extern const char ui_begin[] __attribute__((visibility("hidden")));
 extern const char ui_end[] __attribute__((visibility("hidden")));
 
-#define HASH_SIZE 32
-#define HASH_TEXT (4 * ((HASH_SIZE + 2) / 3) + 1)
-
-// The SHA-256 of what is between two tags, in base64 (CSP Level 3, section 6.7.3.3).
-static bool hash_between(const struct ui *ui, const char *open, const char *close, char out[HASH_TEXT]) {
+// Appends the SHA-256 of what is between two tags, in base64 (CSP Level 3, section 6.7.3.3).
+static bool add_hash(const struct ui *ui, const char *open, const char *close, struct buffer *out) {
     const char *end = ui->html + ui->len;
     const char *from = memmem(ui->html, ui->len, open, strlen(open));
     from = from ? from + strlen(open) : NULL;
     const char *to = from ? memmem(from, (size_t)(end - from), close, strlen(close)) : NULL;
-    unsigned char hash[HASH_SIZE];
-    if (!to || EVP_Digest(from, (size_t)(to - from), hash, NULL, EVP_sha256(), NULL) != 1)
-        return false;
-    EVP_EncodeBlock((unsigned char *)out, hash, HASH_SIZE);
-    return true;
+    unsigned char hash[DIGEST_SHA256_LEN];
+    return to && digest_sha256(from, (size_t)(to - from), hash) && text_base64_encode(hash, sizeof hash, out);
 }
 
 struct error *ui_open(struct ui *ui) {
-    char script[HASH_TEXT], style[HASH_TEXT];
+    AUTO_BUFFER(policy, sizeof ui->policy);
     *ui = (struct ui){.html = ui_begin, .len = (size_t)(ui_end - ui_begin)};
-    if (!hash_between(ui, "<script>", "</script>", script) || !hash_between(ui, "<style>", "</style>", style))
-        return error_new(ERROR_INVALID, "the page that is built into the program has no script or no style");
-    snprintf(ui->policy, sizeof ui->policy,
-             "default-src 'none'; script-src 'sha256-%s'; style-src 'sha256-%s'; connect-src 'self'; img-src data:; "
-             "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-             script, style);
+    buffer_text(&policy, "default-src 'none'; script-src 'sha256-");
+    bool whole = add_hash(ui, "<script>", "</script>", &policy);
+    buffer_text(&policy, "'; style-src 'sha256-");
+    whole = add_hash(ui, "<style>", "</style>", &policy) && whole;
+    buffer_text(&policy, "'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+                         "frame-ancestors 'none'");
+    if (!whole || policy.failed)
+        return error_new(ERROR_INTERNAL, "the page that is built into the program has no script or no style");
+    text_copy(ui->policy, sizeof ui->policy, policy.data);
     return NULL;
 }
