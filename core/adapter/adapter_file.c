@@ -3,6 +3,7 @@
 
 #include "core/adapter/adapters.h"
 #include "core/base/text.h"
+#include "core/base/trust.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define CHUNK 65536
@@ -111,7 +113,7 @@ static struct error *open_regular(const char *path, int *fd, struct stat *info) 
     if (!S_ISREG(info->st_mode))
         return error_new(ERROR_REFUSED, "%s: found %s, expected a regular file", path,
                          S_ISDIR(info->st_mode) ? "a folder" : "a special file");
-    return adapter_owner_check(path, "file", info);
+    return trust_owner_check(path, "file", info);
 }
 
 // Verifies that the checked path leads to the file that was opened.
@@ -131,7 +133,7 @@ struct error *adapter_file_open(const char *path, const char *expected_sha256, s
         return error_new(ERROR_REFUSED, "%s: found a relative path, expected an absolute one", path);
     struct error *error = open_regular(path, &out->fd, &info);
     if (!error)
-        error = adapter_folders_check(path, &out->path);
+        error = trust_folders_check(path, &out->path);
     if (!error)
         error = same_file(out->path, &info);
     if (!error)

@@ -6,6 +6,7 @@
 #include "core/adapter/services.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/base/trust.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -55,7 +56,7 @@ static struct error *inside_directory(const struct adapters_options *options, co
     if (wanted->file_given)
         return NULL;
     AUTO_TEXT directory = NULL;
-    struct error *error = adapter_folders_check(options->directory, &directory);
+    struct error *error = trust_folders_check(options->directory, &directory);
     if (error)
         return error;
     size_t len = strlen(directory);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The credentials of a transport: the bearer token and the certificates, reloaded when their files change. If reloading
-// fails, the previous ones stay in use.
+// The credentials of a transport: the bearer token and the certificates, reloaded when the kubeconfig or the files that
+// it names change, or from a credential plugin. If reloading fails, the previous ones stay in use.
 #ifndef WHARF_KUBE_CURL_CREDENTIALS_H
 #define WHARF_KUBE_CURL_CREDENTIALS_H
 
 #include "core/base/error.h"
+#include "core/kube/exec_source.h"
 #include "core/kube/kubeconfig.h"
 
 #include <stdbool.h>
@@ -27,24 +28,45 @@ struct file_stamp {
 };
 
 struct credentials {
-    const struct endpoint *endpoint;
-    bool secure;             // false for http: no credentials are sent
-    struct pem_set *pem_set; // never NULL
-    char *authorization;     // "Authorization: ..."; NULL: none
-    struct error *problem;   // why a required `authorization` is missing; NULL: it is not
-    int64_t token_due_ns;    // when the token file is reloaded; CLOCK_NEVER without one
-    int64_t files_due_ns;    // when the certificate files are checked again; CLOCK_NEVER without any
+    const struct endpoint *endpoint; // the transport's, or `own`
+    struct endpoint *own;            // what the kubeconfig says since it changed; NULL: it has not
+    bool secure;                     // false for http: no credentials are sent
+    bool moved;                      // the kubeconfig now names another address
+    struct pem_set *pem_set;         // never NULL
+    char *authorization;             // "Authorization: ..."; NULL: none
+    struct error *problem;           // why a required `authorization` is missing; NULL: it is not
+    struct exec_source exec;         // a credential plugin, if there is one
+    int64_t token_due_ns;            // when the token file is reloaded; CLOCK_NEVER without one
+    int64_t files_due_ns;            // when the kubeconfig and the certificate files are checked again; CLOCK_NEVER
+                                     // without any
+    uint64_t warned;                 // hash of the last warning about the kubeconfig
     struct file_stamp stamps[CREDENTIAL_FILES];
 };
 
+// `wake` is called from another thread when there is something for credentials_update.
 struct error *credentials_open(struct credentials *credentials, const struct endpoint *endpoint, bool secure,
-                               int64_t now_ns);
+                               void (*wake)(void *ctx), void *ctx, struct moment now);
 void credentials_close(struct credentials *credentials);
 
 // Reloads what is due. True if the client certificate changed: connections that use the old one must be closed.
-bool credentials_update(struct credentials *credentials, int64_t now_ns);
+bool credentials_update(struct credentials *credentials, struct moment now);
 
-// Makes everything due at once. False: no credential comes from a file.
-bool credentials_expire(struct credentials *credentials);
+// The monotonic time of the next update that must not wait for a request.
+int64_t credentials_due(const struct credentials *credentials);
+
+// Whether requests have to wait for credentials.
+bool credentials_are_pending(const struct credentials *credentials, int64_t now_ns);
+
+// Why there are none that could be sent; NULL: there are, or none are needed.
+const struct error *credentials_problem(const struct credentials *credentials, int64_t now_ns);
+
+// After a 401: makes everything due that can change. False: nothing can, or not at once.
+bool credentials_expire(struct credentials *credentials, int64_t now_ns);
+
+// Looks at the files at the next update.
+void credentials_recheck(struct credentials *credentials);
+
+// Uses `fresh`, of the same address, from now on; takes ownership. True: as credentials_update.
+bool credentials_replace(struct credentials *credentials, struct endpoint *fresh, struct moment now);
 
 #endif

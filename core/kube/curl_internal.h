@@ -14,6 +14,7 @@
 
 #include <curl/curl.h>
 #include <poll.h>
+#include <stdatomic.h>
 
 struct curl_transport;
 
@@ -36,7 +37,8 @@ struct exchange {
     CURL *easy;
     struct pem_set *pem_set; // used by `easy`
     size_t slot;
-    uint64_t id; // 0: idle or cancelled
+    uint64_t id;         // 0: idle or cancelled
+    uint64_t generation; // of the credential plugin's credential that was sent
     struct http_handler handler;
     enum http_method method;
     bool stream;
@@ -75,8 +77,11 @@ struct curl_transport {
     char *header; // a further one; NULL: none
     struct curl_slist *connect_to;
     struct credentials credentials;
-    struct pool *pool, *retired; // `retired` may be NULL
-    struct exchange **slots;     // by the lower half of an id
+    atomic_bool recheck;                // the files of the credentials may have changed
+    atomic_bool moved;                  // as in the credentials
+    _Atomic(struct endpoint *) renewed; // to replace the credentials; or NULL
+    struct pool *pool, *retired;        // `retired` may be NULL
+    struct exchange **slots;            // by the lower half of an id
     size_t n_slots;
     size_t n_exchanges;              // including idle ones
     uint32_t generation;             // upper half of the next id

@@ -189,6 +189,9 @@ static bool set_headers(struct exchange *exchange) {
                                        : add_header(list, "Content-Type:"));
     ok = ok && add_header(list, "Expect:");
     ok = ok && (!authorization || add_header(list, authorization));
+    char *const *impersonation = transport->credentials.endpoint->impersonation;
+    for (; ok && impersonation && *impersonation; impersonation++)
+        ok = add_header(list, *impersonation);
     ok = ok && (!transport->host || add_header(list, transport->host));
     ok = ok && (!transport->header || add_header(list, transport->header));
     return ok && curl_easy_setopt(exchange->easy, CURLOPT_HTTPHEADER, exchange->headers) == CURLE_OK;
@@ -196,6 +199,7 @@ static bool set_headers(struct exchange *exchange) {
 
 bool exchange_prepare(struct exchange *exchange) {
     const struct curl_transport *transport = exchange->transport;
+    exchange->generation = transport->credentials.exec.generation;
     bool gzip = !exchange->stream && !transport->credentials.endpoint->disable_compression;
     const char *slash = exchange->path[0] == '/' ? "" : "/";
     AUTO_TEXT url = text_format("%s%s%s", transport->base_url, slash, exchange->path);

@@ -42,6 +42,8 @@ size_t response_on_header(char *bytes, size_t size, size_t count, void *context)
         return len;
     read_status(exchange);
     exchange->headed = exchange->status >= 200;
+    if (exchange->headed)
+        exec_source_answered(&exchange->transport->credentials.exec, exchange->generation, exchange->status);
     return !streams(exchange) || open_stream(exchange) ? len : 0;
 }
 

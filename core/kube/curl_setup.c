@@ -71,6 +71,10 @@ static struct error *try_options(struct curl_transport *transport) {
     return ok ? NULL : error_new(ERROR_UNSUPPORTED, "libcurl rejected an option, or out of memory");
 }
 
+static void wake(void *transport) {
+    curl_transport_wakeup(transport);
+}
+
 struct error *curl_transport_new(const struct endpoint *endpoint, const char *user_agent, struct transport **out) {
     struct curl_transport *transport = calloc(1, sizeof *transport);
     if (!transport)
@@ -81,7 +85,7 @@ struct error *curl_transport_new(const struct endpoint *endpoint, const char *us
     heap_init(&transport->stalls);
     struct error *error = set_addresses(transport, endpoint);
     if (!error)
-        error = credentials_open(&transport->credentials, endpoint, transport->url.tls, transport->now_ns);
+        error = credentials_open(&transport->credentials, endpoint, transport->url.tls, wake, transport, clock_now());
     if (!error && !events_open(transport))
         error = error_new(ERROR_IO, "cannot watch sockets: %s", strerror(errno));
     if (!error)
@@ -104,8 +108,9 @@ void curl_transport_free(struct transport *base) {
     exchange_free_all(transport);
     pool_free(transport->pool);
     pool_free(transport->retired);
+    credentials_close(&transport->credentials); // a run of a plugin still wakes this transport
+    endpoint_free(atomic_load(&transport->renewed));
     events_close(transport);
-    credentials_close(&transport->credentials);
     server_url_free(&transport->url);
     curl_slist_free_all(transport->connect_to);
     free(transport->base_url);

@@ -50,7 +50,8 @@ static void cancel(struct transport *transport, uint64_t id) {
 }
 
 static bool refresh(struct transport *transport) {
-    return credentials_expire(&curl_of(transport)->credentials);
+    struct curl_transport *curl = curl_of(transport);
+    return credentials_expire(&curl->credentials, curl->now_ns);
 }
 
 const struct transport_ops curl_transport_ops = {
@@ -116,7 +117,7 @@ static void drop_failed(struct curl_transport *transport) {
 
 // Starts one exchange. Returns why it cannot be started, or NULL.
 static const char *start(struct curl_transport *transport, struct exchange *exchange) {
-    const struct error *problem = transport->credentials.problem;
+    const struct error *problem = credentials_problem(&transport->credentials, transport->now_ns);
     if (problem)
         return error_text(problem);
     if (!transport->pool)
@@ -130,8 +131,11 @@ static const char *start(struct curl_transport *transport, struct exchange *exch
     return pool_add(transport->pool, exchange) ? NULL : "libcurl rejected the request";
 }
 
-// Exchanges that handlers submit meanwhile start in the next round.
+// Exchanges that handlers submit meanwhile start in the next round. Without credentials all wait, at most as long as a
+// credential plugin may run.
 static void start_waiting(struct curl_transport *transport) {
+    if (credentials_are_pending(&transport->credentials, transport->now_ns))
+        return;
     struct exchange_queue batch = transport->waiting;
     transport->waiting = (struct exchange_queue){0};
     struct exchange *exchange;
@@ -182,9 +186,24 @@ static void end_stalled(struct curl_transport *transport) {
     }
 }
 
-static void advance(struct curl_transport *transport) {
-    if (credentials_update(&transport->credentials, transport->now_ns))
+static void update_credentials(struct curl_transport *transport) {
+    struct credentials *credentials = &transport->credentials;
+    struct moment now = {.mono_ns = transport->now_ns, .wall_ns = clock_now().wall_ns};
+    bool identity = false;
+    if (atomic_exchange(&transport->recheck, false))
+        credentials_recheck(credentials);
+    // A run of the plugin uses the endpoint that would be replaced.
+    struct endpoint *fresh = credentials->exec.job ? NULL : atomic_exchange(&transport->renewed, NULL);
+    if (fresh)
+        identity = credentials_replace(credentials, fresh, now);
+    identity |= credentials_update(credentials, now);
+    atomic_store(&transport->moved, credentials->moved);
+    if (identity)
         change_identity(transport);
+}
+
+static void advance(struct curl_transport *transport) {
+    update_credentials(transport);
     take_out_cancelled(transport);
     start_waiting(transport);
     events_run_due(transport->pool);
@@ -204,11 +223,12 @@ static int64_t earlier(int64_t wait_ns, int64_t at_ns, int64_t now_ns) {
 }
 
 static int64_t wait_limit(struct curl_transport *transport, int64_t wait_ns) {
-    if (transport->called || transport->waiting.first)
+    bool pending = credentials_are_pending(&transport->credentials, transport->now_ns);
+    if (transport->called || (transport->waiting.first && !pending))
         return 0;
     const struct timer *stall = heap_first(&transport->stalls);
     wait_ns = earlier(wait_ns, stall ? stall->at_ns : CLOCK_NEVER, transport->now_ns);
-    return earlier(wait_ns, transport->credentials.files_due_ns, transport->now_ns);
+    return earlier(wait_ns, credentials_due(&transport->credentials), transport->now_ns);
 }
 
 void curl_transport_poll(struct transport *transport, int64_t wait_ns) {
@@ -235,4 +255,18 @@ bool curl_transport_header(struct transport *transport, const char *header) {
 
 void curl_transport_wakeup(struct transport *transport) {
     (void)eventfd_write(curl_of(transport)->wake_fd, 1);
+}
+
+void curl_transport_recheck(struct transport *transport) {
+    atomic_store(&curl_of(transport)->recheck, true);
+    curl_transport_wakeup(transport);
+}
+
+void curl_transport_renew(struct transport *transport, struct endpoint *fresh) {
+    endpoint_free(atomic_exchange(&curl_of(transport)->renewed, fresh));
+    curl_transport_wakeup(transport);
+}
+
+bool curl_transport_moved(struct transport *transport) {
+    return atomic_load(&curl_of(transport)->moved);
 }

@@ -12,7 +12,9 @@
 // feature (TLS, threads).
 struct error *curl_transport_setup(void);
 
-// Keeps a pointer to the endpoint, without owning it. `user_agent` is copied.
+// Keeps a pointer to the endpoint, without owning it. `user_agent` is copied. The endpoint's kubeconfig and the files
+// that it names are looked at every minute and after a 401, and new credentials are used without a new connection where
+// that is possible (not with a new client certificate). Its credential plugin runs in a thread of its own.
 struct error *curl_transport_new(const struct endpoint *endpoint, const char *user_agent, struct transport **out);
 
 // Limits the memory of all incomplete responses together; not owned. NULL, the default: no limit.
@@ -28,5 +30,16 @@ void curl_transport_poll(struct transport *transport, int64_t wait_ns);
 
 // Ends a poll early. From any thread.
 void curl_transport_wakeup(struct transport *transport);
+
+// Looks at the files of the credentials at once. From any thread.
+void curl_transport_recheck(struct transport *transport);
+
+// Uses the credentials of `fresh`, which has the same address (endpoint_same_address), from the next request on. Takes
+// ownership. From any thread.
+void curl_transport_renew(struct transport *transport, struct endpoint *fresh);
+
+// Whether the kubeconfig file now names another address: that needs a new transport. The old address and credentials
+// stay in use here. From any thread.
+bool curl_transport_moved(struct transport *transport);
 
 #endif

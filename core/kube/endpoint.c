@@ -2,6 +2,7 @@
 // Checks and credentials of an endpoint (kubeconfig.h).
 #include "core/base/text.h"
 #include "core/kube/certs.h"
+#include "core/kube/exec_plugin.h"
 #include "core/kube/kubeconfig.h"
 #include "core/kube/proxy.h"
 #include "core/kube/server_url.h"
@@ -18,6 +19,15 @@ struct endpoint *endpoint_hold(struct endpoint *endpoint) {
     return endpoint;
 }
 
+void endpoint_source_free(struct endpoint_source *source) {
+    if (!source)
+        return;
+    free(source->paths);
+    free(source->context);
+    exec_policy_free(source->policy);
+    free(source);
+}
+
 void endpoint_free(struct endpoint *endpoint) {
     if (!endpoint || (atomic_load(&endpoint->more) > 0 && atomic_fetch_sub(&endpoint->more, 1) > 0))
         return;
@@ -30,7 +40,17 @@ void endpoint_free(struct endpoint *endpoint) {
                      endpoint->client_key_file};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         free(texts[i]);
+    for (size_t i = 0; endpoint->impersonation && endpoint->impersonation[i]; i++)
+        free(endpoint->impersonation[i]);
+    free(endpoint->impersonation);
+    exec_plugin_free(endpoint->exec);
+    endpoint_source_free(endpoint->source);
     free(endpoint);
+}
+
+bool endpoint_same_address(const struct endpoint *a, const struct endpoint *b) {
+    return strcmp(a->server, b->server) == 0 && text_equal(a->proxy_url, b->proxy_url) &&
+           text_equal(a->tls_server_name, b->tls_server_name) && a->insecure == b->insecure;
 }
 
 static struct error *check_ca(const char *ca, int64_t wall_ns) {
@@ -70,7 +90,7 @@ struct error *endpoint_check(const struct endpoint *endpoint, int64_t wall_ns) {
 }
 
 // RFC 6750 section 2.1: a token is visible ASCII, which also keeps line breaks out of the header.
-static struct error *check_token(const char *token) {
+struct error *endpoint_check_token(const char *token) {
     if (!*token)
         return error_new(ERROR_INVALID, "found nothing, expected a bearer token");
     for (const char *c = token; *c; c++)
@@ -93,7 +113,7 @@ static struct error *read_token(const char *path, char **token) {
     size_t len = strlen(begin);
     while (len > 0 && isspace((unsigned char)begin[len - 1]))
         begin[--len] = '\0';
-    error = check_token(begin);
+    error = endpoint_check_token(begin);
     if (error)
         return error_wrap(error, "%s", path);
     *token = strdup(begin);
@@ -111,7 +131,7 @@ struct error *endpoint_token(const struct endpoint *endpoint, char **token) {
     }
     if (!endpoint->token)
         return NULL;
-    error = check_token(endpoint->token);
+    error = endpoint_check_token(endpoint->token);
     if (error)
         return error_wrap(error, "token");
     *token = strdup(endpoint->token);

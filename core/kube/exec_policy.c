@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/exec_policy.h"
 
+#include "core/base/text.h"
+#include "core/base/trust.h"
+
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 void exec_policy_clear(struct exec_policy *policy) {
     for (size_t i = 0; i < policy->n_allow; i++)
@@ -37,4 +43,114 @@ bool exec_policy_copy(const struct exec_policy *policy, struct exec_policy **out
     exec_policy_free(*out);
     *out = NULL;
     return false;
+}
+
+// Drops "." segments and repeated slashes, in place: paths are compared as text. Symlinks are not resolved for that,
+// since a program may be many (busybox) by the name of its symlink.
+static void clean(char *path) {
+    char *out = path;
+    for (const char *at = path; *at;) {
+        size_t len = strcspn(at, "/");
+        if (len > 0 && !(len == 1 && *at == '.')) {
+            if (out != path || *path == '/')
+                *out++ = '/';
+            memmove(out, at, len);
+            out += len;
+        }
+        at += len;
+        at += strspn(at, "/");
+    }
+    *out = '\0';
+}
+
+static bool is_program(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
+}
+
+// *path stays NULL if no folder of PATH has it.
+static struct error *search(const char *name, char **path) {
+    const char *list = getenv("PATH");
+    AUTO_TEXT folders = strdup(list ? list : "");
+    if (!folders)
+        return error_no_memory();
+    char *rest = folders;
+    char *folder;
+    while ((folder = strsep(&rest, ":"))) {
+        if (folder[0] != '/')
+            continue;
+        AUTO_TEXT candidate = text_format("%s/%s", folder, name);
+        if (!candidate)
+            return error_no_memory();
+        clean(candidate);
+        if (!is_program(candidate))
+            continue;
+        *path = candidate;
+        candidate = NULL;
+        return NULL;
+    }
+    return NULL;
+}
+
+// Where a command would be; *path is NULL for a name that is not in PATH.
+static struct error *locate(const char *command, const char *directory, char **path) {
+    *path = NULL;
+    if (!strchr(command, '/'))
+        return search(command, path);
+    *path = text_resolve_path(directory ? directory : "/", command);
+    if (!*path)
+        return error_no_memory();
+    clean(*path);
+    return NULL;
+}
+
+static struct error *is_allowed(const struct exec_policy *policy, const char *command, const char *path, bool *out) {
+    *out = policy && policy->any;
+    for (size_t i = 0; policy && i < policy->n_allow && !*out; i++) {
+        AUTO_TEXT entry = NULL;
+        struct error *error = locate(policy->allow[i], NULL, &entry);
+        if (error)
+            return error;
+        *out = strcmp(policy->allow[i], command) == 0 || (path && text_equal(entry, path));
+    }
+    return NULL;
+}
+
+static struct error *check_file(const char *path) {
+    struct stat info;
+    AUTO_TEXT real = NULL;
+    struct error *error = trust_folders_check(path, &real);
+    if (error)
+        return error;
+    if (stat(real, &info) != 0)
+        return error_new(ERROR_IO, "%s: %s", real, strerror(errno));
+    if (!S_ISREG(info.st_mode) || access(real, X_OK) != 0)
+        return error_new(ERROR_REFUSED, "%s: found no executable file", real);
+    return trust_owner_check(real, "file", &info);
+}
+
+struct error *exec_policy_resolve(const struct exec_policy *policy, const char *command, const char *directory,
+                                  char **path) {
+    *path = NULL;
+    if (!directory && strchr(command, '/') && command[0] != '/')
+        return error_new(ERROR_REFUSED, "found the relative path \"%s\", expected a name or an absolute path", command);
+    AUTO_TEXT found = NULL;
+    bool allowed = false;
+    struct error *error = locate(command, directory, &found);
+    if (!error)
+        error = is_allowed(policy, command, found, &allowed);
+    if (error)
+        return error;
+    if (!allowed)
+        return error_new(ERROR_REFUSED, "the command \"%s\" may not be run: add it to %s to allow it", command,
+                         policy && policy->setting ? policy->setting : "the allowed credential plugins");
+    if (!found)
+        return error_new(ERROR_NOT_FOUND, "found no \"%s\" in PATH, expected the credential plugin to be installed",
+                         command);
+    error = policy->any ? NULL : check_file(found);
+    if (error)
+        return error;
+    *path = found;
+    found = NULL;
+    return NULL;
 }

@@ -4,6 +4,8 @@
 #ifndef WHARF_KUBE_EXEC_POLICY_H
 #define WHARF_KUBE_EXEC_POLICY_H
 
+#include "core/base/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -19,5 +21,11 @@ struct exec_policy {
 bool exec_policy_copy(const struct exec_policy *policy, struct exec_policy **out); // NULL: NULL
 void exec_policy_clear(struct exec_policy *policy);
 void exec_policy_free(struct exec_policy *policy); // of a copy; NULL is fine
+
+// Finds the file that `command` means: a name is searched in PATH (absolute folders only, as Go's exec.LookPath), a
+// path with "/" is below `directory` (NULL: it must be absolute). ERROR_REFUSED if it is not allowed, or if others than
+// root and the current user could replace the file; ERROR_NOT_FOUND if there is no such command. *path: free().
+struct error *exec_policy_resolve(const struct exec_policy *policy, const char *command, const char *directory,
+                                  char **path);
 
 #endif

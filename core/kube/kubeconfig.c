@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define AUTO_KUBECONFIG __attribute__((cleanup(kubeconfig_cleanup))) struct kubeconfig
 
@@ -71,7 +72,7 @@ static struct error *read_context(const struct kubeconfig *config, const char *n
         error = kubeconfig_read_cluster(&cluster, endpoint);
     // As client-go: without TLS no credentials are sent, and nothing of the user is read.
     if (!error && user.file && text_has_prefix(endpoint->server, "https://"))
-        error = kubeconfig_read_user(&user, policy, endpoint);
+        error = kubeconfig_read_user(&user, &cluster, policy, endpoint);
     const char *namespace_;
     if (!error)
         error = entry_text(&context, "namespace", &namespace_);
@@ -95,13 +96,6 @@ static struct error *make_endpoint(const struct kubeconfig *config, const char *
     return NULL;
 }
 
-struct error *kubeconfig_load(const char *path, const char *context, const struct exec_policy *policy,
-                              struct endpoint **out) {
-    AUTO_KUBECONFIG config = {0};
-    struct error *error = kubeconfig_add(&config, path, false);
-    return error ? error : make_endpoint(&config, context, policy, out);
-}
-
 struct error *kubeconfig_parse(const char *text, size_t len, const char *name, const char *context,
                                const struct exec_policy *policy, struct endpoint **out) {
     AUTO_KUBECONFIG config = {0};
@@ -116,23 +110,98 @@ static bool was_added(const struct kubeconfig *config, const char *path) {
     return false;
 }
 
-struct error *kubeconfig_load_list(const char *paths, const char *context, const struct exec_policy *policy,
-                                   struct endpoint **out) {
-    AUTO_KUBECONFIG config = {0};
+static struct error *read_list(const char *paths, struct kubeconfig *config) {
     AUTO_TEXT list = strdup(paths);
     if (!list)
         return error_no_memory();
     char *rest = list;
     char *path;
     while ((path = strsep(&rest, ":"))) {
-        if (!*path || was_added(&config, path))
+        if (!*path || was_added(config, path))
             continue;
-        struct error *error = kubeconfig_add(&config, path, true);
+        struct error *error = kubeconfig_add(config, path, true);
         if (error)
             return error;
     }
-    if (config.count == 0)
+    if (config->count == 0)
         return error_new(ERROR_NOT_FOUND, "found no kubeconfig in the list \"%s\", expected at least one that exists",
                          paths);
-    return make_endpoint(&config, context, policy, out);
+    return NULL;
+}
+
+// Changes when one of the files is changed, replaced, made or removed.
+static uint64_t stamp_of(const char *path) {
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return 1;
+    AUTO_TEXT text =
+        text_format("%lld.%ld %lld.%ld %llu %llu %lld", (long long)info.st_mtim.tv_sec, info.st_mtim.tv_nsec,
+                    (long long)info.st_ctim.tv_sec, info.st_ctim.tv_nsec, (unsigned long long)info.st_ino,
+                    (unsigned long long)info.st_dev, (long long)info.st_size);
+    return text ? text_hash(TEXT_HASH, text) : 0;
+}
+
+static uint64_t stamp_list(const struct endpoint_source *source) {
+    if (!source->list)
+        return stamp_of(source->paths);
+    AUTO_TEXT list = strdup(source->paths);
+    uint64_t stamp = 0;
+    char *rest = list;
+    char *path;
+    while ((path = strsep(&rest, ":")))
+        stamp = stamp * 31 + (*path ? stamp_of(path) : 0);
+    return stamp;
+}
+
+static struct error *make_source(const char *paths, bool list, const char *context, const struct exec_policy *policy,
+                                 struct endpoint_source **out) {
+    struct endpoint_source *source = calloc(1, sizeof *source);
+    *out = source;
+    if (!source)
+        return error_no_memory();
+    source->list = list;
+    source->paths = strdup(paths);
+    source->context = context ? strdup(context) : NULL;
+    if (!source->paths || (context && !source->context) || !exec_policy_copy(policy, &source->policy))
+        return error_no_memory();
+    source->stamp = stamp_list(source);
+    return NULL;
+}
+
+static struct error *load(const char *paths, bool list, const char *context, const struct exec_policy *policy,
+                          struct endpoint **out) {
+    AUTO_KUBECONFIG config = {0};
+    struct endpoint_source *source = NULL;
+    struct endpoint *endpoint = NULL;
+    struct error *error = make_source(paths, list, context, policy, &source);
+    if (!error)
+        error = list ? read_list(paths, &config) : kubeconfig_add(&config, paths, false);
+    if (!error)
+        error = make_endpoint(&config, context, policy, &endpoint);
+    if (error) {
+        endpoint_source_free(source);
+        return error;
+    }
+    endpoint->source = source;
+    *out = endpoint;
+    return NULL;
+}
+
+struct error *kubeconfig_load(const char *path, const char *context, const struct exec_policy *policy,
+                              struct endpoint **out) {
+    return load(path, false, context, policy, out);
+}
+
+struct error *kubeconfig_load_list(const char *paths, const char *context, const struct exec_policy *policy,
+                                   struct endpoint **out) {
+    return load(paths, true, context, policy, out);
+}
+
+bool endpoint_is_outdated(const struct endpoint *endpoint) {
+    return endpoint->source && stamp_list(endpoint->source) != endpoint->source->stamp;
+}
+
+struct error *endpoint_reload(const struct endpoint *endpoint, struct endpoint **out) {
+    const struct endpoint_source *source = endpoint->source;
+    return load(source->paths, source->list, source->context, source->policy, out);
 }

@@ -48,13 +48,18 @@ static bool is_absent(const struct json *value) {
     return !value || json_is(value, JSON_NULL);
 }
 
-// "<path>:<line>: <field>: ", with the field's pointer for the line.
-static struct error *wrap(const struct kubeconfig_file *file, const char *pointer, const char *field,
-                          struct error *error) {
+// "<path>:<line>: <field>", with the field's pointer for the line.
+static char *place_of(const struct kubeconfig_file *file, const char *pointer, const char *field) {
     size_t line = yaml_line(&file->yaml, pointer);
     if (line == 0)
-        return error_wrap(error, "%s: %s", file->path, field);
-    return error_wrap(error, "%s:%zu: %s", file->path, line, field);
+        return text_format("%s: %s", file->path, field);
+    return text_format("%s:%zu: %s", file->path, line, field);
+}
+
+static struct error *wrap(const struct kubeconfig_file *file, const char *pointer, const char *field,
+                          struct error *error) {
+    AUTO_TEXT place = place_of(file, pointer, field);
+    return place ? error_wrap(error, "%s", place) : error;
 }
 
 static struct error *wrong_type(const struct json *value, const char *expected) {
@@ -159,17 +164,25 @@ struct error *kubeconfig_current_context(const struct kubeconfig *config, const 
     return NULL;
 }
 
-struct error *entry_wrap(const struct kubeconfig_entry *entry, const char *field, struct error *error) {
-    if (!error)
-        return NULL;
+char *entry_place(const struct kubeconfig_entry *entry, const char *field) {
     AUTO_TEXT name =
         text_format("%s[%zu].%s%s%s", entry->section, entry->index, entry->inner, field ? "." : "", field ? field : "");
     AUTO_TEXT outer = text_format("/%s/%zu", entry->section, entry->index);
     AUTO_TEXT pointer = text_format("%s/%s%s%s", outer, entry->inner, field ? "/" : "", field ? field : "");
     if (!name || !outer || !pointer)
-        return error;
+        return NULL;
+    for (char *c = pointer + strlen(outer); *c; c++)
+        if (*c == '.')
+            *c = '/';
     bool known = yaml_line(&entry->file->yaml, pointer) > 0;
-    return wrap(entry->file, known ? pointer : outer, name, error);
+    return place_of(entry->file, known ? pointer : outer, name);
+}
+
+struct error *entry_wrap(const struct kubeconfig_entry *entry, const char *field, struct error *error) {
+    if (!error)
+        return NULL;
+    AUTO_TEXT place = entry_place(entry, field);
+    return place ? error_wrap(error, "%s", place) : error;
 }
 
 struct error *entry_error(const struct kubeconfig_entry *entry, const char *field, enum error_code code,
@@ -278,4 +291,41 @@ struct error *entry_bool(const struct kubeconfig_entry *entry, const char *field
     *out = json_bool(value, false);
     return is_absent(value) || json_is(value, JSON_BOOL) ? NULL
                                                          : entry_wrap(entry, field, wrong_type(value, "true or false"));
+}
+
+struct error *entry_part(const struct kubeconfig_entry *entry, const char *field, const char *inner,
+                         struct kubeconfig_entry *out) {
+    const struct json *value = json_get(entry->value, field);
+    *out = *entry;
+    out->inner = inner;
+    out->value = is_absent(value) || (json_is(value, JSON_OBJECT) && json_size(value) == 0) ? NULL : value;
+    return !out->value || json_is(value, JSON_OBJECT) ? NULL : entry_wrap(entry, field, wrong_type(value, "a mapping"));
+}
+
+void kubeconfig_free_list(char **list) {
+    for (size_t i = 0; list && list[i]; i++)
+        free(list[i]);
+    free(list);
+}
+
+struct error *entry_list(const struct kubeconfig_entry *entry, const char *field, char ***out) {
+    const struct json *value = json_get(entry->value, field);
+    *out = NULL;
+    if (!is_absent(value) && !json_is(value, JSON_ARRAY))
+        return entry_wrap(entry, field, wrong_type(value, "a list of strings"));
+    char **list = calloc(json_size(value) + 1, sizeof *list);
+    if (!list)
+        return error_no_memory();
+    struct error *error = NULL;
+    size_t count = 0;
+    for (const struct json *item = json_first(value); item && !error; item = json_next(item))
+        if (!json_string(item))
+            error = entry_wrap(entry, field, wrong_type(item, "a list of strings without NUL characters"));
+        else if (!(list[count++] = strdup(json_string(item))))
+            error = error_no_memory();
+    if (error)
+        kubeconfig_free_list(list);
+    else
+        *out = list;
+    return error;
 }

@@ -136,33 +136,24 @@ struct error *kubeconfig_read_cluster(const struct kubeconfig_entry *entry, stru
     return error;
 }
 
+static bool is_empty(const struct json *value) {
+    const char *text = json_string(value);
+    return !value || json_is(value, JSON_NULL) || (text && !*text) ||
+           ((json_is(value, JSON_ARRAY) || json_is(value, JSON_OBJECT)) && json_size(value) == 0);
+}
+
 // Unsupported authentication is rejected rather than ignored: requests would be sent as a different user.
-static struct error *refuse_unsupported(const struct kubeconfig_entry *entry, bool has_own) {
-    static const struct {
-        const char *field, *what;
-        bool never;
-    } unsupported[] = {
-        {"exec", "exec credential plugins are", false},
-        {"auth-provider", "auth-provider is", false},
-        {"username", "basic authentication (username and password) is", true}, // gone since Kubernetes 1.19
-        {"password", "basic authentication (username and password) is", true},
-        {"as", "impersonation is", false},
-        {"as-uid", "impersonation is", false},
-        {"as-groups", "impersonation is", false},
-        {"as-user-extra", "impersonation is", false},
-    };
-    for (size_t i = 0; i < sizeof unsupported / sizeof unsupported[0]; i++) {
-        const struct json *value = json_get(entry->value, unsupported[i].field);
-        const char *text = json_string(value);
-        bool empty = !value || json_is(value, JSON_NULL) || (text && !*text) ||
-                     ((json_is(value, JSON_ARRAY) || json_is(value, JSON_OBJECT)) && json_size(value) == 0);
-        // As in client-go, which runs no plugin if there are other credentials.
-        if (empty || (i == 0 && has_own))
-            continue;
-        return entry_error(entry, unsupported[i].field, ERROR_UNSUPPORTED,
-                           "%s not supported%s, expected a token, a tokenFile or a client certificate",
-                           unsupported[i].what, unsupported[i].never ? "" : " yet");
-    }
+static struct error *refuse_unsupported(const struct kubeconfig_entry *entry) {
+    static const char *const basic[] = {"username", "password"}; // gone since Kubernetes 1.19
+    if (!is_empty(json_get(entry->value, "auth-provider")))
+        return entry_error(entry, "auth-provider", ERROR_UNSUPPORTED,
+                           "auth-provider is not supported, expected exec with a credential plugin (for oidc: kubectl "
+                           "oidc-login), a token, a tokenFile or a client certificate");
+    for (size_t i = 0; i < 2; i++)
+        if (!is_empty(json_get(entry->value, basic[i])))
+            return entry_error(entry, basic[i], ERROR_UNSUPPORTED,
+                               "basic authentication (username and password) is not supported, expected a token, a "
+                               "tokenFile or a client certificate");
     return NULL;
 }
 
@@ -191,12 +182,16 @@ static struct error *read_token(const struct kubeconfig_entry *entry, struct end
     return entry_wrap(entry, endpoint->token_file && !endpoint->token ? "tokenFile" : "token", error);
 }
 
-struct error *kubeconfig_read_user(const struct kubeconfig_entry *entry, const struct exec_policy *policy,
-                                   struct endpoint *endpoint) {
-    (void)policy;
+struct error *kubeconfig_read_user(const struct kubeconfig_entry *entry, const struct kubeconfig_entry *cluster,
+                                   const struct exec_policy *policy, struct endpoint *endpoint) {
     struct error *error = read_certificate(entry, endpoint);
     if (!error)
         error = read_token(entry, endpoint);
+    if (!error)
+        error = refuse_unsupported(entry);
+    if (!error)
+        error = kubeconfig_read_impersonation(entry, endpoint);
+    // As in client-go, which runs no plugin if there are other credentials.
     bool has_own = endpoint->token || endpoint->token_file || endpoint->client_cert_pem;
-    return error ? error : refuse_unsupported(entry, has_own);
+    return error || has_own ? error : kubeconfig_read_exec(entry, cluster, policy, endpoint);
 }

@@ -6,9 +6,14 @@
 #include "core/kube/kubeconfig.h"
 #include "core/kube/kubeconfig_file.h"
 
-// Both fill in their part of `endpoint`, possibly in part on failure; endpoint_free frees it.
+// They fill in their part of `endpoint`, possibly in part on failure; endpoint_free frees it.
 struct error *kubeconfig_read_cluster(const struct kubeconfig_entry *entry, struct endpoint *endpoint);
-struct error *kubeconfig_read_user(const struct kubeconfig_entry *entry, const struct exec_policy *policy,
-                                   struct endpoint *endpoint);
+struct error *kubeconfig_read_user(const struct kubeconfig_entry *entry, const struct kubeconfig_entry *cluster,
+                                   const struct exec_policy *policy, struct endpoint *endpoint);
+
+// Parts of the latter. The endpoint has what kubeconfig_read_cluster reads (kubeconfig_exec.c, kubeconfig_as.c).
+struct error *kubeconfig_read_exec(const struct kubeconfig_entry *user, const struct kubeconfig_entry *cluster,
+                                   const struct exec_policy *policy, struct endpoint *endpoint);
+struct error *kubeconfig_read_impersonation(const struct kubeconfig_entry *user, struct endpoint *endpoint);
 
 #endif

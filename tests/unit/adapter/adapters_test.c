@@ -5,6 +5,7 @@
 
 #include "core/adapter/adapter_file.h"
 #include "core/base/text.h"
+#include "core/base/trust.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -287,7 +288,7 @@ static void the_folders_behind_a_symlink_are_looked_at_too(void **state) {
     assert_non_null(error);
     error_free(error);
     char *resolved = NULL;
-    error = adapter_folders_check(circle, &resolved);
+    error = trust_folders_check(circle, &resolved);
     assert_non_null(error);
     assert_non_null(strstr(error_text(error), "too many symlinks"));
     error_free(error);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who could replace an adapter's file: whoever may write to a folder above it, or to one that holds a symlink in its
-// path. The path is resolved as by the kernel, one component at a time.
-#include "core/adapter/adapter_file.h"
+// Who could replace a file: whoever may write to a folder above it, or to one that holds a symlink in its path. The
+// path is resolved as by the kernel, one component at a time.
+#include "core/base/trust.h"
+
 #include "core/base/text.h"
 
 #include <errno.h>
@@ -13,17 +14,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define RECORD_MAX 8192
 #define MAX_LINKS 40 // as the kernel's (path_resolution(7))
 
 // A group without other members than the current user: root's, or the user's private group, which has the user's name
 // (a umask of 002 is common with those).
 static bool is_own_group(gid_t gid) {
+    char user_text[RECORD_MAX], group_text[RECORD_MAX]; // of the reentrant functions: any thread may check
+    struct passwd user_record, *user = NULL;
+    struct group group_record, *group = NULL;
     if (gid == 0)
         return true;
-    const struct passwd *user = getpwuid(geteuid());
+    (void)getpwuid_r(geteuid(), &user_record, user_text, sizeof(user_text), &user);
     if (!user || user->pw_gid != gid)
         return false;
-    const struct group *group = getgrgid(gid);
+    (void)getgrgid_r(gid, &group_record, group_text, sizeof(group_text), &group);
     if (!group || strcmp(group->gr_name, user->pw_name) != 0)
         return false;
     for (char **member = group->gr_mem; *member; member++)
@@ -32,7 +37,7 @@ static bool is_own_group(gid_t gid) {
     return true;
 }
 
-struct error *adapter_owner_check(const char *path, const char *what, const struct stat *info) {
+struct error *trust_owner_check(const char *path, const char *what, const struct stat *info) {
     if (info->st_uid != 0 && info->st_uid != geteuid())
         return error_new(ERROR_REFUSED, "%s: the %s belongs to uid %lu, expected root or uid %lu", path, what,
                          (unsigned long)info->st_uid, (unsigned long)geteuid());
@@ -113,7 +118,7 @@ static struct error *step(struct folder_walk *walk, const char *name) {
         return error_new(errno == ENOENT || errno == ENOTDIR ? ERROR_NOT_FOUND : ERROR_IO, "%s: %s", path,
                          strerror(errno));
     if (S_ISLNK(info.st_mode)) {
-        struct error *error = adapter_owner_check(path, "symlink", &info);
+        struct error *error = trust_owner_check(path, "symlink", &info);
         return error ? error : follow(walk, path);
     }
     if (strlen(path) >= sizeof(walk->done))
@@ -125,10 +130,10 @@ static struct error *step(struct folder_walk *walk, const char *name) {
     // must be owned by root or the current user.
     if ((info.st_mode & S_ISVTX) != 0 && has_more(walk))
         info.st_mode &= ~(mode_t)(S_IWOTH | S_IWGRP);
-    return adapter_owner_check(path, "folder", &info);
+    return trust_owner_check(path, "folder", &info);
 }
 
-struct error *adapter_folders_check(const char *path, char **resolved) {
+struct error *trust_folders_check(const char *path, char **resolved) {
     struct folder_walk walk = {.links = 0};
     char name[NAME_MAX + 1];
     struct stat root;
@@ -137,7 +142,7 @@ struct error *adapter_folders_check(const char *path, char **resolved) {
     text_copy(walk.rest, sizeof(walk.rest), path);
     if (stat("/", &root) != 0)
         return error_new(ERROR_IO, "/: %s", strerror(errno));
-    struct error *error = adapter_owner_check("/", "folder", &root);
+    struct error *error = trust_owner_check("/", "folder", &root);
     while (!error && next_name(&walk, name))
         error = step(&walk, name);
     if (error)
