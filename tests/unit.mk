@@ -31,7 +31,7 @@ $(call unit_bin,plugins/kinds): $(call unit_obj,plugins/kinds_compare plugins/ki
 $(call unit_bin,adapter/adapters): | $(BAD_ADAPTERS)
 
 # Certificates and a server, for what goes over the network.
-$(call unit_bin,$(addprefix kube/,curl_transport curl_cancel curl_limits curl_trust loop kubeconfig endpoint)): \
+$(call unit_bin,$(addprefix kube/,curl_transport curl_cancel curl_limits curl_trust loop kubeconfig endpoint exec_plugin curl_exec)): \
 	$(call unit_obj,kube/pki kube/tls_server kube/net_world)
 
 # The allocating functions pass through tests/unit/fault/fault.c, which makes them fail.

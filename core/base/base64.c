@@ -33,15 +33,3 @@ struct error *text_base64_decode(const char *text, struct buffer *out) {
         return error_new(ERROR_INVALID, "not base64: it ends at offset %zu within a group of four", at);
     return NULL;
 }
-
-bool text_base64_encode(struct buffer *out, const void *bytes, size_t len) {
-    const unsigned char *at = bytes;
-    unsigned char group[GROUP + 1]; // with the NUL that libcrypto appends
-    if (!buffer_append(out, "", 0))
-        return false;
-    for (; len > 0; at += GROUP - 1, len = len > GROUP - 1 ? len - (GROUP - 1) : 0)
-        if (EVP_EncodeBlock(group, at, len > GROUP - 1 ? GROUP - 1 : (int)len) != GROUP ||
-            !buffer_append(out, group, GROUP))
-            return false;
-    return true;
-}

@@ -38,9 +38,6 @@ bool text_percent_encode(struct buffer *out, const char *text);
 // RFC 4648 section 4, white space allowed, padding required. Appends to `out`; ERROR_INVALID names the offset.
 struct error *text_base64_decode(const char *text, struct buffer *out);
 
-// Appends the same encoding of `len` bytes.
-bool text_base64_encode(struct buffer *out, const void *bytes, size_t len);
-
 // UTF-8 as in RFC 3629 (no surrogates, no overlong forms). Returns the offset of the first invalid byte, or len.
 size_t text_utf8_valid(const char *text, size_t len);
 

@@ -44,7 +44,8 @@ static struct error *load_kubeconfigs(struct check *check) {
         return error_no_memory();
     for (size_t i = 0; i <= config->n_workers; i++) {
         const struct config_cluster *cluster = i == 0 ? &config->management : &config->workers[i - 1];
-        struct error *error = connection_load(&check->connections[i], cluster, clock_now().wall_ns);
+        struct error *error =
+            connection_load(&check->connections[i], cluster, &config->credential_plugins, clock_now().wall_ns);
         size_t line = cluster->kubeconfig_line > 0 ? cluster->kubeconfig_line : cluster->line;
         if (line > 0)
             error = error_wrap(error, "%s:%zu: %s", config->path, line, cluster->name);

@@ -206,7 +206,7 @@ static struct error *request_token(struct remote *remote) {
 struct error *remote_token(struct remote *remote, const char **token) {
     struct error *error = remote->token || remote->management_endpoint ? NULL : load_management(remote);
     if (!error && !remote->token)
-        error = endpoint_token(remote->management_endpoint, &remote->token);
+        error = endpoint_fetch_token(remote->management_endpoint, &remote->token);
     if (!error && !remote->token)
         error = request_token(remote);
     *token = remote->token;

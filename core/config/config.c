@@ -30,6 +30,7 @@ void config_free(struct config *config) {
         return;
     config_cluster_clear(&config->management);
     config_seal_clear(&config->seal);
+    exec_policy_clear(&config->credential_plugins);
     config_workers_from_clear(&config->workers_from);
     for (size_t i = 0; i < config->n_workers; i++)
         config_cluster_clear(&config->workers[i]);
@@ -55,6 +56,7 @@ static struct config *with_defaults(const char *path) {
     config->management.name = strdup("management");
     config->management.context = strdup("");
     config->adapter_directory = strdup(WHARF_ADAPTER_DIRECTORY);
+    config->credential_plugins.setting = text_format("credentialPlugins.allow in %s", path);
     config->worker_lost_timeout_ns = 15 * CLOCK_MINUTE;
     config->mirror_retention_ns = 10 * CLOCK_MINUTE;
     config->mass_deletion_max = 20;
@@ -68,7 +70,7 @@ static struct config *with_defaults(const char *path) {
     config->log_format = LOG_TEXT;
     config->log_level = LOG_INFO;
     if (config->path && config->controller_name && config->management.name && config->management.context &&
-        config->adapter_directory)
+        config->adapter_directory && config->credential_plugins.setting)
         return config;
     config_free(config);
     return NULL;
@@ -226,6 +228,7 @@ static bool read_document(struct config_reader *reader) {
         {"removal", read_removal, offsetof(struct config, removal), false},
         {"adapters", config_read_adapters, 0, true},
         {"serve", read_serve, 0, false},
+        {"credentialPlugins", config_read_credential_plugins, 0, false},
         {"seal", config_read_seal, offsetof(struct config, seal), false},
         {"createNamespaces", config_read_bool, offsetof(struct config, create_namespaces), false},
         {"kueue", read_kueue, offsetof(struct config, kueue_carried), false},

@@ -8,6 +8,7 @@
 #include "core/base/log.h"
 #include "core/base/problems.h"
 #include "core/json/json.h"
+#include "core/kube/exec_policy.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -98,8 +99,9 @@ struct config {
     size_t adapter_directory_line; // of the key, or of `adapters` where there is none
     struct config_adapter *adapters;
     size_t n_adapters;
-    char *serve_address;     // "127.0.0.1:9440", "[::1]:9440"; NULL: do not serve
-    struct config_seal seal; // see seal_source.h
+    char *serve_address;                   // "127.0.0.1:9440", "[::1]:9440"; NULL: do not serve
+    struct exec_policy credential_plugins; // credentialPlugins: {allow}; for all kubeconfigs
+    struct config_seal seal;               // see seal_source.h
     bool create_namespaces;
     bool kueue_carried;             // kueue: carry; default strip
     bool mirror_finalizer;          // default false

@@ -86,12 +86,13 @@ void config_read_rates(struct config_reader *reader, const struct config_place *
                        double *qps, double *burst);
 
 // The sections, each with its own cross-checks.
-config_read_fn config_read_management;   // struct config_cluster
-config_read_fn config_read_workers;      // struct config
-config_read_fn config_read_workers_from; // struct config_workers_from
-config_read_fn config_read_adapters;     // struct config
-config_read_fn config_read_memory;       // struct config
-config_read_fn config_read_seal;         // struct config_seal
+config_read_fn config_read_management;         // struct config_cluster
+config_read_fn config_read_workers;            // struct config
+config_read_fn config_read_workers_from;       // struct config_workers_from
+config_read_fn config_read_adapters;           // struct config
+config_read_fn config_read_memory;             // struct config
+config_read_fn config_read_credential_plugins; // struct config
+config_read_fn config_read_seal;               // struct config_seal
 void config_check_clusters(struct config_reader *reader);
 void config_check_adapters(struct config_reader *reader);
 void config_check_seal(struct config_reader *reader);

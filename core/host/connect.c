@@ -5,13 +5,14 @@
 
 #include <string.h>
 
-static struct error *load(const struct config_cluster *cluster, struct endpoint **out) {
+static struct error *load(const struct config_cluster *cluster, const struct exec_policy *policy,
+                          struct endpoint **out) {
     if (!cluster->kubeconfig)
         return kubeconfig_in_cluster("", out);
     // A list, as in KUBECONFIG, skips files that are not there; a single file must be.
     if (strchr(cluster->kubeconfig, ':'))
-        return kubeconfig_load_list(cluster->kubeconfig, cluster->context, NULL, out);
-    return kubeconfig_load(cluster->kubeconfig, cluster->context, NULL, out);
+        return kubeconfig_load_list(cluster->kubeconfig, cluster->context, policy, out);
+    return kubeconfig_load(cluster->kubeconfig, cluster->context, policy, out);
 }
 
 // Takes the endpoint.
@@ -24,21 +25,25 @@ static struct error *check(struct connection *connection, struct endpoint *endpo
     return error;
 }
 
-struct error *connection_load(struct connection *connection, const struct config_cluster *cluster, int64_t wall_ns) {
+struct error *connection_load(struct connection *connection, const struct config_cluster *cluster,
+                              const struct exec_policy *policy, int64_t wall_ns) {
     struct endpoint *endpoint = NULL;
-    struct error *error = load(cluster, &endpoint);
+    struct error *error = load(cluster, policy, &endpoint);
     return error ? error : check(connection, endpoint, wall_ns);
 }
 
-struct error *connection_load_worker(struct connection *connection, const struct worker_spec *spec, int64_t wall_ns) {
+struct error *connection_load_worker(struct connection *connection, const struct worker_spec *spec,
+                                     const struct exec_policy *policy, int64_t wall_ns) {
     struct endpoint *endpoint = NULL;
     if (!spec->kubeconfig_text)
         return connection_load(connection,
                                &(struct config_cluster){.kubeconfig = spec->kubeconfig_path, .context = spec->context},
-                               wall_ns);
+                               policy, wall_ns);
+    struct exec_policy own = *policy; // a ClusterProfile names the cluster; the plugin is from the configuration
+    own.own_entry = spec->source == SOURCE_CLUSTER_PROFILE;
     struct error *error =
         kubeconfig_parse(spec->kubeconfig_text, strlen(spec->kubeconfig_text),
-                         spec->origin_text ? spec->origin_text : spec->name, spec->context, NULL, &endpoint);
+                         spec->origin_text ? spec->origin_text : spec->name, spec->context, &own, &endpoint);
     return error ? error : check(connection, endpoint, wall_ns);
 }
 

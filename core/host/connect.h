@@ -14,11 +14,14 @@ struct connection {
     struct transport *transport; // NULL: not open
 };
 
-// Reads the kubeconfig and checks the certificates at `wall_ns`. Errors do not name the cluster.
-struct error *connection_load(struct connection *connection, const struct config_cluster *cluster, int64_t wall_ns);
+// Reads the kubeconfig and checks the certificates at `wall_ns`. `policy` is the configuration's credential_plugins.
+// Errors do not name the cluster.
+struct error *connection_load(struct connection *connection, const struct config_cluster *cluster,
+                              const struct exec_policy *policy, int64_t wall_ns);
 
 // The same of a worker, whose kubeconfig may be a text.
-struct error *connection_load_worker(struct connection *connection, const struct worker_spec *spec, int64_t wall_ns);
+struct error *connection_load_worker(struct connection *connection, const struct worker_spec *spec,
+                                     const struct exec_policy *policy, int64_t wall_ns);
 
 // Makes the transport of a loaded connection; needs curl_transport_setup. `budget` may be NULL.
 struct error *connection_open(struct connection *connection, struct budget *budget);

@@ -56,9 +56,10 @@ struct error *wire_open(struct host *host, size_t cluster, const char *name, con
     outbox_init(&wire->outbox, host->inbox);
     struct error *error = wire->name ? NULL : error_no_memory();
     int64_t wall_ns = clock_now().wall_ns;
+    const struct exec_policy *policy = &host->config->credential_plugins;
     if (!error)
-        error = spec ? connection_load_worker(&wire->connection, spec, wall_ns)
-                     : connection_load(&wire->connection, &host->config->management, wall_ns);
+        error = spec ? connection_load_worker(&wire->connection, spec, policy, wall_ns)
+                     : connection_load(&wire->connection, &host->config->management, policy, wall_ns);
     error = error_wrap(error, "cluster %s", name);
     if (!error)
         error = connection_open(&wire->connection, &wire->budget);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks and credentials of an endpoint (kubeconfig.h).
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/kube/certs.h"
 #include "core/kube/exec_plugin.h"
@@ -136,4 +137,14 @@ struct error *endpoint_token(const struct endpoint *endpoint, char **token) {
         return error_wrap(error, "token");
     *token = strdup(endpoint->token);
     return *token ? NULL : error_no_memory();
+}
+
+struct error *endpoint_fetch_token(const struct endpoint *endpoint, char **token) {
+    if (!endpoint->exec)
+        return endpoint_token(endpoint, token);
+    struct exec_credential found;
+    struct error *error = exec_plugin_run(endpoint->exec, EXEC_TIMEOUT, -1, &found);
+    *token = TAKE(found.token);
+    exec_credential_clear(&found);
+    return error;
 }

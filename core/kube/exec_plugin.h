@@ -4,6 +4,7 @@
 #ifndef WHARF_KUBE_EXEC_PLUGIN_H
 #define WHARF_KUBE_EXEC_PLUGIN_H
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/kube/exec_policy.h"
 
@@ -38,6 +39,8 @@ void exec_credential_clear(struct exec_credential *credential);
 // Reads what a plugin printed: an ExecCredential of the plugin's version. Nothing of it is in an error's message.
 struct error *exec_credential_read(const struct exec_plugin *plugin, const char *text, size_t len,
                                    struct exec_credential *out);
+
+#define EXEC_TIMEOUT (60 * CLOCK_SECOND)
 
 // Runs the plugin and waits for its end, at most `timeout_ns`; earlier when `cancel_fd` (-1: none) becomes readable. A
 // plugin that is not over then is killed with its process group.

@@ -26,6 +26,7 @@ void exec_policy_free(struct exec_policy *policy) {
 
 static bool fill(struct exec_policy *copy, const struct exec_policy *policy) {
     copy->any = policy->any;
+    copy->own_entry = policy->own_entry;
     copy->setting = policy->setting ? strdup(policy->setting) : NULL;
     copy->allow = calloc(policy->n_allow + 1, sizeof *copy->allow);
     if (!copy->allow || (policy->setting && !copy->setting))

@@ -13,8 +13,9 @@
 struct exec_policy {
     char **allow; // names, searched in PATH, and absolute paths
     size_t n_allow;
-    bool any;      // every command: a user's own kubeconfig, in a command that this user runs
-    char *setting; // what would allow a command, for messages: "credentialPlugins.allow in /etc/wharf.yaml"
+    bool any;       // every command: a user's own kubeconfig, in a command that this user runs
+    bool own_entry; // the exec entry is the host's own, of a kubeconfig from a text: its `env` is trusted
+    char *setting;  // what would allow a command, for messages: "credentialPlugins.allow in /etc/wharf.yaml"
 };
 
 // A copy in *out. False when out of memory.

@@ -24,7 +24,7 @@
 
 extern char **environ;
 
-struct run {
+struct plugin_run {
     const struct exec_plugin *plugin;
     pid_t pid;          // 0: not started, or reaped
     int exit_fd;        // readable once the process is over; -1: it has to be asked
@@ -41,7 +41,7 @@ static void close_fd(int *fd) {
     *fd = -1;
 }
 
-static void run_cleanup(struct run *run) {
+static void run_cleanup(struct plugin_run *run) {
     close_fd(&run->exit_fd);
     for (size_t i = 0; i < 2; i++) {
         close_fd(&run->out[i]);
@@ -83,7 +83,7 @@ static char **make_environment(const struct exec_plugin *plugin, char *info) {
 }
 
 // stdin is empty; no other file of this process is passed on, and no blocked or ignored signal.
-static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, const struct run *run) {
+static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, const struct plugin_run *run) {
     sigset_t none, all;
     sigemptyset(&none);
     sigfillset(&all);
@@ -102,7 +102,7 @@ static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attri
     return code == 0 ? posix_spawnattr_setsigdefault(attributes, &all) : code;
 }
 
-static int spawn(struct run *run, const char *path, char **environment) {
+static int spawn(struct plugin_run *run, const char *path, char **environment) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     int code = posix_spawn_file_actions_init(&actions);
@@ -134,7 +134,7 @@ static bool open_pipe(int ends[2]) {
     return fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0;
 }
 
-static struct error *start(struct run *run, const char *path) {
+static struct error *start(struct plugin_run *run, const char *path) {
     AUTO_TEXT info = text_format("KUBERNETES_EXEC_INFO=%s", run->plugin->info);
     char **environment = info ? make_environment(run->plugin, info) : NULL;
     if (!environment)
@@ -155,13 +155,13 @@ static struct error *start(struct run *run, const char *path) {
     return NULL;
 }
 
-static bool is_over(struct run *run) {
+static bool is_over(struct plugin_run *run) {
     if (run->pid != 0 && waitpid(run->pid, &run->status, WNOHANG) == run->pid)
         run->pid = 0;
     return run->pid == 0;
 }
 
-static void stop(struct run *run) {
+static void stop(struct plugin_run *run) {
     int64_t until_ns = clock_now().mono_ns + KILLED_WAIT;
     kill(-run->pid, SIGKILL);
     kill(run->pid, SIGKILL); // in case it left its group
@@ -169,7 +169,7 @@ static void stop(struct run *run) {
         (void)poll(NULL, 0, 5);
 }
 
-static void keep_tail(struct run *run, const char *bytes, size_t len) {
+static void keep_tail(struct plugin_run *run, const char *bytes, size_t len) {
     if (len >= STDERR_KEPT) {
         bytes += len - STDERR_KEPT;
         len = STDERR_KEPT;
@@ -182,7 +182,7 @@ static void keep_tail(struct run *run, const char *bytes, size_t len) {
 }
 
 // Reads what is there, but not for ever. False if it is too much.
-static bool drain(struct run *run, int *fd, bool output) {
+static bool drain(struct plugin_run *run, int *fd, bool output) {
     char bytes[4096];
     for (size_t i = 0; *fd >= 0 && i < CHUNKS; i++) {
         ssize_t len = read(*fd, bytes, sizeof bytes);
@@ -198,7 +198,7 @@ static bool drain(struct run *run, int *fd, bool output) {
     return true;
 }
 
-static struct error *wait_for_end(struct run *run, int64_t timeout_ns, int cancel_fd) {
+static struct error *wait_for_end(struct plugin_run *run, int64_t timeout_ns, int cancel_fd) {
     int64_t until_ns = clock_now().mono_ns + timeout_ns;
     for (;;) {
         bool over = is_over(run);
@@ -223,7 +223,7 @@ static struct error *wait_for_end(struct run *run, int64_t timeout_ns, int cance
 }
 
 // The last line of stderr that is not empty, as one safe line.
-static void last_line(const struct run *run, struct buffer *out) {
+static void last_line(const struct plugin_run *run, struct buffer *out) {
     size_t end = run->tail_len;
     while (end > 0 && strchr(" \t\r\n", run->tail[end - 1]))
         end--;
@@ -237,7 +237,7 @@ static void last_line(const struct run *run, struct buffer *out) {
     text_show(out, line);
 }
 
-static struct error *judge(const struct run *run) {
+static struct error *judge(const struct plugin_run *run) {
     if (WIFEXITED(run->status) && WEXITSTATUS(run->status) == 0)
         return NULL;
     if (WIFEXITED(run->status))
@@ -245,7 +245,7 @@ static struct error *judge(const struct run *run) {
     return error_new(ERROR_IO, "it was ended by signal %d", WTERMSIG(run->status));
 }
 
-static struct error *add_stderr(const struct run *run, struct error *error) {
+static struct error *add_stderr(const struct plugin_run *run, struct error *error) {
     AUTO_BUFFER(line, 2048);
     if (error->code == ERROR_STOPPED || error->code == ERROR_NO_MEMORY)
         return error;
@@ -264,7 +264,7 @@ struct error *exec_plugin_run(const struct exec_plugin *plugin, int64_t timeout_
     struct error *error = exec_plugin_find(plugin, &path);
     if (error)
         return error;
-    __attribute__((cleanup(run_cleanup))) struct run run = {
+    __attribute__((cleanup(run_cleanup))) struct plugin_run run = {
         .plugin = plugin, .exit_fd = -1, .out = {-1, -1}, .err = {-1, -1}, .output = {.max = OUTPUT_MAX}};
     error = start(&run, path);
     if (error)

@@ -3,7 +3,6 @@
 
 #include "core/base/log.h"
 
-#define TIMEOUT (60 * CLOCK_SECOND)
 #define LEEWAY (30 * CLOCK_SECOND) // before a credential expires; less for one that lives shorter than three times that
 // Between the starts of two runs: after a credential that the server had accepted before it rejected it, after one that
 // it never accepted, and after a failed run (doubled with each).
@@ -87,7 +86,7 @@ bool exec_source_update(struct exec_source *source, struct moment now) {
         return changed;
     source->started_ns = now.mono_ns;
     source->due_ns = CLOCK_NEVER; // until this run is over
-    struct error *error = exec_job_start(source->plugin, TIMEOUT, source->wake, source->ctx, &source->job);
+    struct error *error = exec_job_start(source->plugin, EXEC_TIMEOUT, source->wake, source->ctx, &source->job);
     if (error)
         fail(source, error, now.mono_ns);
     return changed;

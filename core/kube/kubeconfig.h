@@ -82,7 +82,10 @@ struct error *endpoint_check(const struct endpoint *endpoint, int64_t wall_ns);
 // What a bearer token may consist of.
 struct error *endpoint_check_token(const char *token);
 
-// The current bearer token (token file first), or NULL if the endpoint has none; free().
+// The bearer token, also from a credential plugin, for which this waits; free(). NULL: the endpoint has none.
+struct error *endpoint_fetch_token(const struct endpoint *endpoint, char **token);
+
+// The current bearer token of the kubeconfig (token file first), or NULL if the endpoint has none; free().
 struct error *endpoint_token(const struct endpoint *endpoint, char **token);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The exec entry of a user: a credential plugin (client-go's ExecConfig).
+#include "core/base/digest.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/kube/exec_plugin.h"
@@ -91,14 +92,15 @@ static bool is_harmless(const char *name, const char *value) {
     return !strchr(value, '/');
 }
 
-static struct error *read_variable(const struct kubeconfig_entry *exec, const struct json *item, char **out) {
+static struct error *read_variable(const struct kubeconfig_entry *exec, const struct json *item,
+                                   const struct exec_policy *policy, char **out) {
     const char *name = json_string(json_get(item, "name"));
     const struct json *given = json_get(item, "value");
     const char *value = !given || json_is(given, JSON_NULL) ? "" : json_string(given);
     if (!name || !*name || strchr(name, '=') || !value)
         return entry_error(exec, "env", ERROR_INVALID,
                            "found an item that is not a variable, expected name and value, which are strings");
-    bool trusted = exec->file->directory;
+    bool trusted = exec->file->directory || (policy && policy->own_entry);
     if (!trusted && !is_harmless(name, value))
         return entry_error(exec, "env", ERROR_REFUSED,
                            "found the variable %s, expected none that names a file or changes how programs are loaded: "
@@ -118,7 +120,7 @@ static struct error *read_env(const struct kubeconfig_entry *exec, struct exec_p
     struct error *error = NULL;
     size_t count = 0;
     for (const struct json *item = json_first(list); item && !error; item = json_next(item))
-        error = read_variable(exec, item, &plugin->env[count++]);
+        error = read_variable(exec, item, plugin->policy, &plugin->env[count++]);
     return error;
 }
 
@@ -156,7 +158,7 @@ static bool set_config(struct json *object, const struct kubeconfig_entry *clust
 // clientauthentication.Cluster, whose fields are named as in the kubeconfig.
 static struct json *describe_cluster(const struct kubeconfig_entry *cluster, const struct endpoint *endpoint) {
     AUTO_BUFFER(ca, PEM_BASE64_MAX);
-    if (endpoint->ca_pem && !text_base64_encode(&ca, endpoint->ca_pem, strlen(endpoint->ca_pem)))
+    if (endpoint->ca_pem && !text_base64_encode(endpoint->ca_pem, strlen(endpoint->ca_pem), &ca))
         return NULL;
     struct json *object = json_new_object();
     bool ok = object && set_text(object, "server", endpoint->server) &&

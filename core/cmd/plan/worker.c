@@ -35,7 +35,8 @@ struct error *plan_worker_open(const struct plan_request *request, struct plan_w
     *out = (struct plan_worker){.cluster = find_worker(request->config, request->cluster)};
     if (!out->cluster)
         return unknown_worker(request->config, request->cluster);
-    struct error *error = connection_load(&out->connection, out->cluster, request->now.wall_ns);
+    struct error *error =
+        connection_load(&out->connection, out->cluster, &request->config->credential_plugins, request->now.wall_ns);
     if (!error)
         error = connection_open(&out->connection, NULL);
     if (!error)

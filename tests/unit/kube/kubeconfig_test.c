@@ -275,22 +275,51 @@ static const struct {
      "config:7: users[0].user.client-key-data: found no valid PEM private key, expected -----BEGIN "
      "PRIVATE KEY----- or its RSA or EC form",
      ERROR_INVALID},
-    {"{server: 'https://h'}", "{exec: {command: x}}",
-     "config:7: users[0].user.exec: exec credential plugins are not supported yet, expected a token, a "
-     "tokenFile or a client certificate",
-     ERROR_UNSUPPORTED},
     {"{server: 'https://h'}", "{token: t, auth-provider: {name: oidc}}",
-     "config:7: users[0].user.auth-provider: auth-provider is not supported yet, expected a token, a tokenFile or a "
-     "client certificate",
+     "config:7: users[0].user.auth-provider: auth-provider is not supported, expected exec with a credential plugin "
+     "(for oidc: kubectl oidc-login), a token, a tokenFile or a client certificate",
      ERROR_UNSUPPORTED},
-    {"{server: 'https://h'}", "{token: t, as: other}",
-     "config:7: users[0].user.as: impersonation is not supported yet, expected a token, a tokenFile or a client "
-     "certificate",
+    {"{server: 'https://h'}", "{exec: []}", "config:7: users[0].user.exec: found a list, expected a mapping",
+     ERROR_INVALID},
+    {"{server: 'https://h'}", "{exec: {apiVersion: a}}",
+     "config:7: users[0].user.exec.command: found nothing, expected the credential plugin to run", ERROR_INVALID},
+    {"{server: 'https://h'}", "{exec: {command: x}}",
+     "config:7: users[0].user.exec.apiVersion: found nothing, expected client.authentication.k8s.io/v1 or "
+     "client.authentication.k8s.io/v1beta1",
+     ERROR_INVALID},
+    {"{server: 'https://h'}", "{exec: {command: x, apiVersion: client.authentication.k8s.io/v1alpha1}}",
+     "config:7: users[0].user.exec.apiVersion: found \"client.authentication.k8s.io/v1alpha1\", expected "
+     "client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1",
      ERROR_UNSUPPORTED},
+    {"{server: 'https://h'}", "{exec: {command: x, apiVersion: client.authentication.k8s.io/v1}}",
+     "config:7: users[0].user.exec.interactiveMode: found nothing, expected Never or IfAvailable", ERROR_INVALID},
+    {"{server: 'https://h'}",
+     "{exec: {command: x, apiVersion: client.authentication.k8s.io/v1, interactiveMode: Always}}",
+     "config:7: users[0].user.exec.interactiveMode: found Always, expected Never or IfAvailable: there is no terminal",
+     ERROR_UNSUPPORTED},
+    {"{server: 'https://h'}",
+     "{exec: {command: x, apiVersion: client.authentication.k8s.io/v1beta1, interactiveMode: Maybe}}",
+     "config:7: users[0].user.exec.interactiveMode: found \"Maybe\", expected Never or IfAvailable", ERROR_INVALID},
+    {"{server: 'https://h'}", "{exec: {command: x, apiVersion: client.authentication.k8s.io/v1beta1, args: [1]}}",
+     "config:7: users[0].user.exec.args: found a number, expected a list of strings without NUL characters",
+     ERROR_INVALID},
+    {"{server: 'https://h'}", "{exec: {command: x, apiVersion: client.authentication.k8s.io/v1beta1, env: [{a: b}]}}",
+     "config:7: users[0].user.exec.env: found an item that is not a variable, expected name and value, which are "
+     "strings",
+     ERROR_INVALID},
+    {"{server: 'https://h'}", "{exec: {command: x, apiVersion: client.authentication.k8s.io/v1beta1}}",
+     "config:7: users[0].user.exec.command: the command \"x\" may not be run: add it to the allowed credential "
+     "plugins to allow it",
+     ERROR_REFUSED},
+    {"{server: 'https://h'}", "{token: t, as: \"a\\nb\"}",
+     "config:7: users[0].user.as: found a control character, expected the value of a header", ERROR_INVALID},
     {"{server: 'https://h'}", "{token: t, as-groups: [g]}",
-     "config:7: users[0].user.as-groups: impersonation is not supported yet, expected a token, a tokenFile or a "
-     "client certificate",
-     ERROR_UNSUPPORTED},
+     "config:7: users[0].user.as: found nothing, expected a user along with as-uid, as-groups or as-user-extra",
+     ERROR_INVALID},
+    {"{server: 'https://h'}", "{token: t, as: u, as-groups: g}",
+     "config:7: users[0].user.as-groups: found a string, expected a list of strings", ERROR_INVALID},
+    {"{server: 'https://h'}", "{token: t, as: u, as-user-extra: {k: v}}",
+     "config:7: users[0].user.as-user-extra.k: found a string, expected a list of strings", ERROR_INVALID},
 };
 
 static void what_is_wrong_in_an_entry_is_said_with_its_place(void **state) {
@@ -302,6 +331,26 @@ static void what_is_wrong_in_an_entry_is_said_with_its_place(void **state) {
                      wrong_entries[i].message);
         assert_null(endpoint);
     }
+}
+
+static void a_user_may_be_impersonated(void **state) {
+    (void)state;
+    static const char *const expected[] = {"Impersonate-User: jane",
+                                           "Impersonate-Uid: 7f",
+                                           "Impersonate-Group: dev",
+                                           "Impersonate-Group: ops",
+                                           "Impersonate-Extra-scopes: view",
+                                           "Impersonate-Extra-scopes;",
+                                           "Impersonate-Extra-acme.com%2F50%25%20off: yes"};
+    write_config("config", "{server: 'https://h'}",
+                 "{token: t, as: jane, as-uid: 7f, as-groups: [dev, ops], as-user-extra: {scopes: [view, ''], "
+                 "'acme.com/50% off': ['yes']}}");
+    struct endpoint *endpoint = load(NULL);
+    size_t count = sizeof expected / sizeof expected[0];
+    for (size_t i = 0; i < count; i++)
+        assert_string_equal(endpoint->impersonation[i], expected[i]);
+    assert_null(endpoint->impersonation[count]);
+    endpoint_free(endpoint);
 }
 
 static void what_is_wrong_with_a_file_is_said(void **state) {
@@ -450,6 +499,7 @@ int main(void) {
         with_world(without_tls_no_credentials_are_read),
         with_world(a_program_is_not_needed_where_there_are_credentials),
         with_world(what_is_wrong_in_an_entry_is_said_with_its_place),
+        with_world(a_user_may_be_impersonated),
         with_world(what_is_wrong_with_a_file_is_said),
         with_world(of_several_files_the_first_to_define_an_entry_wins_whole),
         with_world(a_list_without_a_file_that_can_be_read_is_an_error),

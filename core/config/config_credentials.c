@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The section `credentialPlugins`: the commands that kubeconfigs may run.
+#include "core/base/text.h"
+#include "core/config/config_reader.h"
+
+#include <string.h>
+
+// A name is searched in PATH when it is needed; a path is below the configuration's folder unless it is absolute.
+static void read_command(struct config_reader *reader, const struct config_place *place, const struct json *value) {
+    struct exec_policy *policy = &reader->config->credential_plugins;
+    const char *text = config_text(reader, place, value, "the name of a program, or its path");
+    if (!text || !config_is_path(reader, place, text))
+        return;
+    char **command = config_grow(reader, &policy->allow, policy->n_allow, sizeof *command);
+    if (!command)
+        return;
+    if (strchr(text, '/'))
+        *command = config_absolute(reader, reader->directory, text);
+    else
+        config_keep(reader, command, text);
+    policy->n_allow += *command ? 1 : 0;
+}
+
+static void read_allow(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                       void *target) {
+    (void)target;
+    if (json_is(value, JSON_ARRAY) && json_size(value) == 0)
+        return; // none, as without the section
+    config_each(reader, place, value, "credential plugin", read_command);
+}
+
+void config_read_credential_plugins(struct config_reader *reader, const struct config_place *place,
+                                    const struct json *value, void *target) {
+    static const struct config_field fields[] = {
+        {"allow", read_allow, 0, true},
+    };
+    config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), target);
+}
