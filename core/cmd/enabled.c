@@ -3,6 +3,7 @@
 
 #include "core/base/text.h"
 #include "core/cmd/setup.h"
+#include "core/host/rights.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,11 @@ void enabled_free(struct enabled *enabled) {
     adapters_free(enabled->adapters);
     config_free(enabled->config);
     *enabled = (struct enabled){0};
+}
+
+const char *enabled_namespace(const struct enabled *enabled, const char *given) {
+    const char *own = enabled->config->namespace_;
+    return given ? given : own ? own : RIGHTS_NAMESPACE;
 }
 
 static struct error *enable_names(struct config *config, const char *names) {

@@ -30,6 +30,8 @@ struct enabled {
 // Any of the flags may be NULL. Prints problems to stderr, and fails if there are any.
 struct error *enabled_load(const char *config_path, const char *adapter_directory, const char *names,
                            struct enabled *out);
+// The host's namespace: what was given, else the configuration's, else wharf-system.
+const char *enabled_namespace(const struct enabled *enabled, const char *given);
 void enabled_free(struct enabled *enabled); // also for __attribute__((cleanup)); zeroed is fine
 
 #endif

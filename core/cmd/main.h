@@ -44,8 +44,8 @@ struct flag {
     { .name = "management-kubeconfig", .argument = "FILE", .help = "if it is in another file than --kubeconfig" }
 #define FLAG_HOST_NAMESPACE                                                                                            \
     {                                                                                                                  \
-        .name = "namespace", .letter = 'n', .argument = "NAMESPACE", .fallback = "wharf-system",                       \
-        .help = "the host's own namespace, in both clusters"                                                           \
+        .name = "namespace", .letter = 'n', .argument = "NAMESPACE",                                                   \
+        .help = "the host's own namespace (default: the configuration's, else wharf-system)"                           \
     }
 
 struct subcommand {
@@ -59,8 +59,8 @@ struct subcommand {
 };
 
 extern const struct subcommand subcommand_run, subcommand_check, subcommand_adapters, subcommand_plan, subcommand_join,
-    subcommand_rbac, subcommand_version, subcommand_status, subcommand_explain, subcommand_cordon, subcommand_uncordon,
-    subcommand_drain, subcommand_retry, subcommand_completion;
+    subcommand_leave, subcommand_rbac, subcommand_version, subcommand_status, subcommand_explain, subcommand_cordon,
+    subcommand_uncordon, subcommand_drain, subcommand_retry, subcommand_completion;
 
 // All of them, in the order of the overview.
 const struct subcommand *const *main_commands(size_t *count);

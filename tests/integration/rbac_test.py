@@ -129,7 +129,8 @@ class Rights(unittest.TestCase):
             "kueue: carry\nseal: {file: seal.keys}\n")))
         self.assertEqual(left, expect(
             "everywhere list workloads.kueue.x-k8s.io", "in wharf-system get secrets wharf-seal",
-            "in wharf-system create secrets", "everywhere create tokenreviews.authentication.k8s.io",
+            "in wharf-system create secrets", "in wharf-system get,list,watch,patch secrets",
+            "everywhere create tokenreviews.authentication.k8s.io",
             "everywhere create subjectaccessreviews.authorization.k8s.io"))
 
     def test_the_key_of_seals_may_be_in_another_namespace(self):
@@ -141,7 +142,16 @@ class Rights(unittest.TestCase):
         found = rights(rbac("worker", "--config", self.config("createNamespaces: true\n")))
         self.assertEqual(found - WORKER, expect("everywhere create namespaces"))
 
+    def test_cluster_profiles_are_read_only_as_a_source_of_workers(self):
+        found = rights(rbac("management", "--config", self.config(
+            "serve: {address: 127.0.0.1:9440}\nworkersFrom: {secrets: true, clusterProfiles: {accessProviders: "
+            "[{name: x, execConfig: {apiVersion: client.authentication.k8s.io/v1, command: x}}]}}\n")))
+        self.assertEqual(found - MANAGEMENT, expect(
+            "everywhere get,list,watch clusterprofiles.multicluster.x-k8s.io"))
+
     def test_another_namespace_of_the_host(self):
+        self.assertEqual(rbac("worker", "-n", "elsewhere"), rbac("worker", "--config", self.config(
+            "namespace: elsewhere\n")))
         items = rbac("worker", "-n", "elsewhere")
         self.assertEqual({item["metadata"].get("namespace") for item in items}, {None, "elsewhere"})
         self.assertNotIn("wharf-system", json.dumps(items))

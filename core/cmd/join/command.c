@@ -103,7 +103,6 @@ static struct error *read_duration(const char *flag, const char *text, int64_t m
 
 static struct error *read_options(const char *const values[], struct join *join) {
     int64_t token_ns = 0;
-    join->namespace_ = join->rights.namespace_ = values[NAMESPACE];
     join->labels = values[LABELS];
     join->server = values[SERVER];
     join->rights.with_logs = !values[WITHOUT_LOGS];
@@ -113,9 +112,9 @@ static struct error *read_options(const char *const values[], struct join *join)
     if (!text_is_dns_label(join->name))
         return error_new(ERROR_INVALID, "--name: found \"%s\", expected at most 63 lower-case letters, digits and '-'",
                          join->name);
-    if (!text_is_dns_label(join->namespace_))
+    if (values[NAMESPACE] && !text_is_dns_label(values[NAMESPACE]))
         return error_new(ERROR_INVALID, "--namespace: found \"%s\", expected the name of a namespace",
-                         join->namespace_);
+                         values[NAMESPACE]);
     if (join->server && !text_has_prefix(join->server, "https://"))
         return error_new(ERROR_INVALID, "--server: found %s, expected an address like https://10.0.0.1:6443",
                          join->server);
@@ -129,6 +128,7 @@ static struct error *read_options(const char *const values[], struct join *join)
         error = rbac_read_namespaces(values[NAMESPACED], &join->rights);
     if (!error)
         error = enabled_load(values[CONFIG], values[ADAPTERS], values[ENABLED], &join->enabled);
+    join->namespace_ = join->rights.namespace_ = error ? NULL : enabled_namespace(&join->enabled, values[NAMESPACE]);
     return error;
 }
 
@@ -246,7 +246,7 @@ static int run(const struct arguments *arguments) {
     const struct join_host host = {.kubeconfig = values[MANAGEMENT_KUBECONFIG] ? values[MANAGEMENT_KUBECONFIG]
                                                                                : values[KUBECONFIG],
                                    .context = values[MANAGEMENT_CONTEXT],
-                                   .namespace_ = values[NAMESPACE],
+                                   .namespace_ = join.namespace_,
                                    .enabled = &join.enabled};
     if (!error && !values[PRINT_ONLY])
         error = join_await_ready(&join, &host);

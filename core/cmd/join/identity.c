@@ -29,6 +29,16 @@ struct error *join_find_secret(struct cluster *management, const char *namespace
     return error;
 }
 
+struct error *join_name_of_uid(struct cluster *management, const char *namespace_, const char *uid, char **name) {
+    AUTO_JSON list = NULL;
+    *name = NULL;
+    struct error *error = list_secrets(management, namespace_, &list);
+    for (const struct json *s = json_first(json_get(list, "items")); !error && s && !*name; s = json_next(s))
+        if (text_equal(object_annotation(s, JOIN_UID), uid) && !(*name = strdup(worker_of(s))))
+            error = error_no_memory();
+    return error;
+}
+
 static struct error *compare(const struct join *join, const struct json *secret) {
     const char *uid = object_annotation(secret, JOIN_UID), *worker = worker_of(secret);
     if (!uid)

@@ -39,6 +39,9 @@ struct error *join_check_identity(struct join *join);
 struct error *join_find_secret(struct cluster *management, const char *namespace_, const char *worker,
                                struct json **out);
 
+// The name of the worker that has this uid; NULL: none.
+struct error *join_name_of_uid(struct cluster *management, const char *namespace_, const char *uid, char **name);
+
 // grant.c
 struct error *join_grant(struct join *join);
 struct error *join_request_token(struct join *join);
@@ -56,6 +59,19 @@ struct error *join_check_labels(const char *labels);
 // check.c
 // Connects with the new credentials and checks each right and which kinds are served.
 struct error *join_check_rights(struct join *join);
+
+// mirrors.c
+struct join_left {
+    struct buffer text; // "3 jobs.batch, 1 rayjobs.ray.io"
+    size_t own;         // mirrors of this origin
+    bool others;        // there are mirrors of other origins
+};
+// Counts mirrors of the enabled kinds; at most 500 of each.
+struct error *join_count_left(struct cluster *worker, const struct enabled *enabled, const char *origin,
+                              struct join_left *left);
+
+// withdraw.c
+struct error *join_withdraw(struct cluster *worker, const char *namespace_);
 
 // ready.c
 // The way to the running host: WHARF_SERVER, the address in its configuration, or the management cluster.

@@ -18,11 +18,7 @@ static const struct flag flags[] = {
     [CONFIG] = FLAG_ENABLED_CONFIG,
     [ADAPTERS] = FLAG_ADAPTERS,
     [ENABLED] = FLAG_ENABLED_NAMES,
-    [NAMESPACE] = {.name = "namespace",
-                   .letter = 'n',
-                   .argument = "NAMESPACE",
-                   .fallback = RIGHTS_NAMESPACE,
-                   .help = "the host's own namespace, of its ServiceAccount"},
+    [NAMESPACE] = FLAG_HOST_NAMESPACE,
     [NAMESPACED] = {.name = "namespaced",
                     .argument = "A,B",
                     .help = "the host may write, and read logs, only in these namespaces"},
@@ -50,6 +46,7 @@ static struct error *print(const char *const values[], struct rbac_options *opti
     struct error *error = values[NAMESPACED] ? rbac_read_namespaces(values[NAMESPACED], options) : NULL;
     if (!error)
         error = enabled_load(values[CONFIG], values[ADAPTERS], values[ENABLED], &enabled);
+    options->namespace_ = error ? NULL : enabled_namespace(&enabled, values[NAMESPACE]);
     if (!error)
         error = rbac_print(options, &enabled, &text);
     if (!error && strcmp(values[OUTPUT], "json") == 0)
@@ -69,15 +66,13 @@ static int run(const struct arguments *arguments) {
         return flags_usage_error(&subcommand_rbac, "--for: found %s, expected management or worker", values[FOR]);
     if (strcmp(values[OUTPUT], "yaml") != 0 && strcmp(values[OUTPUT], "json") != 0)
         return flags_usage_error(&subcommand_rbac, "-o: found %s, expected yaml or json", values[OUTPUT]);
-    if (!text_is_dns_label(values[NAMESPACE]))
+    if (values[NAMESPACE] && !text_is_dns_label(values[NAMESPACE]))
         return flags_usage_error(&subcommand_rbac, "--namespace: found %s, expected the name of a namespace",
                                  values[NAMESPACE]);
     if (values[USER] && !text_is_dns_subdomain(values[USER]))
         return flags_usage_error(&subcommand_rbac, "--user: found %s, expected a name like wharf", values[USER]);
-    __attribute__((cleanup(rbac_options_clear))) struct rbac_options options = {.management = management,
-                                                                                .with_logs = !values[WITHOUT_LOGS],
-                                                                                .namespace_ = values[NAMESPACE],
-                                                                                .user = values[USER]};
+    __attribute__((cleanup(rbac_options_clear))) struct rbac_options options = {
+        .management = management, .with_logs = !values[WITHOUT_LOGS], .user = values[USER]};
     struct error *error = print(values, &options);
     return error ? main_fail(error) : EXIT_SUCCESS;
 }

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 import played
@@ -18,7 +19,6 @@ import played
 BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build")
 SPACE = "/api/v1/namespaces/wharf-system"
 SECRET = SPACE + "/secrets/w1"
-RBAC = "/apis/rbac.authorization.k8s.io/v1"
 LINES = """worker: namespace/wharf-system created
 worker: serviceaccount/wharf created in namespace wharf-system
 worker: clusterrole.rbac.authorization.k8s.io/wharf-worker created
@@ -183,6 +183,111 @@ class Refused(Case):
                 (("--management-context", "nope"), 'management: .*found no context "nope"')):
             self.assertRegex(self.join(*arguments, code=1), pattern)
         self.assertEqual(self.worker.writes + self.management.writes, [])
+
+
+JOBS = "/apis/batch/v1/namespaces/default/jobs/"
+
+
+class Leave(Case):
+    def setUp(self):
+        super().setUp()
+        self.join()
+        self.worker.writes.clear()
+        self.management.writes.clear()
+
+    def leave(self, *arguments, code=0):
+        return self.wharf("leave", "w1", "--context", "w1", *arguments, code=code)
+
+    def mirror(self, name, origin="uid-of-management"):
+        self.worker.objects[JOBS + name] = {"metadata": {"name": name, "labels": {"wharf.dev/origin": origin}}}
+
+    def later(self, seconds, change):
+        timer = threading.Timer(seconds, change)
+        timer.start()
+        self.addCleanup(timer.join)
+
+    def rights(self):
+        return [path for path in self.worker.objects if "rbac" in path or "serviceaccounts" in path]
+
+    def test_the_secret_and_the_rights_go(self):
+        self.assertEqual(self.leave().splitlines()[-1], "worker w1 left")
+        self.assertNotIn(SECRET, self.management.objects)
+        self.assertEqual(self.rights(), [])
+
+    def test_rights_in_single_namespaces_go_too(self):
+        self.join("--namespaced", "a,b")
+        self.assertTrue([path for path in self.rights() if "/namespaces/b/" in path])
+        self.leave()
+        self.assertEqual(self.rights(), [])
+
+    def test_it_drains_and_waits_until_no_mirror_is_left(self):
+        self.mirror("one")
+        self.mirror("two")
+        self.later(0.7, lambda: self.worker.objects.pop(JOBS + "one"))
+        self.later(1.5, lambda: self.worker.objects.pop(JOBS + "two"))
+        out = self.leave("--policy", "move")
+        self.assertIn("annotated: wharf.dev/drain=move\nworker: waiting for 2 jobs.batch\nworker: waiting for 1 jobs.batch\n"
+                      "management: secret/w1 deleted", out)
+        self.assertEqual([write[0] for write in self.management.writes if write[1] == SECRET], ["PATCH", "DELETE"])
+
+    def test_a_timeout_leaves_the_worker_draining_and_it_can_be_repeated(self):
+        self.mirror("one")
+        err = self.leave("--timeout", "300ms", code=1)
+        self.assertIn("worker w1 still has 1 jobs.batch: run the command again", err)
+        self.assertEqual(self.secret()["metadata"]["annotations"]["wharf.dev/drain"], "finish")
+        self.assertTrue(self.rights())
+        self.worker.objects.pop(JOBS + "one")
+        self.leave()
+        self.assertEqual(self.leave().splitlines()[0],
+                         "management: worker w1 has no Secret in namespace wharf-system any more")
+
+    def test_abandon_waits_for_nothing(self):
+        self.mirror("one")
+        self.leave("--policy", "abandon")
+        self.assertEqual(self.rights(), [])
+
+    def test_rights_stay_that_another_host_uses(self):
+        self.mirror("theirs", origin="other")
+        self.assertIn("another host has mirrors there", self.leave())
+        self.assertTrue(self.rights())
+        self.assertNotIn(SECRET, self.management.objects)
+
+    def test_keep_rbac_needs_no_credentials_in_the_worker_but_those_of_the_secret(self):
+        self.mirror("one")
+        self.later(0.7, lambda: self.worker.objects.pop(JOBS + "one"))
+        out = self.wharf("leave", "w1", "--keep-rbac")
+        self.assertIn("waiting for 1 jobs.batch", out)
+        self.assertTrue(self.rights())
+
+    def test_another_cluster_is_refused(self):
+        other = played.Cluster("w2")
+        self.addCleanup(other.close)
+        self.write_kubeconfig({"mgmt": self.management, "w1": other})
+        self.assertIn("--context: found a cluster with uid uid-of-w2", self.leave(code=1))
+        self.write_kubeconfig({"mgmt": self.management, "w1": self.worker})
+        self.assertIn("found the cluster of worker w1, expected that of w7",
+                      self.wharf("leave", "w7", "--context", "w1", code=1))
+        self.assertTrue(self.rights())
+
+    def test_a_running_host_must_have_given_it_up_first(self):
+        self.use_host({"state": "Ready", "drain": None, "mirrors": 0}, {"state": "Ready", "drain": None, "mirrors": 0},
+                      {"state": "Draining", "drain": "finish", "mirrors": 1},
+                      {"state": "Draining", "drain": "finish", "mirrors": 0}, None)
+        self.leave()
+        self.assertEqual(len(self.host.states), 1)
+
+    def test_what_was_set_of_it_with_cordon_goes(self):
+        path = SPACE + "/configmaps/wharf-workers"
+        self.management.objects[path] = {"metadata": {"name": "wharf-workers"}, "data": {"w1": "{}", "w2": "{}"}}
+        self.leave()
+        self.assertEqual(self.management.objects[path]["data"], {"w2": "{}"})
+
+    def test_wrong_arguments(self):
+        self.assertIn("expected --context", self.wharf("leave", "w1", code=2))
+        self.assertIn("expected --context", self.wharf("leave", "w1", "--context", "w1", "--keep-rbac", code=2))
+        self.assertIn("expected the name of a worker", self.wharf("leave", "--context", "w1", code=2))
+        self.assertIn("--policy: found stop", self.leave("--policy", "stop", code=2))
+        self.assertIn("--timeout: found", self.leave("--timeout", "x", code=1))
 
 
 class WithHost(Case):
