@@ -77,8 +77,9 @@ bool inspect_changes(struct engine *engine, struct moment now, uint64_t *after, 
         char space[254];
         struct workload_view view;
         fill_workload(engine, entry, now, space, &view);
-        visit(ctx, &view);
         *after = entry->change.sequence;
+        if (!visit(ctx, &view))
+            return true;
     }
     return true;
 }
@@ -145,6 +146,16 @@ static wharf_phase_kind phase_of_mirror(struct engine *engine, struct entry *ent
     return phase.phase;
 }
 
+static void fill_waiting_text(const struct engine *engine, const struct entry *entry, struct moment now, char *out,
+                              size_t size) {
+    AUTO_BUFFER(text, 8192);
+    if (entry->waiting == WAITING_NO_WORKER || entry->waiting == WAITING_REFUSED)
+        worker_reasons_put(engine, entry, now.mono_ns, &text);
+    else if (entry->waiting != WAITING_NOT)
+        buffer_text(&text, waiting_text((enum waiting)entry->waiting));
+    text_copy(out, size, text.len > 0 ? text.data : "");
+}
+
 bool inspect_explain(struct engine *engine, struct moment now, const struct kind *kind, const char *namespace_,
                      const char *name, struct explain_view *out,
                      void (*worker)(void *ctx, const char *name, const struct worker_reason *reason,
@@ -154,8 +165,8 @@ bool inspect_explain(struct engine *engine, struct moment now, const struct kind
     if (!entry)
         return false;
     char space[254];
-    *out = (struct explain_view){
-        .attempts = entry->story.newest, .why = entry->why, .waiting_text = waiting_text((enum waiting)entry->waiting)};
+    *out = (struct explain_view){.attempts = entry->story.newest, .why = entry->why};
+    fill_waiting_text(engine, entry, now, out->waiting_text, sizeof out->waiting_text);
     fill_workload(engine, entry, now, space, &out->workload);
     out->workload.namespace_ = namespace_;
     out->has_mirror = fill_mirror(engine, entry, &out->mirror);
@@ -167,7 +178,7 @@ bool inspect_explain(struct engine *engine, struct moment now, const struct kind
         if (cluster_is_vacant(engine, c))
             continue;
         struct worker_reason reason;
-        worker_reason_find(engine, entry, c, &reason);
+        worker_reason_find(engine, entry, c, now.mono_ns, &reason);
         worker(ctx, engine->names[c], &reason, wall_of(now, reason.until_ns), wall_of(now, reason.since_ns));
     }
     return true;

@@ -21,7 +21,8 @@ struct workload_view {
     const char *waits_for; // the cluster that it waits for, or NULL
     int64_t waiting_since_ns, waiting_until_ns;
 };
-typedef void (*inspect_visit)(void *ctx, const struct workload_view *view);
+// False: no more are wanted.
+typedef bool (*inspect_visit)(void *ctx, const struct workload_view *view);
 
 uint64_t inspect_sequence(const struct engine *engine);
 // Whether all changes since are known (see changes_known_since).
@@ -57,9 +58,9 @@ struct explain_view {
     const struct attempt *attempts; // the newest first
     bool has_mirror;
     struct mirror_view mirror;
-    const char *why;          // of the last decision; may be NULL
-    const char *waiting_text; // "nothing" if it does not wait
-    bool queued_by_kueue;     // it is suspended until Kueue admits it
+    const char *why;         // of the last decision; may be NULL
+    char waiting_text[1024]; // "" if it does not wait
+    bool queued_by_kueue;    // it is suspended until Kueue admits it
 };
 // False: it is not delegated to this host, as far as it knows. `worker` is called for each worker.
 bool inspect_explain(struct engine *engine, struct moment now, const struct kind *kind, const char *namespace_,

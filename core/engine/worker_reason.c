@@ -3,8 +3,11 @@
 
 #include "core/engine/cluster_state.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#define REASONS_MAX 8 // workers named in one sentence
 
 static void fill(struct worker_reason *out, enum worker_obstacle obstacle, const char *brief, const char *text) {
     out->obstacle = obstacle;
@@ -118,16 +121,36 @@ static bool find_of_worker(const struct engine *engine, const struct entry *entr
     return out->obstacle != OBSTACLE_NONE;
 }
 
-void worker_reason_find(const struct engine *engine, const struct entry *entry, size_t cluster,
+void worker_reason_find(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t now_ns,
                         struct worker_reason *out) {
     *out = (struct worker_reason){.until_ns = CLOCK_NEVER};
     const struct mirror *mirror = entry_mirror(entry, cluster);
     if (find_of_worker(engine, entry, cluster, out))
         return;
-    if (mirror && mirror->facts.excluded_until_ns > engine->now.mono_ns)
+    if (mirror && mirror->facts.excluded_until_ns > now_ns)
         fill_rejection(engine, entry, mirror, out);
     else if (mirror && mirror->facts.present && cluster != entry->facts.cluster)
         fill(out, OBSTACLE_OCCUPIED, "an earlier mirror is there", "has an earlier mirror of this name");
     else
         fill(out, OBSTACLE_NONE, "fit", cluster == entry->facts.cluster ? "has it" : "fits");
+}
+
+void worker_reasons_put(const struct engine *engine, const struct entry *entry, int64_t now_ns, struct buffer *out) {
+    AUTO_BUFFER(list, 4096);
+    size_t workers = 0, fit = 0, named = 0;
+    for (size_t c = 1; c < engine->n_clusters; c++) {
+        struct worker_reason reason;
+        worker_reason_find(engine, entry, c, now_ns, &reason);
+        workers++;
+        fit += reason.obstacle == OBSTACLE_NONE;
+        if (reason.obstacle != OBSTACLE_NONE && named++ < REASONS_MAX)
+            buffer_printf(&list, "%s%s %s", named > 1 ? "; " : "", engine->names[c], reason.brief);
+    }
+    if (named > REASONS_MAX)
+        buffer_printf(&list, "; and %zu more", named - REASONS_MAX);
+    if (workers == 0)
+        buffer_text(out, "there are no workers");
+    else
+        buffer_printf(out, "%zu/%zu workers accept it%s%s", fit, workers, list.len ? ": " : "",
+                      list.len ? list.data : "");
 }

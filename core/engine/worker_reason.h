@@ -27,7 +27,10 @@ struct worker_reason {
     const char *reason;            // of a rejection, static; or NULL
 };
 
-void worker_reason_find(const struct engine *engine, const struct entry *entry, size_t cluster,
+void worker_reason_find(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t now_ns,
                         struct worker_reason *out);
+
+// "0/3 workers accept it: w1 quota exceeded; w2 namespace missing; w3 cordoned". Appends.
+void worker_reasons_put(const struct engine *engine, const struct entry *entry, int64_t now_ns, struct buffer *out);
 
 #endif

@@ -92,8 +92,8 @@ static const struct {
     const char *path; // below ROOT; one that ends with "/" has more behind it
     void (*answer)(struct api_call *call);
 } paths[] = {
-    {"status", api_status},
-    {"adapters", api_adapters},
+    {"status", api_status},       {"workers", api_workers},    {"adapters", api_adapters},
+    {"workloads", api_workloads}, {"workloads/", api_explain},
 };
 
 bool api_get(const struct api_source *source, const struct api_request *request, struct buffer *body, unsigned *code) {

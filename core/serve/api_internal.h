@@ -23,9 +23,13 @@ void api_failed(struct api_call *call, struct error *error); // takes the error
 
 // Members of an open object, also for the stream. NULL: written.
 struct error *api_put_status(const struct api_source *source, struct writer *out);
+struct error *api_put_workers(const struct api_source *source, struct writer *out);
 
 void api_status(struct api_call *call);
 void api_adapters(struct api_call *call);
+void api_workers(struct api_call *call);
+void api_workloads(struct api_call *call);
+void api_explain(struct api_call *call);
 
 const char *api_phase_name(size_t phase);
 

@@ -4,6 +4,7 @@
 
 #include "core/base/text.h"
 #include "core/engine/inspect.h"
+#include "core/kube/api_resources.h"
 
 #include <string.h>
 #include <strings.h>
@@ -28,10 +29,45 @@ static const struct kind *find(const struct adapters *adapters, const char *name
     return NULL;
 }
 
+static bool has_short_name(const struct json *list, const struct kind *kind, const char *name) {
+    const struct json *names = json_get(api_resources_find(list, kind->abi.plural), "shortNames");
+    for (const struct json *n = json_first(names); n; n = json_next(n))
+        if (json_string(n) && strcasecmp(json_string(n), name) == 0)
+            return true;
+    return false;
+}
+
+// By the discovery of the management cluster. What cannot be read has no short names.
+static const struct kind *find_short(const struct api_source *source, const char *name) {
+    const struct kind *found = NULL;
+    for (size_t k = 0; k < source->adapters->n_kinds && !found; k++) {
+        const struct kind *kind = source->adapters->kinds[k];
+        for (const char *const *version = kind->abi.versions; *version && !found; version++) {
+            struct response answer = {.message = NULL};
+            AUTO_TEXT path = api_resources_path(kind->abi.group, *version);
+            struct error *error = path ? source->read(source->ctx, path, &answer) : error_no_memory();
+            if (!error && answer.reason == REASON_OK && has_short_name(answer.value, kind, name))
+                found = kind;
+            error_free(error);
+            response_clear(&answer);
+        }
+    }
+    return found;
+}
+
+static struct error *not_found(const struct adapters *adapters, const char *name) {
+    AUTO_BUFFER(known, 4096);
+    for (size_t k = 0; k < adapters->n_kinds; k++)
+        buffer_printf(&known, "%s%s", k > 0 ? ", " : "", adapters->kinds[k]->plural_group);
+    return error_new(ERROR_NOT_FOUND, "no enabled adapter brings a kind \"%.80s\": this host has %s", name,
+                     known.len > 0 ? known.data : "none");
+}
+
 struct error *api_find_kind(const struct api_source *source, const char *name, const struct kind **out) {
     *out = find(source->adapters, name);
-    return *out ? NULL
-                : error_new(ERROR_NOT_FOUND, "no enabled adapter brings a kind \"%.80s\"; see /api/v1/adapters", name);
+    if (!*out && text_is_dns_label(name))
+        *out = find_short(source, name);
+    return *out ? NULL : not_found(source->adapters, name);
 }
 
 struct mirror_question {

@@ -213,12 +213,13 @@ struct seen {
     uint64_t last;
 };
 
-static void see(void *ctx, const struct workload_view *view) {
+static bool see(void *ctx, const struct workload_view *view) {
     struct seen *seen = ctx;
     size_t len = strlen(seen->names);
     assert_true(view->sequence > seen->last);
     seen->last = view->sequence;
     snprintf(seen->names + len, sizeof seen->names - len, "%s,", view->name);
+    return true;
 }
 
 static void see_gone(void *ctx, size_t kind, const char *namespace_, const char *name) {

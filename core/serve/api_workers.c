@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// /api/v1/workers.
+#include "core/serve/api_internal.h"
+
+#include "core/base/text.h"
+#include "core/kube/meter.h"
+
+#include <string.h>
+
+struct watches { // of a worker, by state
+    size_t connected, lost, absent, starting, paused, eligible;
+    const char *problem; // of one that is lost, or NULL
+};
+
+static struct watches count_watches(const struct host_snapshot *snapshot, const struct stats_cluster *cluster) {
+    struct watches count = {.problem = NULL};
+    for (size_t k = 0; k < snapshot->stats.n_kinds; k++) {
+        const struct stats_watch *watch = &cluster->watches[k];
+        count.connected += watch->state == REFLECTOR_CONNECTED;
+        count.lost += watch->state == REFLECTOR_LOST;
+        count.absent += watch->state == REFLECTOR_ABSENT;
+        count.starting += watch->state == REFLECTOR_STARTING;
+        count.paused += watch->paused;
+        count.eligible += watch->eligible;
+        if (watch->state == REFLECTOR_LOST && *watch->problem)
+            count.problem = watch->problem;
+    }
+    return count;
+}
+
+// Whether it can be used at all; NULL: yes.
+static const char *broken_state(const struct stats_cluster *cluster, const struct watches *count, const char **reason) {
+    bool silent = cluster->contact == CONTACT_LOST;
+    if (*cluster->refused) {
+        *reason = cluster->refused;
+        return "Refused";
+    }
+    if (!silent && (count->lost == 0 || count->connected > 0))
+        return NULL;
+    *reason = !silent && count->problem ? count->problem : "its API server does not answer";
+    return "Unreachable";
+}
+
+static const char *state_of(const struct stats_cluster *cluster, const struct watches *count, const char **reason) {
+    *reason = NULL;
+    const char *broken = broken_state(cluster, count, reason);
+    if (broken)
+        return broken;
+    if (cluster->contact == CONTACT_SUSPECT) {
+        *reason = "its API server is silent, late or refuses connections: nothing new is placed there";
+        return "Suspect";
+    }
+    if (count->eligible > 0) {
+        *reason = count->problem; // of another kind
+        return "Ready";
+    }
+    if (count->paused > 0) {
+        *reason = "it has too many mirrors without a workload: nothing new is placed there until there are fewer";
+        return "Paused";
+    }
+    *reason = count->starting > 0 || count->connected > 0 ? "it is being listed or identified"
+                                                          : "it serves none of the enabled kinds";
+    return "Connecting";
+}
+
+static const char *contact_name(enum contact contact) {
+    static const char *const names[] = {
+        [CONTACT_UNKNOWN] = "unknown", [CONTACT_GOOD] = "good", [CONTACT_SUSPECT] = "suspect", [CONTACT_LOST] = "lost"};
+    return names[contact];
+}
+
+static const char *watch_name(enum reflector_state state) {
+    static const char *const names[] = {[REFLECTOR_STARTING] = "Connecting",
+                                        [REFLECTOR_CONNECTED] = "Watched",
+                                        [REFLECTOR_LOST] = "Unreachable",
+                                        [REFLECTOR_ABSENT] = "NotServed"};
+    return names[state];
+}
+
+static void put_kinds(const struct host_snapshot *snapshot, const struct stats_cluster *cluster, struct writer *out) {
+    writer_array(out, "kinds");
+    for (size_t k = 0; k < snapshot->stats.n_kinds; k++) {
+        const struct stats_watch *watch = &cluster->watches[k];
+        const wharf_kind *kind = &snapshot->kinds[k]->abi;
+        writer_object(out, NULL);
+        writer_string(out, "kind", kind->kind);
+        writer_string(out, "group", kind->group);
+        writer_string(out, "resource", kind->plural);
+        writer_string(out, "state", watch_name(watch->state));
+        writer_bool(out, "eligible", watch->eligible);
+        writer_bool(out, "paused", watch->paused);
+        writer_string(out, "problem", *watch->problem ? watch->problem : NULL);
+        writer_end(out, '}');
+    }
+    writer_end(out, ']');
+}
+
+// The time that `part` of all requests took at most, by interpolation in the bucket; 0: there was none.
+static int64_t quantile_ns(const struct meter_reading *meter, double part) {
+    uint64_t buckets[METER_BUCKETS] = {0}, total = 0, below = 0;
+    for (size_t s = 0; s < meter->n_series; s++)
+        for (size_t b = 0; b < METER_BUCKETS; b++) {
+            buckets[b] += meter->series[s].buckets[b];
+            total += meter->series[s].buckets[b];
+        }
+    double wanted = part * (double)total;
+    for (size_t b = 0; b < METER_BUCKETS && total > 0; below += buckets[b++]) {
+        if ((double)(below + buckets[b]) < wanted || buckets[b] == 0)
+            continue;
+        int64_t low_ns = b > 0 ? meter_bounds_ns[b - 1] : 0;
+        if (b + 1 == METER_BUCKETS)
+            return low_ns;
+        double share = (wanted - (double)below) / (double)buckets[b];
+        return low_ns + (int64_t)(share * (double)(meter_bounds_ns[b] - low_ns));
+    }
+    return 0;
+}
+
+static void put_latency(const struct meter_reading *meter, struct writer *out) {
+    int64_t half_ns = quantile_ns(meter, 0.5), most_ns = quantile_ns(meter, 0.99);
+    writer_object(out, "latencySeconds");
+    if (half_ns > 0) {
+        writer_seconds(out, "p50", half_ns);
+        writer_seconds(out, "p99", most_ns);
+    }
+    writer_end(out, '}');
+}
+
+static const struct config_cluster *configured(const struct config *config, const char *name) {
+    for (size_t i = 0; i < config->n_workers; i++)
+        if (strcmp(config->workers[i].name, name) == 0)
+            return &config->workers[i];
+    return NULL;
+}
+
+// What is known of it from where it was configured.
+static void put_origin(const struct config *config, const char *name, struct writer *out) {
+    const struct config_cluster *worker = configured(config, name);
+    writer_string(out, "source", "Config");
+    writer_string(out, "from", config->path);
+    writer_object(out, "labels");
+    for (size_t i = 0; worker && i < worker->n_labels; i++)
+        writer_string(out, worker->labels[i].key, worker->labels[i].value);
+    writer_end(out, '}');
+    writer_bool(out, "cordoned", worker && worker->cordoned);
+    writer_null(out, "drain");
+    writer_bool(out, "leaving", false);
+}
+
+static void put_worker(const struct api_source *source, const struct host_snapshot *snapshot, size_t c,
+                       struct writer *out) {
+    const struct stats_cluster *cluster = &snapshot->stats.clusters[c];
+    struct watches count = count_watches(snapshot, cluster);
+    const char *reason = NULL, *state = state_of(cluster, &count, &reason);
+    uint64_t waiting = 0;
+    for (size_t w = 0; w < WORK_CLASSES; w++)
+        waiting += cluster->waiting[w];
+    writer_object(out, NULL);
+    writer_string(out, "name", snapshot->names[c]);
+    writer_string(out, "state", state);
+    writer_string(out, "reason", reason);
+    put_origin(source->config, snapshot->names[c], out);
+    writer_string(out, "contact", contact_name(cluster->contact));
+    writer_seconds(out, "lastContactSeconds", snapshot->readings[c].silence_ns);
+    writer_uint(out, "active", cluster->active);
+    writer_uint(out, "mirrors", cluster->mirrors);
+    writer_uint(out, "waiting", waiting);
+    writer_uint(out, "window", cluster->window);
+    writer_uint(out, "inFlight", cluster->in_flight);
+    put_latency(&snapshot->readings[c].meter, out);
+    put_kinds(snapshot, cluster, out);
+    writer_end(out, '}');
+}
+
+struct error *api_put_workers(const struct api_source *source, struct writer *out) {
+    struct host_snapshot snapshot;
+    struct error *error = source->snapshot(source->ctx, &snapshot);
+    if (error)
+        return error;
+    writer_array(out, "items");
+    for (size_t c = 1; c < snapshot.stats.n_clusters; c++)
+        put_worker(source, &snapshot, c, out);
+    writer_end(out, ']');
+    source->free_snapshot(&snapshot);
+    return NULL;
+}
+
+void api_workers(struct api_call *call) {
+    writer_object(&call->out, NULL);
+    struct error *error = api_put_workers(call->source, &call->out);
+    if (error)
+        api_failed(call, error);
+    else
+        writer_end(&call->out, '}');
+}
