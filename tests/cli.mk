@@ -17,3 +17,11 @@ TEST_TARGETS += generic-test
 .PHONY: generic-test
 generic-test: $(B)/wharf $(B)/adapters/generic.so
 	python3 -B tests/integration/generic_test.py $(B)
+
+## make reference  writes docs/cli.md and docs/configuration.md from the program's tables; reference-test compares
+TEST_TARGETS += reference-test
+.PHONY: reference reference-test
+reference: $(B)/wharf
+	python3 -B tests/reference.py $(B)/wharf --write
+reference-test: $(B)/wharf
+	python3 -B tests/reference.py $(B)/wharf

@@ -82,7 +82,9 @@ static void print_overview(FILE *out) {
           out);
     for (size_t i = 0; i < N_COMMANDS; i++)
         fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    fputs("\nUse \"wharf help COMMAND\" for more about a command.\n", out);
+    fputs("\nUse \"wharf help COMMAND\" for more about a command, \"wharf help configuration\" for the configuration's "
+          "keys.\n",
+          out);
 }
 
 static int unknown_command(const char *name) {
@@ -110,6 +112,8 @@ static int run_help(const struct arguments *arguments) {
     if (!flags_read(&subcommand_help, arguments, values, &code))
         return code;
     const char *topic = values[N_HELP_FLAGS];
+    if (topic && strcmp(topic, HELP_CONFIGURATION) == 0 && !values[MAN])
+        return help_print_configuration();
     const struct subcommand *command = topic ? find_command(topic) : NULL;
     if (topic && !command)
         return unknown_command(topic);

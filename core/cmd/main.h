@@ -74,6 +74,8 @@ int flags_usage_error(const struct subcommand *command, const char *format, ...)
 
 // help.c
 void help_print(const struct subcommand *command);
+#define HELP_CONFIGURATION "configuration" // a topic that is not a command
+int help_print_configuration(void);
 
 // man.c. Writes DIRECTORY/wharf-NAME.1.
 struct error *man_write(const char *directory, const struct subcommand *command);

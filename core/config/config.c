@@ -134,7 +134,9 @@ static void read_address(struct config_reader *reader, const struct config_place
 static void read_serve(struct config_reader *reader, const struct config_place *place, const struct json *value,
                        void *target) {
     static const struct config_field fields[] = {
-        {"address", read_address, offsetof(struct config, serve_address), true},
+        {"address", read_address, offsetof(struct config, serve_address), true,
+         "Address and port of the page, the API (docs/api.md), /metrics, /healthz and /readyz. Without it nothing is "
+         "served."},
     };
     config_mapping(reader, place, value, fields, COUNT(fields), target);
 }
@@ -167,8 +169,10 @@ static void read_percent(struct config_reader *reader, const struct config_place
 static void read_mass_deletion(struct config_reader *reader, const struct config_place *place, const struct json *value,
                                void *target) {
     static const struct config_field fields[] = {
-        {"max", read_mass_max, offsetof(struct config, mass_deletion_max), false},
-        {"percent", read_percent, offsetof(struct config, mass_deletion_percent), false},
+        {"max", read_mass_max, offsetof(struct config, mass_deletion_max), false,
+         "Default 20. Orphans that may appear in a worker within ten minutes; if there are more, they are held."},
+        {"percent", read_percent, offsetof(struct config, mass_deletion_percent), false,
+         "Default 30. The same, as a percentage of the worker's mirrors."},
     };
     config_mapping(reader, place, value, fields, COUNT(fields), target);
 }
@@ -194,8 +198,9 @@ static void read_log_level(struct config_reader *reader, const struct config_pla
 static void read_log(struct config_reader *reader, const struct config_place *place, const struct json *value,
                      void *target) {
     static const struct config_field fields[] = {
-        {"format", read_log_format, offsetof(struct config, log_format), false},
-        {"level", read_log_level, offsetof(struct config, log_level), false},
+        {"format", read_log_format, offsetof(struct config, log_format), false, "Default text. Lines go to stderr."},
+        {"level", read_log_level, offsetof(struct config, log_level), false,
+         "Default info. debug logs each request and each decision."},
     };
     config_mapping(reader, place, value, fields, COUNT(fields), target);
 }
@@ -215,34 +220,57 @@ static void read_kueue(struct config_reader *reader, const struct config_place *
     *(bool *)target = config_read_word(reader, place, value, words, COUNT(words), "strip or carry") == 1;
 }
 
-static bool read_document(struct config_reader *reader) {
+static bool read_mapping(struct config_reader *reader, const struct config_place *root) {
     static const struct config_field fields[] = {
-        {"apiVersion", read_api_version, 0, true},
-        {"kind", read_kind, 0, true},
-        {"controllerName", read_controller_name, offsetof(struct config, controller_name), false},
-        {"origin", config_read_label, offsetof(struct config, origin), false},
-        {"management", config_read_management, offsetof(struct config, management), false},
-        {"namespace", config_read_label, offsetof(struct config, namespace_), false},
-        {"workers", config_read_workers, 0, false},
-        {"workersFrom", config_read_workers_from, offsetof(struct config, workers_from), false},
-        {"removal", read_removal, offsetof(struct config, removal), false},
-        {"adapters", config_read_adapters, 0, true},
-        {"serve", read_serve, 0, false},
-        {"credentialPlugins", config_read_credential_plugins, 0, false},
-        {"seal", config_read_seal, offsetof(struct config, seal), false},
-        {"createNamespaces", config_read_bool, offsetof(struct config, create_namespaces), false},
-        {"kueue", read_kueue, offsetof(struct config, kueue_carried), false},
-        {"mirrorFinalizer", config_read_bool, offsetof(struct config, mirror_finalizer), false},
-        {"workerLostTimeout", config_read_positive, offsetof(struct config, worker_lost_timeout_ns), false},
-        {"mirrorRetention", config_read_duration, offsetof(struct config, mirror_retention_ns), false},
-        {"massDeletion", read_mass_deletion, 0, false},
-        {"orphanGrace", config_read_duration, offsetof(struct config, orphan_grace_ns), false},
-        {"memory", config_read_memory, 0, false},
-        {"rateLimit", read_rate_limit, 0, false},
-        {"log", read_log, 0, false},
+        {"apiVersion", read_api_version, 0, true, "The version of this format."},
+        {"kind", read_kind, 0, true, "The kind of this document."},
+        {"controllerName", read_controller_name, offsetof(struct config, controller_name), false,
+         "Default wharf.dev/host. The value of .spec.managedBy (or the kind's equivalent) that this host manages."},
+        {"origin", config_read_label, offsetof(struct config, origin), false,
+         "Identifies this host on its mirrors; must not change while there are any. Default: derived from the uid of "
+         "the management cluster's namespace kube-system."},
+        {"management", config_read_management, offsetof(struct config, management), false,
+         "Where users create workloads. Without it: the cluster that the host runs in."},
+        {"namespace", config_read_label, offsetof(struct config, namespace_), false,
+         "The host's own namespace in the management cluster: worker Secrets, ConfigMap wharf-workers. Default: the "
+         "pod's, else wharf-system."},
+        {"workers", config_read_workers, 0, false, "Where the mirrors run. Required without workersFrom."},
+        {"workersFrom", config_read_workers_from, offsetof(struct config, workers_from), false,
+         "Further sources of workers, which are watched."},
+        {"removal", read_removal, offsetof(struct config, removal), false,
+         "Default finish. How a worker leaves that no source has any more: what runs there ends there, is moved, or is "
+         "abandoned."},
+        {"adapters", config_read_adapters, 0, true, "The kinds that are handled."},
+        {"serve", read_serve, 0, false, "What people, tools and Prometheus look at."},
+        {"credentialPlugins", config_read_credential_plugins, 0, false,
+         "Programs that kubeconfigs may run for their credentials (docs/credentials.md)."},
+        {"seal", config_read_seal, offsetof(struct config, seal), false,
+         "The key that seals mirrors (docs/security.md)."},
+        {"createNamespaces", config_read_bool, offsetof(struct config, create_namespaces), false,
+         "Default false. Whether missing namespaces are created in workers."},
+        {"kueue", read_kueue, offsetof(struct config, kueue_carried), false,
+         "Default strip. Whether Kueue's labels on a workload that the management cluster's Kueue has admitted are "
+         "copied to its mirror (docs/kueue.md)."},
+        {"mirrorFinalizer", config_read_bool, offsetof(struct config, mirror_finalizer), false,
+         "Default false. Whether mirrors get a finalizer until their final status was copied."},
+        {"workerLostTimeout", config_read_positive, offsetof(struct config, worker_lost_timeout_ns), false,
+         "Default 15m. How long a worker may be unreachable before its workloads are rescheduled."},
+        {"mirrorRetention", config_read_duration, offsetof(struct config, mirror_retention_ns), false,
+         "Default 10m. How long a finished mirror is kept in its worker, for its logs."},
+        {"massDeletion", read_mass_deletion, 0, false, "When orphans are not deleted but held (docs/lifecycle.md)."},
+        {"orphanGrace", config_read_duration, offsetof(struct config, orphan_grace_ns), false,
+         "Default 1h. How long they are held; 0: nothing is held."},
+        {"memory", config_read_memory, 0, false, "Limits of memory (docs/memory.md)."},
+        {"rateLimit", read_rate_limit, 0, false,
+         "An upper bound of the requests to each cluster; watches and lists do not count."},
+        {"log", read_log, 0, false, "The host's log."},
     };
+    return config_mapping(reader, root, reader->yaml.value, fields, COUNT(fields), reader->config);
+}
+
+static bool read_document(struct config_reader *reader) {
     struct config_place root = {.up = NULL};
-    if (!config_mapping(reader, &root, reader->yaml.value, fields, COUNT(fields), reader->config))
+    if (!read_mapping(reader, &root))
         return false;
     config_check_clusters(reader);
     config_check_workers_from(reader, &root);
@@ -308,4 +336,16 @@ struct error *config_load_with(const char *path, const char *adapter_directory, 
         return NULL;
     }
     return error;
+}
+
+struct error *config_describe(void (*take)(void *ctx, const struct config_key *key), void *ctx) {
+    struct problems problems = {.count = 0};
+    struct config_reader reader = {
+        .file = "", .problems = &problems, .describe = take, .describe_ctx = ctx, .config = with_defaults("")};
+    if (reader.config)
+        (void)read_mapping(&reader, &(struct config_place){.up = NULL});
+    bool failed = !reader.config || reader.no_memory;
+    config_free(reader.config);
+    problems_free(&problems);
+    return failed ? error_no_memory() : NULL;
 }

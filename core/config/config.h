@@ -129,6 +129,16 @@ struct error *config_load_with(const char *path, const char *adapter_directory, 
 struct error *config_without_file(const char *name, const char *adapter_directory, struct config **out);
 // Enables the adapter of this name, from adapter_directory.
 struct error *config_enable(struct config *config, const char *name);
+// A key of the configuration, as its reader knows it.
+struct config_key {
+    const char *path;     // "workers[].kubeconfig"
+    const char *expected; // "a path, or several separated by ':'"
+    const char *help;     // what it means, and its default
+    bool required;
+};
+// Calls `take` for each key, those of a mapping after the mapping. ERROR_NO_MEMORY only.
+struct error *config_describe(void (*take)(void *ctx, const struct config_key *key), void *ctx);
+
 void config_drop_adapter(struct config *config, size_t index);
 void config_free(struct config *config);
 

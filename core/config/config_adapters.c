@@ -66,11 +66,15 @@ static void read_settings(struct config_reader *reader, const struct config_plac
 
 static void read_adapter(struct config_reader *reader, const struct config_place *place, const struct json *value) {
     static const struct config_field fields[] = {
-        {"name", config_read_label, offsetof(struct config_adapter, name), true},
-        {"file", read_file, offsetof(struct config_adapter, file), false},
-        {"sha256", read_sha256, offsetof(struct config_adapter, sha256), false},
-        {"managedBy", config_read_text, offsetof(struct config_adapter, managed_by), false},
-        {"settings", read_settings, offsetof(struct config_adapter, settings), false},
+        {"name", config_read_label, offsetof(struct config_adapter, name), true,
+         "Also names the file: <directory>/<name>.so."},
+        {"file", read_file, offsetof(struct config_adapter, file), false, "Absolute, or inside the directory."},
+        {"sha256", read_sha256, offsetof(struct config_adapter, sha256), false,
+         "The file is loaded only if it has this hash."},
+        {"managedBy", config_read_text, offsetof(struct config_adapter, managed_by), false,
+         "Instead of the adapter's default. One of the kind's closed set, where it has one."},
+        {"settings", read_settings, offsetof(struct config_adapter, settings), false,
+         "Passed to the adapter; see its documentation (docs/generic.md)."},
     };
     struct config *config = reader->config;
     struct config_adapter *adapter = config_grow(reader, &config->adapters, config->n_adapters, sizeof(*adapter));
@@ -104,8 +108,9 @@ static void read_directory(struct config_reader *reader, const struct config_pla
 void config_read_adapters(struct config_reader *reader, const struct config_place *place, const struct json *value,
                           void *target) {
     static const struct config_field fields[] = {
-        {"directory", read_directory, offsetof(struct config, adapter_directory), false},
-        {"enabled", read_enabled, 0, true},
+        {"directory", read_directory, offsetof(struct config, adapter_directory), false,
+         "Default: that of the installation. --adapters overrides it."},
+        {"enabled", read_enabled, 0, true, "The adapters to load."},
     };
     reader->config->adapter_directory_line = config_line(reader, place);
     config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), target);

@@ -105,8 +105,8 @@ static void read_rate_limit(struct config_reader *reader, const struct config_pl
 void config_read_management(struct config_reader *reader, const struct config_place *place, const struct json *value,
                             void *target) {
     static const struct config_field fields[] = {
-        {"kubeconfig", read_kubeconfig, 0, false},
-        {"context", read_context, offsetof(struct config_cluster, context), false},
+        {"kubeconfig", read_kubeconfig, 0, false, "Several are merged, as in KUBECONFIG."},
+        {"context", read_context, offsetof(struct config_cluster, context), false, "Default \"\"."},
     };
     struct config_cluster *cluster = target;
     cluster->line = config_line(reader, place);
@@ -118,13 +118,16 @@ void config_read_management(struct config_reader *reader, const struct config_pl
 // Reads one worker. An invalid one (not a mapping, no kubeconfig) is dropped.
 static void read_worker(struct config_reader *reader, const struct config_place *place, const struct json *value) {
     static const struct config_field fields[] = {
-        {"name", read_worker_name, offsetof(struct config_cluster, name), true},
-        {"kubeconfig", read_kubeconfig, 0, true},
-        {"context", read_context, offsetof(struct config_cluster, context), false},
-        {"labels", read_labels, 0, false},
-        {"cordoned", config_read_bool, offsetof(struct config_cluster, cordoned), false},
-        {"drain", read_drain, offsetof(struct config_cluster, drain), false},
-        {"rateLimit", read_rate_limit, 0, false},
+        {"name", read_worker_name, offsetof(struct config_cluster, name), true,
+         "Recorded in annotations of workloads: a renamed cluster is a different cluster."},
+        {"kubeconfig", read_kubeconfig, 0, true, "Several are merged, as in KUBECONFIG."},
+        {"context", read_context, offsetof(struct config_cluster, context), false, "Default \"\"."},
+        {"labels", read_labels, 0, false, "Labels of the worker."},
+        {"cordoned", config_read_bool, offsetof(struct config_cluster, cordoned), false,
+         "Default false. Whether nothing new is placed there."},
+        {"drain", read_drain, offsetof(struct config_cluster, drain), false,
+         "Empties the worker: what runs there ends there, or is moved."},
+        {"rateLimit", read_rate_limit, 0, false, "Instead of the host's."},
     };
     struct config *config = reader->config;
     struct config_cluster *worker = config_grow(reader, &config->workers, config->n_workers, sizeof(*worker));

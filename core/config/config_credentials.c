@@ -32,7 +32,8 @@ static void read_allow(struct config_reader *reader, const struct config_place *
 void config_read_credential_plugins(struct config_reader *reader, const struct config_place *place,
                                     const struct json *value, void *target) {
     static const struct config_field fields[] = {
-        {"allow", read_allow, 0, true},
+        {"allow", read_allow, 0, true,
+         "Names, which are searched in PATH, or absolute paths. A kubeconfig may run nothing else."},
     };
     config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), target);
 }

@@ -83,9 +83,11 @@ static void check(struct config_reader *reader, const struct config_place *place
 void config_read_memory(struct config_reader *reader, const struct config_place *place, const struct json *value,
                         void *target) {
     static const struct config_field fields[] = {
-        {"perCluster", read_per_cluster, offsetof(struct config, memory_per_cluster), false},
-        {"maxObjectSize", read_object_size, offsetof(struct config, max_object_size), false},
-        {"maxObjectNodes", read_object_nodes, offsetof(struct config, max_object_nodes), false},
+        {"perCluster", read_per_cluster, offsetof(struct config, memory_per_cluster), false, "Default 64MiB."},
+        {"maxObjectSize", read_object_size, offsetof(struct config, max_object_size), false,
+         "Default 2MiB. Larger objects are not handled."},
+        {"maxObjectNodes", read_object_nodes, offsetof(struct config, max_object_nodes), false,
+         "Default 100000. Objects with more JSON values are not handled."},
     };
     if (config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), target))
         check(reader, place, target);

@@ -38,6 +38,8 @@ static void place_name(const struct config_place *place, struct buffer *out) {
 }
 
 size_t config_line(struct config_reader *reader, const struct config_place *place) {
+    if (reader->describe)
+        return 0;
     AUTO_BUFFER(pointer, POINTER_MAX);
     place_pointer(place, &pointer);
     if (pointer.failed)
@@ -46,6 +48,8 @@ size_t config_line(struct config_reader *reader, const struct config_place *plac
 }
 
 void config_problem(struct config_reader *reader, const struct config_place *place, const char *format, ...) {
+    if (reader->describe)
+        return;
     AUTO_BUFFER(text, POINTER_MAX);
     size_t line = !place ? 0 : config_line(reader, place);
     place_name(place, &text);
@@ -91,8 +95,48 @@ static void describe(const struct json *value, char out[FOUND_MAX]) {
     }
 }
 
+// Appends "workers[].name".
+static void append_path(const struct config_place *place, struct buffer *out) {
+    if (!place->up)
+        return;
+    append_path(place->up, out);
+    if (place->key)
+        buffer_printf(out, "%s%s", out->len > 0 ? "." : "", place->key);
+    else
+        buffer_text(out, "[]");
+}
+
+// A reader that is given no value says what it expects.
+static void describe_key(struct config_reader *reader, const struct config_place *place, const char *expected) {
+    AUTO_BUFFER(path, POINTER_MAX);
+    append_path(place, &path);
+    if (!place->key || !reader->field) // an item of a list, or the document
+        return;
+    reader->no_memory |= path.failed;
+    if (!path.failed)
+        reader->describe(reader->describe_ctx, &(struct config_key){.path = path.data,
+                                                                    .expected = expected,
+                                                                    .help = reader->field->help,
+                                                                    .required = reader->field->required});
+    reader->field = NULL; // once
+}
+
+static void describe_fields(struct config_reader *reader, const struct config_place *place,
+                            const struct config_field *fields, size_t count, void *target) {
+    describe_key(reader, place, "a mapping");
+    for (size_t i = 0; i < count; i++) {
+        const struct config_place at = {.up = place, .key = fields[i].key};
+        reader->field = &fields[i];
+        fields[i].read(reader, &at, NULL, (char *)target + fields[i].offset);
+    }
+}
+
 void config_wrong(struct config_reader *reader, const struct config_place *place, const struct json *value,
                   const char *expected) {
+    if (reader->describe) {
+        describe_key(reader, place, expected);
+        return;
+    }
     char found[FOUND_MAX] = "";
     describe(value, found);
     config_problem(reader, place, "found %s, expected %s", found, expected);
@@ -104,6 +148,8 @@ void config_each(struct config_reader *reader, const struct config_place *place,
         char expected[64];
         snprintf(expected, sizeof(expected), "a list of %ss", what);
         config_wrong(reader, place, value, expected);
+        if (reader->describe)
+            read(reader, &(struct config_place){.up = place}, NULL);
         return;
     }
     if (json_size(value) == 0)
@@ -139,6 +185,10 @@ static const struct config_field *find_field(const struct config_field *fields, 
 
 bool config_mapping(struct config_reader *reader, const struct config_place *place, const struct json *value,
                     const struct config_field *fields, size_t count, void *target) {
+    if (reader->describe) {
+        describe_fields(reader, place, fields, count, target);
+        return true;
+    }
     if (!json_is(value, JSON_OBJECT)) {
         config_wrong(reader, place, value, "a mapping");
         return false;
@@ -328,8 +378,9 @@ void config_read_rates(struct config_reader *reader, const struct config_place *
         double qps, burst;
     } found = {.qps = *qps, .burst = -1};
     static const struct config_field fields[] = {
-        {"qps", config_read_rate, offsetof(struct rates, qps), false},
-        {"burst", config_read_rate, offsetof(struct rates, burst), false},
+        {"qps", config_read_rate, offsetof(struct rates, qps), false, "Default 500. Requests per second; 0: no limit."},
+        {"burst", config_read_rate, offsetof(struct rates, burst), false,
+         "Default 1000, twice qps if only qps is given. Requests at once after a pause."},
     };
     if (!config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), &found))
         return;

@@ -14,6 +14,10 @@ struct config_reader {
     struct problems *problems;
     struct config *config;
     bool no_memory; // reading continues, and fails at the end
+    // Set: nothing is read; every key is passed to it, see config_describe.
+    void (*describe)(void *ctx, const struct config_key *key);
+    void *describe_ctx;
+    const struct config_field *field; // the one that is described
 };
 
 // Where a value is: a chain from the value to the root, on the stack. `key` NULL: item `index` of a list.
@@ -34,6 +38,7 @@ struct config_field {
     config_read_fn *read;
     size_t offset;
     bool required;
+    const char *help; // what it means, and its default
 };
 
 // "<file>:<line>: <key>: ...". `place` NULL: the file as a whole.

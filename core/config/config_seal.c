@@ -40,9 +40,11 @@ static void read_secret_key(struct config_reader *reader, const struct config_pl
 static void read_secret(struct config_reader *reader, const struct config_place *place, const struct json *value,
                         void *target) {
     static const struct config_field fields[] = {
-        {"namespace", config_read_label, offsetof(struct config_seal, secret_namespace), false},
-        {"name", read_secret_name, offsetof(struct config_seal, secret_name), false},
-        {"key", read_secret_key, offsetof(struct config_seal, secret_key), false},
+        {"namespace", config_read_label, offsetof(struct config_seal, secret_namespace), false,
+         "Default: the pod's, else wharf-system."},
+        {"name", read_secret_name, offsetof(struct config_seal, secret_name), false, "Default wharf-seal."},
+        {"key", read_secret_key, offsetof(struct config_seal, secret_key), false,
+         "Default key. The entry that signs; all are accepted."},
     };
     struct config_seal *seal = target;
     seal->from_secret = config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), seal);
@@ -51,9 +53,11 @@ static void read_secret(struct config_reader *reader, const struct config_place 
 void config_read_seal(struct config_reader *reader, const struct config_place *place, const struct json *value,
                       void *target) {
     static const struct config_field fields[] = {
-        {"file", config_read_path, offsetof(struct config_seal, file), false},
-        {"secret", read_secret, 0, false},
-        {"adoptUnsealed", config_read_bool, offsetof(struct config_seal, adopt_unsealed), false},
+        {"file", config_read_path, offsetof(struct config_seal, file), false,
+         "One key per line; the first signs, all are accepted. A missing file is created."},
+        {"secret", read_secret, 0, false, "A Secret of the management cluster; a missing one is created."},
+        {"adoptUnsealed", config_read_bool, offsetof(struct config_seal, adopt_unsealed), false,
+         "Default false. For the first start with a key: mirrors without a seal in the first lists are sealed."},
     };
     struct config_seal *seal = target;
     if (!config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), seal))

@@ -47,8 +47,9 @@ static void read_exec(struct config_reader *reader, const struct config_place *p
 
 static void read_provider(struct config_reader *reader, const struct config_place *place, const struct json *value) {
     static const struct config_field fields[] = {
-        {"name", config_read_text, offsetof(struct config_access_provider, name), true},
-        {"execConfig", read_exec, offsetof(struct config_access_provider, exec), true},
+        {"name", config_read_text, offsetof(struct config_access_provider, name), true, "As ClusterProfiles name it."},
+        {"execConfig", read_exec, offsetof(struct config_access_provider, exec), true,
+         "As exec in a kubeconfig; its command must be allowed by credentialPlugins."},
     };
     struct config_workers_from *from = &reader->config->workers_from;
     struct config_access_provider *provider =
@@ -87,8 +88,10 @@ static void read_namespace(struct config_reader *reader, const struct config_pla
 static void read_cluster_profiles(struct config_reader *reader, const struct config_place *place,
                                   const struct json *value, void *target) {
     static const struct config_field fields[] = {
-        {"namespace", read_namespace, offsetof(struct config_workers_from, profile_namespace), false},
-        {"accessProviders", read_providers, 0, true},
+        {"namespace", read_namespace, offsetof(struct config_workers_from, profile_namespace), false,
+         "Default: all. Of the ClusterProfiles."},
+        {"accessProviders", read_providers, 0, true,
+         "Where credentials come from; the first one that a ClusterProfile offers is used."},
     };
     struct config_workers_from *from = target;
     from->cluster_profiles = config_mapping(reader, place, value, fields, COUNT(fields), from);
@@ -97,9 +100,12 @@ static void read_cluster_profiles(struct config_reader *reader, const struct con
 void config_read_workers_from(struct config_reader *reader, const struct config_place *place, const struct json *value,
                               void *target) {
     static const struct config_field fields[] = {
-        {"directory", config_read_path, offsetof(struct config_workers_from, directory), false},
-        {"secrets", config_read_bool, offsetof(struct config_workers_from, secrets), false},
-        {"clusterProfiles", read_cluster_profiles, 0, false},
+        {"directory", config_read_path, offsetof(struct config_workers_from, directory), false,
+         "Each NAME.kubeconfig or NAME.yaml in it is a worker."},
+        {"secrets", config_read_bool, offsetof(struct config_workers_from, secrets), false,
+         "Default false. Secrets labelled wharf.dev/worker=true in the host's namespace."},
+        {"clusterProfiles", read_cluster_profiles, 0, false,
+         "ClusterProfile objects (multicluster.x-k8s.io) of the management cluster."},
     };
     struct config_workers_from *from = target;
     from->line = config_line(reader, place);
