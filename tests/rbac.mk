@@ -13,8 +13,8 @@ TEST_TARGETS += rbac-test
 rbac-test: $(B)/wharf $(ADAPTERS)
 	python3 -B tests/integration/rbac_test.py $(B)
 
-## make join-test wharf join and wharf leave, with API servers that the test plays
+## make join-test wharf join, wharf leave and wharf init, with API servers that the test plays
 TEST_TARGETS += join-test
 .PHONY: join-test
-join-test: $(B)/wharf $(B)/adapters/job.so
+join-test: $(B)/wharf $(ADAPTERS)
 	python3 -B tests/integration/join/join_test.py $(B)

@@ -76,6 +76,15 @@ struct error *cluster_open_text(struct cluster *cluster, const char *role, const
     return error_wrap(error, "%s", role);
 }
 
+struct error *cluster_open_here(struct cluster *cluster, const char *role) {
+    struct endpoint *endpoint = NULL;
+    cluster->role = role;
+    struct error *error = kubeconfig_in_cluster("", &endpoint);
+    if (!error)
+        error = open_endpoint(cluster, endpoint);
+    return error_wrap(error, "%s", role);
+}
+
 void cluster_close(struct cluster *cluster) {
     client_free(cluster->client);
     connection_close(&cluster->connection);

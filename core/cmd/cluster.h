@@ -24,6 +24,8 @@ struct error *cluster_open(struct cluster *cluster, const char *role, const char
 // With a kubeconfig from elsewhere, which may name no file and run nothing. `name` stands for its path in messages.
 struct error *cluster_open_text(struct cluster *cluster, const char *role, const char *text, size_t len,
                                 const char *name);
+// With the service account of the pod that this runs in.
+struct error *cluster_open_here(struct cluster *cluster, const char *role);
 void cluster_close(struct cluster *cluster); // also for __attribute__((cleanup))
 
 // The kubeconfigs that cluster_open reads, with ":" between them; NULL when out of memory. free()

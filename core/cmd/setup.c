@@ -13,16 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAMES_MAX 1000 // of adapters in a directory
 #define NAMES_SHOWN 20
 #define SUFFIX ".so"
 
-struct names {
-    char *list[NAMES_MAX];
-    size_t count;
-};
-
-static void names_cleanup(struct names *names) {
+void setup_names_free(struct setup_names *names) {
     for (size_t i = 0; i < names->count; i++)
         free(names->list[i]);
 }
@@ -31,11 +25,10 @@ static int by_text(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-// The names of a directory's shared objects, without suffix, in alphabetical order.
-static void read_names(const char *directory, struct names *names) {
+void setup_read_names(const char *directory, struct setup_names *names) {
     DIR *handle = opendir(directory);
     const struct dirent *found;
-    while (handle && names->count < NAMES_MAX && (found = readdir(handle))) {
+    while (handle && names->count < SETUP_NAMES_MAX && (found = readdir(handle))) {
         size_t len = strlen(found->d_name);
         if (len <= strlen(SUFFIX) || strcmp(found->d_name + len - strlen(SUFFIX), SUFFIX) != 0)
             continue;
@@ -50,8 +43,8 @@ static void read_names(const char *directory, struct names *names) {
 
 // "did you mean "job"? /usr/lib/wharf/adapters has generic, job".
 static void append_candidates(struct buffer *out, const struct config *config, const char *wanted) {
-    __attribute__((cleanup(names_cleanup))) struct names names = {.count = 0};
-    read_names(config->adapter_directory, &names);
+    __attribute__((cleanup(setup_names_free))) struct setup_names names = {.count = 0};
+    setup_read_names(config->adapter_directory, &names);
     const char *meant = suggest(wanted, (const char *const *)names.list, names.count);
     if (meant)
         buffer_printf(out, "did you mean \"%s\"? ", meant);

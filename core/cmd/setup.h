@@ -15,6 +15,16 @@ struct error *setup_config(const char *path, const char *adapter_directory, stru
 // `config`.
 struct error *setup_adapters(struct config *config, struct problems *problems, struct adapters **out);
 
+#define SETUP_NAMES_MAX 1000 // of adapters in a directory
+
+struct setup_names {
+    char *list[SETUP_NAMES_MAX];
+    size_t count;
+};
+// The names of a directory's shared objects, without suffix, in alphabetical order; none if it cannot be read.
+void setup_read_names(const char *directory, struct setup_names *names);
+void setup_names_free(struct setup_names *names); // also for __attribute__((cleanup))
+
 // What a command does with the configuration and the adapters; problems of its input go to `problems`.
 typedef struct error *setup_user(void *ctx, const struct config *config, const struct adapters *adapters,
                                  struct problems *problems);

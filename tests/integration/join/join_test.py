@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""wharf join and wharf leave: what they write to both clusters, and what they refuse.
+"""wharf join, wharf leave and wharf init: what they write to both clusters, and what they refuse.
 
     join_test.py BUILD_FOLDER [unittest arguments]
 """
@@ -303,6 +303,76 @@ class WithHost(Case):
         self.use_host({"state": "Refused", "reason": "it is the cluster of w2"})
         self.assertIn("the host shows worker w1 as Refused: it is the cluster of w2",
                       self.join("--timeout", "300ms", code=1))
+
+
+class Init(Case):
+    def setUp(self):
+        super().setUp()
+        self.folder = os.path.dirname(self.kubeconfig)
+        self.path = os.path.join(self.folder, "wharf.yaml")
+
+    def init(self, *arguments, code=0, adapters=os.path.join(BUILD, "adapters")):
+        done = subprocess.run([os.path.join(BUILD, "wharf"), "init", "--adapters", adapters, *arguments], stdin=subprocess.DEVNULL, env=self.environment, cwd=self.folder,
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout if code == 0 else done.stderr
+
+    def text(self):
+        with open(self.path, encoding="utf-8") as file:
+            return file.read()
+
+    def test_the_configuration_is_valid_and_enables_what_the_cluster_serves(self):
+        out = self.init()
+        self.assertEqual(out, "wharf.yaml created\nNext:\n  wharf run --config wharf.yaml\n"
+                              "  wharf join --context w1 --config wharf.yaml\n")
+        enabled = [line.split()[2] for line in self.text().splitlines() if line.startswith("  - name: ")]
+        self.assertEqual(enabled, ["job"])
+        self.assertRegex(self.text(), r"# - name: rayjob +# RayJob, RayCluster, RayService \(ray.io\): not served there")
+        self.assertIn('context: "mgmt"', self.text())
+        done = subprocess.run([os.path.join(BUILD, "wharf"), "check", "--config", self.path], capture_output=True,
+                              stdin=subprocess.DEVNULL, text=True, timeout=60, check=False)
+        self.assertIn("no problems", done.stdout, done.stderr)
+        self.assertEqual(self.management.writes, [])
+
+    def test_what_is_there_is_not_overwritten(self):
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write("mine\n")
+        self.assertIn("wharf.yaml exists and is not overwritten", self.init(code=1))
+        self.assertEqual(self.text(), "mine\n")
+
+    def test_standard_output(self):
+        self.assertTrue(self.init("-o", "-").startswith("# Configuration of the wharf host"))
+        self.assertFalse(os.path.exists(self.path))
+
+    def test_the_other_context_is_the_management_cluster_if_it_is_named(self):
+        out = self.init("--management-context", "w1", "-o", "other.yaml")
+        self.assertIn("wharf join --context mgmt --management-context w1 --config other.yaml\n", out)
+
+    def test_odd_names_are_quoted(self):
+        self.write_kubeconfig({"mgmt": self.management, "it's w1 \"#": self.worker})
+        self.assertIn("wharf join --context 'it'\\''s w1 \"#' --config", self.init())
+
+    def test_the_command_that_gives_credentials_is_allowed(self):
+        plugin = os.path.join(self.folder, "credentials")
+        with open(plugin, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\necho '{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\","
+                       "\"status\":{\"token\":\"t\"}}'\n")
+        os.chmod(plugin, 0o755)
+        with open(self.kubeconfig, encoding="utf-8") as file:
+            config = json.load(file)
+        config["users"][0]["user"] = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": plugin,
+                                               "interactiveMode": "Never"}}
+        with open(self.kubeconfig, "w", encoding="utf-8") as file:
+            json.dump(config, file)
+        self.init()
+        self.assertIn(f'credentialPlugins:\n  allow: ["{plugin}"]\n', self.text())
+
+    def test_without_a_kubeconfig(self):
+        os.remove(self.kubeconfig)
+        self.assertIn("found no kubeconfig at " + self.kubeconfig, self.init(code=1))
+
+    def test_no_adapters(self):
+        self.assertIn("found no adapters in " + self.folder, self.init(code=1, adapters=self.folder))
 
 
 if __name__ == "__main__":
