@@ -125,12 +125,12 @@ static bool do_place(struct engine *engine, struct entry *entry, const struct ac
     if (entry->facts.attempt == 0 && !is_there(entry, action) &&
         (!act_accepts(engine, entry) || !kueue_permits(engine, entry)))
         return true;
-    char body[512];
-    int len =
-        snprintf(body, sizeof body,
-                 "{\"metadata\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\",\"annotations\":{\"" MARK_CLUSTER
-                 "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"}}}",
-                 entry->uid, doc_version(&engine->store, &entry->doc), engine->names[action->cluster], action->attempt);
+    char body[640];
+    const char *name = engine->names[action->cluster];
+    int len = snprintf(body, sizeof body,
+                       "{\"metadata\":{\"uid\":\"%s\",\"resourceVersion\":\"%s\",\"annotations\":{\"" MARK_CLUSTER
+                       "\":\"%s\",\"" MARK_ATTEMPT "\":\"%u\"},\"labels\":{\"" MARK_CLUSTER "\":\"%s\"}}}",
+                       entry->uid, doc_version(&engine->store, &entry->doc), name, action->attempt, name);
     if (len < 0 || (size_t)len >= sizeof body) {
         queue_retry_soon(engine, &entry->facts.not_before_ns);
         return true;

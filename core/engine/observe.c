@@ -89,14 +89,41 @@ static void written(const struct json *object, const char *key, char out[64]) {
     text_copy(out, 64, text ? text : "nothing");
 }
 
+// The label says what the annotation says, for selectors. It is restored with the same patch and the same delays; where
+// that does not last, not at all. Workloads that were placed before there was the label have none.
+static void check_label(struct engine *engine, struct entry *entry, const struct json *object, uint32_t cluster,
+                        bool was) {
+    const char *label = object_label(object, MARK_CLUSTER);
+    const struct mirror *m = facts_placed_mirror(entry);
+    if (!m || !m->facts.proven || cluster != entry->facts.cluster || entry->facts.finished)
+        return;
+    const char *name = engine->names[m->facts.cluster];
+    bool right = text_equal(label, name);
+    bool restored = !right && (label || entry->labelled);
+    entry->labelled |= right;
+    if (!restored || (!was && throttle_is_hot(&entry->facts.restores, engine->now.mono_ns, RESTORES_FREE)))
+        return;
+    entry->facts.misplaced = true;
+    if (was)
+        return;
+    char shown[64];
+    text_copy(shown, sizeof shown, label ? label : "nothing");
+    throttle_next(&entry->facts.restores, engine->now.mono_ns, RESTORES_FREE);
+    report_event(engine, entry, true, "LabelRestored", "Place",
+                 "label " MARK_CLUSTER " was changed to %s, which does not move the mirror: it is restored to %s",
+                 shown, name);
+}
+
 // The annotations record where the mirror is; changing them does not move it (rule 2).
 static void check_annotations(struct engine *engine, struct entry *entry, const struct json *object, uint32_t cluster,
                               uint32_t attempt) {
     bool was = entry->facts.misplaced;
     entry->facts.misplaced = false;
     if ((cluster == entry->facts.cluster && attempt == entry->facts.attempt) ||
-        (cluster == entry->requested_cluster && attempt == entry->requested_attempt) || entry->facts.finished)
+        (cluster == entry->requested_cluster && attempt == entry->requested_attempt) || entry->facts.finished) {
+        check_label(engine, entry, object, cluster, was);
         return;
+    }
     const struct mirror *m = facts_placed_mirror(entry);
     if (!m || !m->facts.proven)
         return;
@@ -186,7 +213,7 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
     entry->facts.finished = entry->facts.suspended = entry->facts.being_deleted = entry->facts.status_due = false;
     entry->uid[0] = '\0';
     entry->kueue = KUEUE_UNKNOWN;
-    entry->facts.misplaced = entry->unsealed_reported = false;
+    entry->facts.misplaced = entry->unsealed_reported = entry->labelled = false;
     entry->placed_attempt = entry->requested_attempt = entry->requested_cluster = 0;
     entry->facts.restores = (struct throttle){0};
     entry->kueue_asked = 0;

@@ -106,6 +106,7 @@ struct entry {
     bool reported : 1;            // something was reported since it began to wait
     bool deletion_is_certain : 1; // deleted_uid is certain
     bool unknown_unfinished : 1;  // counted there
+    bool labelled : 1;            // its label has named its cluster
     bool uncompared : 1;          // an accepted status: with what the server made of it (noop_patch_hash)
     bool unsealed_reported : 1;   // an unsealed object with the host's marks was reported
     char uid[STORE_UID_MAX];

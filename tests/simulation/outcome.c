@@ -49,6 +49,14 @@ static char *running_missing(struct trial *trial, size_t kind, const struct json
     return NULL;
 }
 
+// The label says what the annotation says, unless somebody changed one of them.
+static bool is_labelled(struct trial *trial, const struct json *job) {
+    const struct tracked_workload *tracked = rules_workload(trial, rules_text(job, "metadata", NULL, "uid"));
+    return !tracked || tracked->tampered || trial->plan.back != TRIAL_BACK_NONE ||
+           strcmp(rules_text(job, "metadata", "labels", MARK_CLUSTER),
+                  rules_text(job, "metadata", "annotations", MARK_CLUSTER)) == 0;
+}
+
 // What one workload lacks; NULL: nothing.
 static char *workload_missing(struct trial *trial, size_t kind, const struct json *job) {
     const char *name = rules_text(job, "metadata", NULL, "name");
@@ -56,6 +64,8 @@ static char *workload_missing(struct trial *trial, size_t kind, const struct jso
     wharf_phase_kind phase = sim_phase(trial->kinds[kind], job, NULL);
     if (*rules_text(job, "metadata", NULL, "deletionTimestamp"))
         return text_format("%s is still being deleted", name);
+    if (!is_labelled(trial, job))
+        return text_format("the label of %s does not name its cluster", name);
     if (!phase_is_final(phase))
         return running_missing(trial, kind, job);
     bool failed = phase == WHARF_FAILED;

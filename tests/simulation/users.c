@@ -370,7 +370,13 @@ static void name_mirror(struct trial *trial, unsigned job) {
 static void write_nonsense(struct trial *trial, unsigned job) {
     static const char *const clusters[] = {"null", "\"nowhere\"", "\"\"", "\"w1\"", "\"w2\"", "\"management\""};
     static const char *const attempts[] = {"null", "\"banana\"", "\"1\"", "\"7\"", "\"-1\"", "\"4294967294\""};
-    size_t what = trial_below(trial, 3);
+    size_t what = trial_below(trial, 4);
+    if (what == 3) {
+        AUTO_TEXT label =
+            text_format("{\"metadata\":{\"labels\":{\"wharf.dev/cluster\":%s}}}", clusters[trial_below(trial, 6)]);
+        patch(trial, ENGINE_MANAGEMENT, job, label);
+        return;
+    }
     AUTO_TEXT cluster = text_format("\"wharf.dev/cluster\":%s", clusters[trial_below(trial, 6)]);
     AUTO_TEXT attempt = text_format("\"wharf.dev/attempt\":%s", attempts[trial_below(trial, 6)]);
     AUTO_TEXT text = text_format("{\"metadata\":{\"annotations\":{%s%s%s}}}", what != 1 ? cluster : "",

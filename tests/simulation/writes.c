@@ -33,10 +33,13 @@ static struct json *without_ours(const struct json *object) {
     struct json *copy = json_copy(object);
     pointer_remove(copy, "/metadata/annotations/wharf.dev~1cluster");
     pointer_remove(copy, "/metadata/annotations/wharf.dev~1attempt");
+    pointer_remove(copy, "/metadata/labels/wharf.dev~1cluster");
     pointer_remove(copy, "/metadata/resourceVersion");
     pointer_remove(copy, "/metadata/managedFields");
     if (json_size(json_path(copy, "metadata", "annotations", NULL)) == 0)
         pointer_remove(copy, "/metadata/annotations");
+    if (json_size(json_path(copy, "metadata", "labels", NULL)) == 0)
+        pointer_remove(copy, "/metadata/labels");
     return copy;
 }
 
@@ -44,7 +47,7 @@ static void check_placement(struct trial *trial, struct tracked_workload *job, c
     AUTO_JSON before = without_ours(write->old);
     AUTO_JSON after = without_ours(write->now);
     if (!json_equal(before, after))
-        trial_fail(trial, "rule 1: more of %s was changed than the annotations", write->name);
+        trial_fail(trial, "rule 1: more of %s was changed than the annotations and the label", write->name);
     job->placements += !write->noop;
 }
 

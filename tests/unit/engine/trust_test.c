@@ -326,6 +326,59 @@ static void repeatedly_changed_annotations_are_restored_with_growing_delays(void
     assert_int_equal(play->creates[W1], 1);
 }
 
+static const char *label_of(size_t cluster) {
+    return json_string_or(json_path(play_object(play, cluster, NAME), "metadata", "labels", MARK_CLUSTER, NULL), "");
+}
+
+static void a_changed_label_of_the_cluster_is_restored(void **state) {
+    (void)state;
+    static const char *const patches[] = {
+        "{'metadata':{'labels':{'wharf.dev/cluster':'w2'}}}",
+        "{'metadata':{'labels':{'wharf.dev/cluster':'nowhere'}}}",
+        "{'metadata':{'labels':{'wharf.dev/cluster':null}}}",
+        "{'metadata':{'labels':{'wharf.dev/cluster':'w2'},'annotations':{'wharf.dev/cluster':'w2'}}}",
+    };
+    begin(key);
+    assert_string_equal(label_of(MANAGEMENT), "w1");
+    assert_string_equal(label_of(W1), "");
+    for (size_t i = 0; i < sizeof patches / sizeof *patches; i++) {
+        unsigned before = play->patches[MANAGEMENT];
+        play_patch(play, MANAGEMENT, NAME, patches[i]);
+        play_settle(play);
+        play_pass(play, 15 * CLOCK_MINUTE);
+        assert_placed("w1", "1");
+        assert_string_equal(label_of(MANAGEMENT), "w1");
+        assert_int_equal(play->patches[MANAGEMENT], before + 1);
+    }
+    assert_int_equal(play_told(play, "LabelRestored: "), 3);
+    assert_int_equal(play->deletes[W1] + play->deletes[W2], 0);
+}
+
+static void a_label_that_somebody_keeps_changing_is_left_alone(void **state) {
+    (void)state;
+    begin(key);
+    unsigned before = play->patches[MANAGEMENT];
+    for (int i = 0; i < 100; i++) {
+        play_patch(play, MANAGEMENT, NAME, "{'metadata':{'labels':{'wharf.dev/cluster':'w2'}}}");
+        play_settle(play);
+        play_pass(play, CLOCK_SECOND);
+    }
+    assert_in_range(play->patches[MANAGEMENT] - before, 3, 5);
+}
+
+// Upgrading costs no write for each workload.
+static void a_workload_that_never_had_the_label_is_not_written_for_it(void **state) {
+    (void)state;
+    begin(key);
+    AUTO_JSON patch = harness_json("{'metadata':{'labels':{'wharf.dev/cluster':null}}}");
+    assert_true(patch_apply(&play->objects[MANAGEMENT][0], patch));
+    play_start(play, key, false);
+    unsigned before = play->patches[MANAGEMENT];
+    play_pass(play, 15 * CLOCK_MINUTE);
+    assert_int_equal(play->patches[MANAGEMENT], before);
+    assert_string_equal(label_of(MANAGEMENT), "");
+}
+
 static void an_attempt_never_wraps(void **state) {
     (void)state;
     begin(key);
@@ -408,6 +461,9 @@ int main(void) {
         TEST(an_unsealed_mirror_is_adopted_on_first_sight_only),
         TEST(annotations_of_an_author_do_not_move_a_running_mirror),
         TEST(repeatedly_changed_annotations_are_restored_with_growing_delays),
+        TEST(a_changed_label_of_the_cluster_is_restored),
+        TEST(a_label_that_somebody_keeps_changing_is_left_alone),
+        TEST(a_workload_that_never_had_the_label_is_not_written_for_it),
         TEST(an_attempt_never_wraps),
         TEST(an_unknown_worker_is_reported),
     };

@@ -43,7 +43,7 @@ static void the_record_of_a_placement_is_one_patch_before_the_create(void **stat
         assert_int_equal(play.commands[0].verb, VERB_MERGE_PATCH);
         AUTO_JSON patch = body_of(&play.commands[0]);
         AUTO_JSON expected = play_json("{'metadata':{'uid':'u-a','resourceVersion':'%s','annotations':{'" MARK_CLUSTER
-                                       "':'w1','" MARK_ATTEMPT "':'1'}}}",
+                                       "':'w1','" MARK_ATTEMPT "':'1'},'labels':{'" MARK_CLUSTER "':'w1'}}}",
                                        version);
         assert_true(json_equal(patch, expected));
         play_answer(&play, play.commands[0].id, REASON_OK, play_workload("a", HOST, "w1"));
