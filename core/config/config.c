@@ -58,6 +58,7 @@ static struct config *with_defaults(const char *path) {
     config->adapter_directory = strdup(WHARF_ADAPTER_DIRECTORY);
     config->credential_plugins.setting = text_format("credentialPlugins.allow in %s", path);
     config->worker_lost_timeout_ns = 15 * CLOCK_MINUTE;
+    config->pod_events = POD_EVENTS_WARNINGS;
     config->mirror_retention_ns = 10 * CLOCK_MINUTE;
     config->mass_deletion_max = 20;
     config->mass_deletion_percent = 30;
@@ -214,6 +215,15 @@ static void read_removal(struct config_reader *reader, const struct config_place
         *(enum removal *)target = removals[index];
 }
 
+static void read_pod_events(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                            void *target) {
+    static const char *const words[] = {"warnings", "all", "none"};
+    static const enum pod_events_level levels[] = {POD_EVENTS_WARNINGS, POD_EVENTS_ALL, POD_EVENTS_NONE};
+    int index = config_read_word(reader, place, value, words, COUNT(words), "warnings, all or none");
+    if (index >= 0)
+        *(enum pod_events_level *)target = levels[index];
+}
+
 static void read_kueue(struct config_reader *reader, const struct config_place *place, const struct json *value,
                        void *target) {
     static const char *const words[] = {"strip", "carry"};
@@ -251,6 +261,8 @@ static bool read_mapping(struct config_reader *reader, const struct config_place
         {"kueue", read_kueue, offsetof(struct config, kueue_carried), false,
          "Default strip. Whether Kueue's labels on a workload that the management cluster's Kueue has admitted are "
          "copied to its mirror (docs/kueue.md)."},
+        {"podEvents", read_pod_events, offsetof(struct config, pod_events), false,
+         "Default warnings. Which Events of a mirror's pods are shown on its workload (docs/pod-events.md)."},
         {"mirrorFinalizer", config_read_bool, offsetof(struct config, mirror_finalizer), false,
          "Default false. Whether mirrors get a finalizer until their final status was copied."},
         {"workerLostTimeout", config_read_positive, offsetof(struct config, worker_lost_timeout_ns), false,

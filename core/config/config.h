@@ -26,6 +26,12 @@ enum drain {
 };
 
 // How a worker leaves that is no longer configured.
+enum pod_events_level { // which Events of a mirror's pods are told on the workload
+    POD_EVENTS_NONE,
+    POD_EVENTS_WARNINGS,
+    POD_EVENTS_ALL
+};
+
 enum removal {
     REMOVAL_FINISH, // its workloads end there
     REMOVAL_MOVE,   // they are placed elsewhere
@@ -103,17 +109,18 @@ struct config {
     struct exec_policy credential_plugins; // credentialPlugins: {allow}; for all kubeconfigs
     struct config_seal seal;               // see seal_source.h
     bool create_namespaces;
-    bool kueue_carried;             // kueue: carry; default strip
-    bool mirror_finalizer;          // default false
-    int64_t worker_lost_timeout_ns; // default 15 min
-    int64_t mirror_retention_ns;    // default 10 min
-    int64_t mass_deletion_max;      // massDeletion: {max, percent}: default 20 and 30
-    int64_t mass_deletion_percent;  // of a cluster's mirrors
-    int64_t orphan_grace_ns;        // default 1 h; 0: orphans are never held
-    size_t memory_per_cluster;      // memory: {perCluster, maxObjectSize, maxObjectNodes}: default 64 MiB,
-    size_t max_object_size;         // 2 MiB
-    size_t max_object_nodes;        // and 100,000; see core/kube/budget.h
-    double qps, burst;              // rateLimit: {qps, burst} for each cluster; qps 0: no limit; default 500 and 1000
+    bool kueue_carried;               // kueue: carry; default strip
+    bool mirror_finalizer;            // default false
+    enum pod_events_level pod_events; // default warnings
+    int64_t worker_lost_timeout_ns;   // default 15 min
+    int64_t mirror_retention_ns;      // default 10 min
+    int64_t mass_deletion_max;        // massDeletion: {max, percent}: default 20 and 30
+    int64_t mass_deletion_percent;    // of a cluster's mirrors
+    int64_t orphan_grace_ns;          // default 1 h; 0: orphans are never held
+    size_t memory_per_cluster;        // memory: {perCluster, maxObjectSize, maxObjectNodes}: default 64 MiB,
+    size_t max_object_size;           // 2 MiB
+    size_t max_object_nodes;          // and 100,000; see core/kube/budget.h
+    double qps, burst;                // rateLimit: {qps, burst} for each cluster; qps 0: no limit; default 500 and 1000
     enum log_format log_format;
     enum log_level log_level;
 };

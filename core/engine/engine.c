@@ -16,6 +16,7 @@
 #include "core/engine/pacing.h"
 #include "core/engine/pause.h"
 #include "core/engine/queue.h"
+#include "core/engine/remark.h"
 #include "core/engine/rewound.h"
 #include "core/engine/slots.h"
 #include "core/engine/unknown.h"
@@ -203,6 +204,9 @@ static void take_event(struct engine *engine, struct engine_event *event) {
         break;
     case EVENT_WORKER:
         worker_take(engine, event);
+        break;
+    case EVENT_REMARK:
+        remark_take(engine, event);
         break;
     case EVENT_TIME:
         break;

@@ -73,6 +73,7 @@ struct engine {
     struct pace **paces; // of clusters
     struct pace_options pacing;
     size_t turn_of;              // see pacing_next
+    int64_t remarks_full_ns;     // of the bucket of remarks, see remark.c
     struct throttle other_hosts; // writes by another host with the same origin
     struct stats stats;
     struct moment now;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EVENT_STRINGS 3 // at most
+#define EVENT_STRINGS 5 // at most
 
 // Pointers to the event's strings; the rest of `out` is NULL.
 static void strings_of(struct engine_event *event, const char **out[EVENT_STRINGS]) {
@@ -31,6 +31,13 @@ static void strings_of(struct engine_event *event, const char **out[EVENT_STRING
         break;
     case EVENT_WORKER:
         out[0] = &event->worker.name;
+        break;
+    case EVENT_REMARK:
+        out[0] = &event->remark.namespace_;
+        out[1] = &event->remark.name;
+        out[2] = &event->remark.uid;
+        out[3] = &event->remark.reason;
+        out[4] = &event->remark.text;
         break;
     case EVENT_SEEN:
     case EVENT_GONE:

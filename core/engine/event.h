@@ -24,6 +24,7 @@ enum event_type {
     EVENT_IDENTITY, // of a cluster: the uid of its namespace kube-system, at each connection
     EVENT_REWOUND,  // (cluster, kind): its versions went back (restored, wiped); comes before the list that follows
     EVENT_WORKER,   // a worker joined, left, or has another policy
+    EVENT_REMARK,   // of a mirror: something about its pods, to be told on its workload
     EVENT_TIME      // time has passed
 };
 
@@ -70,6 +71,11 @@ struct engine_event {
             enum worker_policy policy; // a cluster number without a worker joins, unless it is WORKER_LEFT
             double qps, burst;         // of one that joins: its rate limit; 0: engine_options'
         } worker;                      // WORKER
+        struct {
+            const char *namespace_, *name, *uid; // of the mirror
+            const char *reason, *text;
+            bool warning;
+        } remark; // REMARK
     };
 };
 

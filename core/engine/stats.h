@@ -51,6 +51,7 @@ struct stats_cluster {
     char refused[256];              // why it is refused (identity.c), "": it is not
     uint64_t orphans_held;          // orphans that are not deleted yet, see orphans.c
     uint64_t unsealed;              // objects seen with the host's marks but no valid seal
+    uint64_t remarks_refused;       // remarks on what is not a mirror of this host, or over its limit
     uint64_t unproven;              // mirrors that are neither adopted nor deleted because they are not proven
 };
 

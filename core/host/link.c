@@ -3,6 +3,7 @@
 
 #include "core/base/text.h"
 #include "core/engine/mirror.h"
+#include "core/host/pod_events.h"
 #include "core/kube/client.h"
 #include "core/kube/events.h"
 #include "core/kube/probe.h"
@@ -29,6 +30,7 @@ struct link {
     struct client *client;
     struct recorder *recorder; // management only
     struct meter *meter;
+    struct pod_events *pods; // worker only, or NULL
     struct watched *watched;
     size_t n_watched;
     struct kind *const *kinds;
@@ -74,6 +76,8 @@ static bool is_echo(const struct link *link, const struct object *object) {
 
 static void on_seen(void *ctx, struct object *object) {
     struct watched *w = ctx;
+    if (w->link->pods)
+        pod_events_mirror(w->link->pods, w->kind, object->value);
     bool echo = is_echo(w->link, object);
     post(w->link, &(struct engine_event){.type = EVENT_SEEN, .kind = w->kind, .echo = echo, .object = object});
 }
@@ -209,6 +213,25 @@ static struct error *watch_kind(struct link *link, const struct link_options *op
                          options->transport, &handler, &w->reflector);
 }
 
+static void post_remark(void *ctx, struct engine_event *event) {
+    post(ctx, event);
+}
+
+static struct error *watch_pods(struct link *link, const struct link_options *options) {
+    return pod_events_new(&(struct pod_events_options){.cluster = options->name,
+                                                       .transport = options->transport,
+                                                       .budget = options->budget,
+                                                       .meter = link->meter,
+                                                       .origin = options->origin,
+                                                       .kinds = options->kinds,
+                                                       .n_kinds = options->n_kinds,
+                                                       .normal = options->pod_events == POD_EVENTS_ALL,
+                                                       .seed = options->seed,
+                                                       .post = post_remark,
+                                                       .ctx = link},
+                          &link->pods);
+}
+
 static struct error *fill_link(struct link *link, const struct link_options *options) {
     struct probe_handler handler = {on_identity, on_contact, link};
     struct error *error = probe_new(options->name, options->transport, &handler, &link->probe);
@@ -221,6 +244,8 @@ static struct error *fill_link(struct link *link, const struct link_options *opt
         error = client_new(&client, &link->client);
     if (!error && options->cluster == ENGINE_MANAGEMENT)
         error = recorder_new(link->client, options->controller_name, options->instance, options->seed, &link->recorder);
+    if (!error && options->cluster != ENGINE_MANAGEMENT && options->pod_events != POD_EVENTS_NONE)
+        error = watch_pods(link, options);
     for (size_t k = 0; k < options->n_kinds && !error; k++) {
         error = watch_kind(link, options, k);
         link->n_watched += !error;
@@ -263,6 +288,7 @@ void link_free(struct link *link) {
         return;
     for (size_t k = 0; k < link->n_watched; k++)
         reflector_free(link->watched[k].reflector);
+    pod_events_free(link->pods);
     recorder_free(link->recorder);
     client_free(link->client);
     probe_free(link->probe);
@@ -356,6 +382,8 @@ int64_t link_tick(struct link *link, struct moment now) {
         int64_t at_ns = reflector_tick(link->watched[k].reflector, now);
         next_ns = at_ns < next_ns ? at_ns : next_ns;
     }
+    if (link->pods)
+        next_ns = clock_earlier(next_ns, pod_events_tick(link->pods, now));
     if (link->recorder) {
         int64_t at_ns = recorder_tick(link->recorder, now);
         next_ns = at_ns < next_ns ? at_ns : next_ns;

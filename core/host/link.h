@@ -5,17 +5,19 @@
 #ifndef WHARF_HOST_LINK_H
 #define WHARF_HOST_LINK_H
 
+#include "core/config/config.h"
 #include "core/engine/engine.h"
 
 struct link_options {
     size_t cluster; // ENGINE_MANAGEMENT or a worker's number
     const char *name;
-    struct transport *transport; // not owned
-    struct meter *meter;         // counts what the link does, not owned; may be NULL
-    struct budget *budget;       // memory budget of the cluster, not owned; may be NULL
-    const char *origin;          // workers are listed and watched with this label value only
-    const char *controller_name; // reportingController of Events
-    const char *instance;        // reportingInstance of Events
+    struct transport *transport;      // not owned
+    enum pod_events_level pod_events; // of a worker
+    struct meter *meter;              // counts what the link does, not owned; may be NULL
+    struct budget *budget;            // memory budget of the cluster, not owned; may be NULL
+    const char *origin;               // workers are listed and watched with this label value only
+    const char *controller_name;      // reportingController of Events
+    const char *instance;             // reportingInstance of Events
     struct kind *const *kinds;
     size_t n_kinds;
     bool watch_list;

@@ -212,6 +212,8 @@ struct error *rights_worker(const struct rights_wanted *wanted, struct rights *o
                             .group = "",
                             .verbs = "list, watch"},
             "events");
+    if (wanted->pod_events && !wanted->logs)
+        add(&table, &(struct right){.scope = RIGHT_WORK, .group = "", .verbs = "get, list"}, "pods");
     if (wanted->logs) {
         add(&table,
             &(struct right){.scope = RIGHT_WORK,

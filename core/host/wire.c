@@ -84,6 +84,7 @@ static void open_link(void *arg) {
                                    .transport = wire->connection.transport,
                                    .budget = &wire->budget,
                                    .meter = wire->meter,
+                                   .pod_events = host->config->pod_events,
                                    .origin = startup_origin(host->startup),
                                    .controller_name = host->config->controller_name,
                                    .instance = instance,

@@ -66,9 +66,21 @@ void meter_publish(struct meter *meter, uint64_t events_lost, int64_t heard_ns) 
     WRITE(meter->heard_ns, heard_ns);
 }
 
+void meter_pods(struct meter *meter, enum meter_pods what, uint64_t more) {
+    if (meter)
+        COUNT(meter->pod_events[what], more);
+}
+
+void meter_pods_watched(struct meter *meter, bool watched) {
+    if (meter)
+        WRITE(meter->pod_events[METER_PODS_WATCHED], watched);
+}
+
 void meter_read(const struct meter *meter, struct meter_reading *out) {
     *out = (struct meter_reading){
         .restarts = READ(meter->restarts), .events_lost = READ(meter->events_lost), .heard_ns = READ(meter->heard_ns)};
+    for (size_t i = 0; i < METER_PODS; i++)
+        out->pod_events[i] = READ(meter->pod_events[i]);
     for (size_t i = 0; i < METER_SERIES; i++) {
         const struct meter_cell *cell = &meter->cells[i];
         uint32_t what = READ(cell->what);

@@ -21,6 +21,7 @@ struct meter {
     struct meter_cell cells[METER_SERIES];
     _Atomic uint64_t restarts, events_lost;
     _Atomic int64_t heard_ns;
+    _Atomic uint64_t pod_events[METER_PODS];
 };
 
 // A request got a response, or ended without one (code 0). NULL is fine, as below.
@@ -32,6 +33,9 @@ void meter_restart(struct meter *meter);
 
 // Totals: Events that were never written and will not be; when the last byte came from the server (monotonic).
 void meter_publish(struct meter *meter, uint64_t events_lost, int64_t heard_ns);
+
+void meter_pods(struct meter *meter, enum meter_pods what, uint64_t more);
+void meter_pods_watched(struct meter *meter, bool watched);
 
 void meter_read(const struct meter *meter, struct meter_reading *out);
 

@@ -53,11 +53,12 @@ static bool copy_selectors(struct reflector *reflector, const struct reflector_o
 static bool copy_options(struct reflector *reflector, const struct reflector_options *options) {
     const char *group = options->group;
     reflector->cluster_scoped = options->cluster_scoped;
-    reflector->watch_list = options->watch_list;
+    reflector->watch_list = options->watch_list && !options->from_now;
     reflector->probe = options->probe;
     reflector->budget = options->budget;
     reflector->limits = (struct object_limits){.budget = options->budget, .kept = options->kept};
-    reflector->page_limit = LIST_PAGE;
+    reflector->from_now = options->from_now;
+    reflector->page_limit = options->from_now ? 1 : LIST_PAGE;
     reflector->bookmark_ns = options->bookmark_interval_ns > 0 ? options->bookmark_interval_ns : BOOKMARK_NS;
     reflector->random.state = options->seed;
     reflector->what = text_format("%s%s%s", options->plural, group[0] != '\0' ? "." : "", group);
@@ -345,6 +346,10 @@ static void start(struct reflector *reflector) {
         watch_start(reflector);
         break;
     }
+}
+
+enum reason reflector_ending(const struct reflector *reflector) {
+    return reflector->ending.reason;
 }
 
 int64_t reflector_tick(struct reflector *reflector, struct moment now) {

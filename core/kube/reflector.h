@@ -38,6 +38,7 @@ struct reflector_options {
     const char *field_selector;  // NULL: none
     const char *namespace_;      // NULL or "": all
     bool cluster_scoped;
+    bool from_now;                // nothing is passed on of lists: only what changes from then on
     bool watch_list;              // try a streaming list first; falls back to pages if not served
     uint64_t seed;                // for jitter
     struct budget *budget;        // of the cluster, not owned; may be NULL
@@ -61,6 +62,9 @@ int64_t reflector_tick(struct reflector *reflector, struct moment now);
 // The cluster was replaced or restored to an older state, according to its namespace kube-system: calls `rewound` and
 // lists again. Not from a transport handler.
 void reflector_rewind(struct reflector *reflector, const char *problem);
+
+// How the last exchange ended.
+enum reason reflector_ending(const struct reflector *reflector);
 
 // Lists again; does nothing if there was no list yet. Not from a transport handler.
 void reflector_relist(struct reflector *reflector);

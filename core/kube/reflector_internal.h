@@ -73,7 +73,7 @@ struct reflector {
     char *what;     // "jobs.batch"
     char **versions;
     size_t version_count;
-    bool cluster_scoped, watch_list;
+    bool cluster_scoped, watch_list, from_now;
     int64_t bookmark_ns;
     struct transport *transport;
     struct probe *probe;
@@ -134,7 +134,7 @@ void reflector_note_end(struct reflector *reflector, const struct http_result *r
 // Interprets a response with a document: fills `ending`.
 void reflector_read(struct reflector *reflector, const struct http_result *result);
 
-// The path of the collection, with the selector if `selected`; ends with "?" or "&".
+// The path of the collection, with the selectors if `selected`; ends with "?" or "&".
 struct error *reflector_path(const struct reflector *reflector, bool selected, struct buffer *out);
 
 // Frees nothing of the arguments.

@@ -146,7 +146,9 @@ static void use(struct reflector *reflector, const struct page *page) {
         reflector->handler.listing(reflector->handler.ctx, reflector->versions[reflector->discovery.index]);
     }
     // The version of the collection is that of its first page.
-    if ((!first || reflector_set_version(reflector, version)) && deliver_items(reflector, page))
+    if ((first && !reflector_set_version(reflector, version)) || reflector->from_now)
+        return; // from now on: the version is all that is needed
+    if (deliver_items(reflector, page))
         (void)take_token(reflector, token);
 }
 

@@ -106,6 +106,18 @@ enum meter_verb {
     METER_OTHER
 };
 
+// What became of the Events of pods.
+enum meter_pods {
+    METER_PODS_WATCHED, // 1 while they are watched
+    METER_PODS_RECEIVED,
+    METER_PODS_REPORTED, // reports made of them, each of one or more
+    METER_PODS_OTHER,    // of pods that do not belong to a mirror
+    METER_PODS_LIMITED,  // dropped: over the limit of a mirror and reason
+    METER_PODS_CROWDED,  // dropped: too many wait to be looked up
+    METER_PODS_UNREAD,   // dropped: the pod, or what owns it, could not be read
+    METER_PODS
+};
+
 struct meter_series {
     enum meter_verb verb;
     int code; // 0: there was no response
@@ -119,6 +131,7 @@ struct meter_reading {
     uint64_t restarts;    // of watches
     uint64_t events_lost; // Events that the recorder could not write (management cluster)
     int64_t heard_ns;     // when the last byte came from the server (monotonic); 0: never
+    uint64_t pod_events[METER_PODS];
 };
 
 // State of the watch of one kind in one cluster, see reflector.h.

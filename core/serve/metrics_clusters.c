@@ -178,6 +178,39 @@ static void print_durations(const struct host_snapshot *s, struct buffer *out) {
         }
 }
 
+static void print_pod_events(const struct host_snapshot *s, struct buffer *out) {
+    static const struct {
+        const char *name, *type, *help;
+        enum meter_pods what;
+    } families[] = {
+        {"wharf_pod_events_watched", "gauge", "1 where the Events of pods are watched, else 0.", METER_PODS_WATCHED},
+        {"wharf_pod_events_received_total", "counter", "Events of pods that were received from a worker.",
+         METER_PODS_RECEIVED},
+        {"wharf_pod_events_reported_total", "counter", "Reports made of them, each of one or more.",
+         METER_PODS_REPORTED},
+    };
+    static const char *const reasons[METER_PODS] = {[METER_PODS_OTHER] = "not-of-a-mirror",
+                                                    [METER_PODS_LIMITED] = "limit",
+                                                    [METER_PODS_CROWDED] = "crowded",
+                                                    [METER_PODS_UNREAD] = "unreadable"};
+    for (size_t f = 0; f < sizeof families / sizeof families[0]; f++) {
+        metrics_family(out, families[f].name, families[f].type, families[f].help);
+        for (size_t c = 1; c < s->stats.n_clusters; c++)
+            metrics_sample(out, families[f].name, LABELS({"cluster", s->names[c]}),
+                           s->readings[c].meter.pod_events[families[f].what]);
+    }
+    const char *name = "wharf_pod_events_dropped_total";
+    metrics_family(out, name, "counter", "Events of pods, or reports of them, that became no Event on a workload.");
+    for (size_t c = 1; c < s->stats.n_clusters; c++) {
+        for (size_t i = 0; i < METER_PODS; i++)
+            if (reasons[i])
+                metrics_sample(out, name, LABELS({"cluster", s->names[c]}, {"reason", reasons[i]}),
+                               s->readings[c].meter.pod_events[i]);
+        metrics_sample(out, name, LABELS({"cluster", s->names[c]}, {"reason", "host-limit"}),
+                       s->stats.clusters[c].remarks_refused);
+    }
+}
+
 static void print_readings(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_cluster_silence_seconds";
     metrics_family(out, name, "gauge", "Time since the last byte from a cluster's API server, or since the start.");
@@ -237,4 +270,5 @@ void metrics_print_clusters(const struct host_snapshot *s, struct buffer *out) {
     print_doubts(s, out);
     print_orphans(s, out);
     print_readings(s, out);
+    print_pod_events(s, out);
 }

@@ -44,7 +44,7 @@ struct error *rbac_rights(const struct rbac_options *options, const struct enabl
         .cluster_profiles = config->workers_from.cluster_profiles,
         .callers = !enabled->from_file || config->serve_address,
         .logs = options->with_logs,
-        .pod_events = true,
+        .pod_events = config->pod_events != POD_EVENTS_NONE,
         .create_namespaces = config->create_namespaces,
     };
     return options->management ? rights_management(&wanted, out) : rights_worker(&wanted, out);

@@ -83,6 +83,7 @@ static void a_short_file_is_filled_with_defaults(void **state) {
     assert_false(config->create_namespaces);
     assert_false(config->kueue_carried);
     assert_false(config->mirror_finalizer);
+    assert_int_equal(config->pod_events, POD_EVENTS_WARNINGS);
     assert_true(config->worker_lost_timeout_ns == 15 * CLOCK_MINUTE);
     assert_true(config->mirror_retention_ns == 10 * CLOCK_MINUTE);
     assert_true(config->memory_per_cluster == (size_t)64 << 20 && config->max_object_size == (size_t)2 << 20);

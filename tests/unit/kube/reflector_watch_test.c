@@ -406,8 +406,29 @@ static void many_events_in_one_chunk_and_one_after_the_end_are_handled_in_order(
     end(&h);
 }
 
+static void from_now_on_a_list_only_gives_the_version(void **state) {
+    (void)state;
+    struct harness h;
+    begin_with(&h, (struct reflector_options){
+                       .from_now = true, .watch_list = true, .field_selector = "involvedObject.kind=Pod,type=Warning"});
+    answer(&h, 200, DISCOVERY);
+    const char *selected = "/apis/batch/v1/jobs?fieldSelector=involvedObject.kind%3DPod%2Ctype%3DWarning&";
+    assert_memory_equal(path(&h), selected, strlen(selected));
+    assert_non_null(strstr(path(&h), "&limit=1"));
+    answer(&h, 200, LIST("5", "more", ITEM("old", "u1", "3")));
+    assert_memory_equal(path(&h), selected, strlen(selected));
+    assert_non_null(strstr(path(&h), "watch=true"));
+    assert_non_null(strstr(path(&h), "resourceVersion=5"));
+    open_stream(&h);
+    expect(&h, "listing;listed v1;CONNECTED;");
+    assert_true(data(&h, EVENT("ADDED", ITEM("new", "u2", "6"))));
+    expect(&h, "seen new@6;");
+    end(&h);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(from_now_on_a_list_only_gives_the_version),
         cmocka_unit_test(an_end_of_a_watch_that_lived_leads_to_the_next_at_once),
         cmocka_unit_test(the_watches_after_the_first_one_and_the_pages_of_lists_are_counted),
         cmocka_unit_test(a_silent_watch_is_opened_again_at_its_version),

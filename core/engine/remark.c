@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/remark.h"
+
+#include "core/engine/report.h"
+
+#include <string.h>
+
+#define REMARKS_BURST 100
+#define REMARK_NS CLOCK_SECOND
+
+static struct entry *find(const struct engine *engine, const struct engine_event *event) {
+    struct entry *entry = store_get(&engine->store, event->kind, event->remark.namespace_, event->remark.name);
+    const struct mirror *m = entry ? entry_mirror(entry, event->cluster) : NULL;
+    bool known =
+        m && m->facts.present && m->facts.of_workload && entry->facts.exists && strcmp(m->uid, event->remark.uid) == 0;
+    return known ? entry : NULL;
+}
+
+static bool take_token(struct engine *engine) {
+    int64_t full_ns = clock_later(engine->remarks_full_ns, engine->now.mono_ns) + REMARK_NS;
+    if (full_ns - engine->now.mono_ns > REMARKS_BURST * REMARK_NS)
+        return false;
+    engine->remarks_full_ns = full_ns;
+    return true;
+}
+
+void remark_take(struct engine *engine, const struct engine_event *event) {
+    struct entry *entry = find(engine, event);
+    if (!entry || !take_token(engine)) {
+        engine->stats.clusters[event->cluster].remarks_refused++;
+        return;
+    }
+    // What was told of the workload itself is not affected: a repeated remark is counted by the recorder.
+    uint32_t last_note = entry->last_note;
+    bool reported = entry->reported;
+    entry->last_note = 0;
+    report_event(engine, entry, event->remark.warning, event->remark.reason, "RunPods", "%s: %s",
+                 engine->names[event->cluster], event->remark.text);
+    entry->last_note = last_note;
+    entry->reported = reported;
+}
