@@ -8,6 +8,7 @@
 #include "core/host/preflight.h"
 #include "core/host/seal_source.h"
 #include "core/kube/curl_transport.h"
+#include "core/kube/exec_plugin.h"
 
 #include <stdlib.h>
 
@@ -107,12 +108,28 @@ static void print_seal(const struct config *config) {
     }
 }
 
+// The credential plugins that were found. `online` has run them.
+static void print_plugins(const struct check *check, bool online) {
+    for (size_t i = 0; i <= check->config->n_workers; i++) {
+        const struct endpoint *endpoint = check->connections[i].endpoint;
+        const struct exec_plugin *plugin = endpoint ? endpoint->exec : NULL;
+        char *path = NULL;
+        error_free(plugin ? exec_plugin_find(plugin, &path) : NULL);
+        if (plugin)
+            printf("%s: credential plugin %s: %s, allowed by %s%s\n",
+                   i == 0 ? "management" : check->config->workers[i - 1].name, plugin->command, path ? path : "gone",
+                   check->config->credential_plugins.setting, online ? "; its credential is accepted" : "");
+        free(path);
+    }
+}
+
 static void print_success(const struct check *check, bool online) {
     printf("%s: no problems: %zu worker%s, %zu adapter%s, %zu kind%s%s\n", check->config->path,
            check->config->n_workers, check->config->n_workers == 1 ? "" : "s", check->adapters->count,
            check->adapters->count == 1 ? "" : "s", check->adapters->n_kinds, check->adapters->n_kinds == 1 ? "" : "s",
            online ? ", and all clusters respond and grant the permissions that are needed" : "");
     print_seal(check->config);
+    print_plugins(check, online);
 }
 
 static int run(const struct arguments *arguments) {

@@ -142,8 +142,10 @@ struct error *exec_policy_resolve(const struct exec_policy *policy, const char *
         error = is_allowed(policy, command, found, &allowed);
     if (error)
         return error;
+    bool named = found && strcmp(found, command) != 0;
     if (!allowed)
-        return error_new(ERROR_REFUSED, "the command \"%s\" may not be run: add it to %s to allow it", command,
+        return error_new(ERROR_REFUSED, "the command \"%s\"%s%s%s may not be run: add it to %s to allow it", command,
+                         named ? " (" : "", named ? found : "", named ? ")" : "",
                          policy && policy->setting ? policy->setting : "the allowed credential plugins");
     if (!found)
         return error_new(ERROR_NOT_FOUND, "found no \"%s\" in PATH, expected the credential plugin to be installed",

@@ -3,6 +3,7 @@
 // held, and stays in the front's list while suspended.
 #include "core/base/buffer.h"
 #include "core/base/clock.h"
+#include "core/base/text.h"
 #include "tests/world/http_parts.h"
 
 #include <gnutls/gnutls.h>
@@ -24,6 +25,7 @@ struct incoming {
     bool in_service, served;
     struct service_request place;
     struct world_watch *watch;
+    unsigned cuts;     // of the front when the watch was opened
     struct buffer out; // frames of the watch
     size_t sent;
     struct incoming *next, *previous; // suspended ones
@@ -139,7 +141,7 @@ static ssize_t read_watch(void *ctx, uint64_t at, char *out, size_t max) {
         world_watch_read(incoming->watch, &incoming->out, BLOCK, front_now_ns());
     }
     size_t left = incoming->out.len - incoming->sent;
-    if (front->closing) {
+    if (front->closing || incoming->cuts != front->cuts) {
         result = MHD_CONTENT_READER_END_WITH_ERROR;
     } else if (left > 0) {
         result = (ssize_t)(left < max ? left : max);
@@ -201,6 +203,7 @@ static enum MHD_Result start_watch(struct incoming *incoming, const char *accept
     incoming->watch = world_watch(front->cluster, incoming->uri, front_now_ns(), resume, incoming, &refused);
     if (incoming->watch) {
         world_watch_accept(incoming->watch, accept);
+        incoming->cuts = front->cuts;
         front->connections.streams++;
     }
     front_unlock(front);
@@ -237,8 +240,17 @@ void http_connection(void *ctx, struct MHD_Connection *connection, void **flag,
     front_unlock(front);
 }
 
-static bool is_known(const struct front *front, struct MHD_Connection *connection) {
-    if (!front->tls)
+static bool has_token(struct front *front, struct MHD_Connection *connection) {
+    const char *found = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
+    front_lock(front);
+    AUTO_TEXT expected = text_format("Bearer %s", front->token);
+    bool same = *front->token && expected && found && strcmp(found, expected) == 0;
+    front_unlock(front);
+    return same;
+}
+
+static bool is_known(struct front *front, struct MHD_Connection *connection) {
+    if (!front->tls || has_token(front, connection))
         return true;
     const union MHD_ConnectionInfo *flag = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     bool *verified = flag ? flag->socket_context : NULL;
@@ -325,12 +337,16 @@ static enum MHD_Result begin_answer(struct incoming *incoming, const char *metho
     if (closing && incoming->in_service)
         return MHD_NO;
     __atomic_add_fetch(&front->requests, 1, __ATOMIC_RELAXED);
-    if (!is_known(front, incoming->connection))
+    if (!is_known(front, incoming->connection)) {
+        front_lock(front);
+        front->unauthorized++;
+        front_unlock(front);
         return send_text(
             incoming->connection, 401, "application/json",
             "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":"
             "\"Unauthorized\",\"reason\":\"Unauthorized\",\"code\":401}",
             NULL);
+    }
     if (full || (fault != FRONT_FINE && fault != FRONT_HANGS))
         return answer_fault(incoming, full ? FRONT_BUSY : fault);
     if (burn_ns > 0)

@@ -211,3 +211,19 @@ void front_set_fault(struct front *front, enum front_fault fault) {
         http_resume_all(front);
     front_unlock(front);
 }
+
+void front_set_token(struct front *front, const char *token, bool cut) {
+    front_lock(front);
+    text_copy(front->token, sizeof front->token, token);
+    front->cuts += cut;
+    if (cut)
+        http_resume_all(front);
+    front_unlock(front);
+}
+
+uint64_t front_unauthorized(struct front *front) {
+    front_lock(front);
+    uint64_t unauthorized = front->unauthorized;
+    front_unlock(front);
+    return unauthorized;
+}

@@ -41,6 +41,11 @@ void front_set_fault(struct front *front, enum front_fault fault);
 void front_set_cost(struct front *front, const struct service_cost *cost);
 size_t front_waiting(struct front *front); // requests without a place
 
+// The bearer token that is accepted in place of a client certificate from now on, instead of the former one. `cut`:
+// open watches break.
+void front_set_token(struct front *front, const char *token, bool cut);
+uint64_t front_unauthorized(struct front *front); // requests answered 401 so far
+
 struct front_connections {
     uint64_t opened;
     size_t open, streams; // now; of them with an open watch

@@ -20,6 +20,9 @@ struct front {
     enum front_fault fault;
     uint64_t requests, bytes;
     pthread_mutex_t mutex; // guards the cluster and all fields below
+    char token[64];        // that is accepted in place of a client certificate; "": none
+    unsigned cuts;         // how often streams were cut
+    uint64_t unauthorized; // requests answered 401
     struct service service;
     struct front_connections connections;
     pthread_cond_t wake;

@@ -46,8 +46,12 @@ static void only_commands_that_are_allowed_are_found(void **state) {
         if (cases[i].found != !error || (found && strcmp(found, aws) != 0))
             fail_msg("case %zu: %s: %s", i, found ? found : "nothing", error_text(error));
         if (!cases[i].found) {
-            AUTO_TEXT message = text_format(
-                "the command \"%s\" may not be run: add it to x.allow in y.yaml to allow it", cases[i].command);
+            const char *name = strrchr(cases[i].command, '/') ? strrchr(cases[i].command, '/') + 1 : cases[i].command;
+            bool absolute = cases[i].command[0] == '/' || strcmp(cases[i].command, "aws ") == 0;
+            AUTO_TEXT where = absolute ? strdup("") : text_format(" (%s/%s)", kit->folder, name);
+            AUTO_TEXT message =
+                text_format("the command \"%s\"%s may not be run: add it to x.allow in y.yaml to allow it",
+                            cases[i].command, where);
             expect(error, ERROR_REFUSED, message);
         }
         free(found);
