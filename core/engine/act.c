@@ -113,6 +113,16 @@ static enum outcome why_it_leaves(const struct engine *engine, const struct entr
     return facts_worker_is_lost(engine, entry) ? OUTCOME_LOST : OUTCOME_REPLACED;
 }
 
+// Its worker may be removed and added again before the next mirror is created.
+static void note_given_up(const struct engine *engine, struct entry *entry, const struct action *action) {
+    if (entry->facts.attempt == 0 || entry->facts.attempt == action->attempt || !facts_worker_is_lost(engine, entry))
+        return;
+    const char *name = entry->unknown ? entry->unknown->name : NULL;
+    if (entry->facts.cluster != DECIDE_UNKNOWN_CLUSTER)
+        name = engine->names[entry->facts.cluster];
+    entry->facts.given_up = name ? decide_name_hash(name) : 0;
+}
+
 // Rule 4: uid and resourceVersion are preconditions.
 static bool do_place(struct engine *engine, struct entry *entry, const struct action *action) {
     if (action->attempt > MIRROR_ATTEMPT_MAX) {
@@ -150,6 +160,7 @@ static bool do_place(struct engine *engine, struct entry *entry, const struct ac
     }
     if (action->attempt != entry->facts.attempt)
         story_leaves(entry, why_it_leaves(engine, entry));
+    note_given_up(engine, entry, action);
     entry->requested_cluster = (uint32_t)action->cluster;
     entry->requested_attempt = action->attempt;
     if (action->attempt > 1 && entry->facts.attempt && entry->facts.attempt != action->attempt) {

@@ -2,6 +2,7 @@
 #include "core/engine/decide.h"
 
 #include "core/base/clock.h"
+#include "core/base/text.h"
 
 #include <string.h>
 
@@ -234,12 +235,21 @@ static bool is_settling(const struct decide_facts *f) {
     return false;
 }
 
-// The same after a restart: until when, at most, a worker of unknown state may have an earlier mirror. 0: none has.
+uint32_t decide_name_hash(const char *name) {
+    uint64_t wide = text_hash(TEXT_HASH, name);
+    uint32_t hash = (uint32_t)(wide ^ wide >> 32);
+    return hash ? hash : 1;
+}
+
+// Rule 2: until when, at most, a worker of unknown state may have an earlier mirror: after a restart, any; else the one
+// that the earlier mirror was given up in, left, and has joined again. 0: none has.
 static int64_t unsettled_until_ns(const struct decide_facts *f) {
     int64_t until_ns = 0;
+    bool any = f->workload->clean_attempt != f->workload->attempt;
     for (size_t c = 1; c < f->n_clusters; c++) {
         const struct worker_facts *w = &f->workers[c];
-        if (!w->settled && w->lost_since_ns <= CLOCK_NEVER - f->lost_timeout_ns)
+        if (!w->settled && (any || w->name_hash == f->workload->given_up) &&
+            w->lost_since_ns <= CLOCK_NEVER - f->lost_timeout_ns)
             until_ns = clock_later(until_ns, w->lost_since_ns + f->lost_timeout_ns);
     }
     return until_ns;
@@ -489,8 +499,7 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
         return move(f, "its worker gets nothing new");
     if (w->earlier_until_ns > f->now_ns)
         return wait_until(w->earlier_until_ns, WAITING_EARLIER, 0);
-    // Rule 2: an earlier process gave up the old attempt; its worker may be back, however long its list takes.
-    int64_t unsettled_ns = w->attempt > 1 && w->clean_attempt != w->attempt ? unsettled_until_ns(f) : 0;
+    int64_t unsettled_ns = w->attempt > 1 ? unsettled_until_ns(f) : 0;
     if (unsettled_ns > f->now_ns)
         return wait_until(unsettled_ns, WAITING_SETTLING, 0);
     struct action ask;

@@ -17,6 +17,7 @@
 // One worker cluster, as far as one kind is concerned.
 struct worker_facts {
     const char *name;
+    uint32_t name_hash;    // see decide_name_hash
     bool settled;          // state known: connected, lost or without the kind
     bool connected;        // the list is complete and the watch is open
     bool listed;           // the list was complete at least once
@@ -42,6 +43,7 @@ struct workload_facts {
     uint32_t cluster;         // DECIDE_UNPLACED, a worker, or DECIDE_UNKNOWN_CLUSTER
     uint32_t attempt;         // 0: not placed
     uint32_t gone_attempt;    // its mirror existed and is known to be gone; 0: none
+    uint32_t given_up;        // decide_name_hash of the worker that the last attempt was given up in; 0: none
     uint32_t drained_attempt; // its mirror was deleted because its worker is drained; 0: none
     uint32_t clean_attempt;   // no mirror of this attempt can have been created yet; 0: none
     uint32_t final_attempt;   // of has_final_status
@@ -142,6 +144,8 @@ struct action {
     enum waiting waiting;
     const char *why; // static, for logs and Events
 };
+
+uint32_t decide_name_hash(const char *name); // of a worker; never 0
 
 struct action decide(const struct decide_facts *facts);
 

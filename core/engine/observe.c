@@ -200,7 +200,7 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
     entry->facts.cluster = entry->facts.attempt = entry->facts.gone_attempt = entry->facts.clean_attempt = 0;
     entry->failures = entry->refusals = entry->facts.status_refusals = 0;
     entry->denied_status_hash = 0;
-    entry->facts.drained_attempt = 0;
+    entry->facts.drained_attempt = entry->facts.given_up = 0;
     entry->facts.earlier_until_ns = 0;
     entry->facts.too_large = false;
     entry->facts.not_before_ns = 0;

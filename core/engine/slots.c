@@ -56,6 +56,7 @@ static void fill(struct engine *engine, size_t cluster, double qps, double burst
     for (size_t k = 0; k < engine->n_kinds; k++) {
         cluster_watch(engine, cluster, k)->lost_since_ns = engine->now.mono_ns;
         engine->workers[k][cluster].name = engine->names[cluster];
+        engine->workers[k][cluster].name_hash = decide_name_hash(engine->names[cluster]);
         cluster_refresh(engine, cluster, k);
     }
 }

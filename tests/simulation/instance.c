@@ -4,6 +4,7 @@
 // expires, the engine's thread when there is an event, or when a link waits for room in the queue.
 #include "core/base/error.h"
 #include "tests/simulation/faults.h"
+#include "tests/simulation/members.h"
 #include "tests/simulation/pace_rules.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/status_rules.h"
@@ -57,6 +58,28 @@ static void note_identity(struct trial *trial, const struct engine_event *event)
         host->refused_ns[event->cluster] = trial->now_ns;
 }
 
+// As an unreachable cluster, from then on or, if it was unreachable, since it was.
+static void note_worker(struct trial *trial, const struct engine_event *event) {
+    struct instance *host = &trial->host;
+    size_t c = event->cluster;
+    bool leaves = event->worker.policy == WORKER_LEFT, joins = !leaves && !members_knows(trial, c);
+    for (size_t k = 0; k < trial->n_kinds && (leaves || joins); k++) {
+        bool lost = leaves && (!host->feeds[c][k].connected || host->silent[c]);
+        int64_t lost_ns = lost ? host->feeds[c][k].lost_ns : trial->now_ns;
+        if (leaves && host->refused_ns[c] > 0)
+            lost_ns = clock_earlier(lost_ns, host->refused_ns[c]);
+        host->feeds[c][k].connected = host->feeds[c][k].listed = host->feeds[c][k].heard = false;
+        host->feeds[c][k].lost_ns = lost_ns;
+    }
+    if (leaves) {
+        host->silent[c] = false;
+        host->identity[c][0] = '\0';
+        host->refused_ns[c] = 0;
+        pace_left(trial, c);
+    }
+    members_told(trial, c, event->worker.policy);
+}
+
 // Records what the engine is about to be notified of about its feeds.
 static void before_event(void *ctx, const struct engine_event *event) {
     struct trial *trial = ctx;
@@ -66,6 +89,10 @@ static void before_event(void *ctx, const struct engine_event *event) {
         status_answered(trial, event->answer.command, event->answer.response->reason == REASON_OK);
     }
     if (event->type == EVENT_ANSWER || event->type == EVENT_TIME)
+        return;
+    if (event->type == EVENT_WORKER)
+        note_worker(trial, event);
+    if (event->type == EVENT_WORKER || !members_knows(trial, event->cluster)) // the engine ignores what comes late
         return;
     const char *name = world_name(trial->worlds[event->cluster]);
     if (event->type == EVENT_CONTACT)
@@ -139,6 +166,8 @@ static void post(void *ctx, struct engine_event *event) {
 // As the host posts to the loop of the cluster.
 static bool deliver(void *ctx, struct command_batch *batch) {
     struct trial *trial = ctx;
+    if (!members_has_wire(trial, batch->cluster))
+        return false;
     struct sent *sent = malloc(sizeof *sent), **last = &trial->host.sent[batch->cluster];
     if (!sent)
         abort();
@@ -150,9 +179,15 @@ static bool deliver(void *ctx, struct command_batch *batch) {
     return true;
 }
 
-static void not_sent(void *ctx, struct engine_event *event) {
-    (void)ctx, (void)event;
-    abort(); // out of memory
+void instance_post(struct trial *trial, struct engine_event *event) {
+    struct event_item *item = event_item_new(event);
+    if (!item)
+        abort();
+    event_queue_put(trial->host.queue, item);
+}
+
+static void post_own(void *ctx, struct engine_event *event) {
+    instance_post(ctx, event);
 }
 
 static void must(struct error *error) {
@@ -162,28 +197,41 @@ static void must(struct error *error) {
     abort();
 }
 
-static void start_links(struct trial *trial) {
+void instance_open(struct trial *trial, size_t c) {
     struct instance *host = &trial->host;
-    for (size_t c = 0; c < trial->plan.n_clusters; c++) {
-        host->taps[c] = tap_new(trial, c);
-        struct link_options options = {.cluster = c,
-                                       .name = world_name(trial->worlds[c]),
-                                       .transport = tap_transport(host->taps[c]),
-                                       .origin = TRIAL_ORIGIN,
-                                       .controller_name = TRIAL_MANAGED_BY,
-                                       .instance = "sim",
-                                       .kinds = trial->engine_kinds,
-                                       .n_kinds = trial->n_kinds,
-                                       .watch_list = trial->seed % 2 == 0,
-                                       .seed = trial->seed * 31 + host->number * 7 + c,
-                                       .post = post,
-                                       .ctx = trial};
-        must(link_new(&options, &host->links[c]));
-        host->dirty[c] = true;
-        for (size_t k = 0; k < trial->n_kinds; k++)
-            host->feeds[c][k].lost_ns = trial->now_ns;
-        host->link_due_ns[c] = CLOCK_NEVER;
+    host->taps[c] = tap_new(trial, c);
+    struct link_options options = {.cluster = c,
+                                   .name = world_name(trial->worlds[c]),
+                                   .transport = tap_transport(host->taps[c]),
+                                   .origin = TRIAL_ORIGIN,
+                                   .controller_name = TRIAL_MANAGED_BY,
+                                   .instance = "sim",
+                                   .kinds = trial->engine_kinds,
+                                   .n_kinds = trial->n_kinds,
+                                   .watch_list = trial->seed % 2 == 0,
+                                   .seed = trial->seed * 31 + host->number * 7 + c,
+                                   .post = post,
+                                   .ctx = trial};
+    must(link_new(&options, &host->links[c]));
+    host->dirty[c] = true;
+    host->link_due_ns[c] = CLOCK_NEVER;
+}
+
+// As wire.c: what was delivered is processed first.
+void instance_close(struct trial *trial, size_t c) {
+    struct instance *host = &trial->host;
+    for (struct sent *sent; (sent = host->sent[c]);) {
+        host->sent[c] = sent->next;
+        command_batch_run(sent->batch, host->links[c], moment_of(trial));
+        free(sent);
     }
+    link_close(host->links[c], "closed");
+    struct transport *transport = tap_transport(host->taps[c]);
+    transport->ops->free(transport);
+    host->links[c] = NULL;
+    host->taps[c] = NULL;
+    host->dirty[c] = false;
+    host->link_due_ns[c] = CLOCK_NEVER;
 }
 
 bool instance_start(struct trial *trial) {
@@ -194,8 +242,6 @@ bool instance_start(struct trial *trial) {
     for (size_t c = 0; c < trial->plan.n_clusters; c++)
         trial->names[c] = world_name(trial->worlds[c]);
     struct engine_options options = {.origin = TRIAL_ORIGIN,
-                                     .worker_names = trial->names + 1,
-                                     .n_workers = trial->plan.n_clusters - 1,
                                      .kinds = trial->engine_kinds,
                                      .n_kinds = trial->n_kinds,
                                      .create_namespaces = trial->plan.create_namespaces,
@@ -216,7 +262,7 @@ bool instance_start(struct trial *trial) {
                                         .names = trial->names,
                                         .kinds = trial->engine_kinds,
                                         .deliver = deliver,
-                                        .post = not_sent,
+                                        .post = post_own,
                                         .ctx = trial};
     host->turn = (struct turn){.now = now_of, .before = before_event, .after = after_step, .ctx = trial};
     must(engine_new(&options, now, &host->turn.engine));
@@ -226,7 +272,13 @@ bool instance_start(struct trial *trial) {
     host->wake_ns = trial->now_ns;
     pace_restarted(trial);
     status_restarted(trial);
-    start_links(trial);
+    for (size_t c = 0; c < trial->plan.n_clusters; c++) {
+        host->link_due_ns[c] = CLOCK_NEVER;
+        for (size_t k = 0; k < trial->n_kinds; k++)
+            host->feeds[c][k].lost_ns = trial->now_ns;
+    }
+    instance_open(trial, ENGINE_MANAGEMENT);
+    members_started(trial);
     trial_trace(trial, "host: process %u starts", host->number);
     return true;
 }
@@ -269,6 +321,8 @@ static bool run_engine(struct trial *trial) {
 static bool run_link(struct trial *trial, size_t cluster) {
     struct instance *host = &trial->host;
     struct link *link = host->links[cluster];
+    if (!link)
+        return false;
     struct moment now = moment_of(trial);
     bool due = host->dirty[cluster] || host->link_due_ns[cluster] <= trial->now_ns;
     for (struct sent *sent; (sent = host->sent[cluster]) && sent->at_ns <= trial->now_ns; due = true) {

@@ -62,6 +62,12 @@ void pace_answered(struct trial *trial, uint64_t command) {
             trial->pace->flying[i].command = 0;
 }
 
+void pace_left(struct trial *trial, size_t cluster) {
+    for (size_t i = 0; i < FLYING; i++)
+        if (trial->pace->flying[i].command && trial->pace->flying[i].cluster == cluster)
+            trial->pace->flying[i].command = 0;
+}
+
 // Asked for on the way, without a turn: a namespace, and who owns or writes an object.
 static bool is_beside(const struct command *command) {
     return command->request.verb == VERB_RAW_GET || strcmp(command->request.resource.plural, "namespaces") == 0;
@@ -329,6 +335,8 @@ void pace_sent(struct trial *trial, const struct update *update, size_t first) {
     look(trial);
     give_bounds(pace);
     for (size_t c = 0; c < trial->plan.n_clusters; c++) {
+        if (!engine_has_worker(trial->host.turn.engine, c))
+            continue;
         check_window(trial, c, sent[c]);
         check_places(trial, update, c, waiting(pace, c, -1));
         check_pace(trial, c, sent[c], waiting(pace, c, -1));

@@ -9,6 +9,7 @@
 
 struct pace_rules *pace_rules_new(void);
 void pace_restarted(struct trial *trial);
+void pace_left(struct trial *trial, size_t cluster); // requests to it are no longer waited for
 void pace_answered(struct trial *trial, uint64_t command);
 // The commands of a step begin at `first`.
 void pace_sent(struct trial *trial, const struct update *update, size_t first);

@@ -4,6 +4,7 @@
 #include "tests/simulation/rules.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/forgery.h"
+#include "tests/simulation/members.h"
 #include "tests/simulation/pests.h"
 #include "tests/simulation/status_rules.h"
 
@@ -207,6 +208,9 @@ static bool is_given_up(struct trial *trial, size_t c, size_t kind, const struct
     // Another cluster answers under its name, which counts as lost (docs/lifecycle.md, Cluster identity).
     if (trial->host.refused_ns[c] > 0 && trial->now_ns - trial->host.refused_ns[c] >= timeout_ns)
         return true;
+    // It has left.
+    if (job->begun > mirror_attempt(other) && !trial->host.feeds[c][kind].listed && !members_knows(trial, c))
+        return true;
     // By an earlier process, and this one has heard only that the worker is unreachable (rule 2, the last sentence).
     if (job->begun > mirror_attempt(other) && !trial->host.feeds[c][kind].listed && trial->host.feeds[c][kind].heard)
         return true;
@@ -226,6 +230,17 @@ static size_t other_mirror(struct trial *trial, size_t cluster, const struct abo
     return 0;
 }
 
+// Nothing new goes to a worker that is cordoned, drained, or leaves.
+static void check_place(struct trial *trial, size_t cluster, const struct about *about,
+                        const struct tracked_workload *job, uint32_t attempt) {
+    if (!job || job->tampered || attempt <= job->begun || cluster >= trial->plan.n_clusters ||
+        trial_object(trial, cluster, about->kind, about->namespace_, about->name))
+        return;
+    if (!members_knows(trial, cluster) || members_policy(trial, cluster) != WORKER_ACTIVE)
+        trial_fail(trial, "attempt %u of %s is placed in %s, which gets nothing new", attempt, about->name,
+                   world_name(trial->worlds[cluster]));
+}
+
 // An attempt that is recorded when the older mirrors are gone or given up is correct, also for a later process.
 static void note_recorded(struct trial *trial, const struct about *about, const struct json *body) {
     struct tracked_workload *job = rules_workload(trial, rules_text(body, "metadata", NULL, "uid"));
@@ -234,6 +249,7 @@ static void note_recorded(struct trial *trial, const struct about *about, const 
     const char *name = rules_text(body, "metadata", "annotations", MARK_CLUSTER);
     while (cluster < trial->plan.n_clusters && !text_equal(world_name(trial->worlds[cluster]), name))
         cluster++;
+    check_place(trial, cluster, about, job, attempt);
     if (job && attempt > job->begun && !other_mirror(trial, cluster, about, job, attempt))
         job->begun = attempt;
 }
@@ -272,6 +288,9 @@ static void check_needed(struct trial *trial, size_t cluster, const struct about
         return;
     if (!trial_is_ours(trial, about->kind, job) || pests_rule(trial, cluster))
         return;
+    if (members_policy(trial, cluster) == WORKER_DRAIN_MOVE &&
+        !phase_is_final(sim_phase(trial->kinds[about->kind], job, NULL)))
+        return; // it is placed elsewhere
     if (!phase_is_final(sim_phase(trial->kinds[about->kind], job, &finished_ns)))
         trial_fail(trial, "rule 7: the mirror of %s in %s is deleted although it is the current one", about->name,
                    world_name(trial->worlds[cluster]));

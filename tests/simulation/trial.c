@@ -5,6 +5,7 @@
 #include "tests/simulation/crds.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/forgery.h"
+#include "tests/simulation/members.h"
 #include "tests/simulation/pace_rules.h"
 #include "tests/simulation/pests.h"
 #include "tests/simulation/queues.h"
@@ -120,6 +121,7 @@ static void make_plan(struct trial *trial) {
     plan->stripping = plan->faults && trial_chance(trial, 10);
     plan->queues = plan->faults && trial->seed % 6 == 3;
     plan->takeover = plan->faults && trial->seed % 11 == 9;
+    plan->members = plan->faults && (trial->seed % 3 == 1 || getenv("SIM_MEMBERS")); // set: in all of them
     plan->qps = trial->seed % 3 ? 0 : 20;
     plan->window_max = trial->seed % 11 == 4 ? 1 : trial->seed % 11 == 7 ? 2 : 0;
     plan->burst = trial->seed % 13 < 5;
@@ -214,8 +216,9 @@ struct trial *trial_new(uint64_t seed, bool tracing, bool telling) {
     trial->queues = queues_new(trial);
     trial->faults = faults_new(trial);
     trial->pests = pests_new(trial);
+    trial->members = members_new(trial);
     if (!trial->rules || !trial->pace || !trial->status || !trial->crds || !trial->users || !trial->pests ||
-        !trial->faults || !trial->queues || (tracing && !trial->lines) || !instance_start(trial))
+        !trial->faults || !trial->queues || !trial->members || (tracing && !trial->lines) || !instance_start(trial))
         abort();
     return trial;
 }
@@ -231,6 +234,7 @@ void trial_free(struct trial *trial) {
     free(trial->queues);
     faults_free(trial->faults);
     free(trial->pests);
+    free(trial->members);
     free(trial->rules);
     free(trial->pace);
     free(trial->status);
@@ -240,8 +244,8 @@ void trial_free(struct trial *trial) {
 }
 
 static int64_t next_time(const struct trial *trial) {
-    int64_t times[] = {sim_net_due(trial->net), instance_due(trial), users_due(trial), faults_due(trial),
-                       crds_due(trial),         pests_due(trial),    queues_due(trial)};
+    int64_t times[] = {sim_net_due(trial->net), instance_due(trial), users_due(trial),  faults_due(trial),
+                       crds_due(trial),         pests_due(trial),    queues_due(trial), members_due(trial)};
     int64_t next = CLOCK_NEVER;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         next = times[i] < next ? times[i] : next;
@@ -269,6 +273,7 @@ static bool step(struct trial *trial, int64_t until_ns) {
             world_step(trial->worlds[c], trial->now_ns);
     crds_act(trial);
     faults_act(trial);
+    members_act(trial);
     users_act(trial);
     pests_act(trial);
     queues_act(trial);
@@ -316,6 +321,7 @@ bool trial_run(struct trial *trial) {
     trial_trace(trial, "%zu workers, workerLostTimeout %.1f s, mirrorRetention %.0f s", trial->plan.n_clusters - 1,
                 (double)trial->plan.lost_timeout_ns / 1e9, (double)trial->plan.retention_ns / 1e9);
     run_until(trial, trial->plan.trouble_end_ns);
+    members_end(trial);
     faults_end(trial);
     pests_end(trial);
     crds_end(trial);

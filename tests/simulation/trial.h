@@ -40,6 +40,7 @@ struct trial_plan { // what the seed determines in advance
     bool queues;    // in some workers a queue suspends and resumes Jobs
     bool stripping; // a webhook in the workers removes a carried label
     bool takeover;  // a worker is lost, and about when it is given up it is back and slow, and the host is restarted
+    bool members;   // workers join, are drained, and leave
     bool costs;     // requests take servers time, and wait for each other
     int64_t lost_timeout_ns, retention_ns, orphan_grace_ns;
     int64_t mass_max;
@@ -94,6 +95,7 @@ struct trial {
     struct users *users;
     struct crds *crds;
     struct faults *faults;
+    struct members *members;
     struct pests *pests;
     struct queues *queues;
     struct pace_rules *pace;
@@ -139,6 +141,10 @@ void instance_stop(struct trial *trial);
 // Hands events to the engine and calls links, until nothing is due now.
 void instance_run(struct trial *trial);
 int64_t instance_due(const struct trial *trial);
+// A connection of a cluster; and an event of the host's own, as inbox_post_now.
+void instance_open(struct trial *trial, size_t cluster);
+void instance_close(struct trial *trial, size_t cluster);
+void instance_post(struct trial *trial, struct engine_event *event);
 
 // tap.c: a transport that passes every request to the rules.
 struct tap *tap_new(struct trial *trial, size_t cluster);
