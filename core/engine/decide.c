@@ -6,49 +6,6 @@
 
 #include <string.h>
 
-static const struct {
-    const char *name, *text;
-} waitings[WAITINGS] = {
-    [WAITING_NOT] = {"nothing", "nothing"},
-    [WAITING_ANSWER] = {"answer", "a request is in flight"},
-    [WAITING_MANAGEMENT] = {"management", "the management cluster is unreachable"},
-    [WAITING_BACKOFF] = {"backoff", "a request failed and is retried after a backoff"},
-    [WAITING_SETTLING] = {"settling", "workers are still connecting"},
-    [WAITING_STOPPING] = {"stopping", "the host is stopping and places nothing new"},
-    [WAITING_NO_WORKER] = {"no-worker", "no worker is eligible: each is unreachable, refused, paused, cordoned or does "
-                                        "not serve its kind; see /readyz"},
-    [WAITING_REFUSED] = {"refused", "every eligible worker has rejected it; they are retried with a backoff"},
-    [WAITING_WORKER] = {"worker", "its worker is unreachable; it is rescheduled after workerLostTimeout"},
-    [WAITING_IDENTITY] =
-        {"identity",
-         "its worker, or the management cluster, is refused or not identified yet, so nothing is changed there"},
-    [WAITING_STATUS] = {"status",
-                        "the management cluster does not serve the status subresource of its kind; check the CRD"},
-    [WAITING_UNKNOWN_WORKER] =
-        {"unknown-worker",
-         "its worker is not in the configuration; add it, or it is rescheduled after workerLostTimeout"},
-    [WAITING_PREDECESSOR] = {"predecessor",
-                             "another object with its name is in the way; it can be created once that is gone"},
-    [WAITING_EARLIER] = {"earlier-mirror", "an earlier mirror must be gone before a new one is created"},
-    [WAITING_REPEATED] = {"repeated",
-                          "the same change was made too often and is delayed; another writer may be undoing it"},
-    [WAITING_FINAL_STATUS] = {"final-status", "its mirror has finished, but the final status cannot be written"},
-    [WAITING_PROOF] =
-        {"proof",
-         "a mirror that cannot be proven to be its own is held; delete that mirror, or name it in the annotations"},
-    [WAITING_SIZE] = {"size", "it exceeds maxObjectSize or maxObjectNodes, so it is not handled"},
-    [WAITING_DRAIN] = {"drain", "its worker is drained, but no other worker is eligible: it continues to run there"},
-    [WAITING_GONE] = {"deletion", "its mirror is being deleted but still exists; check its finalizers"},
-};
-
-const char *waiting_name(enum waiting waiting) {
-    return waitings[waiting].name;
-}
-
-const char *waiting_text(enum waiting waiting) {
-    return waitings[waiting].text;
-}
-
 static struct action none(const char *why) {
     return (struct action){.type = ACTION_NONE, .why = why};
 }
@@ -245,10 +202,11 @@ uint32_t decide_name_hash(const char *name) {
 // that the earlier mirror was given up in, left, and has joined again. 0: none has.
 static int64_t unsettled_until_ns(const struct decide_facts *f) {
     int64_t until_ns = 0;
-    bool any = f->workload->clean_attempt != f->workload->attempt;
+    const struct workload_facts *workload = f->workload;
+    bool any = workload->clean_attempt != workload->attempt;
     for (size_t c = 1; c < f->n_clusters; c++) {
         const struct worker_facts *w = &f->workers[c];
-        if (!w->settled && (any || w->name_hash == f->workload->given_up) &&
+        if (!w->settled && (any || (workload->given_up && w->name_hash == workload->given_up)) &&
             w->lost_since_ns <= CLOCK_NEVER - f->lost_timeout_ns)
             until_ns = clock_later(until_ns, w->lost_since_ns + f->lost_timeout_ns);
     }

@@ -84,7 +84,9 @@ static void make_facts(struct random *random, struct facts *f) {
         w->connected = w->settled && !one_in(random, 3);
         w->listed = w->connected || one_in(random, 2);
         w->serves = w->connected && !one_in(random, 5);
-        w->eligible = w->serves && !one_in(random, 5);
+        w->closed = one_in(random, 4);
+        w->moves = w->closed && one_in(random, 2);
+        w->eligible = w->serves && !w->closed && !one_in(random, 5);
         w->lost_since_ns = one_in(random, 2) ? NOW - 2 * TIMEOUT : NOW - 1;
         w->active = random_below(random, 3);
         if (!one_in(random, 2))
@@ -151,6 +153,17 @@ static const char *check_create(const struct facts *f, const struct action *a) {
     return w->gone_attempt == w->attempt ? "what was deleted is created again" : NULL;
 }
 
+static const char *check_drain(const struct facts *f, const struct mirror_facts *m) {
+    if (m->finished || !f->all.placing || !f->all.management_connected || f->workload.busy)
+        return "what cannot be moved is deleted";
+    bool elsewhere = f->workload.suspended;
+    for (size_t c = 1; c <= WORKERS; c++) {
+        const struct mirror_facts *there = mirror_in(f, c);
+        elsewhere |= f->workers[c].eligible && !(there && (there->present || there->excluded_until_ns > NOW));
+    }
+    return elsewhere ? NULL : "a mirror is deleted that cannot run elsewhere";
+}
+
 static const char *check_delete(const struct facts *f, const struct action *a) {
     const struct workload_facts *w = &f->workload;
     const struct mirror_facts *m = mirror_in(f, a->cluster);
@@ -162,6 +175,8 @@ static const char *check_delete(const struct facts *f, const struct action *a) {
         return NULL;
     if (!is_current(f, m))
         return m->of_workload && m->attempt > w->attempt && !m->proven ? "a mirror that is held is deleted" : NULL;
+    if (f->workers[a->cluster].moves && !w->finished)
+        return check_drain(f, m);
     return w->finished && w->retain_until_ns <= NOW ? NULL : "the mirror that is needed is deleted";
 }
 

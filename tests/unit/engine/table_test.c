@@ -189,6 +189,17 @@ static void show(struct table *table) {
     }
 }
 
+static void be_worker(struct table *table, size_t cluster, const char *name, const char *policy) {
+    static const char *const policies[] = {"active", "cordoned", "finish", "move", "left"};
+    size_t i = 0;
+    while (i < sizeof policies / sizeof *policies && strcmp(policies[i], policy) != 0)
+        i++;
+    assert_true(i < sizeof policies / sizeof *policies);
+    play_tell(&table->play, (struct engine_event){.type = EVENT_WORKER,
+                                                  .cluster = cluster,
+                                                  .worker = {.name = name, .policy = (enum worker_policy)i}});
+}
+
 static void happen(struct table *table, const char *token) {
     size_t cluster = token[0] ? (size_t)(token[1] - '0') : 0;
     if (*token == 'W' || *token == 'M')
@@ -206,7 +217,13 @@ static void happen(struct table *table, const char *token) {
     else if (*token == 'R') {
         play_tell(&table->play, (struct engine_event){.type = EVENT_REWOUND, .cluster = cluster, .problem = "older"});
         connect(table, cluster, token[2] == ':' ? token + 3 : "");
-    } else if (*token == 't')
+    } else if (*token == 'S')
+        list(table, cluster, token[2] == ':' ? token + 3 : "");
+    else if (*token == 'P')
+        be_worker(table, cluster, "", token + 3);
+    else if (*token == 'J')
+        be_worker(table, cluster, token + 3, "active");
+    else if (*token == 't')
         play_wait(&table->play, strtoll(token + 1, NULL, 10) * CLOCK_SECOND);
     else if (strcmp(token, "drain") == 0)
         engine_drain(table->play.engine);
@@ -401,6 +418,101 @@ static void a_mirror_that_is_lost_is_replaced(void **state) {
     CHECK(rows);
 }
 
+#define RUNS PLACED "ok:W=w1.1,running "
+
+static void a_worker_gets_what_its_policy_permits(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {"w1 is cordoned", "P1=cordoned W", "place:w2.1"},
+        {"and is no longer", "P1=cordoned P1=active W", "place:w1.1"},
+        {"w1 is drained, what runs there ends there", "P1=finish W", "place:w2.1"},
+        {"w1 is drained, what runs there is moved", "P1=move W", "place:w2.1"},
+        {"both are cordoned", "P1=cordoned P2=cordoned W t61", "!Waiting"},
+        {"cordoned before the create", "W P1=cordoned ok:W=w1.1", "place:w1.1 place:w2.2 !PlacedAgain"},
+        {"no other worker then", "L2 W P1=cordoned ok:W=w1.1 t61", "place:w1.1 !Waiting"},
+        {"until it is no longer cordoned", "L2 W P1=cordoned ok:W=w1.1 P1=active", "place:w1.1 create1"},
+        {"cordoned after a create of unknown outcome", "W ok:W=w1.1 P1=cordoned unknown t1",
+         "place:w1.1 create1 create1"},
+        {"cordoned while it runs", RUNS "P1=cordoned W=w1.1,running,scaled", "status0 update1"},
+        {"drained by finish while it runs", RUNS "P1=finish W=w1.1,running,scaled", "status0 update1"},
+        {"and its mirror is deleted by somebody", RUNS "P1=finish -M1,running,deleting",
+         "status0 place:w2.2 !PlacedAgain"},
+    };
+    CHECK(rows);
+}
+
+static void what_runs_in_a_worker_that_is_drained_is_moved(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {"its mirror is deleted", RUNS "P1=move", "status0 delete1 !Drained"},
+        {"nothing is created before it is gone", RUNS "P1=move ok t50", "status0 delete1 !Drained"},
+        {"it is placed again when it is gone", RUNS "P1=move ok -M1,running,deleting",
+         "status0 delete1 !Drained place:w2.2 !PlacedAgain"},
+        {"and created", RUNS "P1=move ok -M1,running,deleting ok:W=w2.2,running",
+         "status0 delete1 !Drained place:w2.2 !PlacedAgain create2"},
+        {"it was gone already", RUNS "P1=move absent", "status0 delete1 !Drained place:w2.2 !PlacedAgain"},
+        {"the deletion has an unknown outcome", RUNS "P1=move unknown t1", "status0 delete1 !Drained delete1"},
+        {"our finalizer is removed first",
+         "W=w1.1 M1,running,finalizer | ok:W=w1.1,running P1=move ok M1,running,finalizer,deleting",
+         "status0 delete1 !Drained release1"},
+        {"no other worker is eligible", RUNS "L2 P1=move t60", "status0 !Waiting"},
+        {"and its status is still copied", RUNS "L2 P1=move M1,complete", "status0 status0"},
+        {"until another one is", RUNS "L2 P1=move C2", "status0 delete1 !Drained"},
+        {"the other one is cordoned", RUNS "P2=cordoned P1=move t60", "status0 !Waiting"},
+        {"both are drained", RUNS "P2=move P1=move t60", "status0 !Waiting"},
+        {"it is no longer drained", RUNS "L2 P1=move P1=active C2", "status0"},
+        {"it has finished", "W=w1.1 M1,complete | ok:W=w1.1,complete P1=move t60", "status0"},
+        {"it has finished, which is not written yet", PLACED "P1=move M1,complete ok:W=w1.1,running t60",
+         "status0 status0"},
+        {"it finishes while it is deleted", RUNS "P1=move -M1,complete,deleting ok t60",
+         "status0 delete1 !Drained status0"},
+        {"it is suspended", "W=w1.1,suspended M1,suspended | ok:W=w1.1,suspended P1=move ok -M1,suspended,deleting t60",
+         "status0 delete1 !Drained status0"},
+        {"and resumed later",
+         "W=w1.1,suspended M1,suspended | ok:W=w1.1,suspended P1=move ok -M1,suspended,deleting ok:W=w1.1,suspended "
+         "W=w1.1",
+         "status0 delete1 !Drained status0 place:w2.2 !PlacedAgain"},
+        {"the host is stopping", RUNS "drain P1=move t1", "status0"},
+        {"the management cluster is away", RUNS "L0 P1=move t1", "status0"},
+        {"the worker is lost while it is deleted", RUNS "P1=move L1 unknown t840", "status0 delete1 !Drained !Waiting"},
+        {"for longer", RUNS "P1=move L1 unknown t960", "status0 delete1 !Drained place:w2.2 !Waiting !PlacedAgain"},
+    };
+    CHECK(rows);
+}
+
+static void a_worker_that_left_counts_as_lost_until_it_is_back(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {"it runs there", RUNS "P1=left t840", "status0 !UnknownCluster !Waiting"},
+        {"for longer", RUNS "P1=left t960", "status0 !UnknownCluster place:w2.2 !Waiting !PlacedAgain"},
+        {"it is back", RUNS "P1=left J1=w1 C1:M1,running t960", "status0 !UnknownCluster"},
+        {"under another number", RUNS "P1=left J3=w1 C3:M3,running I3=k1 t960", "status0 !UnknownCluster"},
+        {"another worker has its number", RUNS "P1=left J1=w9 C1 t840", "status0 !UnknownCluster !Waiting"},
+        {"for longer", RUNS "P2=left P1=left J1=w9 C1 t960",
+         "status0 !UnknownCluster place:w9.2 !Waiting !PlacedAgain"},
+        {"it is back with another cluster", RUNS "P1=left J1=w1 I1=x S1 t61", "status0 !UnknownCluster !Waiting"},
+        {"back later: the stale mirror is deleted",
+         RUNS "P1=left t960 ok:W=w2.2,running ok:M2=2,running J1=w1 C1:M1,running",
+         "status0 !UnknownCluster place:w2.2 !Waiting !PlacedAgain create2 !Dispatched delete1"},
+        {"back before the next create, which waits for it", RUNS "P1=left t960 J1=w1 ok:W=w2.2,running t1",
+         "status0 !UnknownCluster place:w2.2 !Waiting !PlacedAgain !Waiting !Waiting"},
+        {"until it is known what is there", RUNS "P1=left t960 J1=w1 ok:W=w2.2,running t1 C1",
+         "status0 !UnknownCluster place:w2.2 !Waiting !PlacedAgain !Waiting !Waiting create2"},
+        {"before the create", "W P1=left ok:W=w1.1", "place:w1.1 place:w2.2 !UnknownCluster !PlacedAgain"},
+        {"the create is in flight", "W ok:W=w1.1 P1=left ok:M1 t840", "place:w1.1 create1 !UnknownCluster !Waiting"},
+        {"what is seen of it later is ignored", RUNS "P1=left M1,complete L1 t60", "status0 !UnknownCluster !Waiting"},
+        {"its mirror has finished", PLACED "M1,complete P1=left ok:W=w1.1,running t960",
+         "status0 !UnknownCluster status0"},
+        {"the workload has finished", "W=w1.1 M1,complete | ok:W=w1.1,complete P1=left t960", "status0"},
+        {"its mirror is known to be gone", RUNS "P2=cordoned P1=cordoned -M1,running,deleting P1=left P2=active",
+         "status0 !UnknownCluster place:w2.2 !PlacedAgain"},
+        {"an earlier mirror may run there", "W=w2.2 M1 | P1=left t840", "delete1 !Waiting"},
+        {"it is given up", "W=w2.2 M1 | P1=left t960", "delete1 create2 !Waiting"},
+        {"another worker left", RUNS "P2=left W=w1.1,running,scaled", "status0 update1"},
+    };
+    CHECK(rows);
+}
+
 static int load(void **state) {
     if (harness_load(state))
         return 1;
@@ -420,6 +532,9 @@ int main(void) {
         cmocka_unit_test(a_mirror_follows_its_workload_and_tells_its_status),
         cmocka_unit_test(a_workload_ends),
         cmocka_unit_test(a_mirror_that_is_lost_is_replaced),
+        cmocka_unit_test(a_worker_gets_what_its_policy_permits),
+        cmocka_unit_test(what_runs_in_a_worker_that_is_drained_is_moved),
+        cmocka_unit_test(a_worker_that_left_counts_as_lost_until_it_is_back),
     };
     return cmocka_run_group_tests(tests, load, play_unload);
 }

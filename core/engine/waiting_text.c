@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/decide.h"
+
+static const struct {
+    const char *name, *text;
+} waitings[WAITINGS] = {
+    [WAITING_NOT] = {"nothing", "nothing"},
+    [WAITING_ANSWER] = {"answer", "a request is in flight"},
+    [WAITING_MANAGEMENT] = {"management", "the management cluster is unreachable"},
+    [WAITING_BACKOFF] = {"backoff", "a request failed and is retried after a backoff"},
+    [WAITING_SETTLING] = {"settling", "workers are still connecting"},
+    [WAITING_STOPPING] = {"stopping", "the host is stopping and places nothing new"},
+    [WAITING_NO_WORKER] = {"no-worker", "no worker is eligible: each is unreachable, refused, paused, cordoned or does "
+                                        "not serve its kind; see /readyz"},
+    [WAITING_REFUSED] = {"refused", "every eligible worker has rejected it; they are retried with a backoff"},
+    [WAITING_WORKER] = {"worker", "its worker is unreachable; it is rescheduled after workerLostTimeout"},
+    [WAITING_IDENTITY] =
+        {"identity",
+         "its worker, or the management cluster, is refused or not identified yet, so nothing is changed there"},
+    [WAITING_STATUS] = {"status",
+                        "the management cluster does not serve the status subresource of its kind; check the CRD"},
+    [WAITING_UNKNOWN_WORKER] =
+        {"unknown-worker",
+         "its worker is not in the configuration; add it, or it is rescheduled after workerLostTimeout"},
+    [WAITING_PREDECESSOR] = {"predecessor",
+                             "another object with its name is in the way; it can be created once that is gone"},
+    [WAITING_EARLIER] = {"earlier-mirror", "an earlier mirror must be gone before a new one is created"},
+    [WAITING_REPEATED] = {"repeated",
+                          "the same change was made too often and is delayed; another writer may be undoing it"},
+    [WAITING_FINAL_STATUS] = {"final-status", "its mirror has finished, but the final status cannot be written"},
+    [WAITING_PROOF] =
+        {"proof",
+         "a mirror that cannot be proven to be its own is held; delete that mirror, or name it in the annotations"},
+    [WAITING_SIZE] = {"size", "it exceeds maxObjectSize or maxObjectNodes, so it is not handled"},
+    [WAITING_DRAIN] = {"drain", "its worker is drained, but no other worker is eligible: it continues to run there"},
+    [WAITING_GONE] = {"deletion", "its mirror is being deleted but still exists; check its finalizers"},
+};
+
+const char *waiting_name(enum waiting waiting) {
+    return waitings[waiting].name;
+}
+
+const char *waiting_text(enum waiting waiting) {
+    return waitings[waiting].text;
+}
