@@ -19,6 +19,7 @@
 #include "core/engine/queue.h"
 #include "core/engine/repeat.h"
 #include "core/engine/report.h"
+#include "core/engine/retry.h"
 #include "core/engine/story.h"
 #include "core/engine/unknown.h"
 #include "core/engine/waiting.h"
@@ -363,6 +364,7 @@ static bool perform(struct engine *engine, struct entry *entry, const struct act
 void act_reconcile(struct engine *engine, struct entry *entry) {
     heap_remove(&engine->timers, &entry->timer); // what it still has to wait for is found anew
     orphans_check(engine, entry);
+    retry_if_due(engine, entry);
     drop_empty_mirrors(engine, entry);
     // A lost worker may have been given up: the status is then no longer copied from the mirror.
     if (entry->facts.exists && !entry->facts.finished && facts_worker_is_lost(engine, entry))

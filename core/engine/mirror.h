@@ -13,6 +13,7 @@
 #define MARK_KIND "wharf.dev/kind"       // label of a mirror: plural.group
 #define MARK_ATTEMPT "wharf.dev/attempt" // annotation of both
 #define MARK_CLUSTER "wharf.dev/cluster" // annotation and label of a workload
+#define MARK_RETRY "wharf.dev/retry"     // annotation of a workload, see retry.h
 #define MARK_CARRIED "wharf.dev/carried" // annotation of a mirror: see record.h
 #define MARK_IMMUTABLE "wharf.dev/rest"  // annotation of a mirror: hash of the workload's immutable fields at creation
 

@@ -16,6 +16,7 @@
 #include "core/engine/pause.h"
 #include "core/engine/queue.h"
 #include "core/engine/report.h"
+#include "core/engine/retry.h"
 #include "core/engine/rewound.h"
 #include "core/engine/story.h"
 #include "core/engine/unknown.h"
@@ -187,6 +188,7 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
         }
     }
     entry->facts.status_due = true;
+    retry_read(engine, entry, object, had);
 }
 
 // The workload is gone or no longer delegated.
@@ -217,6 +219,7 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
     entry->placed_attempt = entry->requested_attempt = entry->requested_cluster = 0;
     entry->facts.restores = (struct throttle){0};
     entry->kueue_asked = 0;
+    entry->retry_due_ns = entry->retried_ns = 0;
     changes_forget(engine, entry);
     waiting_end(engine, entry);
     final_status_drop(entry);

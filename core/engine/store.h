@@ -80,11 +80,13 @@ struct entry {
     struct throttle denials;     // of rejected status patches
     int64_t generation;
     int64_t waiting_since_ns;
-    int64_t ready_ns;                // since when it could be placed for the first time; 0: it is, or is suspended
-    const char *why;                 // of the last decision; static
-    struct unknown_worker *unknown;  // that its annotation names, see unknown.h; NULL: none
-    struct shared_text final_status; // of a mirror that had finished when it was deleted, until its status is written
-    uint32_t last_note;              // hash of the last Event
+    int64_t retry_due_ns, retried_ns; // see retry.h
+    int64_t ready_ns;                 // since when it could be placed for the first time; 0: it is, or is suspended
+    const char *why;                  // of the last decision; static
+    struct unknown_worker *unknown;   // that its annotation names, see unknown.h; NULL: none
+    struct shared_text final_status;  // of a mirror that had finished when it was deleted, until its status is written
+    uint32_t last_note;               // hash of the last Event
+    uint32_t retry_seen;              // hash of the value of the annotation for it, 0: none
     uint32_t kind, epoch;
     uint32_t active_in;                            // the worker whose active workloads include it, 0: none
     uint32_t written_source;                       // hash of the inputs of the last accepted status patch

@@ -26,6 +26,7 @@ enum act {
     ACT_UNLABEL,
     ACT_MANAGER, // delegates or reclaims it
     ACT_STORY,   // does what the user in the object's story does next
+    ACT_RETRY,   // asks to try again at once
     ACT_RELEASE, // removes finalizers, and former mirrors whose marks were stripped
     ACT_ORPHAN,  // the last one that does not change the host's own data
     ACT_FOREIGN,
@@ -432,6 +433,12 @@ static void act_on_job(struct trial *trial, enum act act, unsigned job) {
     case ACT_UNLABEL:
         change_labels(trial, job, act == ACT_LABEL);
         break;
+    case ACT_RETRY: {
+        AUTO_TEXT text = text_format("{\"metadata\":{\"annotations\":{\"" MARK_RETRY "\":\"%lld\"}}}",
+                                     (long long)trial_below(trial, 1000));
+        patch(trial, ENGINE_MANAGEMENT, job, text);
+        break;
+    }
     case ACT_RELEASE:
         clean_up(trial, job);
         name_mirror(trial, job);
@@ -465,6 +472,7 @@ static void act_once(struct trial *trial, enum act act, unsigned job) {
                                         "takes labels off",
                                         "delegates or reclaims",
                                         "tells the story of",
+                                        "retries",
                                         "releases",
                                         "leaves an orphan",
                                         "creates a foreign object with the name of",

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The annotation wharf.dev/retry: with a new value on a workload, whatever was delayed for it is tried at once.
+#ifndef WHARF_ENGINE_RETRY_H
+#define WHARF_ENGINE_RETRY_H
+
+#include "core/engine/engine_internal.h"
+
+#define RETRY_REST_NS CLOCK_SECOND // between two of them for a workload
+
+// After an object of the workload was seen; `had`: not for the first time.
+void retry_read(const struct engine *engine, struct entry *entry, const struct json *object, bool had);
+// Before a decision.
+void retry_if_due(struct engine *engine, struct entry *entry);
+
+#endif
