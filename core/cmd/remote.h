@@ -48,9 +48,14 @@ void remote_close(struct remote *remote); // NULL is fine
 // reached. ERROR_NOT_FOUND for a 404, ERROR_REFUSED for a 401 or 403.
 struct error *remote_get(struct remote *remote, const char *path, struct json **out);
 
-// The same for a body that is passed on as it arrives, until it ends. `data` returns false to end it.
-struct error *remote_stream(struct remote *remote, const char *path, bool (*data)(void *ctx, const char *, size_t),
-                            void *ctx);
+// The same for a body that is passed on as it arrives, until it ends. `data` returns false to end it. `opened` may be
+// NULL; it gets what the host says of it (the header Wharf-Note), or NULL.
+struct remote_reader {
+    void (*opened)(void *ctx, const char *note);
+    bool (*data)(void *ctx, const char *bytes, size_t len);
+    void *ctx;
+};
+struct error *remote_stream(struct remote *remote, const char *path, const struct remote_reader *reader);
 
 // Where requests go and with what, for a connection of the caller's own: the endpoint, the prefix of paths, and the
 // bearer token for Wharf-Authorization (obtained if needed).

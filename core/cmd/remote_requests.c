@@ -58,16 +58,25 @@ struct error *remote_get(struct remote *remote, const char *path, struct json **
 }
 
 struct streaming {
-    bool (*data)(void *ctx, const char *bytes, size_t len);
-    void *ctx;
+    const struct remote_reader *reader;
+    struct transport *transport;
+    uint64_t id;
     bool done, ended; // ended: by the caller
     struct response response;
     bool answered;
 };
 
+static bool on_open(void *ctx) {
+    const struct streaming *streaming = ctx;
+    if (streaming->reader->opened)
+        streaming->reader->opened(streaming->reader->ctx,
+                                  curl_transport_response_header(streaming->transport, streaming->id, "Wharf-Note"));
+    return true;
+}
+
 static bool on_data(void *ctx, const char *bytes, size_t len) {
     struct streaming *streaming = ctx;
-    streaming->ended = !streaming->data(streaming->ctx, bytes, len);
+    streaming->ended = !streaming->reader->data(streaming->reader->ctx, bytes, len);
     return !streaming->ended;
 }
 
@@ -82,24 +91,25 @@ static void on_done(void *ctx, const struct http_result *result) {
 static struct error *stream_once(struct remote *remote, const char *path, struct streaming *streaming) {
     const struct http_request request = {
         .method = HTTP_GET, .path = path, .accept = "*/*", .stream = true, .max_body = ERROR_BODY_MAX};
-    const struct http_handler handler = {.data = on_data, .done = on_done, .ctx = streaming};
-    if (remote->host_transport->ops->submit(remote->host_transport, &request, &handler) == 0)
+    const struct http_handler handler = {.opened = on_open, .data = on_data, .done = on_done, .ctx = streaming};
+    streaming->transport = remote->host_transport;
+    streaming->id = remote->host_transport->ops->submit(remote->host_transport, &request, &handler);
+    if (streaming->id == 0)
         return error_no_memory();
     while (!streaming->done)
         curl_transport_poll(remote->host_transport, POLL_NS);
     return NULL;
 }
 
-struct error *remote_stream(struct remote *remote, const char *path, bool (*data)(void *ctx, const char *, size_t),
-                            void *ctx) {
+struct error *remote_stream(struct remote *remote, const char *path, const struct remote_reader *reader) {
     AUTO_TEXT whole = text_format("%s%s", remote->prefix, path);
-    struct streaming streaming = {.data = data, .ctx = ctx, .response = {.retry_after_ns = -1}};
+    struct streaming streaming = {.reader = reader, .response = {.retry_after_ns = -1}};
     struct error *error = whole ? begin(remote) : error_no_memory();
     if (!error)
         error = stream_once(remote, whole, &streaming);
     if (!error && streaming.response.code == 401 && !remote->token) {
         response_clear(&streaming.response);
-        streaming = (struct streaming){.data = data, .ctx = ctx, .response = {.retry_after_ns = -1}};
+        streaming = (struct streaming){.reader = reader, .response = {.retry_after_ns = -1}};
         error = send_token(remote);
         if (!error)
             error = stream_once(remote, whole, &streaming);

@@ -107,7 +107,8 @@ static bool fill_mirror(const struct engine *engine, const struct entry *entry, 
                                 .cluster_name = engine->names[mirror->facts.cluster],
                                 .uid = mirror->uid,
                                 .version = version ? version : "",
-                                .attempt = mirror->facts.attempt};
+                                .attempt = mirror->facts.attempt,
+                                .finished = entry->phase == WHARF_SUCCEEDED || entry->phase == WHARF_FAILED};
     return true;
 }
 

@@ -41,6 +41,7 @@ struct mirror_view {
     const char *cluster_name, *uid;
     const char *version; // the API version of its kind there; "" if not known
     uint32_t attempt;
+    bool finished;          // the workload has
     wharf_phase_kind phase; // by inspect_explain only
 };
 enum inspect_mirror { INSPECT_MIRROR_FOUND, INSPECT_MIRROR_NONE, INSPECT_MIRROR_NOT_OURS };

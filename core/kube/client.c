@@ -15,6 +15,10 @@
 #define MAX_WARNINGS 64
 #define NO_MEMORY_WAIT_NS (100 * CLOCK_MS)
 #define FIELD_MANAGER "?fieldManager=wharf"
+// A server that cannot give metadata alone gives whole objects.
+#define METADATA_ACCEPT                                                                                                \
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"                                                \
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 
 static const char *const dry_run_queries[] = {
     [DRY_RUN_NO] = "",
@@ -28,7 +32,7 @@ struct queued_request {
     uint64_t id, exchange;
     char key[24]; // the id, for the map
     enum verb verb;
-    bool resent, dry_run;
+    bool resent, dry_run, metadata;
     char *path, *body;
     size_t body_len;
     response_handler handler;
@@ -195,6 +199,7 @@ struct error *client_submit(struct client *client, const struct request *request
     queued->client = client;
     queued->verb = request->verb;
     queued->dry_run = request->dry_run != DRY_RUN_NO;
+    queued->metadata = request->metadata;
     queued->handler = handler;
     queued->ctx = ctx;
     queued->id = client->last_id + 1;
@@ -288,7 +293,7 @@ static void describe(const struct queued_request *queued, struct http_request *o
     *out = (struct http_request){.method = verbs[queued->verb].method,
                                  .path = queued->path,
                                  .content_type = queued->body ? verbs[queued->verb].content_type : NULL,
-                                 .accept = "application/json",
+                                 .accept = queued->metadata ? METADATA_ACCEPT : "application/json",
                                  .body = queued->body,
                                  .body_len = queued->body_len,
                                  .max_body = budget->max_answer,

@@ -231,6 +231,13 @@ static int64_t wait_limit(struct curl_transport *transport, int64_t wait_ns) {
     return earlier(wait_ns, credentials_due(&transport->credentials), transport->now_ns);
 }
 
+const char *curl_transport_response_header(struct transport *transport, uint64_t id, const char *name) {
+    const struct exchange *exchange = exchange_find(curl_of(transport), id);
+    struct curl_header *header;
+    bool found = exchange && curl_easy_header(exchange->easy, name, 0, CURLH_HEADER, -1, &header) == CURLHE_OK;
+    return found ? header->value : NULL;
+}
+
 void curl_transport_poll(struct transport *transport, int64_t wait_ns) {
     struct curl_transport *curl = curl_of(transport);
     curl->now_ns = clock_now().mono_ns;

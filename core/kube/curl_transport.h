@@ -24,6 +24,10 @@ void curl_transport_limit(struct transport *transport, struct budget *budget);
 // when out of memory.
 bool curl_transport_header(struct transport *transport, const char *header);
 
+// A header of the response to an exchange whose stream is open, for its handler; NULL: absent. Valid during the call of
+// the handler.
+const char *curl_transport_response_header(struct transport *transport, uint64_t id, const char *name);
+
 // Runs transfers and calls handlers; waits up to `wait_ns` for events, but not once a handler was called. Only on the
 // transport's thread, not from a handler.
 void curl_transport_poll(struct transport *transport, int64_t wait_ns);

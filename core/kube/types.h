@@ -78,6 +78,7 @@ struct request {
     const char *body;        // JSON; NULL: none
     size_t body_len;
     enum dry_run dry_run; // only VERB_CREATE and the patches
+    bool metadata;        // only VERB_RAW_GET: of objects, metadata is enough (PartialObjectMetadata)
 };
 
 // The path of a collection or an object, percent-encoded, for direct users of the transport (reflector).

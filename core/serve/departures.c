@@ -22,7 +22,7 @@ struct departures {
     pthread_mutex_t lock;
     struct watched_client clients[CONNECTIONS_STREAMS];
     size_t count;
-    bool running, stopping;
+    bool running, stopping, closed;
     pthread_t thread; // to be joined once it was started
     bool started;
     int wake_fd;
@@ -99,7 +99,7 @@ static bool has_thread(struct departures *departures) {
 
 bool departures_add(struct departures *departures, int fd, struct stream *stream) {
     pthread_mutex_lock(&departures->lock);
-    bool ok = !departures->stopping && departures->count < CONNECTIONS_STREAMS;
+    bool ok = !departures->closed && departures->count < CONNECTIONS_STREAMS;
     if (ok) {
         departures->clients[departures->count++] = (struct watched_client){fd, stream};
         ok = has_thread(departures);
@@ -123,6 +123,7 @@ void departures_remove(struct departures *departures, const struct stream *strea
 
 void departures_abandon_all(struct departures *departures) {
     pthread_mutex_lock(&departures->lock);
+    departures->closed = true;
     for (size_t i = 0; i < departures->count; i++)
         stream_abandon(departures->clients[i].stream);
     pthread_mutex_unlock(&departures->lock);

@@ -16,7 +16,7 @@ void departures_free(struct departures *departures); // ends the thread; NULL is
 bool departures_add(struct departures *departures, int fd, struct stream *stream);
 // Before `fd` is closed and the reader's reference is given up. Unknown ones are ignored.
 void departures_remove(struct departures *departures, const struct stream *stream);
-// Abandons all.
+// Abandons all; no more are taken.
 void departures_abandon_all(struct departures *departures);
 
 #endif

@@ -16,6 +16,7 @@
 #define THREAD_STACK ((size_t)256 * 1024)
 #define TASK_THREADS 6 // each may wait for the engine or an API server
 #define TASKS_QUEUED 64
+#define SESSIONS_QUEUED 8 // for threads that are about to end
 
 static struct error *take_snapshot(void *ctx, struct host_snapshot *out) {
     return host_snapshot(ctx, out);
@@ -190,9 +191,13 @@ static struct error *start(struct http_server *server, const char *address, int 
     const struct http_source *source = &server->source;
     struct error *error = tasks_new(TASK_THREADS, TASKS_QUEUED, &server->tasks);
     if (!error)
+        error = tasks_new(CONNECTIONS_LOGS + CONNECTIONS_EXEC, SESSIONS_QUEUED, &server->sessions);
+    if (!error)
         error = auth_new(&(struct auth_reviewer){source->review, source->ctx}, &server->auth);
     if (!error)
         error = departures_new(&server->departures);
+    if (!error && source->api)
+        error = watchers_new(source->api, &server->watchers);
     if (!error)
         error = start_daemon(server, address);
     if (error)
@@ -228,9 +233,13 @@ uint16_t http_server_port(const struct http_server *server) {
 static void end_requests(struct http_server *server) {
     if (server->tasks)
         tasks_stop(server->tasks);
+    if (server->sessions)
+        tasks_stop(server->sessions);
     if (server->departures)
         departures_abandon_all(server->departures);
     tasks_free(server->tasks);
+    tasks_free(server->sessions);
+    watchers_free(server->watchers);
 }
 
 void http_server_stop(struct http_server *server) {

@@ -11,6 +11,7 @@
 #include "core/serve/route.h"
 #include "core/serve/tasks.h"
 #include "core/serve/ui.h"
+#include "core/serve/watchers.h"
 
 #include <microhttpd.h>
 #include <stdatomic.h>
@@ -22,8 +23,10 @@ struct http_server {
     struct acceptor *acceptor;
     struct http_source source;
     struct tasks *tasks;
+    struct tasks *sessions; // those of logs and exec
     struct auth *auth;
     struct departures *departures;
+    struct watchers *watchers; // NULL without an API
     struct ui ui;
     uint16_t port;
     atomic_bool stopping;
@@ -79,5 +82,10 @@ unsigned page_ui(struct http_server *server, struct buffer *body);
 
 // serve_api.c
 void serve_api(struct web_call *call);
+void serve_watch(struct web_call *call);
+
+// serve_pods.c, logs.c
+void serve_pods(struct web_call *call);
+void serve_logs(struct web_call *call);
 
 #endif

@@ -12,6 +12,8 @@ struct stream {
     pthread_cond_t room;
     unsigned references;
     size_t start, len; // of what is in `data`, a ring
+    struct buffer pushed;
+    size_t pushed_read;
     bool suspended, ended, abandoned;
     struct stream_reader reader;
     void (*wake)(void *ctx);
@@ -38,6 +40,7 @@ static void release(struct stream *stream) {
         return;
     pthread_cond_destroy(&stream->room);
     pthread_mutex_destroy(&stream->lock);
+    buffer_free(&stream->pushed);
     free(stream);
 }
 
@@ -83,6 +86,32 @@ bool stream_offer(struct stream *stream, const void *bytes, size_t len) {
     }
     pthread_mutex_unlock(&stream->lock);
     return ok;
+}
+
+// Under the lock.
+static bool is_drained(const struct stream *stream) {
+    return stream->len == 0 && stream->pushed_read == stream->pushed.len;
+}
+
+bool stream_push(struct stream *stream, struct buffer *bytes) {
+    pthread_mutex_lock(&stream->lock);
+    bool ok = !stream->abandoned;
+    if (ok && is_drained(stream)) {
+        buffer_free(&stream->pushed);
+        stream->pushed = *bytes;
+        stream->pushed_read = 0;
+        *bytes = (struct buffer){.max = bytes->max};
+        resume(stream);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    return ok;
+}
+
+bool stream_is_drained(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    bool drained = is_drained(stream);
+    pthread_mutex_unlock(&stream->lock);
+    return drained;
 }
 
 bool stream_is_read(struct stream *stream) {
@@ -144,6 +173,17 @@ static size_t take(struct stream *stream, char *out, size_t max) {
     return len;
 }
 
+static size_t take_pushed(struct stream *stream, char *out, size_t max) {
+    size_t len = size_least(stream->pushed.len - stream->pushed_read, max);
+    memcpy(out, stream->pushed.data + stream->pushed_read, len);
+    stream->pushed_read += len;
+    if (stream->pushed_read == stream->pushed.len) {
+        buffer_free(&stream->pushed);
+        stream->pushed_read = 0;
+    }
+    return len;
+}
+
 ptrdiff_t stream_read(struct stream *stream, char *out, size_t max) {
     ptrdiff_t result = 0;
     pthread_mutex_lock(&stream->lock);
@@ -151,6 +191,8 @@ ptrdiff_t stream_read(struct stream *stream, char *out, size_t max) {
         result = -2;
     else if (stream->len > 0)
         result = (ptrdiff_t)take(stream, out, max);
+    else if (stream->pushed.len > 0)
+        result = (ptrdiff_t)take_pushed(stream, out, max);
     else if (stream->ended)
         result = -1;
     else {

@@ -4,6 +4,7 @@
 #ifndef WHARF_SERVE_STREAM_H
 #define WHARF_SERVE_STREAM_H
 
+#include "core/base/buffer.h"
 #include "core/base/error.h"
 
 #include <stdbool.h>
@@ -20,6 +21,10 @@ struct stream *stream_new(void); // NULL when out of memory
 bool stream_write(struct stream *stream, const void *bytes, size_t len);
 // The same without blocking: false, and nothing is written, also if there is no room.
 bool stream_offer(struct stream *stream, const void *bytes, size_t len);
+// Takes the content of `bytes`, however much it is, if everything before has been read (stream_is_drained), without
+// blocking. False: there is no reader any more.
+bool stream_push(struct stream *stream, struct buffer *bytes);
+bool stream_is_drained(struct stream *stream);
 bool stream_is_read(struct stream *stream); // there still is a reader
 // `wake` is called, from another thread, when the reader goes away; at once if it has. NULL: no more.
 void stream_on_gone(struct stream *stream, void (*wake)(void *ctx), void *ctx);

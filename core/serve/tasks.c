@@ -83,9 +83,10 @@ static void *run_tasks(void *arg) {
 static bool has_thread(struct tasks *tasks) {
     if (tasks->queued < tasks->idle || tasks->threads == tasks->max_threads)
         return tasks->threads > 0;
-    if (thread_start("serve", STACK, run_tasks, tasks, NULL) == 0)
-        tasks->threads++;
-    return tasks->threads > 0;
+    if (thread_start("serve", STACK, run_tasks, tasks, NULL) != 0)
+        return false;
+    tasks->threads++;
+    return true;
 }
 
 bool tasks_submit(struct tasks *tasks, void (*run)(void *arg), void *arg) {

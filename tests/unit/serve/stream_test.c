@@ -101,6 +101,32 @@ static void an_offer_is_taken_whole_or_not_at_all(void **state) {
     stream_detach(reader.stream);
 }
 
+static void a_batch_of_any_size_is_taken_once_all_before_it_is_read(void **state) {
+    (void)state;
+    struct reader reader;
+    begin(&reader);
+    size_t len = 3 * STREAM_BUFFER, done = 0;
+    struct buffer batch = {.max = len};
+    char *text = calloc(1, len), out[5000];
+    assert_non_null(text);
+    assert_true(stream_offer(reader.stream, "first", 5));
+    assert_false(stream_is_drained(reader.stream));
+    assert_true(buffer_append(&batch, text, len));
+    assert_int_equal(stream_read(reader.stream, out, sizeof out), 5);
+    assert_int_equal(stream_read(reader.stream, out, sizeof out), 0);
+    assert_true(stream_is_drained(reader.stream));
+    assert_true(stream_push(reader.stream, &batch));
+    assert_int_equal(batch.len, 0);
+    assert_int_equal(reader.suspended, 0);
+    for (ptrdiff_t part; (part = stream_read(reader.stream, out, sizeof out)) > 0;)
+        done += (size_t)part;
+    assert_int_equal(done, len);
+    assert_true(stream_is_drained(reader.stream));
+    stream_end(reader.stream);
+    stream_detach(reader.stream);
+    free(text);
+}
+
 #define SENT ((size_t)3 * 1000 * 1000)
 
 static void *produce(void *arg) {
@@ -178,6 +204,7 @@ int main(void) {
         cmocka_unit_test(an_end_wakes_a_reader_that_waits),
         cmocka_unit_test(a_reader_that_goes_away_is_told_to_the_producer),
         cmocka_unit_test(an_offer_is_taken_whole_or_not_at_all),
+        cmocka_unit_test(a_batch_of_any_size_is_taken_once_all_before_it_is_read),
         cmocka_unit_test(a_fast_producer_waits_for_its_reader),
         cmocka_unit_test(a_producer_that_waits_ends_when_the_reader_goes),
     };

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// A connection to a cluster for one purpose and one thread, which waits for answers: the pods of a mirror, their logs,
+// a session. What is large or slow there delays nothing on the cluster's own thread.
+#ifndef WHARF_HOST_DIRECT_H
+#define WHARF_HOST_DIRECT_H
+
+#include "core/json/json.h"
+#include "core/kube/client.h"
+#include "core/kube/kubeconfig.h"
+
+struct direct {
+    struct endpoint *endpoint;
+    struct transport *transport;
+    struct client *client;
+    const atomic_bool *stop; // once true, requests end with ERROR_STOPPED
+};
+
+// Takes the endpoint, also on failure. `cluster` is for log lines.
+struct error *direct_open(struct endpoint *endpoint, const char *cluster, const atomic_bool *stop, struct direct *out);
+void direct_close(struct direct *direct); // a zeroed one is fine
+
+// GET of a path. `metadata`: of objects, metadata is enough. ERROR_NOT_FOUND: 404; ERROR_REFUSED: 401 and 403.
+struct error *direct_get(struct direct *direct, const char *path, bool metadata, struct json **out);
+
+#endif
