@@ -30,7 +30,8 @@ struct watch_state;
 
 struct worker_slot { // one cluster's number
     enum worker_policy policy;
-    uint64_t join; // when it joined, in the order of joining
+    uint64_t join;     // when it joined, in the order of joining
+    double qps, burst; // its own rate limit; qps 0: as for the others
 };
 
 struct pace_options { // see engine_options

@@ -69,7 +69,7 @@ struct engine_event {
         struct {
             const char *name;          // of one that joins; not used for a known one
             enum worker_policy policy; // a cluster number without a worker joins, unless it is WORKER_LEFT
-            double qps, burst;         // of one that joins: its rate limit; 0: engine_options'
+            double qps, burst;         // its rate limit; 0: engine_options'
         } worker;                      // WORKER
         struct {
             const char *namespace_, *name, *uid; // of the mirror

@@ -46,7 +46,7 @@ static bool grow_tables(struct engine *engine, size_t to) {
 static void fill(struct engine *engine, size_t cluster, double qps, double burst) {
     const struct pace_options *pacing = &engine->pacing;
     struct stats_cluster *stats = &engine->stats.clusters[cluster];
-    engine->slots[cluster] = (struct worker_slot){.join = engine->joins++};
+    engine->slots[cluster] = (struct worker_slot){.join = engine->joins++, .qps = qps, .burst = burst};
     window_init(&engine->paces[cluster]->window, pacing->window_max, qps > 0 ? qps : pacing->qps,
                 qps > 0 ? burst : pacing->burst, engine->now.mono_ns);
     fair_queue_init(&engine->paces[cluster]->queue, pacing->seed);
@@ -78,6 +78,14 @@ bool slot_take(struct engine *engine, size_t cluster, const char *name, double q
     engine->stats.clusters[cluster].watches = watches;
     fill(engine, cluster, qps, burst);
     return true;
+}
+
+void slot_set_rate(struct engine *engine, size_t cluster, double qps, double burst) {
+    const struct pace_options *pacing = &engine->pacing;
+    engine->slots[cluster].qps = qps;
+    engine->slots[cluster].burst = burst;
+    window_set_rate(&engine->paces[cluster]->window, qps > 0 ? qps : pacing->qps, qps > 0 ? burst : pacing->burst,
+                    engine->now.mono_ns);
 }
 
 static void free_row(struct engine *engine, size_t cluster) {

@@ -13,6 +13,7 @@ void slots_free(struct engine *engine); // after the store: entries wait in the 
 // Gives a vacant number, which may be the first one beyond the tables, to a cluster. False when out of memory: nothing
 // changed. `qps` 0: as for the others.
 bool slot_take(struct engine *engine, size_t cluster, const char *name, double qps, double burst);
+void slot_set_rate(struct engine *engine, size_t cluster, double qps, double burst);
 // Empties the tables' rows; no entry may refer to the cluster, and no request to it may be in flight.
 void slot_vacate(struct engine *engine, size_t cluster);
 

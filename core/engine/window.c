@@ -32,6 +32,17 @@ static void refill(struct window *window, int64_t now_ns) {
     window->refilled_ns = now_ns;
 }
 
+void window_set_rate(struct window *window, double qps, double burst, int64_t now_ns) {
+    bool had_limit = window->qps > 0;
+    if (had_limit)
+        refill(window, now_ns);
+    window->qps = qps;
+    window->burst = burst < 1 ? 1 : burst;
+    window->refilled_ns = now_ns;
+    if (!had_limit || window->tokens > window->burst)
+        window->tokens = window->burst;
+}
+
 bool window_has_room(struct window *window, int64_t now_ns) {
     if (window->in_flight >= (uint32_t)window->limit)
         return false;

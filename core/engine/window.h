@@ -55,6 +55,9 @@ struct window {
 // At most `max` are in flight, 0: WINDOW_MAX. `qps` <= 0: no rate limit. Times are monotonic.
 void window_init(struct window *window, unsigned max, double qps, double burst, int64_t now_ns);
 
+// Another rate limit; what is left of the tokens stays, within the new burst.
+void window_set_rate(struct window *window, double qps, double burst, int64_t now_ns);
+
 // Whether a request may be sent now.
 bool window_has_room(struct window *window, int64_t now_ns);
 // When a token will be there: CLOCK_NEVER if an answer is waited for instead. Meaningful when there is no room.

@@ -115,6 +115,8 @@ void worker_take(struct engine *engine, const struct engine_event *event) {
     }
     if (vacant && !join(engine, event))
         return;
+    if (engine->slots[cluster].qps != event->worker.qps || engine->slots[cluster].burst != event->worker.burst)
+        slot_set_rate(engine, cluster, event->worker.qps, event->worker.burst);
     if (engine->slots[cluster].policy != policy) {
         engine->slots[cluster].policy = engine->stats.clusters[cluster].policy = policy;
         log_policy(engine, cluster, policy);

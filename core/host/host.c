@@ -104,6 +104,34 @@ void host_stop(struct host *host) {
     inbox_poke(host->inbox);
 }
 
+void host_configure(struct host *host, const struct config *config) {
+    pthread_mutex_lock(&host->wanted_mutex);
+    host->settings = (struct engine_settings){.create_namespaces = config->create_namespaces,
+                                              .kueue_carried = config->kueue_carried,
+                                              .mirror_finalizer = config->mirror_finalizer,
+                                              .log_decisions = config->log_level == LOG_DEBUG,
+                                              .worker_lost_timeout_ns = config->worker_lost_timeout_ns,
+                                              .mirror_retention_ns = config->mirror_retention_ns,
+                                              .mass_deletion_max = config->mass_deletion_max,
+                                              .mass_deletion_percent = config->mass_deletion_percent,
+                                              .orphan_grace_ns = config->orphan_grace_ns,
+                                              .qps = config->qps,
+                                              .burst = config->burst};
+    host->is_set = true;
+    pthread_mutex_unlock(&host->wanted_mutex);
+    inbox_poke(host->inbox);
+}
+
+static void take_settings(struct host *host) {
+    pthread_mutex_lock(&host->wanted_mutex);
+    bool is_set = host->is_set;
+    struct engine_settings settings = host->settings;
+    host->is_set = false;
+    pthread_mutex_unlock(&host->wanted_mutex);
+    if (is_set)
+        engine_configure(host->turn.engine, &settings);
+}
+
 // Until startup is over, or the host is to stop.
 static void wait_for_startup(struct host *host) {
     while (!startup_is_over(host->startup) && !atomic_load(&host->stop))
@@ -173,6 +201,7 @@ static void take_turn(struct host *host) {
     heartbeat_wait(&host->heart, now_ns, until_ns);
     struct event_item *items = inbox_take(host->inbox, until_ns);
     now_and_alive(host);
+    take_settings(host); // a step follows
     size_t events = turn_run(&host->turn, items);
     queries_run(host->queries, host->turn.engine);
     struct moment now = now_and_alive(host);

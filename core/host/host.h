@@ -18,6 +18,10 @@ struct error *host_new(const struct config *config, const struct adapters *adapt
 // Runs until host_stop; then takes no new work, waits for requests in flight (at most 8 s) and returns.
 struct error *host_run(struct host *host);
 
+// From any thread, also before host_run: what the configuration says of the engine and may change while it runs,
+// instead of what host_new was given. Takes effect soon.
+void host_configure(struct host *host, const struct config *config);
+
 // From any thread, any number of times.
 void host_stop(struct host *host);
 

@@ -5,6 +5,7 @@
 #ifndef WHARF_HOST_HOST_INTERNAL_H
 #define WHARF_HOST_HOST_INTERNAL_H
 
+#include "core/engine/settings.h"
 #include "core/host/heartbeat.h"
 #include "core/host/host.h"
 #include "core/host/inbox.h"
@@ -32,8 +33,9 @@ struct host_cluster {
     enum cluster_state state;
     struct worker_spec spec; // of a worker; of the management cluster, none
     enum removal removal;
-    bool joined;              // the engine has been told,
-    enum worker_policy told;  // of this policy
+    bool joined;             // the engine has been told,
+    enum worker_policy told; // of this policy
+    double told_qps, told_burst;
     struct meter meter;       // of all its connections
     struct wire *wire;        // NULL: not open
     struct wire *replacement; // opened, and waits for `replaced`,
@@ -59,8 +61,10 @@ struct host {
     struct worker_spec *wanted; // under the mutex: the set that was handed over last, or NULL
     size_t n_wanted;
     enum removal wanted_removal;
-    bool is_wanted;              // it has not been taken yet
-    struct worker_spec *waiting; // workers that wait for a number; without a name: taken
+    bool is_wanted;                  // it has not been taken yet
+    struct engine_settings settings; // under the mutex, like `is_set`
+    bool is_set;                     // they have not been taken yet
+    struct worker_spec *waiting;     // workers that wait for a number; without a name: taken
     size_t n_waiting;
     int64_t left_at_ns; // when leaving workers are looked at next
     atomic_bool stop;

@@ -166,10 +166,13 @@ static void tell(struct host *host, struct host_cluster *cluster) {
     enum worker_policy policy = workers_policy(cluster);
     bool known = cluster->joined &&
                  (!inbox_is_empty(host->inbox, cluster->index) || engine_has_worker(host->turn.engine, cluster->index));
-    if (known && cluster->told == policy)
+    const struct worker_spec *spec = &cluster->spec;
+    if (known && cluster->told == policy && cluster->told_qps == spec->qps && cluster->told_burst == spec->burst)
         return;
     cluster->joined = true;
     cluster->told = policy;
+    cluster->told_qps = spec->qps;
+    cluster->told_burst = spec->burst;
     post(host, cluster, policy);
 }
 

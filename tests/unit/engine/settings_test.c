@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options that change while the engine runs.
+#include "core/engine/settings.h"
+
+#include "event_play.h"
+
+#define HOST "wharf.dev/host"
+#define COMPLETE                                                                                                       \
+    "{'succeeded':1,'startTime':'2026-03-01T12:00:01Z','completionTime':'2026-03-01T12:00:02Z','conditions':["         \
+    "{'type':'SuccessCriteriaMet','status':'True','lastTransitionTime':'2026-03-01T12:00:02Z'},{'type':'Complete',"    \
+    "'status':'True','lastTransitionTime':'2026-03-01T12:00:02Z'}]}"
+
+static void open_play(struct play *play, double qps, double burst) {
+    play_init(play);
+    play->options.qps = qps;
+    play->options.burst = burst;
+    play_start(play);
+    play_connect_all(play);
+}
+
+static struct engine_settings settings_of(const struct play *play) {
+    const struct engine_options *options = &play->options;
+    return (struct engine_settings){.worker_lost_timeout_ns = options->worker_lost_timeout_ns,
+                                    .mirror_retention_ns = options->mirror_retention_ns,
+                                    .mass_deletion_max = options->mass_deletion_max,
+                                    .mass_deletion_percent = options->mass_deletion_percent,
+                                    .orphan_grace_ns = options->orphan_grace_ns,
+                                    .qps = options->qps,
+                                    .burst = options->burst};
+}
+
+static void create(struct play *play, int count) {
+    for (int i = 0; i < count; i++) {
+        AUTO_TEXT name = text_format("job%d", i);
+        play_seen(play, 0, play_workload(name, HOST, ""));
+    }
+    play_wait(play, 0);
+}
+
+static void another_rate_limit_applies_to_what_waits(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play, 0.001, 2);
+    create(&play, 4);
+    assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), 2);
+    struct engine_settings settings = settings_of(&play);
+    settings.qps = 0;
+    engine_configure(play.engine, &settings);
+    play_wait(&play, 0);
+    assert_int_equal(play_sent(&play, 0, VERB_MERGE_PATCH), 4);
+    play_end(&play);
+}
+
+static void a_worker_keeps_its_own_rate_limit_and_may_get_another(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play, 0, 0);
+    struct engine_event event = {.type = EVENT_WORKER,
+                                 .cluster = 1,
+                                 .worker = {.name = "w1", .policy = WORKER_ACTIVE, .qps = 0.001, .burst = 1}};
+    play_tell(&play, event);
+    for (int i = 0; i < 3; i++) {
+        AUTO_TEXT name = text_format("job%d", i);
+        play_seen(&play, 0, play_workload(name, HOST, "w1"));
+    }
+    play_wait(&play, 0);
+    assert_int_equal(play_sent(&play, 1, VERB_CREATE), 1);
+    struct engine_settings settings = settings_of(&play);
+    settings.qps = settings.burst = 100; // not of w1
+    engine_configure(play.engine, &settings);
+    play_wait(&play, 0);
+    assert_int_equal(play_sent(&play, 1, VERB_CREATE), 1);
+    event.worker.qps = 0; // as the others
+    play_tell(&play, event);
+    play_wait(&play, CLOCK_SECOND);
+    assert_int_equal(play_sent(&play, 1, VERB_CREATE), 3);
+    play_end(&play);
+}
+
+static struct json *complete(struct json *value) {
+    assert_true(pointer_set(value, "/status", harness_json(COMPLETE)));
+    return value;
+}
+
+static void a_shorter_retention_ends_that_of_mirrors_that_wait(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play, 0, 0);
+    play_seen(&play, 1, complete(play_mirror("job")));
+    play_seen(&play, 0, complete(play_workload("job", HOST, "w1")));
+    play_wait(&play, CLOCK_SECOND);
+    assert_int_equal(play_sent(&play, 1, VERB_DELETE), 0);
+    struct engine_settings settings = settings_of(&play);
+    settings.mirror_retention_ns = 0;
+    engine_configure(play.engine, &settings);
+    play_wait(&play, 0);
+    assert_int_equal(play_sent(&play, 1, VERB_DELETE), 1);
+    play_end(&play);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(another_rate_limit_applies_to_what_waits),
+        cmocka_unit_test(a_worker_keeps_its_own_rate_limit_and_may_get_another),
+        cmocka_unit_test(a_shorter_retention_ends_that_of_mirrors_that_wait),
+    };
+    return cmocka_run_group_tests(tests, play_load, play_unload);
+}
