@@ -5,7 +5,9 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
+#include "core/cmd/live.h"
 #include "core/cmd/notify.h"
+#include "core/cmd/reload.h"
 #include "core/cmd/setup.h"
 #include "core/cmd/signals.h"
 #include "core/host/host.h"
@@ -29,6 +31,7 @@ struct program {
     struct api_source api;
     struct http_server *server;
     struct signals *signals;
+    struct live_program *live;
     struct notify *notify; // NULL: not started by systemd
 };
 
@@ -101,6 +104,19 @@ static struct error *start_notifying(struct program *program) {
     return notify_start(program->notify, &source);
 }
 
+static void reload(void *live) {
+    live_reload(live);
+}
+
+static struct error *start_live(struct program *program, const char *adapter_directory, const char *text) {
+    struct live_options options = {
+        .host = program->host, .config = program->config, .adapter_directory = adapter_directory, .text = text};
+    struct error *error = live_start(&options, &program->live);
+    if (!error)
+        signals_on_reload(program->signals, reload, program->live);
+    return error;
+}
+
 static struct error *prepare(struct program *program, const char *config_path, const char *adapter_directory) {
 #ifdef M_ARENA_MAX
     // More malloc arenas than busy threads only waste memory.
@@ -110,6 +126,7 @@ static struct error *prepare(struct program *program, const char *config_path, c
     struct error *error = signals_start(&program->signals);
     if (!error)
         error = notify_open(&program->notify);
+    AUTO_TEXT text = reload_text(config_path);
     if (!error)
         error = load_config(program, config_path, adapter_directory);
     if (error)
@@ -126,6 +143,8 @@ static struct error *prepare(struct program *program, const char *config_path, c
         error = start_serving(program);
     if (!error)
         error = start_notifying(program);
+    if (!error)
+        error = start_live(program, adapter_directory, text);
     return error;
 }
 
@@ -140,6 +159,7 @@ static struct error *run_host(struct program *program) {
     signals_on_stop(program->signals, stop_host, program);
     struct error *error = host_run(program->host);
     signals_forget(program->signals);
+    signals_on_reload(program->signals, NULL, NULL);
     return error;
 }
 
@@ -154,6 +174,7 @@ static int run(const struct arguments *arguments) {
         error = run_host(&program);
     notify_close(program.notify); // asks the host
     http_server_stop(program.server);
+    live_stop(program.live);
     host_free(program.host);
     adapters_free(program.adapters);
     config_free(program.config);

@@ -25,6 +25,8 @@ struct signals {
     void (*stop)(void *ctx); // under `mutex`, like those below
     void *ctx;
     bool asked;
+    void (*reload)(void *ctx);
+    void *reload_ctx;
 };
 
 static const int watched[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
@@ -55,13 +57,23 @@ static void ask_to_stop(struct signals *signals, uint32_t number) {
     pthread_mutex_unlock(&signals->mutex);
 }
 
+// False: nobody wants to know.
+static bool ask_to_reload(struct signals *signals) {
+    pthread_mutex_lock(&signals->mutex);
+    bool asked = signals->reload;
+    if (asked)
+        signals->reload(signals->reload_ctx);
+    pthread_mutex_unlock(&signals->mutex);
+    return asked;
+}
+
 static void take_signal(struct signals *signals) {
     struct signalfd_siginfo info;
     if (read(signals->fd, &info, sizeof info) != (ssize_t)sizeof info)
         return;
     if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
         ask_to_stop(signals, info.ssi_signo);
-    else
+    else if (info.ssi_signo != SIGHUP || !ask_to_reload(signals))
         log_fields(LOG_WARN, "signal ignored", {"signal", name_of(info.ssi_signo)});
 }
 
@@ -155,6 +167,13 @@ void signals_on_stop(struct signals *signals, void (*stop)(void *ctx), void *ctx
     signals->ctx = ctx;
     if (signals->asked && stop)
         stop(ctx);
+    pthread_mutex_unlock(&signals->mutex);
+}
+
+void signals_on_reload(struct signals *signals, void (*reload)(void *ctx), void *ctx) {
+    pthread_mutex_lock(&signals->mutex);
+    signals->reload = reload;
+    signals->reload_ctx = ctx;
     pthread_mutex_unlock(&signals->mutex);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Signals of a running host. SIGTERM and SIGINT request a graceful stop; a second one, or the timeout, ends the process
-// unconditionally. SIGHUP, SIGUSR1 and SIGUSR2 are logged and ignored.
+// unconditionally. SIGHUP asks for the configuration to be read again. SIGUSR1 and SIGUSR2 are logged and ignored.
 #ifndef WHARF_CMD_SIGNALS_H
 #define WHARF_CMD_SIGNALS_H
 
@@ -20,6 +20,9 @@ struct error *signals_start(struct signals **out);
 // until signals_forget.
 void signals_on_stop(struct signals *signals, void (*stop)(void *ctx), void *ctx);
 void signals_forget(struct signals *signals);
+
+// The same for SIGHUP; NULL: it is ignored.
+void signals_on_reload(struct signals *signals, void (*reload)(void *ctx), void *ctx);
 
 // Ends the thread. NULL is allowed.
 void signals_end(struct signals *signals);

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILE_MAX ((size_t)1 << 20)
-
 struct source_folder {
     struct sources *sources;
     struct watcher *watcher;
@@ -47,6 +45,16 @@ static struct error *check_name(const char *name) {
                      name);
 }
 
+// What else changes are credentials, which the connection reads again by itself.
+static uint64_t address_of(const struct endpoint *endpoint) {
+    const char *const texts[] = {endpoint->server, endpoint->proxy_url, endpoint->tls_server_name,
+                                 endpoint->insecure ? "insecure" : "verified"};
+    uint64_t hash = TEXT_HASH;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        hash = text_hash(text_hash(hash, texts[i] ? texts[i] : "-"), " ");
+    return hash;
+}
+
 static struct error *read_spec(const struct source_folder *folder, const char *file, const char *path,
                                struct worker_spec *out) {
     *out = (struct worker_spec){.source = SOURCE_DIRECTORY,
@@ -55,14 +63,12 @@ static struct error *read_spec(const struct source_folder *folder, const char *f
                                 .kubeconfig_path = strdup(path)};
     if (!out->name || !out->origin_text || !out->kubeconfig_path)
         return error_no_memory();
-    AUTO_BUFFER(text, FILE_MAX);
     struct endpoint *endpoint = NULL;
     struct error *error = check_name(out->name);
     if (!error)
-        error = text_read_file(path, FILE_MAX, &text);
-    if (!error)
         error = kubeconfig_load(path, NULL, folder->policy, &endpoint);
-    out->revision = text_hash(TEXT_HASH, text.data ? text.data : "");
+    if (endpoint)
+        out->revision = address_of(endpoint);
     endpoint_free(endpoint);
     return error;
 }

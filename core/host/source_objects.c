@@ -48,7 +48,7 @@ struct source_objects {
     struct renewals *renewals;
     struct worker_override *overrides;
     size_t n_overrides;
-    bool overrides_known, overrides_lost;
+    bool overrides_known, overrides_lost, overrides_absent;
     int64_t begun_ns; // 0: not yet
 };
 
@@ -304,8 +304,10 @@ static void listed_map(void *ctx, bool restored) {
 static void on_trouble(void *ctx, bool absent, const char *problem) {
     struct objects_channel *c = ctx;
     size_t index = (size_t)(c - c->all->channels);
-    if (index == CONFIG_MAP)
+    if (index == CONFIG_MAP) {
         c->all->overrides_lost = problem;
+        c->all->overrides_absent = absent;
+    }
     if (problem && !text_equal(problem, c->problem))
         log_fields(absent ? LOG_INFO : LOG_WARN,
                    absent ? "kind of workers is not served; it is looked for" : "workers cannot be read",
@@ -388,7 +390,7 @@ static int64_t tick(void *ctx, const struct connection *connection, struct momen
             source_items_publish(&c->items, objects->sources);
     }
     if (!objects->overrides_known && objects->overrides_lost) {
-        if (now.mono_ns >= objects->begun_ns + UNKNOWN_NS)
+        if (objects->overrides_absent || now.mono_ns >= objects->begun_ns + UNKNOWN_NS)
             use_overrides(objects, NULL, 0);
         else
             next_ns = clock_earlier(next_ns, objects->begun_ns + UNKNOWN_NS);

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cmd/live.h"
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/text.h"
+#include "core/cmd/reload.h"
+#include "core/host/source_folder.h"
+#include "core/host/source_objects.h"
+#include "core/host/watcher.h"
+#include "core/host/workers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MESSAGE_MAX ((size_t)4096)
+
+struct live_program {
+    struct live_options options;
+    const struct config *config; // in use
+    struct config *reloaded;     // the same, once it is not that of the options; owned
+    struct sources *sources;
+    struct source_objects *objects;
+    struct watcher *watcher;
+    struct watched_folder *file;  // the directory of the configuration
+    struct source_folder *folder; // NULL: none is configured
+    char *first;                  // the text of the configuration at the start; NULL: not known
+    uint64_t seen;                // hash of the text that was read last, in use or not
+    char *directory, *name;       // of its file
+};
+
+static void apply_workers(void *ctx, struct worker_spec *specs, size_t count, enum removal removal) {
+    struct live_program *live = ctx;
+    host_set_workers(live->options.host, specs, count, removal);
+}
+
+static void tell_sources(void *ctx, struct source_note *notes, size_t count) {
+    struct live_program *live = ctx;
+    host_tell_sources(live->options.host, notes, count);
+}
+
+static struct error *set_folder(struct live_program *live, const struct config *config) {
+    const char *wanted = config->workers_from.directory;
+    if (live->folder && text_equal(source_folder_directory(live->folder), wanted))
+        return NULL;
+    bool had = live->folder;
+    source_folder_free(live->folder);
+    live->folder = NULL;
+    if (!wanted && had)
+        sources_set(live->sources, SOURCE_DIRECTORY, NULL, 0, NULL, 0);
+    return wanted ? source_folder_new(live->sources, live->watcher, wanted, &live->options.config->credential_plugins,
+                                      &live->folder)
+                  : NULL;
+}
+
+// Everything of a configuration that was found good.
+static struct error *use(struct live_program *live, const struct config *config) {
+    sources_set_removal(live->sources, config->removal);
+    struct error *error = sources_set_config(live->sources, config);
+    if (!error)
+        error = source_objects_configure(live->objects, config, &live->options.config->credential_plugins);
+    if (!error)
+        error = set_folder(live, config);
+    return error;
+}
+
+static void tell_refused(struct live_program *live, const struct problems *problems, const struct error *error) {
+    AUTO_BUFFER(message, MESSAGE_MAX);
+    if (error)
+        buffer_text(&message, error_text(error));
+    for (size_t i = 0; i < problems->count; i++) {
+        log_fields(LOG_ERROR, "configuration not reloaded: it has a problem", {"problem", problems->list[i]});
+        if (message.len + strlen(problems->list[i]) + 64 < MESSAGE_MAX)
+            buffer_printf(&message, "%s%s", message.len > 0 ? "; " : "", problems->list[i]);
+    }
+    if (error)
+        log_fields(LOG_ERROR, "configuration not reloaded", {"config", live->options.config->path},
+                   {"error", error_text(error)});
+    host_tell_reload(live->options.host, false, clock_now().wall_ns, message.data ? message.data : "");
+}
+
+static void tell_used(struct live_program *live, const char *text) {
+    AUTO_BUFFER(later, MESSAGE_MAX);
+    if (live->first && text)
+        reload_compare(live->options.config->path, live->first, text, &later);
+    AUTO_TEXT message = later.len > 0 ? text_format("takes effect after a restart: %s", later.data) : NULL;
+    log_fields(LOG_INFO, "configuration reloaded", {"config", live->options.config->path},
+               {"takes effect after a restart", later.data});
+    host_tell_reload(live->options.host, true, clock_now().wall_ns, message);
+}
+
+static void replace(struct live_program *live, struct config *config, const char *text) {
+    struct error *error = use(live, config);
+    if (error) { // out of memory: as much as was possible
+        log_fields(LOG_ERROR, "configuration not reloaded completely", {"error", error_text(error)});
+        error_free(error);
+    }
+    log_setup(config->log_format, config->log_level);
+    host_configure(live->options.host, config);
+    tell_used(live, text);
+    config_free(live->reloaded);
+    live->reloaded = config;
+    live->config = config;
+}
+
+static void changed(void *ctx, bool forced) {
+    struct live_program *live = ctx;
+    AUTO_TEXT text = reload_text(live->options.config->path);
+    uint64_t hash = text ? text_hash(TEXT_HASH, text) : 0;
+    if (!forced && (!text || hash == live->seen)) // a mount that is being replaced has no file for a moment
+        return;
+    live->seen = hash;
+    struct problems problems = {0};
+    struct config *config = NULL;
+    struct error *error = reload_read(live->options.config->path, live->options.adapter_directory, &problems, &config);
+    if (config)
+        replace(live, config, text);
+    else
+        tell_refused(live, &problems, error);
+    error_free(error);
+    problems_free(&problems);
+}
+
+// A mount replaces what begins with two dots.
+static bool matters(void *ctx, const char *name) {
+    const struct live_program *live = ctx;
+    return strcmp(name, live->name) == 0 || text_has_prefix(name, "..");
+}
+
+static struct error *watch_file(struct live_program *live) {
+    const char *path = live->options.config->path, *slash = strrchr(path, '/');
+    live->directory = text_directory(path);
+    live->name = strdup(slash ? slash + 1 : path);
+    if (!live->directory || !live->name)
+        return error_no_memory();
+    struct watcher_options options = {
+        .directory = live->directory, .matters = matters, .changed = changed, .ctx = live};
+    return watcher_add(live->watcher, &options, &live->file);
+}
+
+static struct error *start(struct live_program *live) {
+    struct sources_options options = {.apply = apply_workers, .tell = tell_sources, .ctx = live};
+    live->first = live->options.text ? strdup(live->options.text) : NULL;
+    live->seen = live->first ? text_hash(TEXT_HASH, live->first) : 0;
+    struct error *error = sources_new(&options, &live->sources);
+    if (!error)
+        error = source_objects_new(live->sources, live->options.host, &live->objects);
+    if (!error)
+        error = watcher_new(&live->watcher);
+    if (!error)
+        error = watch_file(live);
+    if (!error)
+        error = use(live, live->config);
+    if (!error)
+        error = watcher_start(live->watcher);
+    return error ? error : source_objects_attach(live->objects); // last: it runs until the host stops
+}
+
+void live_stop(struct live_program *live) {
+    if (!live)
+        return;
+    watcher_stop(live->watcher);
+    source_folder_free(live->folder);
+    watcher_free(live->watcher);
+    source_objects_free(live->objects);
+    sources_free(live->sources);
+    config_free(live->reloaded);
+    free(live->first);
+    free(live->directory);
+    free(live->name);
+    free(live);
+}
+
+struct error *live_start(const struct live_options *options, struct live_program **out) {
+    struct live_program *live = calloc(1, sizeof *live);
+    if (!live)
+        return error_no_memory();
+    live->options = *options;
+    live->config = options->config;
+    struct error *error = start(live);
+    if (error)
+        live_stop(live);
+    else
+        *out = live;
+    return error;
+}
+
+void live_reload(struct live_program *live) {
+    watcher_call(live->watcher);
+}

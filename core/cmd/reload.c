@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cmd/reload.h"
+
+#include "core/adapter/adapters.h"
+#include "core/base/clock.h"
+#include "core/base/text.h"
+#include "core/cmd/setup.h"
+#include "core/host/connect.h"
+#include "core/json/yaml.h"
+
+#include <string.h>
+
+#define FILE_MAX ((size_t)1 << 20)
+
+// Of the others a change takes effect after a restart.
+static const char *const live_keys[] = {
+    "workers",          "workersFrom", "removal",         "namespace",         "log",
+    "createNamespaces", "kueue",       "mirrorFinalizer", "workerLostTimeout", "mirrorRetention",
+    "massDeletion",     "orphanGrace", "rateLimit",
+};
+
+static bool is_live(const char *key) {
+    for (size_t i = 0; i < sizeof live_keys / sizeof live_keys[0]; i++)
+        if (strcmp(live_keys[i], key) == 0)
+            return true;
+    return false;
+}
+
+char *reload_text(const char *path) {
+    AUTO_BUFFER(text, FILE_MAX);
+    struct error *error = text_read_file(path, FILE_MAX, &text);
+    bool good = !error;
+    error_free(error);
+    return good ? buffer_take(&text, NULL) : NULL;
+}
+
+static void check_worker(const struct config *config, const struct config_cluster *worker, struct problems *problems) {
+    struct connection connection = {0};
+    struct error *error = connection_load(&connection, worker, &config->credential_plugins, clock_now().wall_ns);
+    problems_add_error(problems, error_wrap(error, "%s:%zu: %s", config->path, worker->kubeconfig_line, worker->name));
+    connection_close(&connection);
+}
+
+// Those in use have passed; a new one is checked as far as that is possible without running it.
+static void check_adapter(const struct config *config, const struct config_adapter *adapter,
+                          struct problems *problems) {
+    char sha256[65];
+    struct error *error = adapter_file_check(adapter->file, adapter->sha256, sha256);
+    problems_add_error(problems, error_wrap(error, "%s:%zu: adapter %s", config->path, adapter->line, adapter->name));
+}
+
+struct error *reload_read(const char *path, const char *adapter_directory, struct problems *problems,
+                          struct config **out) {
+    struct config *config = NULL;
+    *out = NULL;
+    struct error *error = setup_config(path, adapter_directory, problems, &config);
+    if (error || !config)
+        return error;
+    for (size_t i = 0; i < config->n_workers; i++)
+        check_worker(config, &config->workers[i], problems);
+    for (size_t i = 0; i < config->n_adapters; i++)
+        check_adapter(config, &config->adapters[i], problems);
+    if (problems->count > 0 || problems->lost > 0)
+        config_free(config);
+    else
+        *out = config;
+    return NULL;
+}
+
+static void add_changed(const struct json *a, const struct json *b, bool missing_only, struct buffer *out) {
+    for (const struct json *member = json_first(a); member; member = json_next(member)) {
+        const struct json *other = json_get(b, json_key(member));
+        bool differs = missing_only ? !other : !json_equal(member, other);
+        if (differs && !is_live(json_key(member)))
+            buffer_printf(out, "%s%s", out->len > 0 ? ", " : "", json_key(member));
+    }
+}
+
+void reload_compare(const char *path, const char *former, const char *text, struct buffer *out) {
+    __attribute__((cleanup(yaml_cleanup))) struct yaml a = {.value = NULL};
+    __attribute__((cleanup(yaml_cleanup))) struct yaml b = {.value = NULL};
+    struct error *error = yaml_parse(path, former, strlen(former), &a);
+    if (!error)
+        error = yaml_parse(path, text, strlen(text), &b);
+    if (!error) {
+        add_changed(b.value, a.value, false, out);
+        add_changed(a.value, b.value, true, out);
+    }
+    error_free(error);
+}

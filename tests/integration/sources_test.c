@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workers that come and go while the host runs: from a directory, from Secrets, and by the configuration, which is read
+// again; and those that the ConfigMap cordons.
+#include "tests/integration/stage.h"
+
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OURS "namespace: default\nmirrorRetention: 0s\n"
+
+static void serve_objects(struct scene *scene) {
+    static const struct world_kind kinds[] = {
+        {.group = "", .versions = {"v1"}, .plural = "secrets", .kind = "Secret", .no_status = true},
+        {.group = "", .versions = {"v1"}, .plural = "configmaps", .kind = "ConfigMap", .no_status = true},
+    };
+    struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
+    front_lock(management->front);
+    for (size_t i = 0; i < 2; i++)
+        assert_true(world_register(management->cluster, &kinds[i]));
+    front_unlock(management->front);
+}
+
+static char *path_in(const struct scene *scene, const char *name) {
+    char *path = text_format("%s/%s", scene->directory, name);
+    assert_non_null(path);
+    return path;
+}
+
+// The configuration with these of the scene's workers (their first letter is not shown: "12" is w1 and w2).
+static void write_config(const struct scene *scene, const char *workers, const char *settings) {
+    AUTO_BUFFER(text, 65536);
+    AUTO_TEXT job = built_path("adapters/job.so");
+    buffer_printf(&text,
+                  "apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\norigin: scene\n"
+                  "management: {kubeconfig: mgmt.kubeconfig}\nserve: {address: \"127.0.0.1:%u\"}\n"
+                  "adapters: {enabled: [{name: job, file: %s}]}\nlog: {level: info}\nworkers: [",
+                  (unsigned)scene->serve_port, job);
+    for (; *workers; workers++)
+        buffer_printf(&text, "{name: w%c, kubeconfig: w%c.kubeconfig},", *workers, *workers);
+    buffer_printf(&text, "]\n%s", settings);
+    AUTO_TEXT path = path_in(scene, "wharf.yaml");
+    AUTO_TEXT next = path_in(scene, "wharf.yaml.new");
+    assert_null(scene_write(scene, "wharf.yaml.new", text.data));
+    assert_int_equal(rename(next, path), 0); // as editors do
+}
+
+static struct scene *begin(size_t workers, const char *configured, const char *settings) {
+    struct scene *scene = stage_open(workers, true, "");
+    serve_objects(scene);
+    write_config(scene, configured, settings);
+    return scene;
+}
+
+static void start(struct scene *scene) {
+    struct error *error = wharf_start(scene);
+    if (error)
+        fail_msg("%s", error_text(error));
+    UNTIL(scene, 15, wharf_is_ready(scene));
+}
+
+static bool knows(const struct scene *scene, const char *worker) {
+    AUTO_TEXT sample = text_format("wharf_worker_eligible{cluster=\"%s\",kind=\"jobs.batch\"}", worker);
+    return wharf_metric(scene, sample) >= 0;
+}
+
+// A copy of a worker's kubeconfig.
+static void copy_kubeconfig(const struct scene *scene, const char *from, const char *directory, const char *to) {
+    AUTO_TEXT source = text_format("%s/%s.kubeconfig", scene->directory, from);
+    AUTO_TEXT target = text_format("%s/%s/%s", scene->directory, directory, to);
+    AUTO_BUFFER(text, 1 << 20);
+    assert_null(text_read_file(source, text.max, &text));
+    FILE *out = fopen(target, "w");
+    assert_non_null(out);
+    assert_int_equal(fwrite(text.data, 1, text.len, out), text.len);
+    assert_int_equal(fclose(out), 0);
+}
+
+static void remove_in(const struct scene *scene, const char *directory, const char *name) {
+    AUTO_TEXT path = text_format("%s/%s/%s", scene->directory, directory, name);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void a_directory_of_kubeconfigs_is_followed(void **state) {
+    (void)state;
+    struct scene *scene = begin(2, "", OURS "workersFrom: {directory: workers.d}\n");
+    AUTO_TEXT directory = path_in(scene, "workers.d");
+    assert_int_equal(mkdir(directory, 0700), 0);
+    copy_kubeconfig(scene, "w1", "workers.d", "w1.kubeconfig");
+    start(scene);
+    UNTIL(scene, 10, stage_takes_work(scene, "w1"));
+    stage_submit(scene, "first");
+    UNTIL(scene, 10, stage_is_complete(scene, "first"));
+    copy_kubeconfig(scene, "w2", "workers.d", "w2.yaml");
+    copy_kubeconfig(scene, "w2", "workers.d", ".hidden.yaml");
+    UNTIL(scene, 10, stage_takes_work(scene, "w2"));
+    remove_in(scene, "workers.d", "w1.kubeconfig");
+    UNTIL(scene, 10, !knows(scene, "w1"));
+    stage_submit(scene, "second");
+    UNTIL(scene, 10, stage_is_complete(scene, "second"));
+    assert_int_equal(stage_worker_of(scene, "second"), 2);
+    // What is not a kubeconfig is refused, and what w2 was stays.
+    AUTO_TEXT broken = path_in(scene, "workers.d/w2.yaml");
+    FILE *out = fopen(broken, "w");
+    assert_non_null(out);
+    fputs("apiVersion: v1\nclusters: 7\n", out);
+    fclose(out);
+    UNTIL(scene, 10, wharf_metric(scene, "wharf_worker_sources_refused") == 1);
+    assert_int_equal(wharf_logged(scene, "worker not changed: its new version cannot be used"), 1);
+    stage_submit(scene, "third");
+    UNTIL(scene, 10, stage_is_complete(scene, "third"));
+    remove_in(scene, "workers.d", "w2.yaml");
+    remove_in(scene, "workers.d", ".hidden.yaml");
+    UNTIL(scene, 10, !knows(scene, "w2"));
+    stage_close(scene);
+}
+
+// Objects of the core group in the management cluster, as scene_apply and the others do with Jobs.
+static int put(struct scene *scene, const char *plural, const char *text) {
+    struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
+    AUTO_JSON object = NULL;
+    assert_null(json_parse(text, strlen(text), &object));
+    front_lock(management->front);
+    int status = world_apply(management->cluster, "", plural, object, front_now_ns());
+    front_unlock(management->front);
+    return status;
+}
+
+static int patch(struct scene *scene, const char *plural, const char *name, const char *text) {
+    struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
+    front_lock(management->front);
+    int status = world_patch(management->cluster, "", plural, "default", name, NULL, text, front_now_ns());
+    front_unlock(management->front);
+    return status;
+}
+
+static int drop(struct scene *scene, const char *plural, const char *name) {
+    struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
+    front_lock(management->front);
+    int status = world_delete(management->cluster, "", plural, "default", name, "Background", front_now_ns());
+    front_unlock(management->front);
+    return status;
+}
+
+static char *base64(const char *text, size_t len) {
+    char *out = malloc(4 * ((len + 2) / 3) + 1);
+    assert_non_null(out);
+    EVP_EncodeBlock((unsigned char *)out, (const unsigned char *)text, (int)len);
+    return out;
+}
+
+// The data of a Secret with a worker's kubeconfig.
+static char *data_of(const struct scene *scene, const char *worker) {
+    AUTO_TEXT path = text_format("%s/%s.kubeconfig", scene->directory, worker);
+    AUTO_BUFFER(text, 1 << 20);
+    assert_null(text_read_file(path, text.max, &text));
+    return base64(text.data, text.len);
+}
+
+static void add_secret(struct scene *scene, const char *name, const char *worker) {
+    AUTO_TEXT data = data_of(scene, worker);
+    AUTO_TEXT text = text_format("{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"namespace\":\"default\","
+                                 "\"name\":\"%s\",\"labels\":{\"wharf.dev/worker\":\"true\"}},"
+                                 "\"data\":{\"kubeconfig\":\"%s\"}}",
+                                 name, data);
+    assert_int_equal(put(scene, "secrets", text), 201);
+}
+
+static void patch_secret(struct scene *scene, const char *name, const char *data) {
+    AUTO_TEXT change = text_format("{\"data\":{\"kubeconfig\":\"%s\"}}", data);
+    assert_int_equal(patch(scene, "secrets", name, change), 200);
+}
+
+static void secrets_add_change_and_remove_workers(void **state) {
+    (void)state;
+    struct scene *scene = begin(3, "3", OURS "workersFrom: {secrets: true}\n");
+    add_secret(scene, "w1", "w1");
+    start(scene);
+    UNTIL(scene, 10, stage_takes_work(scene, "w1") && stage_takes_work(scene, "w3"));
+    add_secret(scene, "w2", "w2");
+    UNTIL(scene, 10, stage_takes_work(scene, "w2"));
+    stage_submit_many(scene, "job", 12);
+    UNTIL(scene, 20, stage_complete(scene, "job") == 12);
+    // One that cannot be used is named, and w2 goes on.
+    patch_secret(scene, "w2", "e30="); // {}
+    UNTIL(scene, 10, wharf_metric(scene, "wharf_worker_sources_refused") == 1);
+    assert_int_equal(wharf_logged(scene, "from=\"Secret default/w2\""), 1);
+    assert_int_equal(wharf_logged(scene, "key kubeconfig"), 1);
+    assert_true(stage_takes_work(scene, "w2"));
+    AUTO_TEXT data = data_of(scene, "w2");
+    patch_secret(scene, "w2", data);
+    UNTIL(scene, 10, wharf_metric(scene, "wharf_worker_sources_refused") == 0);
+    // The name of w3 belongs to the configuration.
+    add_secret(scene, "w3", "w2");
+    UNTIL(scene, 10, wharf_metric(scene, "wharf_worker_sources_refused") == 1);
+    assert_int_equal(wharf_logged(scene, "its name is taken"), 1);
+    assert_int_equal(drop(scene, "secrets", "w1"), 200);
+    UNTIL(scene, 10, !knows(scene, "w1"));
+    assert_true(knows(scene, "w2") && knows(scene, "w3"));
+    stage_close(scene);
+}
+
+static void a_worker_whose_secret_goes_finishes_what_it_has(void **state) {
+    (void)state;
+    struct scene *scene = begin(1, "", OURS "workersFrom: {secrets: true}\n");
+    add_secret(scene, "w1", "w1");
+    start(scene);
+    UNTIL(scene, 10, stage_takes_work(scene, "w1"));
+    stage_submit_long(scene, "long");
+    UNTIL(scene, 10, scene_jobs(scene, 1) == 1);
+    assert_int_equal(drop(scene, "secrets", "w1"), 200);
+    UNTIL(scene, 10, !stage_takes_work(scene, "w1"));
+    stage_submit(scene, "waits");
+    UNTIL(scene, 20, stage_is_complete(scene, "long"));
+    UNTIL(scene, 20, !knows(scene, "w1"));
+    assert_int_equal(stage_worker_of(scene, "waits"), 0);
+    add_secret(scene, "w1", "w1");
+    UNTIL(scene, 20, stage_is_complete(scene, "waits"));
+    stage_close(scene);
+}
+
+static void a_valid_configuration_takes_effect_and_an_invalid_one_does_not(void **state) {
+    (void)state;
+    struct scene *scene = begin(2, "1", OURS);
+    start(scene);
+    UNTIL(scene, 10, stage_takes_work(scene, "w1"));
+    assert_true(wharf_metric(scene, "wharf_config_last_reload_successful") == 1);
+    double since = wharf_metric(scene, "wharf_config_last_reload_success_timestamp_seconds");
+    assert_true(since > 1e9);
+    write_config(scene, "12", OURS);
+    UNTIL(scene, 10, stage_takes_work(scene, "w2"));
+    UNTIL(scene, 10, wharf_logged(scene, "configuration reloaded") == 1);
+    assert_true(wharf_metric(scene, "wharf_config_last_reload_success_timestamp_seconds") >= since);
+    // An invalid one: both workers go on.
+    write_config(scene, "2", OURS "kueue: perhaps\n");
+    UNTIL(scene, 10, wharf_metric(scene, "wharf_config_last_reload_successful") == 0);
+    assert_int_equal(wharf_logged(scene, "strip or carry"), 1);
+    write_config(scene, "26", OURS); // w6 has no kubeconfig
+    UNTIL(scene, 10, wharf_logged(scene, "w6.kubeconfig") >= 1);
+    assert_true(stage_takes_work(scene, "w1") && stage_takes_work(scene, "w2"));
+    stage_submit_many(scene, "job", 4);
+    UNTIL(scene, 20, stage_complete(scene, "job") == 4);
+    // A valid one again, with changes that have to wait.
+    write_config(scene, "2", OURS "massDeletion: {max: 7}\nmemory: {perCluster: 65MiB}\ncontrollerName: a.b/c\n");
+    UNTIL(scene, 10, wharf_metric(scene, "wharf_config_last_reload_successful") == 1);
+    assert_int_equal(wharf_logged(scene, "takes effect after a restart"), 1);
+    assert_int_equal(wharf_logged(scene, "memory, controllerName"), 1);
+    UNTIL(scene, 10, !knows(scene, "w1"));
+    stage_close(scene);
+}
+
+static void sighup_reads_the_configuration_again(void **state) {
+    (void)state;
+    struct scene *scene = begin(2, "1", OURS);
+    start(scene);
+    assert_false(wharf_end(scene, SIGHUP, 0));
+    UNTIL(scene, 10, wharf_logged(scene, "configuration reloaded") == 1);
+    stage_submit(scene, "job");
+    UNTIL(scene, 10, stage_is_complete(scene, "job"));
+    stage_close(scene);
+}
+
+// A mount of a ConfigMap: wharf.yaml -> ..data/wharf.yaml, and ..data -> a directory, which is replaced.
+static void swap_mount(struct scene *scene, const char *directory, const char *workers, const char *settings) {
+    write_config(scene, workers, settings);
+    AUTO_TEXT fresh = path_in(scene, directory);
+    AUTO_TEXT file = path_in(scene, "wharf.yaml");
+    AUTO_TEXT inside = text_format("%s/wharf.yaml", fresh);
+    AUTO_TEXT link = path_in(scene, "..data_tmp");
+    AUTO_TEXT data = path_in(scene, "..data");
+    assert_int_equal(mkdir(fresh, 0700), 0);
+    assert_int_equal(rename(file, inside), 0);
+    assert_int_equal(symlink(directory, link), 0);
+    assert_int_equal(rename(link, data), 0);
+    assert_int_equal(symlink("..data/wharf.yaml", file), 0);
+}
+
+static void a_mounted_config_map_is_followed(void **state) {
+    (void)state;
+    struct scene *scene = begin(2, "1", OURS);
+    swap_mount(scene, "..2026_1", "1", OURS);
+    start(scene);
+    UNTIL(scene, 10, stage_takes_work(scene, "w1"));
+    AUTO_TEXT fresh = path_in(scene, "..2026_2");
+    AUTO_TEXT link = path_in(scene, "..data_tmp");
+    AUTO_TEXT data = path_in(scene, "..data");
+    AUTO_TEXT old = path_in(scene, "..2026_1/wharf.yaml");
+    AUTO_TEXT inside = path_in(scene, "..2026_2/wharf.yaml");
+    AUTO_BUFFER(text, 65536);
+    assert_null(text_read_file(old, text.max, &text));
+    char *at = strstr(text.data, "{name: w1, kubeconfig: w1.kubeconfig}");
+    assert_non_null(at);
+    at[strlen("{name: w")] = at[strlen("{name: w1, kubeconfig: w")] = '2';
+    assert_int_equal(mkdir(fresh, 0700), 0);
+    FILE *out = fopen(inside, "w");
+    assert_non_null(out);
+    fputs(text.data, out);
+    fclose(out);
+    assert_int_equal(symlink("..2026_2", link), 0);
+    assert_int_equal(rename(link, data), 0);
+    UNTIL(scene, 10, stage_takes_work(scene, "w2"));
+    UNTIL(scene, 10, !knows(scene, "w1"));
+    assert_true(wharf_end(scene, SIGTERM, 12 * STAGE_SLOW * CLOCK_SECOND));
+    char *const gone[] = {old, inside, data};
+    for (size_t i = 0; i < 3; i++)
+        unlink(gone[i]);
+    AUTO_TEXT first = path_in(scene, "..2026_1");
+    rmdir(first);
+    rmdir(fresh);
+    scene_close(scene);
+}
+
+#define WORKERS_MAP(data)                                                                                              \
+    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"namespace\":\"default\",\"name\":\"wharf-"          \
+    "workers\"},"                                                                                                      \
+    "\"data\":{" data "}}"
+
+static void the_config_map_cordons_and_drains(void **state) {
+    (void)state;
+    struct scene *scene = begin(2, "12", OURS);
+    assert_int_equal(put(scene, "configmaps", WORKERS_MAP("\"w1\":\"{\\\"cordoned\\\":true}\"")), 201);
+    start(scene);
+    UNTIL(scene, 10, stage_takes_work(scene, "w2"));
+    stage_submit_many(scene, "job", 6);
+    UNTIL(scene, 20, stage_complete(scene, "job") == 6);
+    assert_int_equal(stage_creates(scene, 1, 2), 0); // from the very start
+    assert_int_equal(patch(scene, "configmaps", "wharf-workers",
+                           "{\"data\":{\"w1\":null,\"w2\":\"{\\\"drain\\\":\\\"finish\\\"}\"}}"),
+                     200);
+    UNTIL(scene, 10, stage_takes_work(scene, "w1") && !stage_takes_work(scene, "w2"));
+    // An entry that cannot be read changes nothing.
+    assert_int_equal(patch(scene, "configmaps", "wharf-workers", "{\"data\":{\"w2\":\"x\"}}"), 200);
+    UNTIL(scene, 10, wharf_logged(scene, "its entry cannot be read") == 1);
+    assert_false(stage_takes_work(scene, "w2"));
+    assert_int_equal(drop(scene, "configmaps", "wharf-workers"), 200);
+    UNTIL(scene, 10, stage_takes_work(scene, "w2"));
+    stage_close(scene);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_directory_of_kubeconfigs_is_followed),
+        cmocka_unit_test(secrets_add_change_and_remove_workers),
+        cmocka_unit_test(a_worker_whose_secret_goes_finishes_what_it_has),
+        cmocka_unit_test(a_valid_configuration_takes_effect_and_an_invalid_one_does_not),
+        cmocka_unit_test(sighup_reads_the_configuration_again),
+        cmocka_unit_test(a_mounted_config_map_is_followed),
+        cmocka_unit_test(the_config_map_cordons_and_drains),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
