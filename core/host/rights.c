@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/rights.h"
+#include "core/host/rights_internal.h"
 
 #include "core/base/buffer.h"
 #include "core/base/memory.h"
@@ -13,12 +13,6 @@
 static const struct right watched = {
     .scope = RIGHT_CLUSTER, .comment = "The kinds of the enabled adapters.", .verbs = "get, list, watch"};
 
-struct table {
-    struct rights *rights;
-    const struct rights_wanted *wanted;
-    bool no_memory;
-};
-
 void rights_free(struct rights *rights) {
     for (size_t i = 0; i < rights->count; i++)
         free(rights->list[i].resources);
@@ -26,8 +20,7 @@ void rights_free(struct rights *rights) {
     *rights = (struct rights){0};
 }
 
-// `right` has everything but the resources.
-static void add(struct table *table, const struct right *right, const char *resources) {
+void rights_add(struct rights_table *table, const struct right *right, const char *resources) {
     struct right *added = array_next(&table->rights->list, table->rights->count, sizeof(*added));
     char *copy = strdup(resources);
     if (!added || !copy) {
@@ -53,7 +46,7 @@ static void append_name(struct buffer *names, const char *plural, const char *su
 
 // The kinds of one API group: "rayjobs, rayclusters"; with `status` also their status subresources, where they have
 // one.
-static void add_group(struct table *table, const char *group, struct right right, bool status) {
+static void add_group(struct rights_table *table, const char *group, struct right right, bool status) {
     const struct rights_wanted *wanted = table->wanted;
     AUTO_BUFFER(names, RESOURCES_MAX);
     for (size_t i = 0; i < wanted->n_kinds; i++) {
@@ -68,11 +61,11 @@ static void add_group(struct table *table, const char *group, struct right right
     if (names.failed)
         table->no_memory = true;
     else
-        add(table, &right, names.data);
+        rights_add(table, &right, names.data);
 }
 
 // A right for each API group of the kinds.
-static void add_kinds(struct table *table, struct right right, bool status) {
+static void add_kinds(struct rights_table *table, struct right right, bool status) {
     const struct rights_wanted *wanted = table->wanted;
     for (size_t i = 0; i < wanted->n_kinds; i++) {
         if (!is_first_of_group(wanted, i))
@@ -89,8 +82,9 @@ static bool shares_with_kueue(const struct rights_wanted *wanted) {
     return false;
 }
 
-static void add_identity(struct table *table) {
-    add(table,
+static void add_identity(struct rights_table *table) {
+    rights_add(
+        table,
         &(struct right){.scope = RIGHT_CLUSTER,
                         .comment = "Its uid identifies the cluster; reading it shows whether the cluster answers.",
                         .group = "",
@@ -99,63 +93,69 @@ static void add_identity(struct table *table) {
         "namespaces");
 }
 
-static void add_kueue(struct table *table) {
+static void add_kueue(struct rights_table *table) {
     bool shared = shares_with_kueue(table->wanted);
     if (!table->wanted->kueue && !shared)
         return;
-    add(table,
-        &(struct right){.scope = RIGHT_CLUSTER,
-                        .comment = shared ? "Whether Kueue has admitted a queued object, and whether MultiKueue "
-                                            "dispatches it."
-                                          : "Whether Kueue has admitted a queued object.",
-                        .group = "kueue.x-k8s.io",
-                        .verbs = "list"},
-        shared ? "workloads, admissionchecks" : "workloads");
+    rights_add(table,
+               &(struct right){.scope = RIGHT_CLUSTER,
+                               .comment = shared ? "Whether Kueue has admitted a queued object, and whether MultiKueue "
+                                                   "dispatches it."
+                                                 : "Whether Kueue has admitted a queued object.",
+                               .group = "kueue.x-k8s.io",
+                               .verbs = "list"},
+               shared ? "workloads, admissionchecks" : "workloads");
 }
 
-static void add_callers(struct table *table) {
-    add(table,
-        &(struct right){.scope = RIGHT_CLUSTER,
-                        .comment = "Who calls the host's API, and what they may see.",
-                        .group = "authentication.k8s.io",
-                        .verbs = "create"},
-        "tokenreviews");
-    add(table, &(struct right){.scope = RIGHT_CLUSTER, .group = "authorization.k8s.io", .verbs = "create"},
-        "subjectaccessreviews");
+static void add_callers(struct rights_table *table) {
+    rights_add(table,
+               &(struct right){.scope = RIGHT_CLUSTER,
+                               .comment = "Who calls the host's API, and what they may see.",
+                               .group = "authentication.k8s.io",
+                               .verbs = "create"},
+               "tokenreviews");
+    rights_add(table, &(struct right){.scope = RIGHT_CLUSTER, .group = "authorization.k8s.io", .verbs = "create"},
+               "subjectaccessreviews");
+    rights_add(
+        table,
+        &(struct right){.scope = RIGHT_CLUSTER, .comment = "What wharf explain shows.", .group = "", .verbs = "list"},
+        "events");
 }
 
 // In the host's own namespace.
-static void add_own(struct table *table) {
+static void add_own(struct rights_table *table) {
     const struct rights_wanted *wanted = table->wanted;
     if (wanted->worker_secrets)
-        add(table,
-            &(struct right){.scope = RIGHT_OWN,
-                            .comment = "Secrets with the kubeconfigs of workers (label wharf.dev/worker), in which the "
+        rights_add(table,
+                   &(struct right){.scope = RIGHT_OWN,
+                                   .comment =
+                                       "Secrets with the kubeconfigs of workers (label wharf.dev/worker), in which the "
                                        "host renews tokens.",
-                            .group = "",
-                            .verbs = "get, list, watch, patch"},
-            "secrets");
+                                   .group = "",
+                                   .verbs = "get, list, watch, patch"},
+                   "secrets");
     if (wanted->seal)
-        add(table,
-            &(struct right){.scope = RIGHT_SEAL,
-                            .comment = "The Secret with the key of seals, created if it is missing. RBAC cannot limit "
+        rights_add(table,
+                   &(struct right){.scope = RIGHT_SEAL,
+                                   .comment =
+                                       "The Secret with the key of seals, created if it is missing. RBAC cannot limit "
                                        "create to a name.",
-                            .group = "",
-                            .verbs = "get",
-                            .name = wanted->seal_name},
-            "secrets");
+                                   .group = "",
+                                   .verbs = "get",
+                                   .name = wanted->seal_name},
+                   "secrets");
     if (wanted->seal)
-        add(table, &(struct right){.scope = RIGHT_SEAL, .group = "", .verbs = "create"}, "secrets");
-    add(table,
-        &(struct right){.scope = RIGHT_OWN,
-                        .comment = "What operators set with wharf cordon and wharf drain.",
-                        .group = "",
-                        .verbs = "get, list, watch",
-                        .name = RIGHTS_WORKERS},
-        "configmaps");
+        rights_add(table, &(struct right){.scope = RIGHT_SEAL, .group = "", .verbs = "create"}, "secrets");
+    rights_add(table,
+               &(struct right){.scope = RIGHT_OWN,
+                               .comment = "What operators set with wharf cordon and wharf drain.",
+                               .group = "",
+                               .verbs = "get, list, watch",
+                               .name = RIGHTS_WORKERS},
+               "configmaps");
 }
 
-static struct error *finish(struct table *table) {
+static struct error *finish(struct rights_table *table) {
     if (!table->no_memory)
         return NULL;
     rights_free(table->rights);
@@ -164,7 +164,7 @@ static struct error *finish(struct table *table) {
 
 struct error *rights_management(const struct rights_wanted *wanted, struct rights *out) {
     *out = (struct rights){0};
-    struct table table = {.rights = out, .wanted = wanted};
+    struct rights_table table = {.rights = out, .wanted = wanted};
     add_kinds(&table, watched, false);
     add_kinds(&table,
               (struct right){.scope = RIGHT_WORK,
@@ -173,72 +173,76 @@ struct error *rights_management(const struct rights_wanted *wanted, struct right
                              .verbs = "patch"},
               true);
     add_kueue(&table);
-    add(&table,
-        &(struct right){.scope = RIGHT_CLUSTER,
-                        .comment = "Events on workloads.",
-                        .group = "events.k8s.io",
-                        .verbs = "create, patch"},
-        "events");
+    rights_add(&table,
+               &(struct right){.scope = RIGHT_CLUSTER,
+                               .comment = "Events on workloads.",
+                               .group = "events.k8s.io",
+                               .verbs = "create, patch"},
+               "events");
     add_identity(&table);
     if (wanted->callers)
         add_callers(&table);
     if (wanted->cluster_profiles)
-        add(&table,
-            &(struct right){.scope = RIGHT_CLUSTER,
-                            .comment = "Workers from ClusterProfiles.",
-                            .group = "multicluster.x-k8s.io",
-                            .verbs = "get, list, watch"},
-            "clusterprofiles");
+        rights_add(&table,
+                   &(struct right){.scope = RIGHT_CLUSTER,
+                                   .comment = "Workers from ClusterProfiles.",
+                                   .group = "multicluster.x-k8s.io",
+                                   .verbs = "get, list, watch"},
+                   "clusterprofiles");
     add_own(&table);
     return finish(&table);
 }
 
 struct error *rights_worker(const struct rights_wanted *wanted, struct rights *out) {
     *out = (struct rights){0};
-    struct table table = {.rights = out, .wanted = wanted};
+    struct rights_table table = {.rights = out, .wanted = wanted};
     add_kinds(&table, watched, false);
     add_kinds(&table, (struct right){.scope = RIGHT_WORK, .comment = "The mirrors.", .verbs = "create, patch, delete"},
               false);
     add_identity(&table);
     if (wanted->create_namespaces)
-        add(&table,
-            &(struct right){
-                .scope = RIGHT_CLUSTER, .comment = "createNamespaces: true.", .group = "", .verbs = "create"},
-            "namespaces");
+        rights_add(&table,
+                   &(struct right){
+                       .scope = RIGHT_CLUSTER, .comment = "createNamespaces: true.", .group = "", .verbs = "create"},
+                   "namespaces");
     if (wanted->pod_events)
-        add(&table,
+        rights_add(
+            &table,
             &(struct right){.scope = RIGHT_CLUSTER,
                             .comment = "What happens to the mirrors' pods, reported on the workload (podEvents).",
                             .group = "",
                             .verbs = "list, watch"},
             "events");
     if (wanted->pod_events && !wanted->logs)
-        add(&table, &(struct right){.scope = RIGHT_WORK, .group = "", .verbs = "get, list"}, "pods");
+        rights_add(&table, &(struct right){.scope = RIGHT_WORK, .group = "", .verbs = "get, list"}, "pods");
+    if (wanted->logs || wanted->pod_events)
+        rights_add_owners(&table, wanted->logs ? "get, list" : "get");
     if (wanted->logs) {
-        add(&table,
-            &(struct right){.scope = RIGHT_WORK,
-                            .comment = "wharf logs and wharf exec. Which caller may, the host asks the management "
+        rights_add(&table,
+                   &(struct right){.scope = RIGHT_WORK,
+                                   .comment =
+                                       "wharf logs and wharf exec. Which caller may, the host asks the management "
                                        "cluster.",
-                            .group = "",
-                            .verbs = "get, list"},
-            "pods");
-        add(&table, &(struct right){.scope = RIGHT_WORK, .group = "", .verbs = "get"}, "pods/log");
-        add(&table, &(struct right){.scope = RIGHT_WORK, .group = "", .verbs = "create, get"}, "pods/exec");
+                                   .group = "",
+                                   .verbs = "get, list"},
+                   "pods");
+        rights_add(&table, &(struct right){.scope = RIGHT_WORK, .group = "", .verbs = "get"}, "pods/log");
+        rights_add(&table, &(struct right){.scope = RIGHT_WORK, .group = "", .verbs = "create, get"}, "pods/exec");
     }
-    add(&table,
-        &(struct right){.scope = RIGHT_OWN,
-                        .comment = "The host renews its own token.",
-                        .group = "",
-                        .verbs = "create",
-                        .name = RIGHTS_ACCOUNT},
-        "serviceaccounts/token");
+    rights_add(&table,
+               &(struct right){.scope = RIGHT_OWN,
+                               .comment = "The host renews its own token.",
+                               .group = "",
+                               .verbs = "create",
+                               .name = RIGHTS_ACCOUNT},
+               "serviceaccounts/token");
     return finish(&table);
 }
 
 struct error *rights_viewer(const struct rights_wanted *wanted, struct rights *out) {
     *out = (struct rights){0};
-    struct table table = {.rights = out, .wanted = wanted};
+    struct rights_table table = {.rights = out, .wanted = wanted};
     add_kinds(&table, (struct right){.scope = RIGHT_CLUSTER, .verbs = "get, list"}, false);
-    add(&table, &(struct right){.scope = RIGHT_CLUSTER, .group = "", .verbs = "get"}, "pods/log");
+    rights_add(&table, &(struct right){.scope = RIGHT_CLUSTER, .group = "", .verbs = "get"}, "pods/log");
     return finish(&table);
 }

@@ -61,7 +61,7 @@ MANAGEMENT = expect(
     "everywhere get,list,watch,patch jobs.batch", "everywhere patch jobs/status.batch",
     "everywhere list workloads.kueue.x-k8s.io", "everywhere create,patch events.events.k8s.io",
     "everywhere get namespaces kube-system", "everywhere create tokenreviews.authentication.k8s.io",
-    "everywhere create subjectaccessreviews.authorization.k8s.io",
+    "everywhere create subjectaccessreviews.authorization.k8s.io", "everywhere list events",
     "in wharf-system get,list,watch,patch secrets", "in wharf-system get secrets wharf-seal",
     "in wharf-system create secrets", "in wharf-system get,list,watch configmaps wharf-workers")
 LOGS = expect("everywhere get,list pods", "everywhere get pods/log", "everywhere create,get pods/exec")
@@ -88,8 +88,24 @@ class Rights(unittest.TestCase):
     def test_jobs_in_a_worker(self):
         self.assertEqual(rights(rbac("worker")), WORKER)
 
-    def test_without_logs_a_worker_grants_nothing_on_pods(self):
-        self.assertEqual(rights(rbac("worker", "--without-logs")), WORKER - LOGS)
+    def test_without_logs_pods_are_read_for_their_events_only(self):
+        self.assertEqual(rights(rbac("worker", "--without-logs")), WORKER - LOGS | expect("everywhere get,list pods"))
+
+    def test_without_logs_and_events_a_worker_grants_nothing_on_pods(self):
+        silent = self.config("podEvents: none\n")
+        self.assertEqual(rights(rbac("worker", "--without-logs", "--config", silent)),
+                         WORKER - LOGS - expect("everywhere list,watch events"))
+
+    def test_what_is_between_mirrors_and_pods_is_read_where_it_is_no_mirror_itself(self):
+        def between(*arguments):
+            return {right for right in rights(rbac("worker", "--adapters-enabled", *arguments))
+                    if right[1] in ("get", "list") and right[2] in ("jobs.batch", "taskruns.tekton.dev")}
+        self.assertEqual(between("jobset"), expect("everywhere get,list jobs.batch"))
+        self.assertEqual(between("jobset", "--without-logs"), expect("everywhere get jobs.batch"))
+        self.assertEqual(between("kubeflow"), set())
+        self.assertEqual(between("pipelinerun"), expect("everywhere get,list taskruns.tekton.dev"))
+        items = rbac("worker", "--adapters-enabled", "job,jobset,trainjob")
+        self.assertEqual(str(items).count("['jobs']"), 2)   # watched, written
 
     def test_namespaced_limits_what_is_written_and_not_what_is_watched(self):
         def is_limited(right):
@@ -130,7 +146,7 @@ class Rights(unittest.TestCase):
         self.assertEqual(left, expect(
             "everywhere list workloads.kueue.x-k8s.io", "in wharf-system get secrets wharf-seal",
             "in wharf-system create secrets", "in wharf-system get,list,watch,patch secrets",
-            "everywhere create tokenreviews.authentication.k8s.io",
+            "everywhere create tokenreviews.authentication.k8s.io", "everywhere list events",
             "everywhere create subjectaccessreviews.authorization.k8s.io"))
 
     def test_the_key_of_seals_may_be_in_another_namespace(self):
