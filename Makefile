@@ -106,7 +106,7 @@ $(B)/adapters/$(1).so: $(wildcard plugins/$(1)/*.c plugins/$(1)/*.h) include/wha
 endef
 $(foreach a,$(PLUGINS),$(eval $(call adapter_rule,$(a))))
 
-include etc/install.mk tests/programs.mk $(filter-out tests/programs.mk,$(sort $(wildcard tests/*.mk)))
+include etc/install.mk etc/package.mk tests/programs.mk $(filter-out tests/programs.mk,$(sort $(wildcard tests/*.mk)))
 
 ## make clean     removes $(B)
 clean:

@@ -4,3 +4,8 @@ TEST_TARGETS += package-quick
 .PHONY: package-quick
 package-quick: $(B)/wharf $(ADAPTERS) $(B)/tests/to_json
 	@python3 -B tests/package $(B) quick
+
+## make package-test the same, and the Debian package, the RPM, the image and the tarballs, each built twice (./bootstrap --package; 2 min)
+.PHONY: package-test
+package-test: $(B)/wharf $(ADAPTERS) $(B)/tests/to_json
+	@python3 -B tests/package $(B) all

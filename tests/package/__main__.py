@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What installs wharf: the chart, the manifests, the unit; with a third argument "all" the packages and the image too.
+"""What installs wharf: the chart, the manifests, the unit; with "all" the packages, the tarballs and the image too.
 
     python3 tests/package BUILD_FOLDER quick|all [unittest arguments]
 """
@@ -10,6 +10,9 @@ import unittest
 from place import ADAPTERS, TO_JSON, WHARF
 from chart_test import *  # noqa: F401,F403
 from unit_test import *  # noqa: F401,F403
+
+if sys.argv[2:3] == ["all"]:
+    from build_test import *  # noqa: F401,F403
 
 for program in (WHARF, ADAPTERS, TO_JSON):
     if not os.path.exists(program):

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a program consists of, as SPDX 2.3 in JSON: its files with their hashes, and the Debian packages of the libraries that
+they link with.
+
+    sbom.py PROGRAM VERSION EPOCH [ADAPTER...]    prints the document
+    sbom.py --packages PROGRAM                    prints the names of the packages
+"""
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import uuid
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FORMAT = "${Package}\t${Version}\t${Architecture}\t${source:Package}\t${source:Version}\t${Homepage}\n"
+
+
+def run(*argv):
+    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+
+
+def packages_of(program):
+    """The names, sorted, as dpkg-query knows them ("libc6:amd64")."""
+    names = set()
+    for library in run("sh", os.path.join(HERE, "closure.sh"), program).split():
+        names.add(package_of(library))
+    return sorted(names)
+
+
+def package_of(library):
+    real = os.path.realpath(library)
+    for path in (library, real, re.sub(r"^/usr/", "/", real), re.sub(r"^/usr/", "/", library)):   # usr is merged
+        found = subprocess.run(["dpkg-query", "--search", path], capture_output=True, text=True)
+        if found.returncode == 0:
+            return found.stdout.split(": ")[0].split(",")[0]
+    sys.exit(f"sbom.py: {library} belongs to no package")
+
+
+def describe(name):
+    """One package as SPDX."""
+    package, version, arch, source, source_version, homepage = run("dpkg-query", "--show", "--showformat", FORMAT, name).rstrip("\n").split("\t")
+    distribution = dict(re.findall(r'^(\w+)="?([^"\n]*)"?$', open("/etc/os-release", encoding="utf-8").read(), re.MULTILINE))
+    purl = f"pkg:deb/{distribution.get('ID', 'debian')}/{package}@{version.replace('+', '%2B').replace(':', '%3A')}" \
+           f"?arch={arch}&distro={distribution.get('ID', 'debian')}-{distribution.get('VERSION_ID', '')}"
+    return {"SPDXID": "SPDXRef-Package-" + re.sub(r"[^A-Za-z0-9.-]", "-", package), "name": package, "versionInfo": version,
+            "supplier": "Organization: Debian", "downloadLocation": "NOASSERTION", "filesAnalyzed": False,
+            "licenseConcluded": "NOASSERTION", "licenseDeclared": "NOASSERTION", "copyrightText": "NOASSERTION",
+            "homepage": homepage or "NOASSERTION", "sourceInfo": f"built from the Debian source package {source} {source_version}",
+            "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": purl}]}
+
+
+def file_of(path, name):
+    with open(path, "rb") as file:
+        data = file.read()
+    return {"SPDXID": "SPDXRef-File-" + re.sub(r"[^A-Za-z0-9.-]", "-", name), "fileName": "./" + name, "fileTypes": ["BINARY"],
+            "checksums": [{"algorithm": algorithm.upper(), "checksumValue": hashlib.new(algorithm, data).hexdigest()}
+                          for algorithm in ("sha1", "sha256")],
+            "licenseConcluded": "Apache-2.0", "licenseInfoInFiles": ["NOASSERTION"], "copyrightText": "NOASSERTION"}
+
+
+def document(program, version, epoch, adapters):
+    files = [file_of(program, "bin/wharf")] + [file_of(path, "lib/wharf/adapters/" + os.path.basename(path)) for path in sorted(adapters)]
+    hashes = sorted(each["checksums"][0]["checksumValue"] for each in files)
+    main = {"SPDXID": "SPDXRef-Package-wharf", "name": "wharf", "versionInfo": version, "supplier": "Organization: wharf",
+            "downloadLocation": "NOASSERTION", "filesAnalyzed": True, "licenseConcluded": "Apache-2.0", "licenseDeclared": "Apache-2.0",
+            "licenseInfoFromFiles": ["NOASSERTION"], "copyrightText": "NOASSERTION", "primaryPackagePurpose": "APPLICATION",
+            "packageVerificationCode": {"packageVerificationCodeValue": hashlib.sha1("".join(hashes).encode()).hexdigest()}}
+    libraries = [describe(name) for name in packages_of(program)]
+    relations = [("SPDXRef-DOCUMENT", "DESCRIBES", main["SPDXID"])]
+    relations += [(main["SPDXID"], "CONTAINS", each["SPDXID"]) for each in files]
+    relations += [(files[0]["SPDXID"], "DYNAMIC_LINK", each["SPDXID"]) for each in libraries]
+    content = {"packages": [main, *libraries], "files": files, "relationships": [
+        {"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other} for one, kind, other in relations]}
+    name = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(content, sort_keys=True))
+    return {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"wharf-{version}",
+            "documentNamespace": f"https://wharf.dev/spdx/wharf-{version}-{name}",
+            "creationInfo": {"created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(epoch))), "creators": ["Tool: wharf-sbom"]},
+            **content}
+
+
+def main(arguments):
+    if arguments[0] == "--packages":
+        print("\n".join(packages_of(arguments[1])))
+    else:
+        program, version, epoch, *adapters = arguments
+        print(json.dumps(document(program, version, epoch, adapters), indent=1))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
