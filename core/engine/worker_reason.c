@@ -140,6 +140,8 @@ void worker_reasons_put(const struct engine *engine, const struct entry *entry, 
     size_t workers = 0, fit = 0, named = 0;
     for (size_t c = 1; c < engine->n_clusters; c++) {
         struct worker_reason reason;
+        if (cluster_is_vacant(engine, c))
+            continue;
         worker_reason_find(engine, entry, c, now_ns, &reason);
         workers++;
         fit += reason.obstacle == OBSTACLE_NONE;

@@ -5,6 +5,7 @@
 #include "core/base/text.h"
 #include "core/kube/meter.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct watches { // of a worker, by state
@@ -41,6 +42,21 @@ static const char *broken_state(const struct stats_cluster *cluster, const struc
     return "Unreachable";
 }
 
+// Whether an operator closed it; NULL: no.
+static const char *closed_state(const struct stats_cluster *cluster, const char **reason) {
+    if (cluster->leaving)
+        *reason = "it is not configured any longer, and leaves when nothing runs there";
+    else if (cluster->policy == WORKER_DRAIN_MOVE)
+        *reason = "what runs there is moved to other workers";
+    else if (cluster->policy == WORKER_DRAIN_FINISH)
+        *reason = "what runs there ends there, and nothing new is placed there";
+    else if (cluster->policy == WORKER_CORDONED)
+        *reason = "nothing new is placed there";
+    else
+        return NULL;
+    return cluster->leaving ? "Leaving" : cluster->policy == WORKER_CORDONED ? "Cordoned" : "Draining";
+}
+
 static const char *state_of(const struct stats_cluster *cluster, const struct watches *count, const char **reason) {
     *reason = NULL;
     const char *broken = broken_state(cluster, count, reason);
@@ -50,6 +66,9 @@ static const char *state_of(const struct stats_cluster *cluster, const struct wa
         *reason = "its API server is silent, late or refuses connections: nothing new is placed there";
         return "Suspect";
     }
+    const char *closed = closed_state(cluster, reason);
+    if (closed)
+        return closed;
     if (count->eligible > 0) {
         *reason = count->problem; // of another kind
         return "Ready";
@@ -126,29 +145,33 @@ static void put_latency(const struct meter_reading *meter, struct writer *out) {
     writer_end(out, '}');
 }
 
-static const struct config_cluster *configured(const struct config *config, const char *name) {
-    for (size_t i = 0; i < config->n_workers; i++)
-        if (strcmp(config->workers[i].name, name) == 0)
-            return &config->workers[i];
-    return NULL;
-}
-
-// What is known of it from where it was configured.
-static void put_origin(const struct config *config, const char *name, struct writer *out) {
-    const struct config_cluster *worker = configured(config, name);
-    writer_string(out, "source", "Config");
-    writer_string(out, "from", config->path);
+// "region=eu,gpu=yes" as an object.
+static void put_labels(const char *labels, struct writer *out) {
     writer_object(out, "labels");
-    for (size_t i = 0; worker && i < worker->n_labels; i++)
-        writer_string(out, worker->labels[i].key, worker->labels[i].value);
+    for (const char *at = labels; at && *at;) {
+        size_t key = strcspn(at, "=,"), value = at[key] == '=' ? strcspn(at + key + 1, ",") : 0;
+        char name[320], text[64 + 1];
+        snprintf(name, sizeof name, "%.*s", (int)key, at);
+        snprintf(text, sizeof text, "%.*s", (int)value, at[key] == '=' ? at + key + 1 : "");
+        writer_string(out, name, text);
+        at += key + (at[key] == '=') + value;
+        at += *at == ',';
+    }
     writer_end(out, '}');
-    writer_bool(out, "cordoned", worker && worker->cordoned);
-    writer_null(out, "drain");
-    writer_bool(out, "leaving", false);
 }
 
-static void put_worker(const struct api_source *source, const struct host_snapshot *snapshot, size_t c,
-                       struct writer *out) {
+// Where it comes from, and what it is used for.
+static void put_origin(const struct stats_cluster *cluster, struct writer *out) {
+    enum worker_policy policy = cluster->policy;
+    writer_string(out, "source", cluster->source);
+    writer_string(out, "from", cluster->from);
+    put_labels(cluster->labels, out);
+    writer_bool(out, "cordoned", policy != WORKER_ACTIVE);
+    writer_string(out, "drain", policy == WORKER_DRAIN_FINISH ? "finish" : policy == WORKER_DRAIN_MOVE ? "move" : NULL);
+    writer_bool(out, "leaving", cluster->leaving);
+}
+
+static void put_worker(const struct host_snapshot *snapshot, size_t c, struct writer *out) {
     const struct stats_cluster *cluster = &snapshot->stats.clusters[c];
     struct watches count = count_watches(snapshot, cluster);
     const char *reason = NULL, *state = state_of(cluster, &count, &reason);
@@ -159,7 +182,7 @@ static void put_worker(const struct api_source *source, const struct host_snapsh
     writer_string(out, "name", snapshot->names[c]);
     writer_string(out, "state", state);
     writer_string(out, "reason", reason);
-    put_origin(source->config, snapshot->names[c], out);
+    put_origin(cluster, out);
     writer_string(out, "contact", contact_name(cluster->contact));
     writer_seconds(out, "lastContactSeconds", snapshot->readings[c].silence_ns);
     writer_uint(out, "active", cluster->active);
@@ -179,7 +202,7 @@ struct error *api_put_workers(const struct api_source *source, struct writer *ou
         return error;
     writer_array(out, "items");
     for (size_t c = 1; c < snapshot.stats.n_clusters; c++)
-        put_worker(source, &snapshot, c, out);
+        put_worker(&snapshot, c, out);
     writer_end(out, ']');
     source->free_snapshot(&snapshot);
     return NULL;

@@ -16,6 +16,9 @@ struct desk {
     const char *names[STAGE_CLUSTERS];
     struct kind *kinds[1];
     const struct kind *const_kinds[1];
+    enum worker_policy policy; // of w1
+    bool leaving;
+    const char *from, *labels;
     bool stopped, broken; // the host does not answer; the management cluster does not
     unsigned asked;
     struct buffer body;
@@ -32,6 +35,14 @@ static struct error *give_snapshot(void *ctx, struct host_snapshot *out) {
                                   .origin = "here",
                                   .started_wall_ns = desk->stage.now.wall_ns};
     struct error *error = stats_copy(engine_stats(desk->stage.engine), &out->stats);
+    if (desk->from) {
+        struct stats_cluster *w1 = &out->stats.clusters[1];
+        w1->policy = desk->policy;
+        w1->leaving = desk->leaving;
+        w1->source = "Secret";
+        w1->from = strdup(desk->from);
+        w1->labels = strdup(desk->labels);
+    }
     out->readings = calloc(STAGE_CLUSTERS, sizeof *out->readings);
     for (size_t c = 0; c < STAGE_CLUSTERS; c++)
         out->readings[c].silence_ns = CLOCK_SECOND / 2;
@@ -210,6 +221,39 @@ static void a_worker_says_why_it_is_not_ready(void **state) {
     assert_int_equal(get(&desk, "/api/v1/workers"), 200);
     assert_at(&desk, "/items/1/state", "\"Unreachable\"");
     assert_at(&desk, "/items/1/reason", "\"its API server does not answer\"");
+    end(&desk);
+}
+
+static void a_worker_says_what_it_is_used_for(void **state) {
+    (void)state;
+    static const struct {
+        enum worker_policy policy;
+        bool leaving;
+        const char *state, *cordoned, *drain;
+    } cases[] = {
+        {WORKER_ACTIVE, false, "\"Ready\"", "false", "null"},
+        {WORKER_CORDONED, false, "\"Cordoned\"", "true", "null"},
+        {WORKER_DRAIN_FINISH, false, "\"Draining\"", "true", "\"finish\""},
+        {WORKER_DRAIN_MOVE, false, "\"Draining\"", "true", "\"move\""},
+        {WORKER_DRAIN_FINISH, true, "\"Leaving\"", "true", "\"finish\""},
+    };
+    struct desk desk;
+    begin(&desk);
+    stage_run(&desk.stage, CLOCK_SECOND);
+    desk.from = "Secret wharf-system/w1";
+    desk.labels = "region=eu,example.com/gpu=,zone=a";
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        desk.policy = cases[i].policy;
+        desk.leaving = cases[i].leaving;
+        assert_int_equal(get(&desk, "/api/v1/workers"), 200);
+        assert_at(&desk, "/items/0/state", cases[i].state);
+        assert_at(&desk, "/items/0/cordoned", cases[i].cordoned);
+        assert_at(&desk, "/items/0/drain", cases[i].drain);
+        assert_at(&desk, "/items/0/leaving", cases[i].leaving ? "true" : "false");
+        assert_at(&desk, "/items/0/from", "\"Secret wharf-system/w1\"");
+        assert_at(&desk, "/items/0/source", "\"Secret\"");
+        assert_at(&desk, "/items/0/labels", "{\"region\":\"eu\",\"example.com/gpu\":\"\",\"zone\":\"a\"}");
+    }
     end(&desk);
 }
 
@@ -542,6 +586,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_overviews_say_what_runs),
         cmocka_unit_test(a_worker_says_why_it_is_not_ready),
+        cmocka_unit_test(a_worker_says_what_it_is_used_for),
         cmocka_unit_test(workloads_are_filtered_and_paged),
         cmocka_unit_test(what_changed_since_is_told_or_the_reader_begins_anew),
         cmocka_unit_test(an_explanation_says_where_why_and_what_would_help),
