@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// The API's explanation of one object.
+#include "tests/unit/serve/desk.h"
+
+static int reject(struct stage *stage, const struct command *command) {
+    (void)stage;
+    return command->request.verb == VERB_CREATE && command->cluster > 0 ? 403 : STAGE_PASS;
+}
+
+static void an_explanation_says_where_why_and_what_would_help(void **state) {
+    (void)state;
+    struct desk desk;
+    begin(&desk);
+    desk.stage.meddle = reject;
+    submit(&desk, "a");
+    stage_run(&desk.stage, CLOCK_SECOND);
+    assert_int_equal(get(&desk, "/api/v1/workloads/job/default/a"), 200);
+    assert_at(&desk, "/ours", "true");
+    assert_at(&desk, "/why", "\"/spec/managedBy is wharf.dev/host, which this host answers to\"");
+    assert_at(&desk, "/waiting/reason", "\"refused\"");
+    assert_at(&desk, "/waitingFor", "\"0/2 workers accept it: w1 forbidden; w2 forbidden\"");
+    assert_true(size_at(&desk, "/attempts") >= 2);
+    assert_at(&desk, "/attempts/0/outcome", "\"Rejected\"");
+    assert_at(&desk, "/attempts/0/message", "\"meddled\"");
+    assert_at(&desk, "/workers/0/fit", "false");
+    assert_at(&desk, "/workers/0/reason", "\"rejected the mirror: meddled\"");
+    assert_at(&desk, "/mirror", "null");
+    assert_at(&desk, "/help/0",
+              "\"wharf rbac --for worker | kubectl --context w1 apply -f - # what the host may do there\"");
+    assert_at(&desk, "/help/2", "\"wharf retry jobs.batch/a -n default # tries again at once\"");
+    desk.stage.meddle = NULL;
+    stage_run(&desk.stage, 20 * CLOCK_MINUTE);
+    assert_int_equal(get(&desk, "/api/v1/workloads/Job.batch/default/a"), 200);
+    assert_at(&desk, "/waiting", "null");
+    assert_at(&desk, "/waitingFor", "null");
+    assert_at(&desk, "/help", "[]");
+    assert_at(&desk, "/mirror/phase", "\"Pending\"");
+    struct api_mirror mirror;
+    assert_null(api_find_mirror(&desk.source, desk.stage.kind, "default", "a", &mirror));
+    assert_int_equal(mirror.number, stage_where(&desk.stage, "a"));
+    assert_string_equal(mirror.version, "v1");
+    assert_int_equal(mirror.attempt, stage_attempt(&desk.stage, "a"));
+    struct error *error = api_find_mirror(&desk.source, desk.stage.kind, "default", "b", &mirror);
+    assert_int_equal(error->code, ERROR_NOT_FOUND);
+    error_free(error);
+    end(&desk);
+}
+
+static void a_suspended_one_is_told_how_it_is_resumed(void **state) {
+    (void)state;
+    struct desk desk;
+    begin(&desk);
+    submit(&desk, "a");
+    assert_int_equal(stage_patch(&desk.stage, 0, "a", NULL, "{'spec':{'suspend':true}}"), 200);
+    stage_run(&desk.stage, CLOCK_SECOND);
+    assert_int_equal(get(&desk, "/api/v1/workloads/jobs/default/a"), 200);
+    assert_at(&desk, "/suspended", "true");
+    assert_at(
+        &desk, "/help/0",
+        "\"kubectl -n default patch jobs.batch a --type=merge -p '{\\\"spec\\\":{\\\"suspend\\\":false}}' # resumes "
+        "it\"");
+    assert_int_equal(
+        stage_patch(&desk.stage, 0, "a", NULL, "{'metadata':{'labels':{'kueue.x-k8s.io/queue-name':'q'}}}"), 200);
+    stage_run(&desk.stage, CLOCK_SECOND);
+    assert_int_equal(get(&desk, "/api/v1/workloads/jobs/default/a"), 200);
+    assert_at(&desk, "/help/0",
+              "\"kubectl -n default get workloads.kueue.x-k8s.io # Kueue resumes it when it is admitted\"");
+    end(&desk);
+}
+
+static void create_as(struct desk *desk, const char *name, const char *managed_by) {
+    AUTO_TEXT text = text_format("{'metadata':{'name':'%s','namespace':'default'},'spec':{%s'template':{'spec':{"
+                                 "'restartPolicy':'Never','containers':[{'name':'c','image':'i'}]}}}}",
+                                 name, managed_by);
+    AUTO_JSON job = harness_json(text);
+    assert_int_equal(world_apply(desk->stage.clusters[0], "batch", "jobs", job, desk->stage.now.wall_ns), 201);
+}
+
+static void an_object_of_somebody_else_says_whose_it_is(void **state) {
+    (void)state;
+    struct desk desk;
+    begin(&desk);
+    static const struct {
+        const char *name, *managed_by, *why;
+    } cases[] = {
+        {"plain", "", "\"/spec/managedBy is not set: the management cluster's own controller runs it\""},
+        {"builtin", "'managedBy':'kubernetes.io/job-controller',",
+         "\"/spec/managedBy is kubernetes.io/job-controller, which names the kind's own controller\""},
+        {"queued", "'managedBy':'kueue.x-k8s.io/multikueue',",
+         "\"/spec/managedBy is kueue.x-k8s.io/multikueue: MultiKueue owns it\""},
+        {"other", "'managedBy':'example.com/x',",
+         "\"/spec/managedBy is example.com/x; this host answers to wharf.dev/host\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        create_as(&desk, cases[i].name, cases[i].managed_by);
+        stage_run(&desk.stage, CLOCK_SECOND);
+        char url[128];
+        snprintf(url, sizeof url, "/api/v1/workloads/job/default/%s", cases[i].name);
+        assert_int_equal(get(&desk, url), 200);
+        assert_at(&desk, "/ours", "false");
+        assert_at(&desk, "/why", cases[i].why);
+        assert_at(&desk, "/mirror", "null");
+        assert_int_equal(size_at(&desk, "/help"), 1);
+    }
+    // Delegated, but the watch is down.
+    stage_disconnect(&desk.stage, 0);
+    create_as(&desk, "unseen", "'managedBy':'wharf.dev/host',");
+    stage_run(&desk.stage, CLOCK_SECOND);
+    assert_int_equal(get(&desk, "/api/v1/workloads/job/default/unseen"), 200);
+    const char *why = json_string(json_get(desk.answer, "why"));
+    assert_non_null(strstr(why, "but this host does not know it yet"));
+    assert_int_equal(size_at(&desk, "/help"), 0);
+    end(&desk);
+}
+
+static void events_are_read_where_that_is_allowed(void **state) {
+    (void)state;
+    struct desk desk;
+    begin(&desk);
+    submit(&desk, "a");
+    assert_int_equal(get(&desk, "/api/v1/workloads/job/default/a"), 200);
+    assert_non_null(json_get(desk.answer, "events"));
+    desk.broken = true;
+    assert_int_equal(get(&desk, "/api/v1/workloads/job/default/a"), 200);
+    assert_at(&desk, "/events", "null");
+    assert_at(&desk, "/ours", "true");
+    end(&desk);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_explanation_says_where_why_and_what_would_help),
+        cmocka_unit_test(a_suspended_one_is_told_how_it_is_resumed),
+        cmocka_unit_test(an_object_of_somebody_else_says_whose_it_is),
+        cmocka_unit_test(events_are_read_where_that_is_allowed),
+    };
+    return cmocka_run_group_tests(tests, stage_load, NULL);
+}
