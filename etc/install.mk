@@ -10,7 +10,7 @@ RELINK := s|](\.\./|](|g; s|](docs/|](|g; s|](include/|](../../../include/|g; \
 	s|](etc/wharf\.service\.in)|](../../../lib/systemd/system/wharf.service)|g; s|](etc/|](|g
 MANIFESTS := $(wildcard etc/kubernetes/*.yaml)
 # Installed under their paths below etc/; the chart has links to some of them, and gets the files.
-DEPLOY := $(sort $(shell find etc/overlays etc/helm ! -type d))
+DEPLOY := $(sort $(shell find etc/overlays etc/helm etc/prometheus etc/grafana ! -type d))
 DEPLOY_DIRS := $(sort $(patsubst etc/%/,%,$(dir $(DEPLOY))))
 EXAMPLE_DIRS := $(sort $(dir $(wildcard examples/* examples/*/* examples/*/*/*)))
 EXAMPLES := $(wildcard $(foreach suffix,yaml c cc rs md,$(EXAMPLE_DIRS:%=%*.$(suffix))) $(EXAMPLE_DIRS:%=%Makefile))
