@@ -110,6 +110,7 @@ static void changed(void *ctx, bool forced) {
     if (!forced && (!text || hash == live->seen)) // a mount that is being replaced has no file for a moment
         return;
     live->seen = hash;
+    live->options.reloading(live->options.ctx);
     struct problems problems = {0};
     struct config *config = NULL;
     struct error *error = reload_read(live->options.config->path, live->options.adapter_directory, &problems, &config);
@@ -117,6 +118,7 @@ static void changed(void *ctx, bool forced) {
         replace(live, config, text);
     else
         tell_refused(live, &problems, error);
+    live->options.reloaded(live->options.ctx, config);
     error_free(error);
     problems_free(&problems);
 }

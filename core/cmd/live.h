@@ -12,6 +12,10 @@ struct live_options {
     const struct config *config;   // in use; outlives it
     const char *adapter_directory; // --adapters, or NULL; outlives it
     const char *text;              // reload_text() from before the configuration was read; copied; may be NULL
+    // Around each reading again; `used`: it took effect. On a thread of their own.
+    void (*reloading)(void *ctx);
+    void (*reloaded)(void *ctx, bool used);
+    void *ctx;
 };
 
 struct live_program;

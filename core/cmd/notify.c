@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ struct notify {
     struct notify_source source;
     pthread_t thread;
     bool started;
+    _Atomic bool ready;    // it has been told
     char told[STATUS_MAX]; // the last STATUS; used by the thread only
 };
 
@@ -38,6 +40,8 @@ void notify_send(struct notify *notify, const char *assignments) {
 }
 
 void notify_reloading(struct notify *notify) {
+    if (!notify || !atomic_load(&notify->ready))
+        return;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now); // what the protocol asks for, unlike clock_now()
     AUTO_TEXT text = text_format("RELOADING=1\nMONOTONIC_USEC=%lld",
@@ -45,8 +49,11 @@ void notify_reloading(struct notify *notify) {
     notify_send(notify, text ? text : "RELOADING=1");
 }
 
-void notify_reloaded(struct notify *notify) {
-    notify_send(notify, "READY=1");
+void notify_reloaded(struct notify *notify, const char *status) {
+    if (!notify || !atomic_load(&notify->ready))
+        return;
+    AUTO_TEXT text = text_format("READY=1\nSTATUS=%s", status);
+    notify_send(notify, text ? text : "READY=1");
 }
 
 static void tell_status(struct notify *notify, const char *reason) {
@@ -62,6 +69,7 @@ static void tell_status(struct notify *notify, const char *reason) {
 static bool look_at_start(struct notify *notify) {
     AUTO_BUFFER(reason, 16 * STATUS_MAX);
     if (notify->source.running(notify->source.ctx, &reason)) {
+        atomic_store(&notify->ready, true);
         notify_send(notify, "READY=1\nSTATUS=running");
         return true;
     }

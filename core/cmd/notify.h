@@ -30,9 +30,10 @@ struct error *notify_start(struct notify *notify, const struct notify_source *so
 // nothing.
 void notify_send(struct notify *notify, const char *assignments);
 
-// A reload begins; notify_reloaded must follow. From any thread.
+// A reload begins; notify_reloaded must follow, with how the service is afterwards. Nothing is told before it is ready.
+// From any thread.
 void notify_reloading(struct notify *notify);
-void notify_reloaded(struct notify *notify);
+void notify_reloaded(struct notify *notify, const char *status);
 
 void notify_close(struct notify *notify); // waits for the thread
 

@@ -108,9 +108,22 @@ static void reload(void *live) {
     live_reload(live);
 }
 
+static void reloading(void *notify) {
+    notify_reloading(notify);
+}
+
+static void reloaded(void *notify, bool used) {
+    notify_reloaded(notify, used ? "running" : "running; the configuration was not reloaded, see the log");
+}
+
 static struct error *start_live(struct program *program, const char *adapter_directory, const char *text) {
-    struct live_options options = {
-        .host = program->host, .config = program->config, .adapter_directory = adapter_directory, .text = text};
+    struct live_options options = {.host = program->host,
+                                   .config = program->config,
+                                   .adapter_directory = adapter_directory,
+                                   .text = text,
+                                   .reloading = reloading,
+                                   .reloaded = reloaded,
+                                   .ctx = program->notify};
     struct error *error = live_start(&options, &program->live);
     if (!error)
         signals_on_reload(program->signals, reload, program->live);

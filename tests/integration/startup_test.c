@@ -3,6 +3,7 @@
 #include "tests/integration/stage.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,6 +93,13 @@ static const char *next_message(int fd, char *text, size_t size) {
     return text;
 }
 
+// The next one that is no keep-alive begins so.
+static void until_message(int fd, char *text, size_t size, const char *begin) {
+    while (strcmp(next_message(fd, text, size), "WATCHDOG=1") == 0)
+        ;
+    assert_int_equal(strncmp(text, begin, strlen(begin)), 0);
+}
+
 static void systemd_is_told_when_the_engine_runs_and_when_it_stops(void **state) {
     struct scene *scene = *state = open_without_origin("");
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -113,6 +121,12 @@ static void systemd_is_told_when_the_engine_runs_and_when_it_stops(void **state)
     while (strcmp(next_message(fd, text, sizeof text), "READY=1\nSTATUS=running") != 0)
         assert_memory_equal(text, "STATUS=", 7);
     assert_string_equal(next_message(fd, text, sizeof text), "WATCHDOG=1");
+    assert_int_equal(kill(scene->child, SIGHUP), 0);
+    until_message(fd, text, sizeof text, "RELOADING=1\n");
+    until_message(fd, text, sizeof text, "READY=1\nSTATUS=running");
+    assert_null(scene_write(scene, "wharf.yaml", "nothing: like this\n"));
+    until_message(fd, text, sizeof text, "RELOADING=1\n");
+    until_message(fd, text, sizeof text, "READY=1\nSTATUS=running; the configuration was not reloaded");
     assert_true(wharf_end(scene, SIGTERM, 10 * CLOCK_SECOND));
     while (strcmp(next_message(fd, text, sizeof text), "STOPPING=1") != 0)
         assert_string_equal(text, "WATCHDOG=1");

@@ -138,11 +138,20 @@ static void a_reload_is_framed(void **state) {
     struct stand stand = {.fd = -1};
     listen_at(&stand, "@wharf-notify-reload");
     struct notify *notify = open_it();
+    notify_reloading(notify); // before it is ready: READY would not be true
+    notify_reloaded(notify, "running");
+    assert_string_equal(next(&stand, 200), "");
+    atomic_store(&stand.running, true);
+    struct notify_source source = source_of(&stand);
+    assert_null(notify_start(notify, &source));
+    assert_string_equal(next(&stand, 5000), "READY=1\nSTATUS=running");
+    while (*next(&stand, 100)) // it may have been told just before
+        ;
     notify_reloading(notify);
     assert_memory_equal(next(&stand, 5000), "RELOADING=1\nMONOTONIC_USEC=", 27);
     assert_true(strtoll(stand.got + 27, NULL, 10) > 0);
-    notify_reloaded(notify);
-    assert_string_equal(next(&stand, 5000), "READY=1");
+    notify_reloaded(notify, "running; the configuration was not reloaded");
+    assert_string_equal(next(&stand, 5000), "READY=1\nSTATUS=running; the configuration was not reloaded");
     notify_close(notify);
     leave(&stand);
 }
@@ -171,7 +180,7 @@ static void without_a_socket_nothing_is_done(void **state) {
     assert_null(notify_start(notify, &source));
     notify_send(notify, "READY=1");
     notify_reloading(notify);
-    notify_reloaded(notify);
+    notify_reloaded(notify, "running");
     notify_close(notify);
 }
 
