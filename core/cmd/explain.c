@@ -84,7 +84,7 @@ static bool print_events(const struct json *told) {
     struct text_table table;
     begin_table(&table, titles, sizeof titles / sizeof titles[0]);
     for (const struct json *event = json_first(json_get(told, "events")); event; event = json_next(event)) {
-        add_age(&table, event, "time");
+        add_age(&table, event, "lastAt");
         text_table_add(&table, text_of(event, "type"));
         text_table_add(&table, text_of(event, "reason"));
         text_table_add(&table, text_of(event, "message"));

@@ -90,7 +90,7 @@ function drawStory(w, told) {
     section("Clusters", reasons(told.workers)),
     told.help && told.help.length ? section("What would help", el("ul", {}, ...told.help.map((line) => el("li", {}, line)))) : null,
     told.events && told.events.length ? section("Events", el("table", {}, el("tbody", {}, ...told.events.map((event) =>
-      el("tr", {}, el("td", { className: "dim" }, age(event.lastTimestamp || event.time)), el("td", {}, event.reason), el("td", {}, event.message)))))) : null,
+      el("tr", {}, el("td", { className: "dim" }, age(event.lastAt)), el("td", {}, event.reason), el("td", {}, event.message)))))) : null,
   ].filter(Boolean));
 }
 

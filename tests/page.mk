@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+## make page-test the page at / in headless Chromium (skipped without it), beside a host and simulated clusters
+TEST_TARGETS += page-test
+.PHONY: page-test
+page-test: sandbox
+	python3 -B tests/page $(B)
