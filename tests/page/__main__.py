@@ -4,6 +4,7 @@
     python3 -B tests/page BUILD_FOLDER [--shots FOLDER] [unittest arguments]
 
 --shots writes screenshots. Without Chromium everything is skipped."""
+import base64
 import concurrent.futures
 import json
 import os
@@ -37,19 +38,29 @@ class Stage:
             self.address = re.search(r"127\.0\.0\.1:\d+", file.read().split("serve:")[1]).group()
         with open(os.path.join(self.folder, "mgmt.kubeconfig")) as file:
             kubeconfig = file.read()
-        self.server = re.search(r"server: \"?(\S+?)\"?\s", kubeconfig).group(1)
-        self.token = re.search(r"token: \"?(\S+?)\"?\s", kubeconfig).group(1) if "token:" in kubeconfig else ""
+        self.server = re.search(r"server: (\S+)", kubeconfig).group(1)
         self.tls = ssl._create_unverified_context()
-        self.host = subprocess.Popen([f"{BUILD}/wharf", "run", "--config", f"{self.folder}/wharf.yaml"],
-                                     stderr=open(f"{self.folder}/host.log", "w"))
+        pem = os.path.join(self.folder, "client.pem")
+        with open(pem, "wb") as file:
+            for key in ("client-certificate-data", "client-key-data"):
+                file.write(base64.b64decode(re.search(key + r": \"?([^\s\"]+)", kubeconfig).group(1)))
+        self.tls.load_cert_chain(pem)
+        self.start_host()
+
+    def start_host(self):
+        with open(os.path.join(self.folder, "host.log"), "a") as log:
+            self.host = subprocess.Popen([f"{BUILD}/wharf", "run", "--config", f"{self.folder}/wharf.yaml"], stderr=log)
         self.until(self.ready, "the host to be ready")
+
+    def stop_host(self):
+        self.host.send_signal(signal.SIGTERM)
+        self.host.wait(20)
 
     def sandbox(self, *arguments):
         subprocess.run([f"{BUILD}/wharf-sandbox", *arguments, "--dir", self.folder], check=True, stdout=subprocess.DEVNULL, timeout=60)
 
     def close(self):
-        self.host.send_signal(signal.SIGTERM)
-        self.host.wait(20)
+        self.stop_host()
         self.sandbox("stop")
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -70,8 +81,6 @@ class Stage:
     def call(self, method, path, body=None):
         request = urllib.request.Request(self.server + path, method=method, data=json.dumps(body).encode() if body else None)
         request.add_header("Content-Type", "application/json")
-        if self.token:
-            request.add_header("Authorization", f"Bearer {self.token}")
         return json.load(urllib.request.urlopen(request, context=self.tls, timeout=30))
 
     def create_job(self, name, suspend=False, namespace="default"):
@@ -172,12 +181,9 @@ class Page(unittest.TestCase):
         self.browser.eval("localStorage.clear()")
 
     def test_it_comes_back_when_the_host_was_away(self):
-        self.stage.host.send_signal(signal.SIGTERM)
+        self.stage.stop_host()
         self.browser.wait("$('live').textContent === 'reconnecting'", 30)
-        self.stage.host.wait(20)
-        self.stage.host = subprocess.Popen([f"{BUILD}/wharf", "run", "--config", f"{self.stage.folder}/wharf.yaml"],
-                                           stderr=open(f"{self.stage.folder}/host2.log", "w"))
-        self.stage.until(self.stage.ready, "the host to be ready again")
+        self.stage.start_host()
         self.browser.wait("$('live').textContent === 'live'", 30)
         with self.browser.news: # what failed meanwhile is what the test wanted
             self.browser.events.clear()

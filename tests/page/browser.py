@@ -104,8 +104,10 @@ class Browser:
             }})(); }})""")
 
     def key(self, key, text=""):
+        code = {"Escape": 27, "Enter": 13, "ArrowDown": 40}.get(key, 0)
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", {"type": kind, "key": key, "text": text if kind == "keyDown" else ""})
+            self.call("Input.dispatchKeyEvent", {"type": kind, "key": key, "code": key, "text": text if kind == "keyDown" else "",
+                                                 "windowsVirtualKeyCode": code})
 
     def screenshot(self, path):
         data = self.call("Page.captureScreenshot", {"format": "png"})["data"]
