@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/connect.h"
 
+#include "core/base/memory.h"
 #include "core/kube/curl_transport.h"
 
 #include <string.h>
@@ -49,9 +50,26 @@ struct error *connection_load_worker(struct connection *connection, const struct
 
 struct error *connection_open(struct connection *connection, struct budget *budget) {
     struct error *error = curl_transport_new(connection->endpoint, "wharf/" WHARF_VERSION, &connection->transport);
-    if (!error)
-        curl_transport_limit(connection->transport, budget);
-    return error;
+    if (error)
+        return error;
+    connection->opened = endpoint_hold(connection->endpoint);
+    curl_transport_limit(connection->transport, budget);
+    return NULL;
+}
+
+bool connection_renew(struct connection *connection, const struct worker_spec *spec, const struct exec_policy *policy,
+                      int64_t wall_ns) {
+    struct connection fresh = {.endpoint = NULL};
+    struct error *error = connection_load_worker(&fresh, spec, policy, wall_ns);
+    bool same = !error && endpoint_same_address(connection->endpoint, fresh.endpoint);
+    error_free(error);
+    if (same) {
+        curl_transport_renew(connection->transport, endpoint_hold(fresh.endpoint));
+        endpoint_free(connection->endpoint);
+        connection->endpoint = TAKE(fresh.endpoint);
+    }
+    connection_close(&fresh);
+    return same;
 }
 
 struct error *connection_client(const struct connection *connection, const char *cluster, struct client **out) {
@@ -62,6 +80,7 @@ struct error *connection_client(const struct connection *connection, const char 
 void connection_close(struct connection *connection) {
     if (connection->transport)
         connection->transport->ops->free(connection->transport);
+    endpoint_free(connection->opened);
     endpoint_free(connection->endpoint);
     *connection = (struct connection){0};
 }

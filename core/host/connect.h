@@ -11,6 +11,7 @@
 // Zero-initialised.
 struct connection {
     struct endpoint *endpoint;   // NULL: not loaded
+    struct endpoint *opened;     // the one that the transport was made with
     struct transport *transport; // NULL: not open
 };
 
@@ -25,6 +26,11 @@ struct error *connection_load_worker(struct connection *connection, const struct
 
 // Makes the transport of a loaded connection; needs curl_transport_setup. `budget` may be NULL.
 struct error *connection_open(struct connection *connection, struct budget *budget);
+
+// Uses the credentials of a worker's changed kubeconfig on the open connection. False: a new connection is needed,
+// since the address is another, or the kubeconfig cannot be used, which opening it will tell.
+bool connection_renew(struct connection *connection, const struct worker_spec *spec, const struct exec_policy *policy,
+                      int64_t wall_ns);
 
 // A client on an open connection; free it before connection_close. `cluster` is for log lines.
 struct error *connection_client(const struct connection *connection, const char *cluster, struct client **out);

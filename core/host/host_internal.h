@@ -89,6 +89,9 @@ void clusters_free(struct host *host);
 
 // host_wires.c
 void wires_open(struct host *host, struct host_cluster *cluster, struct moment now); // opens, reopens, if due
+// Uses other credentials on the open connection; false: it has to be opened anew.
+bool wires_renew(struct host *host, struct host_cluster *cluster, const struct worker_spec *spec);
+void wires_recheck(struct host_cluster *cluster); // its kubeconfig file may have been changed
 void wires_close(struct host *host, struct host_cluster *cluster);
 bool wires_are_closed(const struct host *host, size_t cluster);
 void wires_reap(struct host *host);

@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/host/host_internal.h"
+#include "core/kube/curl_transport.h"
 
 #define OPEN_RETRY_FIRST_NS CLOCK_SECOND      // until an unusable kubeconfig is read again, doubling
 #define OPEN_RETRY_MAX_NS (30 * CLOCK_SECOND) // up to this
@@ -66,6 +67,10 @@ static void switch_over(struct host_cluster *cluster) {
 
 void wires_open(struct host *host, struct host_cluster *cluster, struct moment now) {
     switch_over(cluster);
+    if (cluster->wire && !cluster->reopen && curl_transport_moved(cluster->wire->connection.transport)) {
+        cluster->reopen = true;
+        cluster->open_at_ns = cluster->open_wait_ns = 0;
+    }
     bool needed = cluster->reopen || (!cluster->wire && !cluster->replacement);
     if (!needed || now.mono_ns < cluster->open_at_ns)
         return;
@@ -76,6 +81,20 @@ void wires_open(struct host *host, struct host_cluster *cluster, struct moment n
     else
         opened(host, cluster, wire);
     error_free(error);
+}
+
+bool wires_renew(struct host *host, struct host_cluster *cluster, const struct worker_spec *spec) {
+    if (!cluster->wire || cluster->reopen || cluster->replacement ||
+        !connection_renew(&cluster->wire->connection, spec, &host->config->credential_plugins, clock_now().wall_ns))
+        return false;
+    log_fields(LOG_INFO, "the credentials of the worker are replaced", {"cluster", cluster->name},
+               {"from", spec->origin_text});
+    return true;
+}
+
+void wires_recheck(struct host_cluster *cluster) {
+    if (cluster->wire)
+        curl_transport_recheck(cluster->wire->connection.transport);
 }
 
 void wires_close(struct host *host, struct host_cluster *cluster) {

@@ -50,11 +50,13 @@ static struct host_cluster *find(const struct host *host, const char *name) {
     return NULL;
 }
 
-static void change(struct host_cluster *cluster, struct worker_spec *spec) {
+static void change(struct host *host, struct host_cluster *cluster, struct worker_spec *spec) {
     if (cluster->state == CLUSTER_LEAVING)
         log_fields(LOG_INFO, "the worker stays: it is in the configuration again", {"cluster", cluster->name});
     cluster->state = CLUSTER_USED;
-    if (!is_same_connection(&cluster->spec, spec)) {
+    if (is_same_connection(&cluster->spec, spec)) {
+        wires_recheck(cluster);
+    } else if (!wires_renew(host, cluster, spec)) {
         cluster->reopen = true;
         cluster->open_at_ns = cluster->open_wait_ns = 0;
     }
@@ -69,7 +71,7 @@ static bool take(struct host *host, struct worker_spec *spec) {
     if (cluster && cluster->state == CLUSTER_LEFT)
         return false;
     if (cluster)
-        change(cluster, spec);
+        change(host, cluster, spec);
     return cluster || clusters_add(host, spec);
 }
 

@@ -115,7 +115,9 @@ struct error *credentials_open(struct credentials *credentials, const struct end
                                   : pem_set_new(NULL, NULL, NULL);
     if (!credentials->pem_set)
         return error_no_memory();
-    credentials->files_due_ns = has_files(credentials) ? now.mono_ns + FILES_AGE : CLOCK_NEVER;
+    credentials->files_due_ns = endpoint_is_outdated(endpoint) ? now.mono_ns
+                                : has_files(credentials)       ? now.mono_ns + FILES_AGE
+                                                               : CLOCK_NEVER;
     exec_source_open(&credentials->exec, secure ? endpoint->exec : NULL, wake, ctx, now);
     if (secure)
         update_token(credentials, now.mono_ns);
@@ -297,8 +299,7 @@ static bool reload(struct credentials *credentials, struct moment now) {
     if (error)
         warn_once(credentials, "cannot reload the kubeconfig; keeping the old credentials", error_text(error));
     else
-        warn_once(credentials, "the kubeconfig names another address; keeping the old one until it is reopened",
-                  fresh->server);
+        warn_once(credentials, "the kubeconfig names another address, which needs a new connection", fresh->server);
     error_free(error);
     endpoint_free(fresh);
     return false;

@@ -190,27 +190,86 @@ static void a_plugin_that_hangs_or_fails_delays_no_other_cluster(void **state) {
     stage_close(scene); // while the plugin of w1 still runs
 }
 
+static char *token_kubeconfig(struct scene *scene, const char *server, const char *token) {
+    AUTO_BUFFER(ca, 1 << 20);
+    text_base64_encode(scene->certs.ca, strlen(scene->certs.ca), &ca);
+    return text_format(
+        "current-context: c\nclusters:\n- {name: k, cluster: {server: '%s', certificate-authority-data: %s}}\n"
+        "users:\n- {name: u, user: {token: %s}}\ncontexts:\n- {name: c, context: {cluster: k, user: u}}\n",
+        server, ca.data, token);
+}
+
 static void a_kubeconfig_that_is_rotated_in_place_is_used_without_a_restart(void **state) {
     struct scene *scene = *state = stage_open(1, false, "mirrorRetention: 0s\n");
     struct front *front = scene->clusters[1].front;
-    AUTO_BUFFER(ca, 1 << 20);
-    text_base64_encode(scene->certs.ca, strlen(scene->certs.ca), &ca);
-    static const char *const tokens[] = {"one", "two"};
-    for (size_t i = 0; i < 2; i++) {
-        AUTO_TEXT text = text_format(
-            "current-context: c\nclusters:\n- {name: k, cluster: {server: '%s', certificate-authority-data: %s}}\n"
-            "users:\n- {name: u, user: {token: %s}}\ncontexts:\n- {name: c, context: {cluster: k, user: u}}\n",
-            front_url(front), ca.data, tokens[i]);
+    AUTO_TEXT moved = text_format("https://localhost:%u", (unsigned)front_port(front));
+    const struct {
+        const char *token, *server;
+    } steps[] = {{"one", front_url(front)}, {"two", front_url(front)}, {"three", moved}, {"four", moved}};
+    for (size_t i = 0; i < 4; i++) {
+        AUTO_TEXT text = token_kubeconfig(scene, steps[i].server, steps[i].token);
         write_file(scene, "w1.kubeconfig", text, 0600);
-        front_set_token(front, tokens[i], true);
+        front_set_token(front, steps[i].token, true);
         if (i == 0)
             start(scene);
         UNTIL(scene, 15, stage_takes_work(scene, "w1"));
-        AUTO_TEXT prefix = text_format("%s-", tokens[i]);
+        AUTO_TEXT prefix = text_format("%s-", steps[i].token);
         stage_submit_many(scene, prefix, 5);
-        UNTIL(scene, 15, stage_complete(scene, prefix) == 5);
+        UNTIL(scene, 30, stage_complete(scene, prefix) == 5);
+        assert_int_equal(wharf_logged(scene, "INFO  the connection is replaced"), i >= 2); // for another address only
     }
-    assert_int_equal(stage_creates(scene, 1, 2), 10);
+    assert_int_equal(stage_creates(scene, 1, 2), 20);
+    stage_close(scene);
+}
+
+// Puts the worker's kubeconfig with this token into a Secret of the management cluster.
+static void put_secret(struct scene *scene, const char *token, bool exists) {
+    struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
+    AUTO_TEXT config = token_kubeconfig(scene, front_url(scene->clusters[2].front), token);
+    AUTO_BUFFER(data, 1 << 20);
+    text_base64_encode(config, strlen(config), &data);
+    AUTO_TEXT text = text_format("{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"namespace\":\"default\","
+                                 "\"name\":\"w2\",\"labels\":{\"wharf.dev/worker\":\"true\"}},"
+                                 "\"data\":{\"kubeconfig\":\"%s\"}}",
+                                 data.data);
+    AUTO_JSON secret = NULL;
+    assert_null(json_parse(text, strlen(text), &secret));
+    front_lock(management->front);
+    int status = exists ? world_patch(management->cluster, "", "secrets", "default", "w2", NULL, text, front_now_ns())
+                        : world_apply(management->cluster, "", "secrets", secret, front_now_ns());
+    front_unlock(management->front);
+    assert_int_equal(status, exists ? 200 : 201);
+}
+
+static void a_token_that_is_rotated_in_a_secret_needs_no_new_connection(void **state) {
+    static const struct world_kind secrets = {
+        .group = "", .versions = {"v1"}, .plural = "secrets", .kind = "Secret", .no_status = true};
+    struct scene *scene = *state = stage_open(2, false, "");
+    struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
+    front_lock(management->front);
+    assert_true(world_register(management->cluster, &secrets));
+    front_unlock(management->front);
+    scene->count--; // w2 is not in the configuration
+    assert_null(scene_configure(scene, "", "namespace: default\nworkersFrom: {secrets: true}\nmirrorRetention: 0s\n"));
+    scene->count++;
+    struct front *front = scene->clusters[2].front;
+    put_secret(scene, "one", false);
+    front_set_token(front, "one", false);
+    start(scene);
+    UNTIL(scene, 15, stage_takes_work(scene, "w1") && stage_takes_work(scene, "w2"));
+    stage_submit_many_long(scene, "long", 6);
+    UNTIL(scene, 15, stage_mirrors(scene) == 6);
+    uint64_t unauthorized = front_unauthorized(front);
+    put_secret(scene, "two", true);
+    UNTIL(scene, 10, wharf_logged(scene, "the credentials of the worker are replaced cluster=w2") == 1);
+    usleep(100000);
+    front_set_token(front, "two", true);
+    stage_submit_many(scene, "job", 6);
+    UNTIL(scene, 20, stage_complete(scene, "long") == 6 && stage_complete(scene, "job") == 6);
+    assert_int_equal(front_unauthorized(front), unauthorized);
+    assert_int_equal(stage_creates(scene, 1, 3), 12);
+    assert_true(stage_creates(scene, 2, 3) > 0);
+    assert_int_equal(wharf_logged(scene, "INFO  the connection is replaced"), 0);
     stage_close(scene);
 }
 
@@ -266,6 +325,7 @@ int main(void) {
         cmocka_unit_test(a_token_with_an_expiry_is_renewed_before_the_server_rejects_it),
         cmocka_unit_test(a_plugin_that_hangs_or_fails_delays_no_other_cluster),
         cmocka_unit_test(a_kubeconfig_that_is_rotated_in_place_is_used_without_a_restart),
+        cmocka_unit_test(a_token_that_is_rotated_in_a_secret_needs_no_new_connection),
         cmocka_unit_test(check_says_which_plugins_are_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
