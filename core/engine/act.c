@@ -110,7 +110,8 @@ static bool is_there(const struct entry *entry, const struct action *action) {
 // For its story.
 static enum outcome why_it_leaves(const struct engine *engine, const struct entry *entry) {
     if (entry->facts.attempt == 0 || entry->facts.gone_attempt == entry->facts.attempt)
-        return OUTCOME_DELETED;
+        return entry->facts.drained_attempt && entry->facts.drained_attempt == entry->facts.attempt ? OUTCOME_DRAINED
+                                                                                                    : OUTCOME_DELETED;
     return facts_worker_is_lost(engine, entry) ? OUTCOME_LOST : OUTCOME_REPLACED;
 }
 

@@ -84,7 +84,8 @@ void story_follow(struct engine *engine, struct entry *entry) {
     if (attempt->placed_ns == 0)
         attempt->placed_ns = attempt->created_ns; // it was placed just before
     if (entry->facts.gone_attempt == attempt->number && attempt->outcome == OUTCOME_NONE && !entry->facts.finished)
-        end_attempt(engine, attempt, OUTCOME_DELETED);
+        end_attempt(engine, attempt,
+                    entry->facts.drained_attempt == attempt->number ? OUTCOME_DRAINED : OUTCOME_DELETED);
 }
 
 void story_rejected(struct engine *engine, struct entry *entry, const struct mirror *mirror, const char *reason,

@@ -65,6 +65,15 @@ static void explain_start(const struct host_snapshot *snapshot, struct buffer *o
                       (unsigned long long)snapshot->stats.queued);
 }
 
+static void explain_unknown(const struct host_snapshot *snapshot, struct buffer *out) {
+    for (size_t i = 0; i < snapshot->stats.n_unknown; i++) {
+        buffer_printf(out, "%llu unfinished workloads are placed in worker ",
+                      (unsigned long long)snapshot->stats.unknown[i].workloads);
+        text_show(out, snapshot->stats.unknown[i].name); // anybody who may write annotations
+        buffer_text(out, ", which is not configured\n");
+    }
+}
+
 bool health_alive(int64_t stalled_ns, struct buffer *out) {
     if (stalled_ns < HEALTH_STALL_NS) {
         buffer_text(out, "ok\n");
@@ -105,7 +114,8 @@ bool health_ready(const struct host_snapshot *snapshot, bool *been_in_sync, stru
     }
     if (lines == 0)
         buffer_text(out, "ok\n");
-    for (size_t c = 1; c < snapshot->stats.n_clusters; c++)
-        explain_refusal(snapshot, c, out); // does not affect readiness
+    for (size_t c = 1; c < snapshot->stats.n_clusters; c++) // what follows does not affect readiness
+        explain_refusal(snapshot, c, out);
+    explain_unknown(snapshot, out);
     return lines == 0;
 }

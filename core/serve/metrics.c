@@ -114,6 +114,7 @@ static void print_process(const struct metrics_process *process, struct buffer *
 struct error *metrics_print(const struct host_snapshot *snapshot, const struct metrics_process *process,
                             struct buffer *out) {
     metrics_print_clusters(snapshot, out);
+    metrics_print_policies(snapshot, out);
     print_workloads(snapshot, out);
     print_calls(snapshot, out);
     print_engine(snapshot, out);

@@ -8,6 +8,9 @@
 // metrics_clusters.c
 void metrics_print_clusters(const struct host_snapshot *snapshot, struct buffer *out);
 
+// metrics_workers.c
+void metrics_print_policies(const struct host_snapshot *snapshot, struct buffer *out);
+
 // metrics_live.c
 void metrics_print_live(const struct host_snapshot *snapshot, struct buffer *out);
 

