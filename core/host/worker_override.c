@@ -50,8 +50,10 @@ struct error *worker_spec_check(struct worker_spec *spec, const struct exec_poli
     *life = (struct token_life){0};
     *usable = false;
     spec->revision = text_hash(text_hash(TEXT_HASH, spec->kubeconfig_text), spec->context ? spec->context : "");
+    struct exec_policy own = policy ? *policy : (struct exec_policy){.allow = NULL};
+    own.own_entry = spec->source == SOURCE_CLUSTER_PROFILE; // as connection_load_worker
     struct error *error = kubeconfig_parse(spec->kubeconfig_text, strlen(spec->kubeconfig_text), "kubeconfig",
-                                           spec->context, policy, &endpoint);
+                                           spec->context, &own, &endpoint);
     if (error)
         return error;
     *usable = true;

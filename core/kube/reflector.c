@@ -32,22 +32,15 @@ static bool copy_versions(struct reflector *reflector, const char *const *versio
     return true;
 }
 
-static void append_selector(struct buffer *out, const char *parameter, const char *selector) {
-    if (!selector || *selector == '\0')
-        return;
-    buffer_printf(out, "%s=", parameter);
-    text_percent_encode(out, selector);
-    buffer_char(out, '&');
-}
-
-static bool copy_selectors(struct reflector *reflector, const struct reflector_options *options) {
-    AUTO_BUFFER(encoded, PATH_MAX_BYTES);
-    append_selector(&encoded, "labelSelector", options->label_selector);
-    append_selector(&encoded, "fieldSelector", options->field_selector);
-    if (encoded.len == 0 && !encoded.failed)
+static bool copy_selector(char **out, const char *parameter, const char *selector) {
+    if (!selector || selector[0] == '\0')
         return true;
-    reflector->selector = buffer_take(&encoded, NULL);
-    return reflector->selector;
+    AUTO_BUFFER(encoded, PATH_MAX_BYTES);
+    buffer_printf(&encoded, "%s=", parameter);
+    text_percent_encode(&encoded, selector);
+    buffer_char(&encoded, '&');
+    *out = buffer_take(&encoded, NULL);
+    return *out;
 }
 
 static bool copy_options(struct reflector *reflector, const struct reflector_options *options) {
@@ -64,7 +57,9 @@ static bool copy_options(struct reflector *reflector, const struct reflector_opt
     reflector->what = text_format("%s%s%s", options->plural, group[0] != '\0' ? "." : "", group);
     return reflector->what && copy_text(&reflector->cluster, options->cluster) && copy_text(&reflector->group, group) &&
            copy_text(&reflector->plural, options->plural) && copy_text(&reflector->namespace_, options->namespace_) &&
-           copy_selectors(reflector, options) && copy_versions(reflector, options->versions);
+           copy_selector(&reflector->selector, "labelSelector", options->label_selector) &&
+           copy_selector(&reflector->fields, "fieldSelector", options->field_selector) &&
+           copy_versions(reflector, options->versions);
 }
 
 struct error *reflector_new(const struct reflector_options *options, struct transport *transport,
@@ -100,6 +95,7 @@ void reflector_free(struct reflector *reflector) {
     free(reflector->plural);
     free(reflector->namespace_);
     free(reflector->selector);
+    free(reflector->fields);
     free(reflector->what);
     free(reflector->problem);
     free(reflector->discovery.api_version);
@@ -227,6 +223,8 @@ struct error *reflector_path(const struct reflector *reflector, bool selected, s
     buffer_char(out, '?');
     if (selected && reflector->selector)
         buffer_text(out, reflector->selector);
+    if (reflector->fields)
+        buffer_text(out, reflector->fields);
     return NULL;
 }
 

@@ -69,8 +69,8 @@ struct watch {
 
 struct reflector {
     char *cluster, *group, *plural, *namespace_;
-    char *selector; // "labelSelector=...&", also with a fieldSelector; or NULL
-    char *what;     // "jobs.batch"
+    char *selector, *fields; // "labelSelector=...&", "fieldSelector=...&"; or NULL
+    char *what;              // "jobs.batch"
     char **versions;
     size_t version_count;
     bool cluster_scoped, watch_list, from_now;

@@ -313,6 +313,79 @@ static void a_mounted_config_map_is_followed(void **state) {
     scene_close(scene);
 }
 
+// A plugin that brings the client certificate of the scene.
+static void write_plugin(const struct scene *scene) {
+    AUTO_BUFFER(credential, 65536);
+    buffer_text(&credential, "{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\","
+                             "\"status\":{\"clientCertificateData\":");
+    buffer_json_string(&credential, scene->certs.client_cert, strlen(scene->certs.client_cert));
+    buffer_text(&credential, ",\"clientKeyData\":");
+    buffer_json_string(&credential, scene->certs.client_key, strlen(scene->certs.client_key));
+    buffer_text(&credential, "}}");
+    assert_null(scene_write(scene, "credential.json", credential.data));
+    AUTO_TEXT script = text_format("#!/bin/sh\ncat '%s/credential.json'\n", scene->directory);
+    assert_null(scene_write(scene, "plugin", script));
+    AUTO_TEXT path = path_in(scene, "plugin");
+    assert_int_equal(chmod(path, 0700), 0);
+}
+
+static int put_profile(struct scene *scene, const char *name, const char *provider, size_t worker) {
+    AUTO_TEXT ca = base64(scene->certs.ca, strlen(scene->certs.ca));
+    AUTO_TEXT text = text_format(
+        "{\"apiVersion\":\"multicluster.x-k8s.io/v1alpha1\",\"kind\":\"ClusterProfile\",\"metadata\":"
+        "{\"namespace\":\"default\",\"name\":\"%s\"},\"spec\":{},\"status\":{\"accessProviders\":[{\"name\":"
+        "\"%s\",\"cluster\":{\"server\":\"%s\",\"certificate-authority-data\":\"%s\"}}]}}",
+        name, provider, front_url(scene->clusters[worker].front), ca);
+    struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
+    AUTO_JSON object = NULL;
+    assert_null(json_parse(text, strlen(text), &object));
+    front_lock(management->front);
+    int status = world_apply(management->cluster, "multicluster.x-k8s.io", "clusterprofiles", object, front_now_ns());
+    front_unlock(management->front);
+    return status;
+}
+
+static void serve_profiles(struct scene *scene) {
+    static const struct world_kind profiles = {.group = "multicluster.x-k8s.io",
+                                               .versions = {"v1alpha1"},
+                                               .plural = "clusterprofiles",
+                                               .kind = "ClusterProfile",
+                                               .no_status = true};
+    struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
+    front_lock(management->front);
+    assert_true(world_register(management->cluster, &profiles));
+    front_unlock(management->front);
+}
+
+#define PROVIDER(name, command)                                                                                        \
+    "{name: " name ", execConfig: {apiVersion: client.authentication.k8s.io/v1, command: " command "}}"
+
+static void cluster_profiles_are_opened_with_the_plugin_of_the_configuration(void **state) {
+    (void)state;
+    struct scene *scene = stage_open(2, false, "");
+    serve_objects(scene);
+    write_plugin(scene);
+    AUTO_TEXT plugin = path_in(scene, "plugin");
+    AUTO_TEXT settings = text_format(
+        OURS "credentialPlugins: {allow: [%s]}\nworkersFrom: {clusterProfiles: "
+             "{accessProviders: [" PROVIDER("ours", "%s") ", " PROVIDER("others", "/nowhere/plugin") "]}}\n",
+        plugin, plugin);
+    write_config(scene, "", settings);
+    start(scene);
+    UNTIL(scene, 10, wharf_logged(scene, "kind of workers is not served") == 1);
+    serve_profiles(scene); // it is found later
+    assert_int_equal(put_profile(scene, "fleet-1", "ours", 1), 201);
+    assert_int_equal(put_profile(scene, "fleet-2", "nobody's", 2), 201); // not for us
+    assert_int_equal(put_profile(scene, "fleet-3", "others", 2), 201);   // a command that is not allowed
+    UNTIL(scene, 60, stage_takes_work(scene, "fleet-1"));
+    stage_submit(scene, "job");
+    UNTIL(scene, 10, stage_is_complete(scene, "job"));
+    UNTIL(scene, 10, wharf_metric(scene, "wharf_worker_sources_refused") == 1);
+    assert_int_equal(wharf_logged(scene, "from=\"ClusterProfile default/fleet-3\""), 1);
+    assert_true(!knows(scene, "fleet-2") && !knows(scene, "fleet-3"));
+    stage_close(scene);
+}
+
 #define WORKERS_MAP(data)                                                                                              \
     "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"namespace\":\"default\",\"name\":\"wharf-"          \
     "workers\"},"                                                                                                      \
@@ -349,6 +422,7 @@ int main(void) {
         cmocka_unit_test(sighup_reads_the_configuration_again),
         cmocka_unit_test(a_mounted_config_map_is_followed),
         cmocka_unit_test(the_config_map_cordons_and_drains),
+        cmocka_unit_test(cluster_profiles_are_opened_with_the_plugin_of_the_configuration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

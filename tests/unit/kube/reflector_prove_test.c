@@ -52,6 +52,23 @@ static void a_version_is_proven_after_every_lost_connection(void **state) {
     }
 }
 
+// RBAC may permit one name only.
+static void a_proof_is_of_the_objects_that_the_field_selector_names(void **state) {
+    (void)state;
+    struct harness h;
+    begin_with(&h, (struct reflector_options){.field_selector = "metadata.name=a", .label_selector = "b=c"});
+    h.proofs_are_ours = true;
+    answer(&h, 200, DISCOVERY);
+    answer(&h, 200, LIST("5", "", ""));
+    open_stream(&h);
+    pass(&h, 5 * CLOCK_SECOND);
+    fake_break(&h.fake, h.fake.count, 200);
+    tick(&h);
+    assert_string_equal(path(&h), "/apis/batch/v1/jobs?fieldSelector=metadata.name%3Da&limit=1&"
+                                  "resourceVersionMatch=NotOlderThan&resourceVersion=5");
+    end(&h);
+}
+
 static void a_watch_that_ends_when_it_should_needs_no_proof(void **state) {
     (void)state;
     struct harness h;
@@ -222,6 +239,7 @@ static void a_list_that_is_asked_for_is_made_and_nothing_is_doubted(void **state
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_version_is_proven_after_every_lost_connection),
+        cmocka_unit_test(a_proof_is_of_the_objects_that_the_field_selector_names),
         cmocka_unit_test(a_watch_that_ends_when_it_should_needs_no_proof),
         cmocka_unit_test(a_server_that_does_not_know_the_version_is_listed_and_what_that_says_is_told_before),
         cmocka_unit_test(any_later_list_that_is_older_tells_it),
