@@ -12,6 +12,7 @@
 #include <time.h>
 
 #define AGAIN_NS (500 * CLOCK_MS)
+#define HEEDED_NS (15 * CLOCK_SECOND) // until a running host has begun to drain
 
 enum {
     POLICY,
@@ -53,7 +54,7 @@ static const struct flag flags[] = {
 
 struct leave {
     const char *name, *policy, *namespace_;
-    int64_t until_ns; // monotonic; CLOCK_NEVER: no limit
+    int64_t began_ns, until_ns; // monotonic; CLOCK_NEVER: no limit
     struct enabled enabled;
     struct cluster management, worker; // the worker with the operator's credentials, else with the Secret's
     struct json *secret;               // NULL: it is gone already
@@ -99,14 +100,21 @@ static const char *origin_of(const struct leave *leave) {
     return leave->enabled.config->origin ? leave->enabled.config->origin : leave->management.uid;
 }
 
-// Whether the running host places nothing there any more and has nothing there; without a host, nobody places.
-static bool host_is_done(struct leave *leave) {
+// Whether the running host places nothing there any more and has nothing there; without a host, nobody places. A host
+// that has no worker of this name, or none from this Secret, will never say so.
+static struct error *ask_host(struct leave *leave, bool *done) {
     AUTO_JSON worker = NULL;
     struct error *error = leave->host ? join_worker_state(leave->host, leave->name, &worker) : NULL;
     bool drains = json_string(json_get(worker, "drain")) || json_bool(json_get(worker, "leaving"), false);
-    bool done = !error && (!worker || (drains && json_int64(json_get(worker, "mirrors"), 0) == 0));
-    error_free(error);
-    return done;
+    *done = !error && (!worker || (drains && json_int64(json_get(worker, "mirrors"), 0) == 0));
+    error_free(error); // it may be restarting
+    if (!worker || drains || clock_now().mono_ns - leave->began_ns < HEEDED_NS)
+        return NULL;
+    return error_new(
+        ERROR_REFUSED,
+        "the host has not begun to drain worker %s (%s): its configuration needs workersFrom: {secrets: true}, "
+        "and no worker of that name of its own",
+        leave->name, json_string_or(json_get(worker, "from"), "of unknown origin"));
 }
 
 static struct error *await_end(struct leave *leave) {
@@ -114,8 +122,11 @@ static struct error *await_end(struct leave *leave) {
     AUTO_TEXT told = NULL;
     struct error *error = NULL;
     for (;;) {
+        bool done = true;
         error = join_count_left(&leave->worker, &leave->enabled, origin_of(leave), &left);
-        if (error || (left.own == 0 && host_is_done(leave)))
+        if (!error)
+            error = ask_host(leave, &done);
+        if (error || (left.own == 0 && done))
             break;
         if (left.own > 0 && !text_equal(told, left.text.data)) {
             printf("worker: waiting for %s\n", left.text.data);
@@ -247,6 +258,7 @@ static struct error *read_options(const char *const values[], struct leave *leav
     int64_t timeout_ns = 0;
     if (!clock_parse_duration(values[TIMEOUT], &timeout_ns))
         return error_new(ERROR_INVALID, "--timeout: found %s, expected a duration like 30m", values[TIMEOUT]);
+    leave->began_ns = clock_now().mono_ns;
     leave->until_ns = timeout_ns > 0 ? clock_now().mono_ns + timeout_ns : CLOCK_NEVER;
     leave->policy = values[POLICY];
     leave->name = values[N_FLAGS];

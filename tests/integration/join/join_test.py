@@ -276,6 +276,11 @@ class Leave(Case):
         self.leave()
         self.assertEqual(len(self.host.states), 1)
 
+    def test_a_host_that_does_not_drain_it_is_not_waited_for(self):
+        self.use_host({"state": "Ready", "drain": None, "mirrors": 0, "from": "wharf.yaml"})
+        self.assertIn("the host has not begun to drain worker w1 (wharf.yaml)", self.leave(code=1))
+        self.assertIn(SECRET, self.management.objects)
+
     def test_what_was_set_of_it_with_cordon_goes(self):
         path = SPACE + "/configmaps/wharf-workers"
         self.management.objects[path] = {"metadata": {"name": "wharf-workers"}, "data": {"w1": "{}", "w2": "{}"}}
