@@ -201,6 +201,34 @@ class Life(Case):
         self.assertEqual((code, output, errors), (0, "", ""))
         self.assertFalse(os.path.exists(self.directory))
 
+    def test_what_happens_to_the_pods_of_a_mirror_is_told_on_its_job(self):
+        self.start("--workers", "1")
+        management, worker = self.sandbox.cluster("mgmt"), self.sandbox.cluster("w1")
+        pods = "/api/v1/namespaces/default/pods"
+
+        def both(found):
+            return found if len(found) == 2 else None
+        with Wharf(self.directory) as wharf:
+            wait_for("the Events of pods are watched",
+                     lambda: wharf.is_ready() and 'wharf_pod_events_watched{cluster="w1"} 1' in wharf.ask("/metrics"))
+            body = job("long", "1h")
+            body["spec"].update(parallelism=2, completions=2)
+            self.assertEqual(management.ask("POST", JOBS, body)[0], 201)
+            for pod in wait_for("two pods", lambda: both(worker.get(pods)["items"])):
+                name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+                self.assertEqual(worker.ask("POST", "/apis/events.k8s.io/v1/namespaces/default/events", {
+                    "apiVersion": "events.k8s.io/v1", "kind": "Event", "type": "Warning", "reason": "FailedScheduling",
+                    "metadata": {"name": name, "namespace": "default"}, "note": "0/5 nodes are available",
+                    "regarding": {"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": name, "uid": uid},
+                    "action": "Scheduling", "reportingController": "scheduler", "reportingInstance": "s-1",
+                    "eventTime": "2026-01-02T03:04:05.000000Z"})[0], 201)
+            wait_for("the Event of the Job", lambda: [
+                event for event in management.get("/api/v1/namespaces/default/events")["items"]
+                if event["involvedObject"]["name"] == "long" and event["reason"] == "FailedScheduling"
+                and event["message"] == "w1: 2 pods: 0/5 nodes are available" and event["type"] == "Warning"])
+            self.assertIn('wharf_pod_events_reported_total{cluster="w1"} 1', wharf.ask("/metrics"))
+            self.assertEqual(wharf.stop(), 0)
+
     @staticmethod
     def state(cluster, name, state):
         found = cluster.get(f"{THINGS}/{name}")
