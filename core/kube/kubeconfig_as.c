@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NAME_MAX_LEN ((size_t)16 * 1024 * 1024) // more than a whole kubeconfig, escaped
+
 struct headers {
     char **list; // ends with NULL
     size_t count;
@@ -68,10 +70,10 @@ static struct error *add_extra(struct headers *headers, const struct kubeconfig_
     struct kubeconfig_entry extra;
     struct error *error = entry_part(user, "as-user-extra", "user.as-user-extra", &extra);
     for (const struct json *member = json_first(extra.value); member && !error; member = json_next(member)) {
-        AUTO_BUFFER(name, 4096);
+        AUTO_BUFFER(name, NAME_MAX_LEN);
         buffer_text(&name, "Impersonate-Extra-");
         error = escape(&name, json_key(member)) ? add_list(headers, &extra, json_key(member), name.data)
-                                                : error_new(ERROR_LIMIT, "as-user-extra: the key is too long");
+                                                : error_no_memory();
     }
     return error;
 }

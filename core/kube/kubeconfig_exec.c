@@ -188,9 +188,11 @@ static struct error *make_info(const struct kubeconfig_entry *exec, const struct
         !json_set(info, "kind", json_new_string("ExecCredential")) ||
         !json_set(info, "apiVersion", json_new_string(plugin->api_version)) || !json_set(info, "spec", TAKE(spec)))
         return error_no_memory();
-    AUTO_BUFFER(text, EXEC_INFO_MAX);
-    // A larger one could not be passed to a program (execve(2), MAX_ARG_STRLEN).
+    AUTO_BUFFER(text, 2 * PEM_BASE64_MAX);
     if (!json_print(info, &text))
+        return error_no_memory();
+    // A larger one could not be passed to a program (execve(2), MAX_ARG_STRLEN).
+    if (text.len > EXEC_INFO_MAX)
         return entry_error(exec, "provideClusterInfo", ERROR_TOO_LARGE,
                            "the description of the cluster is larger than %d bytes", EXEC_INFO_MAX);
     plugin->info = buffer_take(&text, NULL);

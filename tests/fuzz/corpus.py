@@ -107,10 +107,16 @@ contexts: [{name: a, context: {cluster: a, user: a, namespace: n}}]
     clusters = ["insecure-skip-tls-verify: true", "certificate-authority-data: bm9uZQ==", "tls-server-name: b",
                 "proxy-url: 'socks5://127.0.0.1:1080'"]
     users = ["token: t", "username: u, password: p", "tokenFile: /dev/null", "client-certificate-data: eA==, "
-             "client-key-data: eA==", "exec: {command: c, apiVersion: client.authentication.k8s.io/v1}", "as: x"]
+             "client-key-data: eA==", "exec: {command: c, apiVersion: client.authentication.k8s.io/v1}", "as: x",
+             "as: x, as-uid: u, as-groups: [g, h], as-user-extra: {a/b: [c], d%: [e, f]}, exec: {command: sh, args: [a, b], "
+             "apiVersion: client.authentication.k8s.io/v1beta1, env: [{name: A, value: b}, {name: PATH, value: /x}], "
+             "provideClusterInfo: true, installHint: 'a b', interactiveMode: Never}"]
     for number, cluster in enumerate(clusters):
         for other, user in enumerate(users):
             corpus.add(f"{number}-{other}", SEPARATOR + (base % (cluster, user)).encode())
+    for path in sorted((FIXTURES / "kubeconfigs").glob("*.yaml")):
+        text = path.read_text().replace("SERVER", "https://127.0.0.1:6443").replace(": CA", ": bm9uZQ==")
+        corpus.add(path.stem, SEPARATOR + text.encode())
     corpus.add("context", b"a" + SEPARATOR + (base % (clusters[0], users[0])).encode())
 
 

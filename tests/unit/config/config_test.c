@@ -80,6 +80,7 @@ static void a_short_file_is_filled_with_defaults(void **state) {
     assert_null(config->adapters[0].managed_by);
     assert_null(config->serve_address);
     assert_true(!config->seal.file && !config->seal.from_secret && !config->seal.adopt_unsealed);
+    assert_true(config->credential_plugins.n_allow == 0 && !config->credential_plugins.any);
     assert_false(config->create_namespaces);
     assert_false(config->kueue_carried);
     assert_false(config->mirror_finalizer);
@@ -120,6 +121,7 @@ static void every_key_is_read(void **state) {
              "memory: {perCluster: 1GiB, maxObjectSize: 512KiB, maxObjectNodes: 5000}\n"
              "massDeletion: {max: 7, percent: 100}\norphanGrace: 20m\n"
              "seal: {secret: {namespace: ours, name: seal.keys, key: now_1}, adoptUnsealed: true}\n"
+             "credentialPlugins: {allow: [aws, ./bin/kubelogin, /opt/x]}\n"
              "rateLimit: {qps: 2.5, burst: 7}\nlog: {format: json, level: debug}\n",
         &problems);
     assert_int_equal(problems.count, 0);
@@ -155,6 +157,11 @@ static void every_key_is_read(void **state) {
     assert_string_equal(config->seal.secret_namespace, "ours");
     assert_string_equal(config->seal.secret_name, "seal.keys");
     assert_string_equal(config->seal.secret_key, "now_1");
+    assert_int_equal(config->credential_plugins.n_allow, 3);
+    assert_string_equal(config->credential_plugins.allow[0], "aws");
+    assert_path(config->credential_plugins.allow[1], "bin/kubelogin");
+    assert_string_equal(config->credential_plugins.allow[2], "/opt/x");
+    assert_true(text_has_prefix(config->credential_plugins.setting, "credentialPlugins.allow in /"));
     assert_true(config->mass_deletion_max == 7 && config->mass_deletion_percent == 100);
     assert_true(config->orphan_grace_ns == 20 * CLOCK_MINUTE);
     assert_true(config->qps == 2.5 && config->burst == 7);
@@ -323,6 +330,13 @@ static const struct {
     {GOOD "massDeletion: {percent: 101}\n", 6, {"massDeletion.percent", "found 101", "0 to 100"}},
     {GOOD "massDeletion: {most: 1}\n", 6, {"massDeletion.most"}},
     {GOOD "massDeletion: 20\n", 6, {"massDeletion", "found 20"}},
+    {GOOD "credentialPlugins: [aws]\n", 6, {"credentialPlugins", "found a list, expected a mapping"}},
+    {GOOD "credentialPlugins: {}\n", 6, {"credentialPlugins", "allow"}},
+    {GOOD "credentialPlugins: {allow: aws}\n",
+     6,
+     {"credentialPlugins.allow", "\"aws\"", "a list of credential plugins"}},
+    {GOOD "credentialPlugins: {allow: [1]}\n", 6, {"credentialPlugins.allow[0]", "the name of a program, or its path"}},
+    {GOOD "credentialPlugins: {allow: [~/aws]}\n", 6, {"credentialPlugins.allow[0]: found ~/aws"}},
     {GOOD "seal: key\n", 6, {"seal", "\"key\"", "a mapping"}},
     {GOOD "seal: {files: a}\n", 6, {"seal.files", "did you mean \"file\"?"}},
     {GOOD "seal: {file: a, secret: {}}\n", 6, {"seal", "found both file and secret"}},

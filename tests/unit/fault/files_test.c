@@ -2,6 +2,7 @@
 // Configuration and kubeconfig files with each allocation failing.
 #include "core/base/text.h"
 #include "core/config/config.h"
+#include "core/kube/exec_plugin.h"
 #include "core/kube/kubeconfig.h"
 #include "tests/unit/fault/fault.h"
 #include "tests/unit/kube/pki.h"
@@ -33,7 +34,8 @@ static const char config_text[] = "apiVersion: wharf.dev/v1alpha1\n"
                                   "serve: {address: \"[::1]:9440\"}\n"
                                   "createNamespaces: true\n"
                                   "workerLostTimeout: 1m\n"
-                                  "rateLimit: {qps: 10}\n";
+                                  "rateLimit: {qps: 10}\n"
+                                  "credentialPlugins: {allow: [aws, bin/kubelogin]}\n";
 
 static const char wrong_text[] = "apiVersion: wharf.dev/v1alpha1\n"
                                  "kind: HostConfiguration\n"
@@ -122,7 +124,9 @@ static bool is_complete(const void *given) {
            text_equal(c->workers[1].kubeconfig, "/etc/w2.kubeconfig") &&
            text_has_prefix(c->workers[0].kubeconfig, "/") && c->n_adapters == 2 && c->adapters[0].file &&
            text_equal(c->adapters[1].managed_by, "acme.example/x") && json_size(c->adapters[1].settings) == 1 &&
-           c->adapter_directory && text_equal(c->serve_address, "[::1]:9440") && c->create_namespaces && c->qps == 10;
+           c->adapter_directory && text_equal(c->serve_address, "[::1]:9440") && c->create_namespaces && c->qps == 10 &&
+           c->credential_plugins.n_allow == 2 && text_equal(c->credential_plugins.allow[0], "aws") &&
+           text_has_prefix(c->credential_plugins.allow[1], "/") && c->credential_plugins.setting;
 }
 
 static void drop_config(void *config) {
@@ -174,6 +178,59 @@ static bool is_endpoint(const void *given) {
            e->token_file && *e->token_file == '/' && text_equal(e->namespace_, "space") && e->description;
 }
 
+static const char exec_text[] =
+    "current-context: c\n"
+    "clusters:\n"
+    "- name: k\n"
+    "  cluster: {server: 'https://h', extensions: [{name: client.authentication.k8s.io/exec, extension: {a: [1]}}]}\n"
+    "users:\n"
+    "- name: u\n"
+    "  user:\n"
+    "    as: jane\n"
+    "    as-groups: [dev, ops]\n"
+    "    as-user-extra: {a/b: [c, d]}\n"
+    "    exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: sh, args: [-c, x], env: [{name: A, value: "
+    "b}],\n"
+    "      provideClusterInfo: true, installHint: Install it.}\n"
+    "contexts:\n"
+    "- {name: c, context: {cluster: k, user: u}}\n";
+
+static char *allowed[] = {(char *)"/bin/no", (char *)"sh"};
+static const struct exec_policy policy = {.allow = allowed, .n_allow = 2, .setting = (char *)"x"};
+
+static struct error *parse_exec(void **out) {
+    struct endpoint *endpoint = NULL;
+    struct error *error = kubeconfig_parse(exec_text, sizeof exec_text - 1, "text", NULL, &policy, &endpoint);
+    *out = endpoint;
+    return error;
+}
+
+static bool is_exec(const void *given) {
+    const struct endpoint *e = given;
+    return e && e->exec && text_equal(e->exec->args[2], "x") && text_equal(e->exec->env[0], "A=b") &&
+           text_equal(e->exec->info,
+                      "{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1beta1\",\"spec\":{"
+                      "\"interactive\":false,\"cluster\":{\"server\":\"https://h\",\"config\":{\"a\":[1]}}}}") &&
+           text_equal(e->exec->install_hint, "Install it.") && e->exec->policy->n_allow == 2 &&
+           text_equal(e->impersonation[4], "Impersonate-Extra-a%2Fb: d") && !e->impersonation[5];
+}
+
+static struct error *read_credential(void **out) {
+    static const char text[] = "{\"kind\":\"ExecCredential\",\"apiVersion\":\"v\",\"status\":{\"token\":\"t\"}}";
+    static const struct exec_plugin plugin = {.api_version = (char *)"v"};
+    static struct exec_credential found;
+    *out = &found;
+    return exec_credential_read(&plugin, text, sizeof text - 1, &found);
+}
+
+static bool is_credential(const void *given) {
+    return text_equal(((const struct exec_credential *)given)->token, "t");
+}
+
+static void drop_credential(void *given) {
+    exec_credential_clear(given);
+}
+
 static void drop_endpoint(void *endpoint) {
     endpoint_free(endpoint);
 }
@@ -185,6 +242,8 @@ static void an_allocation_that_fails_is_told_and_nothing_is_left_out(void **stat
         {"config_load of a wrong file", load_wrong, is_something, NULL},
         {"kubeconfig_load", load_kubeconfig, is_endpoint, drop_endpoint},
         {"kubeconfig_load_list", load_list, is_endpoint, drop_endpoint},
+        {"kubeconfig_parse with a plugin", parse_exec, is_exec, drop_endpoint},
+        {"exec_credential_read", read_credential, is_credential, drop_credential},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         fault_try(&cases[i]);

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/kube/net_world.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+
 // What the server shows and what the client trusts, and whether they go together.
 static void only_the_given_authority_is_trusted(void **state) {
     struct world *world = *state;
@@ -230,6 +236,131 @@ static void requests_go_through_the_proxy_that_is_given(void **state) {
     server_stop(proxy);
 }
 
+static void requests_go_through_a_proxy_that_speaks_tls(void **state) {
+    struct world *world = *state;
+    struct server *proxy = server_start(
+        &(struct server_options){.cert = world->cert.cert, .key = world->cert.key, .serve = world_serve, .ctx = world});
+    char *public_file = write_temporary(world->ca.cert); // in the role of the system's CAs
+    free(world->endpoint.server);
+    world->endpoint.server = strdup("http://api.invalid:8080");
+    world->endpoint.proxy_url = text_format("https://127.0.0.1:%u", server_port(proxy));
+    struct answer answer;
+    world_connect(world);
+    ask(&answer, world, &(struct http_request){.path = "/echo"});
+    assert_int_equal(answer.outcome, HTTP_REFUSED); // nobody vouches for the proxy
+    answer_free(&answer);
+    world->transport->ops->free(world->transport);
+    setenv("SSL_CERT_FILE", public_file, 1);
+    world_connect(world);
+    ask(&answer, world, &(struct http_request){.path = "/echo"});
+    unsetenv("SSL_CERT_FILE");
+    assert_string_equal(answer.problem, "");
+    assert_true(text_has_prefix(text_of(&answer.body), "GET http://api.invalid:8080/echo HTTP/1.1\r\n"));
+    answer_free(&answer);
+    world->transport->ops->free(world->transport);
+    world->transport = NULL;
+    server_stop(proxy);
+    remove_temporary(public_file);
+}
+
+static bool serve_nothing(void *ctx, struct peer *peer, const char *request) {
+    (void)ctx, (void)request;
+    peer_send(peer, "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno");
+    return false;
+}
+
+// A SOCKS5 server (RFC 1928) for one connection, which must ask for a name; it leads to `port`, whatever the name.
+struct socks {
+    int fd;
+    unsigned port;
+    char asked[64]; // the name
+    pthread_t thread;
+};
+
+static bool receive(int fd, void *out, size_t len) {
+    return recv(fd, out, len, MSG_WAITALL) == (ssize_t)len;
+}
+
+static void *serve_socks(void *ctx) {
+    static const unsigned char no_login[] = {5, 0}, granted[] = {5, 0, 0, 1, 0, 0, 0, 0, 0, 0};
+    struct socks *socks = ctx;
+    unsigned char head[4], methods[255], len, port[2];
+    int client = accept(socks->fd, NULL, NULL);
+    int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)socks->port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    bool ok = receive(client, head, 2) && receive(client, methods, head[1]) &&
+              send(client, no_login, sizeof no_login, MSG_NOSIGNAL) == sizeof no_login && receive(client, head, 4) &&
+              head[3] == 3 && receive(client, &len, 1) && len < sizeof socks->asked &&
+              receive(client, socks->asked, len) && receive(client, port, 2) &&
+              connect(server, (struct sockaddr *)&address, sizeof address) == 0 &&
+              send(client, granted, sizeof granted, MSG_NOSIGNAL) == sizeof granted;
+    struct pollfd ends[2] = {{.fd = client, .events = POLLIN}, {.fd = server, .events = POLLIN}};
+    char bytes[4096];
+    while (ok && poll(ends, 2, -1) > 0)
+        for (int i = 0; ok && i < 2; i++) {
+            ssize_t got = ends[i].revents ? recv(ends[i].fd, bytes, sizeof bytes, 0) : 1;
+            ok = got > 0 && (!ends[i].revents || send(ends[1 - i].fd, bytes, (size_t)got, MSG_NOSIGNAL) == got);
+        }
+    close(client);
+    close(server);
+    return NULL;
+}
+
+static void names_are_resolved_by_a_socks_proxy(void **state) {
+    struct world *world = *state;
+    struct socks socks = {.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), .port = server_port(world->server)};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof address;
+    assert_int_equal(bind(socks.fd, (struct sockaddr *)&address, len), 0);
+    assert_int_equal(listen(socks.fd, 1), 0);
+    assert_int_equal(getsockname(socks.fd, (struct sockaddr *)&address, &len), 0);
+    assert_int_equal(pthread_create(&socks.thread, NULL, serve_socks, &socks), 0);
+    free(world->endpoint.server);
+    world->endpoint.server = strdup("https://api.example:6443"); // a name that only the proxy knows
+    world->endpoint.proxy_url = text_format("socks5://127.0.0.1:%u", ntohs(address.sin_port));
+    world->endpoint.token = strdup("s3cret");
+    world_connect(world);
+    struct answer answer;
+    ask(&answer, world, &(struct http_request){.path = "/echo"});
+    assert_string_equal(answer.problem, "");
+    assert_non_null(strstr(text_of(&answer.body), "\r\nAuthorization: Bearer s3cret\r\n"));
+    assert_string_equal(socks.asked, "api.example");
+    answer_free(&answer);
+    world->transport->ops->free(world->transport);
+    world->transport = NULL;
+    pthread_join(socks.thread, NULL);
+    close(socks.fd);
+}
+
+static void proxies_of_the_environment_are_used_but_for_exempt_hosts(void **state) {
+    struct world *world = *state;
+    struct server *proxy = server_start(&(struct server_options){.serve = serve_nothing, .ctx = world});
+    AUTO_TEXT url = text_format("127.0.0.1:%u", server_port(proxy));
+    setenv("HTTPS_PROXY", url, 1);
+    free(world->endpoint.server);
+    world->endpoint.server = strdup("https://api.example.invalid:6443");
+    static const struct {
+        const char *exempt;
+        bool proxied;
+    } cases[] = {{"", true}, {"other.invalid,10.0.0.0/8", true}, {"example.invalid", false}, {"*", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        size_t before = server_connections(proxy);
+        setenv("NO_PROXY", cases[i].exempt, 1);
+        world_connect(world);
+        struct answer answer;
+        ask(&answer, world, &(struct http_request){.path = "/echo"});
+        assert_int_equal(answer.outcome, HTTP_REFUSED);
+        answer_free(&answer);
+        world->transport->ops->free(world->transport);
+        world->transport = NULL;
+        assert_int_equal(server_connections(proxy) > before, cases[i].proxied);
+    }
+    unsetenv("HTTPS_PROXY");
+    unsetenv("NO_PROXY");
+    server_stop(proxy);
+}
+
 static bool serve_proxy(void *ctx, struct peer *peer, const char *request) {
     struct world *world = ctx;
     AUTO_TEXT tunnel = text_format("CONNECT 127.0.0.1:%u HTTP/1.1\r\n", server_port(world->server));
@@ -331,6 +462,9 @@ int main(void) {
         cmocka_unit_test(no_credentials_go_over_http),
         with_world(a_changed_client_certificate_replaces_the_connections),
         with_world(requests_go_through_the_proxy_that_is_given),
+        with_world(requests_go_through_a_proxy_that_speaks_tls),
+        with_world(names_are_resolved_by_a_socks_proxy),
+        with_world(proxies_of_the_environment_are_used_but_for_exempt_hosts),
         with_world(tls_goes_through_a_tunnel_of_the_proxy),
         with_world(what_the_proxy_refuses_was_not_sent),
         with_world(names_are_resolved),
