@@ -63,6 +63,11 @@ const struct endpoint *remote_endpoint(const struct remote *remote);
 const char *remote_prefix(const struct remote *remote);
 struct error *remote_token(struct remote *remote, const char **token);
 
+// The same for a connection of the caller's own with the transport that requests use: `remote_authorize` makes it send
+// the token.
+struct transport *remote_transport(struct remote *remote);
+struct error *remote_authorize(struct remote *remote);
+
 // The management cluster, with the caller's credentials; opened at the first call.
 struct error *remote_management(struct remote *remote, struct client **out);
 const char *remote_host_namespace(const struct remote *remote);

@@ -21,6 +21,14 @@ static struct error *send_token(struct remote *remote) {
     return header && curl_transport_header(remote->host_transport, header) ? NULL : error_no_memory();
 }
 
+struct transport *remote_transport(struct remote *remote) {
+    return remote->host_transport;
+}
+
+struct error *remote_authorize(struct remote *remote) {
+    return send_token(remote);
+}
+
 // Through the API server a token is always needed.
 static struct error *begin(struct remote *remote) {
     return remote->own_endpoint || remote->token ? NULL : send_token(remote);

@@ -84,8 +84,9 @@ unsigned page_ui(struct http_server *server, struct buffer *body);
 void serve_api(struct web_call *call);
 void serve_watch(struct web_call *call);
 
-// serve_pods.c, logs.c
+// serve_pods.c, logs.c, exec.c
 void serve_pods(struct web_call *call);
 void serve_logs(struct web_call *call);
+void serve_exec(struct web_call *call);
 
 #endif

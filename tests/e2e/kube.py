@@ -9,7 +9,8 @@ import urllib.parse
 
 # plural -> (the start of its path, whether it lives in a namespace)
 _KINDS = {
-    "namespaces": ("/api/v1", False), "pods": ("/api/v1", True), "events": ("/api/v1", True),
+    "namespaces": ("/api/v1", False), "nodes": ("/api/v1", False),
+    "pods": ("/api/v1", True), "events": ("/api/v1", True),
     "serviceaccounts": ("/api/v1", True), "configmaps": ("/api/v1", True),
     "deployments": ("/apis/apps/v1", True),
     "jobs": ("/apis/batch/v1", True), "cronjobs": ("/apis/batch/v1", True),

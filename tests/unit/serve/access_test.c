@@ -107,6 +107,8 @@ static char *ask(const struct served *served, const char *path, const char *head
 
 #define LOCAL "Host: localhost\r\n"
 #define REMOTE "Host: wharf.example\r\n"
+#define UPGRADE "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+#define PROTOCOL "Sec-WebSocket-Protocol: v5.channel.k8s.io\r\n"
 #define STATUS_OF(code) "HTTP/1.1 " #code
 
 static void who_may_have_what(void **state) {
@@ -142,6 +144,17 @@ static void who_may_have_what(void **state) {
         {"/api/v1/logs/jobs/a/b", REMOTE "Authorization: Bearer boss\r\n", STATUS_OF(404), "no enabled adapter brings"},
         {"/api/v1/logs/jobs/a/b?tailLines=-1", REMOTE "Authorization: Bearer boss\r\n", STATUS_OF(400),
          "tailLines: found "},
+        {"/api/v1/exec/jobs/a/b?command=ls", LOCAL, STATUS_OF(401), ""},
+        {"/api/v1/exec/jobs/a/b?command=ls", REMOTE "Authorization: Bearer viewer\r\n", STATUS_OF(403),
+         "user viewer may not create pods/exec in namespace a of the management cluster"},
+        {"/api/v1/exec/jobs/a/b?command=ls", REMOTE "Authorization: Bearer boss\r\n", STATUS_OF(400),
+         "exec is a WebSocket"},
+        {"/api/v1/exec/jobs/a/b?command=ls", REMOTE "Authorization: Bearer boss\r\n" UPGRADE, STATUS_OF(400),
+         "found no subprotocol, expected v5.channel.k8s.io or v4.channel.k8s.io"},
+        {"/api/v1/exec/jobs/a/b", REMOTE "Authorization: Bearer boss\r\n" UPGRADE PROTOCOL, STATUS_OF(400),
+         "found no command"},
+        {"/api/v1/exec/jobs/a/b?command=ls", REMOTE "Authorization: Bearer boss\r\n" UPGRADE PROTOCOL, STATUS_OF(404),
+         "no enabled adapter brings"},
         {"/api/v1/workloads/jobs/a", LOCAL, STATUS_OF(404), "KIND/NAMESPACE/NAME"},
         {"/api/v1/workloads/jobs/a/b/c", LOCAL, STATUS_OF(404), "\"kind\":\"Status\""},
         {"/api/v1/workloads/jobs//b", LOCAL, STATUS_OF(404), "\"kind\":\"Status\""},

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cmd/exec/session.h"
+
+#include "core/base/text.h"
+#include "core/cmd/exec/terminal.h"
+#include "core/json/json.h"
+#include "core/kube/websocket.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHUNK ((size_t)16 * 1024)
+#define OUT_MAX ((size_t)256 * 1024)
+
+struct session {
+    struct tunnel *tunnel;
+    const struct exec_options *options;
+    struct websocket_reader reader;
+    struct buffer out; // to the server
+    bool input_over, over;
+    int resize_fd;
+    int code;
+    struct error *error;
+};
+
+static void put_message(struct session *session, enum channel channel, const void *bytes, size_t len) {
+    char message[CHUNK + 1];
+    message[0] = (char)channel;
+    memcpy(message + 1, bytes, len);
+    if (!websocket_put(&session->out, WEBSOCKET_BINARY, message, len + 1) && !session->error)
+        session->error = error_no_memory();
+}
+
+static void put_size(struct session *session) {
+    unsigned short columns = 0, rows = 0;
+    char text[64];
+    if (!terminal_size(&columns, &rows))
+        return;
+    int len = snprintf(text, sizeof text, "{\"Width\":%hu,\"Height\":%hu}", columns, rows);
+    put_message(session, CHANNEL_RESIZE, text, (size_t)len);
+}
+
+static void read_input(struct session *session) {
+    char bytes[CHUNK];
+    ssize_t count = read(STDIN_FILENO, bytes, sizeof bytes);
+    if (count > 0) {
+        put_message(session, CHANNEL_STDIN, bytes, (size_t)count);
+        return;
+    }
+    if (count < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    static const char which[] = {CHANNEL_STDIN};
+    session->input_over = true;
+    if (session->options->can_close)
+        put_message(session, CHANNEL_CLOSE, which, sizeof which);
+}
+
+static bool write_all(int fd, const char *bytes, size_t len) {
+    while (len > 0) {
+        ssize_t count = write(fd, bytes, len);
+        if (count < 0 && errno == EAGAIN)
+            (void)poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
+        else if (count < 0 && errno != EINTR)
+            return false;
+        bytes += count > 0 ? count : 0;
+        len -= count > 0 ? (size_t)count : 0;
+    }
+    return true;
+}
+
+static struct error *exit_code(const struct json *status, int *code) {
+    const struct json *causes = json_path(status, "details", "causes", NULL);
+    for (const struct json *cause = json_first(causes); cause; cause = json_next(cause)) {
+        int64_t number = 0;
+        if (strcmp(json_string_or(json_get(cause, "reason"), ""), "ExitCode") != 0)
+            continue;
+        if (!text_to_int64(json_string_or(json_get(cause, "message"), ""), &number) || number < 0 || number > 255)
+            continue;
+        *code = (int)number;
+        return NULL;
+    }
+    return error_new(ERROR_IO, "%s", json_string_or(json_get(status, "message"), "the command ended without a code"));
+}
+
+struct error *session_result(const char *status, size_t len, int *code) {
+    AUTO_JSON value = NULL;
+    struct error *error = json_parse(status, len, &value);
+    if (error)
+        return error_wrap(error, "the server ended the session with something that is not a Status");
+    *code = EXIT_SUCCESS;
+    if (strcmp(json_string_or(json_get(value, "status"), ""), "Success") == 0)
+        return NULL;
+    return exit_code(value, code);
+}
+
+static void take_channels(struct session *session, const char *bytes, size_t len) {
+    unsigned char channel = (unsigned char)bytes[0];
+    bool good = true;
+    if (channel == CHANNEL_STDOUT || channel == CHANNEL_STDERR)
+        good = write_all(channel == CHANNEL_STDOUT ? STDOUT_FILENO : STDERR_FILENO, bytes + 1, len - 1);
+    else if (channel == CHANNEL_ERROR) {
+        session->error = session_result(bytes + 1, len - 1, &session->code);
+        session->over = true;
+    }
+    if (!good) {
+        session->error = error_new(ERROR_IO, "cannot write the output: %s", strerror(errno));
+        session->over = true;
+    }
+}
+
+static void take_message(struct session *session, enum websocket_opcode opcode, const char *bytes, size_t len) {
+    if (opcode == WEBSOCKET_PING)
+        (void)websocket_put(&session->out, WEBSOCKET_PONG, bytes, len);
+    else if (opcode == WEBSOCKET_CLOSE) {
+        session->over = true;
+        session->error = error_new(ERROR_IO, "the session was closed: %.*s", (int)(len > 2 ? len - 2 : 0), bytes + 2);
+    } else if ((opcode == WEBSOCKET_BINARY || opcode == WEBSOCKET_TEXT) && len > 0)
+        take_channels(session, bytes, len);
+}
+
+static void take_messages(struct session *session) {
+    enum websocket_opcode opcode;
+    const char *bytes;
+    size_t len;
+    enum websocket_result result = WEBSOCKET_MORE;
+    while (!session->over && (result = websocket_next(&session->reader, &opcode, &bytes, &len)) == WEBSOCKET_MESSAGE)
+        take_message(session, opcode, bytes, len);
+    if (session->over || result != WEBSOCKET_BAD)
+        return;
+    session->over = true;
+    session->error = error_new(ERROR_IO, "the server violates the WebSocket protocol");
+}
+
+// Whether anything came.
+static bool receive(struct session *session) {
+    char bytes[CHUNK];
+    ptrdiff_t count = tunnel_read(session->tunnel, bytes, sizeof bytes);
+    if (count > 0 && websocket_feed(&session->reader, bytes, (size_t)count))
+        take_messages(session);
+    else if (count != 0) {
+        session->over = true;
+        session->error = error_new(ERROR_IO, "the connection was lost before the command ended");
+    }
+    return count > 0;
+}
+
+static bool send_pending(struct session *session) {
+    ptrdiff_t count = session->out.len > 0 ? tunnel_write(session->tunnel, session->out.data, session->out.len) : 0;
+    if (count > 0)
+        buffer_consume(&session->out, (size_t)count);
+    if (count < 0) {
+        session->over = true;
+        session->error = error_new(ERROR_IO, "the connection was lost before the command ended");
+    }
+    return count > 0;
+}
+
+// The command's input is read only once what was read before is sent.
+static void wait_for(struct session *session) {
+    bool full = session->out.len > 0, reads = session->options->input && !session->input_over && !full;
+    struct pollfd polled[] = {
+        {.fd = tunnel_socket(session->tunnel), .events = (short)(POLLIN | (full ? POLLOUT : 0))},
+        {.fd = reads ? STDIN_FILENO : -1, .events = POLLIN},
+        {.fd = session->resize_fd, .events = POLLIN},
+    };
+    if (poll(polled, 3, -1) <= 0)
+        return;
+    if (polled[2].revents) {
+        terminal_resized(session->resize_fd);
+        put_size(session);
+    }
+    if (polled[1].revents)
+        read_input(session);
+}
+
+struct error *session_run(struct tunnel *tunnel, const struct exec_options *options, int *code) {
+    struct session session = {.tunnel = tunnel, .options = options, .resize_fd = -1};
+    buffer_init(&session.out, OUT_MAX);
+    websocket_reader_init(&session.reader);
+    if (options->tty) {
+        session.resize_fd = terminal_watch_size();
+        session.error = terminal_raw();
+        put_size(&session);
+    }
+    while (!session.error && !session.over) {
+        bool moved = send_pending(&session);
+        if (!session.over && receive(&session))
+            moved = true;
+        if (!moved && !session.over)
+            wait_for(&session);
+    }
+    terminal_restore();
+    if (session.resize_fd >= 0)
+        close(session.resize_fd);
+    websocket_reader_free(&session.reader);
+    buffer_free(&session.out);
+    *code = session.code;
+    return session.error;
+}

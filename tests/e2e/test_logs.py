@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`wharf logs` and `wharf exec`: through the host, with a token of the management cluster, from whatever worker has the
+pods. The API servers are real (TokenReview, SubjectAccessReview, pods/log, pods/exec); kubelet.py plays the nodes."""
+import functools
+import os
+import subprocess
+import threading
+
+import kubelet
+from jobs import job
+from wait import until
+
+_READ = [{"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]}]
+_EXEC = [*_READ, {"apiGroups": [""], "resources": ["pods/exec"], "verbs": ["create"]}]
+
+
+def _with_nodes(test):
+    @functools.wraps(test)
+    def run(env):
+        nodes = {worker.name: kubelet.Nodes(worker) for worker in env.workers}
+        try:
+            for each in nodes.values():
+                each.register()
+            test(env, nodes)
+        finally:
+            for each in nodes.values():
+                each.close()
+    run.__module__ = __name__
+    return run
+
+
+def _user(env, name, rules):
+    """A kubeconfig with the token of a service account that has these rights in the test's namespace."""
+    client, namespace = env.management, env.namespace
+    client.create("serviceaccounts", namespace, {"metadata": {"name": name}})
+    if rules:
+        client.create("roles", namespace, {"metadata": {"name": name}, "rules": rules})
+        client.create("rolebindings", namespace, {
+            "metadata": {"name": name}, "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}],
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name}})
+    token = client.create("serviceaccounts", namespace, {
+        "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+        "spec": {"audiences": ["wharf.dev"], "expirationSeconds": 3600}}, "token", name)["status"]["token"]
+    cluster = env.clusters.management
+    file = cluster.write(f"{namespace}-{name}.token", token + "\n")
+    return cluster.kubeconfig(f"{namespace}-{name}", token_file=os.path.basename(file))
+
+
+def _argv(env, kubeconfig, command, *args):
+    return [env.host.wharf, command, "-n", env.namespace, "--server", f"http://127.0.0.1:{env.host.port}",
+            "--kubeconfig", kubeconfig, *args]
+
+
+def _run(env, kubeconfig, command, *args, given=b""):
+    done = subprocess.run(_argv(env, kubeconfig, command, *args), input=given, capture_output=True, timeout=60,
+                          check=False)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def _running_pod(env, name):
+    """Waits for a pod of the Job that runs; (its worker's name, its name)."""
+    worker = env.placed(name)
+
+    def probe():
+        for pod in env.worker(worker).admin.list("pods", env.namespace):
+            if pod["metadata"]["name"].startswith(name + "-") and pod["status"].get("phase") == "Running":
+                return pod["metadata"]["name"]
+        return None
+    return worker, until(probe, f"a pod of {name} to run")
+
+
+@_with_nodes
+def whoever_may_get_pod_logs_reads_them_from_any_worker(env, nodes):
+    env.use_all()
+    reader = _user(env, "reader", _READ)
+    env.submit(job("read", hold="all"))
+    worker, pod = _running_pod(env, "read")
+    nodes[worker].log(env.namespace, pod).write("one", "two", "three")
+    code, out, err = _run(env, reader, "logs", "job/read")
+    assert (code, out) == (0, "one\ntwo\nthree\n"), (code, out, err)
+    assert f"pod {pod}, container main, in {worker} (attempt 1)" in err, err
+    code, out, err = _run(env, reader, "logs", "job/read", "--tail", "1", "--all-pods")
+    assert (code, out) == (0, f"[{pod}/main] three\n"), (code, out, err)
+    code, out, err = _run(env, reader, "logs", "job/read", "--timestamps", "--tail", "1")
+    assert code == 0 and out.endswith("Z three\n") and out.startswith("20"), (code, out, err)
+    code, out, err = _run(env, reader, "logs", "job/read", "-c", "other")
+    assert code == 1 and f'pod {pod} has no container "other", only main' in err, (code, out, err)
+    code, out, err = _run(env, reader, "logs", "job/absent")
+    assert code == 1 and "is not delegated to this host" in err, (code, out, err)
+
+
+@_with_nodes
+def whoever_may_not_is_told_what_is_missing(env, nodes):
+    env.use_all()
+    stranger, reader = _user(env, "stranger", None), _user(env, "reader", _READ)
+    env.submit(job("secret", hold="all"))
+    worker, pod = _running_pod(env, "secret")
+    nodes[worker].log(env.namespace, pod).write("secret")
+    user = f"user system:serviceaccount:{env.namespace}:stranger"
+    code, out, err = _run(env, stranger, "logs", "job/secret")
+    assert (code, out) == (1, "") and err == \
+        f"error: the host: {user} may not get pods/log in namespace {env.namespace} of the management cluster\n", err
+    code, out, err = _run(env, stranger, "exec", "job/secret", "--", "echo", "a")
+    assert (code, out) == (1, "") and \
+        f"{user} may not create pods/exec in namespace {env.namespace} of the management cluster" in err, err
+    code, out, err = _run(env, reader, "exec", "job/secret", "--", "echo", "a")
+    assert (code, out) == (1, "") and "may not create pods/exec" in err, err
+    # Nobody reads a log without a token, not even on the host's machine.
+    assert env.host.fetch(f"/api/v1/logs/job/{env.namespace}/secret")[0] == 401
+
+
+@_with_nodes
+def a_log_is_followed_through_new_pods_until_the_job_has_finished(env, nodes):
+    env.use_all(mirrorRetention="20s")
+    reader = _user(env, "reader", _READ)
+    env.submit(job("twice", completions=2, parallelism=1, hold="all", completionMode="Indexed"))
+    worker, first = _running_pod(env, "twice")
+    log = nodes[worker].log(env.namespace, first)
+    log.write("begin")
+    child = subprocess.Popen(_argv(env, reader, "logs", "job/twice", "-f", "--all-pods"), stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE)
+    lines = []
+    thread = threading.Thread(target=lambda: [lines.append(line.decode()) for line in child.stdout], daemon=True)
+    thread.start()
+    until(lambda: f"[{first}/main] begin\n" in lines, "the first line to be read")
+    log.write("live")
+    until(lambda: f"[{first}/main] live\n" in lines, "a line that was written later to be read")
+
+    def pods():
+        found = [pod["metadata"]["name"] for pod in env.worker(worker).admin.list("pods", env.namespace)]
+        for pod in found:
+            if pod != first and not nodes[worker].log(env.namespace, pod).lines:
+                nodes[worker].log(env.namespace, pod).write("second")
+                nodes[worker].log(env.namespace, pod).end()
+        return len(found) == 2
+    log.end()
+    env.release()
+    until(pods, "the second pod to be made")
+    env.until_finished("twice")
+    until(lambda: child.poll() is not None, "the reader to end with the Job", timeout=40)
+    thread.join(10)
+    assert child.returncode == 0, child.stderr.read()
+    assert [line.split("] ")[1] for line in lines] == ["begin\n", "live\n", "second\n"], lines
+    # The log is there while the mirror is kept.
+    code, out, err = _run(env, reader, "logs", "job/twice", "--pod", first)
+    assert (code, out) == (0, "begin\nlive\n"), (code, out, err)
+
+
+@_with_nodes
+def a_reader_that_goes_away_ends_its_connection_to_the_worker(env, nodes):
+    env.use_all()
+    reader = _user(env, "reader", _READ)
+    env.submit(job("left", hold="all"))
+    worker, pod = _running_pod(env, "left")
+    log = nodes[worker].log(env.namespace, pod)
+    log.write("a")
+    child = subprocess.Popen(_argv(env, reader, "logs", "job/left", "-f"), stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL)
+    assert child.stdout.readline() == b"a\n"
+    assert log.readers == 1
+    child.kill()
+    child.wait()
+
+    def gone():   # the API server notices once it writes
+        log.write("b")
+        return log.readers == 0
+    until(gone, "the log not to be read any more")
+
+
+@_with_nodes
+def a_command_runs_in_a_pod_with_its_input_output_and_exit_code(env, nodes):
+    env.use_all()
+    user = _user(env, "operator", _EXEC)
+    env.submit(job("inside", hold="all"))
+    _running_pod(env, "inside")
+    cases = [   # arguments, input, exit code, stdout, stderr
+        (["job/inside", "--", "echo", "a b", "$c"], b"", 0, "a b $c\n", ""),
+        (["job/inside", "--", "warn", "careful"], b"", 0, "", "careful\n"),
+        (["job/inside", "--", "exit", "7"], b"", 7, "", ""),
+        (["job/inside", "-i", "--", "cat"], b"x" * 300000 + b"\n", 0, "x" * 300000 + "\n", ""),
+        (["job/inside", "--", "absent"], b"", 127, "", "absent: not found\n"),
+    ]
+    for args, given, code, out, err in cases:
+        found = _run(env, user, "exec", *args, given=given)
+        assert found[:2] == (code, out) and found[2] == err, (args, found[0], found[1][:200], found[2])
+    code, out, err = _run(env, user, "exec", "job/inside", "--pod", "other", "--", "echo", "a")
+    assert code == 1 and 'has no pod "other"' in err, (code, out, err)
