@@ -53,7 +53,7 @@ function drawWorkers() {
 }
 
 const NODES = [["Waiting", "Pending", "no cluster yet"], ["Pending", "Pending", "placed, not started"], ["Suspended", "Suspended", "asked to pause"],
-  ["Running", "Running", "running"], ["Succeeded", "Succeeded", ""], ["Failed", "Failed", ""]];
+  ["Running", "Running", ""], ["Succeeded", "Succeeded", ""], ["Failed", "Failed", ""]];
 const EDGES = [["Waiting", "Pending"], ["Pending", "Running"], ["Suspended", "Running"], ["Running", "Succeeded"], ["Running", "Failed"]];
 
 function buildFlow() {
