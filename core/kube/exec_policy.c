@@ -117,6 +117,17 @@ static struct error *is_allowed(const struct exec_policy *policy, const char *co
     return NULL;
 }
 
+// The allowed path that ends with this name, or NULL: a kubeconfig as a cloud's tool writes it has a bare name, which
+// need not be in this process's PATH.
+static char *path_of_name(const struct exec_policy *policy, const char *name) {
+    for (size_t i = 0; policy && i < policy->n_allow && !strchr(name, '/'); i++) {
+        const char *slash = strrchr(policy->allow[i], '/');
+        if (policy->allow[i][0] == '/' && strcmp(slash + 1, name) == 0)
+            return policy->allow[i];
+    }
+    return NULL;
+}
+
 static struct error *check_file(const char *path) {
     struct stat info;
     AUTO_TEXT real = NULL;
@@ -140,6 +151,13 @@ struct error *exec_policy_resolve(const struct exec_policy *policy, const char *
     struct error *error = locate(command, directory, &found);
     if (!error)
         error = is_allowed(policy, command, found, &allowed);
+    const char *listed = error || (allowed && found) ? NULL : path_of_name(policy, command);
+    if (listed) {
+        free(found);
+        found = strdup(listed);
+        allowed = true;
+        error = found ? NULL : error_no_memory();
+    }
     if (error)
         return error;
     bool named = found && strcmp(found, command) != 0;

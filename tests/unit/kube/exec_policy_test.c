@@ -58,10 +58,39 @@ static void only_commands_that_are_allowed_are_found(void **state) {
     }
 }
 
+static void a_name_means_an_allowed_path_that_ends_with_it(void **state) {
+    struct plugin_kit *kit = *state;
+    AUTO_TEXT folder = plugin_kit_path(kit, "opt");
+    assert_int_equal(mkdir(folder, 0755), 0);
+    plugin_kit_write(kit, "opt/aws", "", 0755);
+    plugin_kit_write(kit, "both", "", 0755); // in PATH, and not allowed there
+    plugin_kit_write(kit, "opt/both", "", 0755);
+    AUTO_TEXT aws = plugin_kit_path(kit, "opt/aws");
+    AUTO_TEXT both = plugin_kit_path(kit, "opt/both");
+    AUTO_TEXT in_path = plugin_kit_path(kit, "both");
+    char *allow[] = {aws, both, (char *)"both"};
+    plugin_kit_search(kit);
+    const struct {
+        const char *command, *path;
+        size_t n_allow;
+    } cases[] = {{"aws", aws, 2}, {"both", both, 2}, {"both", in_path, 3}, {"ws", NULL, 3}, {"opt/aws", NULL, 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct exec_policy policy = {.allow = allow, .n_allow = cases[i].n_allow};
+        char *found = NULL;
+        struct error *error = exec_policy_resolve(&policy, cases[i].command, kit->folder, &found);
+        bool relative = strchr(cases[i].command, '/'); // below the kubeconfig's folder, which is the kit's
+        if (!text_equal(found, relative ? aws : cases[i].path))
+            fail_msg("case %zu: %s: %s", i, found ? found : "nothing", error_text(error));
+        error_free(error);
+        free(found);
+    }
+}
+
 static void a_command_that_cannot_be_run_is_told(void **state) {
     struct plugin_kit *kit = *state;
     plugin_kit_write(kit, "plain", "", 0644);
-    char *allow[] = {(char *)"plain", (char *)"missing", plugin_kit_path(kit, "gone"), plugin_kit_path(kit, "plain")};
+    plugin_kit_write(kit, "data", "", 0644);
+    char *allow[] = {(char *)"plain", (char *)"missing", plugin_kit_path(kit, "gone"), plugin_kit_path(kit, "data")};
     const struct exec_policy policy = {.allow = allow, .n_allow = 4};
     AUTO_TEXT gone = text_format("%s: No such file or directory", allow[2]);
     AUTO_TEXT plain = text_format("%s: found no executable file", allow[3]);
@@ -126,9 +155,8 @@ static void without_a_policy_nothing_is_allowed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        with_kit(only_commands_that_are_allowed_are_found),
-        with_kit(a_command_that_cannot_be_run_is_told),
-        with_kit(what_others_could_replace_is_not_run),
+        with_kit(only_commands_that_are_allowed_are_found),    with_kit(a_name_means_an_allowed_path_that_ends_with_it),
+        with_kit(a_command_that_cannot_be_run_is_told),        with_kit(what_others_could_replace_is_not_run),
         cmocka_unit_test(without_a_policy_nothing_is_allowed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
