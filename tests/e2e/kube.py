@@ -11,7 +11,7 @@ import urllib.parse
 _KINDS = {
     "namespaces": ("/api/v1", False), "nodes": ("/api/v1", False),
     "pods": ("/api/v1", True), "events": ("/api/v1", True),
-    "serviceaccounts": ("/api/v1", True), "configmaps": ("/api/v1", True),
+    "serviceaccounts": ("/api/v1", True), "configmaps": ("/api/v1", True), "secrets": ("/api/v1", True),
     "deployments": ("/apis/apps/v1", True),
     "jobs": ("/apis/batch/v1", True), "cronjobs": ("/apis/batch/v1", True),
     "roles": ("/apis/rbac.authorization.k8s.io/v1", True), "rolebindings": ("/apis/rbac.authorization.k8s.io/v1", True),

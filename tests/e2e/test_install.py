@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """What people install: the kustomizations and the chart, as a real API server takes them."""
+import base64
+import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 
 from jobs import job
 from kube import ApiError
+from proc import free_port
 from skip import Skip
 from wait import until
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "package"))
 import chart  # noqa: E402
+import jail  # noqa: E402
 
 _MONITORS = ("ServiceMonitor", "PodMonitor")   # of a CRD that these clusters do not have
 _POLICIES = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"
@@ -118,3 +123,95 @@ def _exceptions(env):
         owned = job("owned", managed_by=None)
         owned["metadata"]["ownerReferences"] = [{"apiVersion": "v1", "kind": kind, "name": "x", "uid": "u", "controller": True}]
         assert _managed(env, owned) == wanted, kind
+
+
+def the_image_runs_with_what_the_base_installs_and_takes_a_worker_from_a_secret(env):
+    """The files of the image, as the pod's user and with the pod's token, on the objects of etc/kubernetes."""
+    if not chart.kubectl() or not jail.works() or not shutil.which("dpkg-query"):
+        raise Skip("kubectl, dpkg-query or the right to run a program with another root is not there")
+    if env.host.process.running():
+        env.host.stop()   # one host of this controllerName at a time
+    things = chart.kustomize(_to_json(env), "etc/kubernetes")
+    _kubectl(env, "apply", things, "--server-side", "--force-conflicts")
+    worker = env.workers[0]
+    with _pod(env, things) as (port, log):
+        until(lambda: _http(port, "/readyz")[0] == 200, "the pod to be ready")
+        env.management.create("secrets", chart.NAMESPACE, _secret(worker))
+        env.submit(job("installed"))
+        assert env.placed("installed") == worker.name
+        env.until_finished("installed")
+        env.management.delete("jobs", env.namespace, "installed")
+        env.until_no_mirror("installed")
+        assert _http(port, "/metrics")[0] == 200
+        assert env.management.find("secrets", chart.NAMESPACE, "wharf-seal"), "no key for seals was made"
+        with open(log, encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file]
+        wrong = [line for line in lines if line.get("level") == "error"]
+        assert not wrong, wrong
+    for name in (worker.name, "wharf-seal"):
+        env.management.delete("secrets", chart.NAMESPACE, name)
+    _kubectl(env, "delete", [thing for thing in things if thing["kind"] in ("Deployment", "ConfigMap", "Service", "NetworkPolicy",
+                                                                          "PodDisruptionBudget")])
+
+
+def _http(port, path):
+    run = subprocess.run(["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", f"http://127.0.0.1:{port}{path}"],
+                         capture_output=True, text=True)
+    return int(run.stdout or 0), run.stderr
+
+
+def _token(client):
+    return client.create("serviceaccounts", chart.NAMESPACE, {
+        "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 7200}}, "token", "wharf")["status"]["token"]
+
+
+def _secret(worker):
+    with open(worker.authority.certificate, "rb") as file:
+        authority = base64.b64encode(file.read()).decode()
+    config = {"apiVersion": "v1", "kind": "Config", "current-context": "w", "users": [{"name": "w", "user": {"token": _token(worker.admin)}}],
+              "clusters": [{"name": "w", "cluster": {"server": f"https://127.0.0.1:{worker.port}", "certificate-authority-data": authority}}],
+              "contexts": [{"name": "w", "context": {"cluster": "w", "user": "w"}}]}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": worker.name, "labels": {"wharf.dev/worker": "true"}},
+            "stringData": {"kubeconfig": json.dumps(config)}}
+
+
+def _image_root(env):
+    build = os.path.relpath(os.path.dirname(env.host.wharf), chart.ROOT)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    run = subprocess.run(["make", f"-j{os.cpu_count()}", "image-root", f"B={build}"], cwd=chart.ROOT, capture_output=True, text=True, env=environment)
+    assert run.returncode == 0, run.stdout + run.stderr
+    root = os.path.join(env.folder, "image")
+    shutil.rmtree(root, ignore_errors=True)
+    shutil.copytree(os.path.join(chart.ROOT, build, "package", "image.root"), root, symlinks=True)
+    return root
+
+
+@contextlib.contextmanager
+def _pod(env, things):
+    """The container of the Deployment, as a kubelet would start it, but at a free port of 127.0.0.1; its port and its log."""
+    root, port = _image_root(env), free_port()
+    things = {chart.key(thing): thing for thing in things}
+    account = root + "/var/run/secrets/kubernetes.io/serviceaccount"
+    os.makedirs(account)
+    config = things["ConfigMap", chart.NAMESPACE, "wharf"]["data"]["wharf.yaml"].replace("0.0.0.0:9440", f"127.0.0.1:{port}")
+    for path, text in ((root + "/etc/wharf/wharf.yaml", config), (account + "/token", _token(env.management)),
+                       (account + "/namespace", chart.NAMESPACE)):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    shutil.copy(env.clusters.management.authority.certificate, account + "/ca.crt")
+    for path in [os.path.join(place, name) for place, _, names in os.walk(root + "/var") for name in names]:
+        os.chmod(path, 0o644)
+    container = things["Deployment", chart.NAMESPACE, "wharf"]["spec"]["template"]["spec"]["containers"][0]
+    environment = {"PATH": "/usr/bin:/usr/sbin:/bin:/sbin", "KUBERNETES_SERVICE_HOST": "127.0.0.1",
+                   "KUBERNETES_SERVICE_PORT": str(env.clusters.management.port), **{each["name"]: each["value"] for each in container["env"]}}
+    with open(os.path.join(env.folder, "pod.log"), "wb") as log:
+        process = jail.start(root, log, environment, "/usr/bin/wharf", *container["args"])
+        try:
+            yield port, log.name
+        except BaseException:
+            with open(log.name, encoding="utf-8", errors="replace") as file:
+                print("    --- the pod's log\n" + file.read()[-4000:])
+            raise
+        finally:
+            code = jail.stop(process)
+        assert code == 0, f"after SIGTERM the pod's process exited with {code}"
