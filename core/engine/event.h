@@ -69,6 +69,7 @@ struct engine_event {
         struct {
             const char *name;          // of one that joins; not used for a known one
             enum worker_policy policy; // a cluster number without a worker joins, unless it is WORKER_LEFT
+            bool quiet;                // the policy is not worth a line in the log
             double qps, burst;         // its rate limit; 0: engine_options'
         } worker;                      // WORKER
         struct {

@@ -119,7 +119,8 @@ void worker_take(struct engine *engine, const struct engine_event *event) {
         slot_set_rate(engine, cluster, event->worker.qps, event->worker.burst);
     if (engine->slots[cluster].policy != policy) {
         engine->slots[cluster].policy = engine->stats.clusters[cluster].policy = policy;
-        log_policy(engine, cluster, policy);
+        if (!event->worker.quiet)
+            log_policy(engine, cluster, policy);
     }
     cluster_changed(engine, cluster);
 }

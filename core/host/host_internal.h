@@ -36,6 +36,7 @@ struct host_cluster {
     bool joined;             // the engine has been told,
     enum worker_policy told; // of this policy
     double told_qps, told_burst;
+    bool told_unsettled;
     struct meter meter;       // of all its connections
     struct wire *wire;        // NULL: not open
     struct wire *replacement; // opened, and waits for `replaced`,

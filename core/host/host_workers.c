@@ -154,11 +154,17 @@ static void take_wanted(struct host *host) {
     let_leave(host, removal);
 }
 
+// At the start all workers are cordoned for a moment.
+static bool is_quiet(const struct host_cluster *cluster, enum worker_policy policy) {
+    return cluster->spec.unsettled || (cluster->told_unsettled && policy == WORKER_ACTIVE);
+}
+
 static void post(struct host *host, const struct host_cluster *cluster, enum worker_policy policy) {
     inbox_post_now(host->inbox, &(struct engine_event){.type = EVENT_WORKER,
                                                        .cluster = cluster->index,
                                                        .worker = {.name = cluster->name,
                                                                   .policy = policy,
+                                                                  .quiet = is_quiet(cluster, policy),
                                                                   .qps = cluster->spec.qps,
                                                                   .burst = cluster->spec.burst}});
 }
@@ -169,6 +175,9 @@ static void tell(struct host *host, struct host_cluster *cluster) {
     bool known = cluster->joined &&
                  (!inbox_is_empty(host->inbox, cluster->index) || engine_has_worker(host->turn.engine, cluster->index));
     const struct worker_spec *spec = &cluster->spec;
+    if (cluster->told_unsettled && !spec->unsettled && policy == WORKER_CORDONED) // the engine has no news
+        log_fields(LOG_INFO, "the worker is cordoned: nothing new is placed there", {"cluster", cluster->name});
+    cluster->told_unsettled &= spec->unsettled || policy == WORKER_ACTIVE;
     if (known && cluster->told == policy && cluster->told_qps == spec->qps && cluster->told_burst == spec->burst)
         return;
     cluster->joined = true;
@@ -176,6 +185,7 @@ static void tell(struct host *host, struct host_cluster *cluster) {
     cluster->told_qps = spec->qps;
     cluster->told_burst = spec->burst;
     post(host, cluster, policy);
+    cluster->told_unsettled = spec->unsettled;
 }
 
 static void leave(struct host *host, struct host_cluster *cluster) {

@@ -54,8 +54,8 @@ static const struct worker_override *find_override(const struct sources *sources
 
 static void override(const struct sources *sources, struct worker_spec *spec) {
     const struct worker_override *found = find_override(sources, spec->name);
-    if (!sources->overridden)
-        spec->cordoned = true;
+    spec->unsettled = !sources->overridden && !spec->cordoned;
+    spec->cordoned |= spec->unsettled;
     if (found && found->sets_cordoned)
         spec->cordoned = found->cordoned;
     if (found && found->sets_drain)

@@ -51,6 +51,7 @@ bool worker_spec_copy(const struct worker_spec *from, struct worker_spec *to) {
     *to = (struct worker_spec){.source = from->source,
                                .revision = from->revision,
                                .cordoned = from->cordoned,
+                               .unsettled = from->unsettled,
                                .drain = from->drain,
                                .qps = from->qps,
                                .burst = from->burst};

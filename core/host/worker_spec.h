@@ -21,6 +21,7 @@ struct worker_spec { // strings are owned
     struct config_label *labels;
     size_t n_labels;
     bool cordoned;
+    bool unsettled; // cordoned as long as it is not known whether it is to be
     enum drain drain;
     double qps, burst; // qps 0: those of the host
 };

@@ -13,6 +13,7 @@ _KINDS = {
     "pods": ("/api/v1", True), "events": ("/api/v1", True),
     "serviceaccounts": ("/api/v1", True), "configmaps": ("/api/v1", True), "secrets": ("/api/v1", True),
     "deployments": ("/apis/apps/v1", True),
+    "secrets": ("/api/v1", True), "configmaps": ("/api/v1", True),
     "jobs": ("/apis/batch/v1", True), "cronjobs": ("/apis/batch/v1", True),
     "roles": ("/apis/rbac.authorization.k8s.io/v1", True), "rolebindings": ("/apis/rbac.authorization.k8s.io/v1", True),
     "clusterroles": ("/apis/rbac.authorization.k8s.io/v1", False),

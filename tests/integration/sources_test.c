@@ -400,6 +400,8 @@ static void the_config_map_cordons_and_drains(void **state) {
     stage_submit_many(scene, "job", 6);
     UNTIL(scene, 20, stage_complete(scene, "job") == 6);
     assert_int_equal(stage_creates(scene, 1, 2), 0); // from the very start
+    assert_int_equal(wharf_logged(scene, "the worker is cordoned"), 1);
+    assert_int_equal(wharf_logged(scene, "the worker gets new workloads"), 0);
     assert_int_equal(patch(scene, "configmaps", "wharf-workers",
                            "{\"data\":{\"w1\":null,\"w2\":\"{\\\"drain\\\":\\\"finish\\\"}\"}}"),
                      200);
