@@ -42,6 +42,12 @@ struct flag {
     }
 #define FLAG_MANAGEMENT_KUBECONFIG                                                                                     \
     { .name = "management-kubeconfig", .argument = "FILE", .help = "if it is in another file than --kubeconfig" }
+#define FLAG_ACCOUNT                                                                                                   \
+    {                                                                                                                  \
+        .name = "account", .argument = "NAME", .fallback = "wharf",                                                    \
+        .help = "the host's ServiceAccount, after which its roles are named; hosts that share a\n"                     \
+                "cluster need different ones"                                                                          \
+    }
 #define FLAG_HOST_NAMESPACE                                                                                            \
     {                                                                                                                  \
         .name = "namespace", .letter = 'n', .argument = "NAMESPACE",                                                   \

@@ -234,7 +234,7 @@ struct error *rights_worker(const struct rights_wanted *wanted, struct rights *o
                                .comment = "The host renews its own token.",
                                .group = "",
                                .verbs = "create",
-                               .name = RIGHTS_ACCOUNT},
+                               .name = wanted->account},
                "serviceaccounts/token");
     return finish(&table);
 }

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define RIGHTS_ACCOUNT "wharf"       // the host's ServiceAccount, in both clusters
+#define RIGHTS_ACCOUNT "wharf"       // the host's ServiceAccount by default, in both clusters
 #define RIGHTS_VIEWER "wharf-viewer" // that of the command line, in the management cluster
 #define RIGHTS_NAMESPACE "wharf-system"
 #define RIGHTS_WORKERS "wharf-workers" // the ConfigMap of what operators set of workers
@@ -43,6 +43,7 @@ struct rights_wanted {
     bool pod_events;        // worker: Events of pods are reported
     bool create_namespaces; // worker
     const char *seal_name;  // of the Secret
+    const char *account;    // the host's ServiceAccount
 };
 
 struct rights {

@@ -172,6 +172,14 @@ class Rights(unittest.TestCase):
         self.assertEqual({item["metadata"].get("namespace") for item in items}, {None, "elsewhere"})
         self.assertNotIn("wharf-system", json.dumps(items))
 
+    def test_roles_are_named_after_the_account(self):
+        for cluster, expected in (("management", MANAGEMENT), ("worker", WORKER)):
+            items = rbac(cluster, "--account", "b")
+            self.assertEqual({(*right[:3], right[3].replace("b", "wharf", right[2] == "serviceaccounts/token"))
+                              for right in rights(items, "b")}, expected)
+            names = {item["metadata"]["name"] for item in items if item["metadata"].get("namespace") is None}
+            self.assertLessEqual(names, {"b-management", "b-worker", "b-viewer"})
+
     def test_a_user_is_bound_beside_the_service_account_and_not_as_a_viewer(self):
         items = rbac("management", "--user", "host")
         self.assertEqual(rights(items, "host"), MANAGEMENT)
@@ -188,6 +196,7 @@ class CommandLine(unittest.TestCase):
         self.fails(2, "--for: found workers, expected management or worker", "--for", "workers")
         self.fails(2, "-o: found xml, expected yaml or json", "--for", "worker", "-o", "xml")
         self.fails(2, "--namespace: found A", "--for", "worker", "-n", "A")
+        self.fails(2, "--account: found A", "--for", "worker", "--account", "A")
         self.fails(2, "--user: found", "--for", "worker", "--user", "a]b")
         job = ("--for", "worker", "--adapters", ADAPTERS, "--adapters-enabled")
         self.fails(1, 'did you mean "job"', *job, "jobb")

@@ -22,6 +22,7 @@ enum {
     NAME,
     LABELS,
     NAMESPACE,
+    ACCOUNT,
     CONFIG,
     ADAPTERS,
     ENABLED,
@@ -45,6 +46,7 @@ static const struct flag flags[] = {
     [NAME] = {.name = "name", .argument = "NAME", .help = "the worker's name (default: made from the context's)"},
     [LABELS] = {.name = "labels", .argument = "K=V,..", .help = "labels of the worker, for placement"},
     [NAMESPACE] = FLAG_HOST_NAMESPACE,
+    [ACCOUNT] = FLAG_ACCOUNT,
     [CONFIG] = FLAG_ENABLED_CONFIG,
     [ADAPTERS] = FLAG_ADAPTERS,
     [ENABLED] = FLAG_ENABLED_NAMES,
@@ -104,6 +106,7 @@ static struct error *read_duration(const char *flag, const char *text, int64_t m
 static struct error *read_options(const char *const values[], struct join *join) {
     int64_t token_ns = 0;
     join->labels = values[LABELS];
+    join->rights.account = values[ACCOUNT];
     join->server = values[SERVER];
     join->rights.with_logs = !values[WITHOUT_LOGS];
     join->name = values[NAME] ? strdup(values[NAME]) : name_of_context(values[CONTEXT]);
@@ -115,6 +118,9 @@ static struct error *read_options(const char *const values[], struct join *join)
     if (values[NAMESPACE] && !text_is_dns_label(values[NAMESPACE]))
         return error_new(ERROR_INVALID, "--namespace: found \"%s\", expected the name of a namespace",
                          values[NAMESPACE]);
+    if (!text_is_dns_label(values[ACCOUNT]))
+        return error_new(ERROR_INVALID, "--account: found \"%s\", expected the name of a ServiceAccount",
+                         values[ACCOUNT]);
     if (join->server && !text_has_prefix(join->server, "https://"))
         return error_new(ERROR_INVALID, "--server: found %s, expected an address like https://10.0.0.1:6443",
                          join->server);
@@ -179,8 +185,8 @@ static struct error *print_dry_run(struct join *join) {
     if (!namespace_ || !yaml_print(namespace_, &management) || !buffer_text(&management, "---\n") ||
         !yaml_print(secret, &management))
         return error_no_memory();
-    printf("# In the worker, %s:\n%s---\n# In the management cluster, %s (TOKEN stands for what `kubectl create token "
-           "wharf` prints in the worker):\n%s",
+    printf("# In the worker, %s:\n%s---\n# In the management cluster, %s (TOKEN stands for what `kubectl create token` "
+           "prints in the worker):\n%s",
            cluster_server(&join->worker), worker.data, cluster_server(&join->management), management.data);
     return NULL;
 }

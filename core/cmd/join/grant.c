@@ -30,14 +30,30 @@ struct error *join_print_rights(const struct join *join, struct buffer *out) {
     return rbac_print(&join->rights, &join->enabled, out);
 }
 
+// On the account, for which host it is.
+static struct error *mark(const struct join *join, struct json *object) {
+    if (strcmp(json_string_or(json_get(object, "kind"), ""), "ServiceAccount") != 0)
+        return NULL;
+    struct json *annotations = json_new_object();
+    bool made = annotations && json_set(annotations, JOIN_OWNER, json_new_string(join->management.uid));
+    if (!made) {
+        json_free(annotations);
+        return error_no_memory();
+    }
+    return json_set(json_get(object, "metadata"), "annotations", annotations) ? NULL : error_no_memory();
+}
+
 struct error *join_grant(struct join *join) {
     AUTO_BUFFER(text, RBAC_TEXT_MAX);
     __attribute__((cleanup(yaml_cleanup))) struct yaml objects = {.value = NULL};
     struct error *error = join_print_rights(join, &text);
     if (!error)
         error = yaml_parse_all("rbac", text.data, text.len, &objects);
-    for (const struct json *o = json_first(objects.value); !error && o; o = json_next(o))
-        error = cluster_apply(&join->worker, o);
+    for (struct json *o = json_first(objects.value); !error && o; o = json_next(o)) {
+        error = mark(join, o);
+        if (!error)
+            error = cluster_apply(&join->worker, o);
+    }
     return error;
 }
 
@@ -45,7 +61,7 @@ static void print_expiry(const struct join *join, int64_t expires_ns) {
     char when[CLOCK_RFC3339_MAX] = "";
     if (expires_ns > 0)
         clock_rfc3339(expires_ns, when);
-    printf("%s: token for serviceaccount/" RIGHTS_ACCOUNT " created%s%s\n", join->worker.role,
+    printf("%s: token for serviceaccount/%s created%s%s\n", join->worker.role, join->rights.account,
            expires_ns > 0 ? ", valid until " : "", when);
     fflush(stdout);
 }
@@ -54,7 +70,7 @@ struct error *join_request_token(struct join *join) {
     __attribute__((cleanup(token_request_clear))) struct token_request made = {.body = NULL};
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
     int64_t expires_ns = 0;
-    struct error *error = token_request_make(join->namespace_, RIGHTS_ACCOUNT, join->token_seconds, NULL, &made);
+    struct error *error = token_request_make(join->namespace_, join->rights.account, join->token_seconds, NULL, &made);
     if (!error)
         error = ask(join->worker.client, &made.request, &response);
     if (!error)

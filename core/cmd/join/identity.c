@@ -86,6 +86,30 @@ static struct error *check_name(struct join *join) {
                      join->namespace_, join->name);
 }
 
+struct error *join_owner(struct cluster *worker, const char *namespace_, const char *account, char **uid) {
+    AUTO_TEXT path = cluster_path("ServiceAccount", namespace_, account);
+    AUTO_JSON found = NULL;
+    *uid = NULL;
+    struct error *error = path ? cluster_get(worker, path, &found) : error_no_memory();
+    const char *owner = found ? object_annotation(found, JOIN_OWNER) : NULL;
+    if (owner && !(*uid = strdup(owner)))
+        return error_no_memory();
+    return error;
+}
+
+// The rights of another host would be replaced.
+static struct error *check_account(struct join *join) {
+    AUTO_TEXT uid = NULL;
+    struct error *error = join_owner(&join->worker, join->namespace_, join->rights.account, &uid);
+    if (!error && uid && strcmp(uid, join->management.uid) != 0)
+        error =
+            error_new(ERROR_REFUSED,
+                      "ServiceAccount %s/%s in the worker is that of the host of another management cluster (uid %s of "
+                      "namespace kube-system): choose another --account",
+                      join->namespace_, join->rights.account, uid);
+    return error;
+}
+
 struct error *join_check_identity(struct join *join) {
     if (strcmp(join->worker.uid, join->management.uid) == 0)
         return error_new(
@@ -97,5 +121,7 @@ struct error *join_check_identity(struct join *join) {
     struct error *error = list_secrets(&join->management, join->namespace_, &list);
     for (const struct json *s = json_first(json_get(list, "items")); !error && s; s = json_next(s))
         error = compare(join, s);
-    return error ? error : check_name(join);
+    if (!error)
+        error = check_name(join);
+    return error ? error : check_account(join);
 }

@@ -13,7 +13,8 @@
 #define JOIN_LABEL "wharf.dev/worker"
 #define JOIN_LABELS "worker.wharf.dev/" // the prefix of the worker's own labels
 #define JOIN_NAME "wharf.dev/worker-name"
-#define JOIN_UID "wharf.dev/cluster-uid" // of the worker's namespace kube-system
+#define JOIN_UID "wharf.dev/cluster-uid"      // of the worker's namespace kube-system
+#define JOIN_OWNER "wharf.dev/management-uid" // on the ServiceAccount: of the management cluster that uses it
 #define JOIN_DRAIN "wharf.dev/drain"
 #define JOIN_ACCOUNT "wharf.dev/token-service-account"
 #define JOIN_KUBECONFIG_MAX ((size_t)1 << 20)
@@ -35,6 +36,8 @@ struct join {
 // identity.c
 // Refuses the management cluster itself, a cluster that is joined under another name, and a name of another cluster.
 struct error *join_check_identity(struct join *join);
+// The uid of the management cluster whose host uses an account in the worker; NULL: not known.
+struct error *join_owner(struct cluster *worker, const char *namespace_, const char *account, char **uid);
 // The Secret of a worker, or NULL.
 struct error *join_find_secret(struct cluster *management, const char *namespace_, const char *worker,
                                struct json **out);
@@ -71,7 +74,7 @@ struct error *join_count_left(struct cluster *worker, const struct enabled *enab
                               struct join_left *left);
 
 // withdraw.c
-struct error *join_withdraw(struct cluster *worker, const char *namespace_);
+struct error *join_withdraw(struct cluster *worker, const struct rbac_options *rights);
 
 // ready.c
 // The way to the running host: WHARF_SERVER, the address in its configuration, or the management cluster.

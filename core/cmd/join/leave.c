@@ -21,6 +21,7 @@ enum {
     MANAGEMENT_CONTEXT,
     MANAGEMENT_KUBECONFIG,
     NAMESPACE,
+    ACCOUNT,
     CONFIG,
     ADAPTERS,
     ENABLED,
@@ -42,6 +43,9 @@ static const struct flag flags[] = {
     [MANAGEMENT_CONTEXT] = FLAG_MANAGEMENT_CONTEXT,
     [MANAGEMENT_KUBECONFIG] = FLAG_MANAGEMENT_KUBECONFIG,
     [NAMESPACE] = FLAG_HOST_NAMESPACE,
+    [ACCOUNT] = {.name = "account",
+                 .argument = "NAME",
+                 .help = "the host's ServiceAccount in the worker (default: that of the Secret, else wharf)"},
     [CONFIG] = FLAG_ENABLED_CONFIG,
     [ADAPTERS] = FLAG_ADAPTERS,
     [ENABLED] = FLAG_ENABLED_NAMES,
@@ -56,6 +60,7 @@ struct leave {
     const char *name, *policy, *namespace_;
     int64_t began_ns, until_ns; // monotonic; CLOCK_NEVER: no limit
     struct enabled enabled;
+    struct rbac_options rights;        // in the worker
     struct cluster management, worker; // the worker with the operator's credentials, else with the Secret's
     struct json *secret;               // NULL: it is gone already
     struct remote *host;               // NULL: none answers
@@ -170,12 +175,16 @@ static void await_host(struct leave *leave) {
 
 // Rights that another host uses stay: its mirrors are there.
 static struct error *withdraw(struct leave *leave) {
+    AUTO_TEXT owner = NULL;
     struct join_left left = {.text = {.max = 65536}};
     struct error *error = join_count_left(&leave->worker, &leave->enabled, origin_of(leave), &left);
     buffer_free(&left.text);
-    if (error || !left.others)
-        return error ? error : join_withdraw(&leave->worker, leave->namespace_);
-    printf("worker: another host has mirrors there, so serviceaccount/" RIGHTS_ACCOUNT " and its rights stay\n");
+    if (!error)
+        error = join_owner(&leave->worker, leave->namespace_, leave->rights.account, &owner);
+    bool own = text_equal(owner, leave->management.uid);
+    if (error || own || (!owner && !left.others))
+        return error ? error : join_withdraw(&leave->worker, &leave->rights);
+    printf("worker: serviceaccount/%s and its rights stay: another host uses them\n", leave->rights.account);
     return NULL;
 }
 
@@ -227,11 +236,20 @@ static struct error *open_with_secret(struct leave *leave) {
     return error;
 }
 
+// "wharf-system/wharf"
+static const char *account_of(const struct json *secret) {
+    const char *account = secret ? object_annotation(secret, JOIN_ACCOUNT) : NULL;
+    const char *slash = account ? strchr(account, '/') : NULL;
+    return slash && text_is_dns_label(slash + 1) ? slash + 1 : RIGHTS_ACCOUNT;
+}
+
 static struct error *open_all(const char *const values[], struct leave *leave) {
     const char *kubeconfig = values[MANAGEMENT_KUBECONFIG] ? values[MANAGEMENT_KUBECONFIG] : values[KUBECONFIG];
     struct error *error = cluster_open(&leave->management, "management", kubeconfig, values[MANAGEMENT_CONTEXT]);
     if (!error)
         error = join_find_secret(&leave->management, leave->namespace_, leave->name, &leave->secret);
+    leave->rights.namespace_ = leave->namespace_;
+    leave->rights.account = values[ACCOUNT] ? values[ACCOUNT] : account_of(leave->secret);
     if (!error && values[CONTEXT])
         error = cluster_open(&leave->worker, "worker", values[KUBECONFIG], values[CONTEXT]);
     else if (!error && waits(leave))
@@ -278,6 +296,9 @@ static int run(const struct arguments *arguments) {
     if (values[NAMESPACE] && !text_is_dns_label(values[NAMESPACE]))
         return flags_usage_error(&subcommand_leave, "--namespace: found %s, expected the name of a namespace",
                                  values[NAMESPACE]);
+    if (values[ACCOUNT] && !text_is_dns_label(values[ACCOUNT]))
+        return flags_usage_error(&subcommand_leave, "--account: found %s, expected the name of a ServiceAccount",
+                                 values[ACCOUNT]);
     if (strcmp(values[POLICY], "finish") != 0 && strcmp(values[POLICY], "move") != 0 &&
         strcmp(values[POLICY], "abandon") != 0)
         return flags_usage_error(&subcommand_leave, "--policy: found %s, expected finish, move or abandon",

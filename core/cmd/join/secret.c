@@ -41,7 +41,7 @@ static bool write_kubeconfig(struct writer *writer, const struct join *join, con
     writer_end(writer, ']');
     writer_array(writer, "users");
     writer_object(writer, NULL);
-    writer_string(writer, "name", RIGHTS_ACCOUNT);
+    writer_string(writer, "name", join->rights.account);
     writer_object(writer, "user");
     writer_string(writer, "token", token);
     writer_end(writer, '}');
@@ -52,7 +52,7 @@ static bool write_kubeconfig(struct writer *writer, const struct join *join, con
     writer_string(writer, "name", join->name);
     writer_object(writer, "context");
     writer_string(writer, "cluster", join->name);
-    writer_string(writer, "user", RIGHTS_ACCOUNT);
+    writer_string(writer, "user", join->rights.account);
     writer_end(writer, '}');
     writer_end(writer, '}');
     writer_end(writer, ']');
@@ -101,7 +101,7 @@ static void write_label(void *ctx, const char *key, const char *value) {
 
 static struct error *write_secret(struct writer *writer, const struct join *join, const char *kubeconfig,
                                   bool readable) {
-    AUTO_TEXT account = text_format("%s/" RIGHTS_ACCOUNT, join->namespace_);
+    AUTO_TEXT account = text_format("%s/%s", join->namespace_, join->rights.account);
     writer_object(writer, NULL);
     writer_string(writer, "apiVersion", "v1");
     writer_string(writer, "kind", "Secret");

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FOR, CONFIG, ADAPTERS, ENABLED, NAMESPACE, NAMESPACED, USER, WITHOUT_LOGS, OUTPUT, N_FLAGS };
+enum { FOR, CONFIG, ADAPTERS, ENABLED, NAMESPACE, ACCOUNT, NAMESPACED, USER, WITHOUT_LOGS, OUTPUT, N_FLAGS };
 
 static const struct flag flags[] = {
     [FOR] = {.name = "for",
@@ -19,6 +19,7 @@ static const struct flag flags[] = {
     [ADAPTERS] = FLAG_ADAPTERS,
     [ENABLED] = FLAG_ENABLED_NAMES,
     [NAMESPACE] = FLAG_HOST_NAMESPACE,
+    [ACCOUNT] = FLAG_ACCOUNT,
     [NAMESPACED] = {.name = "namespaced",
                     .argument = "A,B",
                     .help = "the host may write, and read logs, only in these namespaces"},
@@ -69,10 +70,13 @@ static int run(const struct arguments *arguments) {
     if (values[NAMESPACE] && !text_is_dns_label(values[NAMESPACE]))
         return flags_usage_error(&subcommand_rbac, "--namespace: found %s, expected the name of a namespace",
                                  values[NAMESPACE]);
+    if (!text_is_dns_label(values[ACCOUNT]))
+        return flags_usage_error(&subcommand_rbac, "--account: found %s, expected the name of a ServiceAccount",
+                                 values[ACCOUNT]);
     if (values[USER] && !text_is_dns_subdomain(values[USER]))
         return flags_usage_error(&subcommand_rbac, "--user: found %s, expected a name like wharf", values[USER]);
     __attribute__((cleanup(rbac_options_clear))) struct rbac_options options = {
-        .management = management, .with_logs = !values[WITHOUT_LOGS], .user = values[USER]};
+        .management = management, .with_logs = !values[WITHOUT_LOGS], .account = values[ACCOUNT], .user = values[USER]};
     struct error *error = print(values, &options);
     return error ? main_fail(error) : EXIT_SUCCESS;
 }

@@ -40,6 +40,7 @@ struct error *rbac_rights(const struct rbac_options *options, const struct enabl
         .kueue = !config->kueue_carried,
         .seal = source == SEAL_FROM_SECRET || source == SEAL_FROM_DEFAULT_SECRET,
         .seal_name = seal_secret_name(config),
+        .account = options->account,
         .worker_secrets = !enabled->from_file || config->workers_from.secrets,
         .cluster_profiles = config->workers_from.cluster_profiles,
         .callers = !enabled->from_file || config->serve_address,
@@ -50,10 +51,13 @@ struct error *rbac_rights(const struct rbac_options *options, const struct enabl
     return options->management ? rights_management(&wanted, out) : rights_worker(&wanted, out);
 }
 
-static const char *role_of(const struct rbac_options *options, enum right_scope scope) {
-    if (scope == RIGHT_OWN || scope == RIGHT_SEAL)
-        return scope == RIGHT_OWN ? RIGHTS_ACCOUNT : "wharf-seal";
-    return options->management ? "wharf-management" : "wharf-worker";
+void rbac_role_name(const struct rbac_options *options, enum right_scope scope, char out[RBAC_NAME_MAX]) {
+    static const char *const suffixes[] = {[RIGHT_OWN] = "", [RIGHT_SEAL] = "-seal"};
+    bool named = scope == RIGHT_OWN || scope == RIGHT_SEAL;
+    snprintf(out, RBAC_NAME_MAX, "%s%s", options->account,
+             named                 ? suffixes[scope]
+             : options->management ? "-management"
+                                   : "-worker");
 }
 
 // `namespace_` NULL: none.
@@ -87,14 +91,15 @@ static void print_binding(struct buffer *out, const struct rbac_options *options
                   "roleRef:\n  apiGroup: " API "\n  kind: %s\n  name: %s\nsubjects:\n- kind: ServiceAccount\n  name: "
                   "%s\n  namespace: %s\n",
                   kind, role, account, options->namespace_);
-    if (options->user && strcmp(account, RIGHTS_ACCOUNT) == 0)
+    if (options->user && strcmp(account, options->account) == 0)
         buffer_printf(out, "- apiGroup: " API "\n  kind: User\n  name: %s\n", options->user);
 }
 
 // A role with the rights of two scopes and its binding, or nothing if there are none.
 static void print_role(struct buffer *out, const struct rbac_options *options, const struct rights *rights,
                        enum right_scope scope, enum right_scope or_scope, const char *namespace_) {
-    const char *role = role_of(options, scope);
+    char role[RBAC_NAME_MAX];
+    rbac_role_name(options, scope, role);
     bool any = false;
     for (size_t i = 0; i < rights->count; i++) {
         const struct right *right = &rights->list[i];
@@ -108,7 +113,7 @@ static void print_role(struct buffer *out, const struct rbac_options *options, c
         any = true;
     }
     if (any)
-        print_binding(out, options, role, RIGHTS_ACCOUNT, namespace_);
+        print_binding(out, options, role, options->account, namespace_);
 }
 
 // People with the ClusterRole `view` get these rights too (aggregation), and the command line's ServiceAccount.
@@ -121,13 +126,15 @@ static struct error *print_viewer(const struct rbac_options *options, const stru
     if (error)
         return error;
     print_head(out, "ServiceAccount", RIGHTS_VIEWER, options->namespace_);
-    print_head(out, "ClusterRole", RIGHTS_VIEWER, NULL);
+    char role[RBAC_NAME_MAX];
+    snprintf(role, sizeof(role), "%s-viewer", options->account);
+    print_head(out, "ClusterRole", role, NULL);
     buffer_text(out, "  labels:\n    " API "/aggregate-to-view: \"true\"\nrules:\n"
                      "# What wharf status, explain and logs show. Whoever has the role view has this too.\n"
                      "- nonResourceURLs: [/wharf]\n  verbs: [get]\n");
     for (size_t i = 0; i < rights.count; i++)
         print_right(out, &rights.list[i]);
-    print_binding(out, options, RIGHTS_VIEWER, RIGHTS_VIEWER, NULL);
+    print_binding(out, options, role, RIGHTS_VIEWER, NULL);
     return NULL;
 }
 
@@ -135,8 +142,8 @@ static void print_introduction(struct buffer *out, const struct rbac_options *op
     const char *where = options->management ? "management" : "worker";
     buffer_printf(out,
                   "# What wharf needs in %s cluster, made with `wharf rbac --for %s`; namespace %s must exist.\n"
-                  "# kubectl apply -f FILE gives the rights to ServiceAccount wharf",
-                  options->management ? "the management" : "a worker", where, options->namespace_);
+                  "# kubectl apply -f FILE gives the rights to ServiceAccount %s",
+                  options->management ? "the management" : "a worker", where, options->namespace_, options->account);
     if (options->user)
         buffer_printf(out, " and to user %s (a client certificate with CN=%s)", options->user, options->user);
     buffer_text(out, ".\n");
@@ -149,7 +156,7 @@ struct error *rbac_print(const struct rbac_options *options, const struct enable
         return error;
     bool limited = options->n_namespaces > 0;
     print_introduction(out, options);
-    print_first(out, "ServiceAccount", RIGHTS_ACCOUNT, options->namespace_);
+    print_first(out, "ServiceAccount", options->account, options->namespace_);
     print_role(out, options, &rights, RIGHT_CLUSTER, limited ? RIGHT_CLUSTER : RIGHT_WORK, NULL);
     for (size_t i = 0; i < options->n_namespaces; i++)
         print_role(out, options, &rights, RIGHT_WORK, RIGHT_WORK, options->namespaces[i]);

@@ -14,6 +14,7 @@ struct rbac_options {
     bool management;        // else a worker
     bool with_logs;         // worker
     const char *namespace_; // the host's own
+    const char *account;    // the ServiceAccount, after which the roles are named
     const char *user;       // is bound too; NULL: only the ServiceAccount
     // Writes are limited to these; reads are not, as the host watches a kind in all namespaces. None: no limit.
     char *namespaces[RBAC_NAMESPACES_MAX];
@@ -23,6 +24,10 @@ struct rbac_options {
 // "a,b" into options->namespaces; free with rbac_options_clear.
 struct error *rbac_read_namespaces(const char *text, struct rbac_options *options);
 void rbac_options_clear(struct rbac_options *options); // also for __attribute__((cleanup))
+
+#define RBAC_NAME_MAX 320
+// The name of the role with the rights of a scope.
+void rbac_role_name(const struct rbac_options *options, enum right_scope scope, char out[RBAC_NAME_MAX]);
 
 // What the host needs there with this configuration.
 struct error *rbac_rights(const struct rbac_options *options, const struct enabled *enabled, struct rights *out);

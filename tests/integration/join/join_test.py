@@ -165,6 +165,19 @@ class Refused(Case):
         self.worker.objects["/api/v1/namespaces/kube-system"]["metadata"]["uid"] = "uid-of-another"
         self.assertIn("worker w1 is another cluster", self.join(code=1))
 
+    def test_an_account_that_the_host_of_another_management_cluster_uses(self):
+        self.join()
+        other = played.Cluster("other")
+        self.addCleanup(other.close)
+        self.write_kubeconfig({"mgmt": other, "w1": self.worker})
+        self.worker.writes.clear()
+        self.assertIn("ServiceAccount wharf-system/wharf in the worker is that of the host of another management cluster (uid "
+                      "uid-of-management of", self.join(code=1))
+        self.assertEqual(self.worker.writes, [])
+        self.join("--account", "wharf-other")
+        self.assertEqual(other.objects[SECRET]["metadata"]["annotations"]["wharf.dev/token-service-account"],
+                         "wharf-system/wharf-other")
+
     def test_a_secret_that_is_no_workers(self):
         self.management.objects[SECRET] = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "w1"}}
         self.assertIn("is not that of a worker", self.join(code=1))
@@ -180,6 +193,7 @@ class Refused(Case):
                 (("--timeout", "soon"), "--timeout: found"),
                 (("--namespaced", "a,,b"), "--namespaced: found"),
                 (("-n", "A"), "--namespace: found"),
+                (("--account", "A"), "--account: found"),
                 (("--management-context", "nope"), 'management: .*found no context "nope"')):
             self.assertRegex(self.join(*arguments, code=1), pattern)
         self.assertEqual(self.worker.writes + self.management.writes, [])
@@ -247,10 +261,29 @@ class Leave(Case):
         self.assertEqual(self.rights(), [])
 
     def test_rights_stay_that_another_host_uses(self):
-        self.mirror("theirs", origin="other")
-        self.assertIn("another host has mirrors there", self.leave())
+        annotations = self.worker.objects[SPACE + "/serviceaccounts/wharf"]["metadata"]["annotations"]
+        self.assertEqual(annotations, {"wharf.dev/management-uid": "uid-of-management"})
+        annotations["wharf.dev/management-uid"] = "uid-of-another"
+        self.assertIn("worker: serviceaccount/wharf and its rights stay: another host uses them", self.leave())
         self.assertTrue(self.rights())
         self.assertNotIn(SECRET, self.management.objects)
+
+    def test_rights_of_unknown_hosts_stay_while_there_are_mirrors_of_others(self):
+        self.worker.objects[SPACE + "/serviceaccounts/wharf"]["metadata"]["annotations"].clear()
+        self.mirror("theirs", origin="other")
+        self.assertIn("another host uses them", self.leave())
+        self.assertTrue(self.rights())
+        self.worker.objects.pop(JOBS + "theirs")
+        self.leave()
+        self.assertEqual(self.rights(), [])
+
+    def test_the_account_is_that_of_the_secret(self):
+        self.leave()
+        self.join("--account", "wharf-b")
+        self.assertTrue([path for path in self.rights() if path.endswith("/clusterrolebindings/wharf-b-worker")])
+        self.mirror("theirs", origin="other")
+        self.leave()
+        self.assertEqual(self.rights(), [])
 
     def test_keep_rbac_needs_no_credentials_in_the_worker_but_those_of_the_secret(self):
         self.mirror("one")
