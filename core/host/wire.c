@@ -6,6 +6,7 @@
 #include "core/base/text.h"
 #include "core/host/guest.h"
 #include "core/host/host_internal.h"
+#include "core/kube/curl_transport.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ static int64_t tick(void *ctx, struct moment now) {
         next_ns = link_tick(wire->link, now);
         atomic_store(&wire->pending, link_pending(wire->link));
     }
+    meter_expiry(wire->meter, curl_transport_expiry(wire->connection.transport));
     if (wire->cluster == ENGINE_MANAGEMENT)
         next_ns = clock_earlier(next_ns, guests_tick(wire, now));
     return clock_earlier(next_ns, outbox_tick(&wire->outbox, clock_now().mono_ns));

@@ -145,6 +145,23 @@ static struct error *check_time(const X509 *cert, int64_t wall_ns) {
                      early ? "is not valid before" : "expired at", when);
 }
 
+int64_t certs_expiry(const char *pem) {
+    AUTO_BIO bio = open_pem(pem);
+    struct error *error = NULL;
+    int64_t first_ns = 0;
+    X509 *cert;
+    while (bio && (cert = next_certificate(bio, &error))) {
+        struct tm parts = {0};
+        int64_t at_ns = 0;
+        if (ASN1_TIME_to_tm(X509_get0_notAfter(cert), &parts) == 1)
+            at_ns = clock_earlier((int64_t)timegm(&parts), CLOCK_NEVER / CLOCK_SECOND) * CLOCK_SECOND;
+        X509_free(cert);
+        first_ns = first_ns > 0 ? clock_earlier(first_ns, at_ns) : at_ns;
+    }
+    error_free(error);
+    return first_ns;
+}
+
 struct error *certs_check_time(const char *pem, enum certs_rule rule, int64_t wall_ns) {
     AUTO_BIO bio = open_pem(pem);
     if (!bio)

@@ -25,4 +25,7 @@ enum certs_rule {
 // Neither expired nor not yet valid at `wall_ns`.
 struct error *certs_check_time(const char *pem, enum certs_rule rule, int64_t wall_ns);
 
+// When the first of the certificates expires, in nanoseconds since 1970; 0: that cannot be read.
+int64_t certs_expiry(const char *pem);
+
 #endif

@@ -51,6 +51,13 @@ static struct pem_set *pem_set_new(const char *ca, const char *cert, const char 
     return NULL;
 }
 
+int64_t pem_set_expiry(struct pem_set *pem_set) {
+    if (!pem_set->dated)
+        pem_set->expires_ns = pem_set->cert ? certs_expiry(pem_set->cert) : 0;
+    pem_set->dated = true;
+    return pem_set->expires_ns;
+}
+
 static void warn(const struct credentials *credentials, const char *message, const char *why) {
     log_fields(LOG_WARN, message, {"endpoint", credentials->endpoint->description}, {"error", why});
 }

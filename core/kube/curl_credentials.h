@@ -16,7 +16,11 @@
 struct pem_set {
     size_t users;
     char *ca, *cert, *key; // NULL: none
+    bool dated;            // expires_ns is known
+    int64_t expires_ns;    // see pem_set_expiry
 };
+// When the client certificate expires, in nanoseconds since 1970; 0: there is none.
+int64_t pem_set_expiry(struct pem_set *pem_set);
 void pem_set_release(struct pem_set *pem_set); // NULL is fine
 
 enum { CREDENTIAL_FILES = 3 }; // CA, client certificate, client key

@@ -274,6 +274,10 @@ void curl_transport_renew(struct transport *transport, struct endpoint *fresh) {
     curl_transport_wakeup(transport);
 }
 
+int64_t curl_transport_expiry(struct transport *transport) {
+    return pem_set_expiry(curl_of(transport)->credentials.pem_set);
+}
+
 bool curl_transport_moved(struct transport *transport) {
     return atomic_load(&curl_of(transport)->moved);
 }

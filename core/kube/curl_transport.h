@@ -38,6 +38,10 @@ void curl_transport_wakeup(struct transport *transport);
 // Looks at the files of the credentials at once. From any thread.
 void curl_transport_recheck(struct transport *transport);
 
+// When the client certificate in use expires, in nanoseconds since 1970; 0: there is none. Only on the transport's
+// thread.
+int64_t curl_transport_expiry(struct transport *transport);
+
 // Uses the credentials of `fresh`, which has the same address (endpoint_same_address), from the next request on. Takes
 // ownership. From any thread.
 void curl_transport_renew(struct transport *transport, struct endpoint *fresh);

@@ -66,6 +66,10 @@ void meter_publish(struct meter *meter, uint64_t events_lost, int64_t heard_ns) 
     WRITE(meter->heard_ns, heard_ns);
 }
 
+void meter_expiry(struct meter *meter, int64_t expires_ns) {
+    WRITE(meter->expires_ns, expires_ns);
+}
+
 void meter_pods(struct meter *meter, enum meter_pods what, uint64_t more) {
     if (meter)
         COUNT(meter->pod_events[what], more);
@@ -77,8 +81,10 @@ void meter_pods_watched(struct meter *meter, bool watched) {
 }
 
 void meter_read(const struct meter *meter, struct meter_reading *out) {
-    *out = (struct meter_reading){
-        .restarts = READ(meter->restarts), .events_lost = READ(meter->events_lost), .heard_ns = READ(meter->heard_ns)};
+    *out = (struct meter_reading){.restarts = READ(meter->restarts),
+                                  .events_lost = READ(meter->events_lost),
+                                  .heard_ns = READ(meter->heard_ns),
+                                  .expires_ns = READ(meter->expires_ns)};
     for (size_t i = 0; i < METER_PODS; i++)
         out->pod_events[i] = READ(meter->pod_events[i]);
     for (size_t i = 0; i < METER_SERIES; i++) {

@@ -20,7 +20,7 @@ struct meter_cell {
 struct meter {
     struct meter_cell cells[METER_SERIES];
     _Atomic uint64_t restarts, events_lost;
-    _Atomic int64_t heard_ns;
+    _Atomic int64_t heard_ns, expires_ns;
     _Atomic uint64_t pod_events[METER_PODS];
 };
 
@@ -33,6 +33,9 @@ void meter_restart(struct meter *meter);
 
 // Totals: Events that were never written and will not be; when the last byte came from the server (monotonic).
 void meter_publish(struct meter *meter, uint64_t events_lost, int64_t heard_ns);
+
+// When the client certificate expires (since 1970; 0: there is none).
+void meter_expiry(struct meter *meter, int64_t expires_ns);
 
 void meter_pods(struct meter *meter, enum meter_pods what, uint64_t more);
 void meter_pods_watched(struct meter *meter, bool watched);

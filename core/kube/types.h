@@ -132,6 +132,7 @@ struct meter_reading {
     uint64_t restarts;    // of watches
     uint64_t events_lost; // Events that the recorder could not write (management cluster)
     int64_t heard_ns;     // when the last byte came from the server (monotonic); 0: never
+    int64_t expires_ns;   // when the client certificate expires, since 1970; 0: there is none
     uint64_t pod_events[METER_PODS];
 };
 

@@ -211,11 +211,25 @@ static void print_pod_events(const struct host_snapshot *s, struct buffer *out) 
     }
 }
 
+static void print_expiries(const struct host_snapshot *s, struct buffer *out) {
+    const char *name = "wharf_client_certificate_expiry_timestamp_seconds";
+    bool begun = false;
+    for (size_t c = 0; c < s->stats.n_clusters; c++) {
+        if (s->readings[c].meter.expires_ns == 0)
+            continue;
+        if (!begun)
+            metrics_family(out, name, "gauge", "When the client certificate in use for a cluster expires.");
+        begun = true;
+        metrics_sample_seconds(out, name, LABELS({"cluster", s->names[c]}), s->readings[c].meter.expires_ns);
+    }
+}
+
 static void print_readings(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_cluster_silence_seconds";
     metrics_family(out, name, "gauge", "Time since the last byte from a cluster's API server, or since the start.");
     for (size_t c = 0; c < s->stats.n_clusters; c++)
         metrics_sample_seconds(out, name, LABELS({"cluster", s->names[c]}), s->readings[c].silence_ns);
+    print_expiries(s, out);
     name = "wharf_inbox_events";
     metrics_family(out, name, "gauge", "Events from a cluster that wait for the engine.");
     for (size_t c = 0; c < s->stats.n_clusters; c++)

@@ -173,7 +173,9 @@ static bool serve_name(void *ctx, struct peer *peer, const char *request) {
 static void a_changed_client_certificate_replaces_the_connections(void **state) {
     struct world *world = *state;
     struct pki_pair one = pki_make(&(struct pki_request){.name = "one", .issuer = &world->ca});
-    struct pki_pair two = pki_make(&(struct pki_request){.name = "two", .issuer = &world->ca});
+    struct pki_pair two =
+        pki_make(&(struct pki_request){.name = "two", .issuer = &world->ca, .begin_s = -3600, .end_s = 30L * 86400});
+    int64_t now_ns = clock_now().wall_ns, day_ns = 86400 * CLOCK_SECOND;
     struct server *server = server_start(&(struct server_options){.cert = world->cert.cert,
                                                                   .key = world->cert.key,
                                                                   .client_ca = world->ca.cert,
@@ -189,6 +191,7 @@ static void a_changed_client_certificate_replaces_the_connections(void **state) 
     char name[64];
     name_of_client(world, name, sizeof name);
     assert_string_equal(name, "one");
+    assert_in_range(curl_transport_expiry(world->transport) - now_ns, day_ns / 2, 2 * day_ns);
     struct answer stream;
     answer_init(&stream, world);
     submit(&stream, &(struct http_request){.path = "/silent", .stream = true});
@@ -204,6 +207,7 @@ static void a_changed_client_certificate_replaces_the_connections(void **state) 
     assert_true(world->transport->ops->refresh(world->transport));
     name_of_client(world, name, sizeof name);
     assert_string_equal(name, "two");
+    assert_in_range(curl_transport_expiry(world->transport) - now_ns, 29 * day_ns, 31 * day_ns);
     assert_true(stream.done);
     assert_int_equal(stream.outcome, HTTP_BROKEN);
     assert_true(server_connections(server) > before);

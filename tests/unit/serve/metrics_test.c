@@ -131,6 +131,7 @@ static void the_histogram_is_cumulative_and_in_seconds(void **state) {
 static void count_a_bit(struct fake *fake) {
     fake->kind_stats[0].calls[FUNCTION_STATUS] = (struct call_time){3, 1500000};
     struct meter_reading *meter = &fake->readings[1].meter;
+    meter->expires_ns = CLOCK_SECOND;
     meter->series[meter->n_series++] = (struct meter_series){
         .verb = METER_CREATE, .code = 201, .buckets = {2, 1, 0, 0, 0, 0, 1}, .sum_ns = 12 * CLOCK_SECOND};
     meter->series[meter->n_series++] = (struct meter_series){.verb = METER_LIST, .buckets = {1}};
@@ -145,6 +146,7 @@ static void what_is_measured_is_printed_in_seconds(void **state) {
     fake.readings[2] = (struct cluster_reading){
         .meter.restarts = 3, .silence_ns = 2500 * CLOCK_MS, .inbox = 17, .inbox_since_ns = 40 * CLOCK_MS};
     fake.readings[0].meter.events_lost = 9;
+    fake.readings[1].meter.expires_ns = 1767323045 * CLOCK_SECOND;
     fake.snapshot.stats.unplaced[WAITING_NO_WORKER] = 4;
     fake.snapshot.stats.unplaced[WAITING_NOT] = 2;
     fake.snapshot.stats.dispatch_latency = (struct histogram){.buckets = {0, 2}, .sum_ns = 3 * CLOCK_MS};
@@ -161,6 +163,7 @@ static void what_is_measured_is_printed_in_seconds(void **state) {
         "wharf_adapter_call_duration_seconds_sum{kind=\"jobs.batch\",function=\"status\"} 0.0015",
         "wharf_adapter_call_duration_seconds_count{kind=\"jobs.batch\",function=\"status\"} 3",
         "wharf_cluster_silence_seconds{cluster=\"w2\"} 2.5",
+        "wharf_client_certificate_expiry_timestamp_seconds{cluster=\"w1\"} 1767323045",
         "wharf_inbox_events{cluster=\"w2\"} 17",
         "wharf_inbox_oldest_age_seconds{cluster=\"w2\"} 0.04",
         "wharf_watch_restarts_total{cluster=\"w2\"} 3",
@@ -269,6 +272,47 @@ static void what_does_not_fit_is_an_error(void **state) {
     buffer_free(&out);
 }
 
+// As many workers as docs/performance.md has, with every adapter's kinds, and all that is omitted while it is 0.
+static void what_50_workers_count_fits_the_answer(void **state) {
+    (void)state;
+    enum { CLUSTERS = 51, KINDS = 18 };
+    static struct stats_cluster clusters[CLUSTERS];
+    static struct stats_watch watches[CLUSTERS][KINDS];
+    static struct stats_kind kind_stats[KINDS];
+    static struct cluster_reading readings[CLUSTERS];
+    static const struct kind *kinds[KINDS];
+    static const char *names[CLUSTERS];
+    static char name[] = "a-name-that-is-as-long-as-a-name-of-a-worker-may-be-63-characters";
+    struct kind kind = {.plural_group = name};
+    memset(clusters, 1, sizeof clusters); // large numbers
+    memset(kind_stats, 1, sizeof kind_stats);
+    memset(readings, 1, sizeof readings);
+    for (size_t c = 0; c < CLUSTERS; c++) {
+        names[c] = name;
+        clusters[c].watches = watches[c];
+        clusters[c].vacant = false;
+        struct meter_reading *meter = &readings[c].meter;
+        meter->n_series = METER_SERIES;
+        for (size_t i = 0; i < METER_SERIES; i++) {
+            meter->series[i].verb = METER_PATCH_STATUS;
+            meter->series[i].code = 599;
+        }
+    }
+    for (size_t k = 0; k < KINDS; k++)
+        kinds[k] = &kind;
+    struct host_snapshot snapshot = {
+        .stats = {.clusters = clusters, .n_clusters = CLUSTERS, .kinds = kind_stats, .n_kinds = KINDS},
+        .readings = readings,
+        .names = names,
+        .kinds = kinds};
+    struct metrics_process process = {.resident_bytes = 0};
+    struct buffer out;
+    buffer_init(&out, (size_t)16 << 20); // BODY_MAX of the server
+    assert_null(metrics_print(&snapshot, &process, &out));
+    assert_in_range(out.len, 2 << 20, 8 << 20);
+    buffer_free(&out);
+}
+
 static void the_process_is_described_as_the_system_sees_it(void **state) {
     (void)state;
     struct metrics_process process;
@@ -288,6 +332,7 @@ int main(void) {
         cmocka_unit_test(every_family_is_in_the_manual),
         cmocka_unit_test(label_values_are_escaped),
         cmocka_unit_test(what_does_not_fit_is_an_error),
+        cmocka_unit_test(what_50_workers_count_fits_the_answer),
         cmocka_unit_test(the_process_is_described_as_the_system_sees_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
