@@ -7,6 +7,7 @@
 #include "core/host/connect.h"
 #include "core/host/preflight.h"
 #include "core/host/seal_source.h"
+#include "core/host/source_folder.h"
 #include "core/kube/curl_transport.h"
 #include "core/kube/exec_plugin.h"
 
@@ -78,12 +79,30 @@ static void check_seal(struct check *check) {
         problems_add_error(&check->problems, error);
 }
 
+// The directory of kubeconfigs, and the plugins for ClusterProfiles.
+static void check_sources(struct check *check) {
+    const struct config *config = check->config;
+    const struct config_workers_from *from = &config->workers_from;
+    AUTO_TEXT where = text_format("%s:%zu: workersFrom.directory", config->path, from->line);
+    if (from->directory && where)
+        source_folder_check(from->directory, &config->credential_plugins, where, &check->problems);
+    for (size_t i = 0; i < from->n_providers; i++) {
+        const char *command = json_string_or(json_get(from->providers[i].exec, "command"), "");
+        char *path = NULL;
+        struct error *error = exec_policy_resolve(&config->credential_plugins, command, NULL, &path);
+        problems_add_error(&check->problems, error_wrap(error, "%s:%zu: access provider %s", config->path,
+                                                        from->providers[i].line, from->providers[i].name));
+        free(path);
+    }
+}
+
 // The files that the configuration names, and with `online` the clusters.
 static struct error *check_files(struct check *check, bool online) {
     struct error *error = load_kubeconfigs(check);
     if (!error)
         error = setup_adapters(check->config, &check->problems, &check->adapters);
     check_seal(check);
+    check_sources(check);
     if (!error && online)
         error = ask_clusters(check);
     return error;

@@ -55,7 +55,7 @@ static uint64_t address_of(const struct endpoint *endpoint) {
     return hash;
 }
 
-static struct error *read_spec(const struct source_folder *folder, const char *file, const char *path,
+static struct error *read_spec(const struct exec_policy *policy, const char *file, const char *path,
                                struct worker_spec *out) {
     *out = (struct worker_spec){.source = SOURCE_DIRECTORY,
                                 .name = strndup(file, name_len(file)),
@@ -66,7 +66,7 @@ static struct error *read_spec(const struct source_folder *folder, const char *f
     struct endpoint *endpoint = NULL;
     struct error *error = check_name(out->name);
     if (!error)
-        error = kubeconfig_load(path, NULL, folder->policy, &endpoint);
+        error = kubeconfig_load(path, NULL, policy, &endpoint);
     if (endpoint)
         out->revision = address_of(endpoint);
     endpoint_free(endpoint);
@@ -82,7 +82,7 @@ static void read_file(struct source_folder *folder, const char *file) {
     if (folder->watched && watcher_is_partial(folder->watched, file))
         return; // what it was stays until it is closed
     struct worker_spec spec;
-    struct error *error = read_spec(folder, file, path, &spec);
+    struct error *error = read_spec(folder->policy, file, path, &spec);
     if (error)
         source_item_refuse(&folder->items, item, error);
     else if (!item->spec.name || item->problem || item->spec.revision != spec.revision)
@@ -144,4 +144,27 @@ void source_folder_free(struct source_folder *folder) {
 
 const char *source_folder_directory(const struct source_folder *folder) {
     return folder->directory;
+}
+
+static void check_file(const char *path, const char *file, const struct exec_policy *policy, const char *where,
+                       struct problems *problems) {
+    struct worker_spec spec;
+    problems_add_error(problems, error_wrap(read_spec(policy, file, path, &spec), "%s: %s", where, path));
+    worker_spec_clear(&spec);
+}
+
+void source_folder_check(const char *directory, const struct exec_policy *policy, const char *where,
+                         struct problems *problems) {
+    DIR *handle = opendir(directory);
+    if (!handle) {
+        problems_add(problems, "%s: %s: %s", where, directory, strerror(errno));
+        return;
+    }
+    const struct dirent *entry;
+    while ((entry = readdir(handle))) {
+        AUTO_TEXT path = name_len(entry->d_name) > 0 ? text_resolve_path(directory, entry->d_name) : NULL;
+        if (path)
+            check_file(path, entry->d_name, policy, where, problems);
+    }
+    closedir(handle);
 }

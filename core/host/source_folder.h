@@ -4,6 +4,7 @@
 #ifndef WHARF_HOST_SOURCE_FOLDER_H
 #define WHARF_HOST_SOURCE_FOLDER_H
 
+#include "core/base/problems.h"
 #include "core/host/sources.h"
 #include "core/host/watcher.h"
 
@@ -12,6 +13,10 @@ struct source_folder;
 struct error *source_folder_new(struct sources *sources, struct watcher *watcher, const char *directory,
                                 const struct exec_policy *policy, struct source_folder **out);
 void source_folder_free(struct source_folder *folder); // its workers stay in `sources`; NULL is allowed
+
+// Adds a problem for each file that cannot be used, or for the directory. `where` comes before.
+void source_folder_check(const char *directory, const struct exec_policy *policy, const char *where,
+                         struct problems *problems);
 
 const char *source_folder_directory(const struct source_folder *folder);
 

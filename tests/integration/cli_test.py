@@ -261,6 +261,26 @@ class Check(Case):
         self.assertEqual(len(lines), len(expected) + 1, lines)
         self.assertEqual(lines[-1], self.config + ": %d problems" % len(expected))
 
+    def test_the_sources_of_workers_are_checked_too(self):
+        self.good_files()
+        os.mkdir(os.path.join(self.folder, "workers.d"))
+        self.write("workers.d/good.kubeconfig", kubeconfig("http://127.0.0.1:9"))
+        self.write("workers.d/Bad.yaml", kubeconfig("http://127.0.0.1:9"))
+        self.write("workers.d/broken.yaml", "{ not yaml")
+        self.write("workers.d/.hidden.yaml", "{ not yaml")
+        self.write("workers.d/notes.txt", "{ not yaml")
+        sources = ("workersFrom:\n  directory: %s\n  clusterProfiles:\n    accessProviders:\n"
+                   "    - {name: cloud, execConfig: {apiVersion: client.authentication.k8s.io/v1, command: /nowhere/plugin}}\n")
+        self.write_config(more=sources % "workers.d")
+        code, out, err = wharf("check", "--config", self.config)
+        self.assertEqual((code, out), (1, ""))
+        self.assert_says(err, "workersFrom.directory: ", "/workers.d/Bad.yaml: found worker name \"Bad\"",
+                         "/workers.d/broken.yaml", "access provider cloud: the command \"/nowhere/plugin\" may not be run",
+                         "credentialPlugins.allow", ": 3 problems")
+        self.write_config(more=sources % "nowhere.d")
+        code, out, err = wharf("check", "--config", self.config)
+        self.assert_says(err, "nowhere.d: No such file or directory", ": 2 problems")
+
     def test_management_without_kubeconfig_means_the_pod_that_it_runs_in(self):
         self.good_files()
         self.write_config()
