@@ -77,8 +77,8 @@ static struct command_batch *batch_of(struct dispatch *dispatch, size_t cluster)
 
 static void answer_not_sent(struct command *command, void (*post)(void *ctx, struct engine_event *event), void *ctx) {
     struct response response = {.reason = REASON_NOT_SENT, .retry_after_ns = -1};
-    post(ctx,
-         &(struct engine_event){.type = EVENT_ANSWER, .cluster = command->cluster, .answer = {command->id, &response}});
+    post(ctx, &(struct engine_event){
+                  .type = EVENT_ANSWER, .cluster = command->cluster, .answer = {command->id, &response, 0}});
     command_free(command);
 }
 

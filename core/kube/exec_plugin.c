@@ -35,6 +35,7 @@ void exec_plugin_free(struct exec_plugin *plugin) {
     free(plugin->info);
     free(plugin->install_hint);
     exec_policy_free(plugin->policy);
+    exec_cache_free(plugin->cache);
     free(plugin);
 }
 

@@ -20,6 +20,7 @@ struct exec_plugin {
     char *info;         // KUBERNETES_EXEC_INFO
     char *install_hint; // one line; NULL: none
     struct exec_policy *policy;
+    struct exec_cache *cache; // NULL: what it gives is not shared
 };
 void exec_plugin_free(struct exec_plugin *plugin); // NULL is fine
 
@@ -35,6 +36,16 @@ struct exec_credential {
     int64_t expires_ns; // wall clock; CLOCK_NEVER: it does not
 };
 void exec_credential_clear(struct exec_credential *credential);
+bool exec_credential_equal(const struct exec_credential *a, const struct exec_credential *b); // but for the expiry
+
+// What a plugin gave last, so that several transports of one endpoint do not each run it. From any thread; NULL is
+// fine.
+struct exec_cache *exec_cache_new(void); // NULL when out of memory
+void exec_cache_free(struct exec_cache *cache);
+void exec_cache_put(struct exec_cache *cache, const struct exec_credential *fresh);
+// A copy of it, if it is valid beyond `until_ns` (wall clock) and not `other_than` (NULL: whatever it is).
+bool exec_cache_get(struct exec_cache *cache, const struct exec_credential *other_than, int64_t until_ns,
+                    struct exec_credential *out);
 
 // Reads what a plugin printed: an ExecCredential of the plugin's version. Nothing of it is in an error's message.
 struct error *exec_credential_read(const struct exec_plugin *plugin, const char *text, size_t len,

@@ -205,7 +205,9 @@ static struct error *fill(const struct kubeconfig_entry *exec, const struct kube
     const char *directory = exec->file->directory;
     plugin->where = entry_place(exec, NULL);
     plugin->directory = directory ? strdup(directory) : NULL;
-    if (!plugin->where || (directory && !plugin->directory) || !exec_policy_copy(policy, &plugin->policy))
+    plugin->cache = exec_cache_new();
+    if (!plugin->cache || !plugin->where || (directory && !plugin->directory) ||
+        !exec_policy_copy(policy, &plugin->policy))
         return error_no_memory();
     struct error *error = copy_required(exec, "command", "the credential plugin to run", &plugin->command);
     if (!error)

@@ -193,6 +193,40 @@ static void a_credential_that_has_expired_by_this_clock_is_left_to_the_server(vo
     assert_true(runs_now(bench));
 }
 
+static void transports_of_one_endpoint_share_what_the_plugin_gave(void **state) {
+    struct bench *bench = *state;
+    struct exec_source *source = &bench->source, other;
+    bench->plugin->cache = exec_cache_new();
+    answer(bench, "one", 600);
+    assert_true(runs_now(bench));
+    exec_source_open(&other, bench->plugin, wake, bench, bench->now);
+    assert_true(exec_source_update(&other, bench->now));
+    assert_null(other.job);
+    assert_string_equal(other.held.token, "one");
+    assert_true(other.due_ns == source->due_ns);
+    assert_int_equal(runs(bench), 1);
+    // The server rejects it: whoever is told first runs the plugin, and the other one has its token too.
+    answer(bench, "two", 600);
+    exec_source_answered(source, 1, 200);
+    pass(bench, CLOCK_MINUTE);
+    exec_source_answered(source, 1, 401);
+    exec_source_answered(&other, 1, 401);
+    assert_true(exec_source_renew(source, bench->now.mono_ns));
+    assert_true(runs_now(bench));
+    assert_true(exec_source_renew(&other, bench->now.mono_ns));
+    assert_true(exec_source_update(&other, bench->now));
+    assert_null(other.job);
+    assert_string_equal(other.held.token, "two");
+    assert_int_equal(runs(bench), 2);
+    exec_source_close(&other);
+    // One that is about to expire is not shared.
+    pass(bench, 575 * CLOCK_SECOND);
+    exec_source_open(&other, bench->plugin, wake, bench, bench->now);
+    assert_false(exec_source_update(&other, bench->now));
+    assert_non_null(other.job);
+    exec_source_close(&other);
+}
+
 #define with_bench(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void) {
@@ -204,6 +238,7 @@ int main(void) {
         with_bench(a_failed_run_is_repeated_with_growing_waits),
         with_bench(while_renewing_fails_the_old_credential_is_used_until_it_expires),
         with_bench(a_rejected_credential_is_renewed_but_not_without_end),
+        with_bench(transports_of_one_endpoint_share_what_the_plugin_gave),
         with_bench(a_credential_that_has_expired_by_this_clock_is_left_to_the_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
