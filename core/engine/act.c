@@ -13,6 +13,7 @@
 #include "core/engine/finalizer.h"
 #include "core/engine/kueue.h"
 #include "core/engine/mirror.h"
+#include "core/engine/news.h"
 #include "core/engine/orphans.h"
 #include "core/engine/pacing.h"
 #include "core/engine/pause.h"
@@ -171,8 +172,7 @@ static bool do_place(struct engine *engine, struct entry *entry, const struct ac
         if (!hot && entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER)
             unknown_placed_again(engine, entry, action);
         else if (!hot)
-            report_event(engine, entry, true, "PlacedAgain", "Place", "attempt %u is rescheduled to cluster %s: %s",
-                         action->attempt, engine->names[action->cluster], action->why);
+            news_rescheduled(engine, entry, action);
     } else if (action->attempt != entry->facts.attempt) {
         engine->stats.placements++;
     }
@@ -382,6 +382,7 @@ void act_reconcile(struct engine *engine, struct entry *entry) {
     waiting_unplaced(engine, entry, action.waiting);
     waiting_update(engine, entry, &action);
     changes_note(engine, entry, &action);
+    news_check(engine, entry, &action);
     if (action.type == ACTION_FORGET && !entry->facts.busy && entry->lookups == 0) {
         heap_remove(&engine->timers, &entry->timer); // of waiting_update
         store_remove(&engine->store, entry);

@@ -52,11 +52,25 @@ static int64_t patch_at_ns(struct engine *engine, struct entry *entry, struct mi
     return repeat_update_at_ns(engine, entry, mirror);
 }
 
+// The same patch was accepted and changed nothing.
+static void report_dropped(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    if (mirror->dropping_reported)
+        return;
+    mirror->dropping_reported = true;
+    report_event(
+        engine, entry, true, "FieldsDropped", "CarryChange",
+        "%s accepted a change of the mirror and stored nothing of it: its API server does not know the fields, "
+        "or a policy there removes them",
+        engine->names[mirror->facts.cluster]);
+}
+
 static void send_update(struct engine *engine, struct entry *entry, struct mirror *mirror, struct json *patch,
                         struct mirror_record *record) {
     uint64_t hash = command_patch_hash(patch);
-    if (hash == mirror->noop_patch_hash)
+    if (hash == mirror->noop_patch_hash) {
+        report_dropped(engine, entry, mirror);
         return;
+    }
     mirror->noop_patch_hash = 0;
     mirror->facts.update_at_ns = patch_at_ns(engine, entry, mirror, hash);
     mirror->facts.update_due = mirror->facts.update_at_ns > engine->now.mono_ns;

@@ -352,7 +352,7 @@ static void verified(struct engine *engine, struct entry *entry, struct mirror *
     if (*mirror->uid && mirror->facts.of_workload && mirror->facts.attempt == entry->facts.attempt)
         entry->facts.gone_attempt = entry->facts.attempt; // deleted, and the name was reused
     engine->stats.conflicts++;
-    exclude(engine, entry, mirror, "Conflict", "a foreign object of the same name exists");
+    exclude(engine, entry, mirror, "NameConflict", "a foreign object of the same name exists");
 }
 
 static void updated(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct pending *pending,

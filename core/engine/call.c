@@ -7,6 +7,8 @@
 #include "core/engine/mirror.h"
 #include "core/engine/report.h"
 
+#include <string.h>
+
 #define REFUSED_BASE_NS (5 * CLOCK_SECOND) // of a workload rejected by the adapter or the host
 #define REFUSED_MAX_NS (10 * CLOCK_MINUTE)
 
@@ -63,7 +65,8 @@ int64_t call_failed(struct engine *engine, struct entry *entry, wharf_result res
 
 // A successful call may still carry a message.
 void call_report_message(struct engine *engine, struct entry *entry, struct adapter_call *call, const char *action) {
+    bool made = strcmp(action, "CreateMirror") == 0;
     if (call->answer.message)
-        report_event(engine, entry, true, adapter_answer_reason(call, "Incomplete"), action, "%s",
-                     adapter_answer_message(call, "the adapter's message cannot be shown"));
+        report_event(engine, entry, true, adapter_answer_reason(call, made ? "FieldsDropped" : "NotCarried"), action,
+                     "%s", adapter_answer_message(call, "the adapter's message cannot be shown"));
 }

@@ -12,6 +12,7 @@
 #include "core/engine/finalizer.h"
 #include "core/engine/kueue.h"
 #include "core/engine/mirror.h"
+#include "core/engine/news.h"
 #include "core/engine/orphans.h"
 #include "core/engine/pause.h"
 #include "core/engine/queue.h"
@@ -80,6 +81,8 @@ static void read_phase(struct engine *engine, struct entry *entry, const struct 
         final_status_drop(entry);
     if (finished && !was_finished)
         story_finished(engine, entry, &phase);
+    if (finished && !was_finished && had)
+        news_finished(engine, entry);
     set_phase(engine, entry, had, (uint8_t)phase.phase, true);
     adapter_call_end(&call);
 }
@@ -184,6 +187,7 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
             m->facts.update_due = true;
             m->carry = CARRY_UNKNOWN;
             m->noop_patch_hash = 0;
+            m->dropping_reported = false;
             m->facts.update_at_ns = 0;
         }
     }
@@ -425,7 +429,7 @@ static void report_unsealed(struct engine *engine, size_t cluster, size_t kind, 
     if (entry && entry->facts.exists && !entry->unsealed_reported &&
         text_equal(object_label(object, MARK_UID), entry->uid)) {
         entry->unsealed_reported = true;
-        report_event(engine, entry, true, "ForeignObject", "Observe",
+        report_event(engine, entry, true, "NameConflict", "Observe",
                      "cluster %s has a foreign object of this name with the marks of its mirror but no valid seal: it "
                      "is not changed; delete it there if it is forged",
                      engine->names[cluster]);

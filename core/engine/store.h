@@ -58,6 +58,7 @@ struct mirror {
     bool had_status : 1;              // it had a status, so an empty one was cleared
     bool record_unsure : 1;           // the outcome of a later patch is unknown
     bool stop_only : 1;               // a suspending patch was rejected: suspend alone first
+    bool dropping_reported : 1;       // the worker drops what is carried: reported
     bool suspension_reported : 1;     // its suspension in the worker was reported
     bool uncompared : 1;              // an accepted patch: with what the server made of it (noop_patch_hash)
     char uid[STORE_UID_MAX];          // of the object itself
@@ -81,6 +82,7 @@ struct entry {
     int64_t generation;
     int64_t waiting_since_ns;
     int64_t retry_due_ns, retried_ns; // see retry.h
+    int64_t loss_told_ns;             // since when its worker is lost, as was told (news.h); 0: it was not
     int64_t ready_ns;                 // since when it could be placed for the first time; 0: it is, or is suspended
     const char *why;                  // of the last decision; static
     struct unknown_worker *unknown;   // that its annotation names, see unknown.h; NULL: none
@@ -108,6 +110,7 @@ struct entry {
     bool reported : 1;            // something was reported since it began to wait
     bool deletion_is_certain : 1; // deleted_uid is certain
     bool unknown_unfinished : 1;  // counted there
+    bool unschedulable_told : 1;  // since it began to wait
     bool labelled : 1;            // its label has named its cluster
     bool uncompared : 1;          // an accepted status: with what the server made of it (noop_patch_hash)
     bool unsealed_reported : 1;   // an unsealed object with the host's marks was reported

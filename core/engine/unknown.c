@@ -85,15 +85,15 @@ void unknown_placed_again(struct engine *engine, struct entry *entry, const stru
     text_copy(name, sizeof name, entry->unknown ? entry->unknown->name : "its worker");
     bool gone = entry->facts.clean_attempt == entry->facts.attempt || entry->facts.gone_attempt == entry->facts.attempt;
     if (gone)
-        report_event(engine, entry, true, "PlacedAgain", "Place",
-                     "attempt %u is rescheduled to cluster %s: %s is not in the configuration, and no mirror is there",
-                     action->attempt, engine->names[action->cluster], name);
+        report_event(engine, entry, true, "Rescheduled", "Place",
+                     "%s is not in the configuration, and no mirror is there; running again in %s (attempt %u)", name,
+                     engine->names[action->cluster], action->attempt);
     else
-        report_event(engine, entry, true, "PlacedAgain", "Place",
-                     "attempt %u is rescheduled to cluster %s: %s is not in the configuration. If the mirror of "
-                     "attempt %u still runs in %s, it runs twice until %s is added to the configuration again, or that "
-                     "mirror is deleted there",
-                     action->attempt, engine->names[action->cluster], name, entry->facts.attempt, name, name);
+        report_event(engine, entry, true, "Rescheduled", "Place",
+                     "%s is not in the configuration; running again in %s (attempt %u). If the mirror of attempt %u "
+                     "still runs in %s, it runs twice until %s is added to the configuration again, or that mirror is "
+                     "deleted there",
+                     name, engine->names[action->cluster], action->attempt, entry->facts.attempt, name, name);
 }
 
 static void log_one(struct engine *engine, struct unknown_worker *worker) {

@@ -5,8 +5,10 @@
 #include "core/engine/engine_internal.h"
 #include "core/engine/queue.h"
 #include "core/engine/report.h"
+#include "core/engine/worker_reason.h"
 
 #define WAITING_REPORTED_NS (60 * CLOCK_SECOND)
+#define UNSCHEDULABLE_NS (10 * CLOCK_SECOND)
 
 static uint32_t bit_of(uint8_t waiting) {
     return UINT32_C(1) << waiting;
@@ -25,14 +27,40 @@ void waiting_end(struct engine *engine, struct entry *entry) {
     count(engine, entry, false);
     entry->waiting = WAITING_NOT;
     entry->waiting_reported = 0;
-    entry->reported = false;
+    entry->reported = entry->unschedulable_told = false;
+}
+
+static enum waiting waiting_of(const struct entry *entry) {
+    return (enum waiting)entry->waiting;
+}
+
+static bool is_unschedulable(enum waiting waiting) {
+    return waiting == WAITING_NO_WORKER || waiting == WAITING_REFUSED;
+}
+
+// Why each worker does not get it, in one Event.
+static void report_unschedulable(struct engine *engine, struct entry *entry) {
+    int64_t at_ns = entry->waiting_since_ns + UNSCHEDULABLE_NS;
+    if (entry->unschedulable_told || !is_unschedulable(waiting_of(entry)))
+        return;
+    if (engine->now.mono_ns < at_ns) {
+        queue_wake(engine, entry, at_ns);
+        return;
+    }
+    AUTO_BUFFER(text, 8192);
+    worker_reasons_put(engine, entry, engine->now.mono_ns, &text);
+    entry->unschedulable_told = true;
+    report_event(engine, entry, true, "Unschedulable", "Place", "%s",
+                 text.len > 0 ? text.data : "no worker accepts it");
 }
 
 static void report(struct engine *engine, struct entry *entry, const struct action *action) {
     entry->waiting_reported |= bit_of(entry->waiting);
     count(engine, entry, true);
-    // The cause of a retry or delay was reported when it began.
+    // The cause of a retry or delay was reported when it began; others have Events of their own.
     if ((entry->waiting == WAITING_BACKOFF || entry->waiting == WAITING_REPEATED) && entry->reported)
+        return;
+    if (is_unschedulable(waiting_of(entry)) || (entry->waiting == WAITING_WORKER && entry->loss_told_ns))
         return;
     bool somewhere = action->cluster != 0 && action->cluster < engine->n_clusters;
     const char *refused = somewhere ? engine->stats.clusters[action->cluster].refused : "";
@@ -71,6 +99,7 @@ void waiting_update(struct engine *engine, struct entry *entry, const struct act
         entry->waiting = (uint8_t)waiting;
         count(engine, entry, true);
     }
+    report_unschedulable(engine, entry);
     if (entry->waiting_reported & bit_of(entry->waiting))
         return;
     if (engine->now.mono_ns >= entry->waiting_since_ns + WAITING_REPORTED_NS)

@@ -11,8 +11,8 @@ from wait import until
 
 FINALIZER = "e2e.wharf.dev/kept"
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-# Events that report actions of the test itself.
-_OF_THE_TEST = ("PlacedAgain",)
+# Events that report actions of the test itself, and that the story ended in a failure.
+_OF_THE_TEST = ("Rescheduled", "Finished")
 
 
 class Play:

@@ -38,7 +38,7 @@ def a_forged_mirror_of_a_higher_attempt_is_not_adopted(env):
         key: value for key, value in genuine["labels"].items() if key.startswith("wharf.dev/")})
     forged["metadata"]["annotations"] = {**genuine["annotations"], "wharf.dev/attempt": "7"}
     made = other.admin.create("jobs", env.namespace, forged)
-    env.until_event("genuine", "foreignobject.*valid seal")
+    env.until_event("genuine", "nameconflict.*valid seal")
     env.release()
     done = env.until_finished("genuine")
     assert done["metadata"]["annotations"]["wharf.dev/attempt"] == "1", brief(done)

@@ -5,6 +5,7 @@ import sys
 sys.dont_write_bytecode = True
 
 import circles  # noqa: E402
+import events   # noqa: E402
 import files    # noqa: E402
 import layers   # noqa: E402
 import links    # noqa: E402
@@ -27,7 +28,7 @@ def main():
             for line, problem in module.check(path, text):
                 print(f"{path}:{line}: {problem}")
                 found += 1
-    for problem in circles.check():
+    for problem in [*circles.check(), *events.check()]:
         print(problem)
         found += 1
     print(f"tree: {looked_at} files, {found} problems")

@@ -233,7 +233,7 @@ struct error *plan_make_mirror(struct plan_object *object) {
     else if (call.answer.message)
         plan_comment(&object->lines, "remark: %s (%s)",
                      adapter_answer_message(&call, "the adapter's message cannot be shown"),
-                     adapter_answer_reason(&call, "Incomplete"));
+                     adapter_answer_reason(&call, "FieldsDropped"));
     adapter_call_end(&call);
     if (!object->mirror)
         return NULL;

@@ -45,7 +45,7 @@ class Telling(Case):
 # managedBy: /spec/managedBy is "kueue.x-k8s.io/multikueue", which this host manages
 # phase: Pending
 # pods: 2: c (i:1) with cpu 500m, memory 1Gi
-# remark: half of it is missing (Incomplete)
+# remark: half of it is missing (FieldsDropped)
 # not validated without --cluster: no API server has checked this mirror
 # not in the mirror: /metadata/uid (the worker's API server sets its own)
 # not in the mirror: /metadata/finalizers (no controller in the worker would remove them)

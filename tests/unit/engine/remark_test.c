@@ -90,7 +90,7 @@ static void a_remark_does_not_hide_what_is_told_of_the_workload_itself(void **st
     stage_disconnect(&stage, where);
     stage_contact(&stage, where, CONTACT_LOST);
     stage_run(&stage, 2 * CLOCK_MINUTE);
-    assert_int_equal(stage_told(&stage, "waiting for more than a minute"), 1);
+    assert_int_equal(stage_told(&stage, "WorkerLost: "), 1);
     stage_end(&stage);
 }
 

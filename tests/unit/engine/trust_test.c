@@ -79,7 +79,7 @@ static void a_forged_mirror_of_a_higher_attempt_is_not_adopted(void **state) {
     begin(key);
     play_put(play, W2, forged("7", NAME));
     play_settle(play);
-    assert_int_equal(play_told(play, "ForeignObject: cluster w2"), 1);
+    assert_int_equal(play_told(play, "NameConflict: cluster w2"), 1);
     assert_int_equal(play_told(play, "log: cluster 2: default/a (uid "), 1);
     assert_untouched();
     assert_int_equal(engine_stats(play->engine)->clusters[W2].unsealed, 1);
