@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """`wharf logs` and `wharf exec`: through the host, with a token of the management cluster, from whatever worker has the
 pods. The API servers are real (TokenReview, SubjectAccessReview, pods/log, pods/exec); kubelet.py plays the nodes."""
+import fcntl
 import functools
 import os
+import pty
+import struct
 import subprocess
+import termios
 import threading
 
 import kubelet
 from jobs import job
+from service_proxy import ServiceProxy
 from wait import until
 
 _READ = [{"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]}]
@@ -185,3 +190,85 @@ def a_command_runs_in_a_pod_with_its_input_output_and_exit_code(env, nodes):
         assert found[:2] == (code, out) and found[2] == err, (args, found[0], found[1][:200], found[2])
     code, out, err = _run(env, user, "exec", "job/inside", "--pod", "other", "--", "echo", "a")
     assert code == 1 and 'has no pod "other"' in err, (code, out, err)
+
+
+@_with_nodes
+def a_session_has_the_terminal_of_its_user(env, nodes):
+    env.use_all()
+    user = _user(env, "operator", _EXEC)
+    env.submit(job("screen", hold="all"))
+    _running_pod(env, "screen")
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 101, 0, 0))
+    before = termios.tcgetattr(theirs)
+    child = subprocess.Popen(_argv(env, user, "exec", "job/screen", "-it", "--", "size"), stdin=theirs,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    out, err = child.communicate(timeout=60)
+    assert (child.returncode, out) == (0, b'{"Width":101,"Height":33}\n'), (child.returncode, out, err)
+    assert termios.tcgetattr(theirs) == before, "the terminal was not restored"
+    os.close(ours)
+    os.close(theirs)
+
+
+@_with_nodes
+def a_follower_stays_when_the_mirror_is_made_again(env, nodes):
+    env.use_all()
+    reader = _user(env, "reader", _READ)
+    env.submit(job("again", hold="all"))
+    worker, first = _running_pod(env, "again")
+    nodes[worker].log(env.namespace, first).write("first attempt")
+    child = subprocess.Popen(_argv(env, reader, "logs", "job/again", "-f"), stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL)
+    assert child.stdout.readline() == b"first attempt\n"
+    env.worker(worker).admin.delete("jobs", env.namespace, "again")
+    env.placed("again", attempt=2)
+
+    def second():
+        for name in (each.name for each in env.workers):
+            for pod in env.worker(name).admin.list("pods", env.namespace):
+                if pod["metadata"]["name"] != first and pod["status"].get("phase") == "Running":
+                    nodes[name].log(env.namespace, pod["metadata"]["name"]).write("second attempt")
+                    return True
+        return False
+    until(second, "a pod of the second attempt to run")
+    assert child.stdout.readline() == b"second attempt\n"
+    child.kill()
+    child.wait()
+
+
+@_with_nodes
+def whoever_has_a_client_certificate_uses_the_viewers_token(env, nodes):
+    env.use_all()
+    env.submit(job("viewed", hold="all"))
+    worker, pod = _running_pod(env, "viewed")
+    nodes[worker].log(env.namespace, pod).write("seen")
+    code, out, err = _run(env, env.clusters.management.admin_config, "logs", "job/viewed")
+    assert (code, out) == (0, "seen\n"), (code, out, err)
+
+
+@_with_nodes
+def all_of_it_works_through_the_service_proxy_of_the_api_server(env, nodes):
+    env.use_all()
+    _user(env, "operator", _EXEC)
+    env.submit(job("far", hold="all"))
+    worker, pod = _running_pod(env, "far")
+    nodes[worker].log(env.namespace, pod).write("from afar")
+    cluster = env.clusters.management
+    proxy = ServiceProxy(cluster, env.host.port)
+    try:
+        config = cluster.kubeconfig("proxied", token_file=f"{env.namespace}-operator.token", port=proxy.port)
+
+        def run(command, *args):
+            done = subprocess.run([env.host.wharf, command, "-n", env.namespace, "--kubeconfig", config, *args],
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+            return done.returncode, done.stdout, done.stderr
+        code, out, err = run("logs", "job/far")
+        assert (code, out) == (0, "from afar\n"), (code, out, err)
+        code, out, err = run("exec", "job/far", "--", "echo", "hello")
+        assert (code, out) == (0, "hello\n"), (code, out, err)
+        assert [path.split("?")[0].split("/")[3] for path in proxy.proxied] == ["logs", "exec"], proxy.proxied
+        # The proxy's address is a loopback one: what needs no token there needs one through it.
+        code, out, err = run("status")
+        assert code == 1 and "may not get the path /wharf of the management cluster" in err, (code, out, err)
+    finally:
+        proxy.close()

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams of a server over TCP: how many there may be, how they end, and that nothing else suffers.
+#include "core/base/text.h"
+#include "core/serve/connections.h"
+#include "core/serve/http.h"
+#include "snapshot.h"
+
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct served {
+    struct fake fake;
+    struct adapters adapters;
+    struct config config;
+    struct api_source api;
+    struct http_server *server;
+};
+
+static struct error *give(void *ctx, struct host_snapshot *out) {
+    *out = ((struct served *)ctx)->fake.snapshot;
+    return NULL;
+}
+
+static void take_back(struct host_snapshot *snapshot) {
+    (void)snapshot;
+}
+
+static int64_t stalled_ns(void *ctx) {
+    (void)ctx;
+    return 0;
+}
+
+// An engine that has not started: the stream stays open without an event.
+static struct error *query(void *ctx, query_run run, void *arg) {
+    (void)ctx, (void)run, (void)arg;
+    return error_new(ERROR_STOPPED, "not running yet");
+}
+
+static struct error *review(void *ctx, const struct request *request, struct response *response) {
+    (void)ctx, (void)request, (void)response;
+    return error_new(ERROR_STOPPED, "not running yet");
+}
+
+static int start(void **state) {
+    struct served *served = calloc(1, sizeof *served);
+    assert_non_null(served);
+    fake_init(&served->fake);
+    served->api = (struct api_source){.snapshot = give,
+                                      .free_snapshot = take_back,
+                                      .query = query,
+                                      .ctx = served,
+                                      .config = &served->config,
+                                      .adapters = &served->adapters};
+    struct http_source source = {.snapshot = give,
+                                 .free_snapshot = take_back,
+                                 .stalled_ns = stalled_ns,
+                                 .api = &served->api,
+                                 .review = review,
+                                 .ctx = served};
+    assert_null(http_server_start("127.0.0.1:0", &source, &served->server));
+    *state = served;
+    return 0;
+}
+
+static int stop(void **state) {
+    struct served *served = *state;
+    http_server_stop(served->server);
+    free(served);
+    return 0;
+}
+
+static int begin(const struct served *served, const char *path) {
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in name = {.sin_family = AF_INET,
+                               .sin_port = htons(http_server_port(served->server)),
+                               .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    struct timeval patience = {.tv_sec = 20};
+    assert_int_equal(connect(fd, (struct sockaddr *)&name, sizeof name), 0);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+    AUTO_TEXT request = text_format("GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path);
+    assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), (ssize_t)strlen(request));
+    return fd;
+}
+
+// The code of the answer that begins; 0: the connection was closed.
+static int code_of(int fd) {
+    char head[13] = "";
+    size_t len = 0;
+    int64_t code = 0;
+    for (ssize_t count = 1; len < 12 && count > 0; len += count > 0 ? (size_t)count : 0)
+        count = recv(fd, head + len, 12 - len, 0);
+    return len == 12 && text_to_int64(head + 9, &code) ? (int)code : 0;
+}
+
+static void assert_served(const struct served *served, const char *path) {
+    int fd = begin(served, path);
+    assert_int_equal(code_of(fd), 200);
+    close(fd);
+}
+
+static void streams_are_bounded_and_probes_are_answered_beside_them(void **state) {
+    const struct served *served = *state;
+    int fds[CONNECTIONS_WATCH];
+    for (size_t i = 0; i < CONNECTIONS_WATCH; i++) {
+        fds[i] = begin(served, "/api/v1/watch");
+        assert_int_equal(code_of(fds[i]), 200);
+    }
+    int more = begin(served, "/api/v1/watch");
+    assert_int_equal(code_of(more), 503);
+    close(more);
+    for (int i = 0; i < 40; i++)
+        assert_served(served, "/healthz");
+    assert_served(served, "/api/v1/adapters");
+    for (size_t i = 0; i < CONNECTIONS_WATCH; i++)
+        close(fds[i]);
+}
+
+static void a_stream_whose_reader_leaves_makes_room_for_another(void **state) {
+    const struct served *served = *state;
+    for (size_t round = 0; round < 3 * CONNECTIONS_WATCH; round++) {
+        int fd = begin(served, "/api/v1/watch"), code = code_of(fd);
+        // The server may not have noticed yet that the former ones are gone.
+        for (int attempts = 0; code == 503 && attempts < 200; attempts++) {
+            close(fd);
+            usleep(10000);
+            fd = begin(served, "/api/v1/watch");
+            code = code_of(fd);
+        }
+        assert_int_equal(code, 200);
+        close(fd);
+    }
+}
+
+static void streams_end_with_the_server(void **state) {
+    struct served *served = *state;
+    int fds[8];
+    for (size_t i = 0; i < 8; i++) {
+        fds[i] = begin(served, "/api/v1/watch");
+        assert_int_equal(code_of(fds[i]), 200);
+    }
+    int waits = begin(served, "/api/v1/workloads"); // answered, or not: it does not keep the server
+    http_server_stop(served->server);
+    served->server = NULL;
+    char rest[4096];
+    for (size_t i = 0; i < 8; i++) {
+        while (recv(fds[i], rest, sizeof rest, 0) > 0)
+            ;
+        close(fds[i]);
+    }
+    close(waits);
+}
+
+static void a_head_request_gets_no_stream(void **state) {
+    const struct served *served = *state;
+    int fd = begin(served, "/nothing");
+    assert_int_equal(code_of(fd), 404);
+    close(fd);
+    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in name = {.sin_family = AF_INET,
+                               .sin_port = htons(http_server_port(served->server)),
+                               .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    assert_int_equal(connect(fd, (struct sockaddr *)&name, sizeof name), 0);
+    static const char request[] = "HEAD /api/v1/watch HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    assert_int_equal(send(fd, request, sizeof request - 1, MSG_NOSIGNAL), (ssize_t)sizeof request - 1);
+    assert_int_equal(code_of(fd), 405);
+    close(fd);
+}
+
+int main(void) {
+#define SERVED(test) cmocka_unit_test_setup_teardown(test, start, stop)
+    const struct CMUnitTest tests[] = {
+        SERVED(streams_are_bounded_and_probes_are_answered_beside_them),
+        SERVED(a_stream_whose_reader_leaves_makes_room_for_another),
+        SERVED(streams_end_with_the_server),
+        SERVED(a_head_request_gets_no_stream),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
