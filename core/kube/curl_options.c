@@ -178,6 +178,13 @@ static bool add_named_header(struct curl_slist **list, const char *name, const c
     return add_header(list, header);
 }
 
+// A complete header. libcurl leaves out one without a value, unless it has a semicolon for the colon.
+static bool add_line(struct curl_slist **list, const char *line) {
+    const char *colon = strchr(line, ':');
+    AUTO_TEXT empty = colon && colon[1] == '\0' ? text_format("%.*s;", (int)(colon - line), line) : strdup("");
+    return empty && add_header(list, *empty ? empty : line);
+}
+
 static bool set_headers(struct exchange *exchange) {
     const struct curl_transport *transport = exchange->transport;
     const char *authorization = transport->credentials.authorization;
@@ -191,7 +198,7 @@ static bool set_headers(struct exchange *exchange) {
     ok = ok && (!authorization || add_header(list, authorization));
     char *const *impersonation = transport->credentials.endpoint->impersonation;
     for (; ok && impersonation && *impersonation; impersonation++)
-        ok = add_header(list, *impersonation);
+        ok = add_line(list, *impersonation);
     ok = ok && (!transport->host || add_header(list, transport->host));
     ok = ok && (!transport->header || add_header(list, transport->header));
     return ok && curl_easy_setopt(exchange->easy, CURLOPT_HTTPHEADER, exchange->headers) == CURLE_OK;

@@ -32,8 +32,7 @@ static struct error *add(struct headers *headers, const struct kubeconfig_entry 
         return error_no_memory();
     headers->list = longer;
     longer[headers->count] = longer[headers->count + 1] = NULL;
-    // libcurl leaves out a header whose value is empty, unless it ends with a semicolon.
-    longer[headers->count] = *value ? text_format("%s: %s", name, value) : text_format("%s;", name);
+    longer[headers->count] = *value ? text_format("%s: %s", name, value) : text_format("%s:", name);
     return longer[headers->count++] ? NULL : error_no_memory();
 }
 

@@ -243,12 +243,14 @@ static void a_transport_is_closed_while_its_plugin_runs(void **state) {
 static void all_requests_impersonate(void **state) {
     struct world *world = *state;
     world->endpoint.token = strdup("t");
-    world->endpoint.impersonation = calloc(3, sizeof(char *));
+    world->endpoint.impersonation = calloc(4, sizeof(char *));
+    world->endpoint.impersonation[2] = strdup("Impersonate-Group: ops:");
     world->endpoint.impersonation[0] = strdup("Impersonate-User: jane");
-    world->endpoint.impersonation[1] = strdup("Impersonate-Extra-scopes;");
+    world->endpoint.impersonation[1] = strdup("Impersonate-Extra-scopes:");
     world_connect(world);
     expect_header(world, "Impersonate-User: jane");
     expect_header(world, "Impersonate-Extra-scopes:");
+    expect_header(world, "Impersonate-Group: ops:");
     struct answer stream;
     ask(&stream, world, &(struct http_request){.path = "/echo?watch=true", .stream = true});
     assert_non_null(strstr(text_of(&stream.data), "\r\nImpersonate-User: jane\r\n"));

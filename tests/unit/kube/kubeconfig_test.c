@@ -340,7 +340,7 @@ static void a_user_may_be_impersonated(void **state) {
                                            "Impersonate-Group: dev",
                                            "Impersonate-Group: ops",
                                            "Impersonate-Extra-scopes: view",
-                                           "Impersonate-Extra-scopes;",
+                                           "Impersonate-Extra-scopes:",
                                            "Impersonate-Extra-acme.com%2F50%25%20off: yes"};
     write_config("config", "{server: 'https://h'}",
                  "{token: t, as: jane, as-uid: 7f, as-groups: [dev, ops], as-user-extra: {scopes: [view, ''], "
