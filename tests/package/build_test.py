@@ -55,6 +55,10 @@ class ReproducibleTest(unittest.TestCase):
         self.same(IMAGE, "image")
         self.same(SBOM, "image")
 
+    @unittest.skipUnless(build.has("rpmbuild"), "rpmbuild is not there")
+    def test_the_rpm_built_elsewhere_is_the_same(self):
+        self.same("wharf-*.rpm", "rpm")
+
     def test_the_tarballs_built_elsewhere_are_the_same(self):
         self.same("wharf-*.[0-9].tar.gz", "dist")
         self.same(RELEASE, "release")
@@ -187,10 +191,11 @@ class ImageTest(unittest.TestCase):
         self.assertEqual((shown.returncode, shown.stderr), (0, ""))
         self.assertEqual({line.split()[0] for line in shown.stdout.splitlines()[1:]},
                          {name[:-3] for name in os.listdir(os.path.join(root, "usr/lib/wharf/adapters"))})
+        shutil.copy(os.path.join(ROOT, "etc/package/wharf.yaml"), os.path.join(root, "etc/wharf/wharf.yaml"))
         checked = jail.run(root, "/usr/bin/wharf", "check")
         self.assertEqual(checked.returncode, 1)
-        self.assertIn("w1.kubeconfig: No such file", checked.stderr)
-        self.assertNotIn("adapter", checked.stderr)
+        self.assertIn("/etc/wharf/mgmt.kubeconfig: No such file", checked.stderr)
+        self.assertEqual(len(checked.stderr.splitlines()), 2, checked.stderr)
         self.assertNotEqual(jail.run(root, "/bin/sh", "-c", "true").returncode, 0)
 
     @unittest.skipUnless(build.has("buildah"), "buildah is not there")
