@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/preflight.h"
 #include "core/engine/kueue.h"
+#include "core/host/rights.h"
 #include "core/host/seal_source.h"
 
 #include "core/base/text.h"
@@ -225,6 +226,41 @@ static void may_read_seal(struct visit *visit) {
         check_permission(visit, &secret);
 }
 
+static const char *own_namespace(const struct visit *visit) {
+    const char *pods = visit->connection->endpoint->namespace_;
+    if (visit->config->namespace_)
+        return visit->config->namespace_;
+    return !visit->config->management.kubeconfig && pods && *pods != '\0' ? pods : RIGHTS_NAMESPACE;
+}
+
+// What workers come from besides the configuration, and what operators set of them (rights.c).
+static void may_read_sources(struct visit *visit) {
+    const struct config_workers_from *from = &visit->config->workers_from;
+    const char *own = own_namespace(visit);
+    const char *profiles = from->profile_namespace && *from->profile_namespace != '\0' ? from->profile_namespace : NULL;
+    const struct permission secrets[] = {
+        {"", "secrets", NULL, "get", NULL, own},
+        {"", "secrets", NULL, "list", NULL, own},
+        {"", "secrets", NULL, "watch", NULL, own},
+        {"", "secrets", NULL, "patch", NULL, own},
+    };
+    const struct permission settings[] = {
+        {"", "configmaps", NULL, "get", RIGHTS_WORKERS, own},
+        {"", "configmaps", NULL, "list", RIGHTS_WORKERS, own},
+        {"", "configmaps", NULL, "watch", RIGHTS_WORKERS, own},
+    };
+    const struct permission cluster_profiles[] = {
+        {"multicluster.x-k8s.io", "clusterprofiles", NULL, "list", NULL, profiles},
+        {"multicluster.x-k8s.io", "clusterprofiles", NULL, "watch", NULL, profiles},
+    };
+    if (!check_all(visit, settings, sizeof(settings) / sizeof(settings[0])))
+        return;
+    if (from->secrets && !check_all(visit, secrets, sizeof(secrets) / sizeof(secrets[0])))
+        return;
+    if (from->cluster_profiles)
+        check_all(visit, cluster_profiles, sizeof(cluster_profiles) / sizeof(cluster_profiles[0]));
+}
+
 static void check_permissions(struct visit *visit) {
     static const struct permission events[] = {
         {"events.k8s.io", "events", NULL, "create", NULL, NULL},
@@ -241,6 +277,8 @@ static void check_permissions(struct visit *visit) {
         return;
     if (visit->management)
         may_read_seal(visit);
+    if (visit->management)
+        may_read_sources(visit);
     if (visit->management && !visit->config->origin)
         check_permission(visit, &origin);
     if (!visit->management && visit->config->create_namespaces)

@@ -430,7 +430,8 @@ class Online(Case):
         self.assertEqual(management.asked, [
             "get things example.com", "list things example.com", "watch things example.com",
             "patch things example.com", "patch things example.com status", "create events events.k8s.io",
-            "patch events events.k8s.io", "get namespaces kube-system"])
+            "patch events events.k8s.io", "get configmaps wharf-workers", "list configmaps wharf-workers",
+            "watch configmaps wharf-workers", "get namespaces kube-system"])
         self.assertEqual(worker.asked, [
             "get things example.com", "list things example.com", "watch things example.com",
             "create things example.com", "patch things example.com", "delete things example.com",
@@ -462,6 +463,20 @@ class Online(Case):
         self.assert_says(err, "management (http://127.0.0.1:", "may not patch things.example.com/status",
                          'may not get namespaces "kube-system"', "w1 (http://127.0.0.1:",
                          "may not delete things.example.com", "no rule allows it", ": 3 problems")
+
+    def test_rights_on_what_workers_come_from_are_asked_for(self):
+        sources = ("workersFrom: {secrets: true, clusterProfiles: {accessProviders: [{name: x, execConfig: {apiVersion: "
+                   "client.authentication.k8s.io/v1, command: \"true\"}}]}}\ncredentialPlugins: {allow: [\"true\"]}\n")
+        self.serve("mgmt", denied=["patch secrets", "list clusterprofiles multicluster.x-k8s.io",
+                                   "watch configmaps wharf-workers"])
+        self.serve("w1")
+        self.write_config()
+        code, _, err = self.check()
+        self.assertEqual(code, 1)
+        self.assert_says(err, 'may not watch configmaps "wharf-workers"', ": 1 problem")
+        self.write_config(more=sources)
+        self.assert_says(self.check()[2], 'may not watch configmaps "wharf-workers"', "may not patch secrets",
+                         "may not list clusterprofiles.multicluster.x-k8s.io", ": 3 problems")
 
     def test_an_older_version_of_a_kind_is_enough(self):
         old = {"/apis/example.com/v1beta1": ["things", "things/status"]}
