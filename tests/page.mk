@@ -4,3 +4,8 @@ TEST_TARGETS += page-test
 .PHONY: page-test
 page-test: sandbox
 	python3 -B tests/page $(B)
+
+## make picture   docs/page.png, of the real thing
+.PHONY: picture
+picture: sandbox
+	python3 -B tests/page/picture.py $(B)

@@ -28,7 +28,7 @@ function number(value, label) {
 
 function card(worker, most) {
   const samples = model.latencies.get(worker.name) || [], last = samples[samples.length - 1];
-  const blind = (worker.kinds || []).filter((kind) => !kind.eligible && kind.problem);
+  const blind = (worker.kinds || []).filter((kind) => !kind.eligible && kind.problem && kind.problem !== worker.reason);
   const load = el("i", {});
   load.style.transform = `scaleX(${most ? (worker.active / most).toFixed(3) : 0})`;
   return el("button", { type: "button", className: "card worker", "aria-pressed": String(model.filter.cluster === worker.name),
