@@ -58,6 +58,7 @@ install: all $(B)/wharf-sandbox $(B)/wharf-adapter.pc $(B)/wharf.service $(B)/wh
 	@for file in $(DOCS); do sed '$(RELINK)' "$$file" > $(B)/document && \
 		$(INSTALL) -m 644 $(B)/document '$(DESTDIR)$(DOC_DIR)'/"$$(basename "$$file")" || exit 1; done
 	@for file in $(DEPLOY:etc/%=%); do $(INSTALL) -m 644 "etc/$$file" '$(DESTDIR)$(DOC_DIR)'/"$$file" || exit 1; done
+	$(INSTALL) -m 644 docs/page.png '$(DESTDIR)$(DOC_DIR)/'
 	@for file in $(EXAMPLES); do $(INSTALL) -m 644 "$$file" '$(DESTDIR)$(DOC_DIR)'/"$$file" || exit 1; done
 
 ## make uninstall removes what `make install` puts there, with the same PREFIX and DESTDIR; adapters and folders of others stay
