@@ -79,7 +79,7 @@ static void clear_search(struct owner_chain *chain) {
 struct error *owner_chain_new(const struct owner_chain_options *options, struct owner_chain **out) {
     struct owner_chain *chain = calloc(1, sizeof *chain);
     char *origin = strdup(options->origin);
-    *out = chain;
+    *out = NULL;
     if (!chain || !origin) {
         free(chain);
         free(origin);
@@ -91,6 +91,7 @@ struct error *owner_chain_new(const struct owner_chain_options *options, struct 
     chain->n_kinds = options->n_kinds;
     map_init(&chain->known, options->seed);
     map_init(&chain->plurals, options->seed + 1);
+    *out = chain;
     return NULL;
 }
 
@@ -261,12 +262,13 @@ static bool learn_plural(struct owner_chain *chain, const struct link_of_chain *
         return false;
     plural->key = text_format("%s/%s", link->api_version, link->kind);
     plural->plural = found ? strdup(found) : NULL;
-    if (plural->key && (!found || plural->plural) && map_put(&chain->plurals, plural->key, plural))
+    bool known = plural->key && map_get(&chain->plurals, plural->key);
+    if (!known && plural->key && (!found || plural->plural) && map_put(&chain->plurals, plural->key, plural))
         return true;
     free(plural->key);
     free(plural->plural);
     free(plural);
-    return false;
+    return known;
 }
 
 static void ask_plural(struct owner_chain *chain, const struct link_of_chain *link) {

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events of pods without memory: what is lost is counted, and later ones are told.
+#include "core/host/pod_events.h"
+
+#include "core/base/text.h"
+#include "core/kube/meter.h"
+#include "tests/unit/fault/fault.h"
+#include "tests/unit/host/dispatch_play.h"
+#include "tests/unit/kube/fake_transport.h"
+
+#define META "\"metadata\":{\"namespace\":\"n\",\"resourceVersion\":\"7\","
+#define OWNER(kind, uid)                                                                                               \
+    ",\"ownerReferences\":[{\"apiVersion\":\"" kind "\",\"kind\":\"Job\",\"name\":\"a\",\"uid\":\"" uid                \
+    "\",\"controller\":true}]"
+#define EVENT                                                                                                          \
+    "{\"type\":\"ADDED\",\"object\":{" META "\"name\":\"e\",\"uid\":\"e\"},\"involvedObject\":{\"kind\":\"Pod\","      \
+    "\"namespace\":\"n\",\"name\":\"a-1\",\"uid\":\"p\"},\"reason\":\"BackOff\",\"message\":\"x\",\"type\":"           \
+    "\"Warning\"}}\n"
+
+// The server's answers, by the beginning of the path; the first that fits.
+static const struct {
+    const char *path, *body;
+} answers[] = {
+    {"/api/v1/events?fieldSelector=involvedObject.kind%3DPod%2Ctype%3DWarning&limit=1",
+     "{\"kind\":\"EventList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}"},
+    {"/api/v1/events?", "{\"kind\":\"EventList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}"},
+    {"/api/v1/namespaces/n/pods/a-1",
+     "{\"kind\":\"Pod\"," META "\"name\":\"a-1\",\"uid\":\"p\"" OWNER("acme.example/v1", "o") "}}"},
+    {"/apis/acme.example/v1/namespaces/n/jobses/a",
+     "{\"kind\":\"Job\"," META "\"name\":\"a\",\"uid\":\"o\"" OWNER("batch/v1", "j") "}}"},
+    {"/apis/acme.example/v1", "{\"resources\":[{\"name\":\"jobses\",\"kind\":\"Job\"}]}"},
+    {"/apis/batch/v1/namespaces/n/jobs/a",
+     "{\"kind\":\"Job\"," META
+     "\"name\":\"a\",\"uid\":\"j\",\"labels\":{\"wharf.dev/origin\":\"here\",\"wharf.dev/uid\":"
+     "\"w\",\"wharf.dev/kind\":\"jobs.batch\"},\"annotations\":{\"wharf.dev/attempt\":\"1\"}}}"},
+    {"/api/v1", "{\"kind\":\"APIResourceList\",\"resources\":[{\"name\":\"events\",\"kind\":\"Event\",\"verbs\":["
+                "\"list\",\"watch\"]}]}"},
+};
+
+static unsigned told;
+
+static void take(void *ctx, struct engine_event *event) {
+    (void)ctx;
+    assert_string_equal(event->remark.text, "pod a-1: x");
+    told++;
+}
+
+// What the transport itself allocates does not fail.
+static uint64_t submit(struct transport *transport, const struct http_request *request,
+                       const struct http_handler *handler) {
+    fault_pause();
+    uint64_t id = fake_submit(transport, request, handler);
+    fault_resume();
+    return id;
+}
+
+static void serve(struct fake_transport *fake) {
+    for (size_t i = 1; i <= fake->count; i++) {
+        struct fake_exchange *exchange = fake_at(fake, i);
+        if (!exchange->live)
+            continue;
+        if (strstr(exchange->request.path, "watch=true")) {
+            struct http_handler handler = exchange->handler;
+            if (!handler.opened(handler.ctx) || !handler.data(handler.ctx, EVENT, sizeof EVENT - 1))
+                fake_break(fake, i, 200);
+            continue;
+        }
+        for (size_t a = 0; a < sizeof answers / sizeof answers[0]; a++)
+            if (text_has_prefix(exchange->request.path, answers[a].path)) {
+                fake_answer(fake, i, 200, answers[a].body);
+                break;
+            }
+    }
+}
+
+static struct error *watch_until_told(void **out) {
+    *out = NULL;
+    struct fake_transport fake;
+    struct transport_ops ops;
+    struct meter meter = {0};
+    fake_init(&fake);
+    ops = *fake.base.ops;
+    ops.submit = submit;
+    fake.base.ops = &ops;
+    told = 0;
+    struct pod_events_options options = {.cluster = "w1",
+                                         .transport = &fake.base,
+                                         .meter = &meter,
+                                         .origin = "here",
+                                         .kinds = play_kinds(),
+                                         .n_kinds = 1,
+                                         .seed = 1,
+                                         .post = take};
+    struct pod_events *events = NULL;
+    struct error *error = pod_events_new(&options, &events);
+    struct moment now = {1000 * CLOCK_SECOND, 1767323045 * CLOCK_SECOND};
+    for (int i = 0; i < 60 && !error && told == 0; i++) {
+        (void)pod_events_tick(events, now);
+        serve(&fake);
+        now.mono_ns += 30 * CLOCK_SECOND;
+        now.wall_ns += 30 * CLOCK_SECOND;
+    }
+    pod_events_free(events);
+    fault_pause();
+    fake_free(&fake);
+    fault_resume();
+    if (error)
+        return error;
+    return told > 0 ? NULL : error_no_memory();
+}
+
+static void what_is_lost_for_lack_of_memory_does_not_end_the_watch(void **state) {
+    (void)state;
+    fault_try(&(struct fault_case){.name = "pod_events", .run = watch_until_told});
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_lost_for_lack_of_memory_does_not_end_the_watch)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
