@@ -89,7 +89,7 @@ struct error *clusters_init(struct host *host) {
 
 struct error *clusters_open_management(struct host *host) {
     struct host_cluster *cluster = host->clusters[ENGINE_MANAGEMENT];
-    struct error *error = wire_open(host, cluster->index, cluster->name, NULL, &cluster->wire);
+    struct error *error = wire_open(host, &cluster->wire);
     host->management = cluster->wire;
     return error;
 }
@@ -119,6 +119,8 @@ void clusters_stop(struct host *host) {
             wire_stop(cluster->wire);
         if (cluster->replacement)
             wire_stop(cluster->replacement);
+        if (cluster->opening)
+            wire_stop(cluster->opening);
     }
     for (struct wire *wire = host->closing; wire; wire = wire->next)
         wire_stop(wire);
@@ -129,6 +131,7 @@ void clusters_free(struct host *host) {
     for (size_t c = 0; c < host->n_clusters; c++) {
         wire_free(host->clusters[c]->wire);
         wire_free(host->clusters[c]->replacement);
+        wire_free(host->clusters[c]->opening);
         worker_spec_clear(&host->clusters[c]->spec);
         free(host->clusters[c]->name);
         free(host->clusters[c]);

@@ -39,6 +39,7 @@ struct host_cluster {
     bool told_unsettled;
     struct meter meter;       // of all its connections
     struct wire *wire;        // NULL: not open
+    struct wire *opening;     // NULL: none is being opened
     struct wire *replacement; // opened, and waits for `replaced`,
     struct wire *replaced;    // which is being closed, to be quiet
     bool reopen;              // other credentials or address: needs another wire

@@ -25,7 +25,10 @@ static void cannot_open(struct host *host, struct host_cluster *cluster, const s
                {"cluster", cluster->name}, {"from", cluster->spec.origin_text}, {"error", error_text(error)});
     if (!has)
         lost_cluster(host, cluster, error);
+    if (cluster->reopen) // it has changed meanwhile
+        return;
     int64_t wait_ns = cluster->open_wait_ns > 0 ? 2 * cluster->open_wait_ns : OPEN_RETRY_FIRST_NS;
+    cluster->reopen = has;
     cluster->open_wait_ns = wait_ns < OPEN_RETRY_MAX_NS ? wait_ns : OPEN_RETRY_MAX_NS;
     cluster->open_at_ns = now.mono_ns + cluster->open_wait_ns;
 }
@@ -38,9 +41,7 @@ static void begin_to_close(struct host *host, struct wire *wire) {
 
 // The connection is there; it is watched at once, or after the present one has been closed.
 static void opened(struct host *host, struct host_cluster *cluster, struct wire *wire) {
-    cluster->open_at_ns = CLOCK_NEVER;
     cluster->open_wait_ns = 0;
-    cluster->reopen = false;
     if (!cluster->wire && !cluster->replaced) {
         cluster->wire = wire;
         wire_watch(wire);
@@ -65,26 +66,41 @@ static void switch_over(struct host_cluster *cluster) {
         wire_watch(cluster->wire);
 }
 
+static void take_opened(struct host *host, struct host_cluster *cluster, struct moment now) {
+    struct error *error = NULL;
+    if (!cluster->opening || !wire_is_open(cluster->opening, &error))
+        return;
+    struct wire *wire = TAKE(cluster->opening);
+    if (error) {
+        wire_free(wire);
+        cannot_open(host, cluster, error, now);
+    } else {
+        opened(host, cluster, wire);
+    }
+    error_free(error);
+}
+
 void wires_open(struct host *host, struct host_cluster *cluster, struct moment now) {
     switch_over(cluster);
-    if (cluster->wire && !cluster->reopen && curl_transport_moved(cluster->wire->connection.transport)) {
+    if (cluster->wire && !cluster->reopen && !cluster->opening &&
+        curl_transport_moved(cluster->wire->connection.transport)) {
         cluster->reopen = true;
         cluster->open_at_ns = cluster->open_wait_ns = 0;
     }
+    take_opened(host, cluster, now);
     bool needed = cluster->reopen || (!cluster->wire && !cluster->replacement);
-    if (!needed || now.mono_ns < cluster->open_at_ns)
+    if (!needed || cluster->opening || now.mono_ns < cluster->open_at_ns)
         return;
-    struct wire *wire = NULL;
-    struct error *error = wire_open(host, cluster->index, cluster->name, &cluster->spec, &wire);
+    cluster->reopen = false;
+    cluster->open_at_ns = CLOCK_NEVER;
+    struct error *error = wire_begin(host, cluster->index, cluster->name, &cluster->spec, &cluster->opening);
     if (error)
         cannot_open(host, cluster, error, now);
-    else
-        opened(host, cluster, wire);
     error_free(error);
 }
 
 bool wires_renew(struct host *host, struct host_cluster *cluster, const struct worker_spec *spec) {
-    if (!cluster->wire || cluster->reopen || cluster->replacement ||
+    if (!cluster->wire || cluster->reopen || cluster->opening || cluster->replacement ||
         !connection_renew(&cluster->wire->connection, spec, &host->config->credential_plugins, clock_now().wall_ns))
         return false;
     log_fields(LOG_INFO, "the credentials of the worker are replaced", {"cluster", cluster->name},
@@ -102,6 +118,8 @@ void wires_close(struct host *host, struct host_cluster *cluster) {
         begin_to_close(host, TAKE(cluster->wire));
     if (cluster->replacement)
         begin_to_close(host, TAKE(cluster->replacement));
+    if (cluster->opening)
+        begin_to_close(host, TAKE(cluster->opening));
     cluster->replaced = NULL;
     cluster->open_at_ns = CLOCK_NEVER;
 }

@@ -235,6 +235,7 @@ void workers_tick(struct host *host, struct moment now) {
 int64_t workers_next_ns(const struct host *host) {
     int64_t next_ns = host->left_at_ns;
     for (size_t c = 1; c < host->n_clusters; c++)
-        next_ns = clock_earlier(next_ns, host->clusters[c]->open_at_ns);
+        if (!host->clusters[c]->opening)
+            next_ns = clock_earlier(next_ns, host->clusters[c]->open_at_ns);
     return next_ns;
 }

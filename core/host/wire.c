@@ -39,12 +39,15 @@ void wire_free(struct wire *wire) {
         return;
     connection_close(&wire->connection);
     outbox_free(&wire->outbox);
+    worker_spec_clear(&wire->spec);
+    error_free(wire->error);
     free(wire->name);
     free(wire);
 }
 
-struct error *wire_open(struct host *host, size_t cluster, const char *name, const struct worker_spec *spec,
-                        struct wire **out) {
+// `spec` NULL: the management cluster.
+static struct error *make(struct host *host, size_t cluster, const char *name, const struct worker_spec *spec,
+                          struct wire **out) {
     *out = NULL;
     struct wire *wire = calloc(1, sizeof *wire);
     if (!wire)
@@ -56,22 +59,85 @@ struct error *wire_open(struct host *host, size_t cluster, const char *name, con
     budget_init(&wire->budget, host->config->memory_per_cluster, host->config->max_object_size,
                 host->config->max_object_nodes, &wire->stop);
     outbox_init(&wire->outbox, host->inbox);
-    struct error *error = wire->name ? NULL : error_no_memory();
+    if (!wire->name || (spec && !worker_spec_copy(spec, &wire->spec))) {
+        wire_free(wire);
+        return error_no_memory();
+    }
+    *out = wire;
+    return NULL;
+}
+
+static struct error *open_connection(struct wire *wire) {
+    const struct config *config = wire->host->config;
+    const struct exec_policy *policy = &config->credential_plugins;
     int64_t wall_ns = clock_now().wall_ns;
-    const struct exec_policy *policy = &host->config->credential_plugins;
-    if (!error)
-        error = spec ? connection_load_worker(&wire->connection, spec, policy, wall_ns)
-                     : connection_load(&wire->connection, &host->config->management, policy, wall_ns);
-    error = error_wrap(error, "cluster %s", name);
+    struct error *error = wire->cluster == ENGINE_MANAGEMENT
+                              ? connection_load(&wire->connection, &config->management, policy, wall_ns)
+                              : connection_load_worker(&wire->connection, &wire->spec, policy, wall_ns);
+    error = error_wrap(error, "cluster %s", wire->name);
     if (!error)
         error = connection_open(&wire->connection, &wire->budget);
     if (!error)
-        error = loop_start(name, wire->connection.transport, tick, wire, &wire->loop);
+        error = loop_start(wire->name, wire->connection.transport, tick, wire, &wire->loop);
+    return error;
+}
+
+struct error *wire_open(struct host *host, struct wire **out) {
+    struct wire *wire = NULL;
+    struct error *error = make(host, ENGINE_MANAGEMENT, host->clusters[ENGINE_MANAGEMENT]->name, NULL, &wire);
+    if (!error)
+        error = open_connection(wire);
+    if (error)
+        wire_free(wire);
+    *out = error ? NULL : wire;
+    return error;
+}
+
+// Signals are handled by another thread.
+static bool start_thread(pthread_t *thread, void *(*run)(void *arg), void *arg) {
+    sigset_t all, before;
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
+        return false;
+    bool started = pthread_create(thread, NULL, run, arg) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+static void *open_wire(void *arg) {
+    struct wire *wire = arg;
+    wire->error = open_connection(wire);
+    atomic_store(&wire->opened, true);
+    inbox_poke(wire->host->inbox);
+    return NULL;
+}
+
+struct error *wire_begin(struct host *host, size_t cluster, const char *name, const struct worker_spec *spec,
+                         struct wire **out) {
+    struct wire *wire = NULL;
+    struct error *error = make(host, cluster, name, spec, &wire);
+    if (!error && !start_thread(&wire->opener, open_wire, wire))
+        error = error_new(ERROR_IO, "cannot start a thread");
     if (error)
         wire_free(wire);
     else
-        *out = wire;
+        wire->opening = true;
+    *out = error ? NULL : wire;
     return error;
+}
+
+static void join_opener(struct wire *wire) {
+    if (wire->opening)
+        pthread_join(wire->opener, NULL);
+    wire->opening = false;
+}
+
+bool wire_is_open(struct wire *wire, struct error **error) {
+    if (!atomic_load(&wire->opened))
+        return false;
+    join_opener(wire);
+    *error = TAKE(wire->error);
+    return true;
 }
 
 static void open_link(void *arg) {
@@ -140,7 +206,9 @@ bool wire_deliver(struct wire *wire, struct command_batch *batch) {
 // to be resolved.
 static void *close_wire(void *arg) {
     struct wire *wire = arg;
-    loop_stop(TAKE(wire->loop));
+    join_opener(wire);
+    if (wire->loop)
+        loop_stop(TAKE(wire->loop));
     link_close(wire->link, "the connection is replaced or closed");
     wire->link = NULL;
     outbox_tick(&wire->outbox, CLOCK_NEVER);
@@ -157,12 +225,7 @@ bool wire_close(struct wire *wire) {
     if (wire->reaping)
         return true;
     atomic_store(&wire->stop, true);
-    sigset_t all, before;
-    sigfillset(&all);
-    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
-        return false;
-    wire->reaping = pthread_create(&wire->reaper, NULL, close_wire, wire) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    wire->reaping = start_thread(&wire->reaper, close_wire, wire);
     return wire->reaping;
 }
 
@@ -187,6 +250,7 @@ void wire_stop(struct wire *wire) {
         wire->reaping = false;
         return;
     }
+    join_opener(wire);
     if (!wire->loop)
         return;
     loop_post(wire->loop, drop_link, wire);

@@ -34,13 +34,24 @@ struct wire {
     atomic_bool ended;         // wire_reap may be called
     struct host_guest *guests; // of the management cluster, on its thread only
     size_t n_guests;
+    // While it is opened.
+    struct worker_spec spec;
+    bool opening; // the thread has not been joined
+    pthread_t opener;
+    atomic_bool opened;
+    struct error *error; // of the opener
     bool reaping;
     pthread_t reaper;
 };
 
-// Reads the kubeconfig and starts the thread. `spec` NULL: the management cluster, as in the configuration.
-struct error *wire_open(struct host *host, size_t cluster, const char *name, const struct worker_spec *spec,
-                        struct wire **out);
+// Reads the kubeconfig of the management cluster and starts the thread.
+struct error *wire_open(struct host *host, struct wire **out);
+// The same of a worker, on a thread of its own, since it takes some milliseconds, and a file system may hang. The inbox
+// is poked when it is over.
+struct error *wire_begin(struct host *host, size_t cluster, const char *name, const struct worker_spec *spec,
+                         struct wire **out);
+// True: it is over. With an error, which the caller owns, it is only freed.
+bool wire_is_open(struct wire *wire, struct error **error);
 // Makes the link on the thread, which begins to list and watch.
 void wire_watch(struct wire *wire);
 // False: the caller keeps the batch.

@@ -122,13 +122,21 @@ static void one_that_is_in_the_set_again_stays(void **state) {
     UNTIL(scene, 10, stage_complete(scene, "job") == 4);
 }
 
-static void other_credentials_are_a_new_connection_that_disturbs_nobody(void **state) {
+// As "alias": w2 at another address.
+static void write_alias(struct scene *scene) {
+    AUTO_TEXT url = text_format("https://localhost%s", strrchr(front_url(scene->clusters[2].front), ':'));
+    AUTO_TEXT text = certs_kubeconfig(&scene->certs, "w2", url);
+    assert_null(scene_write(scene, "alias.kubeconfig", text));
+}
+
+static void another_address_is_a_new_connection_that_disturbs_nobody(void **state) {
     (void)state;
     struct scene *scene = begin("w1 w2");
     size_t opened = front_connections(scene->clusters[2].front).opened;
+    write_alias(scene);
     stage_submit_many(scene, "job", 60);
     for (size_t i = 1; i <= 5; i++) {
-        inside_set(party.inside, "w1 w2*", REMOVAL_FINISH);
+        inside_set(party.inside, i % 2 ? "w1 w2=alias*" : "w1 w2*", REMOVAL_FINISH);
         UNTIL(scene, 10, inside_losses(party.inside, "w2") == i && inside_takes_work(party.inside, "w2"));
     }
     UNTIL(scene, 20, stage_complete(scene, "job") == 60 && stage_mirrors(scene) == 0);
@@ -213,7 +221,7 @@ int main(void) {
         TEST(one_that_is_drained_and_no_longer_keeps_what_cannot_move),
         TEST(one_that_is_abandoned_is_told_and_takes_up_its_work_when_it_is_back),
         TEST(one_that_is_in_the_set_again_stays),
-        TEST(other_credentials_are_a_new_connection_that_disturbs_nobody),
+        TEST(another_address_is_a_new_connection_that_disturbs_nobody),
         TEST(credentials_that_cannot_be_used_leave_the_former_ones),
         TEST(another_cluster_under_the_same_name_is_refused),
         TEST(one_that_hangs_joins_and_leaves_and_delays_nobody),

@@ -12,7 +12,7 @@ struct inside *inside_run(struct scene *scene, const char *workers);
 void inside_end(struct inside *inside); // must take no longer than a stop may
 
 // The set of workers: "w1 w2!cordoned w3!move". "w2=w3": under this name with the kubeconfig of the other one.
-// "w2*": with other credentials than before.
+// "w2*": with another revision than before.
 void inside_set(struct inside *inside, const char *workers, enum removal removal);
 
 // A copy of its state, as /metrics shows it.
