@@ -24,7 +24,7 @@ from skip import Skip  # noqa: E402
 
 MODULES = ("test_setup", "test_join", "test_operate", "test_install", "test_life", "test_pod_events", "test_change", "test_trouble",
            "test_loss", "test_kill", "test_hostile", "test_back", "test_workers", "test_credentials", "test_kinds",
-           "test_kinds_trouble", "test_cron", "test_load", "test_contract", "test_plan", "test_logs")
+           "test_kinds_trouble", "test_cron", "test_load", "test_contract", "test_plan", "test_logs", "test_view")
 
 
 def find_tests(pattern):
