@@ -84,8 +84,10 @@ static void tell_used(struct live_program *live, const char *text) {
     if (live->first && text)
         reload_compare(live->options.config->path, live->first, text, &later);
     AUTO_TEXT message = later.len > 0 ? text_format("takes effect after a restart: %s", later.data) : NULL;
-    log_fields(LOG_INFO, "configuration reloaded", {"config", live->options.config->path},
-               {"takes effect after a restart", later.data});
+    log_fields(later.len > 0 ? LOG_WARN : LOG_INFO,
+               later.len > 0 ? "configuration reloaded; a part of it takes effect after a restart"
+                             : "configuration reloaded",
+               {"config", live->options.config->path}, {"keys", later.data});
     host_tell_reload(live->options.host, true, clock_now().wall_ns, message);
 }
 

@@ -193,10 +193,18 @@ static void secrets_add_change_and_remove_workers(void **state) {
     AUTO_TEXT data = data_of(scene, "w2");
     patch_secret(scene, "w2", data);
     UNTIL(scene, 10, wharf_metric(scene, "wharf_worker_sources_refused") == 0);
+    AUTO_BUFFER(status, 65536);
+    assert_int_equal(http_ask(scene->serve_port, "GET", "/api/v1/status", &status), 200);
+    assert_non_null(strstr(status.data, "\"problems\":[]"));
     // The name of w3 belongs to the configuration.
     add_secret(scene, "w3", "w2");
     UNTIL(scene, 10, wharf_metric(scene, "wharf_worker_sources_refused") == 1);
     assert_int_equal(wharf_logged(scene, "its name is taken"), 1);
+    buffer_reset(&status);
+    assert_int_equal(http_ask(scene->serve_port, "GET", "/api/v1/status", &status), 200);
+    assert_non_null(strstr(status.data,
+                           "{\"from\":\"Secret default/w3\",\"worker\":\"w3\",\"message\":\"worker w3 comes "
+                           "from "));
     assert_int_equal(drop(scene, "secrets", "w1"), 200);
     UNTIL(scene, 10, !knows(scene, "w1"));
     assert_true(knows(scene, "w2") && knows(scene, "w3"));

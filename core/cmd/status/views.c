@@ -207,6 +207,9 @@ void status_print_summary(const struct json *status) {
         printf("  %s\n", json_string_or(reason, ""));
     if (!json_bool(json_get(reload, "successful"), true))
         printf("  the configuration was not reloaded: %s\n", text_of(reload, "message"));
+    const struct json *problems = json_path(status, "workers", "problems", NULL);
+    for (const struct json *problem = json_first(problems); problem; problem = json_next(problem))
+        printf("  %s: %s\n", text_of(problem, "from"), text_of(problem, "message"));
     printf("workloads: %lld", (long long)json_int64(json_get(workloads, "total"), 0));
     print_counts(json_get(workloads, "byPhase"), ": ");
     print_counts(json_get(workloads, "waiting"), "; waiting: ");
