@@ -98,6 +98,10 @@ void inspect_gone(const struct engine *engine, uint64_t since,
     }
 }
 
+static bool is_finished(const struct entry *entry) {
+    return entry->phase == WHARF_SUCCEEDED || entry->phase == WHARF_FAILED;
+}
+
 static bool fill_mirror(const struct engine *engine, const struct entry *entry, struct mirror_view *out) {
     const struct mirror *mirror = facts_placed_mirror(entry);
     if (!mirror)
@@ -108,7 +112,7 @@ static bool fill_mirror(const struct engine *engine, const struct entry *entry, 
                                 .uid = mirror->uid,
                                 .version = version ? version : "",
                                 .attempt = mirror->facts.attempt,
-                                .finished = entry->phase == WHARF_SUCCEEDED || entry->phase == WHARF_FAILED};
+                                .finished = is_finished(entry)};
     return true;
 }
 
@@ -117,6 +121,7 @@ enum inspect_mirror inspect_mirror(const struct engine *engine, const struct kin
     const struct entry *entry = find_entry(engine, kind, namespace_, name);
     if (!entry)
         return INSPECT_MIRROR_NOT_OURS;
+    *out = (struct mirror_view){.finished = is_finished(entry)};
     return fill_mirror(engine, entry, out) ? INSPECT_MIRROR_FOUND : INSPECT_MIRROR_NONE;
 }
 

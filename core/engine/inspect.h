@@ -44,6 +44,7 @@ struct mirror_view {
     bool finished;          // the workload has
     wharf_phase_kind phase; // by inspect_explain only
 };
+// Without a mirror, `out` has no more than `finished`.
 enum inspect_mirror { INSPECT_MIRROR_FOUND, INSPECT_MIRROR_NONE, INSPECT_MIRROR_NOT_OURS };
 enum inspect_mirror inspect_mirror(const struct engine *engine, const struct kind *kind, const char *namespace_,
                                    const char *name, struct mirror_view *out);

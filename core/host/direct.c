@@ -8,7 +8,7 @@
 #define PATIENCE_NS (20 * CLOCK_SECOND)
 
 struct error *direct_open(struct endpoint *endpoint, const char *cluster, const atomic_bool *stop, struct direct *out) {
-    *out = (struct direct){.endpoint = endpoint, .stop = stop};
+    *out = (struct direct){.opened = endpoint, .endpoint = endpoint_hold(endpoint), .stop = stop};
     struct error *error = curl_transport_new(endpoint, "wharf/" WHARF_VERSION, &out->transport);
     if (!error)
         error = client_new(&(struct client_options){.cluster = cluster, .transport = out->transport}, &out->client);
@@ -21,8 +21,20 @@ void direct_close(struct direct *direct) {
     client_free(direct->client);
     if (direct->transport)
         direct->transport->ops->free(direct->transport);
+    endpoint_free(direct->opened);
     endpoint_free(direct->endpoint);
     *direct = (struct direct){0};
+}
+
+bool direct_renew(struct direct *direct, struct endpoint *fresh) {
+    bool same = fresh == direct->endpoint, renewable = same || endpoint_same_address(direct->endpoint, fresh);
+    if (renewable && !same) {
+        curl_transport_renew(direct->transport, endpoint_hold(fresh));
+        endpoint_free(direct->endpoint);
+        direct->endpoint = endpoint_hold(fresh);
+    }
+    endpoint_free(fresh);
+    return renewable;
 }
 
 struct awaited {

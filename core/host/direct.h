@@ -9,7 +9,7 @@
 #include "core/kube/kubeconfig.h"
 
 struct direct {
-    struct endpoint *endpoint;
+    struct endpoint *opened, *endpoint; // the transport's, and the one with the credentials in use
     struct transport *transport;
     struct client *client;
     const atomic_bool *stop; // once true, requests end with ERROR_STOPPED
@@ -18,6 +18,10 @@ struct direct {
 // Takes the endpoint, also on failure. `cluster` is for log lines.
 struct error *direct_open(struct endpoint *endpoint, const char *cluster, const atomic_bool *stop, struct direct *out);
 void direct_close(struct direct *direct); // a zeroed one is fine
+
+// Uses the credentials of `fresh`, whatever is open stays open; takes it. False: it has another address, so another
+// connection is needed, and nothing changes.
+bool direct_renew(struct direct *direct, struct endpoint *fresh);
 
 // GET of a path. `metadata`: of objects, metadata is enough. ERROR_NOT_FOUND: 404; ERROR_REFUSED: 401 and 403.
 struct error *direct_get(struct direct *direct, const char *path, bool metadata, struct json **out);

@@ -51,6 +51,7 @@ struct api_mirror {
     char version[64]; // the API version of its kind there, "v1"
     uint32_t attempt; // of the mirror
     bool finished;    // the workload has
+    bool awaited;     // there is none, but there will be: the workload is not finished
 };
 // ERROR_NOT_FOUND, with a sentence that says why, where there is no mirror.
 struct error *api_find_mirror(const struct api_source *source, const struct kind *kind, const char *namespace_,

@@ -81,10 +81,11 @@ static void find_mirror(void *arg, struct engine *engine, struct moment now) {
     (void)now;
     struct mirror_question *question = arg;
     struct mirror_view view;
+    struct api_mirror *out = question->out;
     question->found = inspect_mirror(engine, question->kind, question->namespace_, question->name, &view);
+    out->awaited = question->found == INSPECT_MIRROR_NONE && !view.finished;
     if (question->found != INSPECT_MIRROR_FOUND)
         return;
-    struct api_mirror *out = question->out;
     text_copy(out->cluster, sizeof out->cluster, view.cluster_name);
     text_copy(out->uid, sizeof out->uid, view.uid);
     text_copy(out->version, sizeof out->version, view.version);

@@ -96,7 +96,9 @@ static struct error *connect_worker(struct exec_session *session, struct tunnel_
     const struct pod *pod = NULL;
     const struct pod_container *container = NULL;
     const char *named = web_parameter(call, "pod"), *inside = web_parameter(call, "container");
-    struct error *error = target_refresh(&session->target, &moved);
+    struct error *error = target_locate(&session->target, &moved);
+    if (!error)
+        error = target_read(&session->target);
     if (!error)
         error = target_pod(&session->target, named && *named ? named : NULL, &pod);
     if (!error)

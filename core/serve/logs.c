@@ -7,6 +7,7 @@
 #include "core/base/text.h"
 #include "core/kube/curl_transport.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,11 +79,13 @@ static void tell_failures(struct log_session *session) {
 
 static struct error *begin(struct log_session *session) {
     bool moved = false;
-    struct error *error = target_refresh(&session->target, &moved);
-    if (error)
-        return error;
-    error = logs_open_sources(session, true);
-    if (error && error->code == ERROR_NOT_FOUND && session->options.follow && !session->options.pod) {
+    struct error *error = target_locate(&session->target, &moved);
+    bool awaited = session->options.follow && (!error || session->target.awaited);
+    if (!error)
+        error = target_read(&session->target);
+    if (!error)
+        error = logs_open_sources(session, true);
+    if (error && error->code == ERROR_NOT_FOUND && awaited && !session->options.pod) {
         error_free(error); // there will be one
         error = NULL;
     }
@@ -94,31 +97,36 @@ static struct error *begin(struct log_session *session) {
 // The pods as they are now: new ones are joined. False: nothing more will come.
 static bool refresh(struct log_session *session) {
     bool moved = false;
-    struct error *error = target_refresh(&session->target, &moved);
-    if (error && error->code == ERROR_NOT_FOUND) { // the mirror is gone
+    struct error *error = target_locate(&session->target, &moved);
+    if (error && error->code == ERROR_NOT_FOUND) {
         error_free(error);
-        return logs_count(session, LOG_OPEN) > 0;
+        return session->target.awaited || logs_count(session, LOG_OPEN) > 0;
     }
+    if (moved)
+        logs_close_sources(session);
+    if (!error)
+        error = target_read(&session->target);
     if (!error)
         error = logs_open_sources(session, false);
-    bool finished = session->target.mirror.finished;
     error_free(error); // tried again
-    return !finished || logs_count(session, LOG_OPEN) + logs_count(session, LOG_OPENING) > 0;
-}
-
-// A refresh that finds the mirror elsewhere replaces the connection, so its sources must be closed before.
-static bool has_moved(struct log_session *session) {
-    struct api_mirror mirror;
-    const struct target *target = &session->target;
-    struct error *error = api_find_mirror(target->source->api, target->kind, target->namespace_, target->name, &mirror);
-    bool moved =
-        !error && (strcmp(mirror.cluster, target->mirror.cluster) != 0 || strcmp(mirror.uid, target->mirror.uid) != 0);
-    error_free(error);
-    return moved;
+    return !session->target.mirror.finished || logs_count(session, LOG_OPEN) + logs_count(session, LOG_OPENING) > 0;
 }
 
 static void wake(void *transport) {
     curl_transport_wakeup(transport);
+}
+
+// Passes on what comes, until then.
+static void read_until(struct log_session *session, int64_t due_ns) {
+    struct transport *transport = session->target.direct.transport;
+    int64_t wait_ns = due_ns - clock_now().mono_ns;
+    if (!transport) { // there is nothing to read from
+        (void)poll(NULL, 0, (int)(clock_earlier(wait_ns, POLL_NS) / CLOCK_MS) + 1);
+        return;
+    }
+    stream_on_gone(session->stream, wake, transport);
+    curl_transport_poll(transport, wait_ns);
+    stream_on_gone(session->stream, NULL, NULL); // it may be replaced
 }
 
 static void follow(struct log_session *session) {
@@ -126,13 +134,9 @@ static void follow(struct log_session *session) {
     while (!is_over(session)) {
         int64_t now_ns = clock_now().mono_ns;
         if (now_ns < due_ns) {
-            stream_on_gone(session->stream, wake, session->target.direct.transport);
-            curl_transport_poll(session->target.direct.transport, due_ns - now_ns);
+            read_until(session, due_ns);
             continue;
         }
-        stream_on_gone(session->stream, NULL, NULL); // the transport may be replaced
-        if (has_moved(session))
-            logs_close_sources(session);
         if (!refresh(session))
             return;
         int64_t took_ns = (clock_now().mono_ns - now_ns) * REFRESH_SHARE;

@@ -39,7 +39,9 @@ void serve_pods(struct web_call *call) {
     struct error *error = target_open(&call->server->source, web_segment(call, 0), web_segment(call, 1),
                                       web_segment(call, 2), &call->server->stopping, &target);
     if (!error)
-        error = target_refresh(&target, &moved);
+        error = target_locate(&target, &moved);
+    if (!error)
+        error = target_read(&target);
     if (error) {
         target_close(&target);
         web_fail_error(call, error);

@@ -14,32 +14,60 @@ void target_describe(const struct target *target, struct buffer *out) {
     buffer_printf(out, "%s (attempt %u)", target->mirror.cluster, target->mirror.attempt);
 }
 
-static struct error *connect_to(struct target *target) {
-    struct endpoint *endpoint = NULL;
-    struct error *error = target->source->endpoint(target->source->ctx, target->mirror.cluster, &endpoint);
-    direct_close(&target->direct);
-    return error ? error : direct_open(endpoint, target->mirror.cluster, target->stop, &target->direct);
+// ERROR_NOT_FOUND is left to mirrors that are gone.
+static struct error *find_endpoint(const struct target *target, struct endpoint **out) {
+    struct error *error = target->source->endpoint(target->source->ctx, target->mirror.cluster, out);
+    if (error && error->code == ERROR_NOT_FOUND)
+        error->code = ERROR_IO;
+    return error;
 }
 
-struct error *target_refresh(struct target *target, bool *moved) {
+static struct error *connect_to(struct target *target) {
+    struct endpoint *endpoint = NULL;
+    struct error *error = find_endpoint(target, &endpoint);
+    if (error)
+        return error;
+    direct_close(&target->direct);
+    return direct_open(endpoint, target->mirror.cluster, target->stop, &target->direct);
+}
+
+// Renewed credentials are used from now on.
+static struct error *look_at_endpoint(struct target *target) {
+    struct endpoint *endpoint = NULL;
+    if (!target->direct.client || target->moved)
+        return NULL;
+    struct error *error = find_endpoint(target, &endpoint);
+    if (!error)
+        target->moved = !direct_renew(&target->direct, endpoint);
+    return error;
+}
+
+struct error *target_locate(struct target *target, bool *moved) {
     struct api_mirror mirror;
-    *moved = false;
     struct error *error = api_find_mirror(target->source->api, target->kind, target->namespace_, target->name, &mirror);
+    target->awaited = mirror.awaited;
+    if (!error) {
+        target->moved = target->moved || strcmp(mirror.cluster, target->mirror.cluster) != 0 ||
+                        strcmp(mirror.uid, target->mirror.uid) != 0;
+        target->mirror = mirror;
+        error = look_at_endpoint(target);
+    }
+    *moved = target->moved;
+    return error;
+}
+
+struct error *target_read(struct target *target) {
+    struct error *error = target->moved || !target->direct.client ? connect_to(target) : NULL;
     if (error)
         return error;
-    *moved = strcmp(mirror.cluster, target->mirror.cluster) != 0 || strcmp(mirror.uid, target->mirror.uid) != 0;
-    target->mirror = mirror;
-    if (*moved || !target->direct.client)
-        error = connect_to(target);
-    if (error)
-        return error;
+    target->moved = false;
     struct pods pods;
     const struct pods_source source = {get, &target->direct};
-    error = pods_find(&source, target->namespace_, mirror.uid, &pods);
+    error = pods_find(&source, target->namespace_, target->mirror.uid, &pods);
     if (error && error->code == ERROR_REFUSED)
         error->code = ERROR_IO; // the host may not, which says nothing about the caller
     if (error)
-        return error_wrap(error, "cannot list the pods in %s", mirror.cluster);
+        return error_wrap(error, "cannot list the pods in %s", target->mirror.cluster);
     pods_clear(&target->pods);
     target->pods = pods;
     return NULL;

@@ -14,6 +14,8 @@ struct target {
     struct api_mirror mirror; // as last found
     struct direct direct;     // to its worker
     struct pods pods;         // as last read
+    bool moved;               // the connection is to be replaced
+    bool awaited;             // there is no mirror now, but there will be
     const atomic_bool *stop;
 };
 
@@ -22,9 +24,11 @@ struct error *target_open(const struct http_source *source, const char *kind, co
                           const atomic_bool *stop, struct target *out);
 void target_close(struct target *target);
 
-// Finds the mirror again, and reads its pods. *moved: it is another one, so what is open to the former worker is over:
-// `direct` is another connection.
-struct error *target_refresh(struct target *target, bool *moved);
+// Finds the mirror again; ERROR_NOT_FOUND: there is none (see `awaited`). *moved: it is another one, or its worker has
+// another address: target_read will replace the connection, so whatever is open over it must be closed before.
+struct error *target_locate(struct target *target, bool *moved);
+// Reads the pods of the mirror that was found.
+struct error *target_read(struct target *target);
 
 // "w1 (attempt 2)".
 void target_describe(const struct target *target, struct buffer *out);

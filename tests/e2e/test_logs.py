@@ -220,6 +220,7 @@ def a_follower_stays_when_the_mirror_is_made_again(env, nodes):
     child = subprocess.Popen(_argv(env, reader, "logs", "job/again", "-f"), stdout=subprocess.PIPE,
                              stderr=subprocess.DEVNULL)
     assert child.stdout.readline() == b"first attempt\n"
+    nodes[worker].log(env.namespace, first).end()
     env.worker(worker).admin.delete("jobs", env.namespace, "again")
     env.placed("again", attempt=2)
 
