@@ -186,11 +186,15 @@ def _runs_a_job(place):
 def a_host_with_the_printed_rights_and_no_others_runs_a_job_without_a_refusal(env):
     with _bare(env, "w1") as place:
         _host_as_service_account(place)
-        place.sh("wharf join --context w1 --management-context mgmt --config wharf.yaml")
-        _runs_a_job(place)
-        place.sh("kubectl --context mgmt delete job --all")
-        until(lambda: not place.clusters.workers[0].admin.list("jobs", "default"), "the mirror to be gone")
-        place.nothing_was_refused()
+        for limit in ("", " --namespaced default --without-logs"):
+            place.sh("wharf join --context w1 --management-context mgmt --config wharf.yaml" + limit)
+            _runs_a_job(place)
+            place.sh("kubectl --context mgmt delete job --all")
+            until(lambda: not place.clusters.workers[0].admin.list("jobs", "default"), "the mirror to be gone")
+            place.nothing_was_refused()
+        told = place.sh("kubectl --context w1 auth can-i create jobs -n kube-public --as "
+                        "system:serviceaccount:wharf-system:wharf", may_fail=True)
+        assert told.strip() == "no", told
         _tells_which_verb_is_missing(place)
 
 
