@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # bundle.sh TREE: puts beside the programs of an installed tree the libraries that they need, but not glibc: the adapters are loaded
-# with dlopen(3), and glibc's own loader and name service must be those of the system. Writes SHA256SUMS of all files.
+# with dlopen(3), and glibc's own loader and name service must be those of the system. They are not linked statically, since Debian
+# has no static cJSON and Kerberos (of libcurl). Writes SHA256SUMS of all files.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 tree=$1
