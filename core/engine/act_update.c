@@ -59,8 +59,8 @@ static void report_dropped(struct engine *engine, struct entry *entry, struct mi
     mirror->dropping_reported = true;
     report_event(
         engine, entry, true, "FieldsDropped", "CarryChange",
-        "%s accepted a change of the mirror and stored nothing of it: its API server does not know the fields, "
-        "or a policy there removes them",
+        "%s accepted a change of the mirror and stored nothing of it: its API server does not know the fields or "
+        "writes them differently, or a policy there removes them",
         engine->names[mirror->facts.cluster]);
 }
 

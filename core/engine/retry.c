@@ -21,7 +21,8 @@ static void free_workload(struct entry *entry) {
     facts->not_before_ns = 0;
     facts->places = facts->statuses = facts->restores = (struct throttle){0};
     facts->status_refusals = 0;
-    facts->status_due |= facts->status_held;
+    facts->status_due = true;
+    entry->noop_patch_hash = 0;
     facts->status_held = false;
     entry->failures = entry->refusals = 0;
     entry->denied_status_hash = 0;
@@ -38,6 +39,10 @@ static void free_mirror(struct mirror *mirror) {
     mirror->denied_patch_hash = 0;
     mirror->denied_until_ns = 0;
     mirror->updates = (struct throttle){0};
+    mirror->noop_patch_hash = 0; // what was dropped may be accepted now
+    mirror->dropping_reported = false;
+    mirror->facts.update_due = true;
+    mirror->carry = CARRY_UNKNOWN;
 }
 
 void retry_if_due(struct engine *engine, struct entry *entry) {

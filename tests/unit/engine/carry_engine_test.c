@@ -195,6 +195,40 @@ static void a_record_that_is_written_over_again_and_again_is_repaired_less_and_l
     play_end(&play);
 }
 
+// A policy of the worker takes a label off, and keeps the record.
+static void what_a_worker_accepts_and_drops_is_told_once_and_not_sent_again(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play);
+    struct json *mirror = play_mirror("a");
+    AUTO_JSON server = json_copy(mirror);
+    play_seen(&play, 1, mirror);
+    play_seen(&play, 0, play_workload("a", "wharf.dev/host", "w1"));
+    size_t answered = 0, told = 0;
+    for (int change = 1; change <= 2; change++) {
+        struct json *workload = play_workload("a", "wharf.dev/host", "w1");
+        AUTO_TEXT labels = text_format("{'team':'x%d'}", change);
+        set(workload, "/metadata/labels", labels);
+        play_seen(&play, 0, workload);
+        play_wait(&play, 0);
+        for (int i = 0; i < 60; i++) {
+            for (size_t sent = play_sent(&play, 1, VERB_MERGE_PATCH); answered < sent; answered++) {
+                struct json *after = patched(&play, server);
+                pointer_remove(after, "/metadata/labels/team");
+                json_free(server);
+                server = json_copy(after);
+                answer_last(&play, 1, VERB_MERGE_PATCH, REASON_OK, after);
+            }
+            play_wait(&play, CLOCK_SECOND);
+        }
+        assert_in_range(answered, 1, 3 * change);
+        size_t now = play_times(&play.notes, "FieldsDropped: w1 accepted a change of the mirror");
+        assert_int_equal(now, told + (change == 1)); // the same text is not repeated
+        told = now;
+    }
+    play_end(&play);
+}
+
 static void stub(struct play *play, size_t cluster, struct json *value) {
     struct object *object = play_object(play, value);
     object->too_large = strdup("it has 9000000 bytes, and maxObjectSize is 2097152");
@@ -274,6 +308,7 @@ int main(void) {
         cmocka_unit_test(a_refusal_ends_when_what_would_be_sent_has_changed),
         cmocka_unit_test(a_workload_that_no_cluster_accepts_is_reported_and_retried_when_it_changes),
         cmocka_unit_test(a_record_that_is_written_over_again_and_again_is_repaired_less_and_less_often),
+        cmocka_unit_test(what_a_worker_accepts_and_drops_is_told_once_and_not_sent_again),
         cmocka_unit_test(a_workload_that_is_too_large_is_reported_and_skipped_until_it_is_smaller),
         cmocka_unit_test(a_workload_that_has_become_too_large_keeps_its_mirror_until_it_is_deleted),
         cmocka_unit_test(a_mirror_that_is_too_large_is_told_and_its_status_not_copied),
