@@ -8,6 +8,7 @@
 import base64
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -254,6 +255,20 @@ class Leave(Case):
         self.leave()
         self.assertEqual(self.leave().splitlines()[0],
                          "management: worker w1 has no Secret in namespace wharf-system any more")
+
+    def test_ctrl_c_ends_only_the_waiting(self):
+        self.mirror("one")
+        with subprocess.Popen([os.path.join(BUILD, "wharf"), "leave", "w1", "--context", "w1", "--adapters-enabled", "job",
+                               "--adapters", os.path.join(BUILD, "adapters")], stdin=subprocess.DEVNULL,
+                              env=self.environment, stdout=subprocess.PIPE, text=True) as process:
+            while "waiting for 1 jobs.batch" not in process.stdout.readline():
+                self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(10), -signal.SIGINT)
+        self.assertEqual(self.secret()["metadata"]["annotations"]["wharf.dev/drain"], "finish")
+        self.assertTrue(self.rights())
+        self.worker.objects.pop(JOBS + "one")
+        self.assertEqual(self.leave().splitlines()[-1], "worker w1 left")
 
     def test_abandon_waits_for_nothing(self):
         self.mirror("one")
