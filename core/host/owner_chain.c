@@ -363,16 +363,24 @@ static void take_answer(struct owner_chain *chain, struct moment now) {
     }
 }
 
+bool owner_chain_knows(struct owner_chain *chain, const char *uid, bool *found, struct pod_mirror *mirror) {
+    struct known *known = map_get(&chain->known, uid);
+    if (!known)
+        return false;
+    unlink_known(chain, known);
+    link_newest(chain, known);
+    *found = known->kind != KIND_NONE;
+    *mirror = (struct pod_mirror){known->kind, known->namespace_, known->name, known->mirror};
+    return true;
+}
+
 // False: nothing more can be done now.
 static bool advance(struct owner_chain *chain, struct moment now) {
     const struct link_of_chain *link = &chain->links[chain->depth];
-    struct known *known = chain->fresh && chain->depth == 0 ? NULL : map_get(&chain->known, link->uid);
-    if (known) {
-        unlink_known(chain, known);
-        link_newest(chain, known);
-        struct pod_mirror mirror = {known->kind, known->namespace_, known->name, known->mirror};
-        bool none = known->kind == KIND_NONE;
-        finish(chain, none ? OWNER_NONE : OWNER_FOUND, none ? NULL : &mirror, NULL);
+    struct pod_mirror mirror;
+    bool found;
+    if (!(chain->fresh && chain->depth == 0) && owner_chain_knows(chain, link->uid, &found, &mirror)) {
+        finish(chain, found ? OWNER_FOUND : OWNER_NONE, found ? &mirror : NULL, NULL);
         return true;
     }
     bool unserved;

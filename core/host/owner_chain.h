@@ -42,6 +42,10 @@ struct owner_search {
     void *ctx;
 };
 
+// Whether it is known where the object with this uid belongs. *found: to a mirror, which `mirror` then is; its strings
+// are valid until the next call of another function.
+bool owner_chain_knows(struct owner_chain *chain, const char *uid, bool *found, struct pod_mirror *mirror);
+
 bool owner_chain_is_busy(const struct owner_chain *chain);
 // Not while it is busy. False: out of memory, nothing is called.
 bool owner_chain_find(struct owner_chain *chain, const struct owner_search *search);

@@ -25,6 +25,7 @@ struct waiting { // a note whose mirror is looked for
     char *api_version, *kind, *namespace_, *name, *uid; // where the search begins
     char *pod, *pod_uid, *reason, *text;
     bool warning, fresh;
+    uint64_t hash; // of pod, reason and text
 };
 
 struct failures { // of a mirror, by the hash of its uid
@@ -73,8 +74,39 @@ static void waiting_free(struct waiting *w) {
     free(w);
 }
 
-// Takes a note about a pod to be looked up from `from` on.
+static void add(struct pod_events *events, const struct pod_note *note) {
+    if (!pod_groups_add(events->groups, events->now_ns, note))
+        meter_pods(events->meter, METER_PODS_LIMITED, 1);
+}
+
+// Where it belongs is known already.
+static bool add_known(struct pod_events *events, const char *uid, const struct pod_note *note) {
+    struct pod_note whole = *note;
+    bool found;
+    if (!owner_chain_knows(events->chain, uid, &found, &whole.mirror))
+        return false;
+    if (found)
+        add(events, &whole);
+    else
+        meter_pods(events->meter, METER_PODS_OTHER, 1);
+    return true;
+}
+
+static bool is_waiting(const struct pod_events *events, uint64_t hash) {
+    const struct waiting *w = events->first;
+    while (w && w->hash != hash)
+        w = w->next;
+    return w;
+}
+
+// Takes a note about a pod to be looked up from `from` on; `fresh`: even if it is known where that belongs. The same
+// waits only once.
 static void put(struct pod_events *events, const struct owner_ref *from, const struct pod_note *note, bool fresh) {
+    if (!fresh && add_known(events, from->uid, note))
+        return;
+    uint64_t hash = text_hash(text_hash(text_hash(TEXT_HASH, note->pod_uid), note->reason), note->text);
+    if (is_waiting(events, hash))
+        return;
     struct waiting *w = events->n_waiting < WAITING_MAX ? calloc(1, sizeof *w) : NULL;
     if (!w) {
         meter_pods(events->meter, METER_PODS_CROWDED, 1);
@@ -90,7 +122,8 @@ static void put(struct pod_events *events, const struct owner_ref *from, const s
                           .reason = strdup(note->reason),
                           .text = strdup(note->text),
                           .warning = note->warning,
-                          .fresh = fresh};
+                          .fresh = fresh,
+                          .hash = hash};
     if (!w->api_version || !w->kind || !w->namespace_ || !w->name || !w->uid || !w->pod || !w->pod_uid || !w->reason ||
         !w->text) {
         waiting_free(w);
@@ -276,8 +309,7 @@ static void on_owner(void *ctx, enum owner_outcome outcome, const struct pod_mir
     struct waiting *w = TAKE(events->current);
     if (outcome == OWNER_FOUND) {
         struct pod_note note = {*mirror, w->pod, w->pod_uid, w->reason, w->warning, w->text};
-        if (!pod_groups_add(events->groups, events->now_ns, &note))
-            meter_pods(events->meter, METER_PODS_LIMITED, 1);
+        add(events, &note);
     } else {
         meter_pods(events->meter, outcome == OWNER_NONE ? METER_PODS_OTHER : METER_PODS_UNREAD, 1);
     }

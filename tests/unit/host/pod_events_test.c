@@ -344,6 +344,27 @@ static void what_is_read_is_limited_and_what_waits_for_it_too(void **state) {
     end(&stand);
 }
 
+static void the_same_of_a_pod_waits_once_and_what_is_known_does_not_wait(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand);
+    happens(&stand, "busy", "Failed", "x"); // is being read
+    for (int i = 0; i < 1000; i++)
+        happens(&stand, "a-1", "Failed", "x");
+    happens(&stand, "a-1", "Failed", "y");
+    answer(&stand, "/api/v1/namespaces/n/pods/busy", 404, STATUS(404, "NotFound"));
+    answer_pod(&stand, "a-1", "a", "");
+    answer(&stand, "/apis/batch/v1/namespaces/n/jobs/a", 200, JOB("a", "j-a", MARKS));
+    happens(&stand, "busy-too", "Failed", "x");
+    happens(&stand, "a-1", "Failed", "z");
+    happens(&stand, "busy", "Failed", "z");
+    assert_int_equal(counted(&stand, METER_PODS_CROWDED), 0);
+    assert_int_equal(counted(&stand, METER_PODS_OTHER), 2);
+    pass(&stand, POD_GROUPS_COLLECT_NS);
+    expect(&stand, "0 n/a j-a Failed: pod a-1: x;0 n/a j-a Failed: pod a-1: y;0 n/a j-a Failed: pod a-1: z;");
+    end(&stand);
+}
+
 static void a_read_that_fails_is_tried_three_times(void **state) {
     (void)state;
     struct stand stand;
@@ -368,6 +389,7 @@ int main(void) {
         cmocka_unit_test(a_worker_that_refuses_events_is_asked_every_ten_minutes_and_it_is_logged_once),
         cmocka_unit_test(a_worker_that_refuses_pods_is_told_of_and_what_cannot_be_read_is_counted),
         cmocka_unit_test(what_is_read_is_limited_and_what_waits_for_it_too),
+        cmocka_unit_test(the_same_of_a_pod_waits_once_and_what_is_known_does_not_wait),
         cmocka_unit_test(a_read_that_fails_is_tried_three_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
