@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workers that come and go while the host runs: from a directory, from Secrets, and by the configuration, which is read
 // again; and those that the ConfigMap cordons.
+#include "core/host/worker_objects.h"
 #include "tests/integration/stage.h"
 
 #include <openssl/evp.h>
@@ -208,6 +209,72 @@ static void secrets_add_change_and_remove_workers(void **state) {
     assert_int_equal(drop(scene, "secrets", "w1"), 200);
     UNTIL(scene, 10, !knows(scene, "w1"));
     assert_true(knows(scene, "w2") && knows(scene, "w3"));
+    stage_close(scene);
+}
+
+// A backup from before w2 joined: nobody has removed its Secret.
+static void workers_stay_when_a_restored_management_cluster_lacks_their_secrets(void **state) {
+    (void)state;
+    struct scene *scene = begin(2, "", OURS "workersFrom: {secrets: true}\n");
+    add_secret(scene, "w1", "w1");
+    start(scene);
+    UNTIL(scene, 10, stage_takes_work(scene, "w1"));
+    struct scene_cluster *management = &scene->clusters[SCENE_MANAGEMENT];
+    front_lock(management->front);
+    struct world_copy *backup = world_copy(management->cluster);
+    front_unlock(management->front);
+    add_secret(scene, "w2", "w2");
+    UNTIL(scene, 10, stage_takes_work(scene, "w2"));
+    front_lock(management->front);
+    world_restore(management->cluster, backup, front_now_ns());
+    world_copy_free(backup);
+    front_unlock(management->front);
+    UNTIL(scene, 60, wharf_logged(scene, "lacks objects of workers") == 1);
+    assert_true(knows(scene, "w1") && knows(scene, "w2"));
+    add_secret(scene, "w2", "w2");
+    assert_int_equal(drop(scene, "secrets", "w2"), 200);
+    UNTIL(scene, 20, !knows(scene, "w2"));
+    stage_close(scene);
+}
+
+// {"alg":"none"}.{"iat":1000000000,"exp":9000000000}.x: due for renewal in the year 2206, and one that is long due.
+#define LATER "eyJhbGciOiJub25lIn0.eyJpYXQiOjEwMDAwMDAwMDAsImV4cCI6OTAwMDAwMDAwMH0.x"
+// {"iat":1000000000,"exp":1000003600}
+#define DUE "eyJhbGciOiJub25lIn0.eyJpYXQiOjEwMDAwMDAwMDAsImV4cCI6MTAwMDAwMzYwMH0.x"
+
+static void add_token_secret(struct scene *scene, const char *worker, const char *token) {
+    AUTO_TEXT path = text_format("%s/%s.kubeconfig", scene->directory, worker);
+    AUTO_BUFFER(text, 1 << 20);
+    assert_null(text_read_file(path, text.max, &text));
+    char *with_token = NULL;
+    assert_null(kubeconfig_with_token(text.data, NULL, token, &with_token));
+    AUTO_TEXT data = base64(with_token, strlen(with_token));
+    free(with_token);
+    AUTO_TEXT secret = text_format("{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"namespace\":\"default\","
+                                   "\"name\":\"%s\",\"labels\":{\"wharf.dev/worker\":\"true\"},\"annotations\":"
+                                   "{\"wharf.dev/token-service-account\":\"wharf-system/wharf\"}},"
+                                   "\"data\":{\"kubeconfig\":\"%s\"}}",
+                                   worker, data);
+    assert_int_equal(put(scene, "secrets", secret), 201);
+}
+
+// The simulated workers do not serve TokenRequests.
+static void a_token_that_cannot_be_renewed_is_told_and_stays_in_use(void **state) {
+    (void)state;
+    struct scene *scene = stage_open(2, false, "");
+    serve_objects(scene);
+    write_config(scene, "", OURS "workersFrom: {secrets: true}\n");
+    add_token_secret(scene, "w1", DUE);
+    add_token_secret(scene, "w2", LATER);
+    start(scene);
+    UNTIL(scene, 10, stage_takes_work(scene, "w1") && stage_takes_work(scene, "w2"));
+    UNTIL(scene, 10, wharf_logged(scene, "token of a worker cannot be renewed") == 1);
+    assert_int_equal(wharf_logged(scene, "secret=default/w1"), 1);
+    UNTIL(scene, 10, wharf_metric(scene, "wharf_worker_sources_refused") == 1);
+    assert_true(wharf_metric(scene, "wharf_worker_token_expiry_timestamp_seconds{cluster=\"w1\"}") == 1000003600.0);
+    assert_true(wharf_metric(scene, "wharf_worker_token_expiry_timestamp_seconds{cluster=\"w2\"}") == 9000000000.0);
+    stage_submit_many(scene, "job", 4);
+    UNTIL(scene, 20, stage_complete(scene, "job") == 4);
     stage_close(scene);
 }
 
@@ -427,6 +494,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_directory_of_kubeconfigs_is_followed),
         cmocka_unit_test(secrets_add_change_and_remove_workers),
+        cmocka_unit_test(workers_stay_when_a_restored_management_cluster_lacks_their_secrets),
+        cmocka_unit_test(a_token_that_cannot_be_renewed_is_told_and_stays_in_use),
         cmocka_unit_test(a_worker_whose_secret_goes_finishes_what_it_has),
         cmocka_unit_test(a_valid_configuration_takes_effect_and_an_invalid_one_does_not),
         cmocka_unit_test(sighup_reads_the_configuration_again),
