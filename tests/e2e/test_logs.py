@@ -273,3 +273,52 @@ def all_of_it_works_through_the_service_proxy_of_the_api_server(env, nodes):
         assert code == 1 and "may not get the path /wharf of the management cluster" in err, (code, out, err)
     finally:
         proxy.close()
+
+
+@_with_nodes
+def a_follower_waits_for_the_first_pod(env, nodes):
+    env.use_all()
+    reader = _user(env, "reader", _READ)
+    env.submit(job("later", hold="all", suspend=True))
+    until(lambda: _run(env, reader, "logs", "job/later")[2] ==
+          f"error: the host: Job {env.namespace}/later has no mirror now\n", "the Job to be known and nowhere")
+    child = subprocess.Popen(_argv(env, reader, "logs", "job/later", "-f"), stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE)
+    assert child.stderr.readline() == b"waiting for a pod\n"
+    env.change("later", {"spec": {"suspend": False}})
+    worker, pod = _running_pod(env, "later")
+    nodes[worker].log(env.namespace, pod).write("at last")
+    assert child.stdout.readline() == b"at last\n"
+    child.kill()
+    child.wait()
+
+
+def _peak_kib(env):
+    with open(f"/proc/{env.host.process.child.pid}/status", encoding="ascii") as file:
+        return int(next(line for line in file if line.startswith("VmHWM:")).split()[1])
+
+
+@_with_nodes
+def a_reader_who_is_slow_holds_back_nobody_and_costs_no_memory(env, nodes):
+    env.use_all()
+    reader = _user(env, "reader", _READ)
+    env.submit(job("loud", hold="all"))
+    worker, pod = _running_pod(env, "loud")
+    log = nodes[worker].log(env.namespace, pod)
+    log.write(*(f"{number} " + "x" * 1000 for number in range(30000)))   # 30 MB
+    _run(env, reader, "logs", "job/loud", "--tail", "1")
+    before = _peak_kib(env)
+    slow = [subprocess.Popen(_argv(env, reader, "logs", "job/loud"), stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL) for _ in range(4)]
+    for each in slow:
+        assert each.stdout.read(1) == b"0"
+    code, out, err = _run(env, reader, "logs", "job/loud")
+    assert code == 0 and out.count("\n") == 30000, (code, len(out), err)
+    assert env.host.fetch("/readyz")[0] == 200
+    grown = _peak_kib(env) - before
+    assert grown < 8192, f"the host's memory grew by {grown} KiB for five readers of 30 MB"
+    rest = slow[0].stdout.read()
+    assert rest.count(b"\n") == 30000 and slow[0].wait(30) == 0, len(rest)
+    for each in slow[1:]:
+        each.kill()
+        each.wait()
