@@ -41,15 +41,15 @@ static void tell_sources(void *ctx, struct source_note *notes, size_t count) {
 
 static struct error *set_folder(struct live_program *live, const struct config *config) {
     const char *wanted = config->workers_from.directory;
-    if (live->folder && text_equal(source_folder_directory(live->folder), wanted))
+    bool same = exec_policy_equal(&live->config->credential_plugins, &config->credential_plugins);
+    if (live->folder && same && text_equal(source_folder_directory(live->folder), wanted))
         return NULL;
     bool had = live->folder;
     source_folder_free(live->folder);
     live->folder = NULL;
     if (!wanted && had)
         sources_set(live->sources, SOURCE_DIRECTORY, NULL, 0, NULL, 0);
-    return wanted ? source_folder_new(live->sources, live->watcher, wanted, &live->options.config->credential_plugins,
-                                      &live->folder)
+    return wanted ? source_folder_new(live->sources, live->watcher, wanted, &config->credential_plugins, &live->folder)
                   : NULL;
 }
 
@@ -58,7 +58,7 @@ static struct error *use(struct live_program *live, const struct config *config)
     sources_set_removal(live->sources, config->removal);
     struct error *error = sources_set_config(live->sources, config);
     if (!error)
-        error = source_objects_configure(live->objects, config, &live->options.config->credential_plugins);
+        error = source_objects_configure(live->objects, config, &config->credential_plugins);
     if (!error)
         error = set_folder(live, config);
     return error;
@@ -92,13 +92,13 @@ static void tell_used(struct live_program *live, const char *text) {
 }
 
 static void replace(struct live_program *live, struct config *config, const char *text) {
+    host_configure(live->options.host, config); // before the workers, which it may allow
     struct error *error = use(live, config);
     if (error) { // out of memory: as much as was possible
         log_fields(LOG_ERROR, "configuration not reloaded completely", {"error", error_text(error)});
         error_free(error);
     }
     log_setup(config->log_format, config->log_level);
-    host_configure(live->options.host, config);
     tell_used(live, text);
     config_free(live->reloaded);
     live->reloaded = config;

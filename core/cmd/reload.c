@@ -16,7 +16,7 @@
 static const char *const live_keys[] = {
     "workers",          "workersFrom", "removal",         "namespace",         "log",
     "createNamespaces", "kueue",       "mirrorFinalizer", "workerLostTimeout", "mirrorRetention",
-    "massDeletion",     "orphanGrace", "rateLimit",
+    "massDeletion",     "orphanGrace", "rateLimit",       "credentialPlugins",
 };
 
 static bool is_live(const char *key) {

@@ -2,6 +2,7 @@
 #include "core/host/host.h"
 
 #include "core/base/log.h"
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/host/host_internal.h"
 #include "core/host/memory_trim.h"
@@ -94,6 +95,8 @@ void host_free(struct host *host) {
     queries_free(host->queries);
     workers_free(host);
     host_snapshot_free(&host->snapshot);
+    exec_policy_free(host->policy);
+    exec_policy_free(host->next_policy);
     pthread_mutex_destroy(&host->wanted_mutex);
     pthread_mutex_destroy(&host->snapshot_mutex);
     free(host);
@@ -104,8 +107,18 @@ void host_stop(struct host *host) {
     inbox_poke(host->inbox);
 }
 
+const struct exec_policy *host_policy(const struct host *host) {
+    return host->policy ? host->policy : &host->config->credential_plugins;
+}
+
 void host_configure(struct host *host, const struct config *config) {
+    struct exec_policy *policy = NULL;
+    if (!exec_policy_copy(&config->credential_plugins, &policy))
+        log_fields(LOG_ERROR, "credentialPlugins stays as it was: out of memory", {"config", config->path});
     pthread_mutex_lock(&host->wanted_mutex);
+    struct exec_policy *former = policy ? host->next_policy : NULL;
+    if (policy)
+        host->next_policy = policy;
     host->settings = (struct engine_settings){.create_namespaces = config->create_namespaces,
                                               .kueue_carried = config->kueue_carried,
                                               .mirror_finalizer = config->mirror_finalizer,
@@ -119,6 +132,7 @@ void host_configure(struct host *host, const struct config *config) {
                                               .burst = config->burst};
     host->is_set = true;
     pthread_mutex_unlock(&host->wanted_mutex);
+    exec_policy_free(former);
     inbox_poke(host->inbox);
 }
 

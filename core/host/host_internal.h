@@ -65,6 +65,8 @@ struct host {
     enum removal wanted_removal;
     bool is_wanted;                  // it has not been taken yet
     struct engine_settings settings; // under the mutex, like `is_set`
+    struct exec_policy *next_policy; // under the mutex: a copy of credentialPlugins as configured last, or NULL
+    struct exec_policy *policy;      // the one before, in use; NULL: that of `config`
     bool is_set;                     // they have not been taken yet
     struct worker_spec *waiting;     // workers that wait for a number; without a name: taken
     size_t n_waiting;
@@ -93,7 +95,8 @@ void clusters_free(struct host *host);
 void wires_open(struct host *host, struct host_cluster *cluster, struct moment now); // opens, reopens, if due
 // Uses other credentials on the open connection; false: it has to be opened anew.
 bool wires_renew(struct host *host, struct host_cluster *cluster, const struct worker_spec *spec);
-void wires_recheck(struct host_cluster *cluster); // its kubeconfig file may have been changed
+const struct exec_policy *host_policy(const struct host *host); // on the engine's thread
+void wires_recheck(struct host_cluster *cluster);               // its kubeconfig file may have been changed
 void wires_close(struct host *host, struct host_cluster *cluster);
 bool wires_are_closed(const struct host *host, size_t cluster);
 void wires_reap(struct host *host);

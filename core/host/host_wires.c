@@ -101,7 +101,7 @@ void wires_open(struct host *host, struct host_cluster *cluster, struct moment n
 
 bool wires_renew(struct host *host, struct host_cluster *cluster, const struct worker_spec *spec) {
     if (!cluster->wire || cluster->reopen || cluster->opening || cluster->replacement ||
-        !connection_renew(&cluster->wire->connection, spec, &host->config->credential_plugins, clock_now().wall_ns))
+        !connection_renew(&cluster->wire->connection, spec, host_policy(host), clock_now().wall_ns))
         return false;
     log_fields(LOG_INFO, "the credentials of the worker are replaced", {"cluster", cluster->name},
                {"from", spec->origin_text});

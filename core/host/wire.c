@@ -40,6 +40,7 @@ void wire_free(struct wire *wire) {
     connection_close(&wire->connection);
     outbox_free(&wire->outbox);
     worker_spec_clear(&wire->spec);
+    exec_policy_free(wire->policy);
     error_free(wire->error);
     free(wire->name);
     free(wire);
@@ -59,7 +60,8 @@ static struct error *make(struct host *host, size_t cluster, const char *name, c
     budget_init(&wire->budget, host->config->memory_per_cluster, host->config->max_object_size,
                 host->config->max_object_nodes, &wire->stop);
     outbox_init(&wire->outbox, host->inbox);
-    if (!wire->name || (spec && !worker_spec_copy(spec, &wire->spec))) {
+    if (!wire->name || (spec && !worker_spec_copy(spec, &wire->spec)) ||
+        !exec_policy_copy(host_policy(host), &wire->policy)) {
         wire_free(wire);
         return error_no_memory();
     }
@@ -69,7 +71,7 @@ static struct error *make(struct host *host, size_t cluster, const char *name, c
 
 static struct error *open_connection(struct wire *wire) {
     const struct config *config = wire->host->config;
-    const struct exec_policy *policy = &config->credential_plugins;
+    const struct exec_policy *policy = wire->policy;
     int64_t wall_ns = clock_now().wall_ns;
     struct error *error = wire->cluster == ENGINE_MANAGEMENT
                               ? connection_load(&wire->connection, &config->management, policy, wall_ns)

@@ -36,7 +36,8 @@ struct wire {
     size_t n_guests;
     // While it is opened.
     struct worker_spec spec;
-    bool opening; // the thread has not been joined
+    struct exec_policy *policy; // a copy of the host's when the connection was begun
+    bool opening;               // the thread has not been joined
     pthread_t opener;
     atomic_bool opened;
     struct error *error; // of the opener

@@ -24,6 +24,13 @@ void exec_policy_free(struct exec_policy *policy) {
     free(policy);
 }
 
+bool exec_policy_equal(const struct exec_policy *a, const struct exec_policy *b) {
+    bool same = a->n_allow == b->n_allow && a->any == b->any && a->own_entry == b->own_entry;
+    for (size_t i = 0; i < a->n_allow && same; i++)
+        same = strcmp(a->allow[i], b->allow[i]) == 0;
+    return same;
+}
+
 static bool fill(struct exec_policy *copy, const struct exec_policy *policy) {
     copy->any = policy->any;
     copy->own_entry = policy->own_entry;

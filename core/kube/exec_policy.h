@@ -20,6 +20,7 @@ struct exec_policy {
 
 // A copy in *out. False when out of memory.
 bool exec_policy_copy(const struct exec_policy *policy, struct exec_policy **out); // NULL: NULL
+bool exec_policy_equal(const struct exec_policy *a, const struct exec_policy *b);  // in what they allow
 void exec_policy_clear(struct exec_policy *policy);
 void exec_policy_free(struct exec_policy *policy); // of a copy; NULL is fine
 

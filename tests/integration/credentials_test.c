@@ -273,6 +273,27 @@ static void a_token_that_is_rotated_in_a_secret_needs_no_new_connection(void **s
     stage_close(scene);
 }
 
+static void a_plugin_may_be_allowed_while_the_host_runs(void **state) {
+    struct scene *scene = *state = stage_open(2, false, "mirrorRetention: 0s\n");
+    search_plugins(scene);
+    use_provider(scene, 2, &providers[0]);
+    scene->count--; // w2 is not in the configuration yet
+    assert_null(scene_configure(scene, "", "mirrorRetention: 0s\n"));
+    scene->count++;
+    start(scene);
+    UNTIL(scene, 15, stage_takes_work(scene, "w1"));
+    assert_null(scene_configure(scene, "", "mirrorRetention: 0s\n")); // refused: it must not run
+    UNTIL(scene, 15, wharf_logged(scene, "may not be run: add it to credentialPlugins.allow in ") > 0);
+    assert_int_equal(runs_of(scene, "aws"), 0);
+    assert_null(scene_configure(scene, "", PLUGINS "mirrorRetention: 0s\n"));
+    UNTIL(scene, 15, stage_takes_work(scene, "w2"));
+    stage_submit_many(scene, "job", 6);
+    UNTIL(scene, 20, stage_complete(scene, "job") == 6);
+    assert_true(stage_creates(scene, 2, 3) > 0);
+    assert_int_equal(wharf_logged(scene, "worker cannot be used"), 0);
+    stage_close(scene);
+}
+
 // The exit code of `wharf check`; its output, both kinds, goes to `out`.
 static int run_check(struct scene *scene, const char *flag, struct buffer *out) {
     AUTO_TEXT program = built_path("wharf");
@@ -326,6 +347,7 @@ int main(void) {
         cmocka_unit_test(a_plugin_that_hangs_or_fails_delays_no_other_cluster),
         cmocka_unit_test(a_kubeconfig_that_is_rotated_in_place_is_used_without_a_restart),
         cmocka_unit_test(a_token_that_is_rotated_in_a_secret_needs_no_new_connection),
+        cmocka_unit_test(a_plugin_may_be_allowed_while_the_host_runs),
         cmocka_unit_test(check_says_which_plugins_are_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
