@@ -86,7 +86,7 @@ static void say_cause(const struct engine *engine, const struct entry *entry, co
     if (facts_worker_is_lost(engine, entry)) {
         say_duration(engine->now.mono_ns - engine->workers[entry->kind][cluster].lost_since_ns, lost);
         snprintf(out, 256, "%s unreachable for %s", name, lost);
-    } else if (engine->slots[cluster].policy == WORKER_DRAIN_MOVE) {
+    } else if (entry->facts.drained_attempt && entry->facts.drained_attempt == entry->facts.attempt) {
         snprintf(out, 256, "%s is drained", name);
     } else if (entry->facts.gone_attempt == entry->facts.attempt) {
         snprintf(out, 256, "its mirror was deleted in %s", name);

@@ -53,14 +53,16 @@ static struct error *put_workloads(const struct api_source *source, struct api_w
         error = listing_run(&listing);
     }
     writer_end(&writer, ']');
+    // What changed after the listing began may have been passed over; what did not fit comes with the next batch.
+    if (listing.more && listing.after < listing.start)
+        listing.start = listing.after;
     writer_bool(&writer, "full", full);
     listing_put_end(&listing, &writer);
     writer_end(&writer, '}');
     if (!error && data.failed)
         error = error_no_memory();
     if (!error) {
-        // What changed after the listing began may have been passed over.
-        watch->sequence = listing.more && listing.after < listing.start ? listing.after : listing.start;
+        watch->sequence = listing.start;
         if (full || listing.count > 0 || listing.gone.len > 0)
             put_event(out, watch->sequence, "workloads", &data);
     }

@@ -39,8 +39,9 @@ function drop(w) {
 }
 
 function takeWorkloads(batch) {
-  batch.items.forEach(put);
+  if (batch.full) [...model.workloads.values()].forEach(drop);
   (batch.gone || []).forEach(drop);
+  batch.items.forEach(put);
   model.sequence = batch.sequence;
 }
 

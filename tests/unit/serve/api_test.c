@@ -286,6 +286,33 @@ static void a_stream_begins_with_all_and_goes_on_with_changes(void **state) {
     end(&desk);
 }
 
+// A stream of a table that does not fit one batch: each batch says from where on a reader resumes.
+static void a_large_table_comes_in_several_batches(void **state) {
+    (void)state;
+    struct desk desk;
+    begin(&desk);
+    char name[16];
+    for (int i = 0; i < 5200; i++) {
+        snprintf(name, sizeof name, "j%d", i);
+        stage_submit(&desk.stage, name, "");
+    }
+    stage_run(&desk.stage, 20 * CLOCK_SECOND);
+    size_t seen = 0;
+    uint64_t sequence = 0;
+    for (int batch = 0; batch < 2; batch++) {
+        struct api_watch watch = {.sequence = sequence}; // another connection each time
+        buffer_reset(&desk.body);
+        assert_null(api_watch_batch(&desk.source, &watch, &desk.body));
+        AUTO_JSON data = event_data(&desk.body, "workloads");
+        assert_int_equal(json_bool(json_get(data, "full"), false), batch == 0);
+        seen += json_size(json_get(data, "items"));
+        sequence = (uint64_t)json_int64(json_get(data, "sequence"), 0);
+        assert_int_equal(sequence, watch.sequence);
+    }
+    assert_int_equal(seen, 5200);
+    end(&desk);
+}
+
 static void many_workloads_are_collected_in_slices(void **state) {
     (void)state;
     struct desk desk;
@@ -313,6 +340,7 @@ int main(void) {
         cmocka_unit_test(failures_are_a_status_with_a_sentence),
         cmocka_unit_test(a_stream_begins_with_all_and_goes_on_with_changes),
         cmocka_unit_test(many_workloads_are_collected_in_slices),
+        cmocka_unit_test(a_large_table_comes_in_several_batches),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }
