@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <string.h>
+#include <strings.h>
 
 static bool parse_as(int family, const char *text, struct address *out) {
     *out = (struct address){0};
@@ -36,4 +37,12 @@ bool address_parse_port(const char *text, struct address *out) {
         return false;
     out->port = (uint16_t)port;
     return true;
+}
+
+bool address_is_local(const char *host) {
+    struct address address;
+    static const unsigned char six[16] = {[15] = 1};
+    if (!address_parse(host, &address))
+        return strcasecmp(host, "localhost") == 0;
+    return address.family == AF_INET ? address.bytes[0] == 127 : memcmp(address.bytes, six, sizeof six) == 0;
 }

@@ -18,4 +18,7 @@ bool address_parse(const char *text, struct address *out);
 // "127.0.0.1:9440" or "[::1]:9440": an IPv6 address with a port is in brackets (RFC 3986 section 3.2.2).
 bool address_parse_port(const char *text, struct address *out);
 
+// Whether a host name is "localhost" or a loopback address, IPv6 without brackets.
+bool address_is_local(const char *host);
+
 #endif

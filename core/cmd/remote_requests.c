@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests to the host. A caller on the host's machine needs no token for most paths, so it is obtained when it is
 // asked for.
+#include "core/base/address.h"
 #include "core/base/text.h"
 #include "core/cmd/remote_internal.h"
 #include "core/kube/ask.h"
+#include "core/kube/server_url.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +14,27 @@
 #define ERROR_BODY_MAX ((size_t)64 << 10)
 #define POLL_NS (200 * CLOCK_MS)
 
+// Whoever reads the network would have the token.
+static struct error *check_confidential(const struct remote *remote) {
+    const char *server = remote_endpoint(remote)->server;
+    struct server_url url;
+    struct error *error = server_url_parse(server, &url);
+    if (error)
+        return error;
+    if (!url.tls && !address_is_local(url.host))
+        error = error_new(ERROR_REFUSED,
+                          "a token is needed, and is not sent over plain HTTP to %s: use https, --context for the API "
+                          "server's service proxy, or kubectl port-forward",
+                          server);
+    server_url_free(&url);
+    return error;
+}
+
 static struct error *send_token(struct remote *remote) {
     const char *token = NULL;
-    struct error *error = remote_token(remote, &token);
+    struct error *error = check_confidential(remote);
+    if (!error)
+        error = remote_token(remote, &token);
     if (error)
         return error;
     AUTO_TEXT header = text_format(TOKEN_HEADER, token);

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
 
 #define KEPT 512
 #define REVIEW_MAX ((size_t)256 * 1024)
@@ -293,14 +292,6 @@ const char *auth_bearer(const char *header) {
     return *header == '\0' ? NULL : header;
 }
 
-static bool is_loopback(const char *host) {
-    struct address address;
-    static const unsigned char six[16] = {[15] = 1};
-    if (!address_parse(host, &address))
-        return strcasecmp(host, "localhost") == 0;
-    return address.family == AF_INET ? address.bytes[0] == 127 : memcmp(address.bytes, six, sizeof six) == 0;
-}
-
 bool auth_host_is_local(const char *host) {
     if (!host)
         return false;
@@ -312,5 +303,5 @@ bool auth_host_is_local(const char *host) {
     if (*rest == ':' && rest[1 + strspn(rest + 1, "0123456789")] != '\0')
         return false;
     AUTO_TEXT name = strndup(host + bracket, len - bracket);
-    return name && is_loopback(name);
+    return name && address_is_local(name);
 }

@@ -209,6 +209,17 @@ class Usage(Case):
             self.assertEqual((code, err), (0, ""))
             self.assertRegex(out, r"^wharf \d+\.\d+\.\d+\S* \(adapter ABI 1\.\d+\)\n$")
 
+    def test_a_token_is_not_sent_in_clear_to_another_machine(self):
+        self.write("c.kubeconfig", kubeconfig("https://127.0.0.1:9").replace('"user": {}', '"user": {"token": "t"}'))
+        for server, words in (("http://192.0.2.1:9440", "a token is needed, and is not sent over plain HTTP to "
+                                                        "http://192.0.2.1:9440: use https"),
+                              ("http://localhost.example:9", "is not sent over plain HTTP"),
+                              ("http://127.0.0.1:9", "cannot connect to http://127.0.0.1:9")):
+            code, _, err = wharf("exec", "job/a", "-n", "a", "--server", server, "--kubeconfig",
+                                 os.path.join(self.folder, "c.kubeconfig"), "--", "ls")
+            self.assertEqual(code, 1, err)
+            self.assertIn(words, err)
+
     def test_a_full_disk_is_told(self):
         if not os.path.exists("/dev/full"):
             self.skipTest("no /dev/full")
