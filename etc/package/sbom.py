@@ -24,27 +24,33 @@ def run(*argv):
 
 def packages_of(program):
     """The names, sorted, as dpkg-query knows them ("libc6:amd64")."""
-    names = set()
-    for library in run("sh", os.path.join(HERE, "closure.sh"), program).split():
-        names.add(package_of(library))
-    return sorted(names)
+    libraries = run("sh", os.path.join(HERE, "closure.sh"), program).split()
+    paths = {library: names_of(library) for library in libraries}
+    asked = sorted({path for each in paths.values() for path in each})
+    lines = subprocess.run(["dpkg-query", "--search", *asked], capture_output=True, text=True).stdout.splitlines()
+    owners = {path: names.split(",")[0] for names, path in (line.split(": ", 1) for line in lines)}
+    for library in libraries:
+        if not any(path in owners for path in paths[library]):
+            sys.exit(f"sbom.py: {library} belongs to no package")
+    return sorted({owners[next(path for path in paths[library] if path in owners)] for library in libraries})
 
 
-def package_of(library):
+def names_of(library):
+    """What a package may call it, where /lib is a link to /usr/lib."""
     real = os.path.realpath(library)
-    for path in (library, real, re.sub(r"^/usr/", "/", real), re.sub(r"^/usr/", "/", library)):   # usr is merged
-        found = subprocess.run(["dpkg-query", "--search", path], capture_output=True, text=True)
-        if found.returncode == 0:
-            return found.stdout.split(": ")[0].split(",")[0]
-    sys.exit(f"sbom.py: {library} belongs to no package")
+    return [library, real, re.sub(r"^/usr/", "/", real), re.sub(r"^/usr/", "/", library)]
 
 
-def describe(name):
-    """One package as SPDX."""
-    package, version, arch, source, source_version, homepage = run("dpkg-query", "--show", "--showformat", FORMAT, name).rstrip("\n").split("\t")
-    distribution = dict(re.findall(r'^(\w+)="?([^"\n]*)"?$', open("/etc/os-release", encoding="utf-8").read(), re.MULTILINE))
-    purl = f"pkg:deb/{distribution.get('ID', 'debian')}/{package}@{version.replace('+', '%2B').replace(':', '%3A')}" \
-           f"?arch={arch}&distro={distribution.get('ID', 'debian')}-{distribution.get('VERSION_ID', '')}"
+def describe(names):
+    """The packages as SPDX."""
+    with open("/etc/os-release", encoding="utf-8") as file:
+        distribution = dict(re.findall(r'^(\w+)="?([^"\n]*)"?$', file.read(), re.MULTILINE))
+    lines = run("dpkg-query", "--show", "--showformat", FORMAT, *names).splitlines()
+    return [describe_one(*line.split("\t"), distribution.get("ID", "debian"), distribution.get("VERSION_ID", "")) for line in sorted(lines)]
+
+
+def describe_one(package, version, arch, source, source_version, homepage, system, release):
+    purl = f"pkg:deb/{system}/{package}@{version.replace('+', '%2B').replace(':', '%3A')}?arch={arch}&distro={system}-{release}"
     return {"SPDXID": "SPDXRef-Package-" + re.sub(r"[^A-Za-z0-9.-]", "-", package), "name": package, "versionInfo": version,
             "supplier": "Organization: Debian", "downloadLocation": "NOASSERTION", "filesAnalyzed": False,
             "licenseConcluded": "NOASSERTION", "licenseDeclared": "NOASSERTION", "copyrightText": "NOASSERTION",
@@ -68,7 +74,7 @@ def document(program, version, epoch, adapters):
             "downloadLocation": "NOASSERTION", "filesAnalyzed": True, "licenseConcluded": "Apache-2.0", "licenseDeclared": "Apache-2.0",
             "licenseInfoFromFiles": ["NOASSERTION"], "copyrightText": "NOASSERTION", "primaryPackagePurpose": "APPLICATION",
             "packageVerificationCode": {"packageVerificationCodeValue": hashlib.sha1("".join(hashes).encode()).hexdigest()}}
-    libraries = [describe(name) for name in packages_of(program)]
+    libraries = describe(packages_of(program))
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", main["SPDXID"])]
     relations += [(main["SPDXID"], "CONTAINS", each["SPDXID"]) for each in files]
     relations += [(files[0]["SPDXID"], "DYNAMIC_LINK", each["SPDXID"]) for each in libraries]
