@@ -192,6 +192,7 @@ class ImageTest(unittest.TestCase):
         self.assertEqual({line.split()[0] for line in shown.stdout.splitlines()[1:]},
                          {name[:-3] for name in os.listdir(os.path.join(root, "usr/lib/wharf/adapters"))})
         shutil.copy(os.path.join(ROOT, "etc/package/wharf.yaml"), os.path.join(root, "etc/wharf/wharf.yaml"))
+        os.makedirs(os.path.join(root, "etc/wharf/workers.d"), exist_ok=True)
         checked = jail.run(root, "/usr/bin/wharf", "check")
         self.assertEqual(checked.returncode, 1)
         self.assertIn("/etc/wharf/mgmt.kubeconfig: No such file", checked.stderr)
