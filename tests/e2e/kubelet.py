@@ -98,7 +98,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if parts[0] == "containerLogs" and len(parts) == 4:
             self._send_log(self.owner.log(*parts[1:]), query)
         elif parts[0] == "exec" and len(parts) == 4:
-            _Session(self, query).run()
+            try:
+                _Session(self, query).run()
+            except OSError:
+                pass   # the client went away
         else:
             self.send_error(404)
         self.close_connection = True

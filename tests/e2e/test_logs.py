@@ -9,6 +9,7 @@ import struct
 import subprocess
 import termios
 import threading
+import time
 
 import kubelet
 from jobs import job
@@ -322,3 +323,27 @@ def a_reader_who_is_slow_holds_back_nobody_and_costs_no_memory(env, nodes):
     for each in slow[1:]:
         each.kill()
         each.wait()
+
+
+@_with_nodes
+def open_logs_and_sessions_end_with_the_host(env, nodes):
+    env.use_all()
+    user = _user(env, "operator", _EXEC)
+    env.submit(job("open", hold="all"))
+    worker, pod = _running_pod(env, "open")
+    nodes[worker].log(env.namespace, pod).write("a")
+    follower = subprocess.Popen(_argv(env, user, "logs", "job/open", "-f"), stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL)
+    session = subprocess.Popen(_argv(env, user, "exec", "job/open", "-i", "--", "cat"), stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    session.stdin.write(b"b\n")
+    session.stdin.flush()
+    assert (follower.stdout.readline(), session.stdout.readline()) == (b"a\n", b"b\n")
+    began = time.monotonic()
+    env.host.stop()
+    took = time.monotonic() - began
+    assert took < 5, f"the host took {took:.1f} s to stop"
+    assert follower.wait(20) is not None
+    _, err = session.communicate(timeout=20)
+    assert session.returncode == 1 and b"the connection was lost before the command ended" in err, err
+    env.host.start()
