@@ -123,7 +123,9 @@ static void note_given_up(const struct engine *engine, struct entry *entry, cons
     const char *name = entry->unknown ? entry->unknown->name : NULL;
     if (entry->facts.cluster != DECIDE_UNKNOWN_CLUSTER)
         name = engine->names[entry->facts.cluster];
-    entry->facts.given_up = name ? decide_name_hash(name) : 0;
+    uint32_t hash = name ? decide_name_hash(name) : DECIDE_GIVEN_UP_SEVERAL;
+    bool other = entry->facts.given_up && entry->facts.given_up != hash;
+    entry->facts.given_up = other ? DECIDE_GIVEN_UP_SEVERAL : hash;
 }
 
 // Rule 4: uid and resourceVersion are preconditions.

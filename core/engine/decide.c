@@ -203,7 +203,7 @@ uint32_t decide_name_hash(const char *name) {
 static int64_t unsettled_until_ns(const struct decide_facts *f) {
     int64_t until_ns = 0;
     const struct workload_facts *workload = f->workload;
-    bool any = workload->clean_attempt != workload->attempt;
+    bool any = workload->clean_attempt != workload->attempt || workload->given_up == DECIDE_GIVEN_UP_SEVERAL;
     for (size_t c = 1; c < f->n_clusters; c++) {
         const struct worker_facts *w = &f->workers[c];
         if (!w->settled && (any || (workload->given_up && w->name_hash == workload->given_up)) &&

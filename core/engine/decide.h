@@ -10,9 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DECIDE_UNPLACED 0U                // the management cluster never holds mirrors
-#define DECIDE_UNKNOWN_CLUSTER UINT32_MAX // the annotation names a cluster that the configuration does not have
-#define DECIDE_STATUS_REFUSALS 2          // after as many rejections, a status delays nothing
+#define DECIDE_UNPLACED 0U                 // the management cluster never holds mirrors
+#define DECIDE_UNKNOWN_CLUSTER UINT32_MAX  // the annotation names a cluster that the configuration does not have
+#define DECIDE_GIVEN_UP_SEVERAL UINT32_MAX // attempts in more than one worker
+#define DECIDE_STATUS_REFUSALS 2           // after as many rejections, a status delays nothing
 
 // One worker cluster, as far as one kind is concerned.
 struct worker_facts {
@@ -43,7 +44,7 @@ struct workload_facts {
     uint32_t cluster;         // DECIDE_UNPLACED, a worker, or DECIDE_UNKNOWN_CLUSTER
     uint32_t attempt;         // 0: not placed
     uint32_t gone_attempt;    // its mirror existed and is known to be gone; 0: none
-    uint32_t given_up;        // decide_name_hash of the worker that the last attempt was given up in; 0: none
+    uint32_t given_up;        // decide_name_hash of the worker that an attempt was given up in; 0: none
     uint32_t drained_attempt; // its mirror was deleted because its worker is drained; 0: none
     uint32_t clean_attempt;   // no mirror of this attempt can have been created yet; 0: none
     uint32_t final_attempt;   // of has_final_status

@@ -76,6 +76,7 @@ static void note_worker(struct trial *trial, const struct engine_event *event) {
         host->identity[c][0] = '\0';
         host->refused_ns[c] = 0;
         pace_left(trial, c);
+        rules_left(trial, c);
     }
     members_told(trial, c, event->worker.policy);
 }
@@ -226,6 +227,7 @@ void instance_close(struct trial *trial, size_t c) {
         free(sent);
     }
     link_close(host->links[c], "closed");
+    rules_restarted(trial); // requests may arrive later
     struct transport *transport = tap_transport(host->taps[c]);
     transport->ops->free(transport);
     host->links[c] = NULL;

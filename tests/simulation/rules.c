@@ -404,3 +404,11 @@ void rules_restarted(struct trial *trial) {
     for (size_t i = 0; i < trial->rules->n_workloads; i++)
         trial->rules->workloads[i].unsure = trial->rules->workloads[i].mirror_unsure = true;
 }
+
+void rules_left(struct trial *trial, size_t cluster) {
+    for (size_t i = 0; i < trial->rules->n_mirrors; i++) {
+        struct tracked_mirror *m = &trial->rules->mirrors[i];
+        if (m->cluster == cluster && !is_listed(trial, ENGINE_MANAGEMENT, m->kind))
+            m->final = 0;
+    }
+}

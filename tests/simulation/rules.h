@@ -63,6 +63,8 @@ void rules_answered(struct trial *trial, size_t cluster, const char *object, con
 // A cluster is about to be restored: deleted objects may exist again, writes may be lost.
 void rules_went_back(struct trial *trial, size_t cluster);
 void rules_restarted(struct trial *trial);
+// The engine forgets what it has seen in a worker, of workloads that it does not know yet.
+void rules_left(struct trial *trial, size_t cluster);
 
 // The hook of the clusters; ctx is a struct side.
 void rules_hook(void *ctx, const struct world_write *write);

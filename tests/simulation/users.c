@@ -312,14 +312,26 @@ static bool came_too_late(const struct trial *trial, const struct json *object) 
     return trial->plan.upgrade && trial->host.number > 1 && !*rules_text(object, "metadata", "annotations", MARK_SEAL);
 }
 
+// A forged object in place of the mirror, with the marks of exactly the recorded attempt: the Event NotSealed asks for
+// its deletion.
+static bool is_waited_for(struct trial *trial, unsigned job, size_t cluster, const struct json *object) {
+    const struct json *workload = workload_of(trial, job);
+    return workload && !rules_mirror(trial, uid_of(object)) && mirror_attempt(object) == mirror_attempt(workload) &&
+           strcmp(rules_text(object, "metadata", "labels", MARK_UID), uid_of(workload)) == 0 &&
+           strcmp(rules_text(workload, "metadata", "annotations", MARK_CLUSTER), world_name(trial->worlds[cluster])) ==
+               0;
+}
+
 // A mirror without its marks is foreign to a host that was restarted since, and occupies the name forever. Nothing
 // removes the host's finalizer from it: docs/lifecycle.md describes how to.
 static void clean_up(struct trial *trial, unsigned job) {
     for (size_t c = 1; c < trial->plan.n_clusters; c++) {
         const struct json *object = object_of(trial, c, job);
-        if (object && rules_mirror(trial, uid_of(object)) &&
-            (forgery_is(object) || came_too_late(trial, object) ||
-             !rules_is_ours(trial, c, trial->users->jobs[job].kind, object))) {
+        if (object && is_waited_for(trial, job, c, object))
+            delete_in(trial, c, job, "Background");
+        else if (object && rules_mirror(trial, uid_of(object)) &&
+                 (forgery_is(object) || came_too_late(trial, object) ||
+                  !rules_is_ours(trial, c, trial->users->jobs[job].kind, object))) {
             delete_in(trial, c, job, "Background");
             patch(trial, c, job, "{\"metadata\":{\"finalizers\":null}}");
         }
