@@ -297,10 +297,17 @@ static bool may_release(const struct decide_facts *f, const struct mirror_facts 
     return m->finalizer && !m->busy && request_at_ns(m) <= f->now_ns && is_usable(f, m->cluster);
 }
 
+static bool has_frozen(const struct decide_facts *f) {
+    for (const struct mirror_facts *m = f->mirrors; m; m = m->next)
+        if (m->present && m->of_workload && f->workers[m->cluster].frozen)
+            return true;
+    return false;
+}
+
 static struct action finished(const struct decide_facts *f) {
     const struct mirror_facts *m = decide_placed(f);
-    if (!m)
-        return none("finished");
+    if (!m) // another one of it is adopted, and deleted, once its worker is identified
+        return (struct action){.type = ACTION_NONE, .blocked = has_frozen(f), .why = "finished"};
     struct action copy = status(f, "finished");
     // A status that the management cluster keeps rejecting does not keep a mirror forever.
     bool refused = copy.type == ACTION_WAIT && f->workload->status_refusals >= DECIDE_STATUS_REFUSALS;

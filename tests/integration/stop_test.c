@@ -158,7 +158,8 @@ static void what_is_served_tells_the_state_of_the_host(void **state) {
     front_down(scene->clusters[SCENE_MANAGEMENT].front);
     UNTIL(scene, 10, ask(scene, "GET", "/readyz", NULL) == 503);
     assert_int_equal(ask(scene, "GET", "/healthz", "ok\n"), 200);
-    assert_int_equal(ask(scene, "GET", "/", "/healthz"), 404);
+    assert_int_equal(ask(scene, "GET", "/", "<!doctype html>"), 200);
+    assert_int_equal(ask(scene, "GET", "/nothing", "/healthz"), 404);
     assert_int_equal(ask(scene, "GET", "/metrics/", NULL), 404);
     assert_int_equal(ask(scene, "POST", "/metrics", NULL), 405);
     assert_int_equal(ask(scene, "DELETE", "/healthz", NULL), 405);

@@ -279,7 +279,33 @@ static void no_decision_breaks_a_rule(void **state) {
         assert_true(seen[i] > ROUNDS / 2000);
 }
 
+// It is looked at again when its worker is identified; nothing else would tell of it.
+static void a_mirror_of_a_finished_workload_in_a_worker_that_is_not_identified_is_not_forgotten(void **state) {
+    (void)state;
+    struct worker_facts workers[] = {{0}, {.name = "a", .settled = true, .connected = true, .listed = true}};
+    struct workload_facts workload = {.exists = true, .finished = true};
+    struct mirror_facts mirror = {.cluster = 1, .attempt = 1, .present = true, .of_workload = true, .proven = true};
+    struct decide_facts facts = {.workload = &workload,
+                                 .mirrors = &mirror,
+                                 .workers = workers,
+                                 .n_clusters = 2,
+                                 .management_connected = true,
+                                 .management_listed = true,
+                                 .now_ns = NOW};
+    workers[1].frozen = true;
+    struct action action = decide(&facts);
+    assert_int_equal(action.type, ACTION_NONE);
+    assert_true(action.blocked);
+    workers[1].frozen = false;
+    assert_int_equal(decide(&facts).type, ACTION_PLACE);
+    facts.mirrors = NULL;
+    assert_false(decide(&facts).blocked);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_decision_breaks_a_rule)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_decision_breaks_a_rule),
+        cmocka_unit_test(a_mirror_of_a_finished_workload_in_a_worker_that_is_not_identified_is_not_forgotten),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
