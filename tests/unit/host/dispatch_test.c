@@ -149,12 +149,28 @@ static void events_and_messages_are_written_to_the_log(void **state) {
     end(&world);
 }
 
+static void a_cluster_that_is_added_gets_its_batches(void **state) {
+    (void)state;
+    static const char *const before[] = {"management", "w1"}, *const after[] = {"management", "w1", "w2"};
+    struct world world = {.n_answered = 0};
+    struct dispatch_options options = {
+        .n_clusters = 2, .names = before, .kinds = play_kinds(), .deliver = deliver, .post = post, .ctx = &world};
+    assert_null(dispatch_new(&options, &world.dispatch));
+    assert_null(dispatch_name(world.dispatch, 3, after));
+    play_command(&world.update, 2, 9);
+    dispatch_run(world.dispatch, &world.update);
+    assert_null(world.batches[1]);
+    assert_int_equal(world.batches[2]->commands[0].id, 9);
+    end(&world);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_step_asks_for_goes_to_each_cluster_in_one_batch_and_in_order),
         cmocka_unit_test(a_cluster_that_is_asked_nothing_gets_no_batch),
         cmocka_unit_test(commands_that_cannot_be_handed_over_are_answered_as_not_sent),
         cmocka_unit_test(a_batch_for_a_link_that_is_gone_is_thrown_away),
+        cmocka_unit_test(a_cluster_that_is_added_gets_its_batches),
         cmocka_unit_test(events_and_messages_are_written_to_the_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -154,6 +154,25 @@ static void strings_are_copied_and_a_closed_inbox_drops_what_comes(void **state)
     inbox_free(inbox);
 }
 
+static void a_cluster_that_is_added_has_a_line_of_its_own(void **state) {
+    (void)state;
+    struct inbox *inbox = make(2, 100, SIZE_MAX);
+    post(inbox, 1, 0);
+    assert_null(inbox_grow(inbox, 5));
+    assert_null(inbox_grow(inbox, 3)); // never fewer
+    post(inbox, 4, 7);
+    assert_false(inbox_is_empty(inbox, 1));
+    assert_true(inbox_is_empty(inbox, 3));
+    assert_false(inbox_is_empty(inbox, 4));
+    struct event_item *items = inbox_take(inbox, FOREVER);
+    assert_int_equal(items->event.cluster, 1);
+    assert_int_equal(items->next->event.cluster, 4);
+    assert_null(items->next->next);
+    assert_true(inbox_is_empty(inbox, 1) && inbox_is_empty(inbox, 4));
+    event_items_free(items);
+    inbox_free(inbox);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_flood_of_one_cluster_delays_no_other),
@@ -161,6 +180,7 @@ int main(void) {
         cmocka_unit_test(what_one_cluster_posts_comes_out_in_its_order),
         cmocka_unit_test(a_cluster_that_runs_ahead_waits_for_room),
         cmocka_unit_test(what_is_larger_than_the_room_is_let_in_alone),
+        cmocka_unit_test(a_cluster_that_is_added_has_a_line_of_its_own),
         cmocka_unit_test(strings_are_copied_and_a_closed_inbox_drops_what_comes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -253,6 +253,18 @@ static void nothing_is_posted_by_a_link_that_is_gone(void **state) {
     end(&stand);
 }
 
+static void a_link_that_is_closed_answers_what_is_in_flight_and_tells_its_watches_lost(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand, 1);
+    command(&stand, 5, "a");
+    link_close(stand.link, "closed");
+    stand.link = NULL;
+    expect(&stand, "1/0 answer 5 UnknownOutcome;1/0 state LOST;1/1 state LOST;");
+    link_close(NULL, "closed");
+    end(&stand);
+}
+
 static void one_kind_that_went_back_has_all_kinds_listed_again(void **state) {
     (void)state;
     struct stand stand;
@@ -323,6 +335,7 @@ int main(void) {
         cmocka_unit_test(what_an_answer_has_brought_is_an_echo_in_the_watch),
         cmocka_unit_test(a_command_that_cannot_be_made_is_answered_here),
         cmocka_unit_test(nothing_is_posted_by_a_link_that_is_gone),
+        cmocka_unit_test(a_link_that_is_closed_answers_what_is_in_flight_and_tells_its_watches_lost),
         cmocka_unit_test(one_kind_that_went_back_has_all_kinds_listed_again),
         cmocka_unit_test(a_list_that_is_asked_for_again_is_made_again),
         cmocka_unit_test(events_are_recorded_in_the_management_cluster_only),
