@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define SHORT_NAME_MAX 63
+
 // The kind, its plural, or its singular, which is the kind in lower case (CRDs default to that, built-in kinds have
 // it).
 static bool is_named(const struct kind *kind, const char *name, size_t len) {
@@ -65,7 +67,7 @@ static struct error *not_found(const struct adapters *adapters, const char *name
 
 struct error *api_find_kind(const struct api_source *source, const char *name, const struct kind **out) {
     *out = find(source->adapters, name);
-    if (!*out && text_is_dns_label(name))
+    if (!*out && *name && strlen(name) <= SHORT_NAME_MAX && !strchr(name, '.'))
         *out = find_short(source, name);
     return *out ? NULL : not_found(source->adapters, name);
 }

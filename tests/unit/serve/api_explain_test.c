@@ -113,6 +113,23 @@ static void an_object_of_somebody_else_says_whose_it_is(void **state) {
     end(&desk);
 }
 
+static void a_kind_has_the_short_names_that_the_management_cluster_knows(void **state) {
+    (void)state;
+    struct desk desk;
+    begin(&desk);
+    submit(&desk, "a");
+    desk.discovery = "{\"resources\":[{\"name\":\"jobs\",\"shortNames\":[\"jb\"]},{\"name\":\"cronjobs\","
+                     "\"shortNames\":[\"cj\"]}]}";
+    assert_int_equal(get(&desk, "/api/v1/workloads/jb/default/a"), 200);
+    assert_at(&desk, "/kind", "\"Job\"");
+    assert_int_equal(get(&desk, "/api/v1/workloads/JB/default/a"), 200);
+    assert_int_equal(get(&desk, "/api/v1/workloads/cj/default/a"), 404);
+    desk.discovery = NULL;
+    desk.broken = true;
+    assert_int_equal(get(&desk, "/api/v1/workloads/jb/default/a"), 404);
+    end(&desk);
+}
+
 static void events_are_read_where_that_is_allowed(void **state) {
     (void)state;
     struct desk desk;
@@ -132,6 +149,7 @@ int main(void) {
         cmocka_unit_test(an_explanation_says_where_why_and_what_would_help),
         cmocka_unit_test(a_suspended_one_is_told_how_it_is_resumed),
         cmocka_unit_test(an_object_of_somebody_else_says_whose_it_is),
+        cmocka_unit_test(a_kind_has_the_short_names_that_the_management_cluster_knows),
         cmocka_unit_test(events_are_read_where_that_is_allowed),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);

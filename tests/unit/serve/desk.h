@@ -21,7 +21,8 @@ struct desk {
     enum worker_policy policy; // of w1
     bool leaving;
     const char *from, *labels;
-    bool stopped, broken; // the host does not answer; the management cluster does not
+    bool stopped, broken;  // the host does not answer; the management cluster does not
+    const char *discovery; // answered for batch/v1, or NULL
     unsigned asked;
     struct buffer body;
     struct json *answer; // parsed
@@ -73,6 +74,11 @@ static inline struct error *read_management(void *ctx, const char *path, struct 
     struct world_response got = {0};
     if (desk->broken)
         return error_new(ERROR_LIMIT, "the API server has not answered for 10 s");
+    if (desk->discovery && strcmp(path, "/apis/batch/v1") == 0) {
+        *answer = (struct response){.reason = REASON_OK, .code = 200, .retry_after_ns = -1};
+        answer->message = strdup("");
+        return json_parse(desk->discovery, strlen(desk->discovery), &answer->value);
+    }
     world_request(desk->stage.clusters[0], &request, desk->stage.now.wall_ns, &got);
     struct http_result result = {.outcome = HTTP_ANSWERED,
                                  .status = got.status,
