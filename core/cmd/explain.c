@@ -124,12 +124,19 @@ static struct error *print_explanation(const struct json *told) {
     return good && print_events(told) ? NULL : error_no_memory();
 }
 
-static struct error *explain(struct remote *remote, const char *namespace_, const char *operand, struct json **out) {
+static struct error *explain(void *ctx, struct remote *remote) {
+    const char *const *values = ctx;
+    const char *namespace_ = values[NAMESPACE], *output = values[OUTPUT];
+    AUTO_JSON told = NULL;
     AUTO_BUFFER(path, 8192);
     struct error *error = namespace_ ? NULL : remote_namespace(remote, &namespace_);
     if (!error)
-        error = remote_object_path("/api/v1/workloads", operand, namespace_, &path);
-    return error ? error : remote_get(remote, path.data, out);
+        error = remote_object_path("/api/v1/workloads", values[N_FLAGS], namespace_, &path);
+    if (!error)
+        error = remote_get(remote, path.data, &told);
+    if (error)
+        return error;
+    return output ? status_print_document(told, *output == 'y') : print_explanation(told);
 }
 
 static int run(const struct arguments *arguments) {
@@ -142,17 +149,7 @@ static int run(const struct arguments *arguments) {
         return flags_usage_error(&subcommand_explain, "found no object, expected KIND/NAME, as in job/train");
     if (output && strcmp(output, "json") != 0 && strcmp(output, "yaml") != 0)
         return flags_usage_error(&subcommand_explain, "--output: found \"%s\", expected json or yaml", output);
-    AUTO_JSON told = NULL;
-    struct remote *remote = NULL;
-    struct remote_options options;
-    remote_options_read(values, REMOTE, &options);
-    struct error *error = remote_open(&options, &remote);
-    if (!error)
-        error = explain(remote, values[NAMESPACE], values[N_FLAGS], &told);
-    if (!error)
-        error = output ? status_print_document(told, *output == 'y') : print_explanation(told);
-    remote_close(remote);
-    return error ? main_fail(error) : EXIT_SUCCESS;
+    return remote_use(values, REMOTE, explain, values);
 }
 
 const struct subcommand subcommand_explain = {

@@ -92,7 +92,8 @@ static bool on_data(void *ctx, const char *bytes, size_t len) {
     return fwrite(bytes, 1, len, stdout) == len && fflush(stdout) == 0;
 }
 
-static struct error *print_logs(struct remote *remote, const char *const *values) {
+static struct error *print_logs(void *ctx, struct remote *remote) {
+    const char *const *values = ctx;
     AUTO_BUFFER(path, 8192);
     struct error *error = make_path(remote, values, &path);
     return error ? error : remote_stream(remote, path.data, &(struct remote_reader){on_open, on_data, NULL});
@@ -105,14 +106,7 @@ static int run(const struct arguments *arguments) {
         return code;
     if (!values[N_FLAGS])
         return flags_usage_error(&subcommand_logs, "found no object, expected KIND/NAME, as in job/train");
-    struct remote *remote = NULL;
-    struct remote_options options;
-    remote_options_read(values, REMOTE, &options);
-    struct error *error = remote_open(&options, &remote);
-    if (!error)
-        error = print_logs(remote, values);
-    remote_close(remote);
-    return error ? main_fail(error) : EXIT_SUCCESS;
+    return remote_use(values, REMOTE, print_logs, values);
 }
 
 const struct subcommand subcommand_logs = {

@@ -139,6 +139,18 @@ struct error *remote_open(const struct remote_options *options, struct remote **
     return NULL;
 }
 
+int remote_use(const char *const *values, size_t first, struct error *(*use)(void *ctx, struct remote *remote),
+               void *ctx) {
+    struct remote *remote = NULL;
+    struct remote_options options;
+    remote_options_read(values, first, &options);
+    struct error *error = remote_open(&options, &remote);
+    if (!error)
+        error = use(ctx, remote);
+    remote_close(remote);
+    return error ? main_fail(error) : EXIT_SUCCESS;
+}
+
 static void close_client(struct client *client, struct transport *transport) {
     client_free(client);
     if (transport)

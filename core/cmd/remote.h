@@ -41,6 +41,9 @@ struct remote_options { // NULL: not given
 void remote_options_read(const char *const *values, size_t first, struct remote_options *options);
 
 struct remote;
+// Opens the host that the flags name, calls `use`, and closes it. Returns 0, or prints the error and returns 1.
+int remote_use(const char *const *values, size_t first, struct error *(*use)(void *ctx, struct remote *remote),
+               void *ctx);
 struct error *remote_open(const struct remote_options *options, struct remote **out);
 void remote_close(struct remote *remote); // NULL is fine
 

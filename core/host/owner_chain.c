@@ -307,6 +307,7 @@ static void conclude(struct owner_chain *chain, const struct link_of_chain *link
     }
     struct pod_mirror mirror = {k, object_namespace(object), object_name(object), object_uid(object)};
     AUTO_JSON kept = TAKE(chain->answer.value); // what `mirror` points to
+    (void)kept;
     finish(chain, OWNER_FOUND, &mirror, NULL);
 }
 

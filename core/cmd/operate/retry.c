@@ -72,11 +72,14 @@ static const struct json *versions_of(const struct json *adapters, const struct 
     return NULL;
 }
 
-static struct error *retry(struct remote *remote, const struct workload *workload) {
+static struct error *retry(void *ctx, struct remote *remote) {
+    struct workload *workload = ctx;
     AUTO_JSON item = NULL;
     AUTO_JSON adapters = NULL;
     struct client *management = NULL;
-    struct error *error = describe(remote, workload, &item);
+    struct error *error = workload->namespace_ ? NULL : remote_namespace(remote, &workload->namespace_);
+    if (!error)
+        error = describe(remote, workload, &item);
     if (!error)
         error = remote_get(remote, "/api/v1/adapters", &adapters);
     if (!error)
@@ -96,16 +99,7 @@ static int run(const struct arguments *arguments) {
     if (!values[N_FLAGS])
         return flags_usage_error(&subcommand_retry, "found no workload, expected KIND/NAME, as in job/train");
     struct workload workload = {.namespace_ = values[NAMESPACE], .operand = values[N_FLAGS]};
-    struct remote *remote = NULL;
-    struct remote_options options;
-    remote_options_read(values, REMOTE, &options);
-    struct error *error = remote_open(&options, &remote);
-    if (!error && !workload.namespace_)
-        error = remote_namespace(remote, &workload.namespace_);
-    if (!error)
-        error = retry(remote, &workload);
-    remote_close(remote);
-    return error ? main_fail(error) : EXIT_SUCCESS;
+    return remote_use(values, REMOTE, retry, &workload);
 }
 
 const struct subcommand subcommand_retry = {

@@ -31,6 +31,7 @@ struct asked {
     const struct status_view *view; // NULL: the summary and the workers
     const char *namespace_;
     enum output output;
+    bool watch;
     int64_t since; // workloads that changed after this sequence only; 0: all
 };
 
@@ -161,6 +162,14 @@ static struct error *watch(struct asked *asked) {
     return error;
 }
 
+static struct error *show(void *ctx, struct remote *remote) {
+    struct asked *asked = ctx;
+    asked->remote = remote;
+    if (asked->watch)
+        return watch(asked);
+    return asked->view ? print_list(asked, asked->view) : print_overview(asked);
+}
+
 static int read_operand(const char *operand, struct asked *asked) {
     const char *names[sizeof views / sizeof views[0]];
     for (size_t i = 0; operand && i < sizeof views / sizeof views[0]; i++) {
@@ -199,15 +208,10 @@ static int run(const struct arguments *arguments) {
         code = flags_usage_error(&subcommand_status, "--watch prints a table: found --output %s", values[OUTPUT]);
     if (code != 0)
         return code;
-    if (values[WATCH] && !asked.view)
+    asked.watch = values[WATCH];
+    if (asked.watch && !asked.view)
         asked.view = &status_workers;
-    struct remote_options options;
-    remote_options_read(values, REMOTE, &options);
-    struct error *error = remote_open(&options, &asked.remote);
-    if (!error)
-        error = values[WATCH] ? watch(&asked) : asked.view ? print_list(&asked, asked.view) : print_overview(&asked);
-    remote_close(asked.remote);
-    return error ? main_fail(error) : EXIT_SUCCESS;
+    return remote_use(values, REMOTE, show, &asked);
 }
 
 const struct subcommand subcommand_status = {
