@@ -64,7 +64,7 @@ static void note_worker(struct trial *trial, const struct engine_event *event) {
     size_t c = event->cluster;
     bool leaves = event->worker.policy == WORKER_LEFT, joins = !leaves && !members_knows(trial, c);
     for (size_t k = 0; k < trial->n_kinds && (leaves || joins); k++) {
-        bool lost = leaves && (!host->feeds[c][k].connected || host->silent[c]);
+        bool lost = joins || !host->feeds[c][k].connected || host->silent[c]; // it was never reached meanwhile
         int64_t lost_ns = lost ? host->feeds[c][k].lost_ns : trial->now_ns;
         if (leaves && host->refused_ns[c] > 0)
             lost_ns = clock_earlier(lost_ns, host->refused_ns[c]);
