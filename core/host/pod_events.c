@@ -51,6 +51,7 @@ struct pod_events {
     struct owner_chain *chain;
     struct pod_groups *groups;
     int64_t now_ns;
+    bool begun;            // a mirror was seen; before that there is nothing to watch for
     int64_t since_wall_ns; // earlier kills were told by another process
 
     struct waiting *first, *last, *current;
@@ -393,6 +394,7 @@ static void want_look(struct pod_events *events, const char *namespace_) {
 }
 
 void pod_events_mirror(struct pod_events *events, size_t kind, const struct json *mirror) {
+    events->begun = true;
     int64_t failed = json_int64(json_path(mirror, "status", "failed", NULL), 0);
     wharf_phase phase = {.size = sizeof phase};
     phase_by_rules(&events->kinds[kind]->abi, mirror, &phase);
@@ -439,7 +441,7 @@ int64_t pod_events_tick(struct pod_events *events, struct moment now) {
     events->now_ns = now.mono_ns;
     if (events->since_wall_ns == 0)
         events->since_wall_ns = now.wall_ns - CLOCK_MINUTE;
-    int64_t next_ns = watch(events, now);
+    int64_t next_ns = events->begun ? watch(events, now) : CLOCK_NEVER;
     if (events->refused)
         next_ns = now.mono_ns;
     next_ns = clock_earlier(next_ns, search(events, now));

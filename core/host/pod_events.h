@@ -29,7 +29,8 @@ struct pod_events;
 struct error *pod_events_new(const struct pod_events_options *options, struct pod_events **out);
 void pod_events_free(struct pod_events *events);
 
-// A mirror has changed: if more of its pods have failed, they are looked at.
+// A mirror was seen: with the first one the watch begins, so that a cluster which is refused is asked for nothing. If
+// more of its pods have failed, they are looked at.
 void pod_events_mirror(struct pod_events *events, size_t kind, const struct json *mirror);
 
 int64_t pod_events_tick(struct pod_events *events, struct moment now);

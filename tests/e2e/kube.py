@@ -5,6 +5,7 @@ import json
 import socket
 import ssl
 import threading
+import time
 import urllib.parse
 
 # plural -> (the start of its path, whether it lives in a namespace)
@@ -98,6 +99,10 @@ class Client:
 
     def _connection(self, timeout):
         kept = getattr(self.local, "connection", None)
+        if kept is not None and time.monotonic() > self.local.used + 60:  # an API server closes idle ones after 90 s
+            kept.close()
+            kept = None
+        self.local.used = time.monotonic()
         if kept is None:
             kept = http.client.HTTPSConnection("127.0.0.1", self.port, context=self.context, timeout=timeout)
             self.local.connection = kept

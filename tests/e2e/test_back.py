@@ -84,7 +84,8 @@ def a_worker_that_was_wiped_is_refused_and_its_jobs_run_elsewhere(env):
     places = {name: env.placed(name) for name in names}
     assert first.name in places.values(), places
     first.go_back(wiped=True)
-    manifests.apply(first.admin, "rbac-worker.yaml")
+    for file in ("namespace.yaml", "rbac-worker.yaml"):
+        manifests.apply(first.admin, file)
     first.admin.create("namespaces", None, {"metadata": {"name": env.namespace}})
     until(lambda: _refused(env, first.name), "the wiped worker to be refused", timeout=90)
     for name in names:

@@ -93,6 +93,9 @@ static struct error *watch_until_told(void **out) {
                                          .post = take};
     struct pod_events *events = NULL;
     struct error *error = pod_events_new(&options, &events);
+    AUTO_JSON mirror = json_new_object();
+    if (!error)
+        pod_events_mirror(events, 0, mirror);
     struct moment now = {1000 * CLOCK_SECOND, 1767323045 * CLOCK_SECOND};
     for (int i = 0; i < 60 && !error && told == 0; i++) {
         (void)pod_events_tick(events, now);

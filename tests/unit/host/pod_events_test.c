@@ -87,6 +87,10 @@ static void begin_with(struct stand *stand, bool normal) {
                                          .ctx = stand};
     assert_null(pod_events_new(&options, &stand->events));
     (void)tick(stand);
+    assert_int_equal(stand->fake.count, 0); // no mirror was seen yet
+    AUTO_JSON mirror = json_new_object();
+    pod_events_mirror(stand->events, 0, mirror);
+    (void)tick(stand);
     answer(stand, "/api/v1", 200, DISCOVERY);
 }
 
