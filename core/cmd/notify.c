@@ -67,7 +67,7 @@ static void tell_status(struct notify *notify, const char *reason) {
 
 // True: it runs.
 static bool look_at_start(struct notify *notify) {
-    AUTO_BUFFER(reason, 16 * STATUS_MAX);
+    AUTO_BUFFER(reason, (size_t)16 * STATUS_MAX);
     if (notify->source.running(notify->source.ctx, &reason)) {
         atomic_store(&notify->ready, true);
         notify_send(notify, "READY=1\nSTATUS=running");

@@ -188,9 +188,7 @@ bool pod_groups_add(struct pod_groups *groups, int64_t now_ns, const struct pod_
     if (!key)
         return false;
     struct group *group = map_get(&groups->groups, key);
-    if (group)
-        free(key);
-    else if (make_room(groups))
+    if (!group && make_room(groups))
         group = group_new(groups, now_ns, note, key);
     else
         free(key);

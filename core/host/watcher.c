@@ -312,8 +312,9 @@ void watcher_remove(struct watcher *watcher, struct watched_folder *watched) {
         return;
     close_watch(watcher, watched);
     struct watched_folder **slot = &watcher->first;
-    while (*slot != watched)
+    while (*slot && *slot != watched)
         slot = &(*slot)->next;
-    *slot = watched->next;
+    if (*slot)
+        *slot = watched->next;
     watched_free(watched);
 }

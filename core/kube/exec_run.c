@@ -22,8 +22,6 @@
 #define STEP_MS 50                     // between looks at a process without a pidfd
 #define KILLED_WAIT (2 * CLOCK_SECOND) // a killed process that hangs in the kernel is left behind then
 
-extern char **environ;
-
 struct plugin_run {
     const struct exec_plugin *plugin;
     pid_t pid;          // 0: not started, or reaped

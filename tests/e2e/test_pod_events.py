@@ -25,19 +25,17 @@ def _happens(env, worker, pod, reason, message, kind="Warning"):
         "count": 1, "source": {"component": "test"}, "firstTimestamp": now, "lastTimestamp": now})
 
 
-def _watched(env):
-    def probe():
-        metrics = env.host.metrics()
-        return all(metrics.get(("wharf_pod_events_watched", (("cluster", worker.name),))) == 1
-                   for worker in env.workers)
-    until(probe, "the Events of pods to be watched")
+def _watched(env, worker):
+    """From its first mirror on."""
+    until(lambda: env.host.metrics().get(("wharf_pod_events_watched", (("cluster", worker),))) == 1,
+          f"the Events of pods to be watched in {worker}")
 
 
 def events_of_pods_are_told_on_the_workload_with_their_number(env):
     env.host.use()
-    _watched(env)
     env.submit(job("trouble", hold="all", parallelism=3, completions=3))
     worker = env.placed("trouble")
+    _watched(env, worker)
     pods = _pods(env, worker, "trouble", 3)
     _happens(env, worker, pods[0], "Pulled", "all is well", kind="Normal")
     for pod in pods:
@@ -54,9 +52,9 @@ def events_of_pods_are_told_on_the_workload_with_their_number(env):
 
 def normal_events_are_told_too_where_all_are_asked_for(env):
     env.host.use(podEvents="all")
-    _watched(env)
     env.submit(job("talkative", hold="all"))
     worker = env.placed("talkative")
+    _watched(env, worker)
     pod, = _pods(env, worker, "talkative", 1)
     _happens(env, worker, pod, "Preempted", "Preempted by a pod on node n1", kind="Normal")
     env.until_event("talkative", f"^Preempted: {worker}: pod {pod['metadata']['name']}: Preempted by a pod on node n1")
@@ -64,11 +62,11 @@ def normal_events_are_told_too_where_all_are_asked_for(env):
 
 def a_container_that_exceeded_its_memory_limit_is_told_though_no_event_exists_for_it(env):
     env.host.use()
-    _watched(env)
     body = job("hungry", hold="all", backoffLimit=6)
     body["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {"memory": "64Mi"}}
     env.submit(body)
     worker = env.placed("hungry")
+    _watched(env, worker)
     pod, = _pods(env, worker, "hungry", 1)
     env.until_counts("hungry", ready=1)
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
