@@ -11,3 +11,8 @@ $(CONNECTS): tests/e2e_bench/connects.c
 .PHONY: e2e-bench
 e2e-bench: $(B)/wharf $(ADAPTERS) $(CONNECTS)
 	@python3 -B tests/e2e_bench/bench.py --build $(B) --connects $(CONNECTS) -n $(N) --turns $(TURNS) $(E2E_BENCH)
+
+## make e2e-bench-kueue the same with Kueue's MultiKueue as a third; KUEUE_ASSETS is a folder with `kueue` and its repository's `config`
+.PHONY: e2e-bench-kueue
+e2e-bench-kueue: $(B)/wharf $(ADAPTERS) $(CONNECTS)
+	@python3 -B tests/e2e_bench/bench.py --build $(B) --connects $(CONNECTS) -n $(N) --turns $(TURNS) --kueue $(E2E_BENCH)

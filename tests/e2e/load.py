@@ -50,9 +50,10 @@ class Load:
         self.naive.start()
         until_prints(self.naive, "ready")
 
-    def users(self, namespace, managed_by, count, clients=8, run="1s"):
+    def users(self, namespace, managed_by, count, clients=8, run="1s", labels=None):
         """The process that creates so many Jobs; not started yet."""
-        process = program("users", self.author, namespace, managed_by, count, clients, run, folder=self.folder)
+        process = program("users", self.author, namespace, managed_by, count, clients, run, json.dumps(labels or {}),
+                          folder=self.folder)
         _empty(process)
         return process
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """wharf beside a naive script, on real servers: a management and two worker clusters, N one-pod Jobs at once. The same
-servers for both, in turns: script, wharf, wharf, script and so on. Prints a table and writes it to <build>/e2e_bench.md."""
+servers for both, in turns: script, wharf, wharf, script and so on. With --kueue also Kueue's MultiKueue, between them and
+in the reverse order each second time. Prints a table and writes it to <build>/e2e_bench.md."""
 import argparse
 import json
 import os
@@ -14,6 +15,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "e2e")]
 
+import kueue  # noqa: E402
 import load  # noqa: E402
 import manifests  # noqa: E402
 import servers  # noqa: E402
@@ -25,7 +27,8 @@ from turn import Script, Turn, Wharf  # noqa: E402
 # Only what the dispatchers ask; a log of all would cost more than they do.
 _AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived", "ResponseStarted"],
-    "rules": [{"level": "Metadata", "users": [*load.WHARF_USERS, *load.NAIVE_USERS]}, {"level": "None"}]}
+    "rules": [{"level": "Metadata", "users": [*load.WHARF_USERS, *load.NAIVE_USERS, *kueue.MultiKueue.users]},
+              {"level": "None"}]}
 _WARM_UP = 20   # Jobs, before the first turn
 
 
@@ -49,7 +52,9 @@ class Bench:
         host = Host(os.path.join(options.build, "wharf"), os.path.join(options.build, "adapters"), folder,
                     {cluster.name: cluster.kubeconfig("wharf", cluster.host_certificate) for cluster in clusters.all},
                     defaults={})
-        self.dispatchers = Script(self.loads), Wharf(host)
+        self.dispatchers = [Script(self.loads), Wharf(host)]
+        if options.kueue:
+            self.dispatchers.append(kueue.MultiKueue(clusters, options.kueue))
 
     def _groups(self):
         """{name: pids} of what runs beside a dispatcher; users end with their turn, and tell their own time."""
@@ -64,11 +69,11 @@ class Bench:
 
     def turns(self, count, each):
         """{dispatcher: [figures]}"""
-        script, wharf = self.dispatchers
-        found = {script.name: [], wharf.name: []}
-        self._turn(script, 0, _WARM_UP)
+        found = {dispatcher.name: [] for dispatcher in self.dispatchers}
+        for dispatcher in (self.dispatchers[0], *self.dispatchers[2:]):
+            self._turn(dispatcher, 0, _WARM_UP)
         for number in range(1, each + 1):
-            for dispatcher in (script, wharf) if number % 2 else (wharf, script):
+            for dispatcher in self.dispatchers if number % 2 else reversed(self.dispatchers):
                 found[dispatcher.name].append(self._turn(dispatcher, number, count))
         return found
 
@@ -84,7 +89,8 @@ class Bench:
         for player in self.players:
             player.kill()
         for dispatcher in self.dispatchers:
-            dispatcher.process.kill()
+            for process in dispatcher.processes:
+                process.kill()
 
 
 def parse_arguments():
@@ -94,6 +100,7 @@ def parse_arguments():
     parser.add_argument("--build", default="build", help="the folder with wharf and adapters/")
     parser.add_argument("--connects", default="build/tests/connects.so", help="what counts connections")
     parser.add_argument("--raw", help="a file for the figures of all turns, as JSON")
+    parser.add_argument("--kueue", action="store_true", help="also MultiKueue; KUEUE_ASSETS says where Kueue is")
     parser.add_argument("--keep", action="store_true", help="keep logs and data")
     return parser.parse_args()
 
@@ -124,6 +131,11 @@ def main():
     if not assets:
         print(f"e2e-bench skipped: no {', '.join(missing)} in {looked} (set KUBEBUILDER_ASSETS)")
         return 0
+    if options.kueue:
+        options.kueue, missing = kueue.find()
+        if missing:
+            print(f"e2e-bench-kueue skipped: {missing}")
+            return 0
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     folder = tempfile.mkdtemp(prefix="wharf-e2e-bench-")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of all turns as one table: of each dispatcher the median of its turns, and wharf's ratio to the script's."""
+"""The figures of all turns as one table: of each dispatcher the median of its turns, wharf's ratio to the script's, and
+another dispatcher's to wharf's."""
 import statistics
 
 # (what, the key of its figure, the wanted ratio)
@@ -22,8 +23,11 @@ _ROWS = (
     ("status changes a Job in management", "arrived", "≤ 1"),
     ("writes a Job in management", "writes", ""),
     ("the same without Events", "writes_bare", "1 + status changes"),
+    ("writes a Job in the workers", "writes_workers", ""),
 )
-_CPU_TARGETS, _MEMORY_TARGETS = {"dispatcher": "≤ 0.4"}, {"dispatcher": "≤ 0.5"}
+_CPU_TARGETS, _MEMORY_TARGETS = {"dispatcher": "≤ 0.4"}, {"dispatcher, peak": "≤ 0.5"}
+_NAMES = {"multikueue": "MultiKueue"}
+_OPENED = "connections opened to "
 
 
 def _place(cluster, management):
@@ -40,14 +44,14 @@ def _flat(turn, management):
         sums[label] = sums.get(label, 0) + number
     rows.update((label, (number, "")) for label, number in sorted(sums.items()))
     sums = {}
-    for cluster, number in turn["connects"].items():
-        label = f"connections opened to {_place(cluster, management)}"
-        sums[label] = sums.get(label, 0) + number
+    for key, start in (("connects", _OPENED), ("kept", "connections kept to ")):
+        for cluster, number in turn[key].items():
+            label = start + _place(cluster, management)
+            sums[label] = sums.get(label, 0) + number
     rows.update((label, (number, "")) for label, number in sums.items())
     rows.update((f"processor time a Job: {name}, ms", (spent, _CPU_TARGETS.get(name, "")))
                 for name, spent in turn["cpu"].items())
-    rows.update((f"memory: {name}{', peak' if name == 'dispatcher' else ''}, MiB",
-                 (size, _MEMORY_TARGETS.get(name, ""))) for name, size in turn["memory"].items())
+    rows.update((f"memory: {name}, MiB", (size, _MEMORY_TARGETS.get(name, ""))) for name, size in turn["memory"].items())
     return rows
 
 
@@ -58,18 +62,30 @@ def number(value):
 
 
 def rows(turns, management):
-    """[(what, script, wharf, ratio, target)] as text. `turns` is {dispatcher: [figures]}."""
+    """Rows of text, the first of which is the header. `turns` is {dispatcher: [figures]}."""
     flat = {name: [_flat(turn, management) for turn in all_turns] for name, all_turns in turns.items()}
-    labels = {label: target for name in ("wharf", "script") for turn in flat[name]
-              for label, (_, target) in turn.items()}
-    order = [label for label in [*flat["script"][0], *flat["wharf"][0]] if label in labels]
-    found = []
+    order = [label for name in turns for label in flat[name][0]]
+    beside = [name for name in turns if name not in ("script", "wharf")]
+    found = [("", *(_NAMES.get(name, name) for name in turns), "ratio", "target",
+              *(f"{_NAMES.get(name, name)} : wharf" for name in beside))]
     for label in dict.fromkeys(sorted(order, key=lambda each: _rank(each, order))):
-        script, wharf = (statistics.median(turn.get(label, (0, ""))[0] for turn in flat[name])
-                         for name in ("script", "wharf"))
-        ratio = f"{wharf / script:.2f}" if script else ""
-        found.append((label, number(script), number(wharf), ratio, labels[label]))
+        target = next((turn[label][1] for name in turns for turn in flat[name] if label in turn), "")
+        middle = {name: _middle(flat[name], label) for name in turns}
+        cells = ["not counted" if value is None else number(value) for value in middle.values()]
+        found.append((label, *cells, _ratio(middle["wharf"], middle["script"]), target,
+                      *(_ratio(middle[name], middle["wharf"]) for name in beside)))
     return found
+
+
+def _middle(turns, label):
+    """None: its connections are not counted. What is missing otherwise has not happened."""
+    if label.startswith(_OPENED) and not any(label in turn for turn in turns):
+        return None
+    return statistics.median(turn.get(label, (0, ""))[0] for turn in turns)
+
+
+def _ratio(one, other):
+    return f"{one / other:.2f}" if one is not None and other else ""
 
 
 def _rank(label, order):
@@ -79,12 +95,11 @@ def _rank(label, order):
 
 
 def plain(table):
-    lines = [("", "script", "wharf", "ratio", "target"), *table]
-    widths = [max(len(line[column]) for line in lines) for column in range(5)]
+    widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
     return "\n".join(line[0].ljust(widths[0]) + "".join(
-        "  " + cell.rjust(width) for cell, width in zip(line[1:], widths[1:])) for line in lines)
+        "  " + cell.rjust(width) for cell, width in zip(line[1:], widths[1:])) for line in table)
 
 
 def markdown(table, title):
-    lines = [("", "script", "wharf", "ratio", "target"), ("---", "---:", "---:", "---:", "---:"), *table]
+    lines = [table[0], ("---", *["---:"] * (len(table[0]) - 1)), *table[1:]]
     return title + "\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"

@@ -7,26 +7,39 @@ import time
 import load
 from figures import figures, percentile
 from observer import Observer
-from usage import Connects, Cpu, cpu, memory
+from usage import Connects, Cpu, connections, cpu, memory
 from wait import until
 
 _QUIET = 2.0   # seconds without a request of the dispatcher, after which it is over
 _TIMEOUT = 1200.0
 
 
-class Wharf:
+class Dispatcher:
+    """`processes`: the first one is that of the management cluster. `labels` are those of the users' Jobs."""
+    labels = {}
+    deletes_before_stop = False   # whether its Jobs can only be deleted while it runs
+    counts_connects = True        # whether it calls libc's connect()
+
+
+class Wharf(Dispatcher):
     """`wharf run` with a configuration as in README.md."""
     name, users, managed_by = "wharf", load.WHARF_USERS, "wharf.dev/host"
 
     def __init__(self, host):
-        self.host, self.process, self.start, self.stop = host, host.process, host.use, host.stop
+        self.host, self.processes, self.stop = host, [host.process], host.stop
+
+    def start(self, _namespace):
+        self.host.use()
 
 
-class Script:
+class Script(Dispatcher):
     name, users, managed_by = "script", load.NAIVE_USERS, load.NAIVE_MANAGED_BY
 
     def __init__(self, loads):
-        self.process, self.start, self.stop = loads.naive, loads.start_naive, loads.naive.terminate
+        self.loads, self.processes, self.stop = loads, [loads.naive], loads.naive.terminate
+
+    def start(self, _namespace):
+        self.loads.start_naive()
 
 
 class Turn:
@@ -42,36 +55,50 @@ class Turn:
         for cluster in self.clusters.all:
             cluster.admin.create("namespaces", None, {"metadata": {"name": self.namespace}})
         connects = Connects(self.bench.connects, self.bench.folder)
-        self.dispatcher.process.more_env = connects.env()
-        self.dispatcher.start()
+        counted = self.clusters.all if self.dispatcher.counts_connects else []
+        if counted:
+            self.dispatcher.processes[0].more_env = connects.env()
+        self.dispatcher.start(self.namespace)
         try:
             self._until_quiet()
             found = self._measure()
-            found["connects"] = {cluster.name: connects.to(cluster.port) for cluster in self.clusters.all}
+            found["connects"] = {cluster.name: connects.to(cluster.port) for cluster in counted}
+            if self.dispatcher.deletes_before_stop:
+                self._delete_all()
         finally:
             self.dispatcher.stop()
-        self._delete_all()
+        if not self.dispatcher.deletes_before_stop:
+            self._delete_all()
         return found
+
+    def _pids(self):
+        return [process.child.pid for process in self.dispatcher.processes]
 
     def _measure(self):
         observer = Observer(self.clusters, self.namespace)
-        pid = self.dispatcher.process.child.pid
+        pids = self._pids()
+        resting = sum(map(memory, pids))
         marks = {name: audit.mark() for name, audit in self.bench.audits.items()}
-        spent = Cpu({"dispatcher": [pid], **self.bench.groups})
-        users = self.bench.loads.users(self.namespace, self.dispatcher.managed_by, self.count)
+        spent = Cpu({"dispatcher": pids, "dispatcher, in management": pids[:1], **self.bench.groups})
+        users = self.bench.loads.users(self.namespace, self.dispatcher.managed_by, self.count,
+                                       labels=self.dispatcher.labels)
         users.start()
         created = load.Load.created(users, _TIMEOUT)
         until(lambda: self._all_complete(observer), f"all Jobs of {self.namespace} to be complete", _TIMEOUT, every=0.25)
         self._until_quiet()
         cpus = {**spent.spent(), "users": created["cpu"]}
-        sizes = {"dispatcher": memory(pid, "VmHWM"), **{
-            name: sum(map(memory, pids)) for name, pids in self.bench.groups.items()}}
+        peaks = [memory(pid, "VmHWM") for pid in pids]
+        sizes = {"dispatcher, peak": sum(peaks), "dispatcher, peak, in management": peaks[0],
+                 "dispatcher, before the first Job": resting,
+                 **{name: sum(map(memory, pids)) for name, pids in self.bench.groups.items()}}
+        kept = {cluster.name: sum(connections(pid, cluster.port) for pid in pids) for cluster in self.clusters.all}
         found = figures(observer.stop(), self.management)
-        return self._described(found, created, cpus, sizes, load.requests(
-            self.bench.audits, self.dispatcher.users, marks))
+        return {**self._described(found, created, cpus, sizes, load.requests(
+            self.bench.audits, self.dispatcher.users, marks)), "kept": kept}
 
     def _all_complete(self, observer):
-        self.dispatcher.process.check()
+        for process in self.dispatcher.processes:
+            process.check()
         observer.check()
         done = observer.completed(self.management)
         assert done >= self.count, f"{done} of {self.count} are"
@@ -79,13 +106,12 @@ class Turn:
 
     def _until_quiet(self):
         """Only the dispatchers' requests are in the audit logs."""
-        pid = self.dispatcher.process.child.pid
         last, since = None, time.monotonic()
 
         def probe():
             nonlocal last, since
             now = [os.path.getsize(cluster.audit_log) for cluster in self.clusters.all
-                   if os.path.exists(cluster.audit_log)], round(cpu(pid), 1)
+                   if os.path.exists(cluster.audit_log)], round(sum(map(cpu, self._pids())), 1)
             if now != last:
                 last, since = now, time.monotonic()
             return time.monotonic() - since > _QUIET
@@ -96,6 +122,7 @@ class Turn:
         assert found["jobs"] == found["mirrors"] == count and not found["doubled"], \
             f"{found['jobs']} Jobs, {found['mirrors']} mirrors, {found['doubled']} of them in two workers"
         writes = {what: number for what, number in requests.items() if what[0] == self.management and what[1] != "get"}
+        in_workers = sum(number for what, number in requests.items() if what[0] != self.management and what[1] != "get")
         events = sum(number for what, number in writes.items() if what[2] == "events")
         times = {key: [percentile(values, percent) for percent in (50, 99)] for key, values in (
             ("create", created["took"]), ("status", found["status"]), ("last", found["status_last"]),
@@ -107,6 +134,7 @@ class Turn:
             "changes": found["changes"] / count, "arrived": found["arrived"] / count,
             "missing": found["missing"], "strange": found["strange"],
             "writes": sum(writes.values()) / count, "writes_bare": (sum(writes.values()) - events) / count,
+            "writes_workers": in_workers / count,
             "requests": {" ".join(what): number / count for what, number in requests.items()},
             "cpu": {name: seconds * 1000 / count for name, seconds in cpus.items()}, "memory": sizes}
 

@@ -19,6 +19,19 @@ def memory(pid, field="VmRSS"):
         return next(int(line.split()[1]) for line in file if line.startswith(field + ":")) / 1024
 
 
+def connections(pid, port):
+    """How many open TCP connections over IPv4 to this port of 127.0.0.1 it has."""
+    mine = set()
+    for each in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            mine.add(os.readlink(f"/proc/{pid}/fd/{each}"))
+        except FileNotFoundError:   # closed meanwhile
+            continue
+    with open(f"/proc/{pid}/net/tcp", encoding="ascii") as file:
+        rows = [line.split() for line in list(file)[1:]]
+    return sum(row[2] == f"0100007F:{port:04X}" and row[3] == "01" and f"socket:[{row[9]}]" in mine for row in rows)
+
+
 class Cpu:
     """Processor time by group of processes, since this was made. `groups` is {name: [pid]}."""
 

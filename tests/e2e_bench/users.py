@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""users.py KUBECONFIG NAMESPACE MANAGED_BY COUNT CLIENTS RUN: users who create Jobs, each the next one as soon as the last
-one was answered, on kept connections. RUN is how long a pod runs, "1s". Prints one line of JSON: when they began and
-ended (of CLOCK_MONOTONIC), how long each request took, and the processor time of all."""
+"""users.py KUBECONFIG NAMESPACE MANAGED_BY COUNT CLIENTS RUN LABELS: users who create Jobs, each the next one as soon as the last
+one was answered, on kept connections. MANAGED_BY may be empty. RUN is how long a pod runs, "1s"; LABELS are those of the
+Jobs, as JSON. Prints one line of JSON: when they began and ended (of CLOCK_MONOTONIC), how long each request took, and the
+processor time of all."""
 import json
 import os
 import sys
@@ -46,8 +47,9 @@ class Users:
 
 
 def main():
-    kubeconfig, namespace, managed_by, count, clients, run = sys.argv[1:]
-    bodies = [json.dumps(job(f"job-{number}", managed_by, run)).encode() for number in range(int(count))]
+    kubeconfig, namespace, managed_by, count, clients, run, labels = sys.argv[1:]
+    bodies = [json.dumps(job(f"job-{number}", managed_by, run, labels=json.loads(labels))).encode()
+              for number in range(int(count))]
     print(json.dumps(Users(kube.Client.of(kubeconfig), namespace, bodies, int(clients)).run()), flush=True)
 
 
