@@ -12,9 +12,7 @@
 #define INBOX_MAX 1024                   // queued events per cluster
 #define STOP_GRACE_NS (8 * CLOCK_SECOND) // for writes in flight at shutdown; less than SIGNALS_STOP_NS
 #define STOP_TURN_NS (50 * CLOCK_MS)     // how long a turn waits during shutdown
-#define TRIM_EVENTS 2000                 // events that make trimming worthwhile
-#define TRIM_AFTER_NS (4 * CLOCK_SECOND)
-#define ORPHAN_SHARE ((size_t)6 << 10) // of a cluster's memory budget, per orphan
+#define ORPHAN_SHARE ((size_t)6 << 10)   // of a cluster's memory budget, per orphan
 
 static struct moment now_and_alive(void *ctx) {
     struct host *host = ctx;
@@ -185,14 +183,14 @@ static struct error *start_engine(struct host *host, struct moment now) {
     return NULL;
 }
 
-// Returns free memory to the system when the host is idle after many events.
+// Returns memory to the system when the host is idle after many events.
 static void trim_when_idle(struct host *host, struct moment now, size_t events) {
     host->churn += events;
     if (events > 0)
-        host->trim_at_ns = host->churn >= TRIM_EVENTS ? now.mono_ns + TRIM_AFTER_NS : CLOCK_NEVER;
+        host->trim_at_ns = host->churn >= HOST_TRIM_EVENTS ? now.mono_ns + HOST_TRIM_AFTER_NS : CLOCK_NEVER;
     if (now.mono_ns < host->trim_at_ns)
         return;
-    memory_trim_heap();
+    memory_trim_all();
     host->churn = 0;
     host->trim_at_ns = CLOCK_NEVER;
 }

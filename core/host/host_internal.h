@@ -19,6 +19,8 @@
 #include <stdatomic.h>
 
 #define HOST_PUBLISH_NS (250 * CLOCK_MS) // maximum age of a snapshot
+#define HOST_TRIM_EVENTS 2000            // events that make trimming worthwhile
+#define HOST_TRIM_AFTER_NS (4 * CLOCK_SECOND)
 
 enum cluster_state {
     CLUSTER_VACANT, // no worker has this number

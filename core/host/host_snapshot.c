@@ -52,6 +52,8 @@ void snapshot_publish(struct host *host, struct moment now, bool force) {
     bool in_sync = engine_in_sync(host->turn.engine);
     if (in_sync && !host->trimmed) {
         memory_trim_all();
+        host->churn = HOST_TRIM_EVENTS; // and once more when it is idle: TLS and the first requests touch much
+        host->trim_at_ns = now.mono_ns + HOST_TRIM_AFTER_NS;
         host->trimmed = true;
         log_plain(LOG_INFO, "in sync");
     }
