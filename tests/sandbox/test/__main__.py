@@ -209,11 +209,12 @@ class Life(Case):
         def both(found):
             return found if len(found) == 2 else None
         with Wharf(self.directory) as wharf:
-            wait_for("the Events of pods are watched",
-                     lambda: wharf.is_ready() and 'wharf_pod_events_watched{cluster="w1"} 1' in wharf.ask("/metrics"))
+            wait_for("the host is ready", wharf.is_ready)
             body = job("long", "1h")
             body["spec"].update(parallelism=2, completions=2)
             self.assertEqual(management.ask("POST", JOBS, body)[0], 201)
+            wait_for("the Events of pods are watched, from the first mirror on",
+                     lambda: 'wharf_pod_events_watched{cluster="w1"} 1' in wharf.ask("/metrics"))
             for pod in wait_for("two pods", lambda: both(worker.get(pods)["items"])):
                 name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
                 self.assertEqual(worker.ask("POST", "/apis/events.k8s.io/v1/namespaces/default/events", {
