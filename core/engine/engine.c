@@ -165,8 +165,13 @@ static bool is_late(const struct engine *engine, const struct engine_event *even
 }
 
 static void take_event(struct engine *engine, struct engine_event *event) {
-    if (is_late(engine, event))
+    if (is_late(engine, event)) {
+        if (event->type == EVENT_SEEN || event->type == EVENT_GONE) {
+            object_free(event->object);
+            event->object = NULL;
+        }
         return;
+    }
     switch (event->type) {
     case EVENT_LISTING:
         take_version(engine, event);

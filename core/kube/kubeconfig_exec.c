@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define GROUP "client.authentication.k8s.io/"
-#define EXEC_INFO_MAX (120 * 1024)
+#define EXEC_INFO_MAX ((size_t)120 * 1024)
 #define PEM_BASE64_MAX ((size_t)8 * 1024 * 1024)
 #define HINT_MAX 400
 
@@ -194,7 +194,7 @@ static struct error *make_info(const struct kubeconfig_entry *exec, const struct
     // A larger one could not be passed to a program (execve(2), MAX_ARG_STRLEN).
     if (text.len > EXEC_INFO_MAX)
         return entry_error(exec, "provideClusterInfo", ERROR_TOO_LARGE,
-                           "the description of the cluster is larger than %d bytes", EXEC_INFO_MAX);
+                           "the description of the cluster is larger than %zu bytes", EXEC_INFO_MAX);
     plugin->info = buffer_take(&text, NULL);
     return plugin->info ? NULL : error_no_memory();
 }

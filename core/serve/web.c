@@ -28,7 +28,7 @@ static bool is_local(const struct web_call *call) {
     union {
         struct sockaddr any;
         struct sockaddr_storage storage;
-    } own, peer;
+    } own = {.storage = {0}}, peer = own;
     socklen_t own_len = sizeof own, peer_len = sizeof peer;
     return getsockname(call->fd, &own.any, &own_len) == 0 && getpeername(call->fd, &peer.any, &peer_len) == 0 &&
            is_loopback(&own.any) && is_loopback(&peer.any) && auth_host_is_local(web_header(call, "Host")) &&

@@ -218,7 +218,7 @@ static void a_token_says_when_it_expires(void **state) {
     assert_true(token_life_renew_at(&life) == 1800 * CLOCK_SECOND);
     assert_true(token_life_read("h." EXP_ONLY ".s", &life));
     assert_true(life.issued_wall_ns == 1400 * CLOCK_SECOND);
-    static const char *const none[] = {"", "abc", "a.b", "h..s", "h.!!.s", "h." BACKWARDS ".s", "h.e30.s"};
+    static const char *const none[] = {"", "abc", "a.b", "h..s", "h.!!.s", ("h." BACKWARDS ".s"), "h.e30.s"};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
         assert_false(token_life_read(none[i], &life));
     assert_false(token_life_read(NULL, &life));
