@@ -122,10 +122,9 @@ static void offer_names(const struct completing *completing, struct remote *remo
     AUTO_TEXT before = text_format("%s/", kind ? kind : "");
     if (!namespace_)
         error_free(remote_namespace(remote, &namespace_));
-    buffer_printf(&path, "/api/v1/workloads?limit=%d&kind=", NAMES);
-    text_percent_encode(&path, kind ? kind : "");
-    buffer_text(&path, "&namespace=");
-    text_percent_encode(&path, namespace_ ? namespace_ : "default");
+    buffer_printf(&path, "/api/v1/workloads?limit=%d", NAMES);
+    remote_parameter(&path, "kind", kind ? kind : "");
+    remote_parameter(&path, "namespace", namespace_ ? namespace_ : "default");
     if (!path.failed && before)
         error_free(remote_get(remote, path.data, &list));
     for (const struct json *item = json_first(json_get(list, "items")); item && before; item = json_next(item))

@@ -39,15 +39,8 @@ static const struct flag flags[] = {
     [REMOTE] = REMOTE_FLAGS,
 };
 
-static void put(struct buffer *path, const char *name, const char *value) {
-    if (!value)
-        return;
-    buffer_printf(path, "%s%s=", strchr(path->data, '?') ? "&" : "?", name);
-    text_percent_encode(path, value);
-}
-
 static void put_flag(struct buffer *path, const char *name, const char *given) {
-    put(path, name, given ? "true" : NULL);
+    remote_parameter(path, name, given ? "true" : NULL);
 }
 
 static struct error *put_since(struct buffer *path, const char *since) {
@@ -57,7 +50,7 @@ static struct error *put_since(struct buffer *path, const char *since) {
     if (!clock_parse_duration(since, &age_ns) || age_ns <= 0)
         return error_new(ERROR_INVALID, "--since: found \"%s\", expected a duration, as in 10m", since);
     AUTO_TEXT seconds = text_format("%lld", (long long)((age_ns + CLOCK_SECOND - 1) / CLOCK_SECOND));
-    put(path, "sinceSeconds", seconds);
+    remote_parameter(path, "sinceSeconds", seconds);
     return NULL;
 }
 
@@ -74,9 +67,9 @@ static struct error *make_path(struct remote *remote, const char *const *values,
     put_flag(path, "follow", values[FOLLOW]);
     put_flag(path, "allPods", values[ALL_PODS]);
     put_flag(path, "timestamps", values[TIMESTAMPS]);
-    put(path, "pod", values[POD]);
-    put(path, "container", values[CONTAINER]);
-    put(path, "tailLines", values[TAIL]);
+    remote_parameter(path, "pod", values[POD]);
+    remote_parameter(path, "container", values[CONTAINER]);
+    remote_parameter(path, "tailLines", values[TAIL]);
     error = put_since(path, values[SINCE]);
     return error || !path->failed ? error : error_no_memory();
 }

@@ -225,6 +225,13 @@ struct error *remote_token(struct remote *remote, const char **token) {
     return error;
 }
 
+void remote_parameter(struct buffer *path, const char *name, const char *value) {
+    if (!value)
+        return;
+    buffer_printf(path, "%s%s=", path->data && strchr(path->data, '?') ? "&" : "?", name);
+    text_percent_encode(path, value);
+}
+
 struct error *remote_object_path(const char *prefix, const char *operand, const char *namespace_, struct buffer *out) {
     const char *slash = strchr(operand, '/');
     AUTO_TEXT kind = slash ? strndup(operand, (size_t)(slash - operand)) : NULL;

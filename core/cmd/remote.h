@@ -77,6 +77,9 @@ const char *remote_host_namespace(const struct remote *remote);
 // The namespace of the context, "default" if it has none.
 struct error *remote_namespace(struct remote *remote, const char **out);
 
+// Appends a parameter of the query to a path, encoded; nothing for NULL.
+void remote_parameter(struct buffer *path, const char *name, const char *value);
+
 // Appends "PREFIX/KIND/NAMESPACE/NAME" for an operand "KIND/NAME". ERROR_INVALID for another one.
 struct error *remote_object_path(const char *prefix, const char *operand, const char *namespace_, struct buffer *out);
 

@@ -29,13 +29,6 @@ static const struct flag flags[] = {
     [REMOTE] = REMOTE_FLAGS,
 };
 
-static void put(struct buffer *path, const char *name, const char *value) {
-    if (!value)
-        return;
-    buffer_printf(path, "%s%s=", strchr(path->data, '?') ? "&" : "?", name);
-    text_percent_encode(path, value);
-}
-
 static struct error *make_path(struct remote *remote, const char *const *values, char **command,
                                const struct exec_options *options, struct buffer *path) {
     const char *namespace_ = values[NAMESPACE];
@@ -45,12 +38,12 @@ static struct error *make_path(struct remote *remote, const char *const *values,
         error = prefix ? remote_object_path(prefix, values[N_FLAGS], namespace_, path) : error_no_memory();
     if (error)
         return error;
-    put(path, "stdin", options->input ? "true" : NULL);
-    put(path, "tty", options->tty ? "true" : NULL);
-    put(path, "container", values[CONTAINER]);
-    put(path, "pod", values[POD]);
+    remote_parameter(path, "stdin", options->input ? "true" : NULL);
+    remote_parameter(path, "tty", options->tty ? "true" : NULL);
+    remote_parameter(path, "container", values[CONTAINER]);
+    remote_parameter(path, "pod", values[POD]);
     for (; *command; command++)
-        put(path, "command", *command);
+        remote_parameter(path, "command", *command);
     return path->failed ? error_new(ERROR_INVALID, "the command is longer than %zu bytes", PATH_MAX_BYTES) : NULL;
 }
 
@@ -75,12 +68,20 @@ static struct error *check_answer(const struct tunnel_answer *answer, const char
     return NULL;
 }
 
-static struct error *run_command(struct remote *remote, const char *const *values, char **command,
-                                 struct exec_options *options, int *code) {
+struct execution {
+    const char *const *values;
+    char **command;
+    struct exec_options options;
+    int code; // of the command
+};
+
+static struct error *run_command(void *ctx, struct remote *remote) {
+    struct execution *execution = ctx;
+    struct exec_options *options = &execution->options;
     static const atomic_bool never;
     char key[WEBSOCKET_KEY];
     AUTO_BUFFER(path, PATH_MAX_BYTES);
-    struct error *error = make_path(remote, values, command, options, &path);
+    struct error *error = make_path(remote, execution->values, execution->command, options, &path);
     if (!error)
         error = remote_authorize(remote);
     if (error)
@@ -97,7 +98,7 @@ static struct error *run_command(struct remote *remote, const char *const *value
     if (!error)
         error = tunnel ? check_answer(&answer, key, options) : refusal(&answer);
     if (!error)
-        error = session_run(tunnel, options, code);
+        error = session_run(tunnel, options, &execution->code);
     tunnel_close(tunnel);
     tunnel_answer_clear(&answer);
     return error;
@@ -131,16 +132,11 @@ static int run(const struct arguments *arguments) {
     if (!values[N_FLAGS] || !command)
         return flags_usage_error(&subcommand_exec, "found no %s, expected KIND/NAME -- COMMAND, as in job/train -- ls",
                                  values[N_FLAGS] ? "command" : "object");
-    struct exec_options options = {.input = values[STDIN], .tty = values[TTY]};
-    decide_tty(&options);
-    struct remote *remote = NULL;
-    struct remote_options where;
-    remote_options_read(values, REMOTE, &where);
-    struct error *error = remote_open(&where, &remote);
-    if (!error)
-        error = run_command(remote, values, command, &options, &code);
-    remote_close(remote);
-    return error ? main_fail(error) : code;
+    struct execution execution = {
+        .values = values, .command = command, .options = {.input = values[STDIN], .tty = values[TTY]}};
+    decide_tty(&execution.options);
+    code = remote_use(values, REMOTE, run_command, &execution);
+    return code ? code : execution.code;
 }
 
 const struct subcommand subcommand_exec = {

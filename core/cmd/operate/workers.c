@@ -28,66 +28,19 @@ static const struct flag drain_flags[] = {
 };
 
 struct operation {
-    const struct subcommand *command;
     const char *worker;
-    struct remote *remote;
-    struct client *management;
+    struct worker_order order;
+    const char *done; // "cordoned"
+    bool wait;        // until the worker is drained
+    int64_t timeout_ns;
 };
 
-// Reads the command line and finds the worker. 0: continue.
-static int begin(const struct subcommand *command, const struct arguments *arguments, const char **values,
-                 struct operation *operation) {
-    int code = EXIT_SUCCESS;
-    if (!flags_read(command, arguments, values, &code))
-        return code ? code : -1; // help was printed
-    *operation = (struct operation){.command = command, .worker = values[command->n_flags]};
-    if (!operation->worker)
-        return flags_usage_error(command, "found no WORKER, expected its name (see wharf status workers)");
-    struct remote_options options;
-    remote_options_read(values, REMOTE, &options);
-    AUTO_JSON worker = NULL;
-    struct error *error = remote_open(&options, &operation->remote);
-    if (!error)
-        error = order_find_worker(operation->remote, operation->worker, &worker);
-    if (!error)
-        error = remote_management(operation->remote, &operation->management);
-    return error ? main_fail(error) : 0;
-}
-
-static int finish(struct operation *operation, struct error *error) {
-    remote_close(operation->remote);
-    return error ? main_fail(error) : EXIT_SUCCESS;
-}
-
-static int order(const struct subcommand *command, const struct arguments *arguments, const struct worker_order *wanted,
-                 const char *done) {
-    const char *values[N_FLAGS + 1];
-    struct operation operation = {.remote = NULL};
-    int code = begin(command, arguments, values, &operation);
-    if (code != 0) {
-        remote_close(operation.remote);
-        return code < 0 ? EXIT_SUCCESS : code;
-    }
-    struct error *error =
-        order_write(operation.management, remote_host_namespace(operation.remote), operation.worker, wanted);
-    if (!error)
-        printf("worker %s %s\n", operation.worker, done);
-    return finish(&operation, error);
-}
-
-static int run_cordon(const struct arguments *arguments) {
-    return order(&subcommand_cordon, arguments, &(struct worker_order){.cordoned = true}, "cordoned");
-}
-
-static int run_uncordon(const struct arguments *arguments) {
-    return order(&subcommand_uncordon, arguments, &(struct worker_order){.cordoned = false}, "uncordoned");
-}
-
 // Until nothing active is left there.
-static struct error *wait_drained(const struct operation *operation, int64_t until_ns) {
+static struct error *wait_drained(const struct operation *operation, struct remote *remote) {
+    int64_t until_ns = operation->timeout_ns ? clock_now().mono_ns + operation->timeout_ns : CLOCK_NEVER;
     for (long long told = -1;;) {
         AUTO_JSON worker = NULL;
-        struct error *error = order_find_worker(operation->remote, operation->worker, &worker);
+        struct error *error = order_find_worker(remote, operation->worker, &worker);
         if (error)
             return error;
         long long active = (long long)json_int64(json_get(worker, "active"), 0);
@@ -106,28 +59,65 @@ static struct error *wait_drained(const struct operation *operation, int64_t unt
     }
 }
 
+static struct error *operate(void *ctx, struct remote *remote) {
+    const struct operation *operation = ctx;
+    struct client *management = NULL;
+    AUTO_JSON worker = NULL;
+    struct error *error = order_find_worker(remote, operation->worker, &worker);
+    if (!error)
+        error = remote_management(remote, &management);
+    if (!error)
+        error = order_write(management, remote_host_namespace(remote), operation->worker, &operation->order);
+    if (error)
+        return error;
+    printf("worker %s %s\n", operation->worker, operation->done);
+    return operation->wait ? wait_drained(operation, remote) : NULL;
+}
+
+// The operand. 0: continue.
+static int read_worker(const struct subcommand *command, const char *const *values, struct operation *operation) {
+    operation->worker = values[command->n_flags];
+    return operation->worker
+               ? 0
+               : flags_usage_error(command, "found no WORKER, expected its name (see wharf status workers)");
+}
+
+static int order(const struct subcommand *command, const struct arguments *arguments, struct operation operation) {
+    const char *values[N_FLAGS + 1];
+    int code = EXIT_SUCCESS;
+    if (!flags_read(command, arguments, values, &code))
+        return code;
+    code = read_worker(command, values, &operation);
+    return code ? code : remote_use(values, REMOTE, operate, &operation);
+}
+
+static int run_cordon(const struct arguments *arguments) {
+    return order(&subcommand_cordon, arguments, (struct operation){.order = {.cordoned = true}, .done = "cordoned"});
+}
+
+static int run_uncordon(const struct arguments *arguments) {
+    return order(&subcommand_uncordon, arguments, (struct operation){.done = "uncordoned"});
+}
+
 static int run_drain(const struct arguments *arguments) {
     const char *values[N_DRAIN_FLAGS + 1];
-    struct operation operation = {.remote = NULL};
-    int64_t timeout_ns = 0;
-    int code = begin(&subcommand_drain, arguments, values, &operation);
-    if (code == 0 && strcmp(values[POLICY], "finish") != 0 && strcmp(values[POLICY], "move") != 0)
-        code = flags_usage_error(&subcommand_drain, "--policy: found \"%s\", expected finish or move", values[POLICY]);
-    if (code == 0 && values[TIMEOUT] && !clock_parse_duration(values[TIMEOUT], &timeout_ns))
+    int code = EXIT_SUCCESS;
+    if (!flags_read(&subcommand_drain, arguments, values, &code))
+        return code;
+    const char *policy = values[POLICY];
+    bool moves = strcmp(policy, "move") == 0;
+    struct operation operation = {
+        .order = {.cordoned = true, .drain = policy},
+        .done = moves ? "cordoned and draining (move)" : "cordoned and draining (finish)",
+        .wait = !values[NO_WAIT],
+    };
+    code = read_worker(&subcommand_drain, values, &operation);
+    if (code == 0 && !moves && strcmp(policy, "finish") != 0)
+        code = flags_usage_error(&subcommand_drain, "--policy: found \"%s\", expected finish or move", policy);
+    if (code == 0 && values[TIMEOUT] && !clock_parse_duration(values[TIMEOUT], &operation.timeout_ns))
         code = flags_usage_error(&subcommand_drain, "--timeout: found \"%s\", expected a duration, as 30m",
                                  values[TIMEOUT]);
-    if (code != 0) {
-        remote_close(operation.remote);
-        return code < 0 ? EXIT_SUCCESS : code;
-    }
-    const struct worker_order wanted = {.cordoned = true, .drain = values[POLICY]};
-    struct error *error =
-        order_write(operation.management, remote_host_namespace(operation.remote), operation.worker, &wanted);
-    if (!error)
-        printf("worker %s cordoned and draining (%s)\n", operation.worker, values[POLICY]);
-    if (!error && !values[NO_WAIT])
-        error = wait_drained(&operation, timeout_ns ? clock_now().mono_ns + timeout_ns : CLOCK_NEVER);
-    return finish(&operation, error);
+    return code ? code : remote_use(values, REMOTE, operate, &operation);
 }
 
 const struct subcommand subcommand_cordon = {

@@ -42,8 +42,8 @@ static struct error *get_rest(const struct asked *asked, const char *path, struc
     const char *next = json_string_or(json_get(list, "continue"), "");
     while (*next) {
         AUTO_BUFFER(query, 8192);
-        buffer_printf(&query, "%s&continue=", path);
-        text_percent_encode(&query, next);
+        buffer_text(&query, path);
+        remote_parameter(&query, "continue", next);
         AUTO_JSON page = NULL;
         struct error *error = query.failed ? error_no_memory() : remote_get(asked->remote, query.data, &page);
         if (error)
@@ -69,10 +69,8 @@ static struct error *get_list(const struct asked *asked, const struct status_vie
         buffer_printf(&path, "?limit=%d", PAGE);
     if (view == &status_workloads && asked->since)
         buffer_printf(&path, "&since=%lld", (long long)asked->since);
-    if (view == &status_workloads && asked->namespace_) {
-        buffer_text(&path, "&namespace=");
-        text_percent_encode(&path, asked->namespace_);
-    }
+    if (view == &status_workloads)
+        remote_parameter(&path, "namespace", asked->namespace_);
     struct error *error = path.failed ? error_no_memory() : remote_get(asked->remote, path.data, out);
     return error || view != &status_workloads ? error : get_rest(asked, path.data, *out);
 }
