@@ -23,11 +23,7 @@ static int release_object(struct dl_phdr_info *info, size_t size, void *ctx) {
     return 0;
 }
 
-void memory_trim_heap(void) {
-    malloc_trim(0);
-}
-
 void memory_trim_all(void) {
-    memory_trim_heap();
+    malloc_trim(0);
     dl_iterate_phdr(release_object, NULL);
 }

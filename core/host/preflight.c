@@ -5,6 +5,7 @@
 #include "core/host/seal_source.h"
 
 #include "core/base/text.h"
+#include "core/kube/access_review.h"
 #include "core/kube/api_resources.h"
 #include "core/kube/ask.h"
 #include "core/kube/cluster_id.h"
@@ -110,39 +111,7 @@ static void check_served(struct visit *visit, const struct kind *kind) {
                 kind->adapter->name, !versions.data ? "" : versions.data);
 }
 
-struct permission {
-    const char *group, *resource, *subresource, *verb, *name, *namespace_;
-};
-
-static char *review_text(const struct permission *permission) {
-    AUTO_JSON review = json_new_object();
-    struct json *spec = json_new_object();
-    struct json *attributes = json_new_object();
-    bool made = review && spec && attributes;
-    made = made && json_set(attributes, "verb", json_new_string(permission->verb));
-    made = made && json_set(attributes, "group", json_new_string(permission->group));
-    made = made && json_set(attributes, "resource", json_new_string(permission->resource));
-    if (permission->subresource)
-        made = made && json_set(attributes, "subresource", json_new_string(permission->subresource));
-    if (permission->name)
-        made = made && json_set(attributes, "name", json_new_string(permission->name));
-    if (permission->namespace_)
-        made = made && json_set(attributes, "namespace", json_new_string(permission->namespace_));
-    made = made && json_set(review, "apiVersion", json_new_string("authorization.k8s.io/v1"));
-    made = made && json_set(review, "kind", json_new_string("SelfSubjectAccessReview"));
-    if (!made) {
-        json_free(spec);
-        json_free(attributes);
-        return NULL;
-    }
-    if (!json_set(spec, "resourceAttributes", attributes)) {
-        json_free(spec);
-        return NULL;
-    }
-    return json_set(review, "spec", spec) ? json_text(review, NULL) : NULL;
-}
-
-static void tell_denied(struct visit *visit, const struct permission *permission, const struct json *review) {
+static void tell_denied(struct visit *visit, const struct access_review *permission, const struct json *review) {
     const char *reason = json_string_or(json_path(review, "status", "reason", NULL), "");
     const char *trouble = json_string_or(json_path(review, "status", "evaluationError", NULL), "");
     const char *why = reason[0] != '\0' ? reason : trouble;
@@ -154,18 +123,19 @@ static void tell_denied(struct visit *visit, const struct permission *permission
 }
 
 // False: further reviews would fail too.
-static bool check_permission(struct visit *visit, const struct permission *permission) {
+static bool check_permission(struct visit *visit, const struct access_review *permission) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
-    AUTO_TEXT body = review_text(permission);
+    AUTO_BUFFER(body, ACCESS_REVIEW_MAX);
+    bool written = access_review_write(permission, &body);
     struct request request = {.verb = VERB_CREATE,
                               .resource = {.group = "authorization.k8s.io",
                                            .version = "v1",
                                            .plural = "selfsubjectaccessreviews",
                                            .cluster_scoped = true},
                               .namespace_ = "",
-                              .body = body,
-                              .body_len = !body ? 0 : strlen(body)};
-    struct error *error = !body ? error_no_memory() : ask(visit->client, &request, &response);
+                              .body = body.data,
+                              .body_len = body.len};
+    struct error *error = !written ? error_no_memory() : ask(visit->client, &request, &response);
     if (error) {
         add_problem(visit, error_text(error));
         error_free(error);
@@ -182,7 +152,7 @@ static bool check_permission(struct visit *visit, const struct permission *permi
     return true;
 }
 
-static bool check_all(struct visit *visit, const struct permission *list, size_t count) {
+static bool check_all(struct visit *visit, const struct access_review *list, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (!check_permission(visit, &list[i]))
             return false;
@@ -191,13 +161,13 @@ static bool check_all(struct visit *visit, const struct permission *list, size_t
 
 static bool may_manage(struct visit *visit, const struct kind *kind) {
     const char *group = kind->abi.group, *plural = kind->abi.plural;
-    const struct permission needed[] = {
+    const struct access_review needed[] = {
         {group, plural, NULL, "get", NULL, NULL},       {group, plural, NULL, "list", NULL, NULL},
         {group, plural, NULL, "watch", NULL, NULL},     {group, plural, NULL, "patch", NULL, NULL},
         {group, plural, "status", "patch", NULL, NULL},
     };
-    static const struct permission kueue[] = {{"kueue.x-k8s.io", "workloads", NULL, "list", NULL, NULL},
-                                              {"kueue.x-k8s.io", "admissionchecks", NULL, "list", NULL, NULL}};
+    static const struct access_review kueue[] = {{"kueue.x-k8s.io", "workloads", NULL, "list", NULL, NULL},
+                                                 {"kueue.x-k8s.io", "admissionchecks", NULL, "list", NULL, NULL}};
     bool status = (kind->abi.flags & WHARF_KIND_NO_STATUS_SUBRESOURCE) == 0;
     bool shared = kueue_shares(kind->managed_by);
     return check_all(visit, needed, sizeof(needed) / sizeof(needed[0]) - (status ? 0 : 1)) &&
@@ -206,7 +176,7 @@ static bool may_manage(struct visit *visit, const struct kind *kind) {
 
 static bool may_mirror(struct visit *visit, const struct kind *kind) {
     const char *group = kind->abi.group, *plural = kind->abi.plural;
-    const struct permission needed[] = {
+    const struct access_review needed[] = {
         {group, plural, NULL, "get", NULL, NULL},   {group, plural, NULL, "list", NULL, NULL},
         {group, plural, NULL, "watch", NULL, NULL}, {group, plural, NULL, "create", NULL, NULL},
         {group, plural, NULL, "patch", NULL, NULL}, {group, plural, NULL, "delete", NULL, NULL},
@@ -216,7 +186,7 @@ static bool may_mirror(struct visit *visit, const struct kind *kind) {
 
 // A Secret named in the configuration is required at startup.
 static void may_read_seal(struct visit *visit) {
-    const struct permission secret = {
+    const struct access_review secret = {
         .resource = "secrets",
         .group = "",
         .verb = "get",
@@ -238,18 +208,18 @@ static void may_read_sources(struct visit *visit) {
     const struct config_workers_from *from = &visit->config->workers_from;
     const char *own = own_namespace(visit);
     const char *profiles = from->profile_namespace && *from->profile_namespace != '\0' ? from->profile_namespace : NULL;
-    const struct permission secrets[] = {
+    const struct access_review secrets[] = {
         {"", "secrets", NULL, "get", NULL, own},
         {"", "secrets", NULL, "list", NULL, own},
         {"", "secrets", NULL, "watch", NULL, own},
         {"", "secrets", NULL, "patch", NULL, own},
     };
-    const struct permission settings[] = {
+    const struct access_review settings[] = {
         {"", "configmaps", NULL, "get", RIGHTS_WORKERS, own},
         {"", "configmaps", NULL, "list", RIGHTS_WORKERS, own},
         {"", "configmaps", NULL, "watch", RIGHTS_WORKERS, own},
     };
-    const struct permission cluster_profiles[] = {
+    const struct access_review cluster_profiles[] = {
         {"multicluster.x-k8s.io", "clusterprofiles", NULL, "list", NULL, profiles},
         {"multicluster.x-k8s.io", "clusterprofiles", NULL, "watch", NULL, profiles},
     };
@@ -262,12 +232,12 @@ static void may_read_sources(struct visit *visit) {
 }
 
 static void check_permissions(struct visit *visit) {
-    static const struct permission events[] = {
+    static const struct access_review events[] = {
         {"events.k8s.io", "events", NULL, "create", NULL, NULL},
         {"events.k8s.io", "events", NULL, "patch", NULL, NULL},
     };
-    static const struct permission origin = {"", "namespaces", NULL, "get", "kube-system", NULL};
-    static const struct permission namespaces = {"", "namespaces", NULL, "create", NULL, NULL};
+    static const struct access_review origin = {"", "namespaces", NULL, "get", "kube-system", NULL};
+    static const struct access_review namespaces = {"", "namespaces", NULL, "create", NULL, NULL};
     for (size_t i = 0; i < visit->adapters->n_kinds; i++) {
         const struct kind *kind = visit->adapters->kinds[i];
         if (!(visit->management ? may_manage(visit, kind) : may_mirror(visit, kind)))

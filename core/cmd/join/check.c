@@ -2,7 +2,7 @@
 // What the host may do with its new credentials.
 #include "core/base/text.h"
 #include "core/cmd/join/join.h"
-#include "core/json/writer.h"
+#include "core/kube/access_review.h"
 #include "core/kube/api_resources.h"
 #include "core/kube/ask.h"
 
@@ -13,45 +13,18 @@
 #define AUTHORIZER_NS (5 * CLOCK_SECOND) // until what was granted must be in effect
 #define AGAIN_NS (50 * CLOCK_MS)
 
-struct access_question {
-    const char *group, *resource, *verb, *name, *namespace_;
-};
-
-static bool write_review(const struct access_question *question, struct buffer *out) {
-    struct writer writer = {.out = out};
-    const char *slash = strchr(question->resource, '/');
-    AUTO_TEXT resource = strndup(question->resource, strcspn(question->resource, "/"));
-    writer_object(&writer, NULL);
-    writer_string(&writer, "apiVersion", "authorization.k8s.io/v1");
-    writer_string(&writer, "kind", "SelfSubjectAccessReview");
-    writer_object(&writer, "spec");
-    writer_object(&writer, "resourceAttributes");
-    writer_string(&writer, "group", question->group);
-    writer_string(&writer, "resource", resource);
-    if (slash)
-        writer_string(&writer, "subresource", slash + 1);
-    writer_string(&writer, "verb", question->verb);
-    if (question->name)
-        writer_string(&writer, "name", question->name);
-    if (question->namespace_)
-        writer_string(&writer, "namespace", question->namespace_);
-    writer_end(&writer, '}');
-    writer_end(&writer, '}');
-    writer_end(&writer, '}');
-    return resource && !out->failed;
-}
-
-static struct error *denied(const struct access_question *question) {
-    return error_new(ERROR_REFUSED, "the host may not %s %s%s%s%s%s%s%s", question->verb, question->resource,
+static struct error *denied(const struct access_review *question) {
+    return error_new(ERROR_REFUSED, "the host may not %s %s%s%s%s%s%s%s%s%s", question->verb, question->resource,
+                     question->subresource ? "/" : "", question->subresource ? question->subresource : "",
                      *question->group != '\0' ? "." : "", question->group, question->name ? " " : "",
                      question->name ? question->name : "", question->namespace_ ? " in namespace " : "",
                      question->namespace_ ? question->namespace_ : "");
 }
 
-static struct error *ask_once(struct cluster *cluster, const struct access_question *question, bool *allowed) {
+static struct error *ask_once(struct cluster *cluster, const struct access_review *question, bool *allowed) {
     __attribute__((cleanup(ask_cleanup))) struct response response = {.message = NULL};
-    AUTO_BUFFER(body, 4096);
-    if (!write_review(question, &body))
+    AUTO_BUFFER(body, ACCESS_REVIEW_MAX);
+    if (!access_review_write(question, &body))
         return error_no_memory();
     const struct http_request request = {.method = HTTP_POST,
                                          .path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
@@ -76,7 +49,7 @@ struct checking {
 };
 
 // An authorizer learns of new roles within moments, not at once.
-static struct error *check_one(struct checking *checking, const struct access_question *question) {
+static struct error *check_one(struct checking *checking, const struct access_review *question) {
     bool allowed = false;
     checking->count++;
     for (;;) {
@@ -93,12 +66,18 @@ static struct error *check_one(struct checking *checking, const struct access_qu
 static struct error *check_verbs(struct checking *checking, const struct right *right, const char *resource,
                                  const char *namespace_) {
     struct error *error = NULL;
+    const char *slash = strchr(resource, '/');
+    AUTO_TEXT plural = strndup(resource, strcspn(resource, "/"));
     for (const char *at = right->verbs; !error && *at != '\0';) {
         size_t len = strcspn(at, ",");
         AUTO_TEXT verb = strndup(at, len);
-        const struct access_question question = {
-            .group = right->group, .resource = resource, .verb = verb, .name = right->name, .namespace_ = namespace_};
-        error = verb ? check_one(checking, &question) : error_no_memory();
+        const struct access_review question = {.group = right->group,
+                                               .resource = plural,
+                                               .subresource = slash ? slash + 1 : NULL,
+                                               .verb = verb,
+                                               .name = right->name,
+                                               .namespace_ = namespace_};
+        error = verb && plural ? check_one(checking, &question) : error_no_memory();
         at += len + strspn(at + len, ", ");
     }
     return error;
