@@ -18,7 +18,8 @@ _ADMISSION_OFF = "ServiceAccount,DefaultStorageClass,RuntimeClass,DefaultIngress
 _CONTROLLERS = "job-controller,cronjob-controller,garbage-collector-controller,namespace-controller," \
                "ttl-after-finished-controller"
 
-# Pods are recorded with their bodies: their owner is how the tests count what ran. Reads only of the host.
+# Pods are recorded with their bodies: their owner is how the tests count what ran; so is each status that the Job
+# controller writes. Reads only of the host.
 _AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived", "ResponseStarted"],
     "omitManagedFields": True,
@@ -29,6 +30,7 @@ _AUDIT_POLICY = {
         {"level": "None", "resources": [{"group": "", "resources": ["pods", "pods/status", "pods/binding"]}]},
         {"level": "RequestResponse", "verbs": ["patch"], "resources": [
             {"group": "batch", "resources": ["jobs", "jobs/status"]}]},
+        {"level": "Request", "verbs": ["update"], "resources": [{"group": "batch", "resources": ["jobs/status"]}]},
         {"level": "Request", "users": list(HOST_USERS), "verbs": ["create", "patch"]},
         {"level": "Metadata", "users": list(HOST_USERS)},
         {"level": "Metadata", "resources": [{"group": "batch"}, {"group": ""}, {"group": "events.k8s.io"}]},
