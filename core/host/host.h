@@ -34,9 +34,10 @@ int64_t host_stalled_ns(struct host *host);
 // What is read of a cluster when a snapshot is taken.
 struct cluster_reading {
     struct meter_reading meter;
-    int64_t silence_ns;     // since the last byte from the server, or since the host was made
-    uint64_t inbox;         // events that wait for the engine
-    int64_t inbox_since_ns; // how long the oldest of them has waited; 0: there is none
+    struct histogram recent; // see meter_recent
+    int64_t silence_ns;      // since the last byte from the server, or since the host was made
+    uint64_t inbox;          // events that wait for the engine
+    int64_t inbox_since_ns;  // how long the oldest of them has waited; 0: there is none
 };
 
 // State for metrics and health: a copy made by the engine's thread at most a quarter of a second ago.

@@ -84,6 +84,7 @@ static struct error *read_clusters(struct host *host, struct host_snapshot *out)
         struct cluster_reading *reading = &out->readings[c];
         size_t number = out->stats.clusters[c].number;
         meter_read(&host->clusters[number]->meter, &reading->meter);
+        meter_recent(&host->clusters[number]->meter, now_ns, &reading->recent);
         int64_t heard_ns = reading->meter.heard_ns > 0 ? reading->meter.heard_ns : host->made_ns;
         reading->silence_ns = clock_later(now_ns - heard_ns, 0);
         int64_t since_ns;

@@ -235,6 +235,8 @@ static struct error *watch_pods(struct link *link, const struct link_options *op
 static struct error *fill_link(struct link *link, const struct link_options *options) {
     struct probe_handler handler = {on_identity, on_contact, link};
     struct error *error = probe_new(options->name, options->transport, &handler, &link->probe);
+    if (!error)
+        probe_measure(link->probe, link->meter);
     struct client_options client = {.cluster = options->name,
                                     .transport = options->transport,
                                     .budget = options->budget,

@@ -262,8 +262,10 @@ static void exchange_done(void *ctx, const struct http_result *result) {
     struct client *client = queued->client;
     client->in_flight--;
     request_log_end(&queued->log, client->cluster, result);
-    if (client->meter)
-        meter_request(client->meter, meter_verb(queued->verb), result->status, clock_now().mono_ns - queued->sent_ns);
+    int64_t now_ns = clock_now().mono_ns, took_ns = now_ns - queued->sent_ns;
+    meter_request(client->meter, meter_verb(queued->verb), result->status, took_ns);
+    if (result->outcome == HTTP_ANSWERED)
+        meter_answered(client->meter, now_ns, took_ns);
     (result->outcome == HTTP_ANSWERED ? probe_heard : probe_disconnected)(client->probe);
     log_warning(client, queued->dry_run ? NULL : result->warning);
     if (result->outcome == HTTP_ANSWERED && result->status == 401 && !queued->resent &&

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kube/meter.h"
 
-#include "core/base/clock.h"
-
 const int64_t meter_bounds_ns[METER_BUCKETS - 1] = {
     5 * CLOCK_MS, 25 * CLOCK_MS, 100 * CLOCK_MS, 500 * CLOCK_MS, 2500 * CLOCK_MS, 10 * CLOCK_SECOND,
 };
@@ -43,6 +41,30 @@ void meter_request(struct meter *meter, enum meter_verb verb, int code, int64_t 
         bucket++;
     COUNT(cell->buckets[bucket], 1);
     COUNT(cell->sum_ns, duration_ns);
+}
+
+void meter_answered(struct meter *meter, int64_t now_ns, int64_t duration_ns) {
+    if (!meter)
+        return;
+    int64_t number = now_ns / METER_SPAN_NS;
+    struct meter_span *span = &meter->spans[number % METER_SPANS];
+    if (READ(span->number) != number) {
+        for (size_t b = 0; b < HISTOGRAM_BUCKETS; b++)
+            WRITE(span->buckets[b], 0);
+        atomic_store_explicit(&span->number, number, memory_order_release);
+    }
+    COUNT(span->buckets[histogram_bucket(METER_RECENT_NS, duration_ns)], 1);
+}
+
+void meter_recent(const struct meter *meter, int64_t now_ns, struct histogram *out) {
+    *out = (struct histogram){.sum_ns = 0};
+    for (size_t i = 0; i < METER_SPANS; i++) {
+        const struct meter_span *span = &meter->spans[i];
+        if (atomic_load_explicit(&span->number, memory_order_acquire) < now_ns / METER_SPAN_NS - 2)
+            continue;
+        for (size_t b = 0; b < HISTOGRAM_BUCKETS; b++)
+            out->buckets[b] += READ(span->buckets[b]);
+    }
 }
 
 enum meter_verb meter_verb(enum verb verb) {

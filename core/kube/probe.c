@@ -20,6 +20,8 @@ struct probe {
     enum contact contact;
     uint64_t exchange;      // 0: none in flight
     struct request_log log; // of it
+    struct meter *meter;    // or NULL
+    int64_t sent_ns;        // by the clock
     bool started;           // ticked before
     bool heard;             // since the last tick
     bool wanted;            // requested, regardless of silence
@@ -58,6 +60,10 @@ void probe_free(struct probe *probe) {
     free(probe);
 }
 
+void probe_measure(struct probe *probe, struct meter *meter) {
+    probe->meter = meter;
+}
+
 void probe_heard(struct probe *probe) {
     if (probe)
         probe->heard = true;
@@ -74,6 +80,9 @@ static void on_done(void *ctx, const struct http_result *result) {
     probe->ended = true;
     probe->outcome = result->outcome;
     request_log_end(&probe->log, probe->cluster, result);
+    int64_t now_ns = clock_now().mono_ns;
+    if (result->outcome == HTTP_ANSWERED)
+        meter_answered(probe->meter, now_ns, now_ns - probe->sent_ns);
     response_clear(&probe->answer);
     response_read(&probe->answer, result, VERB_GET);
 }
@@ -87,6 +96,7 @@ static void ask(struct probe *probe) {
     const struct http_handler handler = {.done = on_done, .ctx = probe};
     probe->wanted = false;
     probe->asked_ns = probe->now_ns;
+    probe->sent_ns = clock_now().mono_ns;
     probe->exchange = probe->transport->ops->submit(probe->transport, &request, &handler);
     if (probe->exchange != 0)
         request_log_begin(&probe->log, "get", CLUSTER_ID_PATH);

@@ -8,6 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/kube/meter.h"
 #include "core/kube/transport.h"
 #include "core/kube/types.h"
 
@@ -35,6 +36,9 @@ struct probe;
 struct error *probe_new(const char *cluster, struct transport *transport, const struct probe_handler *handler,
                         struct probe **out);
 void probe_free(struct probe *probe); // cancels the probe; no handler is called after it. NULL is fine
+
+// Answers to probes count as recent ones of `meter` (meter_answered), so that an idle server has some.
+void probe_measure(struct probe *probe, struct meter *meter);
 
 // These are called from transport handlers and take effect at the next tick, which has the time; NULL is fine.
 // Something was received from the server, in any exchange.

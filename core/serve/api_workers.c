@@ -114,29 +114,9 @@ static void put_kinds(const struct host_snapshot *snapshot, const struct stats_c
     writer_end(out, ']');
 }
 
-// The time that `part` of all requests took at most, by interpolation in the bucket; 0: there was none.
-static int64_t quantile_ns(const struct meter_reading *meter, double part) {
-    uint64_t buckets[METER_BUCKETS] = {0}, total = 0, below = 0;
-    for (size_t s = 0; s < meter->n_series; s++)
-        for (size_t b = 0; b < METER_BUCKETS; b++) {
-            buckets[b] += meter->series[s].buckets[b];
-            total += meter->series[s].buckets[b];
-        }
-    double wanted = part * (double)total;
-    for (size_t b = 0; b < METER_BUCKETS && total > 0; below += buckets[b++]) {
-        if ((double)(below + buckets[b]) < wanted || buckets[b] == 0)
-            continue;
-        int64_t low_ns = b > 0 ? meter_bounds_ns[b - 1] : 0;
-        if (b + 1 == METER_BUCKETS)
-            return low_ns;
-        double share = (wanted - (double)below) / (double)buckets[b];
-        return low_ns + (int64_t)(share * (double)(meter_bounds_ns[b] - low_ns));
-    }
-    return 0;
-}
-
-static void put_latency(const struct meter_reading *meter, struct writer *out) {
-    int64_t half_ns = quantile_ns(meter, 0.5), most_ns = quantile_ns(meter, 0.99);
+static void put_latency(const struct histogram *recent, struct writer *out) {
+    int64_t half_ns = histogram_quantile(recent, METER_RECENT_NS, 0.5);
+    int64_t most_ns = histogram_quantile(recent, METER_RECENT_NS, 0.99);
     writer_object(out, "latencySeconds");
     if (half_ns > 0) {
         writer_seconds(out, "p50", half_ns);
@@ -190,7 +170,7 @@ static void put_worker(const struct host_snapshot *snapshot, size_t c, struct wr
     writer_uint(out, "waiting", waiting);
     writer_uint(out, "window", cluster->window);
     writer_uint(out, "inFlight", cluster->in_flight);
-    put_latency(&snapshot->readings[c].meter, out);
+    put_latency(&snapshot->readings[c].recent, out);
     put_kinds(snapshot, cluster, out);
     writer_end(out, '}');
 }

@@ -99,6 +99,30 @@ static void the_cluster_is_asked_at_the_start(void **state) {
     end(&b);
 }
 
+// Of whoever else asks it nothing, these are all there are.
+static void answers_count_as_recent_requests(void **state) {
+    (void)state;
+    struct bench b;
+    struct meter meter = {0};
+    begin(&b);
+    probe_measure(b.probe, &meter);
+    struct histogram recent;
+    for (size_t answers = 1; answers <= 2; answers++) {
+        answer(&b, 200, KUBE_SYSTEM("uid-1", "5"));
+        meter_recent(&meter, clock_now().mono_ns, &recent);
+        uint64_t count = 0;
+        for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+            count += recent.buckets[i];
+        assert_int_equal(count, answers);
+        pass(&b, PROBE_SILENCE_NS);
+    }
+    fake_break(&b.fake, b.fake.count, 0); // no answer
+    struct histogram after;
+    meter_recent(&meter, clock_now().mono_ns, &after);
+    assert_memory_equal(&after, &recent, sizeof after);
+    end(&b);
+}
+
 static void a_server_that_does_not_let_us_read_it_answers(void **state) {
     (void)state;
     struct bench b;
@@ -323,6 +347,7 @@ static void without_memory_it_asks_later(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cluster_is_asked_at_the_start),
+        cmocka_unit_test(answers_count_as_recent_requests),
         cmocka_unit_test(a_server_that_does_not_let_us_read_it_answers),
         cmocka_unit_test(an_answer_of_the_moment_says_nothing_and_it_is_asked_again),
         cmocka_unit_test(credentials_are_read_again_once_after_a_401),

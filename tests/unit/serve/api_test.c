@@ -70,6 +70,18 @@ static void a_worker_says_why_it_is_not_ready(void **state) {
     end(&desk);
 }
 
+static void a_worker_says_how_long_recent_requests_took(void **state) {
+    (void)state;
+    struct desk desk;
+    begin(&desk);
+    desk.recent = (struct histogram){.buckets = {[2] = 80, [5] = 20}}; // up to 2 and 16 ms
+    assert_int_equal(get(&desk, "/api/v1/workers"), 200);
+    assert_at(&desk, "/items/0/latencySeconds/p50", "0.001625");
+    assert_at(&desk, "/items/0/latencySeconds/p99", "0.0156");
+    assert_at(&desk, "/items/1/latencySeconds", "{}"); // there was none
+    end(&desk);
+}
+
 static void a_worker_says_what_it_is_used_for(void **state) {
     (void)state;
     static const struct {
@@ -334,6 +346,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_overviews_say_what_runs),
         cmocka_unit_test(a_worker_says_why_it_is_not_ready),
+        cmocka_unit_test(a_worker_says_how_long_recent_requests_took),
         cmocka_unit_test(a_worker_says_what_it_is_used_for),
         cmocka_unit_test(workloads_are_filtered_and_paged),
         cmocka_unit_test(what_changed_since_is_told_or_the_reader_begins_anew),

@@ -21,8 +21,9 @@ struct desk {
     enum worker_policy policy; // of w1
     bool leaving;
     const char *from, *labels;
-    bool stopped, broken;  // the host does not answer; the management cluster does not
-    const char *discovery; // answered for batch/v1, or NULL
+    struct histogram recent; // of w1
+    bool stopped, broken;    // the host does not answer; the management cluster does not
+    const char *discovery;   // answered for batch/v1, or NULL
     unsigned asked;
     struct buffer body;
     struct json *answer; // parsed
@@ -49,6 +50,7 @@ static inline struct error *give_snapshot(void *ctx, struct host_snapshot *out) 
     out->readings = calloc(STAGE_CLUSTERS, sizeof *out->readings);
     for (size_t c = 0; c < STAGE_CLUSTERS; c++)
         out->readings[c].silence_ns = CLOCK_SECOND / 2;
+    out->readings[1].recent = desk->recent;
     for (size_t p = 0; p < STATS_PHASES; p++)
         out->workloads += out->stats.kinds[0].phases[p];
     return error;
