@@ -117,6 +117,26 @@ static bool move(const struct custom *custom, const struct fixture *fixture, str
     return true;
 }
 
+static bool needs_user(const struct place *place) {
+    for (size_t i = place->next; i < place->story->n_steps; i++)
+        if (place->story->steps[i].type != STEP_STATUS)
+            return true;
+    return false;
+}
+
+// `alone`: only to a story that needs no user from there on, since the object's user does not know of it.
+static bool move_to_any(const struct custom *custom, const struct fixture *fixture, struct place *place,
+                        struct suspension wanted, bool alone) {
+    for (size_t i = 0; i < fixture->n_stories; i++) {
+        struct place there = *place;
+        if (!move(custom, fixture, &there, &fixture->stories[i], 0, wanted) || (alone && needs_user(&there)))
+            continue;
+        *place = there;
+        return true;
+    }
+    return false;
+}
+
 bool place_follow(const struct custom *custom, const struct fixture *fixture, struct place *place,
                   const struct json *object, bool *moved) {
     *moved = false;
@@ -129,10 +149,7 @@ bool place_follow(const struct custom *custom, const struct fixture *fixture, st
     if (move(custom, fixture, place, place->story, place->next, wanted) ||
         move(custom, fixture, place, find(fixture, "suspended"), 0, wanted))
         return true;
-    for (size_t i = 0; i < fixture->n_stories; i++)
-        if (move(custom, fixture, place, &fixture->stories[i], 0, wanted))
-            return true;
-    return false;
+    return move_to_any(custom, fixture, place, wanted, true) || move_to_any(custom, fixture, place, wanted, false);
 }
 
 bool place_return(const struct custom *custom, const struct fixture *fixture, struct place *place,

@@ -195,6 +195,31 @@ static void a_kind_that_comes_again_is_played_again(void **state) {
     assert_non_null(json_get(status(scene), "done"));
 }
 
+// Tekton runs the finally tasks of a run that is cancelled gracefully, and then it is over.
+static void a_run_that_is_cancelled_gracefully_ends_without_its_user(void **state) {
+    (void)state;
+    struct fixture *fixture = NULL;
+    assert_null(fixture_load("tests/fixtures/pipelineruns", &fixture));
+    struct world_cluster *cluster = world_new(&(struct world_options){.seed = 1}, START_NS);
+    assert_true(player_install(cluster, fixture));
+    AUTO_JSON run = parse("{\"metadata\":{\"name\":\"x\",\"namespace\":\"default\",\"annotations\":{"
+                          "\"world.test/step\":\"1s\"}},\"spec\":{}}");
+    assert_int_equal(world_apply(cluster, "tekton.dev", "pipelineruns", run, START_NS), 201);
+    for (int64_t second = 0; second < 10; second++) {
+        world_step(cluster, START_NS + second * CLOCK_SECOND);
+        if (second == 1)
+            assert_int_equal(world_patch(cluster, "tekton.dev", "pipelineruns", "default", "x", NULL,
+                                         "{\"spec\":{\"status\":\"CancelledRunFinally\"}}",
+                                         START_NS + second * CLOCK_SECOND),
+                             200);
+    }
+    const struct json *now = world_object(cluster, "tekton.dev", "pipelineruns", "default", "x");
+    assert_string_equal(json_string(pointer_find(now, "/status/conditions/0/status")), "False");
+    assert_string_equal(json_string(pointer_find(now, "/status/conditions/0/reason")), "Cancelled");
+    world_free(cluster);
+    fixture_free(fixture);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void) {
@@ -207,6 +232,7 @@ int main(void) {
         TEST(a_story_waits_for_its_user),
         TEST(what_is_over_deletes_itself_if_it_says_so),
         TEST(a_kind_that_comes_again_is_played_again),
+        cmocka_unit_test(a_run_that_is_cancelled_gracefully_ends_without_its_user),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
