@@ -151,6 +151,16 @@ static void read_unknown(struct engine *engine, struct entry *entry, const struc
     unknown_count(engine, entry, name);
 }
 
+// Somebody names another worker, or none, while a mirror may run in one that left: what was known of it is kept.
+static void keep_unknown(const struct engine *engine, struct entry *entry, uint32_t cluster, uint32_t attempt) {
+    struct workload_facts *w = &entry->facts;
+    bool requested = attempt && cluster == entry->requested_cluster && attempt == entry->requested_attempt;
+    bool none = w->clean_attempt == w->attempt || w->gone_attempt == w->attempt;
+    if (cluster == DECIDE_UNKNOWN_CLUSTER || requested || none || w->finished)
+        return;
+    w->earlier_until_ns = clock_later(w->earlier_until_ns, w->unknown_since_ns + engine->lost_timeout_ns);
+}
+
 static void read_workload(struct engine *engine, struct entry *entry, const struct json *object, bool had) {
     const struct kind *kind = engine->kinds[entry->kind];
     text_copy(entry->uid, sizeof entry->uid, object_uid(object));
@@ -168,6 +178,8 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
         attempt = entry->facts.attempt;
     }
     bool was_unknown = had && entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER;
+    if (was_unknown)
+        keep_unknown(engine, entry, cluster, attempt);
     entry->facts.cluster = cluster;
     entry->facts.attempt = attempt;
     if (attempt > 0 || entry->facts.suspended || entry->facts.being_deleted)
@@ -289,7 +301,7 @@ static void seen_workload(struct engine *engine, size_t kind, struct object *obj
     object_free(object);
 }
 
-// The marks of one object do not change.
+// The marks of one object do not change. Those of one that is not proven to be a mirror may have been wrong before.
 static bool has_kept_marks(const struct mirror *m, const struct json *object) {
     return m->facts.attempt == mirror_attempt(object) && text_equal(object_label(object, MARK_UID), m->workload_uid);
 }
@@ -303,7 +315,7 @@ enum ownership observe_ownership(const struct engine *engine, size_t cluster, si
     enum ownership otherwise = known ? OWNERSHIP_UID : OWNERSHIP_NONE;
     if (strlen(uid) >= STORE_UID_MAX || !mirror_is_ours(k, engine->origin, object))
         return otherwise;
-    if (known && m->facts.present && !has_kept_marks(m, object))
+    if (known && m->facts.present && m->facts.proven && !has_kept_marks(m, object))
         return OWNERSHIP_UID;
     if (!seal_keys_any(engine->seals))
         return OWNERSHIP_MARKS;

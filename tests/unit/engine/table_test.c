@@ -509,6 +509,14 @@ static void a_worker_that_left_counts_as_lost_until_it_is_back(void **state) {
          "status0 !UnknownCluster place:w2.2 !Rescheduled"},
         {"an earlier mirror may run there", "W=w2.2 M1 | P1=left t840", "delete1 !Waiting"},
         {"it is given up", "W=w2.2 M1 | P1=left t960", "delete1 create2 !Waiting"},
+        {"somebody removes the annotations then", RUNS "P1=left W ok:W=w2.1 t840",
+         "status0 !UnknownCluster place:w2.1 !Waiting"},
+        {"it is given up", RUNS "P1=left W ok:W=w2.1 t960", "status0 !UnknownCluster place:w2.1 create2 !Waiting"},
+        {"somebody names another worker then", RUNS "P1=left W=w2.1 t840", "status0 !UnknownCluster !Waiting"},
+        {"it is back, with a mirror that is not proven without a key", RUNS "P1=left W=w2.1 J1=w1 C1:M1,running",
+         "status0 !UnknownCluster !MirrorHeld"},
+        {"no mirror can be there", "W P1=left ok:W=w1.1 W ok:W=w2.1",
+         "place:w1.1 place:w2.2 !UnknownCluster !Rescheduled create2"},
         {"another worker left", RUNS "P2=left W=w1.1,running,scaled", "status0 update1"},
     };
     CHECK(rows);

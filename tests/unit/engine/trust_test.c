@@ -99,6 +99,24 @@ static void without_a_key_a_higher_attempt_is_held_and_reported(void **state) {
     assert_int_equal(engine_stats(play->engine)->clusters[W2].unproven, 0);
 }
 
+// Its marks identified nothing: they are not restored to what a restarted host happened to see first.
+static void a_held_mirror_is_adopted_once_its_marks_are_put_right(void **state) {
+    (void)state;
+    begin(NULL);
+    AUTO_JSON stripped = harness_json("{'metadata':{'annotations':{'wharf.dev/attempt':'2000'}}}");
+    assert_true(patch_apply(&play->objects[W1][0], stripped));
+    play_start(play, NULL, false);
+    play_settle(play);
+    assert_int_equal(play_told(play, "MirrorHeld: cluster w1"), 1);
+    play_patch(play, W1, NAME, "{'metadata':{'annotations':{'wharf.dev/attempt':'1'}}}");
+    play_settle(play);
+    assert_int_equal(engine_stats(play->engine)->clusters[W1].unproven, 0);
+    play_patch(play, W1, NAME, PLAY_COMPLETE);
+    play_settle(play);
+    assert_true(is_complete());
+    assert_int_equal(play->creates[W1], 1);
+}
+
 // The worker whose mirror stays has no name.
 static void a_held_mirror_goes_with_a_workload_whose_cluster_is_nonsense(void **state) {
     (void)state;
@@ -447,6 +465,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_forged_mirror_of_a_higher_attempt_is_not_adopted),
         TEST(without_a_key_a_higher_attempt_is_held_and_reported),
+        TEST(a_held_mirror_is_adopted_once_its_marks_are_put_right),
         TEST(a_held_mirror_goes_with_a_workload_whose_cluster_is_nonsense),
         TEST(a_copy_in_another_worker_is_foreign),
         TEST(a_copy_under_another_name_is_foreign),
