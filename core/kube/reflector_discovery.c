@@ -81,10 +81,9 @@ static void absent(struct reflector *reflector) {
     bool sure = !discovery->was_there || reflector->now_ns - discovery->missing_ns >= ABSENT_CONFIRM_NS;
     AUTO_TEXT problem =
         text_format("the server does not serve %s%s", reflector->what, sure ? "" : " any longer (to be confirmed)");
-    if (sure) {
+    if (sure)
         discovery->was_there = false;
-        discovery->appears = true;
-    }
+    discovery->again = false;
     reflector->ending.retry_after_ns = -1;
     reflector_wait_as(reflector, PHASE_DISCOVER, sure ? REFLECTOR_ABSENT : REFLECTOR_LOST,
                       problem ? problem : "out of memory");
@@ -101,15 +100,17 @@ void discovery_ended(struct reflector *reflector) {
         break;
     default:
         discovery->index = 0;
+        discovery->again = false;
         reflector_wait(reflector, PHASE_DISCOVER, "look for");
         return;
     }
-    if (discovery->served && discovery->appears && discovery->index > 0) {
-        discovery->appears = false;
+    // The kind may have come between the requests for two versions. Once: servers may disagree.
+    if (discovery->served && discovery->index > 0 && !discovery->again) {
+        discovery->again = true;
         discovery->index = 0;
         reflector_go(reflector, PHASE_DISCOVER);
     } else if (discovery->served) {
-        discovery->appears = false;
+        discovery->again = false;
         served(reflector);
     } else if (discovery->index + 1 < reflector->version_count) {
         discovery->index++;

@@ -29,7 +29,7 @@ struct discovery {
     bool served;        // result of the exchange that ended
     bool fresh;         // no list succeeded since
     bool was_there;     // a list completed since the kind was last absent
-    bool appears;       // it was absent, and may have come between the requests for two versions
+    bool again;         // only a later version than the first was found, and all are asked for once more
     int64_t missing_ns; // if was_there: missing since; CLOCK_NEVER: not missing
 };
 
