@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Discovery, lists, and watches that go well or end; streaming lists are in reflector_watch_list_test.c.
+// Lists, and watches that go well or end; discovery is in reflector_discovery_test.c, streaming lists in
+// reflector_watch_list_test.c.
 #include "tests/unit/kube/reflector_harness.h"
 
 #include <unistd.h>
@@ -161,74 +162,6 @@ static void one_namespace_and_one_name_have_their_path(void **state) {
     assert_true(
         text_has_prefix(path(&h), "/apis/batch/v1/namespaces/ours/jobs?fieldSelector=metadata.name%3Da&watch=true&"));
     end(&h);
-}
-
-static void the_first_acceptable_version_that_is_served_is_taken(void **state) {
-    (void)state;
-    static const char *const versions[] = {"v3", "v2", "v1", NULL};
-    struct harness h;
-    begin_with(&h, (struct reflector_options){.versions = versions});
-    for (int i = 0; i < 2; i++) { // the kind may have come in between
-        assert_string_equal(path(&h), "/apis/batch/v3");
-        fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
-        tick(&h);
-        assert_string_equal(path(&h), "/apis/batch/v2");
-        // Served, but it cannot be watched.
-        answer(
-            &h, 200,
-            "{\"kind\":\"APIResourceList\",\"resources\":[{\"name\":\"jobs\",\"kind\":\"Job\",\"verbs\":[\"list\"]}]}");
-        assert_string_equal(path(&h), "/apis/batch/v1");
-        answer(&h, 200, DISCOVERY);
-    }
-    answer(&h, 200, LIST("5", "", ""));
-    open_stream(&h);
-    expect(&h, "listing;listed v1;CONNECTED;");
-    end(&h);
-}
-
-static void a_kind_that_is_not_served_is_absent_until_it_appears(void **state) {
-    (void)state;
-    struct harness h;
-    begin(&h);
-    fake_answer_text(&h.fake, 1, 404, "404 page not found");
-    tick(&h);
-    expect(&h, "ABSENT;");
-    assert_string_equal(h.problem, "the server does not serve jobs.batch");
-    for (int i = 0; i < 10; i++) {
-        wait_it_out(&h, i < 6 ? 800 * CLOCK_MS : 15 * CLOCK_SECOND, 30 * CLOCK_SECOND);
-        assert_true(is_discovery(&h));
-        answer(&h, 200, "{\"kind\":\"APIResourceList\",\"resources\":[]}");
-    }
-    wait_it_out(&h, 15 * CLOCK_SECOND, 30 * CLOCK_SECOND);
-    expect(&h, "");
-    connect(&h);
-    end(&h);
-}
-
-static void discovery_that_fails_is_lost_and_not_absent(void **state) {
-    (void)state;
-    static const struct {
-        int status;
-        const char *body;
-    } cases[] = {{0, NULL},
-                 {503, "starting"},
-                 {403, STATUS(403, "Forbidden")},
-                 {302, ""},
-                 {200, "{\"kind\":\"JobList\",\"items\":[]}"},
-                 {200, "{\"kind\":\"APIResourceList\",\"resources\":["}};
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct harness h;
-        begin(&h);
-        if (cases[i].status == 0)
-            refuse(&h);
-        else
-            answer(&h, cases[i].status, cases[i].body);
-        expect(&h, "LOST;");
-        assert_non_null(strstr(h.problem, "cannot look for jobs.batch: "));
-        wait_it_out(&h, FIRST_BACKOFF);
-        connect(&h);
-        end(&h);
-    }
 }
 
 static void pages_are_followed_to_the_end_and_the_first_has_the_version(void **state) {
@@ -443,131 +376,6 @@ static void the_same_seed_gives_the_same_times(void **state) {
     assert_memory_not_equal(times[0], times[2], sizeof(times[0]));
 }
 
-static void a_kind_that_disappears_is_absent_only_once_that_is_sure(void **state) {
-    (void)state;
-    struct harness h;
-    begin(&h);
-    connect(&h);
-    assert_true(data(&h, EVENT("DELETED", ITEM("a", "u1", "5"))));
-    end_stream(&h);
-    fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
-    tick(&h);
-    wait_it_out(&h, FIRST_BACKOFF);
-    assert_true(is_list(&h));
-    fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
-    tick(&h);
-    assert_true(is_discovery(&h));
-    expect(&h, "gone a@5;LOST;");
-    int64_t since_ns = h.now_ns;
-    while (h.told.len == 0) {
-        fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
-        tick(&h);
-        if (h.told.len == 0)
-            wait_it_out(&h, 800 * CLOCK_MS, 60 * CLOCK_SECOND);
-    }
-    expect(&h, "ABSENT;");
-    assert_in_range(h.now_ns - since_ns, 10 * CLOCK_SECOND, 30 * CLOCK_SECOND);
-    wait_it_out(&h, 800 * CLOCK_MS, 30 * CLOCK_SECOND);
-    connect(&h);
-    end(&h);
-}
-
-static void a_version_that_is_dropped_is_replaced_by_another(void **state) {
-    (void)state;
-    static const char *const versions[] = {"v1", "v2", NULL};
-    struct harness h;
-    begin_with(&h, (struct reflector_options){.versions = versions});
-    connect(&h);
-    assert_false(data(&h, ERROR_EVENT(410, "Gone")));
-    fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
-    tick(&h);
-    for (int i = 0; i < 2; i++) { // it may have come back in between
-        assert_true(is_discovery(&h));
-        fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
-        tick(&h);
-        assert_string_equal(path(&h), "/apis/batch/v2");
-        answer(&h, 200, DISCOVERY);
-    }
-    assert_string_equal(path(&h), "/apis/batch/v2/jobs?limit=500");
-    answer(&h, 200, LIST("6", "", ITEM("a", "u1", "3")));
-    expect(&h, "listing;seen a@3;listed v2;");
-    assert_string_equal(h.kind, "batch/v2 Job");
-    end(&h);
-}
-
-static void a_kind_that_appears_while_its_versions_are_asked_for_is_asked_for_again(void **state) {
-    (void)state;
-    static const char *const versions[] = {"v1", "v2", NULL};
-    struct harness h;
-    begin_with(&h, (struct reflector_options){.versions = versions});
-    for (int i = 0; i < 2; i++) {
-        fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
-        tick(&h);
-    }
-    expect(&h, "ABSENT;");
-    wait_it_out(&h, 800 * CLOCK_MS, 30 * CLOCK_SECOND);
-    assert_string_equal(path(&h), "/apis/batch/v1");
-    fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found"); // it comes after this answer
-    tick(&h);
-    assert_string_equal(path(&h), "/apis/batch/v2");
-    answer(&h, 200, DISCOVERY);
-    assert_string_equal(path(&h), "/apis/batch/v1");
-    answer(&h, 200, DISCOVERY);
-    assert_string_equal(path(&h), "/apis/batch/v1/jobs?limit=500");
-    end(&h);
-}
-
-static void a_kind_that_comes_while_it_is_first_looked_for_is_asked_for_again(void **state) {
-    (void)state;
-    static const char *const versions[] = {"v1", "v2", NULL};
-    struct harness h;
-    begin_with(&h, (struct reflector_options){.versions = versions});
-    fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found"); // it comes after this answer
-    tick(&h);
-    assert_string_equal(path(&h), "/apis/batch/v2");
-    answer(&h, 200, DISCOVERY);
-    assert_string_equal(path(&h), "/apis/batch/v1");
-    answer(&h, 200, DISCOVERY);
-    assert_string_equal(path(&h), "/apis/batch/v1/jobs?limit=500");
-    end(&h);
-}
-
-// Two servers that disagree for a while.
-static void discovery_ends_with_the_second_round(void **state) {
-    (void)state;
-    static const char *const versions[] = {"v1", "v2", "v3", NULL};
-    struct harness h;
-    begin_with(&h, (struct reflector_options){.versions = versions});
-    for (int i = 0; i < 3; i++) {
-        if (i < 2)
-            fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
-        else
-            answer(&h, 200, DISCOVERY);
-        tick(&h);
-    }
-    assert_string_equal(path(&h), "/apis/batch/v1");
-    fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
-    tick(&h);
-    answer(&h, 200, DISCOVERY);
-    assert_string_equal(path(&h), "/apis/batch/v2/jobs?limit=500");
-    end(&h);
-}
-
-static void a_kind_that_is_discovered_but_cannot_be_listed_is_no_hot_loop(void **state) {
-    (void)state;
-    struct harness h;
-    begin(&h);
-    for (int i = 0; i < 3; i++) {
-        answer(&h, 200, DISCOVERY);
-        fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
-        tick(&h);
-        wait_it_out(&h, 800 * CLOCK_MS, 60 * CLOCK_SECOND);
-        assert_true(is_discovery(&h));
-    }
-    expect(&h, "LOST;");
-    end(&h);
-}
-
 static void nothing_is_told_after_it_is_gone(void **state) {
     (void)state;
     struct harness h;
@@ -601,9 +409,6 @@ int main(void) {
         cmocka_unit_test(the_watch_asks_for_bookmarks_and_an_end_and_has_limits),
         cmocka_unit_test(the_core_group_and_cluster_scope_have_their_paths),
         cmocka_unit_test(one_namespace_and_one_name_have_their_path),
-        cmocka_unit_test(the_first_acceptable_version_that_is_served_is_taken),
-        cmocka_unit_test(a_kind_that_is_not_served_is_absent_until_it_appears),
-        cmocka_unit_test(discovery_that_fails_is_lost_and_not_absent),
         cmocka_unit_test(pages_are_followed_to_the_end_and_the_first_has_the_version),
         cmocka_unit_test(items_may_be_null_and_have_their_kind_filled_in),
         cmocka_unit_test(an_expired_token_leads_to_a_list_in_one_piece),
@@ -616,12 +421,6 @@ int main(void) {
         cmocka_unit_test(a_part_of_an_event_at_the_end_is_not_applied),
         cmocka_unit_test(an_object_made_anew_under_its_name_is_told_with_its_uid),
         cmocka_unit_test(the_same_seed_gives_the_same_times),
-        cmocka_unit_test(a_kind_that_disappears_is_absent_only_once_that_is_sure),
-        cmocka_unit_test(a_version_that_is_dropped_is_replaced_by_another),
-        cmocka_unit_test(a_kind_that_appears_while_its_versions_are_asked_for_is_asked_for_again),
-        cmocka_unit_test(a_kind_that_comes_while_it_is_first_looked_for_is_asked_for_again),
-        cmocka_unit_test(discovery_ends_with_the_second_round),
-        cmocka_unit_test(a_kind_that_is_discovered_but_cannot_be_listed_is_no_hot_loop),
         cmocka_unit_test(nothing_is_told_after_it_is_gone),
         cmocka_unit_test(a_transport_without_memory_is_asked_again_later),
     };
