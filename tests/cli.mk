@@ -5,6 +5,7 @@ TEST_TARGETS += cli-test
 cli-test: $(B)/wharf bad-adapters
 	python3 tests/integration/cli_test.py $(B)
 	python3 tests/integration/completion_test.py $(B)
+	python3 -B tests/integration/operate_test.py $(B)
 
 ## make plan-test wharf plan: what it tells of objects, and the dry run against the world and servers that the test plays
 TEST_TARGETS += plan-test

@@ -17,6 +17,9 @@ struct remote_options { // NULL: not given
     const char *service_account; // "NAMESPACE/NAME", whose token a caller with a client certificate uses
 };
 
+#define REMOTE_CONFIG "/etc/wharf/wharf.yaml" // if it exists
+#define REMOTE_NAMESPACE "wharf-system"       // unless the configuration names another one
+
 // Flags of commands that use it, and how they are read: `first` is the index of REMOTE_FLAGS in the command's flags.
 #define REMOTE_FLAGS                                                                                                   \
     {.name = "server", .argument = "URL", .help = "the host's address (default: $WHARF_SERVER, or see --context)"},    \
@@ -26,11 +29,11 @@ struct remote_options { // NULL: not given
         {.name = "kubeconfig", .argument = "FILE", .help = "instead of $KUBECONFIG or ~/.kube/config"},                \
         {.name = "config",                                                                                             \
          .argument = "FILE",                                                                                           \
-         .fallback = "/etc/wharf/wharf.yaml",                                                                          \
-         .help = "of a host on this machine, for its address"},                                                        \
+         .fallback = REMOTE_CONFIG,                                                                                    \
+         .help = "of a host on this machine, for its address and its management cluster"},                             \
         {.name = "host-namespace",                                                                                     \
          .argument = "NAME",                                                                                           \
-         .fallback = "wharf-system",                                                                                   \
+         .fallback = REMOTE_NAMESPACE,                                                                                 \
          .help = "the host's namespace in the management cluster"},                                                    \
     {                                                                                                                  \
         .name = "service-account", .argument = "NAMESPACE/NAME",                                                       \
@@ -71,7 +74,9 @@ struct error *remote_token(struct remote *remote, const char **token);
 struct transport *remote_transport(struct remote *remote);
 struct error *remote_authorize(struct remote *remote);
 
-// The management cluster, with the caller's credentials; opened at the first call.
+// The management cluster, opened at the first call: of --context or --kubeconfig; or that of the host's configuration,
+// with the caller's credentials if the current context is the same cluster, else with those of the configuration; or
+// the current context's. ERROR_REFUSED if the host, where it answers directly, has another management cluster.
 struct error *remote_management(struct remote *remote, struct client **out);
 const char *remote_host_namespace(const struct remote *remote);
 // The namespace of the context, "default" if it has none.

@@ -117,6 +117,7 @@ void identity_take(struct engine *engine, size_t cluster, const char *uid, const
         report_unknown(engine, cluster, problem); // keeps the last known uid
     else
         text_copy(identity->uid, sizeof identity->uid, uid);
+    text_copy(engine->stats.clusters[cluster].uid, sizeof identity->uid, identity->uid);
     if (*identity->first == '\0')
         text_copy(identity->first, sizeof identity->first, identity->uid);
     evaluate_all(engine, is_news ? cluster : SIZE_MAX);

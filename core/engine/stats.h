@@ -32,6 +32,7 @@ struct stats_watch { // one kind in one cluster
 
 struct stats_cluster {
     char name[64]; // "management", or the worker's
+    char uid[40];  // of its namespace kube-system, as last read; "": not known
     bool vacant;   // no worker has this number: left out of copies
     enum worker_policy policy;
     // Filled in by the host; owned, in copies only.

@@ -125,6 +125,8 @@ struct error *api_put_status(const struct api_source *source, struct writer *out
         return error;
     writer_string(out, "version", WHARF_VERSION);
     writer_string(out, "origin", snapshot.origin);
+    const char *uid = snapshot.stats.n_clusters > 0 ? snapshot.stats.clusters[ENGINE_MANAGEMENT].uid : "";
+    writer_string(out, "managementUid", *uid ? uid : NULL);
     writer_string(out, "controllerName", source->config->controller_name);
     writer_time(out, "startedAt", snapshot.started_wall_ns);
     put_reasons(&snapshot, out);

@@ -17,8 +17,9 @@ struct worker_order {
 struct error *order_write(struct client *management, const char *namespace_, const char *worker,
                           const struct worker_order *order);
 
-// The worker's entry in the host's list, a copy. *out is NULL without an error if the host was not reached: the order
-// takes effect when it runs again. ERROR_NOT_FOUND: the host knows no such worker.
-struct error *order_find_worker(struct remote *remote, const char *worker, struct json **out);
+// The worker's entry in the host's list, a copy. *out is NULL without an error if the host was not reached, of which a
+// warning is printed unless *warned: the order takes effect when it runs again. ERROR_NOT_FOUND: the host knows no such
+// worker.
+struct error *order_find_worker(struct remote *remote, const char *worker, bool *warned, struct json **out);
 
 #endif

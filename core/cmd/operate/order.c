@@ -103,15 +103,18 @@ static struct error *no_such_worker(const struct json *items, const char *worker
     return error;
 }
 
-struct error *order_find_worker(struct remote *remote, const char *worker, struct json **out) {
+struct error *order_find_worker(struct remote *remote, const char *worker, bool *warned, struct json **out) {
     AUTO_JSON list = NULL;
     *out = NULL;
     struct error *error = remote_get(remote, "/api/v1/workers", &list);
     if (error && error->code == ERROR_IO) {
-        fprintf(stderr, "warning: %s\n", error_text(error));
+        if (!*warned)
+            fprintf(stderr, "warning: %s\n", error_text(error));
+        *warned = true;
         error_free(error);
         return NULL;
     }
+    *warned = false;
     const struct json *items = json_get(list, "items");
     for (const struct json *item = json_first(items); item && !error; item = json_next(item))
         if (strcmp(json_string_or(json_get(item, "name"), ""), worker) == 0) {

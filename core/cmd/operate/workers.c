@@ -3,12 +3,14 @@
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/cmd/operate/operate.h"
+#include "core/host/rights.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define LOOK_NS (500 * CLOCK_MS) // between questions whether a worker is drained
+#define HEEDED_NS (15 * CLOCK_SECOND) // until a running host has begun to drain, which it does within a second
+#define LOOK_NS (500 * CLOCK_MS)      // between questions whether a worker is drained
 
 enum { REMOTE, N_FLAGS = REMOTE + REMOTE_N_FLAGS };
 static const struct flag flags[] = {[REMOTE] = REMOTE_FLAGS};
@@ -35,26 +37,47 @@ struct operation {
     int64_t timeout_ns;
 };
 
-// Until nothing active is left there.
+// Why it is not drained after all that time.
+static struct error *still_waits(const struct operation *operation, long long active) {
+    return active < 0
+               ? error_new(ERROR_LIMIT,
+                           "worker %s: the host has not said what is active there; it stays cordoned and draining",
+                           operation->worker)
+               : error_new(ERROR_LIMIT, "worker %s: %lld workloads are still active; it stays cordoned and draining",
+                           operation->worker, active);
+}
+
+static struct error *not_heeded(const struct operation *operation, const struct remote *remote) {
+    return error_new(ERROR_REFUSED,
+                     "worker %s: the host has not begun to drain it: does it read ConfigMap %s/" RIGHTS_WORKERS
+                     " of the management cluster?",
+                     operation->worker, remote_host_namespace(remote));
+}
+
+// Until the host drains it and nothing active is left there.
 static struct error *wait_drained(const struct operation *operation, struct remote *remote) {
-    int64_t until_ns = operation->timeout_ns ? clock_now().mono_ns + operation->timeout_ns : CLOCK_NEVER;
+    int64_t began_ns = clock_now().mono_ns;
+    bool warned = false;
     for (long long told = -1;;) {
         AUTO_JSON worker = NULL;
-        struct error *error = order_find_worker(remote, operation->worker, &worker);
+        struct error *error = order_find_worker(remote, operation->worker, &warned, &worker);
         if (error)
             return error;
-        long long active = (long long)json_int64(json_get(worker, "active"), 0);
-        if (worker && active == 0) {
+        long long active = (long long)json_int64(json_get(worker, "active"), -1);
+        bool drains = json_string(json_get(worker, "drain"));
+        if (drains && active == 0) {
             printf("worker %s drained\n", operation->worker);
             return NULL;
         }
-        if (worker && active != told)
+        if (active > 0 && active != told)
             printf("worker %s: %lld workloads are active\n", operation->worker, active);
         told = active;
         (void)fflush(stdout);
-        if (clock_now().mono_ns >= until_ns)
-            return error_new(ERROR_LIMIT, "worker %s: %lld workloads are still active; it stays cordoned and draining",
-                             operation->worker, active);
+        int64_t waited_ns = clock_now().mono_ns - began_ns;
+        if (worker && !drains && waited_ns > HEEDED_NS)
+            return not_heeded(operation, remote);
+        if (operation->timeout_ns && waited_ns >= operation->timeout_ns)
+            return still_waits(operation, active);
         nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
     }
 }
@@ -63,7 +86,8 @@ static struct error *operate(void *ctx, struct remote *remote) {
     const struct operation *operation = ctx;
     struct client *management = NULL;
     AUTO_JSON worker = NULL;
-    struct error *error = order_find_worker(remote, operation->worker, &worker);
+    bool warned = false;
+    struct error *error = order_find_worker(remote, operation->worker, &warned, &worker);
     if (!error)
         error = remote_management(remote, &management);
     if (!error)

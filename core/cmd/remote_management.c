@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// The management cluster of the host, and the token with which the host knows the caller.
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/cmd/remote_internal.h"
+#include "core/host/connect.h"
+#include "core/host/rights.h"
+#include "core/kube/ask.h"
+#include "core/kube/cluster_id.h"
+#include "core/kube/exec_policy.h"
+#include "core/kube/token_request.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define AUDIENCE "wharf.dev"
+#define TOKEN_SECONDS 3600
+
+// The files that kubectl would use: the flag, KUBECONFIG, ~/.kube/config; free(). NULL: none.
+static char *user_kubeconfig(const struct remote *remote) {
+    const char *listed = remote->kubeconfig ? remote->kubeconfig : getenv("KUBECONFIG"), *home = getenv("HOME");
+    if (listed && *listed)
+        return strdup(listed);
+    AUTO_TEXT path = home && *home ? text_format("%s/.kube/config", home) : NULL;
+    return path && access(path, R_OK) == 0 ? TAKE(path) : NULL;
+}
+
+static struct error *load_of_user(const struct remote *remote, struct endpoint **out) {
+    const struct exec_policy mine = {.any = true}; // the caller's own kubeconfig, as kubectl runs it
+    AUTO_TEXT paths = user_kubeconfig(remote);
+    const char *context = remote->context ? remote->context : "";
+    if (!paths)
+        return error_wrap(kubeconfig_in_cluster("", out), "found no kubeconfig");
+    return strchr(paths, ':') ? kubeconfig_load_list(paths, context, &mine, out)
+                              : kubeconfig_load(paths, context, &mine, out);
+}
+
+static struct error *load_of_config(const struct remote *remote, struct endpoint **out) {
+    const struct config *config = remote->config;
+    struct connection connection = {.endpoint = NULL};
+    struct error *error =
+        connection_load(&connection, &config->management, &config->credential_plugins, clock_now().wall_ns);
+    *out = TAKE(connection.endpoint);
+    connection_close(&connection);
+    return error;
+}
+
+// The current context of a caller's kubeconfig may be any cluster, a worker for example: beside a configuration it is
+// used only if it leads to the same server, or if the caller may not read what the configuration names.
+static struct error *load_beside_config(struct remote *remote) {
+    struct endpoint *own = NULL, *users = NULL;
+    struct error *error = load_of_config(remote, &own), *unused = load_of_user(remote, &users);
+    bool is_users = users && (!own || endpoint_same_address(own, users));
+    remote->management_endpoint = is_users ? TAKE(users) : TAKE(own);
+    endpoint_free(own);
+    endpoint_free(users);
+    error_free(unused);
+    if (!remote->management_endpoint)
+        return error_wrap(error, "the management cluster of the configuration");
+    error_free(error);
+    return NULL;
+}
+
+struct error *remote_load_management(struct remote *remote) {
+    if (remote->management_endpoint)
+        return NULL;
+    bool by_config = remote->config && !remote->context && !remote->kubeconfig;
+    return by_config ? load_beside_config(remote) : load_of_user(remote, &remote->management_endpoint);
+}
+
+static struct error *open_management(struct remote *remote) {
+    struct error *error = remote_load_management(remote);
+    if (!error && !remote->management)
+        error = remote_client(remote->management_endpoint, "management", &remote->management_transport,
+                              &remote->management);
+    return error;
+}
+
+// That what is about to be written is read by this host. Where one of the two does not answer, it cannot be told.
+static struct error *check_same_cluster(struct remote *remote) {
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
+    AUTO_JSON status = NULL;
+    struct error *error = remote_get(remote, "/api/v1/status", &status);
+    const char *expected = json_string(json_get(status, "managementUid"));
+    if (error || !expected) {
+        error_free(error);
+        return NULL;
+    }
+    const struct request request = cluster_id_request();
+    error = ask(remote->management, &request, &response);
+    const char *found = error ? "" : cluster_id_uid(&response);
+    if (error || !*found || strcmp(found, expected) == 0)
+        return error;
+    return error_new(
+        ERROR_REFUSED,
+        "found the cluster of %s (uid %s of namespace kube-system), expected the management cluster of the "
+        "host at %s (uid %s): --config or --context names it",
+        remote->management_endpoint->description, found, remote->own_endpoint->server, expected);
+}
+
+struct error *remote_management(struct remote *remote, struct client **out) {
+    struct error *error = open_management(remote);
+    if (!error && remote->own_endpoint && !remote->management_checked)
+        error = check_same_cluster(remote);
+    remote->management_checked = !error;
+    *out = error ? NULL : remote->management;
+    return error;
+}
+
+struct error *remote_namespace(struct remote *remote, const char **out) {
+    struct error *error = remote_load_management(remote);
+    *out = error || !remote->management_endpoint->namespace_ ? "default" : remote->management_endpoint->namespace_;
+    error_free(error); // without a kubeconfig there is no other namespace
+    return NULL;
+}
+
+static struct error *ask_for_token(struct remote *remote, const char *namespace_, const char *account) {
+    __attribute__((cleanup(ask_cleanup))) struct response response = {.retry_after_ns = -1};
+    struct token_request request = {.body = NULL};
+    int64_t expires_ns = 0;
+    struct error *error = open_management(remote);
+    if (!error)
+        error = token_request_make(namespace_, account, TOKEN_SECONDS, AUDIENCE, &request);
+    if (!error)
+        error = ask(remote->management, &request.request, &response);
+    token_request_clear(&request);
+    if (!error && response.code == 404)
+        return error_new(ERROR_REFUSED,
+                         "ServiceAccount %s/%s, whose token would be used, does not exist there: \"wharf rbac --for "
+                         "management | kubectl apply -f -\" makes it, --service-account names another one",
+                         namespace_, account);
+    if (!error)
+        error = token_request_read(&response, &remote->token, &expires_ns);
+    if (error && response.code > 0)
+        error->code = ERROR_REFUSED;
+    return error_wrap(error, "ServiceAccount %s/%s", namespace_, account);
+}
+
+// A caller with a client certificate has no token that the host could have reviewed.
+static struct error *request_token(struct remote *remote) {
+    const char *given = remote->service_account, *slash = given ? strchr(given, '/') : NULL;
+    if (given && (!slash || slash == given || !slash[1]))
+        return error_new(ERROR_INVALID, "--service-account: found \"%s\", expected NAMESPACE/NAME", given);
+    AUTO_TEXT namespace_ = given ? strndup(given, (size_t)(slash - given)) : strdup(remote->host_namespace);
+    struct error *error =
+        namespace_ ? ask_for_token(remote, namespace_, given ? slash + 1 : RIGHTS_VIEWER) : error_no_memory();
+    return error_wrap(error, "no token for the host: %s has none",
+                      remote->management_endpoint ? remote->management_endpoint->description : "the kubeconfig");
+}
+
+struct error *remote_token(struct remote *remote, const char **token) {
+    struct error *error = remote->token ? NULL : remote_load_management(remote);
+    if (!error && !remote->token)
+        error = endpoint_fetch_token(remote->management_endpoint, &remote->token);
+    if (!error && !remote->token)
+        error = request_token(remote);
+    *token = remote->token;
+    return error;
+}
