@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void close_cleanup(const int *fd) {
@@ -17,10 +18,7 @@ static struct error *read_failed(const char *path, int number) {
     return error_new(code, "cannot read %s: %s", path, strerror(number));
 }
 
-struct error *text_read_file(const char *path, size_t max, struct buffer *out) {
-    __attribute__((cleanup(close_cleanup))) int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return read_failed(path, errno);
+static struct error *read_all(const char *path, int fd, size_t max, struct buffer *out) {
     size_t total = 0;
     char chunk[16 * 1024];
     if (!buffer_append(out, "", 0)) // an empty file gives "", not NULL
@@ -39,6 +37,22 @@ struct error *text_read_file(const char *path, size_t max, struct buffer *out) {
         if (!buffer_append(out, chunk, (size_t)got))
             return error_no_memory();
     }
+}
+
+struct error *text_read_file(const char *path, size_t max, struct buffer *out) {
+    __attribute__((cleanup(close_cleanup))) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd < 0 ? read_failed(path, errno) : read_all(path, fd, max, out);
+}
+
+struct error *text_read_regular_file(const char *path, size_t max, struct buffer *out) {
+    // Without O_NONBLOCK, opening a FIFO waits for a writer.
+    __attribute__((cleanup(close_cleanup))) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat info;
+    if (fd < 0 || fstat(fd, &info) != 0)
+        return read_failed(path, errno);
+    if (!S_ISREG(info.st_mode))
+        return error_new(ERROR_REFUSED, "%s is not a regular file", path);
+    return read_all(path, fd, max, out);
 }
 
 char *text_resolve_path(const char *directory, const char *path) {

@@ -71,6 +71,8 @@ bool text_is_label_value(const char *text);
 
 // A whole file; ERROR_NOT_FOUND, ERROR_IO, ERROR_LIMIT (larger than max bytes). The content is NUL-terminated.
 struct error *text_read_file(const char *path, size_t max, struct buffer *out);
+// The same, without ever waiting: ERROR_REFUSED for a FIFO, a device or a directory.
+struct error *text_read_regular_file(const char *path, size_t max, struct buffer *out);
 
 // `path` if absolute, else `directory`/`path`. NULL when out of memory.
 char *text_resolve_path(const char *directory, const char *path);

@@ -4,12 +4,14 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
+#include "core/base/trust.h"
 #include "core/host/source_items.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct source_folder {
     struct sources *sources;
@@ -45,6 +47,17 @@ static struct error *check_name(const char *name) {
                      name);
 }
 
+// Whoever writes the file chooses which other files the host reads, and the environment of credential plugins. Opening
+// a FIFO would wait for somebody who writes to it.
+static struct error *check_file(const char *path) {
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return error_new(errno == ENOENT ? ERROR_NOT_FOUND : ERROR_IO, "cannot read %s: %s", path, strerror(errno));
+    if (!S_ISREG(info.st_mode))
+        return error_new(ERROR_REFUSED, "%s is not a regular file", path);
+    return trust_owner_check(path, "file", &info);
+}
+
 // What else changes are credentials, which the connection reads again by itself.
 static uint64_t address_of(const struct endpoint *endpoint) {
     const char *const texts[] = {endpoint->server, endpoint->proxy_url, endpoint->tls_server_name,
@@ -65,6 +78,8 @@ static struct error *read_spec(const struct exec_policy *policy, const char *fil
         return error_no_memory();
     struct endpoint *endpoint = NULL;
     struct error *error = check_name(out->name);
+    if (!error)
+        error = check_file(path);
     if (!error)
         error = kubeconfig_load(path, NULL, policy, &endpoint);
     if (endpoint)
@@ -146,7 +161,7 @@ const char *source_folder_directory(const struct source_folder *folder) {
     return folder->directory;
 }
 
-static void check_file(const char *path, const char *file, const struct exec_policy *policy, const char *where,
+static void check_item(const char *path, const char *file, const struct exec_policy *policy, const char *where,
                        struct problems *problems) {
     struct worker_spec spec;
     problems_add_error(problems, error_wrap(read_spec(policy, file, path, &spec), "%s: %s", where, path));
@@ -164,7 +179,7 @@ void source_folder_check(const char *directory, const struct exec_policy *policy
     while ((entry = readdir(handle))) {
         AUTO_TEXT path = name_len(entry->d_name) > 0 ? text_resolve_path(directory, entry->d_name) : NULL;
         if (path)
-            check_file(path, entry->d_name, policy, where, problems);
+            check_item(path, entry->d_name, policy, where, problems);
     }
     closedir(handle);
 }

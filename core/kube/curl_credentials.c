@@ -188,7 +188,7 @@ static bool stamp_of(const char *path, struct file_stamp *out) {
 // Replaces *text with the content of the file.
 static struct error *read_pem(const char *path, char **text) {
     AUTO_BUFFER(buffer, PEM_MAX);
-    struct error *error = text_read_file(path, PEM_MAX, &buffer);
+    struct error *error = text_read_regular_file(path, PEM_MAX, &buffer);
     if (error)
         return error;
     char *content = buffer_take(&buffer, NULL);

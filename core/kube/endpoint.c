@@ -103,7 +103,7 @@ struct error *endpoint_check_token(const char *token) {
 
 static struct error *read_token(const char *path, char **token) {
     AUTO_BUFFER(buffer, TOKEN_MAX);
-    struct error *error = text_read_file(path, TOKEN_MAX, &buffer);
+    struct error *error = text_read_regular_file(path, TOKEN_MAX, &buffer);
     if (error)
         return error;
     if (memchr(buffer.data, '\0', buffer.len))

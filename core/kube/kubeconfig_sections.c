@@ -55,7 +55,7 @@ static struct error *decode(const char *base64, char **out) {
 
 static struct error *read_pem_file(const char *path, char **out) {
     AUTO_BUFFER(content, PEM_MAX);
-    struct error *error = text_read_file(path, PEM_MAX, &content);
+    struct error *error = text_read_regular_file(path, PEM_MAX, &content);
     return error ? error : take(&content, out);
 }
 
