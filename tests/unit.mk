@@ -34,7 +34,7 @@ $(call unit_bin,adapter/adapters): | $(BAD_ADAPTERS)
 # Certificates and a server, for what goes over the network.
 $(call unit_bin,$(addprefix kube/,curl_transport curl_cancel curl_limits curl_trust loop kubeconfig endpoint exec_plugin curl_exec tunnel)): \
 	$(call unit_obj,kube/pki kube/tls_server kube/net_world)
-$(call unit_bin,host/direct): $(call unit_obj,kube/pki kube/tls_server)
+$(call unit_bin,host/direct host/token_renewal): $(call unit_obj,kube/pki kube/tls_server)
 
 # The allocating functions pass through tests/unit/fault/fault.c, which makes them fail.
 FAULT_WRAP := malloc calloc realloc reallocarray free strdup strndup vasprintf __vasprintf_chk cJSON_malloc cJSON_free

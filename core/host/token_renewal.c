@@ -14,7 +14,8 @@
 #define LOOK_NS (10 * CLOCK_MINUTE) // at most, as the wall clock may be set
 #define RETRY_FIRST_NS (30 * CLOCK_SECOND)
 #define RETRY_MAX_NS (10 * CLOCK_MINUTE)
-#define LIFE_MIN_S 600 // of a TokenRequest
+#define LIFE_MIN_S 600              // of a TokenRequest
+#define LEAST_NS (2 * CLOCK_MINUTE) // between renewals, whatever a worker says about the life of its tokens
 
 struct renewal {
     struct renewals *all;
@@ -25,6 +26,7 @@ struct renewal {
     struct exec_policy *policy;
     struct token_life life;
     int64_t retry_ns, wait_ns; // after a failure; 0: none
+    int64_t begun_ns;          // the last one of this Secret, also of a former version; 0: none
     struct token_job *job;     // the TokenRequest is in flight
     uint64_t request;          // the patch is in flight; 0: neither
     bool patched;              // and was accepted: the watch will show it
@@ -101,6 +103,8 @@ struct error *renewals_see(struct renewals *renewals, const char *key, const str
                            const struct worker_spec *spec, const struct token_life *life,
                            const struct exec_policy *policy) {
     char *space = NULL, *name = NULL;
+    const struct renewal *former = map_get(&renewals->list, key);
+    int64_t begun_ns = former ? former->begun_ns : 0;
     renewals_forget(renewals, key);
     struct error *error = worker_secret_account(secret, &space, &name);
     if (error && error->code == ERROR_NOT_FOUND) {
@@ -118,7 +122,12 @@ struct error *renewals_see(struct renewals *renewals, const char *key, const str
         free(name);
         return error_no_memory();
     }
-    *renewal = (struct renewal){.all = renewals, .account_namespace = space, .account = name, .life = *life};
+    *renewal = (struct renewal){.all = renewals,
+                                .account_namespace = space,
+                                .account = name,
+                                .life = *life,
+                                .retry_ns = begun_ns > 0 ? begun_ns + LEAST_NS : 0,
+                                .begun_ns = begun_ns};
     if (fill(renewal, key, secret, spec, policy) && map_put(&renewals->list, renewal->key, renewal))
         return NULL;
     renewal_free(renewal);
@@ -218,8 +227,10 @@ static int64_t tick_one(struct renewal *renewal, struct moment now) {
     int64_t left_ns = token_life_renew_at(&renewal->life) - now.wall_ns;
     if (left_ns > 0)
         return now.mono_ns + clock_earlier(left_ns, LOOK_NS);
-    if (now.mono_ns >= renewal->retry_ns)
+    if (now.mono_ns >= renewal->retry_ns) {
+        renewal->begun_ns = now.mono_ns;
         step(renewal, begin(renewal));
+    }
     return renewal->job ? CLOCK_NEVER : renewal->retry_ns;
 }
 

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #define KUBECONFIG                                                                                                     \
-    "current-context: a\nclusters: [{name: a, cluster: {server: 'https://127.0.0.1:1'}}]\n"                           \
+    "current-context: a\nclusters: [{name: a, cluster: {server: 'https://127.0.0.1:1'}}]\n"                            \
     "users: [{name: a, user: {token: t}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n"
 
 struct stage {
