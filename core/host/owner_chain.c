@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/engine/mirror.h"
+#include "core/kube/api_resources.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -251,12 +252,7 @@ static const char *plural_of(const struct owner_chain *chain, const struct link_
 
 // False: out of memory, or there are too many.
 static bool learn_plural(struct owner_chain *chain, const struct link_of_chain *link, const struct json *list) {
-    const char *found = NULL;
-    for (const struct json *r = json_first(json_get(list, "resources")); r && !found; r = json_next(r)) {
-        const char *name = json_string_or(json_get(r, "name"), "");
-        if (!strchr(name, '/') && text_equal(json_string(json_get(r, "kind")), link->kind))
-            found = name;
-    }
+    const char *found = api_resources_plural(list, link->kind);
     struct plural *plural = chain->plurals.count < PLURALS_MAX ? calloc(1, sizeof *plural) : NULL;
     if (!plural)
         return false;
@@ -272,18 +268,12 @@ static bool learn_plural(struct owner_chain *chain, const struct link_of_chain *
 }
 
 static void ask_plural(struct owner_chain *chain, const struct link_of_chain *link) {
-    bool core = group_length(link->api_version) == 0;
-    AUTO_BUFFER(path, 1024);
-    buffer_text(&path, core ? "/api/" : "/apis/");
-    for (const char *at = link->api_version; *at; at++) {
-        const char one[] = {*at, '\0'};
-        if (*at == '/')
-            buffer_char(&path, '/');
-        else
-            text_percent_encode(&path, one);
-    }
+    AUTO_TEXT path = api_resources_version_path(link->api_version);
     chain->asked_plural = true;
-    ask(chain, path.failed ? "" : path.data);
+    if (path)
+        ask(chain, path);
+    else
+        finish(chain, OWNER_NONE, NULL, NULL);
 }
 
 static void ask_object(struct owner_chain *chain, const struct link_of_chain *link, const char *plural) {

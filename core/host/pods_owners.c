@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/host/pods.h"
+#include "core/kube/api_resources.h"
 #include "core/kube/object.h"
 
 #include <stdlib.h>
@@ -112,41 +113,15 @@ static struct error *list(struct search *search, const char *collection, bool ar
     return error;
 }
 
-// The plural of a kind, by discovery. NULL in *out: it is not served, or has no namespace.
-static struct error *find_plural(const struct search *search, const char *root, const char *kind, char **out) {
-    AUTO_JSON resources = NULL;
-    *out = NULL;
-    struct error *error = search->source->get(search->source->ctx, root, false, &resources);
-    if (error)
-        return error;
-    for (const struct json *r = json_first(json_get(resources, "resources")); r; r = json_next(r)) {
-        const char *name = json_string_or(json_get(r, "name"), "/");
-        if (strchr(name, '/') || !json_bool(json_get(r, "namespaced"), false) ||
-            strcmp(json_string_or(json_get(r, "kind"), ""), kind) != 0)
-            continue;
-        *out = strdup(name);
-        return *out ? NULL : error_no_memory();
-    }
-    return NULL;
-}
-
-static bool is_path_segment(const char *text) {
-    return *text != '\0' && text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789.-")] == '\0';
-}
-
-// Lists the objects of an owner's kind.
+// Lists the objects of an owner's kind, unless it is not served.
 static struct error *list_kind(struct search *search, const char *api_version, const char *kind) {
-    const char *slash = strchr(api_version, '/');
-    AUTO_TEXT group = slash ? strndup(api_version, (size_t)(slash - api_version)) : strdup("");
-    const char *version = slash ? slash + 1 : api_version;
-    if (!group)
-        return error_no_memory();
-    if ((slash && !is_path_segment(group)) || !is_path_segment(version))
-        return NULL; // of an owner reference that nobody checked
-    AUTO_TEXT root = text_format("%s%s/%s", slash ? "/apis/" : "/api", group, version);
-    AUTO_TEXT plural = NULL;
-    struct error *error = root ? find_plural(search, root, kind, &plural) : error_no_memory();
-    if (error || !plural)
+    AUTO_TEXT root = api_resources_version_path(api_version);
+    AUTO_JSON resources = NULL;
+    if (!root)
+        return NULL;
+    struct error *error = search->source->get(search->source->ctx, root, false, &resources);
+    const char *plural = error ? NULL : api_resources_plural(resources, kind);
+    if (!plural)
         return error;
     AUTO_TEXT collection = text_format("%s/namespaces/%s/%s", root, search->namespace_, plural);
     return collection ? list(search, collection, false) : error_no_memory();
@@ -224,7 +199,8 @@ struct error *pods_names(const struct pods_source *source, const char *namespace
     struct error *error = run(&search);
     for (size_t i = 0; i < search.n_seen && !error; i++) {
         struct owned_object *seen = search.seen[i];
-        if (!seen->is_pod || !leads_to(&search, seen, DEPTH))
+        // A name goes into paths. Whatever a worker says, there are no others.
+        if (!seen->is_pod || !text_is_dns_subdomain(seen->name) || !leads_to(&search, seen, DEPTH))
             continue;
         search.truncated = search.truncated || *count == max;
         if (*count == max)

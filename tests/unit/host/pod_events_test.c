@@ -176,7 +176,8 @@ static void owners_of_owners_are_followed_also_of_kinds_that_the_host_does_not_h
            "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a-1\",\"namespace\":\"n\",\"uid\":\"u-a-1\"," OWNER(
                "acme.example/v2", "Batch", "b", "b-uid") "}}");
     answer(&stand, "/apis/acme.example/v2", 200,
-           "{\"resources\":[{\"name\":\"batches/status\",\"kind\":\"Batch\"},{\"name\":\"batches\",\"kind\":\"Batch\"}]"
+           "{\"resources\":[{\"name\":\"batches/"
+           "status\",\"kind\":\"Batch\"},{\"name\":\"batches\",\"kind\":\"Batch\",\"namespaced\":true}]"
            "}");
     answer(&stand, "/apis/acme.example/v2/namespaces/n/batches/b", 200,
            "{\"kind\":\"Batch\",\"metadata\":{\"name\":\"b\",\"namespace\":\"n\",\"uid\":\"b-uid\"," OWNER(

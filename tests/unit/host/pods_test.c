@@ -150,6 +150,30 @@ static void a_namespace_that_is_none_is_not_asked_for(void **state) {
     error_free(error);
 }
 
+// Names go into paths: of a worker behind a gateway this one would be a path of another worker.
+static void a_pod_whose_name_is_a_path_is_left_out(void **state) {
+    (void)state;
+    static const struct answer answers[] = {
+        {"/api/v1/namespaces/a/pods?limit=500",
+         "{\"metadata\":{},\"items\":[" POD(
+             "../../../../w2/api/v1/namespaces/a/pods/x",
+             OWNER("batch/v1", "Job",
+                   "m")) "," POD("a?x=y", OWNER("batch/v1", "Job",
+                                                "m")) "," POD("a\\r\\nb",
+                                                              OWNER("batch/v1", "Job",
+                                                                    "m")) "," POD("good",
+                                                                                  OWNER("batch/v1", "Job", "m")) "]}"},
+        {"/api/v1/namespaces/a/pods/good", WHOLE("good", "2026-01-02T03:04:05Z", "Running")}};
+    struct worker worker = {.answers = answers, .count = 2};
+    const struct pods_source source = {get, &worker};
+    struct pods pods;
+    assert_null(pods_find(&source, "a", "m", &pods));
+    assert_int_equal(pods.count, 1);
+    assert_string_equal(pods.list[0].name, "good");
+    assert_int_equal(worker.asked, 2);
+    pods_clear(&pods);
+}
+
 static void pods_that_may_not_be_listed_are_an_error(void **state) {
     (void)state;
     static const struct answer answers[] = {{"/api/v1/namespaces/a/pods?limit=500", NULL}};
@@ -166,6 +190,7 @@ int main(void) {
         cmocka_unit_test(a_pods_containers_are_read_with_their_states),
         cmocka_unit_test(objects_of_each_kind_are_listed_once),
         cmocka_unit_test(a_namespace_that_is_none_is_not_asked_for),
+        cmocka_unit_test(a_pod_whose_name_is_a_path_is_left_out),
         cmocka_unit_test(pods_that_may_not_be_listed_are_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
