@@ -54,6 +54,20 @@ class Audit:
             found.append(entry)
         return found
 
+    def reads(self, namespace, resource, since=0):
+        """The host's reads of single objects of this resource."""
+        return [entry for entry in self.entries(namespace, since) if _by_host(entry) and entry["verb"] == "get"
+                and entry["objectRef"].get("resource") == resource]
+
+    def mirror_made(self, namespace, uid, attempt):
+        """Whether the host has created the mirror of the Job with this uid in this attempt; it may be gone since."""
+        for entry in self.host(namespace, verb="create"):
+            meta = entry.get("requestObject", {}).get("metadata", {})
+            if code(entry) == 201 and meta.get("labels", {}).get("wharf.dev/uid") == uid \
+                    and meta["annotations"]["wharf.dev/attempt"] == attempt:
+                return True
+        return False
+
     def refused(self, codes, since=0):
         """The host's requests, reads too, that were answered with one of these codes."""
         return [entry for entry in self.entries(since=since) if _by_host(entry) and code(entry) in codes]

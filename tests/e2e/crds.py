@@ -55,7 +55,7 @@ def until_served(client, group, plural, version):
         except kube.ApiError as error:
             assert error.code in (404, 429, 503), error
             return False
-    until(probe, f"{plural}.{group}/{version} to be served", timeout=90)
+    until(probe, f"{plural}.{group}/{version} to be served")
 
 
 def install(clients, files):
@@ -73,4 +73,4 @@ def uninstall(client, group, plural):
     """Deletes the kind with all its objects, and waits until that is done."""
     client.delete("customresourcedefinitions", None, f"{plural}.{group}")
     until(lambda: client.find("customresourcedefinitions", None, f"{plural}.{group}") is None,
-          f"{plural}.{group} to be gone", timeout=60)
+          f"{plural}.{group} to be gone")

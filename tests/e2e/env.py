@@ -30,6 +30,15 @@ class Env:
         for kubelet in self.kubelets:
             kubelet.start()
 
+    def may(self, cluster, verb, resource, user):
+        """Whether the API server would let this user do this in the test's namespace: rights are in force a moment after
+        they are written, so that tests which change them wait for it."""
+        resource, _, subresource = resource.partition("/")
+        answer = cluster.admin.create("subjectaccessreviews", None, {
+            "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": {"user": user, "resourceAttributes": {
+                "resource": resource, "subresource": subresource, "verb": verb, "namespace": self.namespace}}})
+        return answer["status"]["allowed"]
+
     def _apply_rbac(self):
         for cluster in self.clusters.all:
             manifests.apply(cluster.admin, "namespace.yaml")
@@ -170,16 +179,19 @@ class Env:
         return {worker: mirror for worker, mirror in found.items() if mirror}
 
     def placed(self, name, attempt=None):
-        """Waits until the Job is placed (in this attempt) and its mirror is there; the worker's name."""
+        """Waits until the Job is placed (in this attempt) and its mirror has been made; the worker's name. The mirror of
+        a Job that nothing holds may be gone already: what tells is the record of its creation."""
         def probe():
-            notes = self.job(name)["metadata"].get("annotations", {})
+            meta = self.job(name)["metadata"]
+            notes = meta.get("annotations", {})
             if attempt and notes.get("wharf.dev/attempt") != str(attempt):
                 return None
             worker = notes.get("wharf.dev/cluster")
-            return worker if worker and self.mirror(worker, name) else None
+            return worker if worker and (self.mirror(worker, name) or self.audits[worker].mirror_made(
+                self.namespace, meta["uid"], notes["wharf.dev/attempt"])) else None
         return until(probe, f"{name} to be placed{f' in attempt {attempt}' if attempt else ''}")
 
-    def until_job(self, name, what, check, timeout=90.0):
+    def until_job(self, name, what, check, timeout=180.0):
         """Waits until check(job) is true, and returns the Job as it is then."""
         def probe():
             found = self.job(name)
@@ -192,7 +204,7 @@ class Env:
         return self.until_job(name, f"at {wanted}", lambda found: wanted.items() <= dict(
             zip(names, counts(found))).items())
 
-    def until_finished(self, name, kind="Complete", timeout=60.0):
+    def until_finished(self, name, kind="Complete", timeout=180.0):
         found = self.until_job(name, "finished", finished, timeout)
         assert condition(found, kind), f"expected {kind}: {brief(found)}"
         return found

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The host under test: `wharf run` with a config made on the spot; it can be stopped, killed and started again."""
+import contextlib
 import http.client
 import json
 import os
 import re
+import signal
 import subprocess
 
 from proc import Process, free_port
@@ -56,7 +58,7 @@ class Host:
 
     def start(self):
         self.process.start()
-        until(self.ready, "the host to be ready", timeout=60, every=0.02)
+        until(self.ready, "the host to be ready", timeout=120, every=0.02)
 
     def ready(self):
         self.process.check()
@@ -66,18 +68,18 @@ class Host:
         self.process.kill()
 
     def stop(self):
-        """SIGTERM; it has to exit with 0."""
+        """SIGTERM; it has to exit with 0: after ten seconds of its own time it gives up and exits with 1."""
         code = self.process.terminate()
-        assert code == 0, f"after SIGTERM the host exited with {code} (None: not within 15 s)"
+        assert code == 0, f"after SIGTERM the host exited with {code} (None: not within 60 s)"
 
     def fetch(self, path):
         """(HTTP status, body); (0, "") if nothing listens."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             connection.request("GET", path)
             answer = connection.getresponse()
             return answer.status, answer.read().decode()
-        except OSError:
+        except (OSError, http.client.HTTPException):   # it ends
             return 0, ""
         finally:
             connection.close()
@@ -102,8 +104,27 @@ class Host:
         """Whether it gets new work of this kind: later than its watch is connected, as it is identified then."""
         return self.metrics().get(("wharf_worker_eligible", (("cluster", worker), ("kind", kind)))) == 1
 
+    def log_size(self):
+        """A place in the log, for `logged`."""
+        return os.path.getsize(self.process.log) if os.path.exists(self.process.log) else 0
+
+    def logged(self, text, since=0):
+        """Whether the log has this text after that place."""
+        with open(self.process.log, "rb") as log:
+            log.seek(since)
+            return text.encode() in log.read()
+
+    @contextlib.contextmanager
+    def frozen(self):
+        """It does not run meanwhile: what happens then comes to it at once."""
+        self.process.child.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.child.send_signal(signal.SIGCONT)
+
     def command(self, *args):
         """Runs another subcommand on the same config: (exit code, stdout, stderr)."""
         done = subprocess.run([self.wharf, *args, "--config", self.config], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=60, check=False)
+                              capture_output=True, text=True, timeout=180, check=False)
         return done.returncode, done.stdout, done.stderr

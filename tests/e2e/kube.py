@@ -20,6 +20,7 @@ _KINDS = {
     "clusterroles": ("/apis/rbac.authorization.k8s.io/v1", False),
     "clusterrolebindings": ("/apis/rbac.authorization.k8s.io/v1", False),
     "selfsubjectaccessreviews": ("/apis/authorization.k8s.io/v1", False),
+    "subjectaccessreviews": ("/apis/authorization.k8s.io/v1", False),
     "customresourcedefinitions": ("/apis/apiextensions.k8s.io/v1", False),
 }
 

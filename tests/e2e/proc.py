@@ -3,24 +3,15 @@
 import ctypes
 import os
 import signal
-import socket
 import subprocess
 import sys
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+
+from free_port import free_port  # noqa: E402,F401
+
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
-_taken = set()
-
-
-def free_port():
-    """A free TCP port of 127.0.0.1 that no earlier call has returned."""
-    while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        if port not in _taken:
-            _taken.add(port)
-            return port
 
 
 def _die_with_parent():
@@ -53,7 +44,7 @@ class Process:
             self.child.kill()
             self.child.wait()
 
-    def terminate(self, timeout=15.0):
+    def terminate(self, timeout=60.0):
         """SIGTERM; the exit code, or None if it had to be killed after the timeout."""
         if not self.running():
             return self.child.returncode if self.child else 0

@@ -61,7 +61,7 @@ class Play:
             self.worker = notes["wharf.dev/cluster"]
             found = self.mirror()
             return found if found and found["metadata"]["uid"] != self.mirror_uid else None
-        found = until(probe, f"attempt {self.attempt + 1} of {self.name} to have a mirror", timeout=60)
+        found = until(probe, f"attempt {self.attempt + 1} of {self.name} to have a mirror")
         self.attempt, self.mirror_uid = self.attempt + 1, found["metadata"]["uid"]
         if not self.refused and not self.held:
             self.check_mirror()
@@ -91,7 +91,7 @@ class Play:
             assert not wrong, tell(wrong)
             self._check_marks(found["metadata"], uid)
             return True
-        until(probe, f"the mirror of {self.name} to be as it should", timeout=30)
+        until(probe, f"the mirror of {self.name} to be as it should")
 
     def _check_marks(self, meta, uid):
         marks = {key: meta.get("labels", {}).get(f"wharf.dev/{key}") for key in ("origin", "uid", "kind")}
@@ -263,4 +263,4 @@ class Play:
         until(lambda: client.find(self.plural, self.namespace, self.name) is None, f"{self.name} to be gone")
 
     def until_no_mirror(self, why):
-        until(lambda: self.mirror() is None, f"the mirror of {self.name}, which is {why}, to be gone", timeout=40)
+        until(lambda: self.mirror() is None, f"the mirror of {self.name}, which is {why}, to be gone")

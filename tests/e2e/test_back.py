@@ -31,7 +31,7 @@ def a_worker_that_was_restored_from_a_copy_is_heard_again(env):
     env.submit(job("done"))
     done = env.until_finished("done")
     first.go_back()
-    until(lambda: env.host.feed(first.name, "jobs.batch", "connected"), "the worker to be connected again", timeout=90)
+    until(lambda: env.host.feed(first.name, "jobs.batch", "connected"), "the worker to be connected again")
     # What the copy does not have is placed again; what had finished is not.
     for name in names:
         if places[name] == first.name:
@@ -41,7 +41,7 @@ def a_worker_that_was_restored_from_a_copy_is_heard_again(env):
         env.placed(f"after-{number}")
     env.release()
     for name in names + [f"after-{number}" for number in range(4)]:
-        env.until_finished(name, timeout=90)
+        env.until_finished(name)
     assert env.job("done")["status"] == done["status"], brief(env.job("done"))
 
 
@@ -52,7 +52,7 @@ def a_management_cluster_that_was_restored_from_a_copy_loses_no_mirror(env):
     env.submit(job("old", hold="all"))
     env.placed("old")
     management.copy_data()
-    until(lambda: env.host.feed("management", "jobs.batch", "connected"), "management to be connected", timeout=90)
+    until(lambda: env.host.feed("management", "jobs.batch", "connected"), "management to be connected")
     _churn(management, env.namespace)
     env.submit(job("new", hold="all"))
     worker = env.placed("new")
@@ -60,13 +60,13 @@ def a_management_cluster_that_was_restored_from_a_copy_loses_no_mirror(env):
     elsewhere = env.placed("finished")
     env.until_finished("finished")
     management.go_back()
-    until(lambda: env.host.feed("management", "jobs.batch", "connected"), "management to be connected again", timeout=90)
+    until(lambda: env.host.feed("management", "jobs.batch", "connected"), "management to be connected again")
     env.submit(job("later"))
-    env.until_finished("later", timeout=60)
+    env.until_finished("later")
     # Jobs that the copy does not know: their mirrors are held.
     assert env.mirror(worker, "new") and env.mirror(elsewhere, "finished"), "a mirror was deleted on old memory"
     env.release()
-    env.until_finished("old", timeout=60)
+    env.until_finished("old")
     assert sum(env.pods_created("old").values()) == 1, env.pods_created("old")
     for name, where in (("new", worker), ("finished", elsewhere)):
         env.worker(where).admin.patch("jobs", env.namespace, name, {
@@ -87,16 +87,16 @@ def a_worker_that_was_wiped_is_refused_and_its_jobs_run_elsewhere(env):
     for file in ("namespace.yaml", "rbac-worker.yaml"):
         manifests.apply(first.admin, file)
     first.admin.create("namespaces", None, {"metadata": {"name": env.namespace}})
-    until(lambda: _refused(env, first.name), "the wiped worker to be refused", timeout=90)
+    until(lambda: _refused(env, first.name), "the wiped worker to be refused")
     for name in names:
         if places[name] == first.name:
             assert env.placed(name, attempt=2) == second.name
     env.release()
     for name in names:
-        env.until_finished(name, timeout=90)
+        env.until_finished(name)
         assert condition(env.job(name), "Complete")
     # A restart takes the cluster that answers now for the worker of this name.
     env.host.stop()
     env.host.start()
     until(lambda: not _refused(env, first.name) and env.host.feed(first.name, "jobs.batch", "connected"),
-          "the worker to be used again", timeout=90)
+          "the worker to be used again")

@@ -53,9 +53,12 @@ def a_running_job_is_scaled(env):
     env.until_counts("scaled", active=1, ready=1)
     env.change("scaled", {"spec": {"parallelism": 4}, "metadata": {"labels": {"size": "large"}}})
     env.until_counts("scaled", active=4, ready=4)
-    mirror = list(env.mirrors("scaled").values())[0]
-    assert mirror["metadata"]["labels"].get("size") == "large", mirror["metadata"]
-    assert mirror["metadata"]["labels"].get("wharf.dev/origin") == "e2e", mirror["metadata"]
+
+    def labelled():
+        meta = list(env.mirrors("scaled").values())[0]["metadata"]
+        assert meta["labels"].get("size") == "large" and meta["labels"].get("wharf.dev/origin") == "e2e", meta
+        return True
+    until(labelled, "the label to be carried")
     env.change("scaled", {"spec": {"parallelism": 2}})
     env.until_counts("scaled", active=2)
     env.release()
@@ -114,5 +117,5 @@ def a_placement_annotation_that_names_no_cluster_harms_nothing(env):
     env.until_counts("edited", ready=1)
     env.change("edited", {"metadata": {"annotations": {"wharf.dev/cluster": "nowhere"}}})
     env.release()
-    env.until_finished("edited", timeout=90)
+    env.until_finished("edited")
     assert sum(env.pods_created("edited").values()) >= 1 and worker in env.pods_created("edited")

@@ -9,7 +9,7 @@ _NAMESPACE = "cron"
 def _cron_job(name, suspend):
     template = job(name)
     return {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": name},
-            "spec": {"schedule": "* * * * *", "suspend": suspend, "successfulJobsHistoryLimit": 5,
+            "spec": {"schedule": "* * * * *", "suspend": suspend, "successfulJobsHistoryLimit": 1000,   # none goes while they are looked at
                      "jobTemplate": {"metadata": {"labels": {"from": "cron"}}, "spec": template["spec"]}}}
 
 
@@ -45,7 +45,7 @@ def a_cronjobs_jobs_run_in_the_workers(env):
         status = env.management.get("cronjobs", _NAMESPACE, "minutely").get("status", {})
         assert status.get("lastSuccessfulTime"), status
         return True
-    until(successful, "the CronJob to have succeeded", timeout=120)
+    until(successful, "the CronJob to have succeeded")
     env.management.patch("cronjobs", _NAMESPACE, "minutely", {"spec": {"suspend": True}})
     made = env.management.list("jobs", _NAMESPACE)
     assert made, "the CronJob has no Job"

@@ -73,7 +73,7 @@ class Place:
                                                      stdout=log, stderr=log, cwd=self.folder, env=self.environment))
             return ""
         done = subprocess.run(["bash", "-o", "pipefail", "-c", command], stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, cwd=self.folder, env=self.environment, timeout=90, check=False)
+                              text=True, cwd=self.folder, env=self.environment, timeout=180, check=False)
         assert may_fail or done.returncode == 0, f"{command}: exit {done.returncode}\n{done.stdout}{done.stderr}"
         return done.stdout + done.stderr
 
@@ -95,7 +95,7 @@ class Place:
     def workers(self):
         """{name: state} as the host tells."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api/v1/workers", timeout=10) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api/v1/workers", timeout=30) as answer:
                 return {item["name"]: item["state"] for item in json.load(answer)["items"]}
         except OSError:
             return {}

@@ -17,7 +17,7 @@ def a_batch_survives_ten_sigkills_of_the_host_and_nothing_runs_twice(env):
         _kill_after(env, marks, writes=wave)
         env.host.start()
     for name, pods in wanted.items():
-        done = env.until_finished(name, timeout=120)
+        done = env.until_finished(name)
         assert counts(done) == (0, 0, pods, 0), brief(done)
         made = env.pods_created(name)
         assert len(made) == 1 and sum(made.values()) == pods, f"{name}: pods created {made}, expected {pods} in all"

@@ -22,7 +22,7 @@ def a_kind_that_is_installed_later_in_all_clusters_is_taken_up_without_a_restart
     all_kinds.install_later([late])
     for cluster in env.clusters.all:
         until(lambda cluster=cluster: all_kinds.feed_is("connected", late, cluster.name),
-              f"{late} to be watched in {cluster.name}", timeout=60)
+              f"{late} to be watched in {cluster.name}")
     assert env.host.process.child.pid == started
     all_kinds.stage(env.namespace)
     play = all_kinds.play(late, env.namespace, "late")
@@ -41,15 +41,16 @@ def a_kind_that_one_worker_lacks_is_placed_elsewhere_and_there_too_once_it_is_in
     env.host.use(enabled={name: all_kinds.adapters[name] for name in ("job", "generic")})
     for cluster, state in ((env.clusters.management, "connected"), (second, "connected"), (first, "absent")):
         until(lambda cluster=cluster, state=state: all_kinds.feed_is(state, other, cluster.name),
-              f"{other} to be {state} in {cluster.name}", timeout=60)
+              f"{other} to be {state} in {cluster.name}")
     all_kinds.stage(env.namespace)
     assert _places(env, other, "lacking") == {second.name}
     group = all_kinds.fixtures[late].group
     until(lambda: env.host.takes_work(first.name, f"{late}.{group}"), f"{first.name} to get {late}")
     assert first.name in _places(env, late, "spread")
     all_kinds.installed([other], [first])
-    until(lambda: all_kinds.feed_is("connected", other, first.name), f"{other} to be watched in {first.name}",
-          timeout=60)
+    until(lambda: all_kinds.feed_is("connected", other, first.name), f"{other} to be watched in {first.name}")
+    group = all_kinds.fixtures[other].group
+    until(lambda: env.host.takes_work(first.name, f"{other}.{group}"), f"{first.name} to get {other}")
     assert first.name in _places(env, other, "present")
 
 

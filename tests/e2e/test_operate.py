@@ -4,6 +4,7 @@ import json
 import subprocess
 import time
 
+from compare import time_of
 from pods import HOLD
 from test_join import _bare
 from wait import until
@@ -57,10 +58,13 @@ def _status(place):
     assert "file: " in place.sh(f"wharf status adapters -o yaml {_CONFIG}")
     told = place.sh(f"wharf explain job/a -n default {_CONFIG}")
     assert "Delegated: yes" in told and "Dispatched" in told, told
-    began = time.monotonic()
-    names = place.sh(f"wharf __complete explain {_CONFIG} -n default job/").split()
-    assert "job/a" in names and "job/b" in names, names
-    assert time.monotonic() - began < 5
+    took = []
+    for _ in range(3):   # the fastest one: the machine may be busy with something else
+        began = time.monotonic()
+        names = place.sh(f"wharf __complete explain {_CONFIG} -n default job/").split()
+        took.append(time.monotonic() - began)
+        assert "job/a" in names and "job/b" in names, names
+    assert min(took) < 5, took
 
 
 def _kubectl_columns(place):
@@ -73,7 +77,7 @@ def _kubectl_columns(place):
 def _maintenance(place):
     """w1 is emptied by moving; what runs there runs again in w2, once."""
     assert "worker w1 cordoned" in place.sh(f"wharf cordon w1 {_CONFIG}")
-    until(lambda: place.workers()["w1"] == "Cordoned", "w1 to be cordoned")
+    until(lambda: place.workers().get("w1") == "Cordoned", "w1 to be cordoned")
     _create(place, "c")
     assert _explained(place, "c")["cluster"] == "w2"
     told = place.sh(f"wharf drain w1 --policy move --timeout 60s {_CONFIG}")
@@ -85,7 +89,7 @@ def _maintenance(place):
     attempts = _explained(place, moved[0])["attempts"]
     assert [attempt["cluster"] for attempt in attempts] == ["w1", "w2"] and attempts[0]["endedAt"], attempts
     assert "worker w1 uncordoned" in place.sh(f"wharf uncordon w1 {_CONFIG}")
-    until(lambda: place.workers()["w1"] == "Ready", "w1 to be Ready")
+    until(lambda: place.workers().get("w1") == "Ready", "w1 to be Ready")
 
 
 def _retry(place):
@@ -93,13 +97,19 @@ def _retry(place):
     place.sh("kubectl --context mgmt create namespace team")
     place._write("d.json", json.dumps(_job("d", "team")))
     place.sh("kubectl --context mgmt create -f d.json")
-    told = until(lambda: (lambda e: e if e["until"] and not any(w["fit"] for w in e["workers"]) else None)(
-        _explained(place, "d", "team")), "d to be rejected everywhere")
+
+    def waits():
+        found = _explained(place, "d", "team")
+        assert not any(worker["fit"] for worker in found["workers"]), found["workers"]
+        return found if (time_of(found["until"]) or 0) > time.time() + 8 else None
+    told = until(waits, "d to be rejected everywhere, and to wait for long")
     assert all("namespace" in worker["reason"] for worker in told["workers"]), told["workers"]
     assert told["help"], told
     place.sh("kubectl --context w1 create namespace team")
     assert "job/d is retried" in place.sh(f"wharf retry job/d -n team {_CONFIG}")
-    until(lambda: _explained(place, "d", "team")["phase"] == "Running", "d to run", timeout=10)
+    until(lambda: _explained(place, "d", "team")["phase"] == "Running", "d to run")
+    made = _explained(place, "d", "team")["attempts"][-1]["createdAt"]
+    assert time_of(made) < time_of(told["until"]), f"it was made at {made}, and waited until {told['until']}"
 
 
 def _wrong_names(place):

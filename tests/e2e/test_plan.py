@@ -51,7 +51,7 @@ def a_plan_tells_unknown_fields_and_what_the_worker_refuses(env):
 
 def a_plan_looks_at_the_mirror_that_is_there(env):
     env.host.use()
-    env.submit(job("here", hold="here"))
+    env.submit(job("here", hold="all"))
     name = env.placed("here")
     found = env.job("here")
     out = _plan(env, found, "--cluster", name)

@@ -38,16 +38,16 @@ def events_of_pods_are_told_on_the_workload_with_their_number(env):
     _watched(env, worker)
     pods = _pods(env, worker, "trouble", 3)
     _happens(env, worker, pods[0], "Pulled", "all is well", kind="Normal")
-    for pod in pods:
-        _happens(env, worker, pod, "FailedScheduling", "0/5 nodes are available: 5 Insufficient nvidia.com/gpu.")
+    with env.host.frozen():   # what comes within two seconds is told together
+        for pod in pods:
+            _happens(env, worker, pod, "FailedScheduling", "0/5 nodes are available: 5 Insufficient nvidia.com/gpu.")
     env.until_event("trouble", f"^FailedScheduling: {worker}: 3 pods: 0/5 nodes are available")
     name = pods[1]["metadata"]["name"]
     _happens(env, worker, pods[1], "Failed", f'Error: ImagePullBackOff in pod {name}')
     env.until_event("trouble", f"^Failed: {worker}: pod {name}: Error: ImagePullBackOff")
     assert not [text for text in env.events("trouble") if "all is well" in text], env.events("trouble")
-    reads = [entry for entry in env.audits[worker].host(env.namespace, verb="get")
-             if entry["objectRef"]["resource"] in ("pods", "jobs")]
-    assert len(reads) <= 4, reads  # each pod, and their Job, once
+    reads = [entry for resource in ("pods", "jobs") for entry in env.audits[worker].reads(env.namespace, resource)]
+    assert 1 <= len(reads) <= 4, reads  # each pod, and their Job, once
 
 
 def normal_events_are_told_too_where_all_are_asked_for(env):
@@ -89,4 +89,4 @@ def without_pod_events_no_pod_is_looked_at(env):
     env.release()
     env.until_finished("quiet")
     assert not [text for text in env.events("quiet") if "FailedMount" in text], env.events("quiet")
-    assert not [entry for entry in env.audits[worker].host(env.namespace) if entry["objectRef"]["resource"] == "pods"]
+    assert not env.audits[worker].reads(env.namespace, "pods"), env.audits[worker].reads(env.namespace, "pods")

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The first steps of users: the manifests, and the commands that check a configuration."""
 import manifests
+from audit import HOST_USERS
 from jobs import job
+from wait import until
 
 
 def the_manifests_are_accepted_as_they_are(env):
@@ -31,6 +33,8 @@ def an_online_check_names_the_cluster_that_does_not_answer(env):
 def a_namespace_that_a_worker_lacks_is_made_if_the_configuration_says_so(env):
     for worker in env.workers:
         manifests.apply(worker.admin, "rbac-worker-namespaces.yaml")
+    for worker, user in zip(env.workers, HOST_USERS):
+        until(lambda worker=worker, user=user: env.may(worker, "create", "namespaces", user), f"the right in {worker.name}")
     env.host.use(createNamespaces="true")
     fresh = env.namespace + "-fresh"
     env.management.create("namespaces", None, {"metadata": {"name": fresh}})

@@ -5,7 +5,7 @@ import json
 import kube
 import manifests
 from audit import code
-from jobs import brief, job
+from jobs import job
 from skip import may_be_refused
 from wait import until
 
@@ -24,8 +24,8 @@ def a_foreign_job_of_the_same_name_is_never_touched(env):
         env.submit(job(name, hold="all"))
         env.until_job(name, f"placed in {second.name}", lambda found: found["metadata"].get(
             "annotations", {}).get("wharf.dev/cluster") == second.name)
-    tried = [entry["objectRef"] for entry in env.audits[first.name].host(env.namespace, verb="create")]
-    assert tried, f"no Job was ever offered to {first.name}"
+    tried = until(lambda: [entry["objectRef"] for entry in env.audits[first.name].host(env.namespace, verb="create")],
+                  f"a Job to have been offered to {first.name}")
     clashed = tried[0]["name"]
     env.until_event(clashed, "exist|conflict|foreign|same name")
     env.release()
@@ -44,7 +44,7 @@ def a_clash_in_every_worker_is_resolved_once_the_name_is_free(env):
     env.until_event("taken", "exist|conflict|foreign|same name")
     for worker in env.workers:
         worker.admin.delete("jobs", env.namespace, "taken")
-    env.until_finished("taken", timeout=120)
+    env.until_finished("taken")
 
 
 def _allows_creating(env, worker):
@@ -69,8 +69,8 @@ def a_worker_that_forbids_creating_is_passed_over(env):
         for number in range(3):
             env.submit(job(f"barred-{number}", hold="all"))
             assert env.placed(f"barred-{number}") == second.name
-        denied = [entry for entry in env.audits[first.name].host(env.namespace, verb="create") if code(entry) == 403]
-        assert denied, f"no Job was ever offered to {first.name}"
+        denied = until(lambda: [entry for entry in env.audits[first.name].host(env.namespace, verb="create") if code(entry) == 403],
+                       f"a Job to have been offered to {first.name}")
         assert len(denied) <= 6, f"{len(denied)} attempts: that is a hot loop"
         env.release()
         for number in range(3):
@@ -91,8 +91,8 @@ def a_namespace_that_one_worker_lacks_leads_to_the_other(env):
     for number in range(3):
         env.submit(job(f"homeless-{number}", hold="all"))
         assert env.placed(f"homeless-{number}") == second.name
-    tried = [entry for entry in env.audits[first.name].host(lacking, verb="create") if code(entry) == 404]
-    assert tried, f"no Job was ever offered to {first.name}: {brief(env.job('homeless-0'))}"
+    until(lambda: [entry for entry in env.audits[first.name].host(lacking, verb="create") if code(entry) == 404],
+          f"a Job to have been offered to {first.name}")
     env.release()
     for number in range(3):
         env.until_finished(f"homeless-{number}")

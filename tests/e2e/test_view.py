@@ -11,6 +11,15 @@ def _explain(env, name):
     return code, json.loads(text)
 
 
+def _until_explained(env, name, check):
+    """What is told is as old as the host's last snapshot."""
+    def probe():
+        code, told = _explain(env, name)
+        assert code == 200 and check(told), (code, told)
+        return told
+    return until(probe, f"{name} to be explained")
+
+
 def a_job_is_explained_with_its_label_its_story_and_its_events(env):
     env.use_all()
     env.submit(job("shown", hold="all"))
@@ -19,8 +28,7 @@ def a_job_is_explained_with_its_label_its_story_and_its_events(env):
     named = env.management.list("jobs", env.namespace, selector=f"wharf.dev/cluster={worker}")
     assert [found["metadata"]["name"] for found in named] == ["shown"], named
     assert "wharf.dev/cluster" not in env.mirror(worker, "shown")["metadata"]["labels"]
-    code, told = _explain(env, "shown")
-    assert code == 200 and told["ours"] and told["phase"] == "Running" and told["cluster"] == worker, told
+    told = _until_explained(env, "shown", lambda told: told["ours"] and told["phase"] == "Running" and told["cluster"] == worker)
     mirror = env.mirror(worker, "shown")
     assert told["mirror"]["uid"] == mirror["metadata"]["uid"], told
     attempt, = told["attempts"]
@@ -31,7 +39,7 @@ def a_job_is_explained_with_its_label_its_story_and_its_events(env):
     done = env.until_finished("shown")
     until(lambda: any(text.startswith(f"Finished: succeeded in {worker} after ") for text in env.events("shown")),
           "an Event Finished")
-    _, told = _explain(env, "shown")
+    told = _until_explained(env, "shown", lambda told: told["attempts"][0].get("outcome"))
     attempt, = told["attempts"]
     assert attempt["outcome"] == "Succeeded" and attempt["endedAt"] == done["status"]["completionTime"], told
     reasons = [event["reason"] for event in told["events"]]

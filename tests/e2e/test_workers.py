@@ -107,7 +107,7 @@ def a_worker_joins_by_a_secret_is_cordoned_and_leaves_while_jobs_run(env):
             assert len(env.mirrors_that_ran(name)) == 1
         until(lambda: not _known(env, second), f"{second.name} to be forgotten")
         env.delete_all()
-        env.until_no_mirror("before-0")
+        env.nothing_is_left_over()   # before the host is stopped
 
 
 def _claims(token):
@@ -144,8 +144,11 @@ def a_token_in_a_secret_is_renewed_when_four_fifths_of_its_life_are_over(env):
         until(lambda: env.host.metrics().get(("wharf_worker_token_expiry_timestamp_seconds", (
             ("cluster", second.name),))) == claims["exp"], "the metric to tell the new token")
         # With nothing but the new token it is as good as before.
+        before = env.host.log_size()
         env.management.patch("secrets", _OURS, second.name, {"data": {"kubeconfig": _encode(_kubeconfig(
             second, {"token": token}))}})
+        until(lambda: env.host.logged(f"the credentials of the worker are replaced cluster={second.name}", before),
+              "the host to use nothing else")
         until(lambda: env.host.takes_work(second.name), f"{second.name} to get work")
         _cordon(env, **{env.workers[0].name: {"cordoned": True}})
         until(lambda: not env.host.takes_work(env.workers[0].name), "the other worker to be cordoned")
@@ -153,4 +156,4 @@ def a_token_in_a_secret_is_renewed_when_four_fifths_of_its_life_are_over(env):
         env.until_finished("by-token")
         assert env.mirrors_that_ran("by-token")
         env.delete_all()
-        env.until_no_mirror("by-token")
+        env.nothing_is_left_over()

@@ -17,6 +17,7 @@ import stage
 JOBS = 60           # for each pair of scenarios
 RATE = 20           # Jobs a second
 MEMORY_MIB = 128
+ROUNDS = 4          # of a pair that was too slow: others on this machine are no attackers
 TERM_SECONDS = 12   # it ends itself after 10, and then may take 1 to write the last lines of the log
 SLACK = 0.25        # of a second: what two cores that also run the attackers may add
 SANITIZED_SLACK = 4  # with AddressSanitizer, where to read what the attackers send takes ten times as long
@@ -75,13 +76,13 @@ def is_reported(play, name):
 
 
 def run_pair(build, names):
-    """Problems with one pair, and the p99."""
+    """Problems with one pair, the p99, and how long SIGTERM took."""
     play = stage.Stage(build, [scenarios.ALL.get(name) for name in names])
     problems, p99, term = [], 0.0, 0.0
     try:
         play.start()
         play.submit("first")  # a host that has just started waits a moment for workers that it has not reached
-        stage.until(lambda: "first" in play.placed, "the first Job is placed", 30)
+        stage.until(lambda: "first" in play.placed, "the first Job is placed", 120)
         p99 = percentile(serve_jobs(play), 0.99)
         for name in names:
             stage.until(lambda name=name: is_reported(play, name), f"{name} is reported", 120)
@@ -93,30 +94,42 @@ def run_pair(build, names):
         term = play.terminate()
     if play.peak > memory_max(build):
         problems.append(f"it took {play.peak} MiB")
-    if term > TERM_SECONDS or play.child.returncode < 0:
-        problems.append(f"SIGTERM took {term:.1f} s (exit code {play.child.returncode})")
+    if play.child.returncode < 0:
+        problems.append(f"after SIGTERM it had to be killed (exit code {play.child.returncode})")
     print(f"        {', '.join(names)}: {len(play.done)} of {JOBS + 1} Jobs, in w1 p99 {p99:.2f} s, {play.peak} MiB, "
           f"SIGTERM {term:.1f} s", flush=True)
     if problems:
         print(f"        log: {play.folder}/wharf.log")
     play.close(keep=bool(problems))
-    return problems, p99
+    return problems, p99, term
+
+
+def what_is_late(build, p99, usual, term):
+    found = [f"p99 is {p99:.2f} s, usual {usual:.2f} s"] if is_slow(build, p99, usual) else []
+    return found + ([f"SIGTERM took {term:.1f} s"] if term > TERM_SECONDS else [])
+
+
+def problems_with(build, pair, usual):
+    """Problems with one pair, and the usual p99: where something took too long, both are done again."""
+    for last in [False] * (ROUNDS - 1) + [True]:
+        found, p99, term = run_pair(build, pair)
+        late = [] if found else what_is_late(build, p99, usual, term)
+        if not late or last:
+            return found + late, usual
+        found, usual, _ = run_pair(build, QUIET)
+        if found:
+            return [f"without attackers: {problem}" for problem in found], usual
 
 
 def run(build, names):
     names = names or list(scenarios.ALL)
-    problems, usual = run_pair(build, QUIET)
+    problems, usual, _ = run_pair(build, QUIET)
     passed = failed = 0
     for first in range(0, len(names), 2):
         pair = (names[first:first + 2] * 2)[:2]
-        found, p99 = [f"without attackers: {problem}" for problem in problems], 0
+        found = [f"without attackers: {problem}" for problem in problems]
         if not found:
-            found, p99 = run_pair(build, pair)
-        if not found and is_slow(build, p99, usual):  # perhaps because of others on this machine: both once more
-            found, usual = run_pair(build, QUIET)
-            found, p99 = (found, 0) if found else run_pair(build, pair)
-        if is_slow(build, p99, usual):
-            found.append(f"p99 is {p99:.2f} s, usual {usual:.2f} s")
+            found, usual = problems_with(build, pair, usual)
         for problem in found:
             print(f"FAILED  {', '.join(pair)}: {problem}", flush=True)
         passed, failed = passed + (not found), failed + bool(found)

@@ -6,28 +6,30 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 
 import api
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+
+from free_port import free_port  # noqa: E402
+
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 
 
 def until(check, what, seconds=60.0):
     end = time.monotonic() + seconds
-    while not check():
-        if time.monotonic() > end:
+    while True:
+        late = time.monotonic() > end
+        if check():
+            return
+        if late:
             raise AssertionError(f"not within {seconds:.0f} s: {what}")
         time.sleep(0.02)
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
 
 
 class Stage:
@@ -131,7 +133,7 @@ class Stage:
         at = time.monotonic()
         self.child.send_signal(signal.SIGTERM)
         try:
-            self.child.wait(timeout=30)
+            self.child.wait(timeout=120)
         except subprocess.TimeoutExpired:
             self.child.kill()
             self.child.wait()

@@ -61,22 +61,22 @@ class Browser:
                         self.events.append(message)
                 self.news.notify_all()
 
-    def _call(self, method, params=None, session=None):
+    def _call(self, method, params=None, session=None, seconds=120):
         self.last += 1
         message = {"id": self.last, "method": method, "params": params or {}}
         if session:
             message["sessionId"] = session
         os.write(self.commands, json.dumps(message).encode() + b"\0")
         with self.news:
-            if not self.news.wait_for(lambda: message["id"] in self.results, timeout=60):
+            if not self.news.wait_for(lambda: message["id"] in self.results, timeout=seconds):
                 raise TimeoutError(f"the browser did not answer {method}")
             answer = self.results.pop(message["id"])
         if "error" in answer:
             raise RuntimeError(f"{method}: {answer['error']['message']}")
         return answer["result"]
 
-    def call(self, method, params=None):
-        return self._call(method, params, self.session)
+    def call(self, method, params=None, seconds=120):
+        return self._call(method, params, self.session, seconds)
 
     def resize(self, width, height, dark=False):
         self.call("Emulation.setDeviceMetricsOverride",
@@ -87,21 +87,22 @@ class Browser:
     def open(self, url):
         self.call("Page.navigate", {"url": url})
 
-    def eval(self, expression):
-        result = self.call("Runtime.evaluate", {"expression": expression, "returnByValue": True, "awaitPromise": True})
+    def eval(self, expression, seconds=120):
+        result = self.call("Runtime.evaluate", {"expression": expression, "returnByValue": True, "awaitPromise": True}, seconds)
         if "exceptionDetails" in result:
             raise RuntimeError(result["exceptionDetails"].get("exception", {}).get("description", "exception"))
         return result["result"].get("value")
 
-    def wait(self, expression, seconds=20):
+    def wait(self, expression, seconds=120):
         """Waits in the page for the expression to be true."""
         return self.eval(f"""new Promise((resolve, reject) => {{
             const end = Date.now() + {int(seconds * 1000)};
             (function look() {{
+                const late = Date.now() > end;
                 let value; try {{ value = ({expression}); }} catch (error) {{ value = false; }}
-                if (value) resolve(value); else if (Date.now() > end) reject(new Error("waited in vain for: " + {json.dumps(expression)}));
+                if (value) resolve(value); else if (late) reject(new Error("waited in vain for: " + {json.dumps(expression)}));
                 else setTimeout(look, 30);
-            }})(); }})""")
+            }})(); }})""", seconds + 120)
 
     def key(self, key, text=""):
         code = {"Escape": 27, "Enter": 13, "ArrowDown": 40}.get(key, 0)

@@ -42,10 +42,10 @@ class Stage:
 
     def stop_host(self):
         self.host.send_signal(signal.SIGTERM)
-        self.host.wait(20)
+        self.host.wait(60)
 
     def sandbox(self, *arguments):
-        subprocess.run([f"{self.build}/wharf-sandbox", *arguments, "--dir", self.folder], check=True, stdout=subprocess.DEVNULL, timeout=60)
+        subprocess.run([f"{self.build}/wharf-sandbox", *arguments, "--dir", self.folder], check=True, stdout=subprocess.DEVNULL, timeout=180)
 
     def close(self):
         self.stop_host()
@@ -53,16 +53,19 @@ class Stage:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @staticmethod
-    def until(condition, what, seconds=60):
+    def until(condition, what, seconds=180):
         end = time.monotonic() + seconds
-        while not condition():
-            if time.monotonic() > end:
+        while True:
+            late = time.monotonic() > end
+            if condition():
+                return
+            if late:
                 raise TimeoutError(f"waited in vain for {what}")
             time.sleep(0.05)
 
     def ready(self):
         try:
-            return urllib.request.urlopen(f"http://{self.address}/readyz", timeout=5).status == 200
+            return urllib.request.urlopen(f"http://{self.address}/readyz", timeout=30).status == 200
         except OSError:
             return False
 

@@ -13,7 +13,6 @@ import math
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -25,10 +24,11 @@ import urllib.parse
 sys.dont_write_bytecode = True
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-sys.path.insert(0, os.path.join(ROOT, "tests", "sandbox", "test"))
+sys.path[:0] = [os.path.join(ROOT, "tests", "sandbox", "test"), os.path.join(ROOT, "tests", "support")]
 
 import clusters  # noqa: E402
 from clusters import wait_for  # noqa: E402
+from free_port import free_port  # noqa: E402
 
 BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build")
 RULES = os.path.join(ROOT, "etc", "prometheus", "rules.yaml")
@@ -55,12 +55,6 @@ def ask(address, path):
         return response.status, response.read().decode()
     finally:
         connection.close()
-
-
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 def expressions(panels):

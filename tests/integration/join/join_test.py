@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import unittest
 
 import played
@@ -216,11 +215,6 @@ class Leave(Case):
     def mirror(self, name, origin="uid-of-management"):
         self.worker.objects[JOBS + name] = {"metadata": {"name": name, "labels": {"wharf.dev/origin": origin}}}
 
-    def later(self, seconds, change):
-        timer = threading.Timer(seconds, change)
-        timer.start()
-        self.addCleanup(timer.join)
-
     def rights(self):
         return [path for path in self.worker.objects if "rbac" in path or "serviceaccounts" in path]
 
@@ -238,8 +232,7 @@ class Leave(Case):
     def test_it_drains_and_waits_until_no_mirror_is_left(self):
         self.mirror("one")
         self.mirror("two")
-        self.later(0.7, lambda: self.worker.objects.pop(JOBS + "one"))
-        self.later(1.5, lambda: self.worker.objects.pop(JOBS + "two"))
+        self.worker.ending = [JOBS + "one", JOBS + "two"]
         out = self.leave("--policy", "move")
         self.assertIn("annotated: wharf.dev/drain=move\nworker: waiting for 2 jobs.batch\nworker: waiting for 1 jobs.batch\n"
                       "management: secret/w1 deleted", out)
@@ -258,13 +251,18 @@ class Leave(Case):
 
     def test_ctrl_c_ends_only_the_waiting(self):
         self.mirror("one")
+        # A run in the background of a shell ignores SIGINT, and what it starts does so too.
         with subprocess.Popen([os.path.join(BUILD, "wharf"), "leave", "w1", "--context", "w1", "--adapters-enabled", "job",
                                "--adapters", os.path.join(BUILD, "adapters")], stdin=subprocess.DEVNULL,
-                              env=self.environment, stdout=subprocess.PIPE, text=True) as process:
-            while "waiting for 1 jobs.batch" not in process.stdout.readline():
-                self.assertIsNone(process.poll())
-            process.send_signal(signal.SIGINT)
-            self.assertEqual(process.wait(10), -signal.SIGINT)
+                              env=self.environment, stdout=subprocess.PIPE, text=True,
+                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as process:
+            try:
+                while "waiting for 1 jobs.batch" not in process.stdout.readline():
+                    self.assertIsNone(process.poll())
+                process.send_signal(signal.SIGINT)
+                self.assertEqual(process.wait(60), -signal.SIGINT)
+            finally:
+                process.kill()
         self.assertEqual(self.secret()["metadata"]["annotations"]["wharf.dev/drain"], "finish")
         self.assertTrue(self.rights())
         self.worker.objects.pop(JOBS + "one")
@@ -302,7 +300,7 @@ class Leave(Case):
 
     def test_keep_rbac_needs_no_credentials_in_the_worker_but_those_of_the_secret(self):
         self.mirror("one")
-        self.later(0.7, lambda: self.worker.objects.pop(JOBS + "one"))
+        self.worker.ending = [JOBS + "one"]
         out = self.wharf("leave", "w1", "--keep-rbac")
         self.assertIn("waiting for 1 jobs.batch", out)
         self.assertTrue(self.rights())

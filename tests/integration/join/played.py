@@ -67,6 +67,7 @@ class Cluster(Server):
         super().__init__()
         self.name, self.version, self.denied, self.writes = name, 1, set(), []
         self.reviews = []
+        self.ending = []   # paths of Jobs that go one after the other, each once a list has shown it
         self.objects = {"/api/v1/namespaces/kube-system": {
             "apiVersion": "v1", "kind": "Namespace",
             "metadata": {"name": "kube-system", "uid": f"uid-of-{name}", "resourceVersion": "1"}}}
@@ -97,6 +98,8 @@ class Cluster(Server):
             names = query.get("fieldSelector", "").partition("metadata.name=")[2]
             listed = [item for item in listed if not names or item["metadata"]["name"] == names]
             plural = path.rpartition("/")[2]
+            if plural == "jobs" and self.ending and listed:
+                del self.objects[self.ending.pop(0)]
             if plural in ("secrets", "jobs", "rolebindings", "roles"):
                 return 200, {"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": listed}
         if method == "PATCH" and (found is not None or "force" in query):

@@ -24,10 +24,11 @@ def wait_for(what, look, seconds=90):
     """What `look` returns once it is true."""
     until = time.monotonic() + seconds
     while True:
+        late = time.monotonic() > until     # it is looked at once more then: perhaps this process did not run meanwhile
         found = look()
         if found:
             return found
-        if time.monotonic() > until:
+        if late:
             raise AssertionError(f"not within {seconds} s: {what}")
         time.sleep(0.05)
 
