@@ -141,12 +141,27 @@ struct error *object_parse_bounded(const char *text, size_t len, const char *api
     return object_stub(stripped, len, api_version, kind, limits, why, out);
 }
 
+// In blocks of a fixed size, which compilers make vector instructions of.
+#define COUNTED 64
+
+static size_t count_marks(const char *text, size_t len) {
+    size_t count = 0, at = 0;
+    for (; len - at >= COUNTED; at += COUNTED) {
+        unsigned char block = 0;
+        for (size_t i = 0; i < COUNTED; i++) {
+            char c = text[at + i];
+            block = (unsigned char)(block + ((c == ',') | (c == '{') | (c == '[')));
+        }
+        count += block;
+    }
+    for (; at < len; at++)
+        count += text[at] == ',' || text[at] == '{' || text[at] == '[';
+    return count;
+}
+
 // Most values come with a comma or a bracket and take about 64 bytes; names and strings are stored twice.
 size_t object_text_cost(const char *text, size_t len) {
-    size_t count = 1;
-    for (size_t i = 0; i < len; i++)
-        count += text[i] == ',' || text[i] == '{' || text[i] == '[';
-    return count * 64 + 2 * len;
+    return (count_marks(text, len) + 1) * 64 + 2 * len;
 }
 
 size_t object_cost(const struct object *object) {

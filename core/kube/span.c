@@ -6,14 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
+
 // The offset after the value at `at`, or `len` if it is incomplete.
 static size_t skip_value(const char *text, size_t at, size_t len) {
     struct scan scan = {0};
     return scan_value(&scan, text, &at, len) ? at : len;
 }
 
-// Reads the member whose key is at `at`; false if there is none.
-static bool read_member(const char *text, size_t at, size_t len, struct span *out) {
+// Reads the key at `at` and finds its value; false if there is none.
+static bool read_key(const char *text, size_t at, size_t len, struct span *out) {
     if (at >= len || text[at] != '"')
         return false;
     out->key = at;
@@ -21,6 +23,10 @@ static bool read_member(const char *text, size_t at, size_t len, struct span *ou
     if (colon >= len || text[colon] != ':')
         return false;
     out->value = scan_space(text, colon + 1, len);
+    return true;
+}
+
+static bool read_end(const char *text, size_t len, struct span *out) {
     out->end = skip_value(text, out->value, len);
     return out->end > out->value && out->end < len;
 }
@@ -31,9 +37,14 @@ static size_t before_next(const char *text, size_t len, size_t at, char bracket)
     return next < len && text[next] == (at == 0 ? bracket : ',') ? next : len;
 }
 
+// The key of the next member, as span_next_member.
+static bool next_key(const char *text, size_t len, size_t at, struct span *out) {
+    size_t before = before_next(text, len, at, '{');
+    return before < len && read_key(text, scan_space(text, before + 1, len), len, out);
+}
+
 bool span_next_member(const char *text, size_t len, size_t *at, struct span *out) {
-    size_t before = before_next(text, len, *at, '{');
-    if (before == len || !read_member(text, scan_space(text, before + 1, len), len, out))
+    if (!next_key(text, len, *at, out) || !read_end(text, len, out))
         return false;
     *at = out->end;
     return true;
@@ -65,7 +76,7 @@ bool span_is_closed(const char *text, size_t len) {
 
 static bool is_key(const char *text, const struct span *member, const char *key) {
     size_t len = strlen(key);
-    return member->end - member->key > len + 1 && memcmp(text + member->key + 1, key, len) == 0 &&
+    return member->value - member->key > len + 2 && memcmp(text + member->key + 1, key, len) == 0 &&
            text[member->key + 1 + len] == '"';
 }
 
@@ -91,31 +102,51 @@ static void take_comma(const char *text, size_t len, struct span *member) {
         member->key = before - 1;
 }
 
-// A member inside the value of another one; offsets count from the start of the text.
-static bool member_in(const char *text, const struct span *outer, const char *key, struct span *out) {
-    if (!span_member(text + outer->value, outer->end - outer->value, key, out))
-        return false;
-    out->key += outer->value;
-    out->value += outer->value;
-    out->end += outer->value;
-    return true;
+// Counts the offsets of a member inside the value of another one from the start of the text.
+static void shift(struct span *member, size_t by) {
+    member->key += by;
+    member->value += by;
+    member->end += by;
+}
+
+// The offset of the value of `key`, whose end is not looked for; 0 if absent.
+static size_t value_of(const char *text, size_t len, const char *key) {
+    struct span member = {0};
+    while (next_key(text, len, member.end, &member)) {
+        if (is_key(text, &member, key))
+            return member.value;
+        if (!read_end(text, len, &member))
+            break;
+    }
+    return 0;
+}
+
+// The members of metadata that are stripped, in their order. Each of its bytes is looked at once: managedFields are
+// often larger than all the rest.
+static size_t find_cuts(const char *text, size_t len, struct span cuts[2]) {
+    size_t metadata = value_of(text, len, "metadata"), at = 0, count = 0;
+    bool fields = false, annotations = false;
+    struct span member;
+    while (metadata > 0 && count < 2 && span_next_member(text + metadata, len - metadata, &at, &member)) {
+        shift(&member, metadata);
+        if (!fields && is_key(text, &member, "managedFields")) {
+            fields = true;
+            cuts[count] = member;
+            take_comma(text, len, &cuts[count++]);
+        } else if (!annotations && is_key(text, &member, "annotations")) {
+            annotations = true;
+            if (!span_member(text + member.value, member.end - member.value, LAST_APPLIED, &cuts[count]))
+                continue;
+            shift(&cuts[count], member.value);
+            take_comma(text, member.end, &cuts[count++]);
+        }
+    }
+    return count;
 }
 
 char *span_strip(const char *text, size_t len, size_t *stripped) {
-    struct span metadata, annotations, cuts[2];
-    size_t count = 0;
-    if (span_member(text, len, "metadata", &metadata)) {
-        if (member_in(text, &metadata, "annotations", &annotations) &&
-            member_in(text, &annotations, "kubectl.kubernetes.io/last-applied-configuration", &cuts[count]))
-            take_comma(text, annotations.end, &cuts[count++]);
-        if (member_in(text, &metadata, "managedFields", &cuts[count]))
-            take_comma(text, metadata.end, &cuts[count++]);
-    }
-    if (count == 2 && cuts[0].key > cuts[1].key) {
-        struct span later = cuts[0];
-        cuts[0] = cuts[1];
-        cuts[1] = later;
-    }
+    struct span cuts[2];
+    size_t count = find_cuts(text, len, cuts);
     size_t removed = 0;
     for (size_t i = 0; i < count; i++)
         removed += cuts[i].end - cuts[i].key;

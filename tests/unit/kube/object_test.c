@@ -202,8 +202,26 @@ static void the_kind_of_a_list_names_that_of_its_items(void **state) {
     assert_false(object_is_list(NULL));
 }
 
+static void a_text_costs_by_its_commas_and_brackets_wherever_they_are(void **state) {
+    (void)state;
+    char text[300];
+    memset(text, 'x', sizeof text);
+    for (size_t at = 0; at < sizeof text; at++) {
+        assert_int_equal(object_text_cost(text, at), 64 + 2 * at); // those behind the end do not count
+        for (const char *mark = ",{[}]:"; *mark; mark++) {
+            text[at] = *mark;
+            size_t counted = strchr(",{[", *mark) ? 2 : 1;
+            assert_int_equal(object_text_cost(text, sizeof text), counted * 64 + 2 * sizeof text);
+        }
+        text[at] = 'x';
+    }
+    memset(text, ',', sizeof text);
+    assert_int_equal(object_text_cost(text, sizeof text), (sizeof text + 1) * 64 + 2 * sizeof text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_text_costs_by_its_commas_and_brackets_wherever_they_are),
         cmocka_unit_test(the_kind_of_a_list_names_that_of_its_items),
         cmocka_unit_test(an_object_keeps_what_it_was_but_for_what_the_host_never_needs),
         cmocka_unit_test(what_is_no_object_is_refused_with_the_missing_part_named),

@@ -59,6 +59,10 @@ static void what_the_host_never_needs_is_cut_out_and_nothing_else(void **state) 
         {HEAD ",\"managedFields\":[],\"annotations\":{\"b\":\"2\"," APPLIED "}}}",
          HEAD ",\"annotations\":{\"b\":\"2\"}}}"},
         {HEAD "},\"spec\":{\"managedFields\":[1]}}", HEAD "},\"spec\":{\"managedFields\":[1]}}"},
+        {HEAD ",\"labels\":{\"managedFields\":\"1\"},\"annotations\":{" APPLIED "},\"managedFields\":[{}]}}",
+         HEAD ",\"labels\":{\"managedFields\":\"1\"},\"annotations\":{}}}"},
+        {HEAD ",\"annotations\":{\"managedFields\":\"1\"}},\"managedFields\":[]}",
+         HEAD ",\"annotations\":{\"managedFields\":\"1\"}},\"managedFields\":[]}"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct object *object = NULL;
