@@ -14,6 +14,11 @@
 
 #define ANSWERED 64 // versions remembered
 
+struct answered {
+    uint64_t version; // hash of the object's uid and version
+    bool written;     // the engine takes the object from the answer
+};
+
 struct watched { // one kind
     struct link *link;
     size_t kind;
@@ -36,9 +41,9 @@ struct link {
     struct kind *const *kinds;
     void (*post)(void *ctx, struct engine_event *event);
     void *ctx;
-    struct ticket *tickets;      // of unanswered commands
-    uint64_t answered[ANSWERED]; // the objects in the last answers, as hashes of their uid and version
-    size_t n_answered;           // ever
+    struct ticket *tickets;             // of unanswered commands
+    struct answered answered[ANSWERED]; // the objects in the last answers
+    size_t n_answered;                  // ever
 };
 
 // Where the answer to a command goes.
@@ -46,6 +51,7 @@ struct ticket {
     struct link *link;
     struct ticket *next, *previous;
     uint64_t command;
+    bool writes;
     int64_t sent_ns;
     void (*done)(void *ctx, struct response *response); // of link_ask, else NULL
     void *ctx;
@@ -61,17 +67,28 @@ static void on_listing(void *ctx, const char *version) {
     post(w->link, &(struct engine_event){.type = EVENT_LISTING, .kind = w->kind, .version = version});
 }
 
-static uint64_t version_hash(const struct object *object) {
-    return text_hash(text_hash(TEXT_HASH, object_uid(object->value)), object_version(object->value));
+static uint64_t version_hash(const char *uid, const char *version) {
+    return text_hash(text_hash(TEXT_HASH, uid), version);
+}
+
+static const struct answered *find_answered(const struct link *link, const char *uid, const char *version) {
+    uint64_t hash = version_hash(uid, version);
+    for (size_t i = 0; i < ANSWERED && i < link->n_answered; i++)
+        if (link->answered[i].version == hash)
+            return &link->answered[i];
+    return NULL;
 }
 
 // Every write comes back through the watch, usually soon after its answer.
 static bool is_echo(const struct link *link, const struct object *object) {
-    uint64_t hash = version_hash(object);
-    for (size_t i = 0; i < ANSWERED && i < link->n_answered; i++)
-        if (link->answered[i] == hash)
-            return true;
-    return false;
+    return find_answered(link, object_uid(object->value), object_version(object->value));
+}
+
+// In the management cluster these are half of all events. In workers, the watch is also what pods are followed by.
+static bool on_known(void *ctx, const char *uid, const char *version) {
+    const struct watched *w = ctx;
+    const struct answered *found = w->link->cluster == ENGINE_MANAGEMENT ? find_answered(w->link, uid, version) : NULL;
+    return found && found->written;
 }
 
 static void on_seen(void *ctx, struct object *object) {
@@ -105,6 +122,7 @@ static void on_rewound(void *ctx, const char *problem) {
     struct link *link = w->link;
     bool known = w->rewound;
     w->rewound = true;
+    link->n_answered = 0; // versions may come again, of other contents
     probe_disconnected(link->probe);
     post(link, &(struct engine_event){.type = EVENT_REWOUND, .kind = w->kind, .problem = problem});
     // A rewind seen for one kind applies to all.
@@ -183,7 +201,9 @@ static void on_answer(void *ctx, struct response *response) {
         return;
     }
     if (response->object)
-        link->answered[link->n_answered++ % ANSWERED] = version_hash(response->object);
+        link->answered[link->n_answered++ % ANSWERED] = (struct answered){
+            version_hash(object_uid(response->object->value), object_version(response->object->value)),
+            ticket->writes && !response->object->too_large};
     post(link, &(struct engine_event){.type = EVENT_ANSWER, .answer = {ticket->command, response, ticket->sent_ns}});
     free_ticket(ticket);
 }
@@ -198,7 +218,7 @@ static struct error *watch_kind(struct link *link, const struct link_options *op
     w->link = link;
     w->kind = kind;
     w->kept[0] = abi->managed_by; // to see whether the object is delegated
-    struct reflector_handler handler = {on_listing, on_seen, on_gone, on_listed, on_state, on_rewound, w};
+    struct reflector_handler handler = {on_listing, on_seen, on_gone, on_listed, on_state, on_rewound, on_known, w};
     return reflector_new(&(struct reflector_options){.cluster = options->name,
                                                      .group = abi->group,
                                                      .plural = abi->plural,
@@ -330,8 +350,15 @@ void link_close(struct link *link, const char *message) {
     link_free(link);
 }
 
+// The engine takes the object that these are answered with.
+static bool writes(const struct request *request) {
+    return (request->verb == VERB_MERGE_PATCH || request->verb == VERB_STATUS_PATCH) && request->dry_run == DRY_RUN_NO;
+}
+
 void link_command(struct link *link, struct moment now, struct command *command) {
     struct ticket *ticket = take_ticket(link, command->id, now);
+    if (ticket)
+        ticket->writes = writes(&command->request);
     struct error *error =
         ticket ? client_submit(link->client, &command->request, on_answer, ticket, NULL) : error_no_memory();
     if (error) {

@@ -225,6 +225,57 @@ static void what_an_answer_has_brought_is_an_echo_in_the_watch(void **state) {
     end(&stand);
 }
 
+// Sends it, and answers with the Job in this version.
+static void answered(struct stand *stand, enum verb verb, const char *version) {
+    struct command one = play_command_of(0, 7, "a");
+    one.request.verb = verb;
+    if (verb != VERB_GET)
+        one.request.body = "{}", one.request.body_len = 2;
+    link_command(stand->link, now(stand), &one);
+    tick(stand);
+    AUTO_TEXT body = text_format(
+        "{\"kind\":\"Job\",\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":\"%s\"}}", version);
+    answer(stand, "/jobs/a", 200, body);
+    buffer_free(&stand->told);
+}
+
+static void a_write_in_the_management_cluster_is_told_once_by_its_answer(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand, ENGINE_MANAGEMENT);
+    connect(&stand);
+    answered(&stand, VERB_MERGE_PATCH, "10");
+    answered(&stand, VERB_STATUS_PATCH, "11");
+    sees(&stand, "{\"type\":\"MODIFIED\",\"object\":" JOB("a", "10") "}\n", "");
+    sees(&stand, "{\"type\":\"MODIFIED\",\"object\":" JOB("a", "11") "}\n", "");
+    sees(&stand, "{\"type\":\"MODIFIED\",\"object\":" JOB("a", "12") "}\n", "0/0 seen a;");
+    // What the engine does not take from the answer it has to see.
+    answered(&stand, VERB_DELETE, "13");
+    answered(&stand, VERB_GET, "14");
+    sees(&stand, "{\"type\":\"MODIFIED\",\"object\":" JOB("a", "13") "}\n", "0/0 seen a (echo);");
+    sees(&stand, "{\"type\":\"MODIFIED\",\"object\":" JOB("a", "14") "}\n", "0/0 seen a (echo);");
+    sees(&stand, "{\"type\":\"DELETED\",\"object\":" JOB("a", "11") "}\n", "0/0 gone a;");
+    end(&stand);
+}
+
+static void versions_that_come_again_after_the_cluster_went_back_are_told(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand, ENGINE_MANAGEMENT);
+    connect(&stand);
+    answered(&stand, VERB_STATUS_PATCH, "11");
+    fake_break(&stand.fake, find(&stand, "/apis/batch/v1/jobs?"), 200);
+    stand.now_ns += 2 * CLOCK_SECOND;
+    tick(&stand);
+    answer(&stand, "/namespaces/kube-system", 200, KUBE_SYSTEM("k-1", "3")); // older
+    answer(&stand, "/apis/batch/v1/jobs?", 200, LIST("5", JOB("a", "3")));
+    fake_open(&stand.fake, find(&stand, "/apis/batch/v1/jobs?"));
+    tick(&stand);
+    buffer_free(&stand.told);
+    sees(&stand, "{\"type\":\"MODIFIED\",\"object\":" JOB("a", "11") "}\n", "0/0 seen a;");
+    end(&stand);
+}
+
 static void a_command_that_cannot_be_made_is_answered_here(void **state) {
     (void)state;
     struct stand stand;
@@ -333,6 +384,8 @@ int main(void) {
         cmocka_unit_test(only_of_workers_the_origin_selects),
         cmocka_unit_test(each_command_is_answered_once_with_its_id),
         cmocka_unit_test(what_an_answer_has_brought_is_an_echo_in_the_watch),
+        cmocka_unit_test(a_write_in_the_management_cluster_is_told_once_by_its_answer),
+        cmocka_unit_test(versions_that_come_again_after_the_cluster_went_back_are_told),
         cmocka_unit_test(a_command_that_cannot_be_made_is_answered_here),
         cmocka_unit_test(nothing_is_posted_by_a_link_that_is_gone),
         cmocka_unit_test(a_link_that_is_closed_answers_what_is_in_flight_and_tells_its_watches_lost),
