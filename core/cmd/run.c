@@ -187,6 +187,7 @@ static int run(const struct arguments *arguments) {
         error = run_host(&program);
     notify_close(program.notify); // asks the host
     http_server_stop(program.server);
+    api_source_clear(&program.api);
     live_stop(program.live);
     host_free(program.host);
     adapters_free(program.adapters);

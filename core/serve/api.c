@@ -3,6 +3,7 @@
 #include "core/serve/api_internal.h"
 
 #include "core/base/text.h"
+#include "core/serve/short_names.h"
 
 #include <string.h>
 
@@ -28,7 +29,13 @@ void api_source_init(struct api_source *source, struct host *host, const struct 
                                   .read = read_management,
                                   .ctx = host,
                                   .config = config,
-                                  .adapters = adapters};
+                                  .adapters = adapters,
+                                  .short_names = short_names_new(adapters->n_kinds)};
+}
+
+void api_source_clear(struct api_source *source) {
+    short_names_free(source->short_names);
+    source->short_names = NULL;
 }
 
 static const char *usual_reason(unsigned code) {
@@ -36,9 +43,9 @@ static const char *usual_reason(unsigned code) {
         unsigned code;
         const char *reason;
     } reasons[] = {
-        {400, "BadRequest"},    {401, "Unauthorized"},       {403, "Forbidden"},
-        {404, "NotFound"},      {405, "MethodNotAllowed"},   {410, "Expired"},
-        {500, "InternalError"}, {503, "ServiceUnavailable"}, {504, "Timeout"},
+        {400, "BadRequest"},         {401, "Unauthorized"}, {403, "Forbidden"},       {404, "NotFound"},
+        {405, "MethodNotAllowed"},   {410, "Expired"},      {429, "TooManyRequests"}, {500, "InternalError"},
+        {503, "ServiceUnavailable"}, {504, "Timeout"},
     };
     for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
         if (reasons[i].code == code)

@@ -8,6 +8,8 @@
 #include "core/host/host.h"
 #include "core/host/query.h"
 
+struct short_names;
+
 // Where everything comes from. `ctx` goes to the first four; tests have their own.
 struct api_source {
     struct error *(*snapshot)(void *ctx, struct host_snapshot *out);
@@ -18,9 +20,11 @@ struct api_source {
     void *ctx;
     const struct config *config;
     const struct adapters *adapters;
+    struct short_names *short_names; // NULL: kinds have none
 };
 void api_source_init(struct api_source *source, struct host *host, const struct config *config,
                      const struct adapters *adapters);
+void api_source_clear(struct api_source *source); // zeroed is fine
 
 struct api_parameter { // of the query string, percent-decoded
     const char *name, *value;

@@ -2,14 +2,13 @@
 // Kinds and mirrors as callers name them.
 #include "core/serve/api_internal.h"
 
+#include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/engine/inspect.h"
-#include "core/kube/api_resources.h"
+#include "core/serve/short_names.h"
 
 #include <string.h>
 #include <strings.h>
-
-#define SHORT_NAME_MAX 63
 
 // The kind, its plural, or its singular, which is the kind in lower case (CRDs default to that, built-in kinds have
 // it).
@@ -31,32 +30,6 @@ static const struct kind *find(const struct adapters *adapters, const char *name
     return NULL;
 }
 
-static bool has_short_name(const struct json *list, const struct kind *kind, const char *name) {
-    const struct json *names = json_get(api_resources_find(list, kind->abi.plural), "shortNames");
-    for (const struct json *n = json_first(names); n; n = json_next(n))
-        if (json_string(n) && strcasecmp(json_string(n), name) == 0)
-            return true;
-    return false;
-}
-
-// By the discovery of the management cluster. What cannot be read has no short names.
-static const struct kind *find_short(const struct api_source *source, const char *name) {
-    const struct kind *found = NULL;
-    for (size_t k = 0; k < source->adapters->n_kinds && !found; k++) {
-        const struct kind *kind = source->adapters->kinds[k];
-        for (const char *const *version = kind->abi.versions; *version && !found; version++) {
-            struct response answer = {.message = NULL};
-            AUTO_TEXT path = api_resources_path(kind->abi.group, *version);
-            struct error *error = path ? source->read(source->ctx, path, &answer) : error_no_memory();
-            if (!error && answer.reason == REASON_OK && has_short_name(answer.value, kind, name))
-                found = kind;
-            error_free(error);
-            response_clear(&answer);
-        }
-    }
-    return found;
-}
-
 static struct error *not_found(const struct adapters *adapters, const char *name) {
     AUTO_BUFFER(known, 4096);
     for (size_t k = 0; k < adapters->n_kinds; k++)
@@ -67,8 +40,8 @@ static struct error *not_found(const struct adapters *adapters, const char *name
 
 struct error *api_find_kind(const struct api_source *source, const char *name, const struct kind **out) {
     *out = find(source->adapters, name);
-    if (!*out && *name && strlen(name) <= SHORT_NAME_MAX && !strchr(name, '.'))
-        *out = find_short(source, name);
+    if (!*out && source->short_names && text_is_label_value(name) && *name && !strchr(name, '.'))
+        *out = short_names_find(source->short_names, source, name, clock_now().mono_ns);
     return *out ? NULL : not_found(source->adapters, name);
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/kube/client.h"
 #include "core/serve/api.h"
+#include "core/serve/short_names.h"
 #include "tests/unit/engine/stage.h"
 
 #include <string.h>
@@ -24,7 +25,7 @@ struct desk {
     struct histogram recent; // of w1
     bool stopped, broken;    // the host does not answer; the management cluster does not
     const char *discovery;   // answered for batch/v1, or NULL
-    unsigned asked;
+    unsigned asked, reads;   // of the engine; of the management cluster
     struct buffer body;
     struct json *answer; // parsed
 };
@@ -74,6 +75,7 @@ static inline struct error *read_management(void *ctx, const char *path, struct 
     struct desk *desk = ctx;
     struct world_request request = {.method = "GET", .path = path};
     struct world_response got = {0};
+    desk->reads++;
     if (desk->broken)
         return error_new(ERROR_LIMIT, "the API server has not answered for 10 s");
     if (desk->discovery && strcmp(path, "/apis/batch/v1") == 0) {
@@ -112,13 +114,15 @@ static inline void begin(struct desk *desk) {
                                        .read = read_management,
                                        .ctx = desk,
                                        .config = &desk->config,
-                                       .adapters = &desk->adapters};
+                                       .adapters = &desk->adapters,
+                                       .short_names = short_names_new(1)};
     buffer_init(&desk->body, (size_t)16 << 20);
     stage_start(&desk->stage);
 }
 
 static inline void end(struct desk *desk) {
     json_free(desk->answer);
+    api_source_clear(&desk->source);
     buffer_free(&desk->body);
     stage_end(&desk->stage);
 }
