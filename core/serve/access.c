@@ -82,6 +82,21 @@ static unsigned code_of(const struct error *error) {
     }
 }
 
+static struct error *identify(struct web_call *call, const char *token, unsigned *code) {
+    struct http_server *server = call->server;
+    int64_t now_ns = clock_now().mono_ns;
+    if (!auth_knows(server->auth, token, now_ns) && !strangers_admit(&server->strangers, call->peer, now_ns)) {
+        *code = MHD_HTTP_TOO_MANY_REQUESTS;
+        return error_new(ERROR_LIMIT, "too many tokens that are not valid came from this address: try again");
+    }
+    struct error *error = auth_identify(server->auth, token, now_ns, &call->user);
+    bool refused = error && error->code == ERROR_REFUSED;
+    if (refused)
+        strangers_blame(&server->strangers, call->peer, now_ns);
+    *code = refused ? MHD_HTTP_UNAUTHORIZED : MHD_HTTP_SERVICE_UNAVAILABLE;
+    return error;
+}
+
 struct error *access_check(struct web_call *call, unsigned *code) {
     enum access access = call->route->access;
     bool local = call->local && access != ACCESS_LOGS && access != ACCESS_EXEC;
@@ -92,11 +107,9 @@ struct error *access_check(struct web_call *call, unsigned *code) {
     if (!token)
         return error_new(ERROR_REFUSED, "a token of the management cluster is needed: Authorization: Bearer TOKEN, or "
                                         "Wharf-Authorization through the API server's proxy");
-    struct error *error = auth_identify(call->server->auth, token, clock_now().mono_ns, &call->user);
-    if (error) {
-        *code = error->code == ERROR_REFUSED ? MHD_HTTP_UNAUTHORIZED : MHD_HTTP_SERVICE_UNAVAILABLE;
+    struct error *error = identify(call, token, code);
+    if (error)
         return error;
-    }
     error = authorize(call);
     *code = error ? code_of(error) : MHD_HTTP_OK;
     return error;

@@ -192,6 +192,16 @@ static bool key_of(const char *kind, const char *a, const char *b, unsigned char
     return ok;
 }
 
+bool auth_knows(struct auth *auth, const char *token, int64_t now_ns) {
+    unsigned char key[DIGEST_SHA256_LEN];
+    struct auth_user user;
+    bool known = strlen(token) <= TOKEN_MAX && key_of("token", token, "", key) &&
+                 recall(auth, key, now_ns, &user.name, &user.spec);
+    if (known)
+        auth_user_clear(&user);
+    return known;
+}
+
 struct error *auth_identify(struct auth *auth, const char *token, int64_t now_ns, struct auth_user *out) {
     unsigned char key[DIGEST_SHA256_LEN];
     *out = (struct auth_user){0};

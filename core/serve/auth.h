@@ -26,6 +26,9 @@ struct auth_user {
 };
 void auth_user_clear(struct auth_user *user);
 
+// Whether the token was valid a moment ago, so that nobody has to be asked.
+bool auth_knows(struct auth *auth, const char *token, int64_t now_ns);
+
 // ERROR_REFUSED: the token is not valid. Other errors: it could not be verified.
 struct error *auth_identify(struct auth *auth, const char *token, int64_t now_ns, struct auth_user *out);
 

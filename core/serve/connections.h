@@ -34,6 +34,9 @@ struct connections {
     size_t count;
 };
 
+// IPv6, or IPv4 mapped into it; zeros for another family, and NULL.
+void connections_address(const struct sockaddr *address, uint8_t out[16]);
+
 // A connection was accepted. Returns the socket to shut down in its place; -1: none.
 int connections_add(struct connections *connections, int fd, const struct sockaddr *address, int64_t now_ns);
 

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
 
 #define PATH_MAX_BYTES ((size_t)16 * 1024)
 
@@ -161,14 +160,12 @@ static struct error *accept_client(struct exec_session *session, const struct tu
 }
 
 static void relay(struct exec_session *session) {
-    int on = 1;
     pthread_mutex_lock(&session->lock);
     while (!session->is_here && !session->is_gone)
         pthread_cond_wait(&session->arrived, &session->lock);
     pthread_mutex_unlock(&session->lock);
     if (!session->is_here)
         return;
-    (void)setsockopt(session->socket.fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     if (session->early)
         relay_run(session->socket.fd, session->early, session->socket.early_len, session->tunnel, session->stop);
     web_socket_close(&session->socket);

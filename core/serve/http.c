@@ -6,6 +6,8 @@
 #include "core/serve/listen.h"
 #include "core/serve/server.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -62,7 +64,13 @@ static void serve(void *arg) {
         return;
     }
     unsigned code = MHD_HTTP_FORBIDDEN;
+    enum connection_kind kind = call->route->kind;
     struct error *error = access_check(call, &code);
+    if (!error && kind != CONNECTION_SHORT && !shares_join(&call->server->shares, &call->share, web_user(call), kind)) {
+        code = MHD_HTTP_TOO_MANY_REQUESTS;
+        error = error_new(ERROR_LIMIT, "user %s has %zu of them open, the most that one may have", web_user(call),
+                          shares_limit(kind));
+    }
     if (error)
         web_fail(call, code, "%s", error_text(error));
     else
@@ -171,8 +179,21 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **re
     *request = NULL;
 }
 
+// A client that vanished without a word would hold a stream or a session for ever.
+static void keep_alive(int fd) {
+    static const struct {
+        int level, name, value;
+    } options[] = {{SOL_SOCKET, SO_KEEPALIVE, 1},
+                   {IPPROTO_TCP, TCP_KEEPIDLE, 30},
+                   {IPPROTO_TCP, TCP_KEEPINTVL, 10},
+                   {IPPROTO_TCP, TCP_KEEPCNT, 3}};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        (void)setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof options[i].value);
+}
+
 // libmicrohttpd closes a socket that it rejects.
 static void take(void *ctx, int fd, const struct sockaddr *address, socklen_t len) {
+    keep_alive(fd);
     (void)MHD_add_connection(ctx, fd, address, len);
 }
 
@@ -211,6 +232,8 @@ struct error *http_server_start(const char *address, const struct http_source *s
     if (!server)
         return error_no_memory();
     server->source = *source;
+    shares_init(&server->shares);
+    strangers_init(&server->strangers);
     struct error *error = ui_open(&server->ui);
     if (!error)
         error = listen_open(address, &fd, &server->port);
@@ -252,5 +275,7 @@ void http_server_stop(struct http_server *server) {
         MHD_stop_daemon(server->daemon);
     departures_free(server->departures);
     auth_free(server->auth);
+    shares_destroy(&server->shares);
+    strangers_destroy(&server->strangers);
     free(server);
 }

@@ -9,6 +9,8 @@
 #include "core/serve/departures.h"
 #include "core/serve/http.h"
 #include "core/serve/route.h"
+#include "core/serve/shares.h"
+#include "core/serve/strangers.h"
 #include "core/serve/tasks.h"
 #include "core/serve/ui.h"
 #include "core/serve/watchers.h"
@@ -28,6 +30,8 @@ struct http_server {
     struct departures *departures;
     struct watchers *watchers; // NULL without an API
     struct ui ui;
+    struct shares shares;
+    struct strangers strangers;
     uint16_t port;
     atomic_bool stopping;
     // The server's thread only.
@@ -43,12 +47,14 @@ struct web_call {
     const struct route *route;
     enum web_state state;
     int fd;
-    bool local; // from a loopback address to one, for a name of this machine
+    uint8_t peer[16]; // address of the client
+    bool local;       // from a loopback address to one, for a name of this machine
     char *path, *rest;
     const char *segments[ROUTE_SEGMENTS];
     struct api_parameter *parameters;
     size_t n_parameters;
     struct auth_user user;
+    struct share share; // of a stream or a session
     // The answer.
     unsigned code;
     const char *content_type;

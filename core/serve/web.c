@@ -14,6 +14,11 @@
 #define PARAMETERS_MAX ((size_t)256)
 #define STREAM_BLOCK ((size_t)16 * 1024)
 
+union socket_address {
+    struct sockaddr any;
+    struct sockaddr_storage storage;
+};
+
 static bool is_loopback(const struct sockaddr *address) {
     if (address->sa_family == AF_INET)
         return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 == 127;
@@ -23,16 +28,41 @@ static bool is_loopback(const struct sockaddr *address) {
     return IN6_IS_ADDR_LOOPBACK(six) || (IN6_IS_ADDR_V4MAPPED(six) && six->s6_addr[12] == 127);
 }
 
+// What proxies add.
+static bool is_passed_on(const struct web_call *call) {
+    static const char *const headers[] = {
+        "Forwarded",         "Via",       "X-Forwarded-For",         "X-Forwarded-Host",
+        "X-Forwarded-Proto", "X-Real-IP", "X-Envoy-External-Address"};
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++)
+        if (web_header(call, headers[i]))
+            return true;
+    return false;
+}
+
+// A page of the web cannot read an answer, but its requests come from this machine too (Fetch section 3.2; Fetch
+// Metadata section 2.4).
+static bool is_of_other_page(const struct web_call *call) {
+    const char *site = web_header(call, "Sec-Fetch-Site"), *origin = web_header(call, "Origin");
+    const char *host = web_header(call, "Host");
+    if (site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
+        return true;
+    return origin && (!text_has_prefix(origin, "http://") || !host || strcmp(origin + strlen("http://"), host) != 0);
+}
+
 // Both ends are this machine, and nobody passes it on for somebody else.
-static bool is_local(const struct web_call *call) {
-    union {
-        struct sockaddr any;
-        struct sockaddr_storage storage;
-    } own = {.storage = {0}}, peer = own;
-    socklen_t own_len = sizeof own, peer_len = sizeof peer;
-    return getsockname(call->fd, &own.any, &own_len) == 0 && getpeername(call->fd, &peer.any, &peer_len) == 0 &&
-           is_loopback(&own.any) && is_loopback(&peer.any) && auth_host_is_local(web_header(call, "Host")) &&
-           !web_header(call, "X-Forwarded-For") && !web_header(call, "Forwarded");
+static bool is_local(const struct web_call *call, const struct sockaddr *peer) {
+    union socket_address own = {.storage = {0}};
+    socklen_t len = sizeof own;
+    return getsockname(call->fd, &own.any, &len) == 0 && is_loopback(&own.any) && is_loopback(peer) &&
+           auth_host_is_local(web_header(call, "Host")) && !is_passed_on(call) && !is_of_other_page(call);
+}
+
+static void look_at_peer(struct web_call *call) {
+    union socket_address peer = {.storage = {0}};
+    socklen_t len = sizeof peer;
+    bool known = getpeername(call->fd, &peer.any, &len) == 0;
+    connections_address(known ? &peer.any : NULL, call->peer);
+    call->local = known && is_local(call, &peer.any);
 }
 
 static enum MHD_Result add_parameter(void *ctx, enum MHD_ValueKind kind, const char *name, const char *value) {
@@ -57,7 +87,7 @@ struct web_call *web_call_new(struct http_server *server, struct MHD_Connection 
     call->connection = connection;
     call->route = route;
     call->fd = info ? info->connect_fd : -1;
-    call->local = is_local(call);
+    look_at_peer(call);
     call->path = strdup(path);
     call->rest = strdup(path + strlen(route->path));
     buffer_init(&call->body, WEB_BODY_MAX);
@@ -77,6 +107,7 @@ void web_call_free(struct web_call *call) {
     }
     if (call->upgrade.gone)
         call->upgrade.gone(call->upgrade.ctx);
+    shares_leave(&call->server->shares, &call->share);
     for (size_t i = 0; i < 2 * call->n_upgrade_headers; i++)
         free(call->upgrade_headers[i]);
     auth_user_clear(&call->user);

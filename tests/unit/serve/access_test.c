@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,6 +16,7 @@
 #include <cmocka.h>
 
 struct served {
+    atomic_int reviews; // of tokens
     struct fake fake;
     struct adapters adapters;
     struct api_source api;
@@ -43,16 +45,17 @@ static struct json *parse(const char *text) {
 
 // The token is the user's name; "boss" may do everything, "viewer" gets /wharf, everybody else nothing.
 static struct error *review(void *ctx, const struct request *request, struct response *response) {
-    (void)ctx;
     AUTO_JSON body = parse(request->body);
     const struct json *spec = json_get(body, "spec");
     AUTO_TEXT text = NULL;
     const char *token = json_string(json_get(spec, "token"));
+    if (token)
+        atomic_fetch_add(&((struct served *)ctx)->reviews, 1);
     if (token && strcmp(token, "down") == 0)
         return error_new(ERROR_LIMIT, "no answer within 10 s");
     if (token)
         text = text_format("{\"status\":{\"authenticated\":%s,\"user\":{\"username\":\"%s\"}}}",
-                           strcmp(token, "nobody") == 0 ? "false" : "true", token);
+                           text_has_prefix(token, "nobody") ? "false" : "true", token);
     else {
         const char *user = json_string_or(json_get(spec, "user"), "");
         const char *path = json_string_or(json_path(spec, "nonResourceAttributes", "path", NULL), "");
@@ -124,6 +127,17 @@ static void who_may_have_what(void **state) {
         {"/api/v1/adapters", LOCAL "X-Forwarded-For: 10.0.0.1\r\n", STATUS_OF(401),
          "a token of the management cluster"},
         {"/api/v1/adapters", LOCAL "Forwarded: for=10.0.0.1\r\n", STATUS_OF(401), ""},
+        {"/api/v1/adapters", LOCAL "Via: 1.1 proxy\r\n", STATUS_OF(401), ""},
+        {"/api/v1/adapters", LOCAL "X-Real-IP: 10.0.0.1\r\n", STATUS_OF(401), ""},
+        // A page of another origin cannot read the answer, but could keep the host busy.
+        {"/api/v1/adapters", LOCAL "Origin: https://evil.example\r\n", STATUS_OF(401), ""},
+        {"/api/v1/adapters", LOCAL "Origin: http://localhost:3000\r\n", STATUS_OF(401), ""},
+        {"/api/v1/adapters", LOCAL "Origin: null\r\n", STATUS_OF(401), ""},
+        {"/api/v1/adapters", LOCAL "Sec-Fetch-Site: cross-site\r\n", STATUS_OF(401), ""},
+        {"/api/v1/adapters", LOCAL "Sec-Fetch-Site: same-site\r\n", STATUS_OF(401), ""},
+        {"/api/v1/adapters", LOCAL "Sec-Fetch-Site: same-origin\r\n", STATUS_OF(200), "\"items\":"},
+        {"/api/v1/adapters", LOCAL "Sec-Fetch-Site: none\r\n", STATUS_OF(200), "\"items\":"},
+        {"/api/v1/adapters", LOCAL "Origin: http://localhost\r\n", STATUS_OF(200), "\"items\":"},
         {"/api/v1/adapters", REMOTE "Authorization: Bearer viewer\r\n", STATUS_OF(200), "\"items\":"},
         {"/api/v1/adapters", REMOTE "Wharf-Authorization: Bearer viewer\r\n", STATUS_OF(200), "\"items\":"},
         // The proxy's own credentials, if it leaves them, are not the caller's.
@@ -184,9 +198,31 @@ static void every_answer_has_the_headers_that_protect_it(void **state) {
     }
 }
 
+// Each would cost the management cluster two reviews with the host's own credentials.
+static void an_address_with_many_tokens_that_are_not_valid_waits(void **state) {
+    struct served *served = *state;
+    int refused = 0, later = 0;
+    free(ask(served, "/api/v1/adapters", REMOTE "Authorization: Bearer viewer\r\n"));
+    for (int i = 0; i < 100; i++) {
+        AUTO_TEXT headers = text_format(REMOTE "Authorization: Bearer nobody-%d\r\n", i);
+        AUTO_TEXT answer = ask(served, "/api/v1/adapters", headers);
+        refused += text_has_prefix(answer, STATUS_OF(401));
+        later += text_has_prefix(answer, STATUS_OF(429));
+    }
+    assert_int_equal(refused + later, 100);
+    assert_true(later > 50);
+    assert_true(atomic_load(&served->reviews) < 100);
+    // Whoever is known already is served, and so is who needs no token.
+    AUTO_TEXT known = ask(served, "/api/v1/adapters", REMOTE "Authorization: Bearer viewer\r\n");
+    AUTO_TEXT local = ask(served, "/api/v1/adapters", LOCAL);
+    assert_true(text_has_prefix(known, STATUS_OF(200)));
+    assert_true(text_has_prefix(local, STATUS_OF(200)));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(who_may_have_what, start, stop),
+        cmocka_unit_test_setup_teardown(an_address_with_many_tokens_that_are_not_valid_waits, start, stop),
         cmocka_unit_test_setup_teardown(every_answer_has_the_headers_that_protect_it, start, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,9 +43,16 @@ static struct error *query(void *ctx, query_run run, void *arg) {
     return error_new(ERROR_STOPPED, "not running yet");
 }
 
+// The token is the user's name, and everybody may do everything.
 static struct error *review(void *ctx, const struct request *request, struct response *response) {
-    (void)ctx, (void)request, (void)response;
-    return error_new(ERROR_STOPPED, "not running yet");
+    (void)ctx;
+    AUTO_JSON body = NULL;
+    assert_null(json_parse(request->body, request->body_len, &body));
+    const char *token = json_string(json_path(body, "spec", "token", NULL));
+    AUTO_TEXT text = token ? text_format("{\"status\":{\"authenticated\":true,\"user\":{\"username\":\"%s\"}}}", token)
+                           : text_format("{\"status\":{\"allowed\":true}}");
+    *response = (struct response){.reason = REASON_OK, .retry_after_ns = -1};
+    return json_parse(text, strlen(text), &response->value);
 }
 
 static int start(void **state) {
@@ -76,7 +83,7 @@ static int stop(void **state) {
     return 0;
 }
 
-static int begin(const struct served *served, const char *path) {
+static int begin_as(const struct served *served, const char *path, const char *headers) {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_in name = {.sin_family = AF_INET,
                                .sin_port = htons(http_server_port(served->server)),
@@ -84,9 +91,13 @@ static int begin(const struct served *served, const char *path) {
     struct timeval patience = {.tv_sec = 20};
     assert_int_equal(connect(fd, (struct sockaddr *)&name, sizeof name), 0);
     assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
-    AUTO_TEXT request = text_format("GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path);
+    AUTO_TEXT request = text_format("GET %s HTTP/1.1\r\n%s\r\n", path, headers);
     assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), (ssize_t)strlen(request));
     return fd;
+}
+
+static int begin(const struct served *served, const char *path) {
+    return begin_as(served, path, "Host: localhost\r\n");
 }
 
 // The code of the answer that begins; 0: the connection was closed.
@@ -120,6 +131,65 @@ static void streams_are_bounded_and_probes_are_answered_beside_them(void **state
     assert_served(served, "/api/v1/adapters");
     for (size_t i = 0; i < CONNECTIONS_WATCH; i++)
         close(fds[i]);
+}
+
+#define AS(user) "Host: wharf.example\r\nAuthorization: Bearer " user "\r\n"
+
+static void one_user_does_not_take_all_streams(void **state) {
+    const struct served *served = *state;
+    int fds[CONNECTIONS_WATCH / 2];
+    for (size_t i = 0; i < CONNECTIONS_WATCH / 2; i++) {
+        fds[i] = begin_as(served, "/api/v1/watch", AS("greedy"));
+        assert_int_equal(code_of(fds[i]), 200);
+    }
+    int more = begin_as(served, "/api/v1/watch", AS("greedy"));
+    assert_int_equal(code_of(more), 429);
+    close(more);
+    int other = begin_as(served, "/api/v1/watch", AS("other"));
+    assert_int_equal(code_of(other), 200);
+    close(other);
+    // What they close may be opened again.
+    for (size_t i = 0; i < CONNECTIONS_WATCH / 2; i++)
+        close(fds[i]);
+    for (int i = 0, code = 429; code == 429; i++) {
+        assert_true(i < 500);
+        usleep(20000);
+        int again = begin_as(served, "/api/v1/watch", AS("greedy"));
+        code = code_of(again);
+        close(again);
+    }
+}
+
+// The timer of the server's side of a connection, in the kernel's table; "02": keepalive. "": it is not there.
+static void read_timer(int server_port, int client_port, char timer[3]) {
+    char line[512];
+    AUTO_TEXT wanted = text_format(" 0100007F:%04X 0100007F:%04X 01 ", (unsigned)server_port, (unsigned)client_port);
+    FILE *table = fopen("/proc/net/tcp", "r");
+    assert_non_null(table);
+    timer[0] = '\0';
+    while (fgets(line, sizeof line, table)) {
+        const char *at = strstr(line, wanted);
+        if (at && strlen(at) > strlen(wanted) + 20)
+            text_copy(timer, 3, at + strlen(wanted) + strlen("00000000:00000000 "));
+    }
+    fclose(table);
+}
+
+// A machine that lost power sends no FIN.
+static void a_client_that_vanished_is_noticed(void **state) {
+    const struct served *served = *state;
+    struct sockaddr_in own;
+    socklen_t len = sizeof own;
+    int fd = begin(served, "/api/v1/watch");
+    assert_int_equal(code_of(fd), 200);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&own, &len), 0);
+    char timer[3] = "01"; // what was sent is not acknowledged yet
+    for (int i = 0; i < 200 && strcmp(timer, "02") != 0; i++) {
+        usleep(20000);
+        read_timer(http_server_port(served->server), ntohs(own.sin_port), timer);
+    }
+    assert_string_equal(timer, "02");
+    close(fd);
 }
 
 static void a_stream_whose_reader_leaves_makes_room_for_another(void **state) {
@@ -178,6 +248,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         SERVED(streams_are_bounded_and_probes_are_answered_beside_them),
         SERVED(a_stream_whose_reader_leaves_makes_room_for_another),
+        SERVED(one_user_does_not_take_all_streams),
+        SERVED(a_client_that_vanished_is_noticed),
         SERVED(streams_end_with_the_server),
         SERVED(a_head_request_gets_no_stream),
     };
