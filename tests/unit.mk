@@ -22,7 +22,7 @@ $(call unit_bin,cmd/% fault/plan): $(B)/cmd.a
 $(call unit_bin,conform/%): $(B)/conform.a
 $(call unit_bin,demo/%): $(B)/tests/demo/table.o $(B)/tests/demo/screen.o $(B)/tests/demo/jobs.o $(WORLD_HTTP)
 $(call unit_bin,demo/%): private LIBS += $(WORLD_LIBS)
-$(call unit_bin,engine/% serve/api serve/api_explain): $(call unit_obj,engine/stage) $(WORLD)
+$(call unit_bin,engine/% serve/api serve/api_explain serve/worker): $(call unit_obj,engine/stage) $(WORLD)
 $(call unit_bin,engine/carry engine/carry_steps engine/mirror): $(B)/tests/support/trains.o
 $(call unit_bin,world/%): $(WORLD_HTTP)
 $(call unit_bin,world/player): $(FIXTURE)
@@ -34,7 +34,7 @@ $(call unit_bin,adapter/adapters): | $(BAD_ADAPTERS)
 # Certificates and a server, for what goes over the network.
 $(call unit_bin,$(addprefix kube/,curl_transport curl_cancel curl_limits curl_trust loop kubeconfig endpoint exec_plugin curl_exec tunnel)): \
 	$(call unit_obj,kube/pki kube/tls_server kube/net_world)
-$(call unit_bin,host/direct host/token_renewal): $(call unit_obj,kube/pki kube/tls_server)
+$(call unit_bin,host/direct host/token_renewal serve/worker): $(call unit_obj,kube/pki kube/tls_server)
 
 # The allocating functions pass through tests/unit/fault/fault.c, which makes them fail.
 FAULT_WRAP := malloc calloc realloc reallocarray free strdup strndup vasprintf __vasprintf_chk cJSON_malloc cJSON_free

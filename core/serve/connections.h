@@ -15,8 +15,8 @@
 #define CONNECTION_TIMEOUT_S 20 // for a request and its answer
 
 enum connection_kind { CONNECTION_SHORT, CONNECTION_LOGS, CONNECTION_EXEC, CONNECTION_WATCH };
-#define CONNECTIONS_LOGS ((size_t)32)
-#define CONNECTIONS_EXEC ((size_t)32)
+#define CONNECTIONS_LOGS ((size_t)64)
+#define CONNECTIONS_EXEC ((size_t)64)
 #define CONNECTIONS_WATCH ((size_t)64)
 #define CONNECTIONS_STREAMS (CONNECTIONS_LOGS + CONNECTIONS_EXEC + CONNECTIONS_WATCH)
 #define CONNECTIONS_MAX (CONNECTIONS_OPEN_MAX * 2 + CONNECTIONS_STREAMS) // including those being closed

@@ -4,12 +4,14 @@
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/serve/listen.h"
+#include "core/serve/logs.h"
 #include "core/serve/server.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -43,7 +45,8 @@ void http_source_init(struct http_source *source, struct host *host, const struc
                                    .api = api,
                                    .review = review,
                                    .endpoint = find_endpoint,
-                                   .ctx = host};
+                                   .ctx = host,
+                                   .patience_ns = HTTP_PATIENCE_NS};
 }
 
 static enum MHD_Result fail_now(struct MHD_Connection *connection, const char *path, unsigned code, const char *text) {
@@ -226,12 +229,21 @@ static struct error *start(struct http_server *server, const char *address, int 
     return error ? error : acceptor_start(fd, take, server->daemon, &server->acceptor);
 }
 
+// A quarter of the file descriptors, so that logs take none from the connections to the clusters.
+static size_t most_log_sources(void) {
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur / 4 > LOGS_SOURCES_ALL)
+        return LOGS_SOURCES_ALL;
+    return (size_t)files.rlim_cur / 4;
+}
+
 struct error *http_server_start(const char *address, const struct http_source *source, struct http_server **out) {
     int fd = -1;
     struct http_server *server = calloc(1, sizeof *server);
     if (!server)
         return error_no_memory();
     server->source = *source;
+    server->max_log_sources = most_log_sources();
     shares_init(&server->shares);
     strangers_init(&server->strangers);
     struct error *error = ui_open(&server->ui);

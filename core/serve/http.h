@@ -16,7 +16,9 @@ struct http_source {
     struct error *(*review)(void *ctx, const struct request *request, struct response *response); // see auth.h
     struct error *(*endpoint)(void *ctx, const char *cluster, struct endpoint **out);             // see host_endpoint
     void *ctx;
+    int64_t patience_ns; // for a worker whose pods are read, and that opens a log
 };
+#define HTTP_PATIENCE_NS (20 * CLOCK_SECOND)
 void http_source_init(struct http_source *source, struct host *host, const struct api_source *api);
 
 struct http_server;

@@ -52,13 +52,16 @@ void logs_answer(struct log_session *session) {
 static struct error *wait_for_first(struct log_session *session) {
     struct transport *transport = session->target.direct.transport;
     while (logs_count(session, LOG_OPENING) > 0 && logs_count(session, LOG_OPEN) == 0 &&
-           logs_count(session, LOG_ENDED) == 0 && !is_over(session))
+           logs_count(session, LOG_ENDED) == 0 && !is_over(session)) {
         curl_transport_poll(transport, POLL_NS);
+        logs_expire(session, clock_now().mono_ns);
+    }
     if (is_over(session))
         return error_new(ERROR_STOPPED, "the host is stopping");
     if (session->options.follow || session->n_sources == 0 || logs_count(session, LOG_FAILED) < session->n_sources)
         return NULL;
-    return error_new(ERROR_INVALID, "%s", session->sources[0]->problem ? session->sources[0]->problem : "no log");
+    enum error_code code = session->sources[0]->late ? ERROR_LIMIT : ERROR_INVALID;
+    return error_new(code, "%s", session->sources[0]->problem ? session->sources[0]->problem : "no log");
 }
 
 // What could not be read is told in a line of its own, where others were read.
@@ -126,6 +129,7 @@ static void read_until(struct log_session *session, int64_t due_ns) {
     }
     stream_on_gone(session->stream, wake, transport);
     curl_transport_poll(transport, wait_ns);
+    logs_expire(session, clock_now().mono_ns);
     stream_on_gone(session->stream, NULL, NULL); // it may be replaced
 }
 
@@ -146,8 +150,10 @@ static void follow(struct log_session *session) {
 }
 
 static void read_once(struct log_session *session) {
-    while (!is_over(session) && logs_count(session, LOG_OPEN) + logs_count(session, LOG_OPENING) > 0)
+    while (!is_over(session) && logs_count(session, LOG_OPEN) + logs_count(session, LOG_OPENING) > 0) {
         curl_transport_poll(session->target.direct.transport, POLL_NS);
+        logs_expire(session, clock_now().mono_ns);
+    }
     tell_failures(session);
 }
 

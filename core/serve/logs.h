@@ -8,7 +8,8 @@
 #include "core/serve/server.h"
 #include "core/serve/targets.h"
 
-#define LOGS_SOURCES 128 // containers that are read at once
+#define LOGS_SOURCES 128       // containers that are read at once
+#define LOGS_SOURCES_ALL 1024U // by all readers, if there are file descriptors for them
 
 struct log_options {
     bool follow, all_pods, timestamps;
@@ -30,7 +31,9 @@ struct log_source { // one container
     char *pod, *container, *prefix; // prefix NULL: none
     struct log_lines lines;
     uint64_t exchange;
+    int64_t opens_by_ns; // while it is opening
     enum log_state state;
+    bool late;    // it was not opened in time
     bool broken;  // the connection did, not the log
     bool new_pod; // it came after the first ones: its log is read from the beginning
     int64_t restarts;
@@ -55,6 +58,8 @@ void logs_answer(struct log_session *session);
 // Reads the containers that have a log now and are not read yet. `first`: for the first time.
 struct error *logs_open_sources(struct log_session *session, bool first);
 void logs_close_sources(struct log_session *session);
+// Gives up those that the worker has not opened in time: a server may accept a connection and say nothing.
+void logs_expire(struct log_session *session, int64_t now_ns);
 size_t logs_count(const struct log_session *session, enum log_state state);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The containers whose logs a session reads.
+#include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/serve/logs.h"
@@ -73,6 +74,7 @@ static struct error *begin(struct log_source *source, bool again) {
         .method = HTTP_GET, .path = path.data, .accept = "*/*", .stream = true, .max_body = ERROR_MAX};
     const struct http_handler handler = {.opened = on_open, .data = on_data, .done = on_done, .ctx = source};
     source->state = LOG_OPENING;
+    source->opens_by_ns = clock_now().mono_ns + source->session->server->source.patience_ns;
     source->exchange = transport->ops->submit(transport, &request, &handler);
     return source->exchange != 0 ? NULL : error_no_memory();
 }
@@ -95,7 +97,24 @@ void logs_close_sources(struct log_session *session) {
             transport->ops->cancel(transport, session->sources[i]->exchange);
         source_free(session->sources[i]);
     }
+    atomic_fetch_sub(&session->server->log_sources, session->n_sources);
     session->n_sources = 0;
+}
+
+void logs_expire(struct log_session *session, int64_t now_ns) {
+    struct transport *transport = session->target.direct.transport;
+    for (size_t i = 0; i < session->n_sources; i++) {
+        struct log_source *source = session->sources[i];
+        if (source->state != LOG_OPENING || now_ns < source->opens_by_ns)
+            continue;
+        transport->ops->cancel(transport, source->exchange);
+        source->exchange = 0;
+        source->state = LOG_FAILED;
+        source->late = true;
+        free(source->problem);
+        source->problem = text_format("%s has not answered for %d s", session->target.mirror.cluster,
+                                      (int)(session->server->source.patience_ns / CLOCK_SECOND));
+    }
 }
 
 size_t logs_count(const struct log_session *session, enum log_state state) {
@@ -112,9 +131,15 @@ static struct log_source *find(const struct log_session *session, const char *po
     return NULL;
 }
 
+// Each takes a file descriptor. A session may have as many as it leaves to the others, and one in any case.
+static bool has_place(const struct log_session *session) {
+    size_t used = atomic_load(&session->server->log_sources), most = session->server->max_log_sources;
+    return session->n_sources == 0 || (session->n_sources < LOGS_SOURCES && session->n_sources + used <= most);
+}
+
 static struct error *add(struct log_session *session, const struct pod *pod, const struct pod_container *container,
                          bool first) {
-    session->full = session->n_sources == LOGS_SOURCES;
+    session->full = !has_place(session);
     if (session->full)
         return NULL;
     struct log_source *source = calloc(1, sizeof *source);
@@ -134,6 +159,7 @@ static struct error *add(struct log_session *session, const struct pod *pod, con
         return error_no_memory();
     }
     session->sources[session->n_sources++] = source;
+    atomic_fetch_add(&session->server->log_sources, 1);
     return begin(source, false);
 }
 

@@ -4,6 +4,8 @@
 #include "core/serve/server.h"
 #include "core/serve/targets.h"
 
+#define READERS 4 // less than the threads that answer
+
 static void put_container(struct writer *out, const struct pod_container *container) {
     writer_object(out, NULL);
     writer_string(out, "name", container->name);
@@ -33,7 +35,7 @@ static void put_pod(struct writer *out, const struct target *target, const struc
     writer_end(out, '}');
 }
 
-void serve_pods(struct web_call *call) {
+static void read_pods(struct web_call *call) {
     struct target target;
     bool moved = false;
     struct error *error = target_open(&call->server->source, web_segment(call, 0), web_segment(call, 1),
@@ -60,4 +62,14 @@ void serve_pods(struct web_call *call) {
     buffer_char(&body, '\n');
     target_close(&target);
     web_answer(call, MHD_HTTP_OK, WEB_JSON, &body);
+}
+
+// They wait for a worker: the rest of the API has other threads.
+void serve_pods(struct web_call *call) {
+    struct http_server *server = call->server; // the call is not ours once it is answered
+    if (atomic_fetch_add(&server->pods_readers, 1) < READERS)
+        read_pods(call);
+    else
+        web_fail(call, MHD_HTTP_SERVICE_UNAVAILABLE, "pods are being read for %d callers: try again", READERS);
+    atomic_fetch_sub(&server->pods_readers, 1);
 }

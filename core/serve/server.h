@@ -34,6 +34,9 @@ struct http_server {
     struct strangers strangers;
     uint16_t port;
     atomic_bool stopping;
+    atomic_size_t log_sources; // containers whose logs are read
+    size_t max_log_sources;
+    atomic_uint pods_readers; // threads that read pods of a worker
     // The server's thread only.
     bool been_in_sync;
     struct connections connections;

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/serve/targets.h"
 
+#include "core/base/clock.h"
 #include "core/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+// A worker that gives page after page, or is slow with each, holds a thread of the server.
 static struct error *get(void *ctx, const char *path, bool metadata, struct json **out) {
-    return direct_get(ctx, path, metadata, out);
+    struct target *target = ctx;
+    if (clock_now().mono_ns >= target->until_ns)
+        return error_new(ERROR_LIMIT, "it has taken longer than %d s",
+                         (int)(target->source->patience_ns / CLOCK_SECOND));
+    return direct_get(&target->direct, path, metadata, out);
 }
 
 void target_describe(const struct target *target, struct buffer *out) {
@@ -62,7 +68,8 @@ struct error *target_read(struct target *target) {
         return error;
     target->moved = false;
     struct pods pods;
-    const struct pods_source source = {get, &target->direct};
+    const struct pods_source source = {get, target};
+    target->until_ns = clock_now().mono_ns + target->source->patience_ns;
     error = pods_find(&source, target->namespace_, target->mirror.uid, &pods);
     if (error && error->code == ERROR_REFUSED)
         error->code = ERROR_IO; // the host may not, which says nothing about the caller

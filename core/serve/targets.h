@@ -14,6 +14,7 @@ struct target {
     struct api_mirror mirror; // as last found
     struct direct direct;     // to its worker
     struct pods pods;         // as last read
+    int64_t until_ns;         // for reading them
     bool moved;               // the connection is to be replaced
     bool awaited;             // there is no mirror now, but there will be
     const atomic_bool *stop;
