@@ -34,6 +34,7 @@ $(INTEGRATION_BIN): $(B)/tests/integration/%: $(B)/tests/integration/%.o $(INTEG
 # They call the adapters as the simulation has them, with its table of kinds.
 FUZZ_PROGRAMS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/*_fuzz.c))
 $(FUZZ_PROGRAMS): %: %.o $(B)/tests/fuzz/fuzz_main.o $(B)/tests/simulation/kinds.o $(PLUGIN_OBJ) $(B)/tests/support.a $(WORLD)
+$(B)/tests/fuzz/websocket_fuzz: $(B)/cmd.a
 
 WORLD_PROGRAMS := $(B)/wharf-sandbox $(B)/tests/world/world $(B)/tests/demo/demo $(BENCH)/host_bench $(INTEGRATION_BIN)
 PROGRAMS := $(WORLD_PROGRAMS) $(B)/tests/simulation/sim $(B)/tests/to_json $(FUZZ_PROGRAMS) $(filter-out $(WORLD_PROGRAMS),$(BENCHES))

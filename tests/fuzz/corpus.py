@@ -137,6 +137,65 @@ def write_generic(corpus):
 """)
 
 
+def frame(opcode, payload, last=True):
+    """A frame as a server sends it (RFC 6455 section 5.2): not masked."""
+    size = len(payload)
+    length = bytes((size,)) if size < 126 else b"\x7e" + size.to_bytes(2, "big")
+    return bytes((opcode | (0x80 if last else 0),)) + length + payload
+
+
+def write_websocket(corpus):
+    failed = json.dumps({"status": "Failure", "details": {"causes": [{"reason": "ExitCode", "message": "3"}]}}).encode()
+    corpus.add("session", frame(2, b"\x01out") + frame(9, b"ping") + frame(2, b"\x02err") + frame(2, b"\x03" + failed)
+               + frame(8, b"\x03\xe8bye"))
+    corpus.add("fragments", frame(2, b"\x01a", False) + frame(9, b"") + frame(0, b"b", False) + frame(0, b"c"))
+    corpus.add("long", frame(2, b"\x01" + b"x" * 500))
+    corpus.add("huge", b"\x82\x7f" + b"\xff" * 8)
+    corpus.add("masked", b"\x82\x85\x01\x02\x03\x04hello")
+    corpus.add("status", failed)
+    corpus.add("headers", b"Upgrade: websocket\r\nsec-websocket-protocol:  v5.channel.k8s.io\r\n")
+
+
+def write_logs(corpus):
+    lines = b"".join(b"2026-01-02T03:04:0%d.000000000Z line %d\n" % (n, n) for n in range(5))
+    corpus.add("resumed", lines + SEPARATOR + lines[40:] + b"2026-01-02T03:04:09.000000000Z more")
+    corpus.add("unstamped", b"a\n\nb\r\n\x1b[2J" + SEPARATOR + b"c")
+    corpus.add("long", b"2026-01-02T03:04:01Z " + b"x" * 2000 + SEPARATOR)
+
+
+def write_access(corpus):
+    user = {"username": "jane", "uid": "7", "groups": ["dev"], "extra": {"a/b": ["c"]}}
+    valid = {"status": {"authenticated": True, "audiences": ["wharf.dev"], "user": user}}
+    credential = {"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1", "status": {
+        "token": "eyJhbGciOiJub25lIn0.eyJpYXQiOjEwMDAwMDAwMDAsImV4cCI6OTAwMDAwMDAwMH0.x",
+        "expirationTimestamp": "2026-01-02T03:04:05Z"}}
+    for number, (one, two, header) in enumerate((
+            (valid, {"status": {"allowed": True}}, b"Bearer abc"),
+            (valid, {"status": {"allowed": True, "denied": True}}, b"[::1]:9440"),
+            (valid, {"status": {"allowed": "true"}}, b"localhost:9440"),
+            ({"status": {"authenticated": "yes", "user": user}}, {}, b"job/team-a/train"),
+            ({"status": {"authenticated": True, "user": {"username": "a\"},{", "groups": "g"}}}, {"status": []}, b"127.0.0.1"))):
+        corpus.add(str(number), SEPARATOR.join((compact(one), compact(two), header, compact(credential))))
+
+
+def write_workers(corpus):
+    kubeconfig = (b"current-context: a\nclusters: [{name: a, cluster: {server: 'https://127.0.0.1:6443'}}]\n"
+                  b"users: [{name: a, user: {token: t}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n")
+    secret = {"metadata": {"namespace": "n", "name": "w1", "labels": {"worker.wharf.dev/region": "eu"}, "annotations": {
+        "wharf.dev/worker-name": "w2", "wharf.dev/qps": "5", "wharf.dev/burst": "10", "wharf.dev/drain": "move",
+        "wharf.dev/cordoned": "true", "wharf.dev/token-service-account": "n/wharf"}}, "data": {"context": "YQ=="}}
+    profile = {"metadata": {"namespace": "n", "name": "p1"}, "status": {"accessProviders": [
+        {"name": "p", "cluster": {"server": "https://127.0.0.1:6443", "certificate-authority": "/etc/passwd",
+                                  "proxy-url": "socks5://127.0.0.1:1", "extensions": [{"name": "a", "extension": {}}]}}]}}
+    settings = {"metadata": {"name": "wharf-workers"}, "data": {"w1": '{"cordoned":true,"drain":"move"}', "w2": "{"}}
+    for name, value in (("secret", secret), ("profile", profile), ("settings", settings)):
+        corpus.add(name, compact(value) + SEPARATOR + kubeconfig)
+    corpus.add("files", compact(secret) + SEPARATOR + kubeconfig.replace(b"token: t", b"tokenFile: /etc/passwd"))
+    corpus.add("runs", compact(secret) + SEPARATOR + kubeconfig.replace(
+        b"token: t", b"exec: {command: /bin/sh, apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, "
+        b"env: [{name: LD_PRELOAD, value: x}]}"))
+
+
 def main():
     build = pathlib.Path(sys.argv[1])
     lives = {}
@@ -154,6 +213,10 @@ def main():
     write_kubeconfigs(Corpus(build, "kubeconfig"))
     write_configs(Corpus(build, "config"))
     write_generic(Corpus(build, "generic"))
+    write_websocket(Corpus(build, "websocket"))
+    write_logs(Corpus(build, "logs"))
+    write_access(Corpus(build, "access"))
+    write_workers(Corpus(build, "workers"))
 
 
 if __name__ == "__main__":
