@@ -52,7 +52,7 @@ struct source_objects {
     int64_t begun_ns; // 0: not yet
 };
 
-static const char *const what[CHANNELS] = {"Secrets of workers", "ClusterProfiles", "ConfigMap " WORKERS_CONFIG_MAP};
+static const char *const what[CHANNELS] = {"Secrets of workers", "ClusterProfiles", ("ConfigMap " WORKERS_CONFIG_MAP)};
 
 static void wanted_free(struct wanted *wanted) {
     if (!wanted)

@@ -53,10 +53,10 @@ static struct error *read_parts(CURLU *url, const char *text, struct server_url 
         !part(url, CURLUPART_PORT, 0, &given_port) || !part(url, CURLUPART_PORT, CURLU_DEFAULT_PORT, &out->port) ||
         !part(url, CURLUPART_HOST, 0, &out->host) || !part(url, CURLUPART_PATH, 0, &out->path))
         return error_no_memory();
+    if (user) // first: the others quote the URL
+        return error_new(ERROR_INVALID, "the URL contains a user, expected credentials in the users section");
     if (!scheme || (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0))
         return refuse(text, "is neither http nor https");
-    if (user)
-        return error_new(ERROR_INVALID, "the URL contains a user, expected credentials in the users section");
     if (query || fragment)
         return refuse(text, "has a query or a fragment");
     if (!out->host || !out->port || !out->path)
@@ -76,6 +76,8 @@ struct error *server_url_parse(const char *text, struct server_url *out) {
     CURLUcode code = curl_url_set(url, CURLUPART_URL, text, CURLU_NON_SUPPORT_SCHEME);
     if (code == CURLUE_OUT_OF_MEMORY)
         return error_no_memory();
+    if (code != CURLUE_OK && strchr(text, '@'))
+        return error_new(ERROR_INVALID, "found no URL, expected one like https://host:6443");
     if (code != CURLUE_OK)
         return refuse(text, "is not a URL");
     struct error *error = read_parts(url, text, out);

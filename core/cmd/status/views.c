@@ -2,11 +2,14 @@
 // The columns of `wharf status`, from the JSON of the host's API (docs/api.md).
 #include "core/base/buffer.h"
 #include "core/base/clock.h"
+#include "core/base/text.h"
 #include "core/cmd/status/status.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#define COUNTS_MAX ((size_t)64 << 10)
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
 
 static const char *text_of(const struct json *item, const char *key) {
@@ -189,29 +192,40 @@ void status_fill(const struct status_view *view, bool wide, const struct json *i
         status_add_row(view, wide, item, table);
 }
 
-static void print_counts(const struct json *counts, const char *before) {
+static void put_counts(const struct json *counts, const char *before, struct buffer *out) {
     for (const struct json *count = json_first(counts); count; count = json_next(count))
         if (json_int64(count, 0) > 0) {
-            printf("%s%lld %s", before, (long long)json_int64(count, 0), json_key(count));
+            buffer_printf(out, "%s%lld %s", before, (long long)json_int64(count, 0), json_key(count));
             before = ", ";
         }
+}
+
+// Texts of workers, and of whoever may write a Secret or a ClusterProfile, are among what is printed.
+__attribute__((format(printf, 1, 2))) static void print_line(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    AUTO_TEXT line = text_vformat(format, args);
+    va_end(args);
+    text_print_line(stdout, line ? line : "(out of memory)");
 }
 
 void status_print_summary(const struct json *status) {
     const struct json *workloads = json_get(status, "workloads"),
                       *reload = json_path(status, "config", "lastReload", NULL);
     bool ready = json_bool(json_get(status, "ready"), false);
-    printf("wharf %s, origin %s: %s%s\n", text_of(status, "version"), text_of(status, "origin"),
-           ready ? "ready" : "not ready", json_bool(json_get(status, "inSync"), false) ? ", in sync" : "");
+    print_line("wharf %s, origin %s: %s%s", text_of(status, "version"), text_of(status, "origin"),
+               ready ? "ready" : "not ready", json_bool(json_get(status, "inSync"), false) ? ", in sync" : "");
     for (const struct json *reason = json_first(json_get(status, "reasons")); reason; reason = json_next(reason))
-        printf("  %s\n", json_string_or(reason, ""));
+        print_line("  %s", json_string_or(reason, ""));
     if (!json_bool(json_get(reload, "successful"), true))
-        printf("  the configuration was not reloaded: %s\n", text_of(reload, "message"));
+        print_line("  the configuration was not reloaded: %s", text_of(reload, "message"));
     const struct json *problems = json_path(status, "workers", "problems", NULL);
     for (const struct json *problem = json_first(problems); problem; problem = json_next(problem))
-        printf("  %s: %s\n", text_of(problem, "from"), text_of(problem, "message"));
-    printf("workloads: %lld", (long long)json_int64(json_get(workloads, "total"), 0));
-    print_counts(json_get(workloads, "byPhase"), ": ");
-    print_counts(json_get(workloads, "waiting"), "; waiting: ");
-    puts("\n");
+        print_line("  %s: %s", text_of(problem, "from"), text_of(problem, "message"));
+    AUTO_BUFFER(counts, COUNTS_MAX);
+    buffer_printf(&counts, "workloads: %lld", (long long)json_int64(json_get(workloads, "total"), 0));
+    put_counts(json_get(workloads, "byPhase"), ": ", &counts);
+    put_counts(json_get(workloads, "waiting"), "; waiting: ", &counts);
+    print_line("%s", counts.data ? counts.data : "");
+    putchar('\n');
 }
