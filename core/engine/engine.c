@@ -56,7 +56,7 @@ struct error *engine_new(const struct engine_options *options, struct moment now
     engine->mass_percent = options->mass_deletion_percent;
     engine->orphan_grace_ns = options->orphan_grace_ns;
     engine->max_orphans = options->max_orphans;
-    engine->started_ns = now.mono_ns;
+    engine->settle_until_ns = now.mono_ns + ENGINE_SETTLE_NS;
     engine->now = now;
     engine->placing = true;
     engine->random.state = options->seed;
@@ -219,10 +219,11 @@ static void take_event(struct engine *engine, struct engine_event *event) {
 }
 
 static void end_settling(struct engine *engine) {
-    if (engine->settle_over || engine->now.mono_ns < engine->started_ns + ENGINE_SETTLE_NS)
+    if (engine->n_settled == engine->n_kinds || engine->now.mono_ns < engine->settle_until_ns)
         return;
-    engine->settle_over = true;
-    for (size_t k = 0; k < engine->n_kinds; k++)
+    size_t first = engine->n_settled;
+    engine->n_settled = engine->n_kinds;
+    for (size_t k = first; k < engine->n_kinds; k++)
         cluster_queue_blocked(engine, k, SIZE_MAX);
 }
 
@@ -248,8 +249,8 @@ void engine_step(struct engine *engine, struct engine_event *event, struct updat
     const struct timer *first = heap_first(&engine->timers);
     update->wake_ns = engine->queue_first ? engine->now.mono_ns : first ? first->at_ns : CLOCK_NEVER;
     update->wake_ns = clock_earlier(update->wake_ns, pacing_wake_ns(engine));
-    if (!engine->settle_over)
-        update->wake_ns = clock_earlier(update->wake_ns, engine->started_ns + ENGINE_SETTLE_NS);
+    if (engine->n_settled < engine->n_kinds)
+        update->wake_ns = clock_earlier(update->wake_ns, engine->settle_until_ns);
     engine->update = NULL;
 }
 

@@ -54,8 +54,10 @@ struct engine {
     struct unsealed_log *unsealed; // of clusters
     bool kueue_carried;            // Kueue's labels are carried to mirrors
     int64_t no_kueue_until_ns;     // the management cluster has no Kueue; checked again then
-    bool create_namespaces, placing, settle_over;
-    int64_t lost_timeout_ns, retention_ns, started_ns;
+    bool create_namespaces, placing;
+    size_t n_settled;        // kinds whose new work waits no longer for workers of unknown state
+    int64_t settle_until_ns; // of the others
+    int64_t lost_timeout_ns, retention_ns;
     int64_t mass_max, mass_percent, orphan_grace_ns;
     size_t max_orphans;           // of a cluster; 0: no limit
     struct orphan_count *orphans; // of clusters

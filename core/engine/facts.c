@@ -18,7 +18,7 @@ static struct decide_facts facts_of(const struct engine *engine, const struct en
                                      trusted && cluster_is_connected(engine, ENGINE_MANAGEMENT, entry->kind),
                                  .management_listed = trusted && management->listed,
                                  .placing = engine->placing,
-                                 .settle_time_is_over = engine->settle_over,
+                                 .settle_time_is_over = entry->kind < engine->n_settled,
                                  .status_at_ns = management->status_at_ns,
                                  .lost_timeout_ns = engine->lost_timeout_ns,
                                  .now_ns = engine->now.mono_ns};

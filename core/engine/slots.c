@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Zeroes the new items. False: out of memory; the array keeps its old size.
-static bool grow(void *array, size_t from, size_t to, size_t size) {
+bool table_grow(void *array, size_t from, size_t to, size_t size) {
     void **at = array;
     char *grown = realloc(*at, (to ? to : 1) * size);
     if (!grown)
@@ -24,23 +23,34 @@ static bool grow(void *array, size_t from, size_t to, size_t size) {
 // A table that has grown before another one fails keeps its unused rows.
 static bool grow_tables(struct engine *engine, size_t to) {
     size_t from = engine->n_clusters, kinds = engine->n_kinds;
-    if (!grow(&engine->names, from, to, sizeof *engine->names) ||
-        !grow(&engine->slots, from, to, sizeof *engine->slots) ||
-        !grow(&engine->watches, from * kinds, to * kinds, sizeof *engine->watches) ||
-        !grow(&engine->contacts, from, to, sizeof *engine->contacts) ||
-        !grow(&engine->orphans, from, to, sizeof *engine->orphans) ||
-        !grow(&engine->identities, from, to, sizeof *engine->identities) ||
-        !grow(&engine->unsealed, from, to, sizeof *engine->unsealed) ||
-        !grow(&engine->paces, from, to, sizeof *engine->paces) ||
-        !grow(&engine->stats.clusters, from, to, sizeof *engine->stats.clusters))
+    if (!table_grow(&engine->names, from, to, sizeof *engine->names) ||
+        !table_grow(&engine->slots, from, to, sizeof *engine->slots) ||
+        !table_grow(&engine->watches, from * kinds, to * kinds, sizeof *engine->watches) ||
+        !table_grow(&engine->contacts, from, to, sizeof *engine->contacts) ||
+        !table_grow(&engine->orphans, from, to, sizeof *engine->orphans) ||
+        !table_grow(&engine->identities, from, to, sizeof *engine->identities) ||
+        !table_grow(&engine->unsealed, from, to, sizeof *engine->unsealed) ||
+        !table_grow(&engine->paces, from, to, sizeof *engine->paces) ||
+        !table_grow(&engine->stats.clusters, from, to, sizeof *engine->stats.clusters))
         return false;
     for (size_t k = 0; k < kinds; k++)
-        if (!grow(&engine->workers[k], from, to, sizeof **engine->workers))
+        if (!table_grow(&engine->workers[k], from, to, sizeof **engine->workers))
             return false;
     engine->n_clusters = engine->stats.n_clusters = to;
     for (size_t c = from; c < to; c++)
         engine->stats.clusters[c].vacant = true;
     return true;
+}
+
+void slot_fill(struct engine *engine, size_t cluster, size_t kind) {
+    if (!cluster_is_vacant(engine, cluster)) {
+        struct worker_facts *worker = &engine->workers[kind][cluster];
+        cluster_watch(engine, cluster, kind)->lost_since_ns = engine->now.mono_ns;
+        worker->name = engine->names[cluster];
+        worker->name_hash = decide_name_hash(engine->names[cluster]);
+        worker->active = engine->stats.clusters[cluster].active; // of all kinds
+    }
+    cluster_refresh(engine, cluster, kind);
 }
 
 static void fill(struct engine *engine, size_t cluster, double qps, double burst) {
@@ -53,12 +63,8 @@ static void fill(struct engine *engine, size_t cluster, double qps, double burst
     stats->vacant = false;
     stats->number = cluster;
     text_copy(stats->name, sizeof stats->name, engine->names[cluster]);
-    for (size_t k = 0; k < engine->n_kinds; k++) {
-        cluster_watch(engine, cluster, k)->lost_since_ns = engine->now.mono_ns;
-        engine->workers[k][cluster].name = engine->names[cluster];
-        engine->workers[k][cluster].name_hash = decide_name_hash(engine->names[cluster]);
-        cluster_refresh(engine, cluster, k);
-    }
+    for (size_t k = 0; k < engine->n_kinds; k++)
+        slot_fill(engine, cluster, k);
 }
 
 bool slot_take(struct engine *engine, size_t cluster, const char *name, double qps, double burst) {

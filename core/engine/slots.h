@@ -16,5 +16,10 @@ bool slot_take(struct engine *engine, size_t cluster, const char *name, double q
 void slot_set_rate(struct engine *engine, size_t cluster, double qps, double burst);
 // Empties the tables' rows; no entry may refer to the cluster, and no request to it may be in flight.
 void slot_vacate(struct engine *engine, size_t cluster);
+// The row of a kind in a cluster, whose number may be vacant, when one of them is new.
+void slot_fill(struct engine *engine, size_t cluster, size_t kind);
+
+// Makes an array (any T **) longer and zeroes the new items. False: out of memory; it keeps its old size.
+bool table_grow(void *array, size_t from, size_t to, size_t size);
 
 #endif

@@ -30,6 +30,16 @@ struct error *store_init(struct store *store, size_t n_kinds, size_t max_trees, 
     return make_slots(store);
 }
 
+bool store_grow(struct store *store, size_t n_kinds, uint64_t seed) {
+    struct map *maps = realloc(store->maps, n_kinds * sizeof *maps);
+    if (!maps)
+        return false;
+    store->maps = maps;
+    for (size_t i = store->n_kinds; i < n_kinds; i++)
+        map_init(&maps[i], seed + i);
+    return true;
+}
+
 static void unlink_slot(struct store *store, uint32_t slot) {
     struct parsed *p = &store->parsed[slot];
     if (p->newer)

@@ -135,6 +135,8 @@ struct store {
 };
 
 struct error *store_init(struct store *store, size_t n_kinds, size_t max_trees, uint64_t seed);
+// Room for more kinds; they are there once n_kinds is set. False: out of memory.
+bool store_grow(struct store *store, size_t n_kinds, uint64_t seed);
 void store_free(struct store *store);
 
 struct entry *store_get(const struct store *store, size_t kind, const char *namespace_, const char *name);
