@@ -13,11 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define CHUNK 65536
 #define SHA256_LEN 32
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x10U // Linux 6.3
+#endif
 
 // This program's own ELF header, defined by the linker: the architecture to expect.
 extern const ElfW(Ehdr) own_header __asm__("__ehdr_start") __attribute__((visibility("hidden")));
@@ -143,6 +147,37 @@ struct error *adapter_file_open(const char *path, const char *expected_sha256, s
                           expected_sha256);
     if (error)
         adapter_file_close(out);
+    return error;
+}
+
+static int memory_file(void) {
+    int fd = memfd_create("wharf adapter", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
+    return fd < 0 && errno == EINVAL ? memfd_create("wharf adapter", MFD_CLOEXEC | MFD_ALLOW_SEALING) : fd;
+}
+
+static bool copy_content(int from, int to) {
+    AUTO_TEXT chunk = malloc(CHUNK);
+    ssize_t len = 0;
+    for (off_t at = 0; chunk && (len = pread(from, chunk, CHUNK, at)) > 0; at += len)
+        if (pwrite(to, chunk, (size_t)len, at) != len)
+            return false;
+    return chunk && len == 0;
+}
+
+struct error *adapter_file_copy(struct adapter_file *file) {
+    struct adapter_file copy = {.fd = memory_file(), .path = file->path};
+    if (copy.fd < 0)
+        return error_new(ERROR_UNSUPPORTED, "no file in memory can be made: %s", strerror(errno));
+    struct error *error = copy_content(file->fd, copy.fd)
+                              ? content_check(&copy)
+                              : error_new(ERROR_IO, "it cannot be copied: %s", strerror(errno));
+    if (!error && strcmp(copy.sha256, file->sha256) != 0)
+        error = error_new(ERROR_REFUSED, "it was changed while it was being loaded");
+    if (!error && fcntl(copy.fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
+        error = error_new(ERROR_UNSUPPORTED, "a file in memory cannot be sealed: %s", strerror(errno));
+    close(error ? copy.fd : file->fd);
+    if (!error)
+        file->fd = copy.fd;
     return error;
 }
 

@@ -14,6 +14,9 @@ struct adapter_file {
 
 // All the checks of adapter_file_check; on success the file is open and owned by the caller.
 struct error *adapter_file_open(const char *path, const char *expected_sha256, struct adapter_file *out);
+// Replaces the descriptor by that of a copy in memory, of the content that was checked. ERROR_UNSUPPORTED: this system
+// allows none.
+struct error *adapter_file_copy(struct adapter_file *file);
 void adapter_file_close(struct adapter_file *file);
 
 #endif

@@ -1,319 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/adapter/adapters.h"
 
-#include "core/adapter/adapter_file.h"
-#include "core/adapter/adapter_settings.h"
-#include "core/adapter/services.h"
+#include "core/adapter/adapter_load.h"
 #include "core/base/memory.h"
-#include "core/base/text.h"
-#include "core/base/trust.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SYMBOL "wharf_module_v1"
-#define NEWEST_MAJOR_SOUGHT 9
-#define KINDS_MAX 4096 // a list longer than this has lost its end
-#define MODULE_SIZE_1_0 (offsetof(wharf_module, start) + sizeof(((wharf_module *)NULL)->start))
-
-static void forget_kinds(struct adapter *adapter) {
-    for (size_t i = 0; i < adapter->n_kinds; i++)
-        kind_free((struct kind *)adapter->kinds[i]);
-    free(adapter->kinds);
-    adapter->kinds = NULL;
-    adapter->n_kinds = 0;
-}
-
-static void adapter_free(struct adapter *adapter) {
-    if (!adapter)
-        return;
-    forget_kinds(adapter);
-    free(adapter->name);
-    free(adapter->file);
-    free(adapter->version);
-    free(adapter);
-}
-
-static void adapter_cleanup(struct adapter **adapter) {
+void adapter_cleanup(struct adapter **adapter) {
     adapter_free(*adapter);
 }
 
-void adapters_free(struct adapters *adapters) {
-    if (!adapters)
-        return;
+static void free_table(struct adapters *adapters) {
+    const struct adapters *former = adapters->former;
     for (size_t i = 0; i < adapters->count; i++)
-        adapter_free(adapters->list[i]);
+        if (!former || i >= former->count || former->list[i] != adapters->list[i])
+            adapter_free(adapters->list[i]);
     free(adapters->list);
     free(adapters->kinds);
     free(adapters);
 }
 
-// A path relative to the directory must be inside it once symlinks are resolved.
-static struct error *inside_directory(const struct adapters_options *options, const struct adapter_wanted *wanted,
-                                      const char *resolved) {
-    if (wanted->file_given)
-        return NULL;
-    AUTO_TEXT directory = NULL;
-    struct error *error = trust_folders_check(options->directory, &directory);
-    if (error)
-        return error;
-    size_t len = strlen(directory);
-    if (strncmp(resolved, directory, len) == 0 && resolved[len] == '/')
-        return NULL;
-    return error_new(ERROR_REFUSED,
-                     "%s: not in adapters.directory (%s), expected it there or named by an absolute path", resolved,
-                     directory);
-}
-
-// One adapter while it is loaded.
-struct loading {
-    const struct adapters_options *options;
-    const struct adapter_wanted *wanted;
-    const struct json *given; // the settings that `start` was called with; NULL: it was not
-    size_t line;              // in the configuration file: of the adapter, or of the setting that is wrong
-    bool settings;            // the problem is a setting, not the file
-};
-
-// Explains a file that lacks the symbol.
-static struct error *no_symbol(void *handle) {
-    for (int major = 2; major <= NEWEST_MAJOR_SOUGHT; major++) {
-        char name[sizeof(SYMBOL) + 8];
-        AUTO_TEXT text = text_format("wharf_module_v%d", major);
-        if (!text)
-            return error_no_memory();
-        text_copy(name, sizeof(name), text);
-        if (dlsym(handle, name))
-            return error_new(ERROR_REFUSED,
-                             "symbol " SYMBOL ": found %s instead: built for ABI major %d, expected major "
-                             "%d",
-                             name, major, WHARF_ABI_MAJOR);
+void adapters_free_newer(struct adapters *adapters, const struct adapters *kept) {
+    while (adapters && adapters != kept) {
+        struct adapters *former = adapters->former;
+        free_table(adapters);
+        adapters = former;
     }
-    return error_new(ERROR_REFUSED,
-                     "symbol " SYMBOL ": found none, expected it to be exported: this is not an adapter");
 }
 
-// Once the object is loaded, the descriptor is never closed: the dynamic linker identifies objects by the name that
-// they were opened under, and would return the first object for a second /proc/self/fd/5.
-static struct error *open_object(struct adapter_file *file, void **handle) {
-    AUTO_TEXT name = text_format("/proc/self/fd/%d", file->fd);
-    if (!name)
-        return error_no_memory();
-    *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (!*handle) {
-        const char *problem = dlerror();
-        problem = !problem ? "no reason given" : problem;
-        if (text_has_prefix(problem, name) && text_has_prefix(problem + strlen(name), ": "))
-            problem += strlen(name) + 2;
-        return error_new(ERROR_REFUSED, "cannot be loaded: %s", problem);
-    }
-    file->fd = -1;
-    return NULL;
+void adapters_free(struct adapters *adapters) {
+    adapters_free_newer(adapters, NULL);
 }
 
-// Checks that the symbol is data of at least the size of a module of ABI 1.0, so that it can be read.
-static struct error *check_symbol(const void *symbol) {
-    Dl_info info;
-    const ElfW(Sym) *entry = NULL;
-    if (dladdr1(symbol, &info, (void **)&entry, RTLD_DL_SYMENT) == 0 || !entry)
-        return NULL; // the linker does not know
-    if (ELF64_ST_TYPE(entry->st_info) != STT_OBJECT)
-        return error_new(ERROR_REFUSED, "symbol " SYMBOL ": found no data, expected a constant of type wharf_module");
-    if (entry->st_size < MODULE_SIZE_1_0)
-        return error_new(ERROR_REFUSED, "symbol " SYMBOL ": found %zu bytes, expected at least %zu (ABI 1.0)",
-                         (size_t)entry->st_size, MODULE_SIZE_1_0);
-    return NULL;
-}
-
-// The module in the host's layout: fields that an older struct lacks are zero.
-static struct error *find_module(void *handle, wharf_module *out) {
-    const void *symbol = dlsym(handle, SYMBOL);
-    if (!symbol)
-        return no_symbol(handle);
-    struct error *error = check_symbol(symbol);
-    if (error)
-        return error;
-    const wharf_module *module = symbol;
-    if (module->size < MODULE_SIZE_1_0)
-        return error_new(ERROR_REFUSED, "struct wharf_module: found size %zu, expected at least %zu (ABI 1.0)",
-                         module->size, MODULE_SIZE_1_0);
-    memset(out, 0, sizeof(*out));
-    memcpy(out, module, module->size < sizeof(*out) ? module->size : sizeof(*out));
-    return NULL;
-}
-
-static struct error *check_module(const wharf_module *module) {
-    if (module->abi_major != WHARF_ABI_MAJOR)
-        return error_new(ERROR_REFUSED, "abi_major: found %u, expected %d", module->abi_major, WHARF_ABI_MAJOR);
-    if (module->abi_minor > WHARF_ABI_MINOR)
-        return error_new(ERROR_REFUSED, "abi_minor: found %u, expected at most %d: it needs a newer host",
-                         module->abi_minor, WHARF_ABI_MINOR);
-    if (!module->name || !text_is_dns_label(module->name))
-        return error_new(ERROR_INVALID, "name: found \"%s\", expected an RFC 1123 label",
-                         !module->name ? "" : module->name);
-    if (!module->version || module->version[0] == '\0')
-        return error_new(ERROR_INVALID, "version: found nothing, expected a value: it is required");
-    if (!module->start && (!module->kinds || !module->kinds[0]))
-        return error_new(ERROR_INVALID, "kinds: found none, expected at least one, or start that brings them");
-    if (!module->start && module->settings && module->settings[0])
-        return error_new(ERROR_INVALID, "settings: found \"%s\", expected none without start, which reads them",
-                         module->settings[0]);
-    return NULL;
-}
-
-// For messages about a kind that may be invalid in any way.
-static const char *kind_name(const wharf_kind *kind) {
-    return WHARF_HAS(wharf_kind, kind, kind) && kind->kind ? kind->kind : "no name";
-}
-
-// Reports the error of a kind that `start` made at the setting that it is about. Takes the error.
-static struct error *at_setting(struct loading *loading, const wharf_kind *kind, size_t number, struct error *error) {
-    error = error_wrap(error, "kind %zu (%s)", number, kind_name(kind));
-    if (error->code == ERROR_NO_MEMORY || !loading->given || !WHARF_HAS(wharf_kind, kind, kind))
-        return error;
-    struct error *wrong = adapter_settings_kind_wrong(loading->given, kind, error, &loading->line);
-    if (!wrong)
-        return error;
-    loading->settings = true;
-    error_free(error);
-    return wrong;
-}
-
-static struct error *take_kinds(struct loading *loading, const wharf_kind *const *kinds, struct adapter *adapter) {
-    size_t count = 0;
-    while (kinds && kinds[count])
-        if (++count > KINDS_MAX)
-            return error_new(ERROR_INVALID, "kinds: found more than %d, expected a list that ends with NULL",
-                             KINDS_MAX);
-    adapter->kinds = calloc(count + 1, sizeof(struct kind *));
-    if (!adapter->kinds)
-        return error_no_memory();
-    for (size_t i = 0; i < count; i++) {
-        struct kind *kind = NULL;
-        struct error *error =
-            kind_check(kinds[i], loading->wanted->managed_by, loading->options->controller_name, &kind);
-        if (error)
-            return at_setting(loading, kinds[i], i + 1, error);
-        kind->adapter = adapter;
-        adapter->kinds[adapter->n_kinds++] = kind;
-    }
-    return NULL;
-}
-
-// Turns the adapter's sentence about a setting into an error about the line in the configuration.
-static struct error *start_error(struct loading *loading, const char *sentence) {
-    if (sentence[0] == '\0' || text_utf8_valid(sentence, strlen(sentence)) != strlen(sentence))
-        return error_new(ERROR_REFUSED, "refused to be loaded: it gave no reason");
-    struct error *error = adapter_settings_wrong(loading->wanted->settings, sentence, &loading->line);
-    loading->settings = error;
-    return error ? error : error_new(ERROR_REFUSED, "refused to be loaded: %s", sentence);
-}
-
-// The first call into the shared object, which may replace `kinds`.
-static struct error *start(const wharf_module *module, struct loading *loading, const wharf_kind *const **kinds) {
-    if (!module->start)
-        return NULL;
-    struct json *settings = json_copy(loading->wanted->settings);
-    if (!settings || !services_keep(settings))
-        return error_no_memory();
-    loading->given = settings;
-    services_loading(loading->wanted->name);
-    const char *sentence = module->start(services_table(), (const wharf_value *)settings, kinds);
-    services_loading(NULL);
-    struct error *error = services_loading_failed();
-    if (error)
-        return error;
-    return sentence ? start_error(loading, sentence) : NULL;
-}
-
-// All data is checked before the adapter is passed anything or called.
-static struct error *load_module(const wharf_module *module, struct loading *loading, struct adapter *adapter) {
-    const wharf_kind *const *kinds = module->kinds;
-    struct error *error = check_module(module);
-    if (!error) {
-        error = adapter_settings_check(module, loading->wanted->settings, &loading->line);
-        loading->settings = error;
-    }
-    if (!error)
-        error = take_kinds(loading, kinds, adapter);
-    if (error)
-        return error;
-    if (module->host)
-        *module->host = services_table();
-    error = start(module, loading, &kinds);
-    if (!error && kinds != module->kinds) {
-        forget_kinds(adapter);
-        error = take_kinds(loading, kinds, adapter);
-    }
-    if (!error && adapter->n_kinds == 0)
-        error = error_new(ERROR_INVALID, "kinds: found none after start, expected at least one");
-    return error;
-}
-
-static struct error *describe(const wharf_module *module, const struct adapter_file *file, struct adapter *adapter) {
-    adapter->name = strdup(module->name);
-    adapter->version = strdup(module->version);
-    adapter->file = strdup(file->path);
-    adapter->abi_major = module->abi_major;
-    adapter->abi_minor = module->abi_minor;
-    memcpy(adapter->sha256, file->sha256, sizeof(adapter->sha256));
-    return adapter->name && adapter->version && adapter->file ? NULL : error_no_memory();
-}
-
-static struct error *load_file(struct loading *loading, struct adapter_file *file, struct adapter *adapter) {
-    wharf_module module = {0};
-    struct error *error = open_object(file, &adapter->handle);
-    if (!error)
-        error = find_module(adapter->handle, &module);
-    if (!error)
-        error = load_module(&module, loading, adapter);
-    return error ? error : describe(&module, file, adapter);
-}
-
-static void file_cleanup(struct adapter_file *file) {
-    adapter_file_close(file);
-}
-
-// NULL with an error.
-static struct adapter *load_one(struct loading *loading, struct error **error) {
-    const struct adapter_wanted *wanted = loading->wanted;
-    __attribute__((cleanup(file_cleanup))) struct adapter_file file = {.fd = -1};
-    *error = adapter_file_open(wanted->file, wanted->sha256, &file);
-    if (*error)
-        return NULL;
-    struct adapter *adapter = calloc(1, sizeof(*adapter));
-    if (!adapter) {
-        *error = error_no_memory();
-        return NULL;
-    }
-    *error = inside_directory(loading->options, wanted, file.path);
-    if (!*error) {
-        *error = load_file(loading, &file, adapter);
-        if (!loading->settings)
-            *error = error_wrap(*error, "%s", file.path);
-    }
-    if (!*error)
-        return adapter;
-    adapter_free(adapter);
-    return NULL;
-}
-
-static bool same_kind(const struct kind *a, const struct kind *b) {
+bool adapters_same_kind(const struct kind *a, const struct kind *b) {
     return strcmp(a->abi.group, b->abi.group) == 0 &&
            (strcmp(a->abi.plural, b->abi.plural) == 0 || strcmp(a->abi.kind, b->abi.kind) == 0);
 }
 
-// Two adapters for one kind would both handle its objects.
-static struct error *check_distinct(const struct adapters *adapters, const struct adapter *adapter) {
-    for (size_t i = 0; i < adapter->n_kinds; i++) {
-        const struct kind *kind = adapter->kinds[i];
+struct error *adapters_check_own(const struct adapter *adapter) {
+    for (size_t i = 0; i < adapter->n_kinds; i++)
         for (size_t j = 0; j < i; j++)
-            if (same_kind(kind, adapter->kinds[j]))
+            if (adapters_same_kind(adapter->kinds[i], adapter->kinds[j]))
                 return error_new(ERROR_REFUSED, "%s: kind %s: found it twice in one adapter, expected it once",
-                                 adapter->file, kind->plural_group);
+                                 adapter->file, adapter->kinds[i]->plural_group);
+    return NULL;
+}
+
+// Two adapters for one kind would both handle its objects.
+struct error *adapters_check_distinct(const struct adapters *adapters, const struct adapter *adapter) {
+    for (size_t i = adapter->n_inherited; i < adapter->n_kinds; i++) {
+        const struct kind *kind = adapter->kinds[i];
         for (size_t j = 0; j < adapters->n_kinds; j++)
-            if (same_kind(kind, adapters->kinds[j]))
+            if (adapters_same_kind(kind, adapters->kinds[j]))
                 return error_new(ERROR_REFUSED,
                                  "%s: kind %s: found a second adapter for it, expected one: adapter %s "
                                  "(%s) has it already",
@@ -323,34 +62,43 @@ static struct error *check_distinct(const struct adapters *adapters, const struc
     return NULL;
 }
 
-// Takes the adapter on success.
-static struct error *add(struct adapters *adapters, struct adapter *adapter) {
+struct error *adapters_add(struct adapters *adapters, struct adapter *adapter) {
+    size_t added = adapter->n_kinds - adapter->n_inherited;
     struct adapter **place = array_next(&adapters->list, adapters->count, sizeof(struct adapter *));
     if (!place)
         return error_no_memory();
-    for (size_t i = 0; i < adapter->n_kinds; i++) {
+    for (size_t i = 0; i < added; i++) {
         struct kind **kind = array_next(&adapters->kinds, adapters->n_kinds + i, sizeof(struct kind *));
         if (!kind)
             return error_no_memory();
-        *kind = (struct kind *)adapter->kinds[i];
+        *kind = (struct kind *)adapter->kinds[adapter->n_inherited + i];
     }
     *place = adapter;
-    adapters->n_kinds += adapter->n_kinds;
+    adapters->n_kinds += added;
     adapters->count++;
     return NULL;
 }
 
 static struct error *load_and_add(struct loading *loading, struct adapters *adapters) {
     struct error *error = NULL;
-    __attribute__((cleanup(adapter_cleanup))) struct adapter *adapter = load_one(loading, &error);
+    __attribute__((cleanup(adapter_cleanup))) struct adapter *adapter = adapter_load(loading, &error);
     if (!adapter)
         return error;
-    error = check_distinct(adapters, adapter);
+    error = adapters_check_own(adapter);
     if (!error)
-        error = add(adapters, adapter);
+        error = adapters_check_distinct(adapters, adapter);
+    if (!error)
+        error = adapters_add(adapters, adapter);
     if (!error)
         adapter = NULL;
     return error;
+}
+
+void adapters_report(const struct loading *loading, struct problems *problems, struct error *error) {
+    error = error_wrap(error, "adapter %s", loading->wanted->name);
+    if (loading->line > 0)
+        error = error_wrap(error, "%s:%zu", loading->options->config_path, loading->line);
+    problems_add_error(problems, error);
 }
 
 struct error *adapters_load(const struct adapters_options *options, struct problems *problems, struct adapters **out) {
@@ -359,17 +107,13 @@ struct error *adapters_load(const struct adapters_options *options, struct probl
     if (!adapters)
         return error_no_memory();
     for (size_t i = 0; i < options->n_wanted; i++) {
-        const struct adapter_wanted *wanted = &options->wanted[i];
-        struct loading loading = {.options = options, .wanted = wanted, .line = wanted->line};
+        struct loading loading = {.options = options, .wanted = &options->wanted[i], .line = options->wanted[i].line};
         struct error *error = load_and_add(&loading, adapters);
         if (error && error->code == ERROR_NO_MEMORY) {
             adapters_free(adapters);
             return error;
         }
-        error = error_wrap(error, "adapter %s", wanted->name);
-        if (loading.line > 0)
-            error = error_wrap(error, "%s:%zu", options->config_path, loading.line);
-        problems_add_error(problems, error);
+        adapters_report(&loading, problems, error);
     }
     *out = adapters;
     return NULL;

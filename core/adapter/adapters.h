@@ -4,6 +4,7 @@
 #ifndef WHARF_ADAPTER_ADAPTERS_H
 #define WHARF_ADAPTER_ADAPTERS_H
 
+#include "core/base/buffer.h"
 #include "core/base/problems.h"
 #include "core/json/json.h"
 
@@ -31,6 +32,10 @@ struct adapter {
     void *handle; // of dlopen; never closed
     const struct kind **kinds;
     size_t n_kinds;
+    size_t n_inherited; // the first ones belong to the adapter that this one replaced in a newer table
+    // As the configuration has them, see adapter_wanted.
+    char *named, *managed_by;
+    struct json *settings;
 };
 
 struct adapters {
@@ -38,6 +43,7 @@ struct adapters {
     size_t count;
     struct kind **kinds; // of all, in the order of loading
     size_t n_kinds;
+    struct adapters *former; // the table that this one extends, owned; NULL: none
 };
 
 // An adapter to load.
@@ -62,8 +68,18 @@ struct adapters_options {
 // Loads all that are wanted. Those that are rejected go to `problems`; an error is returned only for out of memory.
 struct error *adapters_load(const struct adapters_options *options, struct problems *problems, struct adapters **out);
 
-// Frees the lists and the kinds; shared objects stay loaded.
+// The same while `former`, an earlier table, is in use: loads what is wanted and not loaded yet. `options` are
+// complete: what is loaded and no longer wanted, or wanted differently, goes on as it is; it is appended to `later`,
+// like what can only take its place: "adapter job (removed), adapter acme (other settings)". Where only items were
+// added to the list `kinds` of an adapter's settings, it is started a second time for what they add, from a copy of its
+// file. *out is NULL if there is nothing new, or any problem; else it begins with the kinds of `former`, which it owns.
+// What was loaded for nothing stays in memory.
+struct error *adapters_extend(struct adapters *former, const struct adapters_options *options,
+                              struct problems *problems, struct buffer *later, struct adapters **out);
+
+// Frees the lists and the kinds; shared objects stay loaded. With those that it extends, or until `kept`.
 void adapters_free(struct adapters *adapters);
+void adapters_free_newer(struct adapters *adapters, const struct adapters *kept);
 
 // The checks of an adapter's kind (required fields, pointers, sets) without a file: for tests and for kinds built into
 // a program. `managed_by` NULL: the default; `controller_name` as in the config.

@@ -8,6 +8,7 @@
 #include "core/base/text.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,11 +18,15 @@
 // Keeps what is created with a NULL call reachable until the process ends.
 static struct {
     struct adapter_call call;
-    bool closed;
+    atomic_bool begun;
 } load;
 
+// An adapter may be loaded while others are called on other threads.
+static _Thread_local bool is_loading;
+
 void services_loading(const char *adapter) {
-    load.closed = !adapter;
+    is_loading = adapter;
+    atomic_store(&load.begun, true);
     load.call.adapter = adapter;
     if (adapter)
         load.call.failure = WHARF_OK;
@@ -41,7 +46,7 @@ bool services_keep(struct json *value) {
 struct adapter_call *services_call(const wharf_call *call) {
     if (call)
         return call->host_data;
-    return load.closed ? NULL : &load.call;
+    return is_loading || !atomic_load(&load.begun) ? &load.call : NULL;
 }
 
 void services_no_memory(struct adapter_call *call) {
@@ -107,7 +112,9 @@ void services_log(const wharf_call *call, wharf_log_level level, const char *mes
     enum log_level as = host_level(level);
     if (!message || !log_enabled(as))
         return;
-    const struct adapter_call *made = call ? call->host_data : &load.call;
+    static const struct adapter_call nobody;
+    const struct adapter_call *made = services_call(call);
+    made = made ? made : &nobody;
     log_fields(as, message, {"adapter", made->adapter}, {"kind", made->kind ? made->kind->kind : NULL},
                {"cluster", made->call.cluster}, {"object", made->object});
 }

@@ -72,9 +72,9 @@ const wharf_host *services_table(void);
 // The table that services_table returns from now on, for a tool that records what an adapter reads; NULL: the host's.
 void services_replace(const wharf_host *table);
 
-// Around `start` of an adapter: from services_loading(name) on, a NULL call is accepted and what it creates lives as
-// long as the process; after services_loading(NULL) a NULL call is rejected, so that an incorrect adapter cannot leak.
-// Before the first of them a NULL call is accepted.
+// Around `start` of an adapter: from services_loading(name) on, a NULL call is accepted on this thread and what it
+// creates lives as long as the process; after services_loading(NULL), and on other threads, a NULL call is rejected, so
+// that an incorrect adapter cannot leak. Before the first of them a NULL call is accepted.
 void services_loading(const char *adapter);
 
 // The error of the first service that failed since services_loading(name); NULL if none did.

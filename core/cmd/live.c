@@ -5,6 +5,7 @@
 #include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/cmd/reload.h"
+#include "core/host/load_adapters.h"
 #include "core/host/source_folder.h"
 #include "core/host/source_objects.h"
 #include "core/host/watcher.h"
@@ -79,10 +80,13 @@ static void tell_refused(struct live_program *live, const struct problems *probl
     host_tell_reload(live->options.host, false, clock_now().wall_ns, message.data ? message.data : "");
 }
 
-static void tell_used(struct live_program *live, const char *text) {
+// `adapters`: what adapters_extend has left for later.
+static void tell_used(struct live_program *live, const char *text, const struct buffer *adapters) {
     AUTO_BUFFER(later, MESSAGE_MAX);
     if (live->first && text)
         reload_compare(live->options.config->path, live->first, text, &later);
+    if (adapters->len > 0)
+        buffer_printf(&later, "%s%s", later.len > 0 ? ", " : "", adapters->data);
     AUTO_TEXT message = later.len > 0 ? text_format("takes effect after a restart: %s", later.data) : NULL;
     log_fields(later.len > 0 ? LOG_WARN : LOG_INFO,
                later.len > 0 ? "configuration reloaded; a part of it takes effect after a restart"
@@ -91,7 +95,29 @@ static void tell_used(struct live_program *live, const char *text) {
     host_tell_reload(live->options.host, true, clock_now().wall_ns, message);
 }
 
-static void replace(struct live_program *live, struct config *config, const char *text) {
+static void tell_kinds(const struct adapters *adapters) {
+    for (size_t k = adapters->former->n_kinds; k < adapters->n_kinds; k++) {
+        const struct kind *kind = adapters->kinds[k];
+        log_fields(LOG_INFO, "a kind is added", {"kind", kind->plural_group}, {"adapter", kind->adapter->name},
+                   {"version", kind->adapter->version}, {"file", kind->adapter->file},
+                   {"sha256", kind->adapter->sha256});
+    }
+}
+
+// A configuration that was found good, and what it brings.
+struct good {
+    struct config *config;
+    struct adapters *adapters; // NULL: no further ones
+    const char *text;          // or NULL
+    struct buffer later;       // adapters that go on as they were
+};
+
+static void replace(struct live_program *live, struct good *good) {
+    struct config *config = good->config;
+    if (good->adapters) {
+        tell_kinds(good->adapters);
+        host_add_adapters(live->options.host, good->adapters);
+    }
     host_configure(live->options.host, config); // before the workers, which it may allow
     struct error *error = use(live, config);
     if (error) { // out of memory: as much as was possible
@@ -99,10 +125,26 @@ static void replace(struct live_program *live, struct config *config, const char
         error_free(error);
     }
     log_setup(config->log_format, config->log_level);
-    tell_used(live, text);
+    tell_used(live, good->text, &good->later);
     config_free(live->reloaded);
     live->reloaded = config;
     live->config = config;
+}
+
+// good->config is NULL if there is any problem.
+static struct error *read_again(struct live_program *live, struct problems *problems, struct good *good) {
+    struct config *config = NULL;
+    const struct config *first = live->options.config;
+    struct error *error = reload_read(first->path, live->options.adapter_directory, problems, &config);
+    if (!config)
+        return error;
+    struct adapters *former = (struct adapters *)host_adapters(live->options.host);
+    error = load_more_adapters(former, config, first->controller_name, problems, &good->later, &good->adapters);
+    if (error || problems->count > 0 || problems->lost > 0)
+        config_free(config);
+    else
+        good->config = config;
+    return error;
 }
 
 static void changed(void *ctx, bool forced) {
@@ -114,13 +156,15 @@ static void changed(void *ctx, bool forced) {
     live->seen = hash;
     live->options.reloading(live->options.ctx);
     struct problems problems = {0};
-    struct config *config = NULL;
-    struct error *error = reload_read(live->options.config->path, live->options.adapter_directory, &problems, &config);
-    if (config)
-        replace(live, config, text);
+    struct good good = {.text = text};
+    buffer_init(&good.later, MESSAGE_MAX);
+    struct error *error = read_again(live, &problems, &good);
+    if (good.config)
+        replace(live, &good);
     else
         tell_refused(live, &problems, error);
-    live->options.reloaded(live->options.ctx, config);
+    live->options.reloaded(live->options.ctx, good.config);
+    buffer_free(&good.later);
     error_free(error);
     problems_free(&problems);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/cmd/reload.h"
 
-#include "core/adapter/adapters.h"
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/cmd/setup.h"
@@ -14,9 +13,10 @@
 
 // Of the others a change takes effect after a restart.
 static const char *const live_keys[] = {
-    "workers",          "workersFrom", "removal",         "namespace",         "log",
-    "createNamespaces", "kueue",       "mirrorFinalizer", "workerLostTimeout", "mirrorRetention",
-    "massDeletion",     "orphanGrace", "rateLimit",       "credentialPlugins",
+    "workers",   "workersFrom",       "removal",           "namespace",       "log",          "createNamespaces",
+    "kueue",     "mirrorFinalizer",   "workerLostTimeout", "mirrorRetention", "massDeletion", "orphanGrace",
+    "rateLimit", "credentialPlugins", "podEvents",         "memory",
+    "adapters", // where adapters_extend says nothing else
 };
 
 static bool is_live(const char *key) {
@@ -41,14 +41,6 @@ static void check_worker(const struct config *config, const struct config_cluste
     connection_close(&connection);
 }
 
-// Those in use have passed; a new one is checked as far as that is possible without running it.
-static void check_adapter(const struct config *config, const struct config_adapter *adapter,
-                          struct problems *problems) {
-    char sha256[65];
-    struct error *error = adapter_file_check(adapter->file, adapter->sha256, sha256);
-    problems_add_error(problems, error_wrap(error, "%s:%zu: adapter %s", config->path, adapter->line, adapter->name));
-}
-
 struct error *reload_read(const char *path, const char *adapter_directory, struct problems *problems,
                           struct config **out) {
     struct config *config = NULL;
@@ -58,8 +50,7 @@ struct error *reload_read(const char *path, const char *adapter_directory, struc
         return error;
     for (size_t i = 0; i < config->n_workers; i++)
         check_worker(config, &config->workers[i], problems);
-    for (size_t i = 0; i < config->n_adapters; i++)
-        check_adapter(config, &config->adapters[i], problems);
+    setup_find_adapters(config, problems);
     if (problems->count > 0 || problems->lost > 0)
         config_free(config);
     else

@@ -74,7 +74,7 @@ static struct error *start_serving(struct program *program) {
     if (!address)
         return NULL;
     struct http_source source;
-    api_source_init(&program->api, program->host, program->config, program->adapters);
+    api_source_init(&program->api, program->host, program->config);
     http_source_init(&source, program->host, &program->api);
     return error_wrap(http_server_start(address, &source, &program->server), "serve.address");
 }

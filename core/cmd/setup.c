@@ -121,8 +121,7 @@ static void report_missing(const struct config *config, const struct config_adap
     add_problem(config, adapter->line, problems, text.data ? text.data : adapter->file);
 }
 
-// Reports adapters that the directory lacks, and drops them from the configuration.
-static void drop_missing(struct config *config, struct problems *problems) {
+void setup_find_adapters(struct config *config, struct problems *problems) {
     const char *problem = directory_problem(config->adapter_directory);
     bool reported = false;
     for (size_t i = 0; i < config->n_adapters;) {
@@ -156,7 +155,7 @@ struct error *setup_config(const char *path, const char *adapter_directory, stru
 }
 
 struct error *setup_adapters(struct config *config, struct problems *problems, struct adapters **out) {
-    drop_missing(config, problems);
+    setup_find_adapters(config, problems);
     return load_adapters(config, problems, out);
 }
 

@@ -11,8 +11,9 @@
 struct error *setup_config(const char *path, const char *adapter_directory, struct problems *problems,
                            struct config **out);
 
-// Loads the adapters. Those that the directory lacks are reported, with the ones that it has, and dropped from
-// `config`.
+// Adapters that the directory lacks are reported, with the ones that it has, and dropped from `config`.
+void setup_find_adapters(struct config *config, struct problems *problems);
+// The same, then loads the others.
 struct error *setup_adapters(struct config *config, struct problems *problems, struct adapters **out);
 
 #define SETUP_NAMES_MAX 1000 // of adapters in a directory

@@ -233,6 +233,8 @@ void engine_step(struct engine *engine, struct engine_event *event, struct updat
     size_t events = update->n_events;
     engine->received_ns = event->received_ns ? event->received_ns : event->now.mono_ns;
     take_event(engine, event);
+    if (engine->room_grew)
+        pause_room_grew(engine);
     end_settling(engine);
     for (struct timer *t; (t = heap_first(&engine->timers)) && t->at_ns <= engine->now.mono_ns;) {
         struct entry *entry = (struct entry *)(void *)t;

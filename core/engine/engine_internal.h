@@ -60,6 +60,7 @@ struct engine {
     int64_t lost_timeout_ns, retention_ns;
     int64_t mass_max, mass_percent, orphan_grace_ns;
     size_t max_orphans;           // of a cluster; 0: no limit
+    bool room_grew;               // max_orphans did, since the last step
     struct orphan_count *orphans; // of clusters
     struct identity *identities;  // of clusters
     struct random random;

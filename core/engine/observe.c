@@ -31,12 +31,13 @@
 #define RESTORES_FREE 3     // of the annotations, before it is throttled
 
 // True if `object` is not newer than the stored one: the watch may lag behind an answer.
-static bool is_stale(struct engine *engine, struct doc *doc, const struct json *object) {
+// `stub`: the known one is; then the whole object of the same version is news (maxObjectSize was raised).
+static bool is_stale(struct engine *engine, struct doc *doc, bool stub, const struct object *object) {
     if (!doc->text.own)
         return false;
     bool known = true;
-    int order = object_version_compare(object_version(object), doc_version(&engine->store, doc), &known);
-    return known && order <= 0;
+    int order = object_version_compare(object_version(object->value), doc_version(&engine->store, doc), &known);
+    return known && (order < 0 || (order == 0 && (!stub || object->too_large)));
 }
 
 static uint32_t annotated_cluster(const struct engine *engine, const struct json *object) {
@@ -220,7 +221,7 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
     entry->denied_status_hash = 0;
     entry->facts.drained_attempt = entry->facts.given_up = 0;
     entry->facts.earlier_until_ns = 0;
-    entry->facts.too_large = false;
+    entry->facts.too_large = entry->stub = false;
     entry->facts.not_before_ns = 0;
     entry->facts.places = entry->facts.statuses = (struct throttle){0};
     entry->written_source = entry->conflict_hash = 0;
@@ -261,7 +262,7 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
         forget_workload(engine, entry);
         had = false;
     }
-    if (had && is_stale(engine, &entry->doc, object->value)) {
+    if (had && is_stale(engine, &entry->doc, entry->stub, object)) {
         object_free(object);
         return;
     }
@@ -271,7 +272,7 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
     struct shared_text text = {0};
     if (had_finished)
         text = entry_take_text(&engine->store, entry);
-    entry->facts.too_large = object->too_large;
+    entry->facts.too_large = entry->stub = object->too_large;
     entry_set_object(&engine->store, entry, object);
     read_workload(engine, entry, doc_tree(&engine->store, &entry->doc), had);
     rewound_finished(engine, entry, &text);
@@ -375,7 +376,7 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
 void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m, struct object *object,
                     enum ownership ownership) {
     bool had = m->facts.present, same = strcmp(m->uid, object_uid(object->value)) == 0;
-    if (had && same && is_stale(engine, &m->doc, object->value)) {
+    if (had && same && is_stale(engine, &m->doc, m->stub, object)) {
         object_free(object);
         return;
     }
@@ -397,7 +398,7 @@ void observe_mirror(struct engine *engine, struct entry *entry, struct mirror *m
     }
     if (had && !same)
         m->outdated = m->facts.busy;
-    m->facts.too_large = object->too_large;
+    m->facts.too_large = m->stub = object->too_large;
     m->facts.name_only = false;
     mirror_set_object(&engine->store, entry, m, object);
     read_mirror(engine, entry, m, doc_tree(&engine->store, &m->doc), ownership, same);
@@ -500,9 +501,10 @@ void observe_seen(struct engine *engine, size_t cluster, size_t kind, struct obj
 
 // A deletion event carries the last state: the mirror may have finished since it was last seen.
 static void take_last_state(struct engine *engine, struct entry *entry, struct mirror *m, struct object **object) {
-    if (entry->facts.finished || m->facts.finished || is_stale(engine, &m->doc, (*object)->value) ||
+    if (entry->facts.finished || m->facts.finished || is_stale(engine, &m->doc, m->stub, *object) ||
         !final_status_reached(engine, entry, (*object)->value))
         return;
+    m->stub = (*object)->too_large;
     mirror_set_object(&engine->store, entry, m, *object);
     *object = NULL;
     m->facts.finished = true;

@@ -48,13 +48,22 @@ void pause_listed(struct engine *engine, size_t cluster, size_t kind) {
     watch->overflowed = false;
 }
 
-void pause_orphan_gone(struct engine *engine, size_t cluster) {
-    size_t names = engine->orphans[cluster].names;
-    if (names != engine->max_orphans / 2 && names != 0)
-        return;
+static void list_ignored(struct engine *engine, size_t cluster) {
     for (size_t k = 0; k < engine->n_kinds; k++)
         if (cluster_watch(engine, cluster, k)->paused & PAUSE_FULL)
             cluster_relist(engine, cluster, k);
+}
+
+void pause_orphan_gone(struct engine *engine, size_t cluster) {
+    size_t names = engine->orphans[cluster].names;
+    if (names == engine->max_orphans / 2 || names == 0)
+        list_ignored(engine, cluster);
+}
+
+void pause_room_grew(struct engine *engine) {
+    engine->room_grew = false;
+    for (size_t c = 0; c < engine->n_clusters; c++)
+        list_ignored(engine, c);
 }
 
 void pause_disowned(struct engine *engine, struct entry *entry, const char *manager) {

@@ -36,6 +36,8 @@ void engine_configure(struct engine *engine, const struct engine_settings *setti
     engine->mass_max = settings->mass_deletion_max;
     engine->mass_percent = settings->mass_deletion_percent;
     engine->orphan_grace_ns = settings->orphan_grace_ns;
+    engine->room_grew |= settings->max_orphans == 0 || settings->max_orphans > engine->max_orphans;
+    engine->max_orphans = settings->max_orphans;
     set_rates(engine, settings->qps, settings->burst);
     cluster_changed(engine, ENGINE_MANAGEMENT); // all entries
 }

@@ -4,12 +4,14 @@
 #define WHARF_ENGINE_SETTINGS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct engine_settings {
     bool create_namespaces, kueue_carried, mirror_finalizer, log_decisions;
     int64_t worker_lost_timeout_ns, mirror_retention_ns;
     int64_t mass_deletion_max, mass_deletion_percent, orphan_grace_ns;
+    size_t max_orphans;
     double qps, burst; // of clusters without their own
 };
 

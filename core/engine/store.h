@@ -59,6 +59,7 @@ struct mirror {
     bool record_unsure : 1;           // the outcome of a later patch is unknown
     bool stop_only : 1;               // a suspending patch was rejected: suspend alone first
     bool dropping_reported : 1;       // the worker drops what is carried: reported
+    bool stub : 1;                    // doc is one (object.h)
     bool suspension_reported : 1;     // its suspension in the worker was reported
     bool uncompared : 1;              // an accepted patch: with what the server made of it (noop_patch_hash)
     char uid[STORE_UID_MAX];          // of the object itself
@@ -113,6 +114,7 @@ struct entry {
     bool unschedulable_told : 1;  // since it began to wait
     bool labelled : 1;            // its label has named its cluster
     bool uncompared : 1;          // an accepted status: with what the server made of it (noop_patch_hash)
+    bool stub : 1;                // doc is one (object.h)
     bool unsealed_reported : 1;   // an unsealed object with the host's marks was reported
     char uid[STORE_UID_MAX];
     char key[]; // "namespace/name"; name_at is where the name begins

@@ -38,6 +38,10 @@ struct error *dispatch_name(struct dispatch *dispatch, size_t n_clusters, const 
     return NULL;
 }
 
+void dispatch_set_kinds(struct dispatch *dispatch, struct kind *const *kinds) {
+    dispatch->options.kinds = kinds;
+}
+
 void dispatch_free(struct dispatch *dispatch) {
     if (!dispatch)
         return;

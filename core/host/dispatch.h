@@ -44,6 +44,9 @@ void dispatch_free(struct dispatch *dispatch);
 // More clusters, or other names (see dispatch_options).
 struct error *dispatch_name(struct dispatch *dispatch, size_t n_clusters, const char *const *names);
 
+// Kinds that begin with the former ones; not owned.
+void dispatch_set_kinds(struct dispatch *dispatch, struct kind *const *kinds);
+
 // Delivers what the update asks for, and empties it.
 void dispatch_run(struct dispatch *dispatch, struct update *update);
 

@@ -93,6 +93,10 @@ void event_items_free(struct event_item *first) {
     }
 }
 
+void event_queue_limit(struct event_queue *queue, size_t max_bytes) {
+    queue->max_bytes = max_bytes;
+}
+
 bool event_queue_has_room(const struct event_queue *queue, const struct event_item *item) {
     const struct event_line *line = &queue->lines[item->event.cluster];
     bool fits = line->bytes == 0 || (line->bytes < queue->max_bytes && item->bytes <= queue->max_bytes - line->bytes);

@@ -23,6 +23,8 @@ struct event_queue;
 struct error *event_queue_new(size_t n_clusters, size_t max_events, size_t max_bytes, struct event_queue **out);
 void event_queue_free(struct event_queue *queue);
 
+void event_queue_limit(struct event_queue *queue, size_t max_bytes); // of each cluster from now on
+
 // More clusters, between two calls of event_queue_take. Never fewer.
 struct error *event_queue_grow(struct event_queue *queue, size_t n_clusters);
 bool event_queue_is_empty(const struct event_queue *queue, size_t cluster);

@@ -12,7 +12,6 @@
 #define INBOX_MAX 1024                   // queued events per cluster
 #define STOP_GRACE_NS (8 * CLOCK_SECOND) // for writes in flight at shutdown; less than SIGNALS_STOP_NS
 #define STOP_TURN_NS (50 * CLOCK_MS)     // how long a turn waits during shutdown
-#define ORPHAN_SHARE ((size_t)6 << 10)   // of a cluster's memory budget, per orphan
 
 static struct moment now_and_alive(void *ctx) {
     struct host *host = ctx;
@@ -47,7 +46,7 @@ static struct error *fill_host(struct host *host) {
         error = startup_new(host->config, poke, host, &host->startup);
     struct dispatch_options options = {.n_clusters = host->n_clusters,
                                        .names = host->names,
-                                       .kinds = host->adapters->kinds,
+                                       .kinds = host->first->kinds,
                                        .deliver = clusters_deliver,
                                        .post = post_own,
                                        .ctx = host};
@@ -62,7 +61,9 @@ struct error *host_new(const struct config *config, const struct adapters *adapt
     if (!host)
         return error_no_memory();
     host->config = config;
-    host->adapters = adapters;
+    host->first = adapters;
+    atomic_init(&host->adapters, adapters);
+    settings_init(host);
     host->trim_at_ns = CLOCK_NEVER;
     host->turn = (struct turn){.now = now_and_alive, .before = before_event, .ctx = host};
     host->made_ns = clock_now().mono_ns;
@@ -95,6 +96,7 @@ void host_free(struct host *host) {
     host_snapshot_free(&host->snapshot);
     exec_policy_free(host->policy);
     exec_policy_free(host->next_policy);
+    adapters_free_newer((struct adapters *)atomic_load(&host->adapters), host->first);
     pthread_mutex_destroy(&host->wanted_mutex);
     pthread_mutex_destroy(&host->snapshot_mutex);
     free(host);
@@ -103,45 +105,6 @@ void host_free(struct host *host) {
 void host_stop(struct host *host) {
     atomic_store(&host->stop, true);
     inbox_poke(host->inbox);
-}
-
-const struct exec_policy *host_policy(const struct host *host) {
-    return host->policy ? host->policy : &host->config->credential_plugins;
-}
-
-void host_configure(struct host *host, const struct config *config) {
-    struct exec_policy *policy = NULL;
-    if (!exec_policy_copy(&config->credential_plugins, &policy))
-        log_fields(LOG_ERROR, "credentialPlugins stays as it was: out of memory", {"config", config->path});
-    pthread_mutex_lock(&host->wanted_mutex);
-    struct exec_policy *former = policy ? host->next_policy : NULL;
-    if (policy)
-        host->next_policy = policy;
-    host->settings = (struct engine_settings){.create_namespaces = config->create_namespaces,
-                                              .kueue_carried = config->kueue_carried,
-                                              .mirror_finalizer = config->mirror_finalizer,
-                                              .log_decisions = config->log_level == LOG_DEBUG,
-                                              .worker_lost_timeout_ns = config->worker_lost_timeout_ns,
-                                              .mirror_retention_ns = config->mirror_retention_ns,
-                                              .mass_deletion_max = config->mass_deletion_max,
-                                              .mass_deletion_percent = config->mass_deletion_percent,
-                                              .orphan_grace_ns = config->orphan_grace_ns,
-                                              .qps = config->qps,
-                                              .burst = config->burst};
-    host->is_set = true;
-    pthread_mutex_unlock(&host->wanted_mutex);
-    exec_policy_free(former);
-    inbox_poke(host->inbox);
-}
-
-static void take_settings(struct host *host) {
-    pthread_mutex_lock(&host->wanted_mutex);
-    bool is_set = host->is_set;
-    struct engine_settings settings = host->settings;
-    host->is_set = false;
-    pthread_mutex_unlock(&host->wanted_mutex);
-    if (is_set)
-        engine_configure(host->turn.engine, &settings);
 }
 
 // Until startup is over, or the host is to stop.
@@ -157,15 +120,15 @@ static struct error *start_engine(struct host *host, struct moment now) {
                                      .seals = startup_seals(host->startup),
                                      .adopt_unsealed = config->seal.adopt_unsealed,
                                      .log_decisions = log_enabled(LOG_DEBUG),
-                                     .kinds = host->adapters->kinds,
-                                     .n_kinds = host->adapters->n_kinds,
+                                     .kinds = host->wire_settings.link.kinds,
+                                     .n_kinds = host->wire_settings.link.n_kinds,
                                      .create_namespaces = config->create_namespaces,
                                      .kueue_carried = config->kueue_carried,
                                      .mirror_finalizer = config->mirror_finalizer,
                                      .worker_lost_timeout_ns = config->worker_lost_timeout_ns,
                                      .mirror_retention_ns = config->mirror_retention_ns,
                                      .management_uid = config->origin ? NULL : origin,
-                                     .max_orphans = config->memory_per_cluster / ORPHAN_SHARE,
+                                     .max_orphans = config->memory_per_cluster / HOST_ORPHAN_SHARE,
                                      .mass_deletion_max = config->mass_deletion_max,
                                      .mass_deletion_percent = config->mass_deletion_percent,
                                      .orphan_grace_ns = config->orphan_grace_ns,
@@ -196,7 +159,10 @@ static void trim_when_idle(struct host *host, struct moment now, size_t events) 
 }
 
 static int64_t next_turn_ns(const struct host *host, int64_t now_ns) {
-    int64_t times[] = {host->turn.update.wake_ns, workers_next_ns(host), host->trim_at_ns,
+    int64_t times[] = {host->turn.update.wake_ns,
+                       workers_next_ns(host),
+                       host->trim_at_ns,
+                       host->configure_at_ns,
                        host->publish_due ? host->published_ns + HOST_PUBLISH_NS : CLOCK_NEVER,
                        atomic_load(&host->stop) ? now_ns + STOP_TURN_NS : CLOCK_NEVER};
     int64_t next_ns = CLOCK_NEVER;
@@ -212,8 +178,7 @@ static void take_turn(struct host *host) {
     int64_t now_ns = clock_now().mono_ns, until_ns = next_turn_ns(host, now_ns);
     heartbeat_wait(&host->heart, now_ns, until_ns);
     struct event_item *items = inbox_take(host->inbox, until_ns);
-    now_and_alive(host);
-    take_settings(host); // a step follows
+    settings_tick(host, now_and_alive(host)); // a step follows
     size_t events = turn_run(&host->turn, items);
     queries_run(host->queries, host->turn.engine);
     struct moment now = now_and_alive(host);

@@ -22,6 +22,14 @@ struct error *host_run(struct host *host);
 // instead of what host_new was given. Takes effect soon.
 void host_configure(struct host *host, const struct config *config);
 
+// The adapters: those of host_new, or the newer table that was added last. From any thread; it stays valid until
+// host_free, and so do all before it, in whose order its kinds begin.
+const struct adapters *host_adapters(const struct host *host);
+
+// A table that adapters_extend made of host_adapters(); taken. From any thread, one at a time. The kinds that are new
+// are watched soon in all clusters; nothing else is disturbed.
+void host_add_adapters(struct host *host, struct adapters *adapters);
+
 // From any thread, any number of times.
 void host_stop(struct host *host);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by host.c (life cycle and turns), host_clusters.c (the table of clusters), host_wires.c
-// (their connections), host_workers.c (workers that come and go), host_snapshot.c (state for other threads)
-// and host_log.c (events that are logged).
+// (their connections), host_workers.c (workers that come and go), host_settings.c (what the configuration may change),
+// host_snapshot.c (state for other threads) and host_log.c (events that are logged).
 #ifndef WHARF_HOST_HOST_INTERNAL_H
 #define WHARF_HOST_HOST_INTERNAL_H
 
@@ -18,8 +18,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define HOST_PUBLISH_NS (250 * CLOCK_MS) // maximum age of a snapshot
-#define HOST_TRIM_EVENTS 2000            // events that make trimming worthwhile
+#define HOST_PUBLISH_NS (250 * CLOCK_MS)    // maximum age of a snapshot
+#define HOST_ORPHAN_SHARE ((size_t)6 << 10) // of a cluster's memory budget, per orphan
+#define HOST_TRIM_EVENTS 2000               // events that make trimming worthwhile
 #define HOST_TRIM_AFTER_NS (4 * CLOCK_SECOND)
 
 enum cluster_state {
@@ -51,7 +52,12 @@ struct host_cluster {
 
 struct host {
     const struct config *config;
-    const struct adapters *adapters;
+    const struct adapters *first;            // adapters as given to host_new
+    const struct adapters *_Atomic adapters; // see host_adapters
+    struct wire_settings wire_settings;      // in use, with the kinds that the engine has
+    unsigned configured;                     // how often they have changed
+    bool all_configured;                     // each connection has been given them
+    int64_t configure_at_ns;                 // when what failed for lack of memory is tried again
     struct startup *startup;
     struct inbox *inbox;
     struct turn turn; // turn.engine is NULL until startup is over
@@ -65,12 +71,13 @@ struct host {
     struct worker_spec *wanted; // under the mutex: the set that was handed over last, or NULL
     size_t n_wanted;
     enum removal wanted_removal;
-    bool is_wanted;                  // it has not been taken yet
-    struct engine_settings settings; // under the mutex, like `is_set`
-    struct exec_policy *next_policy; // under the mutex: a copy of credentialPlugins as configured last, or NULL
-    struct exec_policy *policy;      // the one before, in use; NULL: that of `config`
-    bool is_set;                     // they have not been taken yet
-    struct worker_spec *waiting;     // workers that wait for a number; without a name: taken
+    bool is_wanted;                          // it has not been taken yet
+    struct engine_settings settings;         // under the mutex, like `is_set` and
+    struct wire_settings next_wire_settings; // without kinds
+    struct exec_policy *next_policy;         // under the mutex: a copy of credentialPlugins as configured last, or NULL
+    struct exec_policy *policy;              // the one before, in use; NULL: that of `config`
+    bool is_set;                             // they have not been taken yet
+    struct worker_spec *waiting;             // workers that wait for a number; without a name: taken
     size_t n_waiting;
     int64_t left_at_ns; // when leaving workers are looked at next
     atomic_bool stop;
@@ -97,8 +104,9 @@ void clusters_free(struct host *host);
 void wires_open(struct host *host, struct host_cluster *cluster, struct moment now); // opens, reopens, if due
 // Uses other credentials on the open connection; false: it has to be opened anew.
 bool wires_renew(struct host *host, struct host_cluster *cluster, const struct worker_spec *spec);
-const struct exec_policy *host_policy(const struct host *host); // on the engine's thread
-void wires_recheck(struct host_cluster *cluster);               // its kubeconfig file may have been changed
+void wires_recheck(struct host_cluster *cluster); // its kubeconfig file may have been changed
+// Kinds from `first` on are new: they are lost where the cluster has no connection.
+void wires_lost(struct host *host, size_t first);
 void wires_close(struct host *host, struct host_cluster *cluster);
 bool wires_are_closed(const struct host *host, size_t cluster);
 void wires_reap(struct host *host);
@@ -109,6 +117,11 @@ void workers_tick(struct host *host, struct moment now);
 int64_t workers_next_ns(const struct host *host);
 void workers_free(struct host *host);
 enum worker_policy workers_policy(const struct host_cluster *cluster);
+
+// host_settings.c
+void settings_init(struct host *host);
+void settings_tick(struct host *host, struct moment now);       // applies what is due
+const struct exec_policy *host_policy(const struct host *host); // on the engine's thread
 
 // host_snapshot.c
 // Publishes a new snapshot if the last one is old enough, or if `force`.

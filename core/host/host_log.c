@@ -4,7 +4,7 @@
 #include "core/host/host_internal.h"
 
 static const char *kind_name(const struct host *host, const struct engine_event *event) {
-    return host->adapters->kinds[event->kind]->plural_group;
+    return host_adapters(host)->kinds[event->kind]->plural_group;
 }
 
 static void log_contact(const struct host *host, const struct engine_event *event) {

@@ -119,7 +119,7 @@ struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
     else
         out->origin = startup_origin(host->startup);
     out->stalled_ns = host_stalled_ns(host);
-    out->kinds = (const struct kind *const *)host->adapters->kinds;
+    out->kinds = (const struct kind *const *)host_adapters(host)->kinds;
     for (size_t k = 0; k < out->stats.n_kinds; k++)
         for (size_t p = 0; p < STATS_PHASES; p++)
             out->workloads += out->stats.kinds[k].phases[p];

@@ -9,12 +9,19 @@
 #define OPEN_RETRY_FIRST_NS CLOCK_SECOND      // until an unusable kubeconfig is read again, doubling
 #define OPEN_RETRY_MAX_NS (30 * CLOCK_SECOND) // up to this
 
-static void lost_cluster(struct host *host, const struct host_cluster *cluster, const struct error *error) {
-    for (size_t k = 0; k < host->adapters->n_kinds; k++)
+static void lost_kinds(struct host *host, const struct host_cluster *cluster, size_t first, const char *problem) {
+    for (size_t k = first; k < host->wire_settings.link.n_kinds; k++)
         inbox_post_now(host->inbox, &(struct engine_event){.type = EVENT_STATE,
                                                            .cluster = cluster->index,
                                                            .kind = k,
-                                                           .watch = {REFLECTOR_LOST, error->message}});
+                                                           .watch = {REFLECTOR_LOST, problem}});
+}
+
+void wires_lost(struct host *host, size_t first) {
+    const struct stats *stats = engine_stats(host->turn.engine);
+    for (size_t c = 1; c < host->n_clusters && c < stats->n_clusters; c++)
+        if (!stats->clusters[c].vacant && !host->clusters[c]->wire && host->clusters[c]->open_wait_ns > 0)
+            lost_kinds(host, host->clusters[c], first, stats->clusters[c].watches[0].problem);
 }
 
 static void cannot_open(struct host *host, struct host_cluster *cluster, const struct error *error, struct moment now) {
@@ -24,7 +31,7 @@ static void cannot_open(struct host *host, struct host_cluster *cluster, const s
                    : "worker cannot be used",
                {"cluster", cluster->name}, {"from", cluster->spec.origin_text}, {"error", error_text(error)});
     if (!has)
-        lost_cluster(host, cluster, error);
+        lost_kinds(host, cluster, 0, error->message);
     if (cluster->reopen) // it has changed meanwhile
         return;
     int64_t wait_ns = cluster->open_wait_ns > 0 ? 2 * cluster->open_wait_ns : OPEN_RETRY_FIRST_NS;

@@ -52,6 +52,13 @@ struct error *inbox_grow(struct inbox *inbox, size_t n_clusters) {
     return error;
 }
 
+void inbox_limit(struct inbox *inbox, size_t max_bytes) {
+    pthread_mutex_lock(&inbox->mutex);
+    event_queue_limit(inbox->queue, max_bytes);
+    pthread_cond_broadcast(&inbox->emptied);
+    pthread_mutex_unlock(&inbox->mutex);
+}
+
 bool inbox_is_empty(struct inbox *inbox, size_t cluster) {
     pthread_mutex_lock(&inbox->mutex);
     bool empty = event_queue_is_empty(inbox->queue, cluster);

@@ -13,6 +13,7 @@ void inbox_free(struct inbox *inbox);
 
 // See event_queue.h. From any thread.
 struct error *inbox_grow(struct inbox *inbox, size_t n_clusters);
+void inbox_limit(struct inbox *inbox, size_t max_bytes);
 bool inbox_is_empty(struct inbox *inbox, size_t cluster);
 
 // event_item_new, but waits for memory: a dropped event would lose an answer or a deletion for good.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/link.h"
 
+#include "core/base/log.h"
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/engine/mirror.h"
 #include "core/host/pod_events.h"
@@ -12,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ANSWERED 64 // versions remembered
+#define ANSWERED 64                 // versions remembered
+#define WATCH_RETRY_NS CLOCK_SECOND // without memory
 
 struct answered {
     uint64_t version; // hash of the object's uid and version
@@ -25,22 +28,22 @@ struct watched { // one kind
     struct reflector *reflector;
     const char *kept[2]; // fields kept of objects that are too large
     int64_t next_ns;
-    bool rewound; // since the last list
+    bool rewound;   // since the last list
+    bool too_large; // some object was
 };
 
 struct link {
-    size_t cluster;
+    struct link_options options;
+    int64_t watch_at_ns; // when what could not be opened is tried again
+    bool has_objects;    // some object was seen
     struct probe *probe;
     char *uid, *version; // of namespace kube-system, as last read; NULL: not yet
     struct client *client;
     struct recorder *recorder; // management only
     struct meter *meter;
-    struct pod_events *pods; // worker only, or NULL
-    struct watched *watched;
+    struct pod_events *pods;  // worker only, or NULL
+    struct watched **watched; // of the first n_watched kinds
     size_t n_watched;
-    struct kind *const *kinds;
-    void (*post)(void *ctx, struct engine_event *event);
-    void *ctx;
     struct ticket *tickets;             // of unanswered commands
     struct answered answered[ANSWERED]; // the objects in the last answers
     size_t n_answered;                  // ever
@@ -58,8 +61,8 @@ struct ticket {
 };
 
 static void post(struct link *link, struct engine_event *event) {
-    event->cluster = link->cluster;
-    link->post(link->ctx, event);
+    event->cluster = link->options.cluster;
+    link->options.post(link->options.ctx, event);
 }
 
 static void on_listing(void *ctx, const char *version) {
@@ -87,12 +90,15 @@ static bool is_echo(const struct link *link, const struct object *object) {
 // In the management cluster these are half of all events. In workers, the watch is also what pods are followed by.
 static bool on_known(void *ctx, const char *uid, const char *version) {
     const struct watched *w = ctx;
-    const struct answered *found = w->link->cluster == ENGINE_MANAGEMENT ? find_answered(w->link, uid, version) : NULL;
+    const struct answered *found =
+        w->link->options.cluster == ENGINE_MANAGEMENT ? find_answered(w->link, uid, version) : NULL;
     return found && found->written;
 }
 
 static void on_seen(void *ctx, struct object *object) {
     struct watched *w = ctx;
+    w->link->has_objects = true;
+    w->too_large |= object->too_large != NULL;
     if (w->link->pods)
         pod_events_mirror(w->link->pods, w->kind, object->value);
     bool echo = is_echo(w->link, object);
@@ -127,9 +133,9 @@ static void on_rewound(void *ctx, const char *problem) {
     post(link, &(struct engine_event){.type = EVENT_REWOUND, .kind = w->kind, .problem = problem});
     // A rewind seen for one kind applies to all.
     for (size_t k = 0; k < link->n_watched && !known; k++)
-        if (!link->watched[k].rewound) {
-            link->watched[k].rewound = true;
-            reflector_rewind(link->watched[k].reflector, problem);
+        if (!link->watched[k]->rewound) {
+            link->watched[k]->rewound = true;
+            reflector_rewind(link->watched[k]->reflector, problem);
         }
 }
 
@@ -162,7 +168,7 @@ static void on_identity(void *ctx, const char *uid, const char *version, const c
         remember(&link->uid, uid);
     }
     for (size_t k = 0; rewound && k < link->n_watched; k++)
-        reflector_rewind(link->watched[k].reflector, rewound);
+        reflector_rewind(link->watched[k]->reflector, rewound);
 }
 
 static void on_contact(void *ctx, enum contact contact, int64_t heard_ns, const char *problem) {
@@ -208,51 +214,76 @@ static void on_answer(void *ctx, struct response *response) {
     free_ticket(ticket);
 }
 
-static struct error *watch_kind(struct link *link, const struct link_options *options, size_t kind) {
-    const wharf_kind *abi = &options->kinds[kind]->abi;
+static void free_watched(struct watched *w) {
+    if (w)
+        reflector_free(w->reflector);
+    free(w);
+}
+
+// The next one.
+static struct error *watch_kind(struct link *link) {
+    const struct link_options *options = &link->options;
+    size_t kind = link->n_watched;
+    const wharf_kind *abi = &options->settings.kinds[kind]->abi;
     bool worker = options->cluster != ENGINE_MANAGEMENT;
     AUTO_TEXT selector = worker ? text_format("%s=%s", MARK_ORIGIN, options->origin) : NULL;
-    if (worker && !selector)
+    struct watched **place = array_next(&link->watched, kind, sizeof(struct watched *));
+    struct watched *w = place ? calloc(1, sizeof *w) : NULL;
+    if (!w || (worker && !selector)) {
+        free(w);
         return error_no_memory();
-    struct watched *w = &link->watched[kind];
+    }
     w->link = link;
     w->kind = kind;
     w->kept[0] = abi->managed_by; // to see whether the object is delegated
     struct reflector_handler handler = {on_listing, on_seen, on_gone, on_listed, on_state, on_rewound, on_known, w};
-    return reflector_new(&(struct reflector_options){.cluster = options->name,
-                                                     .group = abi->group,
-                                                     .plural = abi->plural,
-                                                     .versions = abi->versions,
-                                                     .label_selector = selector,
-                                                     .watch_list = options->watch_list,
-                                                     .budget = options->budget,
-                                                     .kept = w->kept,
-                                                     .probe = link->probe,
-                                                     .meter = link->meter,
-                                                     .seed = options->seed + kind + 1},
-                         options->transport, &handler, &w->reflector);
+    struct error *error = reflector_new(&(struct reflector_options){.cluster = options->name,
+                                                                    .group = abi->group,
+                                                                    .plural = abi->plural,
+                                                                    .versions = abi->versions,
+                                                                    .label_selector = selector,
+                                                                    .watch_list = options->watch_list,
+                                                                    .budget = options->budget,
+                                                                    .kept = w->kept,
+                                                                    .probe = link->probe,
+                                                                    .meter = link->meter,
+                                                                    .seed = options->seed + kind + 1},
+                                        options->transport, &handler, &w->reflector);
+    if (error) {
+        free_watched(w);
+        return error;
+    }
+    *place = w;
+    link->n_watched++;
+    return NULL;
 }
 
 static void post_remark(void *ctx, struct engine_event *event) {
     post(ctx, event);
 }
 
-static struct error *watch_pods(struct link *link, const struct link_options *options) {
+static struct error *watch_pods(struct link *link) {
+    const struct link_options *options = &link->options;
     return pod_events_new(&(struct pod_events_options){.cluster = options->name,
                                                        .transport = options->transport,
                                                        .budget = options->budget,
                                                        .meter = link->meter,
                                                        .origin = options->origin,
-                                                       .kinds = options->kinds,
-                                                       .n_kinds = options->n_kinds,
-                                                       .normal = options->pod_events == POD_EVENTS_ALL,
+                                                       .kinds = options->settings.kinds,
+                                                       .n_kinds = options->settings.n_kinds,
+                                                       .normal = options->settings.pod_events == POD_EVENTS_ALL,
                                                        .seed = options->seed,
                                                        .post = post_remark,
                                                        .ctx = link},
                           &link->pods);
 }
 
-static struct error *fill_link(struct link *link, const struct link_options *options) {
+static bool wants_pods(const struct link *link) {
+    return link->options.cluster != ENGINE_MANAGEMENT && link->options.settings.pod_events != POD_EVENTS_NONE;
+}
+
+static struct error *fill_link(struct link *link) {
+    const struct link_options *options = &link->options;
     struct probe_handler handler = {on_identity, on_contact, link};
     struct error *error = probe_new(options->name, options->transport, &handler, &link->probe);
     if (!error)
@@ -266,31 +297,20 @@ static struct error *fill_link(struct link *link, const struct link_options *opt
         error = client_new(&client, &link->client);
     if (!error && options->cluster == ENGINE_MANAGEMENT)
         error = recorder_new(link->client, options->controller_name, options->instance, options->seed, &link->recorder);
-    if (!error && options->cluster != ENGINE_MANAGEMENT && options->pod_events != POD_EVENTS_NONE)
-        error = watch_pods(link, options);
-    for (size_t k = 0; k < options->n_kinds && !error; k++) {
-        error = watch_kind(link, options, k);
-        link->n_watched += !error;
-    }
+    if (!error && wants_pods(link))
+        error = watch_pods(link);
+    while (!error && link->n_watched < options->settings.n_kinds)
+        error = watch_kind(link);
     return error;
 }
 
 struct error *link_new(const struct link_options *options, struct link **out) {
     *out = NULL;
     struct link *link = calloc(1, sizeof *link);
-    struct watched *watched = calloc(options->n_kinds + 1, sizeof *watched);
-    if (!link || !watched) {
-        free(link);
-        free(watched);
+    if (!link)
         return error_no_memory();
-    }
-    *link = (struct link){.cluster = options->cluster,
-                          .watched = watched,
-                          .kinds = options->kinds,
-                          .meter = options->meter,
-                          .post = options->post,
-                          .ctx = options->ctx};
-    struct error *error = fill_link(link, options);
+    *link = (struct link){.options = *options, .meter = options->meter};
+    struct error *error = fill_link(link);
     if (error) {
         link_free(link);
         return error;
@@ -309,7 +329,7 @@ void link_free(struct link *link) {
     if (!link)
         return;
     for (size_t k = 0; k < link->n_watched; k++)
-        reflector_free(link->watched[k].reflector);
+        free_watched(link->watched[k]);
     pod_events_free(link->pods);
     recorder_free(link->recorder);
     client_free(link->client);
@@ -387,12 +407,12 @@ void link_ask(struct link *link, const struct request *request, void (*done)(voi
 
 void link_relist(struct link *link, size_t kind) {
     if (kind < link->n_watched)
-        reflector_relist(link->watched[kind].reflector);
+        reflector_relist(link->watched[kind]->reflector);
 }
 
 void link_event(struct link *link, struct moment now, struct workload_event *event) {
     struct event record = {.api_version = event->api_version,
-                           .kind = link->kinds[event->kind]->abi.kind,
+                           .kind = link->options.settings.kinds[event->kind]->abi.kind,
                            .namespace_ = event->namespace_,
                            .name = event->name,
                            .uid = event->uid,
@@ -405,10 +425,52 @@ void link_event(struct link *link, struct moment now, struct workload_event *eve
     workload_event_free(event);
 }
 
+void link_configure(struct link *link, const struct link_settings *settings) {
+    link->options.settings = *settings;
+    link->watch_at_ns = 0;
+    if (!link->pods)
+        return;
+    pod_events_set_kinds(link->pods, settings->kinds, settings->n_kinds);
+    pod_events_set_normal(link->pods, settings->pod_events == POD_EVENTS_ALL);
+    if (!wants_pods(link))
+        pod_events_free(TAKE(link->pods));
+}
+
+void link_accept_larger(struct link *link) {
+    for (size_t k = 0; k < link->n_watched; k++)
+        if (link->watched[k]->too_large) {
+            link->watched[k]->too_large = false;
+            reflector_relist(link->watched[k]->reflector);
+        }
+}
+
+// Opens what the settings ask for and is not there.
+static int64_t open_missing(struct link *link, struct moment now) {
+    struct error *error = NULL;
+    bool pods = wants_pods(link) && !link->pods;
+    if (!pods && link->n_watched == link->options.settings.n_kinds)
+        return CLOCK_NEVER;
+    if (now.mono_ns < link->watch_at_ns)
+        return link->watch_at_ns;
+    while (!error && link->n_watched < link->options.settings.n_kinds)
+        error = watch_kind(link);
+    if (!error && pods)
+        error = watch_pods(link);
+    if (link->pods && pods && link->has_objects)
+        pod_events_begin(link->pods);
+    if (!error)
+        return CLOCK_NEVER;
+    log_fields(LOG_ERROR, "a kind, or Events, cannot be watched yet", {"cluster", link->options.name},
+               {"error", error_text(error)});
+    error_free(error);
+    link->watch_at_ns = now.mono_ns + WATCH_RETRY_NS;
+    return link->watch_at_ns;
+}
+
 int64_t link_tick(struct link *link, struct moment now) {
-    int64_t next_ns = probe_tick(link->probe, now); // first: it may cause relists
+    int64_t next_ns = clock_earlier(open_missing(link, now), probe_tick(link->probe, now)); // which may cause relists
     for (size_t k = 0; k < link->n_watched; k++) {
-        int64_t at_ns = reflector_tick(link->watched[k].reflector, now);
+        int64_t at_ns = reflector_tick(link->watched[k]->reflector, now);
         next_ns = at_ns < next_ns ? at_ns : next_ns;
     }
     if (link->pods)

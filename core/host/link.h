@@ -8,18 +8,23 @@
 #include "core/config/config.h"
 #include "core/engine/engine.h"
 
-struct link_options {
-    size_t cluster; // ENGINE_MANAGEMENT or a worker's number
-    const char *name;
-    struct transport *transport;      // not owned
-    enum pod_events_level pod_events; // of a worker
-    struct meter *meter;              // counts what the link does, not owned; may be NULL
-    struct budget *budget;            // memory budget of the cluster, not owned; may be NULL
-    const char *origin;               // workers are listed and watched with this label value only
-    const char *controller_name;      // reportingController of Events
-    const char *instance;             // reportingInstance of Events
-    struct kind *const *kinds;
+// What may change while it is used.
+struct link_settings {
+    struct kind *const *kinds; // not owned
     size_t n_kinds;
+    enum pod_events_level pod_events; // of a worker
+};
+
+struct link_options { // strings live as long as the link
+    size_t cluster;   // ENGINE_MANAGEMENT or a worker's number
+    const char *name;
+    struct transport *transport; // not owned
+    struct link_settings settings;
+    struct meter *meter;         // counts what the link does, not owned; may be NULL
+    struct budget *budget;       // memory budget of the cluster, not owned; may be NULL
+    const char *origin;          // workers are listed and watched with this label value only
+    const char *controller_name; // reportingController of Events
+    const char *instance;        // reportingInstance of Events, copied
     bool watch_list;
     uint64_t seed;
     // Takes an event: copies the struct and owns its object or the content of its response; strings are valid during
@@ -37,6 +42,13 @@ void link_free(struct link *link);
 // The same, but first answers the requests in flight with REASON_UNKNOWN_OUTCOME and posts the watches as lost, both
 // with this message. NULL is allowed.
 void link_close(struct link *link, const char *message);
+
+// Other settings, whose kinds begin with the former ones: of the new ones lists and watches begin with the next tick,
+// the others go on undisturbed. Without memory it is tried again. Not from a handler.
+void link_configure(struct link *link, const struct link_settings *settings);
+
+// Larger objects are accepted than before: kinds of which some were too large are listed again. Not from a handler.
+void link_accept_larger(struct link *link);
 
 // Takes the command. Its answer is posted exactly once, unless the link is freed first.
 void link_command(struct link *link, struct moment now, struct command *command);

@@ -136,6 +136,16 @@ static void forget(struct owner_chain *chain, struct known *known) {
     known_free(known);
 }
 
+void owner_chain_set_kinds(struct owner_chain *chain, struct kind *const *kinds, size_t n_kinds) {
+    chain->kinds = kinds;
+    chain->n_kinds = n_kinds;
+    for (struct known *known = chain->newest, *next; known; known = next) {
+        next = known->older;
+        if (known->kind == KIND_NONE)
+            forget(chain, known);
+    }
+}
+
 // `mirror` NULL: it belongs to none. It may be that of the newest known one. Out of memory, it is found again.
 static void remember(struct owner_chain *chain, const char *uid, const struct pod_mirror *mirror) {
     if (map_get(&chain->known, uid)) // owners do not change

@@ -32,6 +32,9 @@ struct owner_chain;
 struct error *owner_chain_new(const struct owner_chain_options *options, struct owner_chain **out);
 void owner_chain_free(struct owner_chain *chain); // cancels what is in flight
 
+// Kinds that begin with the former ones. That an object belongs to no mirror is forgotten: it may be one of a new kind.
+void owner_chain_set_kinds(struct owner_chain *chain, struct kind *const *kinds, size_t n_kinds);
+
 struct owner_search {
     struct owner_ref from;
     bool fresh; // `from` is read even if it is known where it belongs

@@ -411,6 +411,26 @@ void pod_events_mirror(struct pod_events *events, size_t kind, const struct json
         want_look(events, space);
 }
 
+void pod_events_begin(struct pod_events *events) {
+    events->begun = true;
+}
+
+void pod_events_set_normal(struct pod_events *events, bool normal) {
+    if (events->normal == normal)
+        return;
+    events->normal = normal;
+    if (!events->reflector)
+        return;
+    reflector_free(TAKE(events->reflector));
+    meter_pods_watched(events->meter, false);
+    events->open_ns = 0;
+}
+
+void pod_events_set_kinds(struct pod_events *events, struct kind *const *kinds, size_t n_kinds) {
+    events->kinds = kinds;
+    owner_chain_set_kinds(events->chain, kinds, n_kinds);
+}
+
 static void on_report(void *ctx, const struct pod_report *report) {
     struct pod_events *events = ctx;
     meter_pods(events->meter, METER_PODS_REPORTED, 1);

@@ -33,6 +33,13 @@ void pod_events_free(struct pod_events *events);
 // more of its pods have failed, they are looked at.
 void pod_events_mirror(struct pod_events *events, size_t kind, const struct json *mirror);
 
+// There were mirrors before.
+void pod_events_begin(struct pod_events *events);
+
+// Whether Events of type Normal are passed on too: another watch is opened.
+void pod_events_set_normal(struct pod_events *events, bool normal);
+void pod_events_set_kinds(struct pod_events *events, struct kind *const *kinds, size_t n_kinds); // see owner_chain.h
+
 int64_t pod_events_tick(struct pod_events *events, struct moment now);
 
 #endif

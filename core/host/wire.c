@@ -57,8 +57,9 @@ static struct error *make(struct host *host, size_t cluster, const char *name, c
     wire->cluster = cluster;
     wire->meter = &host->clusters[cluster]->meter;
     wire->name = strdup(name);
-    budget_init(&wire->budget, host->config->memory_per_cluster, host->config->max_object_size,
-                host->config->max_object_nodes, &wire->stop);
+    const struct wire_settings *settings = &host->wire_settings;
+    budget_init(&wire->budget, settings->memory_per_cluster, settings->max_object_size, settings->max_object_nodes,
+                &wire->stop);
     outbox_init(&wire->outbox, host->inbox);
     if (!wire->name || (spec && !worker_spec_copy(spec, &wire->spec)) ||
         !exec_policy_copy(host_policy(host), &wire->policy)) {
@@ -142,6 +143,11 @@ bool wire_is_open(struct wire *wire, struct error **error) {
     return true;
 }
 
+static void resize(struct wire *wire) {
+    const struct wire_settings *settings = &wire->settings;
+    budget_resize(&wire->budget, settings->memory_per_cluster, settings->max_object_size, settings->max_object_nodes);
+}
+
 static void open_link(void *arg) {
     struct wire *wire = arg;
     struct host *host = wire->host;
@@ -154,18 +160,17 @@ static void open_link(void *arg) {
                                    .transport = wire->connection.transport,
                                    .budget = &wire->budget,
                                    .meter = wire->meter,
-                                   .pod_events = host->config->pod_events,
+                                   .settings = wire->settings.link,
                                    .origin = startup_origin(host->startup),
                                    .controller_name = host->config->controller_name,
                                    .instance = instance,
-                                   .kinds = host->adapters->kinds,
-                                   .n_kinds = host->adapters->n_kinds,
                                    .watch_list = true,
                                    .seed = random_system(),
                                    .post = post_event,
                                    .ctx = wire};
     if (wire->cluster == ENGINE_MANAGEMENT)
         startup_stop(host->startup);
+    resize(wire);
     struct error *error = link_new(&options, &wire->link);
     if (error)
         log_fields(LOG_ERROR, "cluster cannot be watched", {"cluster", wire->name}, {"error", error_text(error)});
@@ -173,7 +178,42 @@ static void open_link(void *arg) {
 }
 
 void wire_watch(struct wire *wire) {
+    wire->settings = wire->host->wire_settings;
+    wire->configured = wire->host->configured;
     loop_post(wire->loop, open_link, wire);
+}
+
+struct configuration {
+    struct wire *wire;
+    struct wire_settings settings;
+};
+
+static void configure(void *arg) {
+    struct configuration *given = arg;
+    struct wire *wire = given->wire;
+    bool larger = given->settings.max_object_size > wire->settings.max_object_size ||
+                  given->settings.max_object_nodes > wire->settings.max_object_nodes;
+    wire->settings = given->settings;
+    free(given);
+    resize(wire);
+    if (!wire->link)
+        return;
+    link_configure(wire->link, &wire->settings.link);
+    if (larger)
+        link_accept_larger(wire->link);
+}
+
+bool wire_configure(struct wire *wire) {
+    struct configuration *given = malloc(sizeof *given);
+    if (!given)
+        return false;
+    *given = (struct configuration){wire, wire->host->wire_settings};
+    if (loop_post(wire->loop, configure, given)) {
+        wire->configured = wire->host->configured;
+        return true;
+    }
+    free(given);
+    return false;
 }
 
 struct delivery {

@@ -7,6 +7,7 @@
 
 #include "core/host/connect.h"
 #include "core/host/dispatch.h"
+#include "core/host/link.h"
 #include "core/host/outbox.h"
 #include "core/kube/budget.h"
 #include "core/kube/loop.h"
@@ -16,6 +17,12 @@
 
 struct host;
 struct host_guest;
+
+// What all connections are given, and may change while they are open.
+struct wire_settings {
+    struct link_settings link;
+    size_t memory_per_cluster, max_object_size, max_object_nodes; // see budget_init
+};
 
 struct wire {
     struct wire *next; // in a list of those that are being closed
@@ -28,11 +35,13 @@ struct wire {
     struct loop *loop;
     struct link *link; // on the connection's thread only, like `outbox`
     struct outbox outbox;
-    atomic_size_t pending;     // unanswered commands and Events, as last published by that thread
-    atomic_bool stop;          // it does no more work
-    atomic_bool quiet;         // it posts no more events
-    atomic_bool ended;         // wire_reap may be called
-    struct host_guest *guests; // of the management cluster, on its thread only
+    atomic_size_t pending;         // unanswered commands and Events, as last published by that thread
+    atomic_bool stop;              // it does no more work
+    atomic_bool quiet;             // it posts no more events
+    atomic_bool ended;             // wire_reap may be called
+    struct wire_settings settings; // once it is watched; on that thread
+    unsigned configured;           // with which of the host's settings; on the engine's thread
+    struct host_guest *guests;     // of the management cluster, on its thread only
     size_t n_guests;
     // While it is opened.
     struct worker_spec spec;
@@ -55,6 +64,8 @@ struct error *wire_begin(struct host *host, size_t cluster, const char *name, co
 bool wire_is_open(struct wire *wire, struct error **error);
 // Makes the link on the thread, which begins to list and watch.
 void wire_watch(struct wire *wire);
+// Gives it the host's present settings. False: no memory; nothing has changed.
+bool wire_configure(struct wire *wire);
 // False: the caller keeps the batch.
 bool wire_deliver(struct wire *wire, struct command_batch *batch);
 

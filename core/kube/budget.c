@@ -20,6 +20,12 @@ void budget_init(struct budget *budget, size_t per_cluster, size_t max_object_si
                               .stop = stop};
 }
 
+void budget_resize(struct budget *budget, size_t per_cluster, size_t max_object_size, size_t max_object_nodes) {
+    size_t buffered = budget->buffered;
+    budget_init(budget, per_cluster, max_object_size, max_object_nodes, budget->stop);
+    budget->buffered = buffered;
+}
+
 const struct budget *budget_or_default(const struct budget *budget) {
     return budget ? budget : &defaults;
 }
@@ -27,7 +33,7 @@ const struct budget *budget_or_default(const struct budget *budget) {
 bool budget_take(struct budget *budget, size_t bytes) {
     if (!budget)
         return true;
-    if (bytes > budget->max_buffered - budget->buffered)
+    if (budget->buffered > budget->max_buffered || bytes > budget->max_buffered - budget->buffered)
         return false;
     budget->buffered += bytes;
     return true;

@@ -28,6 +28,9 @@ struct budget {
 void budget_init(struct budget *budget, size_t per_cluster, size_t max_object_size, size_t max_object_nodes,
                  const atomic_bool *stop);
 
+// The same of a budget in use: what is buffered stays counted. A message whose maximum was set before keeps it.
+void budget_resize(struct budget *budget, size_t per_cluster, size_t max_object_size, size_t max_object_nodes);
+
 // The defaults if `budget` is NULL.
 const struct budget *budget_or_default(const struct budget *budget);
 

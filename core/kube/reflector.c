@@ -192,7 +192,8 @@ void reflector_drop_tail(struct reflector *reflector) {
 bool reflector_keep_tail(struct reflector *reflector, const char *bytes, size_t len) {
     struct buffer *tail = &reflector->watch.tail;
     size_t needed = tail->len + len;
-    if (len > tail->max - tail->len) {
+    tail->max = budget_or_default(reflector->budget)->max_frame; // which may have changed
+    if (tail->len > tail->max || len > tail->max - tail->len) {
         AUTO_TEXT message =
             text_format("the server sent an event larger than %zu bytes, the maximum of the memory budget", tail->max);
         reflector_conclude(reflector, REASON_GARBAGE, message);

@@ -26,8 +26,9 @@ static struct error *allow_list(struct web_call *call) {
         return error ? error : allow_kind(call, "list", kind, namespace_, NULL);
     }
     struct error *error = NULL;
-    for (size_t k = 0; k < api->adapters->n_kinds && !error; k++)
-        error = allow_kind(call, "list", api->adapters->kinds[k], namespace_, NULL);
+    const struct adapters *adapters = api_adapters_of(api);
+    for (size_t k = 0; k < adapters->n_kinds && !error; k++)
+        error = allow_kind(call, "list", adapters->kinds[k], namespace_, NULL);
     return error;
 }
 

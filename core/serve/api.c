@@ -21,16 +21,23 @@ static struct error *read_management(void *ctx, const char *path, struct respons
     return host_read(ctx, ENGINE_MANAGEMENT, path, answer);
 }
 
-void api_source_init(struct api_source *source, struct host *host, const struct config *config,
-                     const struct adapters *adapters) {
+static const struct adapters *take_adapters(void *ctx) {
+    return host_adapters(ctx);
+}
+
+const struct adapters *api_adapters_of(const struct api_source *source) {
+    return source->adapters(source->ctx);
+}
+
+void api_source_init(struct api_source *source, struct host *host, const struct config *config) {
     *source = (struct api_source){.snapshot = take_snapshot,
                                   .free_snapshot = host_snapshot_free,
                                   .query = ask,
                                   .read = read_management,
                                   .ctx = host,
                                   .config = config,
-                                  .adapters = adapters,
-                                  .short_names = short_names_new(adapters->n_kinds)};
+                                  .adapters = take_adapters,
+                                  .short_names = short_names_new()};
 }
 
 void api_source_clear(struct api_source *source) {

@@ -10,7 +10,7 @@
 
 struct short_names;
 
-// Where everything comes from. `ctx` goes to the first four; tests have their own.
+// Where everything comes from. `ctx` goes to the functions; tests have their own.
 struct api_source {
     struct error *(*snapshot)(void *ctx, struct host_snapshot *out);
     void (*free_snapshot)(struct host_snapshot *snapshot);
@@ -19,12 +19,13 @@ struct api_source {
                           struct response *answer); // see host_read; the management cluster
     void *ctx;
     const struct config *config;
-    const struct adapters *adapters;
-    struct short_names *short_names; // NULL: kinds have none
+    const struct adapters *(*adapters)(void *ctx); // see host_adapters
+    struct short_names *short_names;               // NULL: kinds have none
 };
-void api_source_init(struct api_source *source, struct host *host, const struct config *config,
-                     const struct adapters *adapters);
+void api_source_init(struct api_source *source, struct host *host, const struct config *config);
 void api_source_clear(struct api_source *source); // zeroed is fine
+// Those in use now; what was there before stays valid.
+const struct adapters *api_adapters_of(const struct api_source *source);
 
 struct api_parameter { // of the query string, percent-decoded
     const char *name, *value;

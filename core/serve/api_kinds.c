@@ -39,10 +39,11 @@ static struct error *not_found(const struct adapters *adapters, const char *name
 }
 
 struct error *api_find_kind(const struct api_source *source, const char *name, const struct kind **out) {
-    *out = find(source->adapters, name);
+    const struct adapters *adapters = api_adapters_of(source);
+    *out = find(adapters, name);
     if (!*out && source->short_names && text_is_label_value(name) && *name && !strchr(name, '.'))
         *out = short_names_find(source->short_names, source, name, clock_now().mono_ns);
-    return *out ? NULL : not_found(source->adapters, name);
+    return *out ? NULL : not_found(adapters, name);
 }
 
 struct mirror_question {

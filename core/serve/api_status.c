@@ -138,7 +138,7 @@ struct error *api_put_status(const struct api_source *source, struct writer *out
     writer_string(out, "path", source->config->path);
     put_reload(&snapshot.live.reload, out);
     writer_end(out, '}');
-    writer_uint(out, "adapters", source->adapters->count);
+    writer_uint(out, "adapters", api_adapters_of(source)->count);
     writer_bool(out, "leader", snapshot.running);
     source->free_snapshot(&snapshot);
     return NULL;
@@ -195,8 +195,9 @@ void api_adapters(struct api_call *call) {
     }
     writer_object(&call->out, NULL);
     writer_array(&call->out, "items");
-    for (size_t a = 0; a < source->adapters->count; a++)
-        put_adapter(&snapshot, source->adapters->list[a], &call->out);
+    const struct adapters *adapters = api_adapters_of(source);
+    for (size_t a = 0; a < adapters->count; a++)
+        put_adapter(&snapshot, adapters->list[a], &call->out);
     writer_end(&call->out, ']');
     writer_end(&call->out, '}');
     source->free_snapshot(&snapshot);

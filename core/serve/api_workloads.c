@@ -26,7 +26,7 @@ static void put_waiting(const struct workload_view *view, struct writer *out) {
 }
 
 void api_put_workload(const struct api_source *source, const struct workload_view *view, struct writer *out) {
-    const wharf_kind *kind = &source->adapters->kinds[view->kind]->abi;
+    const wharf_kind *kind = &api_adapters_of(source)->kinds[view->kind]->abi;
     writer_string(out, "kind", kind->kind);
     writer_string(out, "group", kind->group);
     writer_string(out, "resource", kind->plural);
@@ -44,7 +44,7 @@ void api_put_workload(const struct api_source *source, const struct workload_vie
 }
 
 static bool is_wanted(const struct listing *listing, const struct workload_view *view) {
-    return (!listing->kind || listing->source->adapters->kinds[view->kind] == listing->kind) &&
+    return (!listing->kind || api_adapters_of(listing->source)->kinds[view->kind] == listing->kind) &&
            (!listing->namespace_ || strcmp(listing->namespace_, view->namespace_) == 0) &&
            (!listing->name || strcmp(listing->name, view->name) == 0) &&
            (!listing->cluster || text_equal(listing->cluster, view->cluster ? view->cluster : "")) &&
@@ -81,7 +81,7 @@ static bool see(void *ctx, const struct workload_view *view) {
 
 static void see_gone(void *ctx, size_t kind, const char *namespace_, const char *name) {
     struct listing *listing = ctx;
-    const struct kind *k = listing->source->adapters->kinds[kind];
+    const struct kind *k = api_adapters_of(listing->source)->kinds[kind];
     if ((listing->kind && listing->kind != k) || (listing->namespace_ && strcmp(listing->namespace_, namespace_) != 0))
         return;
     struct writer out = {.out = &listing->gone, .comma = listing->gone.len > 0};

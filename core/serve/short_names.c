@@ -17,17 +17,16 @@ struct short_names {
     pthread_cond_t read;
     int64_t due_ns; // when they are read again
     bool reading;   // somebody does, without the lock
-    size_t n_kinds;
-    char *lists[]; // of each kind "rj\nrayj\n"; NULL: none is known
+    size_t n_kinds; // more when adapters are added
+    char **lists;   // of each kind "rj\nrayj\n"; NULL: none is known
 };
 
-struct short_names *short_names_new(size_t n_kinds) {
-    struct short_names *names = calloc(1, sizeof *names + n_kinds * sizeof *names->lists);
+struct short_names *short_names_new(void) {
+    struct short_names *names = calloc(1, sizeof *names);
     if (!names)
         return NULL;
     pthread_mutex_init(&names->lock, NULL);
     pthread_cond_init(&names->read, NULL);
-    names->n_kinds = n_kinds;
     return names;
 }
 
@@ -36,6 +35,7 @@ void short_names_free(struct short_names *names) {
         return;
     for (size_t k = 0; k < names->n_kinds; k++)
         free(names->lists[k]);
+    free(names->lists);
     pthread_cond_destroy(&names->read);
     pthread_mutex_destroy(&names->lock);
     free(names);
@@ -63,12 +63,12 @@ static struct error *read_kind(const struct api_source *source, const struct kin
 }
 
 // Until there is no answer: each would take as long.
-static void read_all(struct short_names *names, const struct api_source *source) {
+static void read_all(struct short_names *names, const struct api_source *source, const struct adapters *adapters) {
     struct error *error = NULL;
-    for (size_t k = 0; k < names->n_kinds && !error; k++) {
+    for (size_t k = 0; k < adapters->n_kinds && !error; k++) {
         AUTO_BUFFER(list, LIST_MAX);
         buffer_text(&list, "");
-        error = read_kind(source, source->adapters->kinds[k], &list);
+        error = read_kind(source, adapters->kinds[k], &list);
         if (error)
             break;
         pthread_mutex_lock(&names->lock);
@@ -109,24 +109,44 @@ static void end(struct short_names *names) {
     pthread_mutex_unlock(&names->lock);
 }
 
-static size_t find(struct short_names *names, const char *name) {
+static size_t find(struct short_names *names, size_t n_kinds, const char *name) {
     size_t k = 0;
     pthread_mutex_lock(&names->lock);
-    while (k < names->n_kinds && !contains(names->lists[k], name))
+    while (k < n_kinds && !contains(names->lists[k], name))
         k++;
     pthread_mutex_unlock(&names->lock);
     return k;
 }
 
+// Those of kinds that were added are read at once.
+static bool make_room(struct short_names *names, size_t n_kinds) {
+    pthread_mutex_lock(&names->lock);
+    bool more = n_kinds > names->n_kinds;
+    char **lists = more ? realloc(names->lists, n_kinds * sizeof *lists) : names->lists;
+    if (lists)
+        names->lists = lists;
+    for (; lists && names->n_kinds < n_kinds; names->n_kinds++)
+        lists[names->n_kinds] = NULL;
+    if (more && lists)
+        names->due_ns = 0;
+    bool room = names->n_kinds >= n_kinds;
+    pthread_mutex_unlock(&names->lock);
+    return room;
+}
+
 const struct kind *short_names_find(struct short_names *names, const struct api_source *source, const char *name,
                                     int64_t now_ns) {
-    size_t k = find(names, name);
-    if (k == names->n_kinds) {
+    const struct adapters *adapters = api_adapters_of(source);
+    size_t count = adapters->n_kinds;
+    if (!make_room(names, count))
+        return NULL;
+    size_t k = find(names, count, name);
+    if (k == count) {
         if (begins(names, now_ns)) {
-            read_all(names, source);
+            read_all(names, source, adapters);
             end(names);
         }
-        k = find(names, name);
+        k = find(names, count, name);
     }
-    return k < names->n_kinds ? source->adapters->kinds[k] : NULL;
+    return k < count ? adapters->kinds[k] : NULL;
 }

@@ -9,8 +9,8 @@
 #define SHORT_NAMES_KEPT_NS (30 * CLOCK_SECOND)
 
 struct short_names;
-struct short_names *short_names_new(size_t n_kinds); // NULL when out of memory
-void short_names_free(struct short_names *names);    // NULL is fine
+struct short_names *short_names_new(void);        // NULL when out of memory
+void short_names_free(struct short_names *names); // NULL is fine
 
 // NULL: none of the kinds has it, as far as is known.
 const struct kind *short_names_find(struct short_names *names, const struct api_source *source, const char *name,

@@ -25,6 +25,7 @@ static struct engine_settings settings_of(const struct play *play) {
                                     .mass_deletion_max = options->mass_deletion_max,
                                     .mass_deletion_percent = options->mass_deletion_percent,
                                     .orphan_grace_ns = options->orphan_grace_ns,
+                                    .max_orphans = options->max_orphans,
                                     .qps = options->qps,
                                     .burst = options->burst};
 }

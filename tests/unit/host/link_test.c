@@ -95,8 +95,7 @@ static void begin(struct stand *stand, size_t cluster) {
                                    .origin = "here",
                                    .controller_name = "wharf.dev/host",
                                    .instance = "test",
-                                   .kinds = play_kinds(),
-                                   .n_kinds = 2,
+                                   .settings = {.kinds = play_kinds(), .n_kinds = 2},
                                    .seed = 1,
                                    .post = take_event,
                                    .ctx = stand};

@@ -66,12 +66,17 @@ static struct error *review(void *ctx, const struct request *request, struct res
     return NULL;
 }
 
+static const struct adapters *adapters_of(void *ctx) {
+    const struct served *served = ctx;
+    return &served->adapters;
+}
+
 static int start(void **state) {
     struct served *served = calloc(1, sizeof *served);
     assert_non_null(served);
     fake_init(&served->fake);
     served->api =
-        (struct api_source){.snapshot = give, .free_snapshot = take_back, .ctx = served, .adapters = &served->adapters};
+        (struct api_source){.snapshot = give, .free_snapshot = take_back, .ctx = served, .adapters = adapters_of};
     struct http_source source = {.snapshot = give,
                                  .free_snapshot = take_back,
                                  .stalled_ns = stalled_ns,

@@ -62,6 +62,11 @@ static inline void take_snapshot(struct host_snapshot *snapshot) {
     free(snapshot->readings);
 }
 
+static inline const struct adapters *adapters_of(void *ctx) {
+    const struct desk *desk = ctx;
+    return &desk->adapters;
+}
+
 static inline struct error *ask(void *ctx, query_run run, void *arg) {
     struct desk *desk = ctx;
     if (desk->stopped)
@@ -114,8 +119,8 @@ static inline void begin(struct desk *desk) {
                                        .read = read_management,
                                        .ctx = desk,
                                        .config = &desk->config,
-                                       .adapters = &desk->adapters,
-                                       .short_names = short_names_new(1)};
+                                       .adapters = adapters_of,
+                                       .short_names = short_names_new()};
     buffer_init(&desk->body, (size_t)16 << 20);
     stage_start(&desk->stage);
 }

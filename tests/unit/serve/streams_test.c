@@ -55,6 +55,11 @@ static struct error *review(void *ctx, const struct request *request, struct res
     return json_parse(text, strlen(text), &response->value);
 }
 
+static const struct adapters *adapters_of(void *ctx) {
+    const struct served *served = ctx;
+    return &served->adapters;
+}
+
 static int start(void **state) {
     struct served *served = calloc(1, sizeof *served);
     assert_non_null(served);
@@ -64,7 +69,7 @@ static int start(void **state) {
                                       .query = query,
                                       .ctx = served,
                                       .config = &served->config,
-                                      .adapters = &served->adapters};
+                                      .adapters = adapters_of};
     struct http_source source = {.snapshot = give,
                                  .free_snapshot = take_back,
                                  .stalled_ns = stalled_ns,

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/adapter/adapter_load.h"
+
+#include "core/adapter/adapter_file.h"
+#include "core/adapter/adapter_settings.h"
+#include "core/adapter/services.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/base/trust.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SYMBOL "wharf_module_v1"
+#define NEWEST_MAJOR_SOUGHT 9
+#define KINDS_MAX 4096 // a list longer than this has lost its end
+#define MODULE_SIZE_1_0 (offsetof(wharf_module, start) + sizeof(((wharf_module *)NULL)->start))
+
+static void forget_kinds(struct adapter *adapter) {
+    for (size_t i = adapter->n_inherited; i < adapter->n_kinds; i++)
+        kind_free((struct kind *)adapter->kinds[i]);
+    free(adapter->kinds);
+    adapter->kinds = NULL;
+    adapter->n_kinds = 0;
+}
+
+void adapter_free(struct adapter *adapter) {
+    if (!adapter)
+        return;
+    forget_kinds(adapter);
+    free(adapter->name);
+    free(adapter->file);
+    free(adapter->version);
+    free(adapter->named);
+    free(adapter->managed_by);
+    json_free(adapter->settings);
+    free(adapter);
+}
+
+// A path relative to the directory must be inside it once symlinks are resolved.
+static struct error *inside_directory(const struct adapters_options *options, const struct adapter_wanted *wanted,
+                                      const char *resolved) {
+    if (wanted->file_given)
+        return NULL;
+    AUTO_TEXT directory = NULL;
+    struct error *error = trust_folders_check(options->directory, &directory);
+    if (error)
+        return error;
+    size_t len = strlen(directory);
+    if (strncmp(resolved, directory, len) == 0 && resolved[len] == '/')
+        return NULL;
+    return error_new(ERROR_REFUSED,
+                     "%s: not in adapters.directory (%s), expected it there or named by an absolute path", resolved,
+                     directory);
+}
+
+// Explains a file that lacks the symbol.
+static struct error *no_symbol(void *handle) {
+    for (int major = 2; major <= NEWEST_MAJOR_SOUGHT; major++) {
+        char name[sizeof(SYMBOL) + 8];
+        AUTO_TEXT text = text_format("wharf_module_v%d", major);
+        if (!text)
+            return error_no_memory();
+        text_copy(name, sizeof(name), text);
+        if (dlsym(handle, name))
+            return error_new(ERROR_REFUSED,
+                             "symbol " SYMBOL ": found %s instead: built for ABI major %d, expected major "
+                             "%d",
+                             name, major, WHARF_ABI_MAJOR);
+    }
+    return error_new(ERROR_REFUSED,
+                     "symbol " SYMBOL ": found none, expected it to be exported: this is not an adapter");
+}
+
+static bool is_open(const struct adapter_file *file) {
+    AUTO_TEXT name = text_format("/proc/self/fd/%d", file->fd);
+    void *handle = name ? dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) : NULL;
+    if (handle)
+        dlclose(handle); // it was counted once more
+    return handle;
+}
+
+// Once the object is loaded, the descriptor is never closed: the dynamic linker identifies objects by the name that
+// they were opened under, and would return the first object for a second /proc/self/fd/5. It also knows files that it
+// has open by their inode: to be started again, an object needs a copy with variables of its own.
+static struct error *open_object(struct loading *loading, struct adapter_file *file, void **handle) {
+    loading->copied = is_open(file);
+    struct error *error = loading->copied ? adapter_file_copy(file) : NULL;
+    if (error)
+        return error;
+    AUTO_TEXT name = text_format("/proc/self/fd/%d", file->fd);
+    if (!name)
+        return error_no_memory();
+    *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!*handle) {
+        const char *problem = dlerror();
+        problem = !problem ? "no reason given" : problem;
+        if (text_has_prefix(problem, name) && text_has_prefix(problem + strlen(name), ": "))
+            problem += strlen(name) + 2;
+        return error_new(ERROR_REFUSED, "cannot be loaded: %s", problem);
+    }
+    file->fd = -1;
+    loading->opened = true;
+    return NULL;
+}
+
+// Checks that the symbol is data of at least the size of a module of ABI 1.0, so that it can be read.
+static struct error *check_symbol(const void *symbol) {
+    Dl_info info;
+    const ElfW(Sym) *entry = NULL;
+    if (dladdr1(symbol, &info, (void **)&entry, RTLD_DL_SYMENT) == 0 || !entry)
+        return NULL; // the linker does not know
+    if (ELF64_ST_TYPE(entry->st_info) != STT_OBJECT)
+        return error_new(ERROR_REFUSED, "symbol " SYMBOL ": found no data, expected a constant of type wharf_module");
+    if (entry->st_size < MODULE_SIZE_1_0)
+        return error_new(ERROR_REFUSED, "symbol " SYMBOL ": found %zu bytes, expected at least %zu (ABI 1.0)",
+                         (size_t)entry->st_size, MODULE_SIZE_1_0);
+    return NULL;
+}
+
+// The module in the host's layout: fields that an older struct lacks are zero.
+static struct error *find_module(void *handle, wharf_module *out) {
+    const void *symbol = dlsym(handle, SYMBOL);
+    if (!symbol)
+        return no_symbol(handle);
+    struct error *error = check_symbol(symbol);
+    if (error)
+        return error;
+    const wharf_module *module = symbol;
+    if (module->size < MODULE_SIZE_1_0)
+        return error_new(ERROR_REFUSED, "struct wharf_module: found size %zu, expected at least %zu (ABI 1.0)",
+                         module->size, MODULE_SIZE_1_0);
+    memset(out, 0, sizeof(*out));
+    memcpy(out, module, module->size < sizeof(*out) ? module->size : sizeof(*out));
+    return NULL;
+}
+
+static struct error *check_module(const wharf_module *module) {
+    if (module->abi_major != WHARF_ABI_MAJOR)
+        return error_new(ERROR_REFUSED, "abi_major: found %u, expected %d", module->abi_major, WHARF_ABI_MAJOR);
+    if (module->abi_minor > WHARF_ABI_MINOR)
+        return error_new(ERROR_REFUSED, "abi_minor: found %u, expected at most %d: it needs a newer host",
+                         module->abi_minor, WHARF_ABI_MINOR);
+    if (!module->name || !text_is_dns_label(module->name))
+        return error_new(ERROR_INVALID, "name: found \"%s\", expected an RFC 1123 label",
+                         !module->name ? "" : module->name);
+    if (!module->version || module->version[0] == '\0')
+        return error_new(ERROR_INVALID, "version: found nothing, expected a value: it is required");
+    if (!module->start && (!module->kinds || !module->kinds[0]))
+        return error_new(ERROR_INVALID, "kinds: found none, expected at least one, or start that brings them");
+    if (!module->start && module->settings && module->settings[0])
+        return error_new(ERROR_INVALID, "settings: found \"%s\", expected none without start, which reads them",
+                         module->settings[0]);
+    return NULL;
+}
+
+// For messages about a kind that may be invalid in any way.
+static const char *kind_name(const wharf_kind *kind) {
+    return WHARF_HAS(wharf_kind, kind, kind) && kind->kind ? kind->kind : "no name";
+}
+
+// Reports the error of a kind that `start` made at the setting that it is about. Takes the error.
+static struct error *at_setting(struct loading *loading, const wharf_kind *kind, size_t number, struct error *error) {
+    error = error_wrap(error, "kind %zu (%s)", number, kind_name(kind));
+    if (error->code == ERROR_NO_MEMORY || !loading->given || !WHARF_HAS(wharf_kind, kind, kind))
+        return error;
+    struct error *wrong = adapter_settings_kind_wrong(loading->given, kind, error, &loading->line);
+    if (!wrong)
+        return error;
+    loading->settings = true;
+    error_free(error);
+    return wrong;
+}
+
+static struct error *take_kinds(struct loading *loading, const wharf_kind *const *kinds, struct adapter *adapter) {
+    size_t count = 0;
+    while (kinds && kinds[count])
+        if (++count > KINDS_MAX)
+            return error_new(ERROR_INVALID, "kinds: found more than %d, expected a list that ends with NULL",
+                             KINDS_MAX);
+    adapter->kinds = calloc(count + 1, sizeof(struct kind *));
+    if (!adapter->kinds)
+        return error_no_memory();
+    for (size_t i = 0; i < count; i++) {
+        struct kind *kind = NULL;
+        struct error *error =
+            kind_check(kinds[i], loading->wanted->managed_by, loading->options->controller_name, &kind);
+        if (error)
+            return at_setting(loading, kinds[i], i + 1, error);
+        kind->adapter = adapter;
+        adapter->kinds[adapter->n_kinds++] = kind;
+    }
+    return NULL;
+}
+
+// Turns the adapter's sentence about a setting into an error about the line in the configuration.
+static struct error *start_error(struct loading *loading, const char *sentence) {
+    if (sentence[0] == '\0' || text_utf8_valid(sentence, strlen(sentence)) != strlen(sentence))
+        return error_new(ERROR_REFUSED, "refused to be loaded: it gave no reason");
+    struct error *error = adapter_settings_wrong(loading->wanted->settings, sentence, &loading->line);
+    loading->settings = error;
+    return error ? error : error_new(ERROR_REFUSED, "refused to be loaded: %s", sentence);
+}
+
+// The first call into the shared object, which may replace `kinds`.
+static struct error *start(const wharf_module *module, struct loading *loading, const wharf_kind *const **kinds) {
+    if (!module->start)
+        return NULL;
+    struct json *settings = json_copy(loading->wanted->settings);
+    if (!settings || !services_keep(settings))
+        return error_no_memory();
+    loading->given = settings;
+    services_loading(loading->wanted->name);
+    const char *sentence = module->start(services_table(), (const wharf_value *)settings, kinds);
+    services_loading(NULL);
+    struct error *error = services_loading_failed();
+    if (error)
+        return error;
+    return sentence ? start_error(loading, sentence) : NULL;
+}
+
+// All data is checked before the adapter is passed anything or called.
+static struct error *load_module(const wharf_module *module, struct loading *loading, struct adapter *adapter) {
+    const wharf_kind *const *kinds = module->kinds;
+    struct error *error = check_module(module);
+    if (!error) {
+        error = adapter_settings_check(module, loading->wanted->settings, &loading->line);
+        loading->settings = error;
+    }
+    if (!error)
+        error = take_kinds(loading, kinds, adapter);
+    if (error)
+        return error;
+    if (module->host)
+        *module->host = services_table();
+    error = start(module, loading, &kinds);
+    if (!error && kinds != module->kinds) {
+        forget_kinds(adapter);
+        error = take_kinds(loading, kinds, adapter);
+    }
+    if (!error && adapter->n_kinds == 0)
+        error = error_new(ERROR_INVALID, "kinds: found none after start, expected at least one");
+    return error;
+}
+
+static struct error *describe(const struct loading *loading, const wharf_module *module,
+                              const struct adapter_file *file, struct adapter *adapter) {
+    const struct adapter_wanted *wanted = loading->wanted;
+    adapter->name = strdup(module->name);
+    adapter->version = strdup(module->version);
+    adapter->file = strdup(file->path);
+    adapter->abi_major = module->abi_major;
+    adapter->abi_minor = module->abi_minor;
+    memcpy(adapter->sha256, file->sha256, sizeof(adapter->sha256));
+    adapter->named = strdup(wanted->name);
+    adapter->managed_by = wanted->managed_by ? strdup(wanted->managed_by) : NULL;
+    adapter->settings = json_copy(wanted->settings);
+    bool complete = adapter->name && adapter->version && adapter->file && adapter->named && adapter->settings;
+    return complete && (adapter->managed_by || !wanted->managed_by) ? NULL : error_no_memory();
+}
+
+static struct error *load_file(struct loading *loading, struct adapter_file *file, struct adapter *adapter) {
+    wharf_module module = {0};
+    struct error *error = open_object(loading, file, &adapter->handle);
+    if (!error)
+        error = find_module(adapter->handle, &module);
+    if (!error)
+        error = load_module(&module, loading, adapter);
+    return error ? error : describe(loading, &module, file, adapter);
+}
+
+static void file_cleanup(struct adapter_file *file) {
+    adapter_file_close(file);
+}
+
+struct adapter *adapter_load(struct loading *loading, struct error **error) {
+    const struct adapter_wanted *wanted = loading->wanted;
+    __attribute__((cleanup(file_cleanup))) struct adapter_file file = {.fd = -1};
+    *error = adapter_file_open(wanted->file, wanted->sha256, &file);
+    if (*error)
+        return NULL;
+    struct adapter *adapter = calloc(1, sizeof(*adapter));
+    if (!adapter) {
+        *error = error_no_memory();
+        return NULL;
+    }
+    *error = inside_directory(loading->options, wanted, file.path);
+    if (!*error) {
+        *error = load_file(loading, &file, adapter);
+        if (!loading->settings)
+            *error = error_wrap(*error, "%s", file.path);
+    }
+    if (!*error)
+        return adapter;
+    adapter_free(adapter);
+    return NULL;
+}

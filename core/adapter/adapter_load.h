@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loading of one adapter, and the parts of a table of adapters that adapters.c and adapters_extend.c share. Internal to
+// core/adapter.
+#ifndef WHARF_ADAPTER_ADAPTER_LOAD_H
+#define WHARF_ADAPTER_ADAPTER_LOAD_H
+
+#include "core/adapter/adapters.h"
+
+// One adapter while it is loaded.
+struct loading {
+    const struct adapters_options *options;
+    const struct adapter_wanted *wanted;
+    const struct json *given; // the settings that `start` was called with; NULL: it was not
+    size_t line;              // in the configuration file: of the adapter, or of the setting that is wrong
+    bool settings;            // the problem is a setting, not the file
+    bool copied;              // its file is loaded already: it is loaded from a copy,
+    bool opened;              // which the dynamic linker has accepted
+};
+
+// NULL with an error.
+struct adapter *adapter_load(struct loading *loading, struct error **error);
+void adapter_free(struct adapter *adapter); // NULL is allowed; its shared object stays loaded
+void adapter_cleanup(struct adapter **adapter);
+
+// Adds the place in the configuration to the error, and the error to the problems; NULL is allowed.
+void adapters_report(const struct loading *loading, struct problems *problems, struct error *error);
+
+bool adapters_same_kind(const struct kind *a, const struct kind *b);
+// No kind is twice in the adapter, or in the table already.
+struct error *adapters_check_own(const struct adapter *adapter);
+struct error *adapters_check_distinct(const struct adapters *adapters, const struct adapter *adapter);
+// Appends the adapter's kinds from n_inherited on, and the adapter, which it takes on success.
+struct error *adapters_add(struct adapters *adapters, struct adapter *adapter);
+
+#endif

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the configuration may change while the host runs: settings of the engine and of the connections, credential
+// plugins, and adapters that are added.
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "core/engine/kinds.h"
+#include "core/host/host_internal.h"
+
+#include <string.h>
+
+#define RETRY_NS CLOCK_SECOND // without memory
+
+const struct exec_policy *host_policy(const struct host *host) {
+    return host->policy ? host->policy : &host->config->credential_plugins;
+}
+
+const struct adapters *host_adapters(const struct host *host) {
+    return atomic_load(&host->adapters);
+}
+
+void host_add_adapters(struct host *host, struct adapters *adapters) {
+    atomic_store(&host->adapters, adapters);
+    inbox_poke(host->inbox);
+}
+
+static struct wire_settings wire_settings_of(const struct config *config) {
+    return (struct wire_settings){.link = {.pod_events = config->pod_events},
+                                  .memory_per_cluster = config->memory_per_cluster,
+                                  .max_object_size = config->max_object_size,
+                                  .max_object_nodes = config->max_object_nodes};
+}
+
+void settings_init(struct host *host) {
+    host->wire_settings = host->next_wire_settings = wire_settings_of(host->config);
+    host->wire_settings.link.kinds = host->first->kinds;
+    host->wire_settings.link.n_kinds = host->first->n_kinds;
+    host->all_configured = true;
+    host->configure_at_ns = CLOCK_NEVER;
+}
+
+void host_configure(struct host *host, const struct config *config) {
+    struct exec_policy *policy = NULL;
+    if (!exec_policy_copy(&config->credential_plugins, &policy))
+        log_fields(LOG_ERROR, "credentialPlugins stays as it was: out of memory", {"config", config->path});
+    pthread_mutex_lock(&host->wanted_mutex);
+    struct exec_policy *former = policy ? host->next_policy : NULL;
+    if (policy)
+        host->next_policy = policy;
+    host->settings = (struct engine_settings){.create_namespaces = config->create_namespaces,
+                                              .kueue_carried = config->kueue_carried,
+                                              .mirror_finalizer = config->mirror_finalizer,
+                                              .log_decisions = config->log_level == LOG_DEBUG,
+                                              .worker_lost_timeout_ns = config->worker_lost_timeout_ns,
+                                              .mirror_retention_ns = config->mirror_retention_ns,
+                                              .mass_deletion_max = config->mass_deletion_max,
+                                              .mass_deletion_percent = config->mass_deletion_percent,
+                                              .orphan_grace_ns = config->orphan_grace_ns,
+                                              .max_orphans = config->memory_per_cluster / HOST_ORPHAN_SHARE,
+                                              .qps = config->qps,
+                                              .burst = config->burst};
+    host->next_wire_settings = wire_settings_of(config);
+    host->is_set = true;
+    pthread_mutex_unlock(&host->wanted_mutex);
+    exec_policy_free(former);
+    inbox_poke(host->inbox);
+}
+
+static void changed(struct host *host) {
+    host->configured++;
+    host->all_configured = false;
+}
+
+static void take_wire_settings(struct host *host, const struct wire_settings *next) {
+    struct wire_settings settings = *next;
+    settings.link.kinds = host->wire_settings.link.kinds;
+    settings.link.n_kinds = host->wire_settings.link.n_kinds;
+    const struct wire_settings *now = &host->wire_settings;
+    if (settings.link.pod_events == now->link.pod_events && settings.memory_per_cluster == now->memory_per_cluster &&
+        settings.max_object_size == now->max_object_size && settings.max_object_nodes == now->max_object_nodes)
+        return;
+    struct budget budget;
+    budget_init(&budget, settings.memory_per_cluster, 0, 0, NULL);
+    inbox_limit(host->inbox, budget.max_queued);
+    host->wire_settings = settings;
+    changed(host);
+}
+
+static void take_settings(struct host *host) {
+    pthread_mutex_lock(&host->wanted_mutex);
+    bool is_set = host->is_set;
+    struct engine_settings settings = host->settings;
+    struct wire_settings wires = host->next_wire_settings;
+    host->is_set = false;
+    pthread_mutex_unlock(&host->wanted_mutex);
+    if (!is_set)
+        return;
+    engine_configure(host->turn.engine, &settings);
+    take_wire_settings(host, &wires);
+}
+
+static bool take_kinds(struct host *host, struct moment now) {
+    const struct adapters *adapters = host_adapters(host);
+    size_t first = engine_n_kinds(host->turn.engine);
+    if (adapters->n_kinds == first)
+        return true;
+    struct error *error = engine_add_kinds(host->turn.engine, adapters->kinds, adapters->n_kinds, now);
+    if (error) {
+        log_fields(LOG_ERROR, "the kinds that were added are not watched yet", {"error", error_text(error)});
+        error_free(error);
+        return false;
+    }
+    dispatch_set_kinds(host->turn.dispatch, adapters->kinds);
+    host->wire_settings.link.kinds = adapters->kinds;
+    host->wire_settings.link.n_kinds = adapters->n_kinds;
+    wires_lost(host, first);
+    changed(host);
+    return true;
+}
+
+// Connections that are watched later are given the settings then.
+static bool configure_wires(struct host *host) {
+    bool all = true;
+    for (size_t c = 0; c < host->n_clusters; c++) {
+        struct wire *wire = host->clusters[c]->wire;
+        all = (!wire || wire->configured == host->configured || wire_configure(wire)) && all;
+    }
+    return all;
+}
+
+void settings_tick(struct host *host, struct moment now) {
+    take_settings(host);
+    bool done = take_kinds(host, now);
+    if (!host->all_configured)
+        host->all_configured = configure_wires(host);
+    host->configure_at_ns = done && host->all_configured ? CLOCK_NEVER : now.mono_ns + RETRY_NS;
+}
