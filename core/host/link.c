@@ -98,7 +98,7 @@ static bool on_known(void *ctx, const char *uid, const char *version) {
 static void on_seen(void *ctx, struct object *object) {
     struct watched *w = ctx;
     w->link->has_objects = true;
-    w->too_large |= object->too_large != NULL;
+    w->too_large |= (bool)object->too_large;
     if (w->link->pods)
         pod_events_mirror(w->link->pods, w->kind, object->value);
     bool echo = is_echo(w->link, object);

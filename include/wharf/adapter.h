@@ -15,9 +15,11 @@
 //
 // Threads
 //   Functions of an adapter may be called from any thread, and several at once, also for the same object. Only loading
-//   is alone: `start` is called once, before any other function, and nothing else runs meanwhile. An adapter has no
-//   mutable state but what `start` sets up, so it needs no lock. It starts no thread, forks nothing, installs no signal
-//   handler, and does no I/O: a call delays every workload of the host, so it should return within microseconds.
+//   is alone: `start` is called once, before any other function of the adapter, and none of them runs meanwhile; other
+//   adapters may be at work, since one can be added to a host that runs. If more kinds are configured for an adapter in
+//   use, another instance of it is loaded, with variables of its own. An adapter has no mutable state but what `start`
+//   sets up, so it needs no lock. It starts no thread, forks nothing, installs no signal handler, and does no I/O: a
+//   call delays every workload of the host, so it should return within microseconds.
 //
 // Memory
 //   Everything that an adapter is given or makes during a call (values, strings) lives until that call returns, also
@@ -479,7 +481,7 @@ typedef struct wharf_module {
     // Names of the settings that it knows, ends with NULL; NULL: none. The host rejects a configuration with others
     // before it calls anything.
     const char *const *settings;
-    // Called once, alone, before any other function. `settings` is the adapter's `settings` from the configuration file
+    // Called once in each instance, before any other function. `settings` is the adapter's `settings` from the configuration file
     // (an object, empty if there is none) and lives as long as the process. `*kinds` is the module's `kinds`, and may
     // be replaced by kinds that depend on settings. Returns NULL, or a sentence that says why the adapter cannot work
     // (static, or made with host->format and a NULL call): it is not loaded then. A sentence about a setting begins
