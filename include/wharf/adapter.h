@@ -481,12 +481,12 @@ typedef struct wharf_module {
     // Names of the settings that it knows, ends with NULL; NULL: none. The host rejects a configuration with others
     // before it calls anything.
     const char *const *settings;
-    // Called once in each instance, before any other function. `settings` is the adapter's `settings` from the configuration file
-    // (an object, empty if there is none) and lives as long as the process. `*kinds` is the module's `kinds`, and may
-    // be replaced by kinds that depend on settings. Returns NULL, or a sentence that says why the adapter cannot work
-    // (static, or made with host->format and a NULL call): it is not loaded then. A sentence about a setting begins
-    // with a pointer to it in `settings` and a colon, "/kinds/0/plural: found 7, expected a string": the host adds file
-    // and line. NULL: there is nothing to set up.
+    // Called once in each instance, before any other function. `settings` is the adapter's `settings` from the
+    // configuration file (an object, empty if there is none) and lives as long as the process. `*kinds` is the module's
+    // `kinds`, and may be replaced by kinds that depend on settings. Returns NULL, or a sentence that says why the
+    // adapter cannot work (static, or made with host->format and a NULL call): it is not loaded then. A sentence about
+    // a setting begins with a pointer to it in `settings` and a colon, "/kinds/0/plural: found 7, expected a string":
+    // the host adds file and line. NULL: there is nothing to set up.
     const char *(*start)(const wharf_host *host, const wharf_value *settings, const wharf_kind *const **kinds);
 } wharf_module;
 

@@ -319,8 +319,9 @@ static void a_valid_configuration_takes_effect_and_an_invalid_one_does_not(void 
     stage_submit_many(scene, "job", 4);
     UNTIL(scene, 20, stage_complete(scene, "job") == 4);
     // A valid one again, with changes that have to wait.
-    write_config(scene, "2", OURS "massDeletion: {max: 7}\nmemory: {perCluster: 65MiB}\nseal: {file: /nowhere/key}\n"
-                             "controllerName: a.b/c\n");
+    write_config(scene, "2",
+                 OURS "massDeletion: {max: 7}\nmemory: {perCluster: 65MiB}\nseal: {file: /nowhere/key}\n"
+                      "controllerName: a.b/c\n");
     UNTIL(scene, 10, wharf_metric(scene, "wharf_config_last_reload_successful") == 1);
     assert_int_equal(wharf_logged(scene, "takes effect after a restart"), 1);
     assert_int_equal(wharf_logged(scene, "seal, controllerName"), 1);
