@@ -156,8 +156,10 @@ static bool has_all(const struct adapter *adapter, const struct adapter *former)
     return true;
 }
 
-static struct error *replace(struct extending *to, size_t index, struct adapter *adapter) {
-    const struct adapter *former = to->newer->list[index];
+// Takes the adapter if it is used.
+static struct error *replace(struct extending *to, size_t index, struct adapter **taken) {
+    struct adapter *adapter = *taken;
+    const struct adapter *former = to->former->list[index];
     if (!has_all(adapter, former)) {
         add_later(to, former->named, "other settings");
         return NULL;
@@ -169,7 +171,7 @@ static struct error *replace(struct extending *to, size_t index, struct adapter 
         error = adapters_add(to->newer, adapter);
     if (error)
         return error;
-    to->newer->list[index] = adapter;
+    to->newer->list[index] = TAKE(*taken);
     to->newer->count--;
     to->changed = true;
     return NULL;
@@ -178,18 +180,16 @@ static struct error *replace(struct extending *to, size_t index, struct adapter 
 static struct error *add_kinds(struct extending *to, size_t index, struct loading *loading) {
     struct error *error = NULL;
     __attribute__((cleanup(adapter_cleanup))) struct adapter *adapter = adapter_load(loading, &error);
-    if (!adapter && loading->copied && !loading->opened && error->code != ERROR_NO_MEMORY) {
-        error_free(error); // this system does not allow a second instance
+    bool not_here = loading->copied && !loading->opened; // this system does not allow a second instance
+    if (!adapter && not_here && error && error->code != ERROR_NO_MEMORY) {
+        error_free(error);
         add_later(to, loading->wanted->name, "more kinds");
         return NULL;
     }
-    if (!error)
-        error = adapters_check_own(adapter);
-    if (!error)
-        error = replace(to, index, adapter);
-    if (!error && to->newer->list[index] == adapter)
-        adapter = NULL;
-    return error;
+    if (!adapter)
+        return error;
+    error = adapters_check_own(adapter);
+    return error ? error : replace(to, index, &adapter);
 }
 
 static struct error *extend(struct extending *to) {
