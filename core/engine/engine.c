@@ -145,8 +145,6 @@ static void on_listed(struct engine *engine, const struct engine_event *event) {
     orphans_listed(engine, event->cluster, event->kind);
     engine->stats.clusters[event->cluster].watches[event->kind].lists++;
     observe_listed(engine, event->cluster, event->kind);
-    if (event->cluster == ENGINE_MANAGEMENT)
-        unknown_listed(engine);
     for (size_t c = 0; c < engine->n_clusters; c++)
         cluster_refresh(engine, c, event->kind);
 }

@@ -5,6 +5,7 @@
 #include "core/engine/pacing.h"
 #include "core/engine/queue.h"
 #include "core/engine/report.h"
+#include "core/engine/unknown.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -66,9 +67,10 @@ static void tell_back(struct engine *engine, struct entry *entry, size_t cluster
 
 void news_check(struct engine *engine, struct entry *entry, const struct action *action) {
     uint32_t cluster = entry->facts.cluster;
-    bool there = entry->facts.exists && !entry->facts.finished && !entry->facts.being_deleted && cluster &&
-                 cluster != DECIDE_UNKNOWN_CLUSTER;
-    if (!there)
+    bool there = entry->facts.exists && !entry->facts.finished && !entry->facts.being_deleted && cluster;
+    if (there && cluster == DECIDE_UNKNOWN_CLUSTER)
+        unknown_check(engine, entry);
+    else if (!there)
         entry->loss_told_ns = 0;
     else if (action->waiting == WAITING_WORKER)
         tell_loss(engine, entry, cluster);

@@ -148,7 +148,7 @@ static void check_annotations(struct engine *engine, struct entry *entry, const 
 static void read_unknown(struct engine *engine, struct entry *entry, const struct json *object, bool was_unknown) {
     const char *name = entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER ? object_annotation(object, MARK_CLUSTER) : NULL;
     if (name && !was_unknown)
-        unknown_begin(engine, entry, name);
+        unknown_begin(engine, entry);
     unknown_count(engine, entry, name);
 }
 

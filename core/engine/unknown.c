@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Workers that come from Secrets or a directory are known a little later than the workloads.
+#define UNKNOWN_GRACE_NS (5 * CLOCK_SECOND)
+
 static void drop(struct engine *engine, struct unknown_worker *worker) {
     map_remove(&engine->unknown, worker->name);
     free(worker->name);
@@ -65,11 +68,39 @@ static void times_of(const struct engine *engine, const struct entry *entry, cha
     clock_rfc3339(engine->now.wall_ns + clock_later(left_ns, 0), at);
 }
 
-void unknown_begin(struct engine *engine, struct entry *entry, const char *name) {
+static void log_one(struct engine *engine, struct unknown_worker *worker) {
+    char timeout[CLOCK_RFC3339_MAX];
+    clock_duration_text(engine->lost_timeout_ns, timeout);
+    worker->logged = true;
+    report_log(engine, LOG_WARN, ENGINE_MANAGEMENT, LOG_NO_KIND,
+               "worker %.63s is not in the configuration, but %zu unfinished workloads are placed there: they are "
+               "rescheduled after workerLostTimeout (%s) unless it is added again; mirrors that still run there run "
+               "twice then",
+               worker->name, worker->unfinished, timeout);
+}
+
+// Once the numbers are complete.
+static void log_new(struct engine *engine) {
+    for (size_t k = 0; k < engine->n_kinds; k++) {
+        const struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, k);
+        if (!watch->listed && watch->state != REFLECTOR_ABSENT)
+            return;
+    }
+    size_t cursor = 0;
+    for (struct unknown_worker *w; (w = map_next(&engine->unknown, &cursor));)
+        if (w->unfinished > 0 && !w->logged)
+            log_one(engine, w);
+}
+
+void unknown_begin(struct engine *engine, struct entry *entry) {
     entry->facts.cluster = DECIDE_UNKNOWN_CLUSTER;
     entry->facts.unknown_since_ns = engine->now.mono_ns;
-    if (entry->facts.finished)
+}
+
+void unknown_tell(struct engine *engine, struct entry *entry, const char *name) {
+    if (entry->facts.finished || entry->loss_told_ns == entry->facts.unknown_since_ns)
         return;
+    entry->loss_told_ns = entry->facts.unknown_since_ns;
     char short_name[64], timeout[CLOCK_RFC3339_MAX], at[CLOCK_RFC3339_MAX];
     text_copy(short_name, sizeof short_name, name);
     times_of(engine, entry, timeout, at);
@@ -78,6 +109,18 @@ void unknown_begin(struct engine *engine, struct entry *entry, const char *name)
                               "its mirror may still run. Add it to the configuration, or this is rescheduled to "
                               "another worker after workerLostTimeout (%s), at %s",
                  short_name, timeout, at);
+}
+
+void unknown_check(struct engine *engine, struct entry *entry) {
+    int64_t at_ns = entry->facts.unknown_since_ns + UNKNOWN_GRACE_NS;
+    if (!entry->unknown || entry->facts.finished || entry->loss_told_ns == entry->facts.unknown_since_ns)
+        return;
+    if (engine->now.mono_ns < at_ns) {
+        queue_wake(engine, entry, at_ns);
+        return;
+    }
+    unknown_tell(engine, entry, entry->unknown->name);
+    log_new(engine);
 }
 
 void unknown_placed_again(struct engine *engine, struct entry *entry, const struct action *action) {
@@ -94,17 +137,6 @@ void unknown_placed_again(struct engine *engine, struct entry *entry, const stru
                      "still runs in %s, it runs twice until %s is added to the configuration again, or that mirror is "
                      "deleted there",
                      name, engine->names[action->cluster], action->attempt, entry->facts.attempt, name, name);
-}
-
-static void log_one(struct engine *engine, struct unknown_worker *worker) {
-    char timeout[CLOCK_RFC3339_MAX];
-    clock_duration_text(engine->lost_timeout_ns, timeout);
-    worker->logged = true;
-    report_log(engine, LOG_WARN, ENGINE_MANAGEMENT, LOG_NO_KIND,
-               "worker %.63s is not in the configuration, but %zu unfinished workloads are placed there: they are "
-               "rescheduled after workerLostTimeout (%s) unless it is added again; mirrors that still run there run "
-               "twice then",
-               worker->name, worker->unfinished, timeout);
 }
 
 void unknown_left(struct engine *engine, const char *name, const char *uid) {
@@ -130,24 +162,13 @@ void unknown_joined(struct engine *engine, size_t cluster) {
             if (!e->unknown && !text_equal(object_annotation(object, MARK_CLUSTER), name))
                 continue;
             e->facts.cluster = (uint32_t)cluster;
+            e->loss_told_ns = 0;
             e->facts.status_due = !e->facts.finished;
             cluster_count_active(engine, e, e->facts.finished || e->facts.being_deleted ? 0 : (uint32_t)cluster);
             unknown_count(engine, e, NULL);
             queue_entry(engine, e);
         }
     }
-}
-
-void unknown_listed(struct engine *engine) {
-    for (size_t k = 0; k < engine->n_kinds; k++) {
-        const struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, k);
-        if (!watch->listed && watch->state != REFLECTOR_ABSENT)
-            return;
-    }
-    size_t cursor = 0;
-    for (struct unknown_worker *w; (w = map_next(&engine->unknown, &cursor));)
-        if (w->unfinished > 0 && !w->logged)
-            log_one(engine, w);
 }
 
 void unknown_stats(struct engine *engine) {

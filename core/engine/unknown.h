@@ -18,8 +18,13 @@ void unknown_free(struct engine *engine);
 
 // After the workload was read, or forgotten: counts it under `name`, NULL: its worker is known, or it is not placed.
 void unknown_count(struct engine *engine, struct entry *entry, const char *name);
-// Sets its worker to DECIDE_UNKNOWN_CLUSTER from now on; tells it unless it has finished.
-void unknown_begin(struct engine *engine, struct entry *entry, const char *name);
+// Sets its worker to DECIDE_UNKNOWN_CLUSTER from now on.
+void unknown_begin(struct engine *engine, struct entry *entry);
+// Tells once that the worker `name` is not known, unless the workload has finished.
+void unknown_tell(struct engine *engine, struct entry *entry, const char *name);
+// After each decision, of a workload on such a worker: tells it when the sources of workers have had time to name the
+// worker, and logs each such worker once.
+void unknown_check(struct engine *engine, struct entry *entry);
 // The Event of a further attempt because of it.
 void unknown_placed_again(struct engine *engine, struct entry *entry, const struct action *action);
 
@@ -27,8 +32,6 @@ void unknown_placed_again(struct engine *engine, struct entry *entry, const stru
 void unknown_left(struct engine *engine, const char *name, const char *uid);
 // A worker of this name joined: it takes up its workloads, and must be the same cluster.
 void unknown_joined(struct engine *engine, size_t cluster);
-// The management cluster's lists are complete: logs each such worker once.
-void unknown_listed(struct engine *engine);
 
 void unknown_stats(struct engine *engine); // into the stats
 

@@ -63,7 +63,8 @@ static void forget_in(struct engine *engine, struct entry *entry, uint32_t clust
     if (entry->requested_cluster == cluster)
         entry->requested_cluster = DECIDE_UNKNOWN_CLUSTER;
     if (entry->facts.cluster == cluster) {
-        unknown_begin(engine, entry, engine->names[cluster]);
+        unknown_begin(engine, entry);
+        unknown_tell(engine, entry, engine->names[cluster]);
         unknown_count(engine, entry, engine->names[cluster]);
         entry->facts.misplaced = false;
         queue_entry(engine, entry);

@@ -412,8 +412,10 @@ static void a_mirror_that_is_lost_is_replaced(void **state) {
         {"w1 is another cluster", PLACED "ok:W=w1.1,running I1=x W=w1.1,running,scaled", "status0"},
         {"w2 is w1", PLACED "ok:W=w1.1,running I2=k1 W=w1.1,running,scaled", "status0 update1"},
         {"w1 is the management cluster", PLACED "ok:W=w1.1,running I1=k0 W=w1.1,running,scaled", "status0"},
-        {"the annotations name a worker that there is not", "W=w9.1 | t1", "!UnknownCluster"},
-        {"for longer", "W=w9.1 | t960", "!UnknownCluster place:w1.2 !Waiting !Rescheduled"},
+        {"the annotations name a worker that there is not", "W=w9.1 | t6", "!UnknownCluster"},
+        {"whose source may only be late", "W=w9.1 | t3", ""},
+        {"and is: it joins", "W=w9.1 | J3=w9 C3:M3,running I3=k9 t30", "status0"},
+        {"for longer", "W=w9.1 | t6 t955", "!UnknownCluster place:w1.2 !Waiting !Rescheduled"},
     };
     CHECK(rows);
 }
@@ -499,7 +501,7 @@ static void a_worker_that_left_counts_as_lost_until_it_is_back(void **state) {
          "status0 !UnknownCluster place:w2.2 !Waiting !Rescheduled !Waiting !Waiting"},
         {"until it is known what is there", RUNS "P1=left t960 J1=w1 ok:W=w2.2,running t1 C1",
          "status0 !UnknownCluster place:w2.2 !Waiting !Rescheduled !Waiting !Waiting create2"},
-        {"before the create", "W P1=left ok:W=w1.1", "place:w1.1 place:w2.2 !UnknownCluster !Rescheduled"},
+        {"before the create", "W P1=left ok:W=w1.1", "place:w1.1 place:w2.2 !Rescheduled"},
         {"the create is in flight", "W ok:W=w1.1 P1=left ok:M1 t840", "place:w1.1 create1 !UnknownCluster !Waiting"},
         {"what is seen of it later is ignored", RUNS "P1=left M1,complete L1 t60", "status0 !UnknownCluster !Waiting"},
         {"its mirror has finished", PLACED "M1,complete P1=left ok:W=w1.1,running t960",
@@ -515,8 +517,7 @@ static void a_worker_that_left_counts_as_lost_until_it_is_back(void **state) {
         {"somebody names another worker then", RUNS "P1=left W=w2.1 t840", "status0 !UnknownCluster !Waiting"},
         {"it is back, with a mirror that is not proven without a key", RUNS "P1=left W=w2.1 J1=w1 C1:M1,running",
          "status0 !UnknownCluster !MirrorHeld"},
-        {"no mirror can be there", "W P1=left ok:W=w1.1 W ok:W=w2.1",
-         "place:w1.1 place:w2.2 !UnknownCluster !Rescheduled create2"},
+        {"no mirror can be there", "W P1=left ok:W=w1.1 W ok:W=w2.1", "place:w1.1 place:w2.2 !Rescheduled create2"},
         {"another worker left", RUNS "P2=left W=w1.1,running,scaled", "status0 update1"},
     };
     CHECK(rows);

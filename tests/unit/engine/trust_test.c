@@ -424,8 +424,8 @@ static void an_unknown_worker_is_reported(void **state) {
     play->n_news = (json_free(play->news[0].value), 0);
     play->objects[W1][0] = (json_free(play->objects[W1][0]), NULL);
     play_start(play, key, false);
-    assert_int_equal(play_told(play, "UnknownCluster: wharf.dev/cluster names nowhere"), 1);
     play_pass(play, 2 * CLOCK_MINUTE);
+    assert_int_equal(play_told(play, "UnknownCluster: wharf.dev/cluster names nowhere"), 1);
     assert_placed("w1", "2");
 }
 
