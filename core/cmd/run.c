@@ -185,10 +185,10 @@ static int run(const struct arguments *arguments) {
     struct error *error = prepare(&program, values[CONFIG], values[ADAPTERS]);
     if (!error)
         error = run_host(&program);
-    notify_close(program.notify); // asks the host
     http_server_stop(program.server);
     api_source_clear(&program.api);
-    live_stop(program.live);
+    live_stop(program.live);      // tells of a reload
+    notify_close(program.notify); // asks the host
     host_free(program.host);
     adapters_free(program.adapters);
     config_free(program.config);

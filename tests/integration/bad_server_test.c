@@ -168,6 +168,12 @@ static long peak_memory(const struct scene *scene) {
     return line ? strtol(line + strlen("VmHWM:"), NULL, 10) / 1024 : -1;
 }
 
+static void let_end(struct play *play) {
+    stage_let_end(play->scene);
+    for (size_t i = 0; i < play->count; i++)
+        raw_let_end(play->servers[i]);
+}
+
 static bool all_were_asked(struct play *play) {
     for (size_t i = 0; i < play->count; i++)
         if (raw_hits(play->servers[i]) == 0)
@@ -193,9 +199,11 @@ static void workers_that_answer_nonsense_disturb_nobody_and_are_used_once_they_a
     int64_t start_ns = clock_now().mono_ns;
     UNTIL(scene, 10, stage_is_connected(scene, "management") && stage_takes_work(scene, "w1"));
     stage_submit_many(scene, "job", 20);
-    stage_submit_long(scene, "long");
+    stage_submit_held(scene, "long");
     UNTIL(scene, 10, stage_complete(scene, "job") == 20);
-    UNTIL(scene, 20, stage_is_complete(scene, "long") && all_were_asked(play));
+    UNTIL(scene, 20, all_were_asked(play));
+    let_end(play);
+    UNTIL(scene, 20, stage_is_complete(scene, "long"));
     uint64_t elsewhere = creates_elsewhere(play);
     assert_in_range(stage_creates(scene, 1, 2), elsewhere < 20 ? 21 - elsewhere : 1, 21); // mostly 0 and 21
     double seconds = (double)(clock_now().mono_ns - start_ns) / 1e9;
@@ -217,7 +225,7 @@ static void workers_that_answer_nonsense_disturb_nobody_and_are_used_once_they_a
     assert_true(resident < (double)(MEMORY_LEFT_MIB * STAGE_SLOW) * (1 << 20));
 }
 
-static size_t jobs_left(struct play *play) {
+static size_t jobs_there(struct play *play) {
     size_t count = 0;
     for (size_t i = 0; i < play->count; i++)
         count += raw_jobs(play->servers[i]);
@@ -230,9 +238,11 @@ static void writes_whose_answers_are_nonsense_are_neither_lost_nor_made_twice(vo
     for (size_t i = 0; i < play->count; i++)
         UNTIL(scene, 10, stage_takes_work(scene, write_cases[i].name));
     // Each worker gets some, as none ends before all are placed.
-    stage_submit_many_long(scene, "job", 2 * play->count);
+    stage_submit_many_held(scene, "job", 2 * play->count);
+    UNTIL(scene, 20, jobs_there(play) == 2 * play->count);
+    let_end(play);
     UNTIL(scene, 20, stage_complete(scene, "job") == 2 * play->count);
-    UNTIL(scene, 20, jobs_left(play) == 0);
+    UNTIL(scene, 20, jobs_there(play) == 0);
     uint64_t creates = 0;
     for (size_t i = 0; i < play->count; i++) {
         creates += raw_creates(play->servers[i]);

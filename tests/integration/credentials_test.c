@@ -132,11 +132,13 @@ static void a_token_that_expires_during_a_watch_loses_nothing(void **state) {
         uint64_t requests = front_requests(front), unauthorized = front_unauthorized(front);
         size_t runs = runs_of(scene, "aws");
         AUTO_TEXT prefix = text_format("r%d-", round);
-        stage_submit_many_long(scene, prefix, 5); // their mirrors' events come while the token changes
+        stage_hold(scene);
+        stage_submit_many_held(scene, prefix, 5); // their mirrors' events come while the token changes
         UNTIL(scene, 15, scene_jobs(scene, 1) == 5);
         text_copy(token, sizeof token, round % 2 ? "two" : "three");
         set_token(scene, "aws", token, 0);
         front_set_token(front, token, round < 2);
+        stage_let_end(scene);
         AUTO_TEXT more = text_format("s%d-", round);
         stage_submit_many(scene, more, 5);
         UNTIL(scene, 30, stage_complete(scene, prefix) == 5 && stage_complete(scene, more) == 5);
@@ -152,6 +154,18 @@ static void a_token_that_expires_during_a_watch_loses_nothing(void **state) {
     stage_close(scene);
 }
 
+// Until the worker has had a request with the token that was added. The host sends some: labels of this Job, whose
+// mirror is there, are changed.
+static void until_used(struct scene *scene, size_t worker, const char *job) {
+    int64_t until_ns = stage_deadline_ns(15 * STAGE_PATIENCE), looked_ns = 0;
+    for (int i = 0; front_added_token_uses(scene->clusters[worker].front) == 0; i++) {
+        stage_wait(scene, looked_ns, until_ns, "the token is used", __FILE__, __LINE__);
+        looked_ns = clock_now().mono_ns;
+        AUTO_TEXT patch = text_format("{\"metadata\":{\"labels\":{\"round\":\"%d\"}}}", i);
+        assert_int_equal(scene_patch(scene, SCENE_MANAGEMENT, "jobs", job, patch), 200);
+    }
+}
+
 static void a_token_with_an_expiry_is_renewed_before_the_server_rejects_it(void **state) {
     struct scene *scene = *state = stage_open(1, false, PLUGINS "mirrorRetention: 0s\n");
     search_plugins(scene);
@@ -159,9 +173,12 @@ static void a_token_with_an_expiry_is_renewed_before_the_server_rejects_it(void 
     set_token(scene, "kubelogin", "one", 9); // renewed after about 6 s
     start(scene);
     UNTIL(scene, 15, stage_takes_work(scene, "w1"));
+    stage_submit_held(scene, "held");
+    UNTIL(scene, 15, scene_jobs(scene, 1) == 1);
+    front_add_token(scene->clusters[1].front, "two");
     set_token(scene, "kubelogin", "two", 3600);
     UNTIL(scene, 15, runs_of(scene, "kubelogin") == 2);
-    usleep(500000); // it has been printed by then
+    until_used(scene, 1, "held");
     front_set_token(scene->clusters[1].front, "two", true);
     stage_submit_many(scene, "job", 5);
     UNTIL(scene, 15, stage_complete(scene, "job") == 5);
@@ -257,14 +274,22 @@ static void a_token_that_is_rotated_in_a_secret_needs_no_new_connection(void **s
     front_set_token(front, "one", false);
     start(scene);
     UNTIL(scene, 15, stage_takes_work(scene, "w1") && stage_takes_work(scene, "w2"));
-    stage_submit_many_long(scene, "long", 6);
+    static const char *const names[] = {"long0", "long1", "long2", "long3", "long4", "long5"};
+    stage_submit_many_held(scene, "long", 6);
     UNTIL(scene, 15, stage_mirrors(scene) == 6);
     uint64_t unauthorized = front_unauthorized(front);
+    front_add_token(front, "two");
     put_secret(scene, "two", true);
     UNTIL(scene, 10, wharf_logged(scene, "the credentials of the worker are replaced cluster=w2") == 1);
-    usleep(100000);
+    const char *there = NULL;
+    for (size_t i = 0; i < 6 && !there; i++)
+        there = stage_worker_of(scene, names[i]) == 2 ? names[i] : NULL;
+    assert_non_null(there);
+    until_used(scene, 2, there);
     front_set_token(front, "two", true);
     stage_submit_many(scene, "job", 6);
+    UNTIL(scene, 20, stage_complete(scene, "job") == 6);
+    stage_let_end(scene);
     UNTIL(scene, 20, stage_complete(scene, "long") == 6 && stage_complete(scene, "job") == 6);
     assert_int_equal(front_unauthorized(front), unauthorized);
     assert_int_equal(stage_creates(scene, 1, 3), 12);

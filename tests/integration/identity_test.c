@@ -75,7 +75,7 @@ static void a_management_cluster_that_is_empty_after_a_restart_deletes_no_mirror
         stage_submit(scene, name);
     }
     UNTIL(scene, 10, scene_jobs(scene, 1) == 5);
-    assert_true(wharf_end(scene, SIGTERM, 12 * STAGE_SLOW * CLOCK_SECOND));
+    assert_true(wharf_end(scene, SIGTERM, STAGE_END_NS));
     for (int i = 0; i < 5; i++) {
         AUTO_TEXT name = text_format("job%d", i);
         scene_delete(scene, SCENE_MANAGEMENT, "jobs", name);

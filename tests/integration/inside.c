@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define END_S 15
+#define END_S 60
 
 struct inside {
     struct scene *scene;

@@ -13,9 +13,8 @@ static int run(void **state) {
     return 0;
 }
 
-// Times in a status are whole seconds, so that a mirror may go a second before its retention is over.
 static int run_retaining(void **state) {
-    *state = stage_run(2, false, "mirrorRetention: 5s\n");
+    *state = stage_run(2, false, "mirrorRetention: 1h\n");
     return 0;
 }
 
@@ -54,6 +53,9 @@ static void a_job_runs_in_a_worker_and_leaves_nothing_but_its_status(void **stat
     AUTO_TEXT there = json_text(json_get(ended, "status"), NULL);
     if (!json_equal(json_get(copied, "status"), json_get(ended, "status")))
         fail_msg("%s is not %s", here, there);
+    assert_true(wharf_end(scene, SIGTERM, STAGE_END_NS)); // now that the mirror was looked at
+    assert_null(scene_configure(scene, "", "mirrorRetention: 1s\n"));
+    assert_null(wharf_start(scene));
     UNTIL(scene, 10, stage_mirrors(scene) == 0);
     AUTO_JSON left = scene_job(scene, SCENE_MANAGEMENT, "whole");
     assert_true(json_equal(json_get(left, "status"), json_get(copied, "status")));
@@ -115,11 +117,12 @@ static void a_deleted_job_takes_its_mirror_with_it(void **state) {
 
 static void a_mirror_deleted_by_hand_is_made_again(void **state) {
     struct scene *scene = *state;
-    stage_submit_long(scene, "again");
+    stage_submit_held(scene, "again");
     UNTIL(scene, 10, stage_mirrors(scene) == 1);
     size_t worker = (size_t)stage_worker_of(scene, "again");
     assert_int_equal(scene_delete(scene, worker, "jobs", "again"), 200);
     UNTIL(scene, 10, stage_attempt_of(scene, "again") == 2);
+    stage_let_end(scene);
     UNTIL(scene, 10, stage_is_complete(scene, "again"));
     UNTIL(scene, 10, stage_mirrors(scene) == 0);
 }
@@ -181,6 +184,16 @@ static void a_cluster_in_the_annotations_that_does_not_exist_is_waited_for_as_a_
                                  "{\"metadata\":{\"annotations\":{\"wharf.dev/cluster\":null,"
                                  "\"wharf.dev/attempt\":null}}}"),
                      200);
+    // That does not shorten the wait: nobody knows that the cluster is not one that was removed.
+    stage_submit(scene, "later");
+    UNTIL(scene, 10, stage_is_complete(scene, "later"));
+    for (size_t i = 1; i <= 2; i++) {
+        AUTO_JSON mirror = scene_job(scene, i, "moved");
+        assert_null(mirror);
+    }
+    assert_true(wharf_end(scene, SIGTERM, STAGE_END_NS));
+    assert_null(scene_configure(scene, "", "mirrorRetention: 1s\nworkerLostTimeout: 1s\n"));
+    assert_null(wharf_start(scene));
     UNTIL(scene, 10, stage_is_complete(scene, "moved"));
     UNTIL(scene, 10, stage_mirrors(scene) == 0);
 }
@@ -206,7 +219,8 @@ int main(void) {
         cmocka_unit_test(a_mirror_deleted_by_hand_is_made_again),
         cmocka_unit_test(jobs_of_others_are_not_touched),
         cmocka_unit_test(a_name_of_253_characters_is_carried_as_it_is),
-        cmocka_unit_test(a_cluster_in_the_annotations_that_does_not_exist_is_waited_for_as_a_lost_one),
+        cmocka_unit_test_setup_teardown(a_cluster_in_the_annotations_that_does_not_exist_is_waited_for_as_a_lost_one,
+                                        run, end),
         cmocka_unit_test(a_value_of_managed_by_that_changes_on_the_way_ends_the_mirror),
     };
     return cmocka_run_group_tests(tests, run, end);

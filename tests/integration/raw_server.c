@@ -241,6 +241,12 @@ size_t raw_jobs(struct raw_server *server) {
     return count;
 }
 
+void raw_let_end(struct raw_server *server) {
+    pthread_mutex_lock(&server->lock);
+    world_let_end(server->cluster, true, clock_now().wall_ns);
+    pthread_mutex_unlock(&server->lock);
+}
+
 uint64_t raw_creates(struct raw_server *server) {
     pthread_mutex_lock(&server->lock);
     uint64_t count = world_counts(server->cluster)->writes[WORLD_CREATE];

@@ -33,6 +33,7 @@ size_t raw_hits(struct raw_server *server); // answers that were replaced
 void raw_heal(struct raw_server *server);   // from now on its answers are valid
 size_t raw_jobs(struct raw_server *server); // that exist there
 uint64_t raw_creates(struct raw_server *server);
+void raw_let_end(struct raw_server *server); // held pods
 
 // For `spoil`. A whole answer of 200 with Content-Length.
 void raw_send_json(struct peer *peer, const char *body);

@@ -44,7 +44,7 @@ static void a_secret_is_made_once_and_seals_what_is_made(void **state) {
     size_t worker = (size_t)stage_worker_of(scene, "sealed"), other = 3 - worker;
     AUTO_JSON mirror = scene_job(scene, worker, "sealed");
     assert_int_equal(strlen(seal_of(mirror)), 76);
-    assert_true(wharf_end(scene, SIGTERM, 12 * STAGE_SLOW * CLOCK_SECOND));
+    assert_true(wharf_end(scene, SIGTERM, STAGE_END_NS));
     assert_null(wharf_start(scene));
     UNTIL(scene, 10, wharf_is_ready(scene));
     // Somebody in the other worker copies it, with another attempt and a shorter life.
@@ -93,7 +93,7 @@ static void a_key_file_is_created_and_must_be_private(void **state) {
     UNTIL(scene, 10, stage_mirrors(scene) == 1);
     AUTO_JSON mirror = scene_job(scene, 1, "sealed");
     assert_int_equal(strlen(seal_of(mirror)), 76);
-    assert_true(wharf_end(scene, SIGTERM, 12 * STAGE_SLOW * CLOCK_SECOND));
+    assert_true(wharf_end(scene, SIGTERM, STAGE_END_NS));
     assert_int_equal(chmod(path, 0644), 0);
     assert_null(wharf_start(scene));
     UNTIL(scene, 10, !wharf_runs(scene));

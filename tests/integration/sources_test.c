@@ -284,11 +284,12 @@ static void a_worker_whose_secret_goes_finishes_what_it_has(void **state) {
     add_secret(scene, "w1", "w1");
     start(scene);
     UNTIL(scene, 10, stage_takes_work(scene, "w1"));
-    stage_submit_long(scene, "long");
+    stage_submit_held(scene, "long");
     UNTIL(scene, 10, scene_jobs(scene, 1) == 1);
     assert_int_equal(drop(scene, "secrets", "w1"), 200);
     UNTIL(scene, 10, !stage_takes_work(scene, "w1"));
     stage_submit(scene, "waits");
+    stage_let_end(scene);
     UNTIL(scene, 20, stage_is_complete(scene, "long"));
     UNTIL(scene, 20, !knows(scene, "w1"));
     assert_int_equal(stage_worker_of(scene, "waits"), 0);
@@ -380,7 +381,7 @@ static void a_mounted_config_map_is_followed(void **state) {
     assert_int_equal(rename(link, data), 0);
     UNTIL(scene, 10, stage_takes_work(scene, "w2"));
     UNTIL(scene, 10, !knows(scene, "w1"));
-    assert_true(wharf_end(scene, SIGTERM, 12 * STAGE_SLOW * CLOCK_SECOND));
+    assert_true(wharf_end(scene, SIGTERM, STAGE_END_NS));
     char *const gone[] = {old, inside, data};
     for (size_t i = 0; i < 3; i++)
         unlink(gone[i]);

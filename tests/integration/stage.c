@@ -12,8 +12,9 @@ int64_t stage_deadline_ns(int64_t seconds) {
     return clock_now().mono_ns + seconds * STAGE_SLOW * CLOCK_SECOND;
 }
 
-void stage_wait(struct scene *scene, int64_t until_ns, const char *condition, const char *file, int line) {
-    if (clock_now().mono_ns < until_ns) {
+void stage_wait(struct scene *scene, int64_t looked_ns, int64_t until_ns, const char *condition, const char *file,
+                int line) {
+    if (looked_ns < until_ns) {
         usleep(10000);
         return;
     }
@@ -54,7 +55,7 @@ struct scene *stage_run(size_t workers, bool plain, const char *settings) {
 }
 
 void stage_close(struct scene *scene) {
-    bool ended = wharf_end(scene, SIGTERM, 12 * STAGE_SLOW * CLOCK_SECOND);
+    bool ended = wharf_end(scene, SIGTERM, STAGE_END_NS);
     if (!ended || wharf_exit_code(scene) != 0)
         wharf_print_log(scene, 40, stderr);
     int code = ended ? wharf_exit_code(scene) : -1;
@@ -83,8 +84,24 @@ void stage_submit(struct scene *scene, const char *name) {
     stage_submit_with(scene, name, "", "\"managedBy\":\"wharf.dev/host\",");
 }
 
-void stage_submit_long(struct scene *scene, const char *name) {
-    stage_submit_with(scene, name, "\"world.test/duration\":\"3s\"", "\"managedBy\":\"wharf.dev/host\",");
+void stage_submit_held(struct scene *scene, const char *name) {
+    stage_submit_with(scene, name, "\"world.test/hold\":\"true\"", "\"managedBy\":\"wharf.dev/host\",");
+}
+
+static void let(struct scene *scene, bool end) {
+    for (size_t i = 0; i < scene->count; i++) {
+        front_lock(scene->clusters[i].front);
+        world_let_end(scene->clusters[i].cluster, end, front_now_ns());
+        front_unlock(scene->clusters[i].front);
+    }
+}
+
+void stage_let_end(struct scene *scene) {
+    let(scene, true);
+}
+
+void stage_hold(struct scene *scene) {
+    let(scene, false);
 }
 
 static void submit_each(struct scene *scene, const char *prefix, size_t count,
@@ -100,8 +117,8 @@ void stage_submit_many(struct scene *scene, const char *prefix, size_t count) {
     submit_each(scene, prefix, count, stage_submit);
 }
 
-void stage_submit_many_long(struct scene *scene, const char *prefix, size_t count) {
-    submit_each(scene, prefix, count, stage_submit_long);
+void stage_submit_many_held(struct scene *scene, const char *prefix, size_t count) {
+    submit_each(scene, prefix, count, stage_submit_held);
 }
 
 bool stage_has_condition(struct scene *scene, size_t cluster, const char *name, const char *type) {

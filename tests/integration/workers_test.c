@@ -142,14 +142,16 @@ static void work_that_waits_goes_to_a_worker_that_comes_up_later(void **state) {
     assert_int_equal(stage_creates(scene, 1, 2), 0);
     bring_up(scene, 1);
     UNTIL(scene, 30, stage_takes_work(scene, "w1"));
-    stage_submit_many_long(scene, "more", 2); // the second one comes while the first one runs
+    stage_submit_many_held(scene, "more", 2); // the second one comes while the first one runs
+    UNTIL(scene, 10, stage_mirrors(scene) == 2);
+    stage_let_end(scene);
     UNTIL(scene, 10, stage_complete(scene, "more") == 2 && stage_mirrors(scene) == 0);
     assert_int_equal(stage_creates(scene, 1, 2), 1);
 }
 
 static void a_job_goes_elsewhere_when_its_worker_is_lost_and_the_old_mirror_goes_when_it_is_back(void **state) {
     struct scene *scene = *state;
-    stage_submit_long(scene, "moved");
+    stage_submit_held(scene, "moved");
     UNTIL(scene, 10, stage_mirrors(scene) == 1);
     size_t first = (size_t)stage_worker_of(scene, "moved"), second = 3 - first;
     front_down(scene->clusters[first].front);
@@ -157,6 +159,7 @@ static void a_job_goes_elsewhere_when_its_worker_is_lost_and_the_old_mirror_goes
     assert_int_equal(stage_attempt_of(scene, "moved"), 2);
     bring_up(scene, first);
     UNTIL(scene, 15, scene_jobs(scene, first) == 0);
+    stage_let_end(scene);
     UNTIL(scene, 15, stage_is_complete(scene, "moved"));
     assert_int_equal(stage_attempt_of(scene, "moved"), 2);
     UNTIL(scene, 10, stage_mirrors(scene) == 0);
@@ -176,12 +179,13 @@ static void a_worker_that_refuses_connections_is_not_in_good_contact(void **stat
 
 static void the_management_cluster_may_be_away_for_a_while(void **state) {
     struct scene *scene = *state;
-    stage_submit_long(scene, "away");
+    stage_submit_held(scene, "away");
     UNTIL(scene, 10, stage_mirrors(scene) == 1);
     size_t worker = (size_t)stage_worker_of(scene, "away");
     assert_true(worker > 0);
     front_down(scene->clusters[SCENE_MANAGEMENT].front);
     UNTIL(scene, 10, http_ask(scene->serve_port, "GET", "/readyz", NULL) == 503);
+    stage_let_end(scene);
     UNTIL(scene, 10, stage_has_condition(scene, worker, "away", "Complete"));
     bring_up(scene, SCENE_MANAGEMENT);
     UNTIL(scene, 20, stage_is_complete(scene, "away") && stage_mirrors(scene) == 0);

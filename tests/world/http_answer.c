@@ -242,9 +242,11 @@ void http_connection(void *ctx, struct MHD_Connection *connection, void **flag,
 
 static bool has_token(struct front *front, struct MHD_Connection *connection) {
     const char *found = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
+    const char *token = found && text_has_prefix(found, "Bearer ") ? found + strlen("Bearer ") : "";
     front_lock(front);
-    AUTO_TEXT expected = text_format("Bearer %s", front->token);
-    bool same = *front->token && expected && found && strcmp(found, expected) == 0;
+    bool added = *token && strcmp(token, front->added_token) == 0;
+    bool same = added || (*token && strcmp(token, front->token) == 0);
+    front->added_uses += added;
     front_unlock(front);
     return same;
 }

@@ -215,10 +215,25 @@ void front_set_fault(struct front *front, enum front_fault fault) {
 void front_set_token(struct front *front, const char *token, bool cut) {
     front_lock(front);
     text_copy(front->token, sizeof front->token, token);
+    *front->added_token = '\0';
     front->cuts += cut;
     if (cut)
         http_resume_all(front);
     front_unlock(front);
+}
+
+void front_add_token(struct front *front, const char *token) {
+    front_lock(front);
+    text_copy(front->added_token, sizeof front->added_token, token);
+    front->added_uses = 0;
+    front_unlock(front);
+}
+
+uint64_t front_added_token_uses(struct front *front) {
+    front_lock(front);
+    uint64_t uses = front->added_uses;
+    front_unlock(front);
+    return uses;
 }
 
 uint64_t front_unauthorized(struct front *front) {

@@ -44,6 +44,9 @@ size_t front_waiting(struct front *front); // requests without a place
 // The bearer token that is accepted in place of a client certificate from now on, instead of the former one. `cut`:
 // open watches break.
 void front_set_token(struct front *front, const char *token, bool cut);
+// Another one that is accepted too, until the next front_set_token; and how many requests came with it.
+void front_add_token(struct front *front, const char *token);
+uint64_t front_added_token_uses(struct front *front);
 uint64_t front_unauthorized(struct front *front); // requests answered 401 so far
 
 struct front_connections {

@@ -22,6 +22,8 @@ struct front {
     pthread_mutex_t mutex; // guards the cluster and all fields below
     char token[64];        // that is accepted in place of a client certificate; "": none
     unsigned cuts;         // how often streams were cut
+    char added_token[64];  // accepted too
+    uint64_t added_uses;   // requests with it
     uint64_t unauthorized; // requests answered 401
     struct service service;
     struct front_connections connections;

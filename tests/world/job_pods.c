@@ -71,6 +71,7 @@ struct job_run *job_run_new(struct stored *job, const struct job_spec *spec) {
     run->duration_ns = duration_of(job->value, WORLD_DURATION, -1);
     if (run->duration_ns < 0)
         run->duration_ns = default_duration(cluster);
+    run->held = world_annotation(job->value, WORLD_HOLD);
     run->start_ns = duration_of(job->value, WORLD_START, options->pod_start_ns ? options->pod_start_ns : POD_START);
     read_failures(run, world_annotation(job->value, WORLD_FAIL));
     const struct json *status = json_get(job->value, "status");
@@ -164,7 +165,7 @@ static void add_pod(struct stored *job, struct job_run *run, int64_t index) {
     }
     struct pod *pod = &run->pods[run->pod_count++];
     *pod = (struct pod){.ready_ns = cluster->now_ns + run->start_ns, .index = index, .fails = will_fail(run, index)};
-    pod->end_ns = pod->ready_ns + run->duration_ns;
+    pod->end_ns = run->held ? CLOCK_NEVER : pod->ready_ns + run->duration_ns;
     if (cluster->options.pods)
         make_pod_object(job, pod);
 }
@@ -202,7 +203,15 @@ static void end_pod(struct stored *job, struct job_run *run, const struct pod *p
         run->done[pod->index] = true;
 }
 
+static void let_end(struct job_run *run) {
+    for (size_t i = 0; i < run->pod_count; i++)
+        if (run->pods[i].end_ns == CLOCK_NEVER)
+            run->pods[i].end_ns = run->pods[i].ready_ns + run->duration_ns;
+}
+
 void job_pods_advance(struct stored *job, struct job_run *run, const struct job_spec *spec) {
+    if (job->kind->cluster->held_may_end)
+        let_end(run);
     size_t kept = 0;
     int64_t now = job->kind->cluster->now_ns;
     for (size_t i = 0; i < run->pod_count; i++)

@@ -18,6 +18,7 @@ struct job_run {
     struct pod *pods;
     size_t pod_count, pod_capacity;
     int64_t duration_ns, start_ns;
+    bool held; // world.test/hold
     bool fail_all;
     int64_t fail_left;        // pods that are still to fail
     const char *fail_indexes; // "1,3" in the annotation's copy below

@@ -102,6 +102,7 @@ struct world_cluster {
     struct buffer scratch;
     struct world_counts counts;
     bool expired_turn;
+    bool held_may_end;
     void (*hook)(void *ctx, const struct world_write *write);
     void *hook_ctx;
     world_admission admit;

@@ -127,6 +127,13 @@ const struct json *world_object(struct world_cluster *cluster, const char *group
     return object ? object->value : NULL;
 }
 
+void world_let_end(struct world_cluster *cluster, bool may_end, int64_t now_ns) {
+    cluster->held_may_end = may_end;
+    size_t cursor = 0;
+    for (struct stored *job; (job = map_next(&cluster->jobs->by_key, &cursor));)
+        world_controllers_at(job, now_ns);
+}
+
 const struct json *world_next(struct world_cluster *cluster, const char *group, const char *plural,
                               const void **cursor) {
     const struct kind *kind = world_kind_find(cluster, group, plural);

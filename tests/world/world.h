@@ -183,6 +183,8 @@ int world_apply(struct world_cluster *cluster, const char *group, const char *pl
 // A user's delete. Returns the HTTP status.
 int world_delete(struct world_cluster *cluster, const char *group, const char *plural, const char *namespace_,
                  const char *name, const char *propagation, int64_t now_ns);
+// Whether held pods may end; not at first.
+void world_let_end(struct world_cluster *cluster, bool may_end, int64_t now_ns);
 // A user's merge patch of the object (subresource NULL) or of its status ("status"). Returns the HTTP status.
 int world_patch(struct world_cluster *cluster, const char *group, const char *plural, const char *namespace_,
                 const char *name, const char *subresource, const char *patch, int64_t now_ns);
@@ -200,6 +202,7 @@ const struct world_counts *world_counts(const struct world_cluster *cluster);
 
 // What the Job controller reads from a Job (or from its pod template) as annotations:
 //   world.test/duration  "2s"                 how long each pod runs once it is ready
+//   world.test/hold      "true"               its pods do not end before world_let_end
 //   world.test/start     "0s"                 how long until a pod is ready
 //   world.test/fail      "all", "3", "index:1,3"  which pods fail: all, the first 3, those of the indexes 1 and 3
 //   world.test/changes   "5"                  number of writes of the Job's status, see job_script.c
@@ -209,6 +212,7 @@ const struct world_counts *world_counts(const struct world_cluster *cluster);
 // Without world.test/changes the status of a Job that is not suspended, whose pods all run at once and succeed, is
 // written four times: started, ready, succeeded (SuccessCriteriaMet), Complete.
 #define WORLD_DURATION "world.test/duration"
+#define WORLD_HOLD "world.test/hold"
 #define WORLD_START "world.test/start"
 #define WORLD_FAIL "world.test/fail"
 #define WORLD_CHANGES "world.test/changes"

@@ -62,6 +62,23 @@ static void a_job_ends_as_its_annotations_say(void **state) {
     }
 }
 
+static void held_pods_end_once_they_are_let(void **state) {
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture, &(struct world_options){.seed = 1});
+    make_job(&fixture, "held", "", "\"world.test/hold\":\"true\",\"world.test/duration\":\"2s\"");
+    run_until(&fixture, 3600 * CLOCK_SECOND);
+    assert_int_equal(number_at(job_of(&fixture, "held"), "/status/ready"), 1);
+    world_let_end(fixture.cluster, true, fixture.now_ns);
+    run_until(&fixture, 3610 * CLOCK_SECOND);
+    assert_true(is_true(job_of(&fixture, "held"), "Complete"));
+    world_let_end(fixture.cluster, false, fixture.now_ns);
+    make_job(&fixture, "again", "", "\"world.test/hold\":\"true\"");
+    run_until(&fixture, 3700 * CLOCK_SECOND);
+    assert_int_equal(number_at(job_of(&fixture, "again"), "/status/ready"), 1);
+    end(&fixture);
+}
+
 static void a_job_that_someone_else_manages_is_left_alone(void **state) {
     (void)state;
     struct fixture fixture;
@@ -173,6 +190,7 @@ static void a_cronjob_makes_jobs_and_keeps_few_of_them(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_ends_as_its_annotations_say),
+        cmocka_unit_test(held_pods_end_once_they_are_let),
         cmocka_unit_test(a_job_that_someone_else_manages_is_left_alone),
         cmocka_unit_test(a_suspended_job_stops_its_pods_and_starts_anew),
         cmocka_unit_test(scaling_changes_the_number_of_pods),
