@@ -11,6 +11,7 @@
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -118,11 +119,37 @@ static bool is_method_allowed(const struct route *route, const char *method) {
     return strcmp(method, MHD_HTTP_METHOD_HEAD) == 0 && route->kind == CONNECTION_SHORT;
 }
 
+struct framing {
+    unsigned hosts, lengths, encodings;
+    bool odd; // a name that is none
+};
+
+static enum MHD_Result see_header(void *ctx, enum MHD_ValueKind kind, const char *name, const char *value) {
+    (void)kind, (void)value;
+    struct framing *framing = ctx;
+    framing->hosts += strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0;
+    framing->lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
+    framing->encodings += strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
+    framing->odd |= *name == '\0' || strpbrk(name, " \t");
+    return MHD_YES;
+}
+
+// RFC 9112 sections 3.2, 5.1 and 6.3: what a proxy in between may have read as another request, perhaps of another
+// caller.
+static bool is_ambiguous(struct MHD_Connection *connection) {
+    struct framing framing = {.hosts = 0};
+    (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, see_header, &framing);
+    return framing.odd || framing.hosts > 1 || framing.lengths + framing.encodings > 1;
+}
+
 // The first call comes before a body was read; an answer given there ends the connection. That is right for rejected
 // requests; the others are answered in later calls, and the body that a client sends is discarded.
 static enum MHD_Result first_call(struct http_server *server, struct MHD_Connection *connection, const char *path,
                                   const char *method, void **request) {
     const struct route *route = route_find(path, server->source.api);
+    if (is_ambiguous(connection))
+        return fail_now(connection, path, MHD_HTTP_BAD_REQUEST,
+                        "found headers that are read differently by others, expected one Host and one length");
     if (!route)
         return fail_now(connection, path, MHD_HTTP_NOT_FOUND,
                         server->source.api ? "not found: available are /, /healthz, /readyz, /metrics and /api/v1"
@@ -201,13 +228,14 @@ static void take(void *ctx, int fd, const struct sockaddr *address, socklen_t le
 }
 
 static struct error *start_daemon(struct http_server *server, const char *address) {
-    server->daemon = MHD_start_daemon(
-        MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME |
-            MHD_ALLOW_UPGRADE,
-        0, NULL, NULL, handle, server, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
-        MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY,
-        MHD_OPTION_THREAD_STACK_SIZE, THREAD_STACK, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, server, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_END);
+    server->daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET |
+                                          MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE,
+                                      0, NULL, NULL, handle, server, MHD_OPTION_CONNECTION_LIMIT,
+                                      (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE_S,
+                                      MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY,
+                                      MHD_OPTION_THREAD_STACK_SIZE, THREAD_STACK, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+                                      MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
+                                      server, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_END);
     return server->daemon ? NULL : error_new(ERROR_IO, "cannot start to serve on %s", address);
 }
 

@@ -189,6 +189,24 @@ static void who_may_have_what(void **state) {
     }
 }
 
+// A proxy in front could take the rest for the request of another caller.
+static void requests_that_others_read_differently_are_refused_and_end_the_connection(void **state) {
+    static const char *const headers[] = {
+        LOCAL "Content-Length: 6\r\nTransfer-Encoding: chunked\r\n",
+        LOCAL "Content-Length: 0\r\nContent-Length: 40\r\n",
+        LOCAL "Content-Length : 40\r\n",
+        LOCAL REMOTE,
+        "Host: evil.example\r\n localhost\r\n",
+    };
+    const struct served *served = *state;
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
+        AUTO_TEXT all = text_format("%sX-End: 1\r\n\r\n0\r\n\r\nGET /metrics HTTP/1.1\r\n" LOCAL, headers[i]);
+        AUTO_TEXT answer = ask(served, "/healthz", all);
+        if (!text_has_prefix(answer, STATUS_OF(400)) || strstr(answer, "200 OK"))
+            fail_msg("%s: %s", headers[i], answer);
+    }
+}
+
 static void every_answer_has_the_headers_that_protect_it(void **state) {
     static const char *const paths[] = {"/metrics", "/api/v1/adapters", "/nothing"};
     static const char *const headers[] = {"Cache-Control: no-store\r\n", "X-Content-Type-Options: nosniff\r\n",
@@ -228,6 +246,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(who_may_have_what, start, stop),
         cmocka_unit_test_setup_teardown(an_address_with_many_tokens_that_are_not_valid_waits, start, stop),
+        cmocka_unit_test_setup_teardown(requests_that_others_read_differently_are_refused_and_end_the_connection, start,
+                                        stop),
         cmocka_unit_test_setup_teardown(every_answer_has_the_headers_that_protect_it, start, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
