@@ -42,7 +42,7 @@ struct engine_event {
     struct moment now;
     int64_t received_ns;  // when its bytes arrived (monotonic); 0: now
     size_t cluster, kind; // all but ANSWER and TIME; CONTACT, IDENTITY and WORKER have no kind
-    bool echo;            // SEEN: an answer has brought the same version of the object
+    bool echo;            // SEEN: an answer has brought the same version of the object, or one is awaited
     union {
         struct object *object; // SEEN, GONE: taken by the engine
         const char *version;   // LISTING, LISTED: the API version served

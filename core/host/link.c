@@ -55,6 +55,7 @@ struct ticket {
     struct ticket *next, *previous;
     uint64_t command;
     bool writes;
+    uint64_t object; // hash of the namespace and name of what it writes
     int64_t sent_ns;
     void (*done)(void *ctx, struct response *response); // of link_ask, else NULL
     void *ctx;
@@ -82,9 +83,24 @@ static const struct answered *find_answered(const struct link *link, const char 
     return NULL;
 }
 
-// Every write comes back through the watch, usually soon after its answer.
+static uint64_t name_hash(const char *namespace_, const char *name) {
+    return text_hash(text_hash(text_hash(TEXT_HASH, namespace_), "/"), name);
+}
+
+// While a write of a workload is in flight the engine waits for the answer, which often comes just after the event.
+static bool is_written(const struct link *link, const struct object *object) {
+    if (link->options.cluster != ENGINE_MANAGEMENT)
+        return false;
+    uint64_t hash = name_hash(object_namespace(object->value), object_name(object->value));
+    for (const struct ticket *ticket = link->tickets; ticket; ticket = ticket->next)
+        if (ticket->writes && ticket->object == hash)
+            return true;
+    return false;
+}
+
+// Every write comes back through the watch, about as soon as its answer.
 static bool is_echo(const struct link *link, const struct object *object) {
-    return find_answered(link, object_uid(object->value), object_version(object->value));
+    return find_answered(link, object_uid(object->value), object_version(object->value)) || is_written(link, object);
 }
 
 // In the management cluster these are half of all events. In workers, the watch is also what pods are followed by.
@@ -377,8 +393,10 @@ static bool writes(const struct request *request) {
 
 void link_command(struct link *link, struct moment now, struct command *command) {
     struct ticket *ticket = take_ticket(link, command->id, now);
-    if (ticket)
-        ticket->writes = writes(&command->request);
+    if (ticket && writes(&command->request)) {
+        ticket->writes = true;
+        ticket->object = name_hash(command->request.namespace_, command->request.name);
+    }
     struct error *error =
         ticket ? client_submit(link->client, &command->request, on_answer, ticket, NULL) : error_no_memory();
     if (error) {

@@ -257,6 +257,29 @@ static void a_write_in_the_management_cluster_is_told_once_by_its_answer(void **
     end(&stand);
 }
 
+static void while_a_workload_is_written_its_events_can_wait_for_the_answer(void **state) {
+    (void)state;
+    for (size_t cluster = 0; cluster < 2; cluster++) {
+        struct stand stand;
+        begin(&stand, cluster);
+        connect(&stand);
+        struct command one = play_command_of(cluster, 7, "a");
+        one.request.verb = VERB_STATUS_PATCH;
+        one.request.body = "{}", one.request.body_len = 2;
+        link_command(stand.link, now(&stand), &one);
+        tick(&stand);
+        buffer_free(&stand.told);
+        bool waits = cluster == ENGINE_MANAGEMENT; // in a worker it may be a status to copy
+        sees(&stand, "{\"type\":\"MODIFIED\",\"object\":" JOB("a", "10") "}\n",
+             waits ? "0/0 seen a (echo);" : "1/0 seen a;");
+        sees(&stand, "{\"type\":\"MODIFIED\",\"object\":" JOB("b", "11") "}\n", waits ? "0/0 seen b;" : "1/0 seen b;");
+        answer(&stand, "/jobs/a", 409, STATUS(409, "Conflict"));
+        buffer_free(&stand.told);
+        sees(&stand, "{\"type\":\"MODIFIED\",\"object\":" JOB("a", "12") "}\n", waits ? "0/0 seen a;" : "1/0 seen a;");
+        end(&stand);
+    }
+}
+
 static void versions_that_come_again_after_the_cluster_went_back_are_told(void **state) {
     (void)state;
     struct stand stand;
@@ -384,6 +407,7 @@ int main(void) {
         cmocka_unit_test(each_command_is_answered_once_with_its_id),
         cmocka_unit_test(what_an_answer_has_brought_is_an_echo_in_the_watch),
         cmocka_unit_test(a_write_in_the_management_cluster_is_told_once_by_its_answer),
+        cmocka_unit_test(while_a_workload_is_written_its_events_can_wait_for_the_answer),
         cmocka_unit_test(versions_that_come_again_after_the_cluster_went_back_are_told),
         cmocka_unit_test(a_command_that_cannot_be_made_is_answered_here),
         cmocka_unit_test(nothing_is_posted_by_a_link_that_is_gone),
