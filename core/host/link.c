@@ -30,6 +30,7 @@ struct watched { // one kind
     int64_t next_ns;
     bool rewound;   // since the last list
     bool too_large; // some object was
+    bool settled;   // it has been in another state than at the start
 };
 
 struct link {
@@ -134,6 +135,7 @@ static void on_listed(void *ctx, const char *version) {
 
 static void on_state(void *ctx, enum reflector_state state, const char *problem) {
     struct watched *w = ctx;
+    w->settled |= state != REFLECTOR_STARTING;
     if (state == REFLECTOR_LOST)
         probe_disconnected(w->link->probe); // the engine waits for the cluster's identity
     post(w->link, &(struct engine_event){.type = EVENT_STATE, .kind = w->kind, .watch = {state, problem}});
@@ -500,6 +502,13 @@ int64_t link_tick(struct link *link, struct moment now) {
     int64_t at_ns = client_tick(link->client, now);
     meter_publish(link->meter, link->recorder ? recorder_dropped(link->recorder) : 0, probe_heard_ns(link->probe));
     return at_ns < next_ns ? at_ns : next_ns;
+}
+
+bool link_is_settled(const struct link *link) {
+    for (size_t k = 0; k < link->n_watched; k++)
+        if (!link->watched[k]->settled)
+            return false;
+    return true;
 }
 
 size_t link_pending(const struct link *link) {

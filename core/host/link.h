@@ -66,6 +66,9 @@ void link_relist(struct link *link, size_t kind);
 // Does what is due; returns the monotonic time of the next call needed.
 int64_t link_tick(struct link *link, struct moment now);
 
+// Whether the watch of each kind has begun, or failed, at least once.
+bool link_is_settled(const struct link *link);
+
 // Unanswered commands and Events.
 size_t link_pending(const struct link *link);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/watcher.h"
 
+#include "core/base/background.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
@@ -215,6 +216,7 @@ static int wait_ms(const struct watcher *watcher) {
 static void *watcher_main(void *arg) {
     struct watcher *watcher = arg;
     (void)pthread_setname_np(pthread_self(), "config");
+    background_set(true);
     struct pollfd wait[] = {{.fd = watcher->inotify, .events = POLLIN}, {.fd = watcher->wake, .events = POLLIN}};
     while (!atomic_load(&watcher->stop)) {
         (void)poll(wait, 2, wait_ms(watcher));

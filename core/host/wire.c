@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/wire.h"
 
+#include "core/base/background.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
@@ -19,13 +20,23 @@ static void post_event(void *ctx, struct engine_event *event) {
     outbox_put(&wire->outbox, event, event->echo, event->received_ns);
 }
 
+// What a worker that joins needs, handshakes and lists, can wait for what those need that are there.
+static void set_background(struct wire *wire) {
+    bool joins = wire->cluster != ENGINE_MANAGEMENT && !wire->settled;
+    if (joins != wire->background)
+        background_set(joins);
+    wire->background = joins;
+}
+
 static int64_t tick(void *ctx, struct moment now) {
     struct wire *wire = ctx;
+    set_background(wire);
     int64_t next_ns = CLOCK_NEVER;
     if (wire->cluster == ENGINE_MANAGEMENT && !wire->link)
         next_ns = startup_tick(wire->host->startup, &wire->connection, now);
     if (wire->link) {
         next_ns = link_tick(wire->link, now);
+        wire->settled = wire->settled || link_is_settled(wire->link);
         atomic_store(&wire->pending, link_pending(wire->link));
     }
     meter_expiry(wire->meter, curl_transport_expiry(wire->connection.transport));
@@ -109,7 +120,9 @@ static bool start_thread(pthread_t *thread, void *(*run)(void *arg), void *arg) 
 
 static void *open_wire(void *arg) {
     struct wire *wire = arg;
+    background_set(true);
     wire->error = open_connection(wire);
+    background_set(false); // its end is waited for
     atomic_store(&wire->opened, true);
     inbox_poke(wire->host->inbox);
     return NULL;
@@ -248,6 +261,7 @@ bool wire_deliver(struct wire *wire, struct command_batch *batch) {
 // to be resolved.
 static void *close_wire(void *arg) {
     struct wire *wire = arg;
+    background_set(true);
     join_opener(wire);
     if (wire->loop)
         loop_stop(TAKE(wire->loop));
@@ -258,6 +272,7 @@ static void *close_wire(void *arg) {
     atomic_store(&wire->quiet, true);
     inbox_poke(wire->host->inbox);
     connection_close(&wire->connection);
+    background_set(false);
     atomic_store(&wire->ended, true);
     inbox_poke(wire->host->inbox);
     return NULL;

@@ -35,6 +35,7 @@ struct wire {
     struct loop *loop;
     struct link *link; // on the connection's thread only, like `outbox`
     struct outbox outbox;
+    bool background, settled;      // of that thread: see background.h; all watches have begun
     atomic_size_t pending;         // unanswered commands and Events, as last published by that thread
     atomic_bool stop;              // it does no more work
     atomic_bool quiet;             // it posts no more events
