@@ -9,6 +9,7 @@
 #define RULES_WORKLOADS 128
 #define RULES_MIRRORS 512
 #define RULES_OBJECTS 256
+#define RULES_STRAY_NS (90 * CLOCK_SECOND) // a lost request arrives by then
 
 struct tracked_workload { // an object of the management cluster, by uid
     char uid[40], namespace_[32], name[32];

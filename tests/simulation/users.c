@@ -3,6 +3,7 @@
 #include "core/engine/mirror.h"
 #include "tests/simulation/crds.h"
 #include "tests/simulation/forgery.h"
+#include "tests/simulation/pests.h"
 #include "tests/simulation/plays.h"
 #include "tests/simulation/rules.h"
 
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ACTIONS 256
+#define ACTIONS 320
 #define JOBS 15
 #define PLAYS 6 // of other kinds
 
@@ -110,6 +111,8 @@ static void plan_job(struct trial *trial, struct users *users, unsigned job) {
     if (trial_chance(trial, 70))
         plan(users, trial_between(trial, made_ns, end_ns), ACT_RESUME, job);
     plan(users, end_ns + CLOCK_SECOND, ACT_RELEASE, job); // permissions are back
+    if (p->upgrade) // a create of the process without a key may arrive until then, and the Event NotSealed asks for it
+        plan(users, end_ns + RULES_STRAY_NS, ACT_RELEASE, job);
 }
 
 struct users *users_new(struct trial *trial) {
@@ -448,7 +451,8 @@ static void act_on_job(struct trial *trial, enum act act, unsigned job) {
     case ACT_RETRY: {
         AUTO_TEXT text = text_format("{\"metadata\":{\"annotations\":{\"" MARK_RETRY "\":\"%lld\"}}}",
                                      (long long)trial_below(trial, 1000));
-        patch(trial, ENGINE_MANAGEMENT, job, text);
+        if (patch(trial, ENGINE_MANAGEMENT, job, text) == 200 && trial->users->jobs[job].kind == 0)
+            pests_retried(trial, trial->users->jobs[job].name);
         break;
     }
     case ACT_RELEASE:

@@ -11,8 +11,6 @@
 
 #include <string.h>
 
-#define STRAY_NS (90 * CLOCK_SECOND) // a lost request arrives by then
-
 static const char *uid_of(const struct json *object) {
     return rules_text(object, "metadata", NULL, "uid");
 }
@@ -72,7 +70,7 @@ static bool is_status(const struct trial *trial, size_t kind, const struct world
 // resourceVersion again that is its precondition.
 static bool may_be_from_before(struct trial *trial, size_t kind, const struct world_write *write) {
     int64_t back_ns = trial->rules->back_ns[ENGINE_MANAGEMENT];
-    if (kind == trial->n_kinds || back_ns == 0 || trial->now_ns - back_ns > STRAY_NS)
+    if (kind == trial->n_kinds || back_ns == 0 || trial->now_ns - back_ns > RULES_STRAY_NS)
         return false;
     const struct json *there = trial_object(trial, ENGINE_MANAGEMENT, kind, write->namespace_, write->name);
     const struct tracked_workload *job = there ? rules_workload(trial, uid_of(there)) : NULL;
