@@ -6,6 +6,7 @@
 #include "tests/simulation/faults.h"
 #include "tests/simulation/members.h"
 #include "tests/simulation/pace_rules.h"
+#include "tests/simulation/promise_rules.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/status_rules.h"
 
@@ -76,6 +77,7 @@ static void note_worker(struct trial *trial, const struct engine_event *event) {
         host->identity[c][0] = '\0';
         host->refused_ns[c] = 0;
         pace_left(trial, c);
+        promises_left(trial, c);
         rules_left(trial, c);
     }
     members_told(trial, c, event->worker.policy);
@@ -100,6 +102,8 @@ static void before_event(void *ctx, const struct engine_event *event) {
         note_contact(trial, event);
     if (event->type == EVENT_IDENTITY && *event->identity.uid)
         note_identity(trial, event);
+    if (event->type == EVENT_IDENTITY)
+        promises_identity(trial, event->cluster, event->identity.uid);
     if (event->type == EVENT_REWOUND)
         faults_noticed(trial, event->cluster);
     const char *kind = trial->kinds[event->kind]->kind->abi.plural;
@@ -131,8 +135,7 @@ static void after_step(void *ctx, const struct update *update, const struct turn
         rules_command(trial, &update->commands[i]);
     pace_sent(trial, update, older->commands);
     for (size_t i = older->events; i < update->n_events; i++)
-        trial_trace(trial, "host: Event %s on %s: %s", update->events[i].reason, update->events[i].name,
-                    update->events[i].text);
+        promises_event(trial, &update->events[i]);
     for (size_t i = older->log; i < update->n_log; i++)
         trial_trace(trial, "host: %s: %s", world_name(trial->worlds[update->log[i].cluster]), update->log[i].text);
 }
@@ -200,6 +203,7 @@ static void must(struct error *error) {
 
 void instance_open(struct trial *trial, size_t c) {
     struct instance *host = &trial->host;
+    promises_connected(trial, c);
     host->taps[c] = tap_new(trial, c);
     struct link_options options = {.cluster = c,
                                    .name = world_name(trial->worlds[c]),
@@ -273,6 +277,7 @@ bool instance_start(struct trial *trial) {
     host->wake_ns = trial->now_ns;
     pace_restarted(trial);
     status_restarted(trial);
+    promises_restarted(trial);
     for (size_t c = 0; c < trial->plan.n_clusters; c++) {
         host->link_due_ns[c] = CLOCK_NEVER;
         for (size_t k = 0; k < trial->n_kinds; k++)

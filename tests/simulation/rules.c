@@ -6,6 +6,7 @@
 #include "tests/simulation/forgery.h"
 #include "tests/simulation/members.h"
 #include "tests/simulation/pests.h"
+#include "tests/simulation/promise_rules.h"
 #include "tests/simulation/status_rules.h"
 
 #include "core/adapter/phase.h"
@@ -336,6 +337,7 @@ void rules_command(struct trial *trial, const struct command *command) {
     if (request->body)
         error_free(json_parse(request->body, request->body_len, &body));
     about.known = about.kind < trial->n_kinds;
+    promises_command(trial, command, about.kind, body);
     if (about.known && about.kind == 0 && request->verb != VERB_GET && strcmp(about.namespace_, "default") == 0)
         pests_count(trial, about.name);
     if (about.known && about.kind == 0 && command->cluster == ENGINE_MANAGEMENT && request->verb == VERB_MERGE_PATCH)
@@ -361,6 +363,8 @@ char *rules_request(struct trial *trial, size_t cluster, const struct http_reque
     struct about about = read_path(trial, request, body);
     if (about.known && *about.name)
         rules_count(trial, cluster, about.kind, about.namespace_, about.name, false);
+    else if (request->method == HTTP_GET)
+        promises_request(trial, cluster, request);
     if (request->method == HTTP_GET || !about.known)
         return NULL;
     const char *plural = trial->engine_kinds[about.kind]->abi.plural;

@@ -29,6 +29,7 @@ struct tracked_mirror { // created by the host, or equivalent
     char uid[40], workload[40];
     size_t cluster, kind;
     int64_t attempt;
+    bool guessed;   // its attempt: a policy removed the mark
     bool gone;      // it was, when its cluster was restored
     unsigned made;  // the process of the host that ran when it was created
     unsigned final; // the process of the host that has seen it finished

@@ -8,6 +8,7 @@
 #include "tests/simulation/members.h"
 #include "tests/simulation/pace_rules.h"
 #include "tests/simulation/pests.h"
+#include "tests/simulation/promise_rules.h"
 #include "tests/simulation/queues.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/status_rules.h"
@@ -202,6 +203,7 @@ struct trial *trial_new(uint64_t seed, bool tracing, bool telling) {
     trial->rules = rules_new(trial);
     trial->pace = pace_rules_new();
     trial->status = status_rules_new();
+    trial->promises = promises_new();
     trial->seals = forgery_keys(seed);
     choose_kinds(trial);
     make_plan(trial);
@@ -217,8 +219,9 @@ struct trial *trial_new(uint64_t seed, bool tracing, bool telling) {
     trial->faults = faults_new(trial);
     trial->pests = pests_new(trial);
     trial->members = members_new(trial);
-    if (!trial->rules || !trial->pace || !trial->status || !trial->crds || !trial->users || !trial->pests ||
-        !trial->faults || !trial->queues || !trial->members || (tracing && !trial->lines) || !instance_start(trial))
+    if (!trial->rules || !trial->pace || !trial->status || !trial->promises || !trial->crds || !trial->users ||
+        !trial->pests || !trial->faults || !trial->queues || !trial->members || (tracing && !trial->lines) ||
+        !instance_start(trial))
         abort();
     return trial;
 }
@@ -238,6 +241,7 @@ void trial_free(struct trial *trial) {
     free(trial->rules);
     free(trial->pace);
     free(trial->status);
+    free(trial->promises);
     free(trial->failure);
     free(trial->lines);
     free(trial);

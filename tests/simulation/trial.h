@@ -100,6 +100,7 @@ struct trial {
     struct queues *queues;
     struct pace_rules *pace;
     struct status_rules *status;
+    struct promises *promises;
     struct rules *rules;
     uint64_t hash; // of all the host's requests and all writes
     char *failure; // the rule that was violated, and how; NULL: none
