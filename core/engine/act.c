@@ -120,9 +120,7 @@ static enum outcome why_it_leaves(const struct engine *engine, const struct entr
 static void note_given_up(const struct engine *engine, struct entry *entry, const struct action *action) {
     if (entry->facts.attempt == 0 || entry->facts.attempt == action->attempt || !facts_worker_is_lost(engine, entry))
         return;
-    const char *name = entry->unknown ? entry->unknown->name : NULL;
-    if (entry->facts.cluster != DECIDE_UNKNOWN_CLUSTER)
-        name = engine->names[entry->facts.cluster];
+    const char *name = facts_worker_name(engine, entry);
     uint32_t hash = name ? decide_name_hash(name) : DECIDE_GIVEN_UP_SEVERAL;
     bool other = entry->facts.given_up && entry->facts.given_up != hash;
     entry->facts.given_up = other ? DECIDE_GIVEN_UP_SEVERAL : hash;

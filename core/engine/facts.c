@@ -6,6 +6,7 @@
 #include "core/engine/engine_internal.h"
 #include "core/engine/mirror.h"
 #include "core/engine/report.h"
+#include "core/engine/unknown.h"
 
 static struct decide_facts facts_of(const struct engine *engine, const struct entry *entry) {
     const struct watch_state *management = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind);
@@ -37,6 +38,12 @@ struct mirror *facts_followed_mirror(const struct engine *engine, const struct e
 bool facts_worker_is_lost(const struct engine *engine, const struct entry *entry) {
     return entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER ||
            (entry->facts.cluster && !engine->workers[entry->kind][entry->facts.cluster].connected);
+}
+
+const char *facts_worker_name(const struct engine *engine, const struct entry *entry) {
+    if (entry->facts.cluster != DECIDE_UNKNOWN_CLUSTER)
+        return entry->facts.cluster ? engine->names[entry->facts.cluster] : NULL;
+    return entry->unknown ? entry->unknown->name : NULL;
 }
 
 static void report_held(struct engine *engine, struct entry *entry, const struct decide_facts *facts) {

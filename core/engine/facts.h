@@ -13,5 +13,7 @@ struct mirror *facts_followed_mirror(const struct engine *engine, const struct e
 
 // It is placed in a worker that is unreachable or not in the configuration.
 bool facts_worker_is_lost(const struct engine *engine, const struct entry *entry);
+// The worker that it is placed in, also one that is not in the configuration; NULL: none, or out of memory.
+const char *facts_worker_name(const struct engine *engine, const struct entry *entry);
 
 #endif

@@ -6,6 +6,7 @@
 #include "core/engine/cluster_state.h"
 #include "core/engine/command.h"
 #include "core/engine/engine_internal.h"
+#include "core/engine/facts.h"
 #include "core/engine/record.h"
 #include "core/engine/report.h"
 
@@ -90,15 +91,13 @@ void repeat_writer_answered(struct engine *engine, struct entry *entry, const st
 bool repeat_placed(struct engine *engine, struct entry *entry) {
     if (entry->facts.clean_attempt == entry->facts.attempt || entry->facts.drained_attempt == entry->facts.attempt)
         return false;
+    const char *last = facts_worker_name(engine, entry);
     bool told = becomes_hot(&entry->facts.places, engine->now.mono_ns, FREE_PLACES);
     if (told)
         report_event(engine, entry, true, "PlacedTooOften", "Place",
                      "rescheduled %u times within a short time because its mirror is repeatedly deleted, not by this "
                      "host (last in cluster %s); it is rescheduled with growing delays of up to 5 min",
-                     entry->facts.places.count,
-                     entry->facts.cluster && entry->facts.cluster != DECIDE_UNKNOWN_CLUSTER
-                         ? engine->names[entry->facts.cluster]
-                         : "?");
+                     entry->facts.places.count, last ? last : "?");
     return throttle_is_hot(&entry->facts.places, engine->now.mono_ns, FREE_PLACES);
 }
 

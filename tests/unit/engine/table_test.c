@@ -523,6 +523,35 @@ static void a_worker_that_left_counts_as_lost_until_it_is_back(void **state) {
     CHECK(rows);
 }
 
+static void the_event_of_many_attempts_names_a_worker_that_left(void **state) {
+    (void)state;
+    struct table table = {0};
+    buffer_init(&table.out, 4096);
+    play_init(&table.play);
+    play_start(&table.play);
+    for (size_t c = 0; c < PLAY_CLUSTERS; c++)
+        connect(&table, c, "W=w1.1 M1,running");
+    play_wait(&table.play, CLOCK_SECOND);
+    happen(&table, "ok:W=w1.1,running");
+    happen(&table, "P2=cordoned");
+    for (int attempt = 1; attempt < 5; attempt++) { // as many times at once
+        AUTO_TEXT gone = text_format("-M1=%d,running,deleting", attempt);
+        AUTO_TEXT placed = text_format("ok:W=w1.%d,running", attempt + 1);
+        AUTO_TEXT created = text_format("ok:M1=%d,running", attempt + 1);
+        happen(&table, gone);
+        happen(&table, placed);
+        happen(&table, created);
+    }
+    happen(&table, "P1=cordoned");
+    happen(&table, "-M1=5,running,deleting");
+    happen(&table, "P1=left");
+    happen(&table, "P2=active");
+    assert_non_null(strstr(table.play.notes.data, "PlacedTooOften: rescheduled 5 times"));
+    assert_non_null(strstr(table.play.notes.data, "(last in cluster w1)"));
+    buffer_free(&table.out);
+    play_end(&table.play);
+}
+
 static int load(void **state) {
     if (harness_load(state))
         return 1;
@@ -545,6 +574,7 @@ int main(void) {
         cmocka_unit_test(a_worker_gets_what_its_policy_permits),
         cmocka_unit_test(what_runs_in_a_worker_that_is_drained_is_moved),
         cmocka_unit_test(a_worker_that_left_counts_as_lost_until_it_is_back),
+        cmocka_unit_test(the_event_of_many_attempts_names_a_worker_that_left),
     };
     return cmocka_run_group_tests(tests, load, play_unload);
 }
