@@ -59,6 +59,15 @@ static void note_identity(struct trial *trial, const struct engine_event *event)
         host->refused_ns[event->cluster] = trial->now_ns;
 }
 
+// It counts as unreachable until its list is complete (docs/lifecycle.md, When a cluster was restored or wiped).
+static void note_rewound(struct trial *trial, const struct engine_event *event) {
+    size_t c = event->cluster, k = event->kind;
+    faults_noticed(trial, c);
+    if (trial->host.feeds[c][k].connected && trial->host.feeds[c][k].listed && !trial->host.silent[c])
+        trial->host.feeds[c][k].lost_ns = trial->now_ns;
+    trial->host.feeds[c][k].listed = false;
+}
+
 // As an unreachable cluster, from then on or, if it was unreachable, since it was.
 static void note_worker(struct trial *trial, const struct engine_event *event) {
     struct instance *host = &trial->host;
@@ -105,7 +114,7 @@ static void before_event(void *ctx, const struct engine_event *event) {
     if (event->type == EVENT_IDENTITY)
         promises_identity(trial, event->cluster, event->identity.uid);
     if (event->type == EVENT_REWOUND)
-        faults_noticed(trial, event->cluster);
+        note_rewound(trial, event);
     const char *kind = trial->kinds[event->kind]->kind->abi.plural;
     if (event->type == EVENT_LISTED) {
         trial_trace(trial, "host: %s of %s listed", kind, name);

@@ -194,9 +194,9 @@ void outcome_count(struct trial *trial) {
         bool ran = job->creates > 0;
         bool over = sim_finished(trial->kinds[job->kind], now);
         // A suspended Job gets its condition; for other kinds some changes concern the worker only. Where statuses wait
-        // for a place, several changes are one.
+        // for a place, or a write for the thread of its cluster (rule 5: one in flight), several changes are one.
         bool exact = job->kind == 0 && !trial->plan.slow && !trial->plan.burst && trial->plan.window_max == 0 &&
-                     !trial->plan.costs;
+                     !trial->plan.costs && !trial->plan.late_threads;
         bool fits = exact ? job->statuses == (ran ? job->changes : 1)
                           : job->statuses <= job->changes + !ran && (job->kind > 0 || job->statuses > 0);
         if (job->placements != ran || job->creates != ran || job->deletes != (ran && over) || !fits ||

@@ -3,6 +3,7 @@
 
 #include "core/engine/mirror.h"
 #include "tests/simulation/members.h"
+#include "tests/simulation/pests.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -109,8 +110,9 @@ static void check_release(struct trial *trial, const struct request *request, si
     const struct tracked_workload *job = mirror ? rules_workload(trial, mirror->workload) : NULL;
     const struct json *there = trial_object(trial, cluster, kind, request->namespace_, request->name);
     const struct json *workload = trial_object(trial, ENGINE_MANAGEMENT, kind, request->namespace_, request->name);
-    if (!there || !workload || !is_clean(trial, job) || job->stray || mirror->final != trial->host.number ||
-        strcmp(rules_text(workload, "metadata", NULL, "uid"), job->uid) != 0 ||
+    // Where a policy takes marks, the mirror is deleted as rejected.
+    if (!there || !workload || !is_clean(trial, job) || job->stray || pests_rule(trial, cluster) ||
+        mirror->final != trial->host.number || strcmp(rules_text(workload, "metadata", NULL, "uid"), job->uid) != 0 ||
         *rules_text(workload, "metadata", NULL, "deletionTimestamp") || !trial_is_ours(trial, kind, workload) ||
         mirror_attempt(workload) != mirror->attempt)
         return;

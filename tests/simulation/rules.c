@@ -204,7 +204,8 @@ static bool is_given_up(struct trial *trial, size_t c, size_t kind, const struct
     if (trial->now_ns < trial->rules->back_ns[c] + BACK_NS || (mirror->gone && faults_is_unnoticed(trial, c, kind)))
         return true;
     int64_t timeout_ns = trial->plan.lost_timeout_ns, lost_ns = trial->host.feeds[c][kind].lost_ns;
-    if ((!trial->host.feeds[c][kind].connected || trial->host.silent[c]) && trial->now_ns - lost_ns >= timeout_ns)
+    bool watched = trial->host.feeds[c][kind].connected && trial->host.feeds[c][kind].listed;
+    if ((!watched || trial->host.silent[c]) && trial->now_ns - lost_ns >= timeout_ns)
         return true;
     // Another cluster answers under its name, which counts as lost (docs/lifecycle.md, Cluster identity).
     if (trial->host.refused_ns[c] > 0 && trial->now_ns - trial->host.refused_ns[c] >= timeout_ns)

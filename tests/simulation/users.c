@@ -111,7 +111,7 @@ static void plan_job(struct trial *trial, struct users *users, unsigned job) {
     if (trial_chance(trial, 70))
         plan(users, trial_between(trial, made_ns, end_ns), ACT_RESUME, job);
     plan(users, end_ns + CLOCK_SECOND, ACT_RELEASE, job); // permissions are back
-    if (p->upgrade) // a create of the process without a key may arrive until then, and the Event NotSealed asks for it
+    if (p->upgrade || p->back != TRIAL_BACK_NONE) // a create may arrive until then, and NotSealed or MirrorHeld ask
         plan(users, end_ns + RULES_STRAY_NS, ACT_RELEASE, job);
 }
 
