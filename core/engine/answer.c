@@ -145,6 +145,7 @@ static void workload_answered(struct engine *engine, struct entry *entry, const 
             repeat_conflict(entry, pending);
         entry->unsure |= !is_answered(response->reason);
         workload_failed(engine, entry, pending, response);
+        entry->facts.record_unsure |= place && !certainly_not_done(response->reason);
         if (place) // as far as is known, it was not placed
             cluster_count_active(
                 engine, entry,

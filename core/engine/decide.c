@@ -467,6 +467,8 @@ static struct action without_mirror(const struct decide_facts *f, const struct m
     int64_t unsettled_ns = w->attempt > 1 ? unsettled_until_ns(f) : 0;
     if (unsettled_ns > f->now_ns)
         return wait_until(unsettled_ns, WAITING_SETTLING, 0);
+    if (w->record_unsure) // rule 4: it may be recorded elsewhere; the resourceVersion of this write decides
+        return move(f, "it is not known where it was placed last");
     struct action ask;
     if (ask_for_earlier(f, &ask))
         return ask;

@@ -58,6 +58,7 @@ struct workload_facts {
     bool status_due : 1;       // the status may have to be written
     bool status_held : 1;      // a status is delayed: it was written too often
     bool has_final_status : 1; // the final status of final_attempt's mirror is not written yet
+    bool record_unsure : 1;    // a change of the annotations has an unknown outcome, and they were not seen since
     bool misplaced : 1;        // the annotations do not name `cluster` and `attempt`, where its mirror is: restore them
 };
 

@@ -178,6 +178,7 @@ static void read_workload(struct engine *engine, struct entry *entry, const stru
         cluster = entry->facts.cluster;
         attempt = entry->facts.attempt;
     }
+    entry->facts.record_unsure = false;
     bool was_unknown = had && entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER;
     if (was_unknown)
         keep_unknown(engine, entry, cluster, attempt);
@@ -221,7 +222,7 @@ static void forget_workload(struct engine *engine, struct entry *entry) {
     entry->denied_status_hash = 0;
     entry->facts.drained_attempt = entry->facts.given_up = 0;
     entry->facts.earlier_until_ns = 0;
-    entry->facts.too_large = entry->stub = false;
+    entry->facts.too_large = entry->stub = entry->facts.record_unsure = false;
     entry->facts.not_before_ns = 0;
     entry->facts.places = entry->facts.statuses = (struct throttle){0};
     entry->written_source = entry->conflict_hash = 0;
@@ -275,6 +276,8 @@ void observe_workload(struct engine *engine, struct entry *entry, struct object 
     entry->facts.too_large = entry->stub = object->too_large;
     entry_set_object(&engine->store, entry, object);
     read_workload(engine, entry, doc_tree(&engine->store, &entry->doc), had);
+    if (!had && entry->facts.attempt > 1) // by an earlier process, nobody knows where
+        entry->facts.given_up = DECIDE_GIVEN_UP_SEVERAL;
     rewound_finished(engine, entry, &text);
     for (struct mirror *m = entry_mirrors(entry); m && !had; m = mirror_next(m))
         set_of_workload(entry, m);
