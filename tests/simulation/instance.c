@@ -118,6 +118,8 @@ static void before_event(void *ctx, const struct engine_event *event) {
     const char *kind = trial->kinds[event->kind]->kind->abi.plural;
     if (event->type == EVENT_LISTED) {
         trial_trace(trial, "host: %s of %s listed", kind, name);
+        if (event->cluster == ENGINE_MANAGEMENT && !host->feeds[ENGINE_MANAGEMENT][event->kind].listed)
+            rules_management_listed(trial, event->kind);
         host->feeds[event->cluster][event->kind].listed = true;
         faults_listed(trial, event->cluster, event->kind);
     }

@@ -410,6 +410,16 @@ void rules_restarted(struct trial *trial) {
         trial->rules->workloads[i].unsure = trial->rules->workloads[i].mirror_unsure = true;
 }
 
+void rules_management_listed(struct trial *trial, size_t kind) {
+    for (size_t i = 0; i < trial->rules->n_mirrors; i++) {
+        struct tracked_mirror *m = &trial->rules->mirrors[i];
+        const struct tracked_workload *job = m->kind == kind ? rules_workload(trial, m->workload) : NULL;
+        const struct json *there = job ? trial_object(trial, m->cluster, kind, job->namespace_, job->name) : NULL;
+        if (job && (!there || strcmp(rules_text(there, "metadata", NULL, "uid"), m->uid) != 0))
+            m->final = 0;
+    }
+}
+
 void rules_left(struct trial *trial, size_t cluster) {
     for (size_t i = 0; i < trial->rules->n_mirrors; i++) {
         struct tracked_mirror *m = &trial->rules->mirrors[i];

@@ -65,6 +65,9 @@ void rules_answered(struct trial *trial, size_t cluster, const char *object, con
 // A cluster is about to be restored: deleted objects may exist again, writes may be lost.
 void rules_went_back(struct trial *trial, size_t cluster);
 void rules_restarted(struct trial *trial);
+// The first list of a kind is complete: of a mirror whose workload it did not know it has kept the name only, while it
+// existed (docs/lifecycle.md, Orphans, rule 8).
+void rules_management_listed(struct trial *trial, size_t kind);
 // The engine forgets what it has seen in a worker, of workloads that it does not know yet.
 void rules_left(struct trial *trial, size_t cluster);
 
