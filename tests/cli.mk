@@ -2,7 +2,7 @@
 ## make cli-test  the command line: bad input, exit codes, and check --online against API servers that the test plays
 TEST_TARGETS += cli-test
 .PHONY: cli-test
-cli-test: $(B)/wharf bad-adapters
+cli-test: $(B)/wharf bad-adapters $(B)/adapters/job.so
 	python3 tests/integration/cli_test.py $(B)
 	python3 tests/integration/completion_test.py $(B)
 	python3 -B tests/integration/operate_test.py $(B)

@@ -52,15 +52,49 @@ static struct error *open_endpoint(struct cluster *cluster, struct endpoint *end
     return error;
 }
 
-struct error *cluster_open(struct cluster *cluster, const char *role, const char *kubeconfig, const char *context) {
+// The caller's own: it may run any exec plugin, as kubectl does.
+static struct error *load(const char *paths, const char *context, struct endpoint **out) {
     const struct exec_policy any = {.any = true};
+    return strchr(paths, ':') ? kubeconfig_load_list(paths, context, &any, out)
+                              : kubeconfig_load(paths, context, &any, out);
+}
+
+struct error *cluster_beside(const struct config *config, const char *kubeconfigs, struct endpoint **out) {
+    struct connection connection = {.endpoint = NULL};
+    struct endpoint *users = NULL;
+    struct error *error =
+        connection_load(&connection, &config->management, &config->credential_plugins, clock_now().wall_ns);
+    struct error *unused = kubeconfigs ? load(kubeconfigs, "", &users) : NULL;
+    struct endpoint *own = TAKE(connection.endpoint);
+    bool is_users = users && (!own || endpoint_same_address(own, users));
+    *out = is_users ? TAKE(users) : TAKE(own);
+    endpoint_free(own);
+    endpoint_free(users);
+    error_free(unused);
+    connection_close(&connection);
+    if (!*out)
+        return error_wrap(error, "the management cluster of the configuration");
+    error_free(error);
+    return NULL;
+}
+
+struct error *cluster_open_management(struct cluster *cluster, const struct config *config, const char *kubeconfig) {
+    struct endpoint *endpoint = NULL;
+    cluster->role = "management";
+    AUTO_TEXT paths = cluster_kubeconfig(kubeconfig);
+    struct error *error = paths ? cluster_beside(config, paths, &endpoint) : error_no_memory();
+    if (!error)
+        error = open_endpoint(cluster, endpoint);
+    return error_wrap(error, "management");
+}
+
+struct error *cluster_open(struct cluster *cluster, const char *role, const char *kubeconfig, const char *context) {
     struct endpoint *endpoint = NULL;
     cluster->role = role;
     AUTO_TEXT paths = cluster_kubeconfig(kubeconfig);
     if (!paths)
         return error_no_memory();
-    struct error *error = strchr(paths, ':') ? kubeconfig_load_list(paths, context, &any, &endpoint)
-                                             : kubeconfig_load(paths, context, &any, &endpoint);
+    struct error *error = load(paths, context, &endpoint);
     if (!error)
         error = open_endpoint(cluster, endpoint);
     return error_wrap(error, "%s", role);

@@ -5,6 +5,7 @@
 #define WHARF_CMD_CLUSTER_H
 
 #include "core/base/error.h"
+#include "core/config/config.h"
 #include "core/host/connect.h"
 #include "core/kube/client.h"
 
@@ -21,6 +22,11 @@ struct cluster {
 // `kubeconfig` NULL: KUBECONFIG, else ~/.kube/config. `context` NULL: the current one. The file may run any exec
 // plugin: it is the caller's own. Reads the cluster's uid, so that it has answered.
 struct error *cluster_open(struct cluster *cluster, const char *role, const char *kubeconfig, const char *context);
+// The management cluster that a host's configuration names: with the caller's credentials if the current context of
+// `kubeconfigs` (NULL: none) leads to the same server, or if the caller may not read what the configuration names; else
+// with those of the configuration. So no other cluster is used because it happens to be the current context.
+struct error *cluster_beside(const struct config *config, const char *kubeconfigs, struct endpoint **out);
+struct error *cluster_open_management(struct cluster *cluster, const struct config *config, const char *kubeconfig);
 // With a kubeconfig from elsewhere, which may name no file and run nothing. `name` stands for its path in messages.
 struct error *cluster_open_text(struct cluster *cluster, const char *role, const char *text, size_t len,
                                 const char *name);

@@ -38,7 +38,7 @@ struct flag {
 #define FLAG_MANAGEMENT_CONTEXT                                                                                        \
     {                                                                                                                  \
         .name = "management-context", .argument = "CONTEXT",                                                           \
-        .help = "the management cluster's (default: the current one)"                                                  \
+        .help = "the management cluster's (default: that of --config, else the current one)"                           \
     }
 #define FLAG_MANAGEMENT_KUBECONFIG                                                                                     \
     { .name = "management-kubeconfig", .argument = "FILE", .help = "if it is in another file than --kubeconfig" }

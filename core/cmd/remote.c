@@ -35,6 +35,8 @@ struct error *remote_client(const struct endpoint *endpoint, const char *name, s
 static struct error *read_config(struct remote *remote, const struct remote_options *options) {
     struct problems problems = {.count = 0};
     const char *path = options->config;
+    if (!path)
+        return NULL;
     bool by_default = strcmp(path, REMOTE_CONFIG) == 0;
     if (by_default && (options->server || options->context || options->kubeconfig || access(path, R_OK) != 0))
         return NULL;
@@ -47,9 +49,9 @@ static struct error *read_config(struct remote *remote, const struct remote_opti
 }
 
 // Where the configuration says that the host is, and in which namespace its objects are.
-static struct error *use_config(struct remote *remote, const struct remote_options *options) {
+static struct error *use_config(struct remote *remote) {
     const struct config *config = remote->config;
-    if (config && config->namespace_ && strcmp(options->host_namespace, REMOTE_NAMESPACE) == 0)
+    if (config && config->namespace_ && strcmp(remote->host_namespace, REMOTE_NAMESPACE) == 0)
         remote->host_namespace = config->namespace_;
     if (!config || !config->serve_address)
         return NULL;
@@ -74,7 +76,7 @@ struct endpoint *remote_direct(char *server) {
 static struct error *find_host(struct remote *remote, const struct remote_options *options) {
     struct error *error = read_config(remote, options);
     if (!error)
-        error = use_config(remote, options);
+        error = use_config(remote);
     if (error)
         return error;
     if (options->server) {
@@ -97,7 +99,7 @@ struct error *remote_open(const struct remote_options *options, struct remote **
     struct remote *remote = calloc(1, sizeof *remote);
     if (!remote)
         return error_no_memory();
-    remote->host_namespace = options->host_namespace;
+    remote->host_namespace = options->host_namespace ? options->host_namespace : REMOTE_NAMESPACE;
     remote->service_account = options->service_account;
     remote->kubeconfig = options->kubeconfig;
     remote->context = options->context;

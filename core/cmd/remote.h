@@ -12,7 +12,7 @@
 struct remote_options { // NULL: not given
     const char *server; // "http://127.0.0.1:9440", also from WHARF_SERVER
     const char *kubeconfig, *context;
-    const char *config;          // the host's configuration, for its address; skipped if the file does not exist
+    const char *config;          // the host's; only the default one may be missing
     const char *host_namespace;  // where the host runs
     const char *service_account; // "NAMESPACE/NAME", whose token a caller with a client certificate uses
 };

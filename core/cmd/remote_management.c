@@ -2,8 +2,8 @@
 // The management cluster of the host, and the token with which the host knows the caller.
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/cmd/cluster.h"
 #include "core/cmd/remote_internal.h"
-#include "core/host/connect.h"
 #include "core/host/rights.h"
 #include "core/kube/ask.h"
 #include "core/kube/cluster_id.h"
@@ -36,37 +36,14 @@ static struct error *load_of_user(const struct remote *remote, struct endpoint *
                               : kubeconfig_load(paths, context, &mine, out);
 }
 
-static struct error *load_of_config(const struct remote *remote, struct endpoint **out) {
-    const struct config *config = remote->config;
-    struct connection connection = {.endpoint = NULL};
-    struct error *error =
-        connection_load(&connection, &config->management, &config->credential_plugins, clock_now().wall_ns);
-    *out = TAKE(connection.endpoint);
-    connection_close(&connection);
-    return error;
-}
-
-// The current context of a caller's kubeconfig may be any cluster, a worker for example: beside a configuration it is
-// used only if it leads to the same server, or if the caller may not read what the configuration names.
-static struct error *load_beside_config(struct remote *remote) {
-    struct endpoint *own = NULL, *users = NULL;
-    struct error *error = load_of_config(remote, &own), *unused = load_of_user(remote, &users);
-    bool is_users = users && (!own || endpoint_same_address(own, users));
-    remote->management_endpoint = is_users ? TAKE(users) : TAKE(own);
-    endpoint_free(own);
-    endpoint_free(users);
-    error_free(unused);
-    if (!remote->management_endpoint)
-        return error_wrap(error, "the management cluster of the configuration");
-    error_free(error);
-    return NULL;
-}
-
 struct error *remote_load_management(struct remote *remote) {
     if (remote->management_endpoint)
         return NULL;
     bool by_config = remote->config && !remote->context && !remote->kubeconfig;
-    return by_config ? load_beside_config(remote) : load_of_user(remote, &remote->management_endpoint);
+    if (!by_config)
+        return load_of_user(remote, &remote->management_endpoint);
+    AUTO_TEXT paths = user_kubeconfig(remote);
+    return cluster_beside(remote->config, paths, &remote->management_endpoint);
 }
 
 static struct error *open_management(struct remote *remote) {

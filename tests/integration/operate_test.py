@@ -156,6 +156,24 @@ class ManagementCluster(Case):
         self.assertEqual((code, self.management.writes()), (0, [CREATED]), err)
 
 
+class Join(Case):
+    def test_the_secret_is_for_the_configurations_management_cluster_whatever_the_current_context_is(self):
+        worker = api_server("worker-uid")
+        self.addCleanup(worker.stop)
+        with open(self.kubeconfig, encoding="utf-8") as file:
+            config = json.load(file)
+        config["clusters"].append({"name": "w1", "cluster": {"server": "http://" + worker.address}})
+        config["contexts"].append({"name": "w1", "context": {"cluster": "w1", "user": "u"}})
+        self.write("kubeconfig", json.dumps(config))
+        arguments = ("join", "--context", "w1", "--config", self.config, "--adapters", os.path.join(BUILD, "adapters"), "--dry-run")
+        code, out, err = self.wharf(*arguments)
+        self.assertEqual(code, 0, err)
+        self.assertIn("# In the management cluster, http://" + self.management.address, out)
+        self.assertEqual(self.other.asked, [])
+        code, out, err = self.wharf(*arguments, "--management-context", "other")
+        self.assertIn("# In the management cluster, http://" + self.other.address, out, err)
+
+
 class Configuration(Case):
     def test_a_file_that_is_missing_or_wrong_is_an_error_and_no_other_host_is_asked(self):
         cases = ((os.path.join(self.folder, "absent.yaml"), "No such file"),

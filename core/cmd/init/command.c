@@ -21,7 +21,9 @@ static const struct flag flags[] = {
                 .fallback = "wharf.yaml",
                 .help = "the file that is made, and never overwritten; - is standard output"},
     [KUBECONFIG] = FLAG_KUBECONFIG,
-    [MANAGEMENT_CONTEXT] = FLAG_MANAGEMENT_CONTEXT,
+    [MANAGEMENT_CONTEXT] = {.name = "management-context",
+                            .argument = "CONTEXT",
+                            .help = "the management cluster's (default: the current one)"},
     [ADAPTERS] = FLAG_ADAPTERS,
 };
 

@@ -139,9 +139,10 @@ static struct error *read_options(const char *const values[], struct join *join)
 }
 
 static struct error *open_clusters(const char *const values[], struct join *join) {
-    const char *management = values[MANAGEMENT_KUBECONFIG] ? values[MANAGEMENT_KUBECONFIG] : values[KUBECONFIG];
     struct error *error = cluster_open(&join->worker, "worker", values[KUBECONFIG], values[CONTEXT]);
-    return error ? error : cluster_open(&join->management, "management", management, values[MANAGEMENT_CONTEXT]);
+    return error ? error
+                 : join_open_management(&join->management, &join->enabled, values[KUBECONFIG],
+                                        values[MANAGEMENT_KUBECONFIG], values[MANAGEMENT_CONTEXT]);
 }
 
 static bool is_loopback(const char *server) {

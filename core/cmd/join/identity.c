@@ -7,6 +7,14 @@
 
 #include <string.h>
 
+struct error *join_open_management(struct cluster *cluster, const struct enabled *enabled, const char *kubeconfig,
+                                   const char *management_kubeconfig, const char *management_context) {
+    if (enabled->from_file && !management_kubeconfig && !management_context)
+        return cluster_open_management(cluster, enabled->config, kubeconfig);
+    return cluster_open(cluster, "management", management_kubeconfig ? management_kubeconfig : kubeconfig,
+                        management_context);
+}
+
 static const char *worker_of(const struct json *secret) {
     const char *given = object_annotation(secret, JOIN_NAME);
     return given ? given : object_name(secret);

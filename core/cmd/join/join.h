@@ -78,6 +78,10 @@ struct error *join_withdraw(struct cluster *worker, const struct rbac_options *r
 
 // ready.c
 // The way to the running host: WHARF_SERVER, the address in its configuration, or the management cluster.
+// The one that the flags name, else that of the configuration file, else the current context's. Flags may be NULL.
+struct error *join_open_management(struct cluster *cluster, const struct enabled *enabled, const char *kubeconfig,
+                                   const char *management_kubeconfig, const char *management_context);
+
 struct join_host {
     const char *kubeconfig, *context, *namespace_;
     const struct enabled *enabled;

@@ -245,7 +245,8 @@ static const char *account_of(const struct json *secret) {
 
 static struct error *open_all(const char *const values[], struct leave *leave) {
     const char *kubeconfig = values[MANAGEMENT_KUBECONFIG] ? values[MANAGEMENT_KUBECONFIG] : values[KUBECONFIG];
-    struct error *error = cluster_open(&leave->management, "management", kubeconfig, values[MANAGEMENT_CONTEXT]);
+    struct error *error = join_open_management(&leave->management, &leave->enabled, values[KUBECONFIG],
+                                               values[MANAGEMENT_KUBECONFIG], values[MANAGEMENT_CONTEXT]);
     if (!error)
         error = join_find_secret(&leave->management, leave->namespace_, leave->name, &leave->secret);
     leave->rights.namespace_ = leave->namespace_;
