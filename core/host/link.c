@@ -431,6 +431,10 @@ void link_relist(struct link *link, size_t kind) {
 }
 
 void link_event(struct link *link, struct moment now, struct workload_event *event) {
+    if (event->kind >= link->options.settings.n_kinds) { // added, and the settings were lost for lack of memory
+        workload_event_free(event);
+        return;
+    }
     struct event record = {.api_version = event->api_version,
                            .kind = link->options.settings.kinds[event->kind]->abi.kind,
                            .namespace_ = event->namespace_,

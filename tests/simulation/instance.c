@@ -3,6 +3,7 @@
 // combines them, with the virtual clock instead of threads: a link's thread runs when it has a batch or its timer
 // expires, the engine's thread when there is an event, or when a link waits for room in the queue.
 #include "core/base/error.h"
+#include "core/engine/kinds.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/members.h"
 #include "tests/simulation/pace_rules.h"
@@ -222,13 +223,14 @@ void instance_open(struct trial *trial, size_t c) {
                                    .origin = TRIAL_ORIGIN,
                                    .controller_name = TRIAL_MANAGED_BY,
                                    .instance = "sim",
-                                   .settings = {.kinds = trial->engine_kinds, .n_kinds = trial->n_kinds},
+                                   .settings = {.kinds = trial->engine_kinds, .n_kinds = trial->n_configured},
                                    .watch_list = trial->seed % 2 == 0,
                                    .seed = trial->seed * 31 + host->number * 7 + c,
                                    .post = post,
                                    .ctx = trial};
     must(link_new(&options, &host->links[c]));
     host->dirty[c] = true;
+    host->configure_ns[c] = 0;
     host->link_due_ns[c] = CLOCK_NEVER;
 }
 
@@ -246,6 +248,7 @@ void instance_close(struct trial *trial, size_t c) {
     transport->ops->free(transport);
     host->links[c] = NULL;
     host->taps[c] = NULL;
+    host->configure_ns[c] = 0;
     host->dirty[c] = false;
     host->link_due_ns[c] = CLOCK_NEVER;
 }
@@ -259,7 +262,7 @@ bool instance_start(struct trial *trial) {
         trial->names[c] = world_name(trial->worlds[c]);
     struct engine_options options = {.origin = TRIAL_ORIGIN,
                                      .kinds = trial->engine_kinds,
-                                     .n_kinds = trial->n_kinds,
+                                     .n_kinds = trial->n_configured,
                                      .create_namespaces = trial->plan.create_namespaces,
                                      .mirror_finalizer = trial->plan.mirror_finalizer,
                                      .worker_lost_timeout_ns = trial->plan.lost_timeout_ns,
@@ -325,6 +328,30 @@ void instance_stop(struct trial *trial) {
     host->turn = (struct turn){0};
 }
 
+// As host_settings.c: the engine first, then each connection, on its thread.
+void instance_add_kind(struct trial *trial) {
+    struct instance *host = &trial->host;
+    if (trial->plan.kind_added_ns > trial->now_ns || !is_awake(trial))
+        return;
+    trial->plan.kind_added_ns = CLOCK_NEVER;
+    trial->n_configured = trial->n_kinds;
+    trial_trace(trial, "operator: adds %s", trial->kinds[trial->n_kinds - 1]->kind->abi.plural);
+    must(engine_add_kinds(host->turn.engine, trial->engine_kinds, trial->n_kinds, moment_of(trial)));
+    dispatch_set_kinds(host->turn.dispatch, trial->engine_kinds);
+    host->wake_ns = trial->now_ns;
+    for (size_t c = 0; c < trial->plan.n_clusters; c++) {
+        bool late = trial->plan.late_threads && trial_chance(trial, 30);
+        host->feeds[c][trial->n_kinds - 1].lost_ns = trial->now_ns;
+        host->configure_ns[c] = trial->now_ns + (late ? trial_between(trial, 0, LATE_NS) : 0);
+    }
+}
+
+static void configure_link(struct trial *trial, size_t cluster) {
+    struct link_settings settings = {.kinds = trial->engine_kinds, .n_kinds = trial->n_configured};
+    trial->host.configure_ns[cluster] = 0;
+    link_configure(trial->host.links[cluster], &settings);
+}
+
 static bool run_engine(struct trial *trial) {
     struct instance *host = &trial->host;
     if (!is_awake(trial) || (event_queue_count(host->queue) == 0 && host->wake_ns > trial->now_ns))
@@ -346,6 +373,10 @@ static bool run_link(struct trial *trial, size_t cluster) {
         host->sent[cluster] = sent->next;
         command_batch_run(sent->batch, link, now);
         free(sent);
+    }
+    if (host->configure_ns[cluster] && host->configure_ns[cluster] <= trial->now_ns) {
+        configure_link(trial, cluster);
+        due = true;
     }
     if (!due)
         return false;
@@ -375,12 +406,15 @@ void instance_run(struct trial *trial) {
 int64_t instance_due(const struct trial *trial) {
     const struct instance *host = &trial->host;
     int64_t due = event_queue_count(host->queue) > 0 ? trial->now_ns : host->wake_ns;
+    due = clock_earlier(due, trial->plan.kind_added_ns);
     if (due < host->asleep_until_ns)
         due = host->asleep_until_ns;
     for (size_t c = 0; c < trial->plan.n_clusters; c++) {
         int64_t at = host->dirty[c] ? trial->now_ns : host->link_due_ns[c];
         if (host->sent[c] && host->sent[c]->at_ns < at)
             at = host->sent[c]->at_ns;
+        if (host->configure_ns[c] && host->links[c])
+            at = clock_earlier(at, host->configure_ns[c]);
         due = at < due ? at : due;
     }
     return due;

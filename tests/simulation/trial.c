@@ -99,6 +99,15 @@ static void choose_kinds(struct trial *trial) {
         trial->engine_kinds[k] = trial->kinds[k]->kind;
 }
 
+// In a quarter of the trials with several kinds the last one is added at any time. SIM_KINDS: in all of them.
+static void choose_added_kind(struct trial *trial) {
+    struct random random = {.state = trial->seed * 29 + 7};
+    bool added = trial->n_kinds > 1 && (trial->seed % 4 == 2 || getenv("SIM_KINDS"));
+    uint64_t length_ns = (uint64_t)(trial->plan.trouble_end_ns - trial->now_ns);
+    trial->plan.kind_added_ns = added ? trial->now_ns + (int64_t)random_below(&random, length_ns) : CLOCK_NEVER;
+    trial->n_configured = trial->n_kinds - added;
+}
+
 // For half of the trials with faults. SIM_BACK=none, workers or all: for all of them.
 static enum trial_back choose_back(const struct trial *trial) {
     const char *wanted = getenv("SIM_BACK");
@@ -207,6 +216,7 @@ struct trial *trial_new(uint64_t seed, bool tracing, bool telling) {
     trial->seals = forgery_keys(seed);
     choose_kinds(trial);
     make_plan(trial);
+    choose_added_kind(trial);
     trial->net = sim_net_new(seed * 13 + 5, trial->now_ns);
     if (tracing)
         sim_net_set_trace(trial->net, net_trace, trial);
@@ -278,6 +288,7 @@ static bool step(struct trial *trial, int64_t until_ns) {
     crds_act(trial);
     faults_act(trial);
     members_act(trial);
+    instance_add_kind(trial);
     users_act(trial);
     pests_act(trial);
     queues_act(trial);

@@ -42,6 +42,7 @@ struct trial_plan { // what the seed determines in advance
     bool takeover;  // a worker is lost, and about when it is given up it is back and slow, and the host is restarted
     bool members;   // workers join, are drained, and leave
     bool costs;     // requests take servers time, and wait for each other
+    int64_t kind_added_ns; // the last kind is in the host's configuration from then on; CLOCK_NEVER: it always was
     int64_t lost_timeout_ns, retention_ns, orphan_grace_ns;
     int64_t mass_max;
     int64_t trouble_end_ns; // users and faults end by then
@@ -57,8 +58,9 @@ struct instance { // the host process; another one after each restart
     struct sent *sent[TRIAL_CLUSTERS];
     struct link *links[TRIAL_CLUSTERS];
     struct tap *taps[TRIAL_CLUSTERS];
-    int64_t link_due_ns[TRIAL_CLUSTERS]; // virtual time, as all that follows
-    bool dirty[TRIAL_CLUSTERS];          // its link has to be called
+    int64_t link_due_ns[TRIAL_CLUSTERS];  // virtual time, as all that follows
+    int64_t configure_ns[TRIAL_CLUSTERS]; // when its link learns of a kind that was added; 0: it need not
+    bool dirty[TRIAL_CLUSTERS];           // its link has to be called
     int64_t wake_ns, asleep_until_ns;
     int64_t clock_ns; // when its monotonic clock was zero
     // What it knows about the clusters and their feeds.
@@ -85,6 +87,7 @@ struct trial {
     const struct sim_kind *kinds[TRIAL_KINDS]; // the first is Job
     struct kind *engine_kinds[TRIAL_KINDS];    // the same
     size_t n_kinds;
+    size_t n_configured; // of them: kinds that the host has
     struct world_cluster *worlds[TRIAL_CLUSTERS];
     struct side sides[TRIAL_CLUSTERS];
     const char *names[TRIAL_CLUSTERS];
@@ -142,6 +145,7 @@ void instance_stop(struct trial *trial);
 // Hands events to the engine and calls links, until nothing is due now.
 void instance_run(struct trial *trial);
 int64_t instance_due(const struct trial *trial);
+void instance_add_kind(struct trial *trial); // when that is due
 // A connection of a cluster; and an event of the host's own, as inbox_post_now.
 void instance_open(struct trial *trial, size_t cluster);
 void instance_close(struct trial *trial, size_t cluster);
