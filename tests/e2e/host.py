@@ -56,6 +56,14 @@ class Host:
         self.settings = (wanted, enabled)
         self.start()
 
+    def reconfigure(self, enabled=None, **settings):
+        """The same while it runs: writes the configuration, which it reads again."""
+        wanted, enabled = {**self.defaults, **settings}, enabled or {"job": {}}
+        since = self.log_size()
+        self._write_config(wanted, enabled)
+        self.settings = (wanted, enabled)
+        until(lambda: self.logged("configuration reloaded", since), "the configuration to be reloaded")
+
     def start(self):
         self.process.start()
         until(self.ready, "the host to be ready", timeout=120, every=0.02)

@@ -30,6 +30,35 @@ def a_kind_that_is_installed_later_in_all_clusters_is_taken_up_without_a_restart
     play.end()
 
 
+def an_adapter_that_is_added_to_a_host_that_runs_has_its_workloads_run_and_disturbs_nobody(env):
+    all_kinds = kinds.of(env)
+    all_kinds.installed(["jobsets"])
+    if env.host.process.running():
+        env.host.stop()
+    env.host.use()
+    started = env.host.process.child.pid
+    all_kinds.stage(env.namespace)
+    play = all_kinds.play("jobsets", env.namespace)
+    play.submit()   # nobody knows of it yet
+    for number in range(20):
+        env.submit(job(f"under-load-{number}", run="1s"))
+    env.host.reconfigure(enabled={name: all_kinds.adapters[name] for name in ("job", "jobset")})
+    for cluster in env.clusters.all:
+        until(lambda cluster=cluster: all_kinds.feed_is("connected", "jobsets", cluster.name),
+              f"JobSets to be watched in {cluster.name}")
+    play.placed()
+    play.go_on(all_kinds.fixtures["jobsets"].stories["succeeded"])
+    play.end()
+    for number in range(20):
+        env.until_finished(f"under-load-{number}")
+    metrics = env.host.metrics()
+    for cluster in env.clusters.all:
+        jobs = (("cluster", cluster.name), ("kind", "jobs.batch"))
+        assert metrics["wharf_watch_losses_total", jobs] == 0 and metrics["wharf_watch_lists_total", jobs] == 1, metrics
+        assert metrics["wharf_watch_restarts_total", (("cluster", cluster.name),)] == 0, metrics
+    assert env.host.process.child.pid == started
+
+
 def a_kind_that_one_worker_lacks_is_placed_elsewhere_and_there_too_once_it_is_installed(env):
     all_kinds = kinds.of(env)
     first, second = env.workers
