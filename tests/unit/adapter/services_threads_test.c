@@ -73,7 +73,26 @@ static void calls_on_several_threads_do_not_meet(void **state) {
     }
 }
 
+static void *make_object(void *unused) {
+    (void)unused;
+    return services_table()->new_object(NULL);
+}
+
+static void only_the_thread_that_loads_an_adapter_makes_values_without_a_call(void **state) {
+    (void)state;
+    pthread_t other;
+    void *made = NULL;
+    services_loading("thing");
+    assert_int_equal(pthread_create(&other, NULL, make_object, NULL), 0);
+    pthread_join(other, &made);
+    assert_null(made);
+    assert_non_null(services_table()->new_object(NULL));
+    services_loading(NULL);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(calls_on_several_threads_do_not_meet)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calls_on_several_threads_do_not_meet),
+        cmocka_unit_test(only_the_thread_that_loads_an_adapter_makes_values_without_a_call)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,10 +99,38 @@ static void a_shorter_retention_ends_that_of_mirrors_that_wait(void **state) {
     play_end(&play);
 }
 
+static void more_orphans_that_are_kept_have_the_ignored_ones_listed(void **state) {
+    (void)state;
+    struct play play;
+    play_init(&play);
+    play.options.max_orphans = 2;
+    play_start(&play);
+    play_connect_all(&play);
+    for (int i = 0; i < 4; i++) {
+        AUTO_TEXT name = text_format("job%d", i);
+        play_seen(&play, 1, play_mirror(name));
+    }
+    assert_true(engine_stats(play.engine)->clusters[1].watches[0].paused);
+    size_t relists = play.relists;
+    struct engine_settings settings = settings_of(&play);
+    engine_configure(play.engine, &settings);
+    play_wait(&play, 0);
+    assert_int_equal(play.relists, relists); // as many as before
+    settings.max_orphans = 100;
+    engine_configure(play.engine, &settings);
+    play_wait(&play, 0);
+    assert_int_equal(play.relists, relists + 1);
+    play_listing(&play, 1);
+    play_listed(&play, 1);
+    assert_false(engine_stats(play.engine)->clusters[1].watches[0].paused);
+    play_end(&play);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(another_rate_limit_applies_to_what_waits),
         cmocka_unit_test(a_worker_keeps_its_own_rate_limit_and_may_get_another),
+        cmocka_unit_test(more_orphans_that_are_kept_have_the_ignored_ones_listed),
         cmocka_unit_test(a_shorter_retention_ends_that_of_mirrors_that_wait),
     };
     return cmocka_run_group_tests(tests, play_load, play_unload);

@@ -2,6 +2,7 @@
 // The whole life of one Job in the engine, with each allocation of the engine failing: placed, mirrored, its status
 // copied, finished, the mirror deleted, the workload gone. The two clusters are played here, and have memory enough.
 #include "core/engine/engine.h"
+#include "core/engine/kinds.h"
 #include "tests/unit/fault/fault.h"
 #include "tests/unit/plugins/job_harness.h"
 
@@ -322,7 +323,41 @@ static int teardown(void **state) {
     return 0;
 }
 
+static struct kind *two_kinds[2];
+
+static struct engine *make_engine(void) {
+    static const char *const workers[] = {"w1"};
+    struct engine_options options = {
+        .origin = "here", .worker_names = workers, .n_workers = 1, .kinds = two_kinds, .n_kinds = 1, .seed = 1};
+    struct engine *engine = NULL;
+    assert_null(engine_new(&options, (struct moment){.mono_ns = CLOCK_SECOND}, &engine));
+    return engine;
+}
+
+// Without memory nothing has changed, and it can be tried again.
+static struct error *add_kind(void **out) {
+    fault_pause();
+    struct engine *engine = make_engine();
+    fault_resume();
+    struct error *error = engine_add_kinds(engine, two_kinds, 2, (struct moment){.mono_ns = CLOCK_SECOND});
+    fault_pause();
+    assert_int_equal(engine_n_kinds(engine), error ? 1 : 2);
+    assert_null(engine_add_kinds(engine, two_kinds, 2, (struct moment){.mono_ns = CLOCK_SECOND}));
+    assert_int_equal(engine_stats(engine)->n_kinds, 2);
+    engine_free(engine);
+    fault_resume();
+    *out = NULL;
+    return error;
+}
+
+static void a_kind_joins_or_nothing_changes(void **state) {
+    (void)state;
+    two_kinds[0] = two_kinds[1] = kind;
+    fault_try(&(struct fault_case){.name = "add a kind", .run = add_kind});
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_job_lives_its_life_whatever_fails_on_the_way)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_kind_joins_or_nothing_changes),
+                                       cmocka_unit_test(a_job_lives_its_life_whatever_fails_on_the_way)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -106,9 +106,24 @@ static void the_engines_own_thread_does_not_wait_and_closing_lets_everybody_go(v
     inbox_free(inbox);
 }
 
+static void another_bound_lets_those_go_that_wait_for_room(void **state) {
+    (void)state;
+    struct inbox *inbox = NULL;
+    assert_null(inbox_new(1, 1000, 100000, &inbox));
+    struct poster flood = {.inbox = inbox, .count = 200, .bytes = 10000, .answers = true};
+    start(&flood);
+    while (atomic_load(&flood.posted) < 9)
+        usleep(100);
+    inbox_limit(inbox, 100000000);
+    pthread_join(flood.thread, NULL); // nothing was taken
+    assert_int_equal(atomic_load(&flood.posted), 200);
+    inbox_free(inbox);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_bounded_in_events_and_in_bytes),
+        cmocka_unit_test(another_bound_lets_those_go_that_wait_for_room),
         cmocka_unit_test(the_engines_own_thread_does_not_wait_and_closing_lets_everybody_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,9 @@
     "{\"kind\":\"APIResourceList\",\"resources\":[{\"name\":\"jobs\",\"kind\":\"Job\",\"verbs\":[\"list\",\"watch\"]}" \
     ","                                                                                                                \
     "{\"name\":\"pods\",\"kind\":\"Pod\",\"verbs\":[\"list\",\"watch\"]}]}"
+#define EVENTS_DISCOVERY                                                                                               \
+    "{\"kind\":\"APIResourceList\",\"resources\":[{\"name\":\"events\",\"kind\":\"Event\",\"verbs\":[\"list\","        \
+    "\"watch\"]}]}"
 #define LIST(version, items)                                                                                           \
     "{\"kind\":\"JobList\",\"metadata\":{\"resourceVersion\":\"" version "\"},\"items\":[" items "]}"
 #define JOB(name, version)                                                                                             \
@@ -85,7 +88,7 @@ static void tick(struct stand *stand) {
     (void)link_tick(stand->link, now(stand));
 }
 
-static void begin(struct stand *stand, size_t cluster) {
+static void begin_with(struct stand *stand, size_t cluster, const struct link_settings *settings) {
     *stand = (struct stand){.now_ns = 1000 * CLOCK_SECOND};
     fake_init(&stand->fake);
     buffer_init(&stand->told, 1 << 20);
@@ -95,12 +98,16 @@ static void begin(struct stand *stand, size_t cluster) {
                                    .origin = "here",
                                    .controller_name = "wharf.dev/host",
                                    .instance = "test",
-                                   .settings = {.kinds = play_kinds(), .n_kinds = 2},
+                                   .settings = *settings,
                                    .seed = 1,
                                    .post = take_event,
                                    .ctx = stand};
     assert_null(link_new(&options, &stand->link));
     tick(stand);
+}
+
+static void begin(struct stand *stand, size_t cluster) {
+    begin_with(stand, cluster, &(struct link_settings){.kinds = play_kinds(), .n_kinds = 2});
 }
 
 static void end(struct stand *stand) {
@@ -378,6 +385,58 @@ static void a_list_that_is_asked_for_again_is_made_again(void **state) {
     end(&stand);
 }
 
+static void configure(struct stand *stand, size_t n_kinds, enum pod_events_level level) {
+    link_configure(stand->link,
+                   &(struct link_settings){.kinds = play_kinds(), .n_kinds = n_kinds, .pod_events = level});
+    tick(stand);
+}
+
+static void a_kind_that_is_added_is_listed_and_watched_and_the_others_go_on(void **state) {
+    (void)state;
+    for (size_t cluster = 0; cluster < 2; cluster++) {
+        struct stand stand;
+        begin_with(&stand, cluster, &(struct link_settings){.kinds = play_kinds(), .n_kinds = 1});
+        answer(&stand, "/namespaces/kube-system", 200, KUBE_SYSTEM("k-1", "7"));
+        answer(&stand, "/apis/batch/v1", 200, DISCOVERY);
+        answer(&stand, "/apis/batch/v1/jobs?", 200, LIST("5", JOB("a", "3")));
+        size_t jobs = find(&stand, "/apis/batch/v1/jobs?");
+        fake_open(&stand.fake, jobs);
+        tick(&stand);
+        buffer_free(&stand.told);
+        assert_int_equal(find(&stand, "/api/v1/pods?"), 0);
+        configure(&stand, 2, POD_EVENTS_NONE);
+        answer(&stand, "/api/v1", 200, DISCOVERY);
+        answer(&stand, "/api/v1/pods?", 200, LIST("5", JOB("b", "4")));
+        assert_int_equal(find(&stand, "/apis/batch/v1/jobs?"), jobs); // the same exchange
+        AUTO_TEXT told = text_format("%zu/1 listing v1;%zu/1 seen b;%zu/1 listed v1;", cluster, cluster, cluster);
+        assert_non_null(strstr(stand.told.data, told));
+        assert_null(strstr(stand.told.data, "/0 state"));
+        link_close(stand.link, "closed"); // tells both as lost
+        stand.link = NULL;
+        assert_non_null(strstr(stand.told.data, "/0 state LOST;"));
+        assert_non_null(strstr(stand.told.data, "/1 state LOST;"));
+        end(&stand);
+    }
+}
+
+static void events_of_pods_are_watched_as_the_settings_say(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand, 1);
+    connect(&stand);
+    assert_int_equal(find(&stand, "/api/v1/events?"), 0);
+    configure(&stand, 2, POD_EVENTS_WARNINGS); // a mirror was seen before
+    answer(&stand, "/api/v1", 200, EVENTS_DISCOVERY);
+    assert_non_null(strstr(fake_at(&stand.fake, find(&stand, "/api/v1/events?"))->request.path, "Warning"));
+    configure(&stand, 2, POD_EVENTS_ALL);
+    answer(&stand, "/api/v1", 200, EVENTS_DISCOVERY);
+    assert_null(strstr(fake_at(&stand.fake, find(&stand, "/api/v1/events?"))->request.path, "Warning"));
+    configure(&stand, 2, POD_EVENTS_NONE);
+    assert_int_equal(find(&stand, "/api/v1/events?"), 0);
+    assert_true(find(&stand, "/apis/batch/v1/jobs?") > 0);
+    end(&stand);
+}
+
 static void events_are_recorded_in_the_management_cluster_only(void **state) {
     (void)state;
     for (size_t cluster = 0; cluster < 2; cluster++) {
@@ -414,6 +473,8 @@ int main(void) {
         cmocka_unit_test(a_link_that_is_closed_answers_what_is_in_flight_and_tells_its_watches_lost),
         cmocka_unit_test(one_kind_that_went_back_has_all_kinds_listed_again),
         cmocka_unit_test(a_list_that_is_asked_for_again_is_made_again),
+        cmocka_unit_test(a_kind_that_is_added_is_listed_and_watched_and_the_others_go_on),
+        cmocka_unit_test(events_of_pods_are_watched_as_the_settings_say),
         cmocka_unit_test(events_are_recorded_in_the_management_cluster_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
