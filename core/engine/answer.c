@@ -331,12 +331,14 @@ static void verified(struct engine *engine, struct entry *entry, struct mirror *
             mirror->facts.may_exist = false;
         return;
     }
-    mirror->failures = 0;
     mirror->facts.may_exist = false;
     struct object *object = take_object(response);
     enum ownership ownership = observe_ownership(engine, mirror->facts.cluster, entry->kind, mirror, object->value);
     if (ownership != OWNERSHIP_NONE) {
+        uint64_t before = mirror->facts.present ? text_hash(TEXT_HASH, doc_version(&engine->store, &mirror->doc)) : 0;
         observe_mirror(engine, entry, mirror, object, ownership);
+        if (!is_newest(engine, &mirror->doc, before)) // else what failed would be repeated as it was
+            mirror->failures = 0;
         mirror->facts.unsure = false;
         ask_again(engine, mirror, GONE_LATER_NS);
         return;
@@ -345,6 +347,7 @@ static void verified(struct engine *engine, struct entry *entry, struct mirror *
         observe_mirror_gone(engine, entry, mirror, true);
     bool maybe = may_be_ours(engine, entry, mirror, object->value);
     object_free(object);
+    mirror->failures = 0;
     mirror->facts.unsure = false;
     if (maybe && !*mirror->uid) {
         wait_for_seal(engine, entry, mirror);

@@ -176,6 +176,26 @@ static void one_that_people_were_asked_to_delete_is_let_go(void **state) {
     stage_end(&stage);
 }
 
+static int conflict_each_time(struct stage *stage, const struct command *command) {
+    (void)stage;
+    return command->cluster == 1 && command->request.verb == VERB_MERGE_PATCH ? 409 : STAGE_PASS;
+}
+
+// Reading it answers, but brings nothing newer than what the patch was made from.
+static void one_whose_release_keeps_conflicting_is_tried_more_and_more_rarely(void **state) {
+    (void)state;
+    struct stage stage;
+    start_one(&stage, true);
+    stage.meddle = conflict_each_time;
+    stage_completes(&stage, 1, "a");
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_in_range(stage.sent[1][VERB_MERGE_PATCH], 3, 15);
+    stage.meddle = NULL;
+    stage_run(&stage, 2 * CLOCK_MINUTE);
+    assert_null(stage_job(&stage, 1, "a"));
+    stage_end(&stage);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_life_costs_one_write_more),
@@ -186,6 +206,7 @@ int main(void) {
         cmocka_unit_test(one_that_lost_its_marks_and_changed_is_let_go),
         cmocka_unit_test(one_that_is_deleted_without_its_marks_is_let_go),
         cmocka_unit_test(one_that_people_were_asked_to_delete_is_let_go),
+        cmocka_unit_test(one_whose_release_keeps_conflicting_is_tried_more_and_more_rarely),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
 }

@@ -105,7 +105,7 @@ static void serve(struct stage *stage, const struct command *command) {
                                      "\"message\":\"meddled\",\"reason\":\"%s\",\"details\":{\"name\":\"a\"}}",
                                      meddled,
                                      meddled == 500   ? "InternalError"
-                                     : meddled == 409 ? "AlreadyExists"
+                                     : meddled == 409 ? request->verb == VERB_CREATE ? "AlreadyExists" : "Conflict"
                                      : meddled == 404 ? "NotFound"
                                                       : "");
         answered(stage, command, meddled, body, strlen(body));
