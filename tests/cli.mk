@@ -4,6 +4,7 @@ TEST_TARGETS += cli-test
 .PHONY: cli-test
 cli-test: $(B)/wharf bad-adapters $(B)/adapters/job.so
 	python3 tests/integration/cli_test.py $(B)
+	python3 -B tests/integration/online_test.py $(B)
 	python3 tests/integration/completion_test.py $(B)
 	python3 -B tests/integration/operate_test.py $(B)
 

@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/cmd/main.h"
+#include "core/cmd/rbac/rbac.h"
 #include "core/cmd/setup.h"
 #include "core/host/connect.h"
 #include "core/host/preflight.h"
@@ -13,20 +14,29 @@
 
 #include <stdlib.h>
 
-enum { CONFIG, ADAPTERS, ONLINE, N_FLAGS };
+enum { CONFIG, ADAPTERS, ONLINE, NAMESPACED, N_FLAGS };
 
 static const struct flag flags[] = {
     [CONFIG] = FLAG_CONFIG,
     [ADAPTERS] = FLAG_ADAPTERS,
     [ONLINE] = {.name = "online",
                 .help = "also check that each cluster responds, serves the adapters' kinds, and grants the\n"
-                        "permissions that the host needs"},
+                        "permissions that the host needs; workers come from the same sources as those of\n"
+                        "the host"},
+    [NAMESPACED] = {.name = "namespaced",
+                    .argument = "A,B",
+                    .help = "with --online: what the host writes is asked for in these namespaces only, as wharf\n"
+                            "rbac --namespaced grants it"},
 };
 
 struct check {
     struct config *config;
     struct adapters *adapters;
     struct connection *connections; // management first; without an endpoint where a kubeconfig is invalid
+    struct source_items directory;  // the workers of workersFrom.directory
+    struct rbac_options namespaced; // its namespaces
+    size_t n_workers;               // of all sources that were read
+    bool online;
     struct problems problems;
 };
 
@@ -34,6 +44,8 @@ static void check_cleanup(struct check *check) {
     for (size_t i = 0; check->connections && i <= check->config->n_workers; i++)
         connection_close(&check->connections[i]);
     free(check->connections);
+    source_items_free(&check->directory);
+    rbac_options_clear(&check->namespaced);
     adapters_free(check->adapters);
     config_free(check->config);
     problems_free(&check->problems);
@@ -62,7 +74,16 @@ static struct error *ask_clusters(struct check *check) {
     struct error *error = curl_transport_setup();
     if (error)
         return error;
-    return preflight_check(check->config, check->adapters, check->connections, &check->problems);
+    struct preflight preflight = {.config = check->config,
+                                  .adapters = check->adapters,
+                                  .connections = check->connections,
+                                  .directory = &check->directory,
+                                  .namespaces = check->namespaced.namespaces,
+                                  .n_namespaces = check->namespaced.n_namespaces,
+                                  .n_workers = check->n_workers};
+    error = preflight_check(&preflight, &check->problems);
+    check->n_workers = preflight.n_workers;
+    return error;
 }
 
 // A missing file is created at the first start.
@@ -85,7 +106,8 @@ static void check_sources(struct check *check) {
     const struct config_workers_from *from = &config->workers_from;
     AUTO_TEXT where = text_format("%s:%zu: workersFrom.directory", config->path, from->line);
     if (from->directory && where)
-        source_folder_check(from->directory, &config->credential_plugins, where, &check->problems);
+        source_folder_check(from->directory, &config->credential_plugins, where, &check->problems, &check->directory);
+    check->n_workers = config->n_workers + check->directory.count;
     for (size_t i = 0; i < from->n_providers; i++) {
         const char *command = json_string_or(json_get(from->providers[i].exec, "command"), "");
         char *path = NULL;
@@ -97,13 +119,13 @@ static void check_sources(struct check *check) {
 }
 
 // The files that the configuration names, and with `online` the clusters.
-static struct error *check_files(struct check *check, bool online) {
+static struct error *check_files(struct check *check) {
     struct error *error = load_kubeconfigs(check);
     if (!error)
         error = setup_adapters(check->config, &check->problems, &check->adapters);
     check_seal(check);
     check_sources(check);
-    if (!error && online)
+    if (!error && check->online)
         error = ask_clusters(check);
     return error;
 }
@@ -142,13 +164,27 @@ static void print_plugins(const struct check *check, bool online) {
     }
 }
 
-static void print_success(const struct check *check, bool online) {
-    printf("%s: no problems: %zu worker%s, %zu adapter%s, %zu kind%s%s\n", check->config->path,
-           check->config->n_workers, check->config->n_workers == 1 ? "" : "s", check->adapters->count,
-           check->adapters->count == 1 ? "" : "s", check->adapters->n_kinds, check->adapters->n_kinds == 1 ? "" : "s",
-           online ? ", and all clusters respond and grant the permissions that are needed" : "");
+static void warn_of_no_workers(const struct check *check) {
+    const struct config_workers_from *from = &check->config->workers_from;
+    const char *sources = from->secrets && from->cluster_profiles ? "Secrets and ClusterProfiles"
+                          : from->secrets                         ? "Secrets"
+                          : from->cluster_profiles                ? "ClusterProfiles"
+                                                                  : NULL;
+    if (sources && !check->online)
+        fprintf(stderr, "%s: warning: 0 workers in files: those from %s are read with --online only\n",
+                check->config->path, sources);
+    else
+        fprintf(stderr, "%s: warning: 0 workers: no workload can run until there is one (wharf join adds one)\n",
+                check->config->path);
+}
+
+static void print_success(const struct check *check) {
+    printf("%s: no problems: %zu worker%s, %zu adapter%s, %zu kind%s%s\n", check->config->path, check->n_workers,
+           check->n_workers == 1 ? "" : "s", check->adapters->count, check->adapters->count == 1 ? "" : "s",
+           check->adapters->n_kinds, check->adapters->n_kinds == 1 ? "" : "s",
+           check->online ? ", and all clusters respond and grant the permissions that are needed" : "");
     print_seal(check->config);
-    print_plugins(check, online);
+    print_plugins(check, check->online);
 }
 
 static int run(const struct arguments *arguments) {
@@ -156,19 +192,26 @@ static int run(const struct arguments *arguments) {
     int code = EXIT_SUCCESS;
     if (!flags_read(&subcommand_check, arguments, values, &code))
         return code;
-    bool online = values[ONLINE];
-    __attribute__((cleanup(check_cleanup))) struct check check = {.config = NULL};
-    struct error *error = setup_config(values[CONFIG], values[ADAPTERS], &check.problems, &check.config);
+    if (values[NAMESPACED] && !values[ONLINE])
+        return flags_usage_error(&subcommand_check, "--namespaced: expected --online too");
+    __attribute__((cleanup(check_cleanup))) struct check check = {.online = values[ONLINE],
+                                                                  .directory = {.source = SOURCE_DIRECTORY}};
+    struct error *error = values[NAMESPACED] ? rbac_read_namespaces(values[NAMESPACED], &check.namespaced) : NULL;
+    if (!error)
+        error = setup_config(values[CONFIG], values[ADAPTERS], &check.problems, &check.config);
+    bool readable = !error && check.config && check.problems.count == 0;
     if (!error && check.config)
-        error = check_files(&check, online);
+        error = check_files(&check);
     size_t count = main_print_problems(&check.problems);
+    if (!error && readable && check.n_workers == 0)
+        warn_of_no_workers(&check);
     if (error)
         return main_fail(error);
     if (count > 0 || !check.config) {
         fprintf(stderr, "%s: %zu problem%s\n", values[CONFIG], count, count == 1 ? "" : "s");
         return EXIT_FAILURE;
     }
-    print_success(&check, online);
+    print_success(&check);
     return EXIT_SUCCESS;
 }
 

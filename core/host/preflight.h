@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks the clusters of a configuration without changing them: that they answer, serve the kinds, and grant the
-// permissions the host needs (SelfSubjectAccessReview).
+// permissions the host needs (SelfSubjectAccessReview). Workers come from the same sources as those of the host.
 #ifndef WHARF_HOST_PREFLIGHT_H
 #define WHARF_HOST_PREFLIGHT_H
 
@@ -8,11 +8,23 @@
 #include "core/base/problems.h"
 #include "core/config/config.h"
 #include "core/host/connect.h"
+#include "core/host/source_items.h"
 
-// `connections`: the management cluster's, then each worker's in the order of the config; they are opened here, and
-// those without an endpoint are skipped. All clusters are checked in parallel; one that accepts connections and never
-// answers takes 40 s. Needs curl_transport_setup. An error is returned only if nothing could be checked.
-struct error *preflight_check(const struct config *config, const struct adapters *adapters,
-                              struct connection *connections, struct problems *problems);
+struct preflight {
+    const struct config *config;
+    const struct adapters *adapters;
+    // The management cluster's, then each worker's in the order of the config; they are opened, and those without an
+    // endpoint are skipped.
+    struct connection *connections;
+    const struct source_items *directory; // the workers of workersFrom.directory
+    char *const *namespaces;              // what the host may write is asked for in these; none: in the whole cluster
+    size_t n_namespaces;
+    size_t n_workers; // out: of all sources
+};
+
+// All clusters are checked in parallel, those of workers from Secrets and ClusterProfiles after the management cluster;
+// one that accepts connections and never answers takes 40 s. Needs curl_transport_setup. An error is returned only if
+// nothing could be checked.
+struct error *preflight_check(struct preflight *preflight, struct problems *problems);
 
 #endif

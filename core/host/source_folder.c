@@ -162,14 +162,20 @@ const char *source_folder_directory(const struct source_folder *folder) {
 }
 
 static void check_item(const char *path, const char *file, const struct exec_policy *policy, const char *where,
-                       struct problems *problems) {
+                       struct problems *problems, struct source_items *good) {
     struct worker_spec spec;
-    problems_add_error(problems, error_wrap(read_spec(policy, file, path, &spec), "%s: %s", where, path));
+    struct error *error = read_spec(policy, file, path, &spec);
+    struct source_item *item = !error && good ? source_items_at(good, file, path) : NULL;
+    if (item)
+        source_item_accept(good, item, &spec);
+    else if (!error && good)
+        error = error_no_memory();
+    problems_add_error(problems, error_wrap(error, "%s: %s", where, path));
     worker_spec_clear(&spec);
 }
 
 void source_folder_check(const char *directory, const struct exec_policy *policy, const char *where,
-                         struct problems *problems) {
+                         struct problems *problems, struct source_items *good) {
     DIR *handle = opendir(directory);
     if (!handle) {
         problems_add(problems, "%s: %s: %s", where, directory, strerror(errno));
@@ -179,7 +185,7 @@ void source_folder_check(const char *directory, const struct exec_policy *policy
     while ((entry = readdir(handle))) {
         AUTO_TEXT path = name_len(entry->d_name) > 0 ? text_resolve_path(directory, entry->d_name) : NULL;
         if (path)
-            check_item(path, entry->d_name, policy, where, problems);
+            check_item(path, entry->d_name, policy, where, problems, good);
     }
     closedir(handle);
 }

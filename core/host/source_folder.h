@@ -5,7 +5,7 @@
 #define WHARF_HOST_SOURCE_FOLDER_H
 
 #include "core/base/problems.h"
-#include "core/host/sources.h"
+#include "core/host/source_items.h"
 #include "core/host/watcher.h"
 
 struct source_folder;
@@ -14,9 +14,10 @@ struct error *source_folder_new(struct sources *sources, struct watcher *watcher
                                 const struct exec_policy *policy, struct source_folder **out);
 void source_folder_free(struct source_folder *folder); // its workers stay in `sources`; NULL is allowed
 
-// Adds a problem for each file that cannot be used, or for the directory. `where` comes before.
+// Adds a problem for each file that cannot be used, or for the directory. `where` comes before. `good`: takes the
+// others; NULL: they are not wanted.
 void source_folder_check(const char *directory, const struct exec_policy *policy, const char *where,
-                         struct problems *problems);
+                         struct problems *problems, struct source_items *good);
 
 const char *source_folder_directory(const struct source_folder *folder);
 

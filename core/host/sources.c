@@ -120,7 +120,7 @@ static void publish(struct sources *sources) {
     uint64_t conflicts = merge.conflicts;
     sources->options.apply(sources->options.ctx, merge.specs, merge.count, sources->removal);
     sources->options.tell(sources->options.ctx, merge.notes, merge.n_notes);
-    if (conflicts != sources->told && merge_all(sources, true, &merge)) {
+    if (conflicts != sources->told && !sources->options.silent && merge_all(sources, true, &merge)) {
         worker_specs_free(merge.specs, merge.count);
         source_notes_free(merge.notes, merge.n_notes);
     }

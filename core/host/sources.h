@@ -14,6 +14,7 @@ struct sources_options {
     // Takes the notes of all sources, also of those that lost a conflict; after each apply.
     void (*tell)(void *ctx, struct source_note *notes, size_t count);
     void *ctx;
+    bool silent; // conflicts are not logged
 };
 
 struct sources;

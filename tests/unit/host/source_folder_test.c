@@ -166,7 +166,7 @@ static void a_file_that_others_may_write_is_not_used(void **state) {
     assert_string_equal(stage.names.data, "w1;");
     assert_true(has(&stage, &stage.notes, "a1.kubeconfig: the file is writable by everyone (mode 0666)"));
     struct problems problems = {.count = 0};
-    source_folder_check(stage.directory, NULL, "workersFrom.directory", &problems);
+    source_folder_check(stage.directory, NULL, "workersFrom.directory", &problems, NULL);
     assert_int_equal(problems.count, 1);
     problems_free(&problems);
     end(&stage);

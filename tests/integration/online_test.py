@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`wharf check --online` against API servers that this process plays.
+
+    online_test.py BUILD_FOLDER [unittest arguments]
+"""
+
+import json
+import os
+import sys
+import unittest
+
+from cli_test import PROFILES, SECRETS, WHARF, ApiServer, kubeconfig, status, wharf, worker_secret
+import cli_test
+
+
+class Online(cli_test.Case):
+    def check(self):
+        return wharf("check", "--online", "--config", self.config)
+
+    def test_clusters_that_serve_and_allow_everything_have_no_problems(self):
+        management, worker = self.serve("mgmt"), self.serve("w1")
+        self.write_config(more="createNamespaces: true\n")
+        code, out, err = self.check()
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("all clusters respond", out)
+        self.assertEqual(management.asked, [
+            "get things example.com", "list things example.com", "watch things example.com",
+            "patch things example.com", "patch things example.com status", "create events events.k8s.io",
+            "patch events events.k8s.io", "get configmaps wharf-workers", "list configmaps wharf-workers",
+            "watch configmaps wharf-workers", "get namespaces kube-system"])
+        self.assertEqual(worker.asked, [
+            "get things example.com", "list things example.com", "watch things example.com",
+            "create things example.com", "patch things example.com", "delete things example.com",
+            "create namespaces"])
+
+    def test_one_cluster_under_two_names_is_told(self):
+        self.serve("mgmt", uid="k0")
+        for name, uid in (("w1", "k1"), ("w2", "k0"), ("w3", "k1"), ("w4", "k4")):
+            self.serve(name, uid=uid)
+        self.write_config(workers=("w1", "w2", "w3", "w4"))
+        code, _, err = self.check()
+        self.assertEqual(code, 1)
+        self.assert_says(err, "w2 (http://127.0.0.1:", "the same cluster as the management cluster (uid k0",
+                         "w3 (http://127.0.0.1:", "the same cluster as w1 (uid k1", ": 2 problems")
+
+    def test_only_what_the_configuration_needs_is_asked_for(self):
+        management, worker = self.serve("mgmt"), self.serve("w1")
+        self.write_config(more="origin: eu\n")
+        self.assertEqual(self.check()[0], 0)
+        self.assertNotIn("get namespaces kube-system", management.asked)
+        self.assertNotIn("create namespaces", worker.asked)
+
+    def test_what_is_not_allowed_is_told_each(self):
+        self.serve("mgmt", denied=["patch things example.com status", "get namespaces kube-system"])
+        self.serve("w1", denied=["delete things example.com"])
+        self.write_config()
+        code, _, err = self.check()
+        self.assertEqual(code, 1)
+        self.assert_says(err, "management (http://127.0.0.1:", "may not patch things.example.com/status",
+                         'may not get namespaces "kube-system"', "w1 (http://127.0.0.1:",
+                         "may not delete things.example.com", "no rule allows it", ": 3 problems")
+
+    def test_rights_on_what_workers_come_from_are_asked_for(self):
+        sources = ("workersFrom: {secrets: true, clusterProfiles: {accessProviders: [{name: x, execConfig: {apiVersion: "
+                   "client.authentication.k8s.io/v1, command: \"true\"}}]}}\ncredentialPlugins: {allow: [\"true\"]}\n")
+        self.serve("mgmt", denied=["patch secrets", "list clusterprofiles multicluster.x-k8s.io",
+                                   "watch configmaps wharf-workers"])
+        self.serve("w1")
+        self.write_config()
+        code, _, err = self.check()
+        self.assertEqual(code, 1)
+        self.assert_says(err, 'may not watch configmaps "wharf-workers"', ": 1 problem")
+        self.write_config(more=sources)
+        self.assert_says(self.check()[2], 'may not watch configmaps "wharf-workers"', "may not patch secrets",
+                         "may not list clusterprofiles.multicluster.x-k8s.io", ": 3 problems")
+
+    def test_an_older_version_of_a_kind_is_enough(self):
+        old = {"/apis/example.com/v1beta1": ["things", "things/status"]}
+        self.serve("mgmt", resources=old)
+        self.serve("w1", resources=old)
+        self.write_config()
+        self.assertEqual(self.check()[0], 0)
+
+    def test_a_kind_that_is_not_served_is_told(self):
+        self.serve("mgmt", resources={"/apis/example.com/v1": ["things"]})
+        self.serve("w1", resources={"/apis/example.com/v1": ["others"]})
+        self.write_config()
+        code, _, err = self.check()
+        self.assertEqual(code, 1)
+        self.assert_says(err, "management (", "things.example.com/v1 without its status subresource",
+                         "w1 (", "does not serve things.example.com", "v1, v1beta1", ": 2 problems")
+
+    def test_clusters_that_do_not_answer_as_they_should_are_told(self):
+        self.serve("mgmt", version_status=401)
+        self.serve("w1", garbage=True)
+        self.serve("w2", reviews=False)
+        closed = ApiServer()
+        closed.stop()
+        self.write("w3.kubeconfig", kubeconfig(closed.url))
+        self.write_config(workers=("w1", "w2", "w3"))
+        code, _, err = self.check()
+        self.assertEqual(code, 1)
+        lines = err.splitlines()
+        self.assertEqual(len(lines), 5, err)
+        self.assert_says(lines[0], "management (", "does not accept the credentials", "no entry for you")
+        self.assert_says(lines[1], "w1 (", "text/html", "is this a Kubernetes API server?")
+        self.assert_says(lines[2], "w2 (", "SelfSubjectAccessReview", "reviews are forbidden")
+        self.assert_says(lines[3], "w3 (" + closed.url)
+
+    def test_a_version_that_is_forbidden_is_still_an_answer(self):
+        self.serve("mgmt", version_status=403)
+        self.serve("w1")
+        self.write_config()
+        self.assertEqual(self.check()[0], 0)
+
+    def test_workers_of_secrets_are_checked_like_those_of_the_configuration(self):
+        management = self.serve("mgmt", uid="k0")
+        a, b = self.serve("a", denied=["delete things example.com"]), self.serve("b", uid="k0")
+        closed = ApiServer()
+        closed.stop()
+        management.lists[SECRETS] = [
+            worker_secret("wa", kubeconfig(a.url)), worker_secret("wb", kubeconfig(b.url)),
+            worker_secret("wc", kubeconfig(closed.url)), worker_secret("wd", "kind: Nothing"),
+            worker_secret("we", kubeconfig(a.url), annotations={"wharf.dev/worker-name": "No_Name"})]
+        self.write_config(workers=(), more="workersFrom: {secrets: true}\n")
+        code, _, err = self.check()
+        self.assertEqual(code, 1)
+        self.assert_says(err, "wa (" + a.url + "): may not delete things.example.com",
+                         "wb (" + b.url + "): found the same cluster as the management cluster",
+                         "wc (" + closed.url, "Secret wharf-system/wd: key kubeconfig: ",
+                         "Secret wharf-system/we: annotation wharf.dev/worker-name: found \"No_Name\"", ": 5 problems")
+        self.assertIn("labelSelector=wharf.dev/worker%3Dtrue", management.listed[0])
+
+    def test_workers_of_all_sources_are_merged_as_by_the_host(self):
+        management = self.serve("mgmt")
+        clusters = {name: self.serve(name) for name in ("w1", "w2", "w3", "w4", "other")}
+        os.mkdir(os.path.join(self.folder, "d"))
+        for name in ("w1", "w2"):
+            os.chmod(self.write("d/%s.kubeconfig" % name, kubeconfig(clusters[name].url)), 0o600)
+        management.lists = {
+            SECRETS: [worker_secret("w2", kubeconfig(clusters["other"].url)),
+                      worker_secret("w3", kubeconfig(clusters["w3"].url))],
+            PROFILES: [{"metadata": {"name": name, "namespace": "fleet"}, "status": {"accessProviders": [
+                {"name": provider, "cluster": {"server": clusters["w4"].url}}]}}
+                for name, provider in (("w4", "x"), ("foreign", "y"))]}
+        plugin = self.write("plugin", "#!/bin/sh\necho '%s'\n" % json.dumps({
+            "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "t"}}))
+        os.chmod(plugin, 0o755)
+        more = ("workersFrom: {directory: d, secrets: true, clusterProfiles: {accessProviders: [{name: x, execConfig: "
+                "{apiVersion: client.authentication.k8s.io/v1, command: %s}}]}}\ncredentialPlugins: {allow: [%s]}\n"
+                % (plugin, plugin))
+        self.write_config(more=more)
+        code, _, err = self.check()
+        self.assertEqual(code, 1)
+        self.assert_says(err, "/d/w1.kubeconfig: not used: worker w1 comes from ", "Secret wharf-system/w2: not used: "
+                         "worker w2 comes from ", "/d/w2.kubeconfig already", ": 2 problems")
+        self.assertEqual(clusters["other"].asked, [])
+        self.assertEqual([len(clusters[name].asked) for name in ("w1", "w2", "w3", "w4")], [6, 6, 6, 6])
+        management.lists[SECRETS].pop(0)
+        os.unlink(os.path.join(self.folder, "d/w1.kubeconfig"))
+        code, out, err = self.check()
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("no problems: 4 workers,", out)
+
+    def test_secrets_that_cannot_be_listed_are_one_problem(self):
+        self.serve("mgmt", lists={SECRETS: status(403, "secrets is forbidden: User \"me\" cannot list")},
+                   denied=["get secrets", "list secrets"])
+        self.write_config(workers=(), more="workersFrom: {secrets: true}\n")
+        code, _, err = self.check()
+        self.assertEqual(code, 1)
+        self.assert_says(err, "cannot list Secrets in namespace wharf-system, so workers from Secrets are not checked: "
+                         "secrets is forbidden", ": 1 problem\n")
+
+    def test_no_workers_at_all_is_a_warning(self):
+        self.serve("mgmt")
+        self.write_config(workers=(), more="workersFrom: {secrets: true}\n")
+        code, out, err = self.check()
+        self.assertEqual(code, 0, err)
+        self.assertIn("warning: 0 workers: no workload can run", err)
+        self.assertIn("no problems: 0 workers", out)
+        code, _, err = wharf("check", "--config", self.config)
+        self.assertEqual(code, 0)
+        self.assertIn("warning: 0 workers in files: those from Secrets are read with --online only", err)
+
+    def test_what_is_written_is_asked_for_in_the_namespaces_of_the_roles(self):
+        management, worker = self.serve("mgmt"), self.serve("w1", denied=["delete things example.com"])
+        self.write_config()
+        code, _, err = wharf("check", "--online", "--namespaced", "a,b", "--config", self.config)
+        self.assertEqual(code, 1)
+        self.assert_says(err, "may not delete things.example.com in namespace a, expected", "in namespace b",
+                         ": 2 problems")
+        self.assertEqual(management.where[:7], [
+            "get things example.com in *", "list things example.com in *", "watch things example.com in *",
+            "patch things example.com in a", "patch things example.com status in a",
+            "patch things example.com in b", "patch things example.com status in b"])
+        self.assertEqual(worker.where, [verb + " things example.com in " + where for verb, where in (
+            ("get", "*"), ("list", "*"), ("watch", "*"), ("create", "a"), ("patch", "a"), ("delete", "a"),
+            ("create", "b"), ("patch", "b"), ("delete", "b"))])
+        for arguments, words in ((["--namespaced", "a"], "--namespaced: expected --online too"),
+                                 (["--online", "--namespaced", "A"], "--namespaced: found \"A\", expected names")):
+            code, _, err = wharf("check", *arguments, "--config", self.config)
+            self.assertNotEqual(code, 0)
+            self.assertIn(words, err)
+
+
+if __name__ == "__main__":
+    if not os.access(WHARF, os.X_OK):
+        sys.exit("%s is not there; run make first" % WHARF)
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])
