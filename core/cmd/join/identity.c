@@ -47,6 +47,14 @@ struct error *join_name_of_uid(struct cluster *management, const char *namespace
     return error;
 }
 
+struct error *join_worker_names(struct cluster *management, const char *namespace_, struct buffer *out) {
+    AUTO_JSON list = NULL;
+    struct error *error = list_secrets(management, namespace_, &list);
+    for (const struct json *s = json_first(json_get(list, "items")); !error && s; s = json_next(s))
+        buffer_printf(out, "%s%s", out->len > 0 ? ", " : "", worker_of(s));
+    return !error && out->failed ? error_no_memory() : error;
+}
+
 static struct error *compare(const struct join *join, const struct json *secret) {
     const char *uid = object_annotation(secret, JOIN_UID), *worker = worker_of(secret);
     if (!uid)

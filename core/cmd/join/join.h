@@ -45,6 +45,9 @@ struct error *join_find_secret(struct cluster *management, const char *namespace
 // The name of the worker that has this uid; NULL: none.
 struct error *join_name_of_uid(struct cluster *management, const char *namespace_, const char *uid, char **name);
 
+// "w1, w2": the workers that have a Secret.
+struct error *join_worker_names(struct cluster *management, const char *namespace_, struct buffer *out);
+
 // grant.c
 struct error *join_grant(struct join *join);
 struct error *join_request_token(struct join *join);

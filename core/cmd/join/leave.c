@@ -188,6 +188,31 @@ static struct error *withdraw(struct leave *leave) {
     return NULL;
 }
 
+// What `abandon` leaves behind. The worker's own count is newer than the host's.
+static struct error *tell_abandoned(struct leave *leave) {
+    struct join_left left = {.text = {.max = 65536}};
+    AUTO_JSON state = NULL;
+    struct error *error = NULL;
+    if (leave->worker.client)
+        error = join_count_left(&leave->worker, &leave->enabled, origin_of(leave), &left);
+    else if (leave->host)
+        error_free(join_worker_state(leave->host, leave->name, &state));
+    int64_t count = leave->worker.client ? (int64_t)left.own : json_int64(json_get(state, "mirrors"), -1);
+    if (!error && count < 0)
+        printf("worker %s: how many workloads are placed there is not known: their mirrors stay and may run on\n",
+               leave->name);
+    else if (!error && count == 0)
+        printf("worker %s: no workload is placed there\n", leave->name);
+    else if (!error)
+        printf("worker %s: %lld workload%s placed there%s%s%s: %s in the worker and may run on\n", leave->name,
+               (long long)count, count == 1 ? " is" : "s are", left.text.len > 0 ? " (" : "",
+               left.text.len > 0 ? left.text.data : "", left.text.len > 0 ? ")" : "",
+               count == 1 ? "its mirror stays" : "their mirrors stay");
+    buffer_free(&left.text);
+    fflush(stdout);
+    return error;
+}
+
 static struct error *leave_worker(struct leave *leave) {
     struct error *error = NULL;
     if (!leave->secret)
@@ -196,6 +221,8 @@ static struct error *leave_worker(struct leave *leave) {
         error = begin_drain(leave);
     if (!error && waits(leave))
         error = await_end(leave);
+    if (!error && leave->secret && !waits(leave))
+        error = tell_abandoned(leave);
     if (!error && leave->secret)
         error = delete_secret(leave);
     if (!error)
@@ -218,13 +245,29 @@ static struct error *check_worker(const struct leave *leave) {
     return NULL;
 }
 
+// That no worker of this name joined; `more` is put behind it.
+static struct error *no_such_worker(struct leave *leave, const char *more) {
+    const struct config *config = leave->enabled.config;
+    AUTO_BUFFER(names, 65536);
+    for (size_t i = 0; i < config->n_workers; i++)
+        if (strcmp(config->workers[i].name, leave->name) == 0)
+            return error_new(ERROR_NOT_FOUND, "worker %s is in the list of %s, and has no Secret: remove it there%s",
+                             leave->name, config->path, more);
+    struct error *error = join_worker_names(&leave->management, leave->namespace_, &names);
+    return error ? error
+                 : error_new(ERROR_NOT_FOUND,
+                             "worker %s does not exist: the workers with a Secret in namespace %s are: %s%s",
+                             leave->name, leave->namespace_, names.len > 0 ? names.data : "none", more);
+}
+
 static struct error *check_no_worker(struct leave *leave) {
     AUTO_TEXT name = NULL;
+    AUTO_TEXT more = NULL;
     struct error *error = join_name_of_uid(&leave->management, leave->namespace_, leave->worker.uid, &name);
-    if (!error && name && strcmp(name, leave->name) != 0)
-        error = error_new(ERROR_REFUSED, "--context: found the cluster of worker %s, expected that of %s", name,
-                          leave->name);
-    return error;
+    if (error || !name || strcmp(name, leave->name) == 0)
+        return error;
+    more = text_format("; --context: found the cluster of worker %s, expected that of %s", name, leave->name);
+    return more ? no_such_worker(leave, more) : error_no_memory();
 }
 
 static struct error *open_with_secret(struct leave *leave) {
@@ -251,6 +294,10 @@ static struct error *open_all(const char *const values[], struct leave *leave) {
         error = join_find_secret(&leave->management, leave->namespace_, leave->name, &leave->secret);
     leave->rights.namespace_ = leave->namespace_;
     leave->rights.account = values[ACCOUNT] ? values[ACCOUNT] : account_of(leave->secret);
+    if (!error && !leave->secret && !values[CONTEXT]) // there would be nothing to do
+        error = no_such_worker(leave, "");
+    if (!error && !values[CONTEXT] && !leave->keep_rbac)
+        return NULL;
     if (!error && values[CONTEXT])
         error = cluster_open(&leave->worker, "worker", values[KUBECONFIG], values[CONTEXT]);
     else if (!error && waits(leave))
@@ -304,13 +351,14 @@ static int run(const struct arguments *arguments) {
         strcmp(values[POLICY], "abandon") != 0)
         return flags_usage_error(&subcommand_leave, "--policy: found %s, expected finish, move or abandon",
                                  values[POLICY]);
-    if (!values[CONTEXT] == !values[KEEP_RBAC])
+    bool lacking = !values[CONTEXT] && !values[KEEP_RBAC];
+    __attribute__((cleanup(leave_clear))) struct leave leave = {.name = NULL};
+    struct error *error = values[CONTEXT] && values[KEEP_RBAC] ? NULL : read_options(values, &leave);
+    if (!error && leave.name)
+        error = open_all(values, &leave);
+    if (!error && (lacking || !leave.name))
         return flags_usage_error(&subcommand_leave, "expected --context, to remove the rights in the worker, or "
                                                     "--keep-rbac");
-    __attribute__((cleanup(leave_clear))) struct leave leave = {.name = NULL};
-    struct error *error = read_options(values, &leave);
-    if (!error)
-        error = open_all(values, &leave);
     if (!error)
         error = leave_worker(&leave);
     fflush(stdout);

@@ -273,6 +273,34 @@ class Leave(Case):
         self.leave("--policy", "abandon")
         self.assertEqual(self.rights(), [])
 
+    def test_abandon_tells_what_it_leaves_behind(self):
+        self.mirror("one")
+        self.mirror("two")
+        self.assertIn("worker w1: 2 workloads are placed there (2 jobs.batch): their mirrors stay in the worker and may "
+                      "run on\nmanagement: secret/w1 deleted", self.leave("--policy", "abandon"))
+        self.worker.objects.pop(JOBS + "one")
+        self.join()
+        self.assertIn("worker w1: 1 workload is placed there (1 jobs.batch): its mirror stays",
+                      self.leave("--policy", "abandon"))
+        self.worker.objects.pop(JOBS + "two")
+        self.join()
+        self.assertIn("worker w1: no workload is placed there\n", self.leave("--policy", "abandon"))
+
+    def test_abandon_without_credentials_there_tells_what_the_host_knows(self):
+        self.use_host({"state": "Unreachable", "drain": None, "mirrors": 3}, {"state": "Unreachable", "mirrors": 3}, None)
+        self.assertIn("worker w1: 3 workloads are placed there: their mirrors stay",
+                      self.wharf("leave", "w1", "--keep-rbac", "--policy", "abandon"))
+        del self.environment["WHARF_SERVER"]
+        self.join()
+        self.assertIn("worker w1: how many workloads are placed there is not known: their mirrors stay and may run on",
+                      self.wharf("leave", "w1", "--keep-rbac", "--policy", "abandon"))
+
+    def test_a_worker_that_does_not_exist(self):
+        for arguments in ((), ("--keep-rbac",), ("--context", "w1")):
+            self.assertIn("worker w9 does not exist: the workers with a Secret in namespace wharf-system are: w1",
+                          self.wharf("leave", "w9", *arguments, code=1))
+        self.assertEqual(self.worker.writes + self.management.writes, [])
+
     def test_rights_stay_that_another_host_uses(self):
         annotations = self.worker.objects[SPACE + "/serviceaccounts/wharf"]["metadata"]["annotations"]
         self.assertEqual(annotations, {"wharf.dev/management-uid": "uid-of-management"})
