@@ -236,7 +236,8 @@ static void count_dispatch(struct engine *engine, struct entry *entry, uint32_t 
 
 static void created(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct pending *pending,
                     struct response *response) {
-    if (pending->was_clean && certainly_not_done(response->reason) && entry->facts.attempt == pending->attempt)
+    if (pending->was_clean && certainly_not_done(response->reason) && entry->facts.attempt == pending->attempt &&
+        entry->facts.cluster == pending->cluster) // else another one may have been created since
         entry->facts.clean_attempt = entry->facts.attempt;
     mirror->facts.may_exist |= !certainly_not_done(response->reason);
     if (response->reason == REASON_OK && response->object) {

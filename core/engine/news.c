@@ -122,7 +122,9 @@ void news_finished(struct engine *engine, struct entry *entry) {
     if (began_ns && attempt->ended_ns > began_ns)
         say_duration(attempt->ended_ns - began_ns, took);
     bool failed = attempt->outcome == OUTCOME_FAILED;
-    report_event(engine, entry, failed, "Finished", "CopyStatus", "%s in %s%s%s (attempt %u)%s%s",
-                 failed ? "failed" : "succeeded", attempt->cluster, *took ? " after " : "", took, attempt->number,
-                 attempt->message && failed ? ": " : "", attempt->message && failed ? attempt->message : "");
+    // A workload that was restored from a backup may have lost the name of its cluster.
+    report_event(engine, entry, failed, "Finished", "CopyStatus", "%s%s%s%s%s (attempt %u)%s%s",
+                 failed ? "failed" : "succeeded", *attempt->cluster ? " in " : "", attempt->cluster,
+                 *took ? " after " : "", took, attempt->number, attempt->message && failed ? ": " : "",
+                 attempt->message && failed ? attempt->message : "");
 }

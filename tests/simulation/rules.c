@@ -373,6 +373,9 @@ char *rules_request(struct trial *trial, size_t cluster, const struct http_reque
                 about.name, about.status ? "/status" : "", world_name(trial->worlds[cluster]),
                 request->body && request->method != HTTP_POST ? request->body : "");
     check_write(trial, cluster, &about, request, body);
+    struct tracked_mirror *mirror = rules_mirror(trial, rules_text(body, "metadata", NULL, "uid"));
+    if (mirror)
+        mirror->patched_ns = trial->now_ns;
     return text_format("%s/%s/%s", plural, about.namespace_, about.name);
 }
 

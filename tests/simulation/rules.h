@@ -29,11 +29,12 @@ struct tracked_mirror { // created by the host, or equivalent
     char uid[40], workload[40];
     size_t cluster, kind;
     int64_t attempt;
-    bool guessed;   // its attempt: a policy removed the mark
-    bool gone;      // it was, when its cluster was restored
-    unsigned made;  // the process of the host that ran when it was created
-    unsigned final; // the process of the host that has seen it finished
-    unsigned told;  // the process of the host that has seen it
+    bool guessed;                  // its attempt: a policy removed the mark
+    bool gone;                     // it was, when its cluster was restored
+    unsigned made;                 // the process of the host that ran when it was created
+    unsigned final;                // the process of the host that has seen it finished
+    unsigned told;                 // the process of the host that has seen it
+    int64_t patched_ns, others_ns; // the host's last patch was sent; somebody else last wrote to it
 };
 
 struct tracked_object { // requests about one object in one cluster
@@ -48,6 +49,8 @@ struct rules {
     struct tracked_object objects[RULES_OBJECTS];
     size_t n_workloads, n_mirrors, n_objects;
     uint64_t requests;
+    uint64_t late_writes; // see sim_counts
+    bool late;            // the present write: its process of the host has ended, or waits for it no longer
     int64_t looked_ns;
     int64_t back_ns[TRIAL_CLUSTERS]; // when it was last restored or wiped
 };

@@ -95,6 +95,8 @@ static void in_management(struct trial *trial, size_t kind, const struct world_w
         return;
     }
     struct tracked_workload *job = write->old ? rules_workload(trial, uid_of(write->old)) : NULL;
+    if (job)
+        job->stray |= trial->rules->late;
     if (write->status < 300 && write->now)
         forgery_check(trial, write->now);
     if (write->status < 300 && (!job || !job->ours))
@@ -211,7 +213,9 @@ static void check_carried(struct trial *trial, size_t cluster, size_t kind, cons
     struct tracked_workload *job = rules_workload(trial, rules_text(write->now, "metadata", "labels", MARK_UID));
     if (job && finalizer_is_on(write->old) && !finalizer_is_on(write->now))
         job->releases++;
-    if (write->noop && job && !pests_rule(trial, cluster) && !job->mirror_unsure && !trial->plan.stripping)
+    const struct tracked_mirror *mirror = rules_mirror(trial, uid_of(write->now));
+    bool crossed = mirror && mirror->others_ns >= mirror->patched_ns; // somebody else was faster
+    if (write->noop && job && !crossed && !pests_rule(trial, cluster) && !job->mirror_unsure && !trial->plan.stripping)
         trial_fail(trial, "rule 8: a patch of the mirror %s changed nothing", write->name);
 }
 
@@ -287,12 +291,23 @@ static void note_change(struct trial *trial, size_t kind, const struct world_wri
         job->changes++;
 }
 
-static void note_user(struct trial *trial, size_t kind, const struct world_write *write) {
+static void note_user(struct trial *trial, size_t cluster, size_t kind, const struct world_write *write) {
+    struct tracked_mirror *mirror = write->now ? rules_mirror(trial, uid_of(write->now)) : NULL;
+    if (mirror)
+        mirror->others_ns = trial->now_ns;
+    if (cluster != ENGINE_MANAGEMENT)
+        return;
     struct tracked_workload *tracked = rules_workload(trial, uid_of(write->now));
     if (write->verb == WORLD_CREATE)
         track_workload(trial, kind, write->now);
     else if (tracked && write->now && trial_is_ours(trial, kind, write->now))
         tracked->ours = true;
+}
+
+static void note_late(struct trial *trial) {
+    uint64_t late_writes = sim_net_counts(trial->net)->late_writes;
+    trial->rules->late = late_writes != trial->rules->late_writes;
+    trial->rules->late_writes = late_writes;
 }
 
 void rules_hook(void *ctx, const struct world_write *write) {
@@ -301,14 +316,15 @@ void rules_hook(void *ctx, const struct world_write *write) {
     size_t kind = trial_kind(trial, write->group, write->plural);
     bool known = kind < trial->n_kinds;
     trace_write(trial, side->cluster, write);
+    note_late(trial);
     if (known && kind == 0 && side->cluster != ENGINE_MANAGEMENT && write->now && write->status < 300)
         status_written(trial, write->now);
     if (known && write->status < 300)
         for (size_t c = 0; c < trial->plan.n_clusters; c++)
             rules_count(trial, c, kind, write->namespace_, write->name, true);
     if (trial->user_acts) {
-        if (known && side->cluster == ENGINE_MANAGEMENT && write->status < 300)
-            note_user(trial, kind, write);
+        if (known && write->status < 300)
+            note_user(trial, side->cluster, kind, write);
     } else if (write->internal) {
         if (known && side->cluster != ENGINE_MANAGEMENT)
             note_change(trial, kind, write);

@@ -514,6 +514,8 @@ static void a_worker_that_left_counts_as_lost_until_it_is_back(void **state) {
         {"it has not", "W=w1.2 | quota J3=w9 ok:W=w2.3 t1 C3",
          "create1 place:w2.3 !QuotaExceeded !Rescheduled create2"},
         {"before the create", "W P1=left ok:W=w1.1", "place:w1.1 place:w2.2 !Rescheduled"},
+        {"a create elsewhere, which somebody's annotations ended, was rejected late",
+         "W ok:W=w1.1 W=w2.1 busy ok:M1 P2=left t5", "place:w1.1 create1 create2 !Dispatched !UnknownCluster"},
         {"the create is in flight", "W ok:W=w1.1 P1=left ok:M1 t840", "place:w1.1 create1 !UnknownCluster !Waiting"},
         {"what is seen of it later is ignored", RUNS "P1=left M1,complete L1 t60", "status0 !UnknownCluster !Waiting"},
         {"its mirror has finished", PLACED "M1,complete P1=left ok:W=w1.1,running t960",
