@@ -90,6 +90,10 @@ static void load(const wharf_module *module) {
 const struct sim_kind *sim_kinds(size_t *count) {
     bool first = n_kinds == 0;
     size_t n_adapters = sizeof adapters / sizeof *adapters;
+    if (access(SIM_FIXTURES, X_OK) != 0) { // or all kinds but Job would be left out in silence
+        fprintf(stderr, "simulation: %s is not there: run it from the top of the repository\n", SIM_FIXTURES);
+        exit(2);
+    }
     for (size_t pass = 0; pass < 2 && first; pass++) // Job is the first
         for (size_t i = 0; i < n_adapters; i++)
             if ((strcmp(adapters[i]->name, "job") == 0) == (pass == 0) && has_settings(adapters[i]->name))
