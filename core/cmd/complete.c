@@ -190,7 +190,7 @@ static void offer_operand(const struct completing *completing) {
         completing->outcome->files = true;
     else if (strstr(operand, "COMMAND]"))
         offer_commands(completing);
-    else if (text_has_prefix(operand, "KIND/NAME"))
+    else if (text_has_prefix(operand, MAIN_OBJECT))
         with_host(completing, strchr(completing->last, '/') ? offer_names : offer_kinds);
     else if (strcmp(operand, "WORKER") == 0)
         with_host(completing, offer_workers);

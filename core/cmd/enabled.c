@@ -47,7 +47,7 @@ static struct error *make_config(const char *adapter_directory, const char *name
 
 struct error *enabled_load(const char *config_path, const char *adapter_directory, const char *names,
                            struct enabled *out) {
-    *out = (struct enabled){0};
+    *out = (struct enabled){.named = config_path};
     if (config_path && names)
         return error_new(ERROR_INVALID, "found --config and --adapters-enabled, expected one of them");
     if (!config_path && !names && access(ENABLED_DEFAULT_FILE, F_OK) == 0)

@@ -25,6 +25,7 @@ struct enabled {
     struct config *config; // without a file: the defaults
     struct adapters *adapters;
     bool from_file, assumed; // a configuration was read; neither a file nor names were there, so it is `job`
+    bool named;              // the configuration is that of --config
 };
 
 // Any of the flags may be NULL. Prints problems to stderr, and fails if there are any.

@@ -131,7 +131,7 @@ static struct error *explain(void *ctx, struct remote *remote) {
     AUTO_BUFFER(path, 8192);
     struct error *error = namespace_ ? NULL : remote_namespace(remote, &namespace_);
     if (!error)
-        error = remote_object_path("/api/v1/workloads", values[N_FLAGS], namespace_, &path);
+        error = remote_object_path("/api/v1/workloads", &values[N_FLAGS], namespace_, &path);
     if (!error)
         error = remote_get(remote, path.data, &told);
     if (error)
@@ -140,7 +140,7 @@ static struct error *explain(void *ctx, struct remote *remote) {
 }
 
 static int run(const struct arguments *arguments) {
-    const char *values[N_FLAGS + 1];
+    const char *values[N_FLAGS + 2];
     int code = EXIT_SUCCESS;
     if (!flags_read(&subcommand_explain, arguments, values, &code))
         return code;
@@ -155,7 +155,7 @@ static int run(const struct arguments *arguments) {
 const struct subcommand subcommand_explain = {
     .name = "explain",
     .run = run,
-    .operand = "KIND/NAME",
+    .operand = MAIN_OBJECT,
     .flags = flags,
     .n_flags = N_FLAGS,
     .summary = "say where a workload is, and why",

@@ -131,9 +131,15 @@ static int wrong_flag(const struct reading *reading, int option, const char *arg
                              name);
 }
 
+static bool is_object(const struct subcommand *command) {
+    return command->operand && text_has_prefix(command->operand, MAIN_OBJECT);
+}
+
 static int keep_operand(struct reading *reading, const char *argument) {
     const struct subcommand *command = reading->command;
     const char **operand = &reading->values[command->n_flags];
+    if (*operand && is_object(command) && !operand[1] && !strchr(*operand, '/'))
+        operand++;
     if (!command->operand || *operand)
         return flags_usage_error(command, "unexpected argument: %s", argument);
     *operand = argument;
@@ -179,7 +185,7 @@ bool flags_read(const struct subcommand *command, const struct arguments *argume
     struct reading reading = {.command = command, .values = values};
     int argc = arguments->argc + 1;
     char **argv = arguments->argv - 1;
-    for (size_t i = 0; i <= command->n_flags; i++)
+    for (size_t i = 0; i <= command->n_flags + is_object(command); i++)
         values[i] = NULL;
     prepare(&reading);
     opterr = 0;

@@ -61,7 +61,7 @@ static struct error *make_path(struct remote *remote, const char *const *values,
         return error_new(ERROR_INVALID, "--tail: found \"%s\", expected a number of lines", values[TAIL]);
     struct error *error = namespace_ ? NULL : remote_namespace(remote, &namespace_);
     if (!error)
-        error = remote_object_path("/api/v1/logs", values[N_FLAGS], namespace_, path);
+        error = remote_object_path("/api/v1/logs", &values[N_FLAGS], namespace_, path);
     if (error)
         return error;
     put_flag(path, "follow", values[FOLLOW]);
@@ -93,7 +93,7 @@ static struct error *print_logs(void *ctx, struct remote *remote) {
 }
 
 static int run(const struct arguments *arguments) {
-    const char *values[N_FLAGS + 1];
+    const char *values[N_FLAGS + 2];
     int code = EXIT_SUCCESS;
     if (!flags_read(&subcommand_logs, arguments, values, &code))
         return code;
@@ -105,7 +105,7 @@ static int run(const struct arguments *arguments) {
 const struct subcommand subcommand_logs = {
     .name = "logs",
     .run = run,
-    .operand = "KIND/NAME",
+    .operand = MAIN_OBJECT,
     .flags = flags,
     .n_flags = N_FLAGS,
     .summary = "print the logs of a workload's pods",

@@ -54,6 +54,8 @@ struct flag {
         .help = "the host's own namespace (default: the configuration's, else wharf-system)"                           \
     }
 
+#define MAIN_OBJECT "KIND/NAME" // how the operand of commands about one object begins
+
 struct subcommand {
     const char *name;
     int (*run)(const struct arguments *arguments);
@@ -74,7 +76,8 @@ const struct subcommand *const *main_commands(size_t *count);
 
 int main_adapter(const struct arguments *arguments);
 
-// flags.c. Fills a value for each flag, and one more for the operand; NULL: not given, "" for a flag without argument
+// flags.c. Fills a value for each flag, and one more for the operand (MAIN_OBJECT: two more, as kubectl's `job train`
+// is accepted for `job/train`: the second one is NULL for `job/train`); NULL: not given, "" for a flag without argument
 // that is given. False: *code is the exit code; help or an error was printed.
 bool flags_read(const struct subcommand *command, const struct arguments *arguments, const char **values, int *code);
 int flags_usage_error(const struct subcommand *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -10,6 +10,8 @@
 
 #define PROXY_PATH "/api/v1/namespaces/%s/services/http:wharf:http/proxy"
 
+const char remote_config[] = REMOTE_CONFIG;
+
 void remote_options_read(const char *const *values, size_t first, struct remote_options *options) {
     *options = (struct remote_options){.server = values[first],
                                        .context = values[first + 1],
@@ -17,7 +19,8 @@ void remote_options_read(const char *const *values, size_t first, struct remote_
                                        .config = values[first + 3],
                                        .host_namespace = values[first + 4],
                                        .service_account = values[first + 5]};
-    if (!options->server && !options->context && !options->kubeconfig)
+    bool by_default = options->config == remote_config;
+    if (!options->server && !options->context && !options->kubeconfig && by_default)
         options->server = getenv("WHARF_SERVER");
     if (options->server && !*options->server)
         options->server = NULL;
@@ -166,16 +169,20 @@ void remote_parameter(struct buffer *path, const char *name, const char *value) 
     text_percent_encode(path, value);
 }
 
-struct error *remote_object_path(const char *prefix, const char *operand, const char *namespace_, struct buffer *out) {
-    const char *slash = strchr(operand, '/');
-    AUTO_TEXT kind = slash ? strndup(operand, (size_t)(slash - operand)) : NULL;
-    if (!slash || slash == operand || !slash[1] || strchr(slash + 1, '/'))
-        return error_new(ERROR_INVALID, "found \"%s\", expected KIND/NAME, as in job/train", operand);
-    const char *const segments[] = {kind ? kind : "", namespace_, slash + 1};
+struct error *remote_object_path(const char *prefix, const char *const operand[2], const char *namespace_,
+                                 struct buffer *out) {
+    AUTO_TEXT joined = operand[1] ? text_format("%s/%s", operand[0], operand[1]) : strdup(operand[0]);
+    if (!joined)
+        return error_no_memory();
+    char *slash = strchr(joined, '/');
+    if (!slash || slash == joined || !slash[1] || strchr(slash + 1, '/'))
+        return error_new(ERROR_INVALID, "found \"%s\", expected KIND/NAME, as in job/train", joined);
+    *slash = '\0';
+    const char *const segments[] = {joined, namespace_, slash + 1};
     buffer_text(out, prefix);
     for (size_t i = 0; i < sizeof segments / sizeof segments[0]; i++) {
         buffer_char(out, '/');
         text_percent_encode(out, segments[i]);
     }
-    return out->failed || !kind ? error_no_memory() : NULL;
+    return out->failed ? error_no_memory() : NULL;
 }

@@ -18,18 +18,21 @@ struct remote_options { // NULL: not given
 };
 
 #define REMOTE_CONFIG "/etc/wharf/wharf.yaml" // if it exists
+extern const char remote_config[];            // the same: the flag's value where it is not given
 #define REMOTE_NAMESPACE "wharf-system"       // unless the configuration names another one
 
 // Flags of commands that use it, and how they are read: `first` is the index of REMOTE_FLAGS in the command's flags.
 #define REMOTE_FLAGS                                                                                                   \
-    {.name = "server", .argument = "URL", .help = "the host's address (default: $WHARF_SERVER, or see --context)"},    \
+    {.name = "server",                                                                                                 \
+     .argument = "URL",                                                                                                \
+     .help = "the host's address (default: that of --config or $WHARF_SERVER, or see --context)"},                     \
         {.name = "context",                                                                                            \
          .argument = "NAME",                                                                                           \
          .help = "the management cluster's context; the host is reached through its API server"},                      \
         {.name = "kubeconfig", .argument = "FILE", .help = "instead of $KUBECONFIG or ~/.kube/config"},                \
         {.name = "config",                                                                                             \
          .argument = "FILE",                                                                                           \
-         .fallback = REMOTE_CONFIG,                                                                                    \
+         .fallback = remote_config,                                                                                    \
          .help = "of a host on this machine, for its address and its management cluster"},                             \
         {.name = "host-namespace",                                                                                     \
          .argument = "NAME",                                                                                           \
@@ -85,7 +88,9 @@ struct error *remote_namespace(struct remote *remote, const char **out);
 // Appends a parameter of the query to a path, encoded; nothing for NULL.
 void remote_parameter(struct buffer *path, const char *name, const char *value);
 
-// Appends "PREFIX/KIND/NAMESPACE/NAME" for an operand "KIND/NAME". ERROR_INVALID for another one.
-struct error *remote_object_path(const char *prefix, const char *operand, const char *namespace_, struct buffer *out);
+// Appends "PREFIX/KIND/NAMESPACE/NAME" for an operand "KIND/NAME", or its two words (MAIN_OBJECT). ERROR_INVALID for
+// another one.
+struct error *remote_object_path(const char *prefix, const char *const operand[2], const char *namespace_,
+                                 struct buffer *out);
 
 #endif

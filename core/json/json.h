@@ -47,6 +47,8 @@ void json_cleanup(struct json **value); // for __attribute__((cleanup))
 
 // Compact (no white space), members in their order. False: out of memory or over the buffer's maximum.
 bool json_print(const struct json *value, struct buffer *out);
+// The same on several lines, indented by four spaces as kubectl's.
+bool json_print_lines(const struct json *value, struct buffer *out);
 char *json_text(const struct json *value, size_t *len); // NULL when out of memory; free()
 
 enum json_type json_type(const struct json *value);

@@ -22,9 +22,16 @@ static bool print_scalar(const cJSON *node, struct buffer *out) {
     }
 }
 
+static void break_line(struct buffer *out, size_t depth) {
+    buffer_char(out, '\n');
+    while (depth-- > 0)
+        buffer_text(out, "    ");
+}
+
 // Prints a scalar or the opening bracket of a container, with the key if it is a member.
-static bool print_start(const cJSON *node, bool member, struct buffer *out) {
-    if (member && (!buffer_json_string(out, node->string, strlen(node->string)) || !buffer_char(out, ':')))
+static bool print_start(const cJSON *node, bool member, bool lines, struct buffer *out) {
+    if (member &&
+        (!buffer_json_string(out, node->string, strlen(node->string)) || !buffer_text(out, lines ? ": " : ":")))
         return false;
     if (node_type(node) == cJSON_Object)
         return buffer_char(out, '{');
@@ -33,7 +40,7 @@ static bool print_start(const cJSON *node, bool member, struct buffer *out) {
     return print_scalar(node, out);
 }
 
-bool json_print(const struct json *value, struct buffer *out) {
+static bool print(const struct json *value, bool lines, struct buffer *out) {
     const cJSON *open[JSON_MAX_DEPTH];
     size_t depth = 0;
     if (!value)
@@ -41,13 +48,15 @@ bool json_print(const struct json *value, struct buffer *out) {
     const cJSON *node = node_of_const(value);
     bool member = false;
     for (;;) {
-        if (!print_start(node, member, out))
+        if (!print_start(node, member, lines, out))
             return false;
         if (node_is_container(node)) {
             if (depth == JSON_MAX_DEPTH)
                 return false;
             open[depth++] = node;
             member = node_type(node) == cJSON_Object;
+            if (lines && node->child)
+                break_line(out, depth);
             if (node->child) {
                 node = node->child;
                 continue;
@@ -58,6 +67,8 @@ bool json_print(const struct json *value, struct buffer *out) {
         }
         while (depth > 0 && !node) {
             const cJSON *closed = open[--depth];
+            if (lines && closed->child)
+                break_line(out, depth);
             buffer_char(out, node_type(closed) == cJSON_Object ? '}' : ']');
             node = depth > 0 ? closed->next : NULL;
         }
@@ -65,7 +76,17 @@ bool json_print(const struct json *value, struct buffer *out) {
             return !out->failed;
         member = node_type(open[depth - 1]) == cJSON_Object;
         buffer_char(out, ',');
+        if (lines)
+            break_line(out, depth);
     }
+}
+
+bool json_print(const struct json *value, struct buffer *out) {
+    return print(value, false, out);
+}
+
+bool json_print_lines(const struct json *value, struct buffer *out) {
+    return print(value, true, out);
 }
 
 char *json_text(const struct json *value, size_t *len) {

@@ -60,6 +60,7 @@ static void find_mirror(void *arg, struct engine *engine, struct moment now) {
     struct api_mirror *out = question->out;
     question->found = inspect_mirror(engine, question->kind, question->namespace_, question->name, &view);
     out->awaited = question->found == INSPECT_MIRROR_NONE && !view.finished;
+    out->finished = view.finished;
     if (question->found != INSPECT_MIRROR_FOUND)
         return;
     text_copy(out->cluster, sizeof out->cluster, view.cluster_name);
@@ -67,7 +68,6 @@ static void find_mirror(void *arg, struct engine *engine, struct moment now) {
     text_copy(out->version, sizeof out->version, view.version);
     out->number = view.cluster;
     out->attempt = view.attempt;
-    out->finished = view.finished;
 }
 
 struct error *api_find_mirror(const struct api_source *source, const struct kind *kind, const char *namespace_,
@@ -77,6 +77,10 @@ struct error *api_find_mirror(const struct api_source *source, const struct kind
     struct error *error = source->query(source->ctx, find_mirror, &question);
     if (error || question.found == INSPECT_MIRROR_FOUND)
         return error;
-    return error_new(ERROR_NOT_FOUND, "%s %s/%s %s", kind->abi.kind, namespace_, name,
-                     question.found == INSPECT_MIRROR_NONE ? "has no mirror now" : "is not delegated to this host");
+    const char *why = question.found != INSPECT_MIRROR_NONE ? "is not delegated to this host"
+                      : out->finished
+                          ? "has finished and has no mirror any more: it is deleted mirrorRetention after the "
+                            "end, and with it its pods and their logs"
+                          : "has no mirror now";
+    return error_new(ERROR_NOT_FOUND, "%s %s/%s %s", kind->abi.kind, namespace_, name, why);
 }

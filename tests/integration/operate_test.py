@@ -185,6 +185,59 @@ class Configuration(Case):
         self.assertEqual(self.other.asked + self.management.asked, [])
 
 
+    def test_an_explicit_one_wins_over_an_exported_server(self):
+        code, out, err = self.wharf("cordon", "w1", "--config", self.config, WHARF_SERVER="http://127.0.0.1:1")
+        self.assertEqual((code, out, self.management.writes()), (0, "worker w1 cordoned\n", [CREATED]), err)
+        code, _, err = self.wharf("status", WHARF_SERVER="http://127.0.0.1:1")
+        self.assertEqual(code, 1)
+        self.assertIn("http://127.0.0.1:1", err)
+
+
+class Objects(Case):
+    def setUp(self):
+        super().setUp()
+        self.told = {"kind": "Job", "group": "batch", "resource": "jobs", "namespace": "default", "name": "train",
+                     "ours": True, "why": "so", "phase": "Running", "cluster": None, "attempts": [], "workers": []}
+        self.host.answers.update({
+            ("GET", "/api/v1/workloads/job/default/train"): self.told,
+            ("GET", "/api/v1/adapters"): {"items": [{"kinds": [{"group": "batch", "kind": "Job", "versions": ["v1"]}]}]}})
+        self.management.answers["PATCH", "/apis/batch/v1/namespaces/default/jobs/train"] = {
+            "apiVersion": "batch/v1", "kind": "Job", "metadata": {
+                "name": "train", "namespace": "default", "uid": "u", "resourceVersion": "2"}}
+
+    def test_kind_and_name_may_be_two_words_as_in_kubectl(self):
+        for words in (("job/train",), ("job", "train"), ("job", "-n", "default", "train")):
+            code, out, err = self.wharf("explain", *words, "--config", self.config)
+            self.assertEqual(code, 0, err)
+            self.assertIn("Job default/train", out)
+            code, out, err = self.wharf("retry", *words, "--config", self.config)
+            self.assertEqual((code, out), (0, "job/train is retried\n"), err)
+        self.management.answers["POST", "/api/v1/namespaces/wharf-system/serviceaccounts/wharf-viewer/token"] = {
+            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+            "status": {"token": "t", "expirationTimestamp": "2030-01-02T03:04:05Z"}}
+        for command, more in (("logs", ()), ("exec", ("--", "ls"))):
+            self.host.asked.clear()
+            self.wharf(command, "job", "train", "--config", self.config, *more)
+            self.assertIn(("GET", "/api/v1/%s/job/default/train" % command), self.host.asked)
+
+    def test_other_words_are_wrong(self):
+        for words, expected in ((("job", "train", "more"), "unexpected argument: more"),
+                                (("job/train", "more"), "unexpected argument: more"),
+                                (("job", "a/b"), 'found "job/a/b", expected KIND/NAME'),
+                                (("job",), 'found "job", expected KIND/NAME')):
+            code, _, err = self.wharf("explain", *words, "--config", self.config)
+            self.assertNotEqual(code, 0)
+            self.assertIn(expected, err)
+
+    def test_json_is_indented_as_kubectls(self):
+        code, out, err = self.wharf("explain", "job/train", "-o", "json", "--config", self.config)
+        self.assertEqual((code, out), (0, json.dumps(self.told, indent=4) + "\n"), err)
+        code, out, err = self.wharf("status", "workers", "-o", "json", "--config", self.config)
+        self.assertEqual(out, json.dumps({"items": [self.worker]}, indent=4) + "\n", err)
+        code, out, err = self.wharf("rbac", "--for", "worker", "--adapters", os.path.join(BUILD, "adapters"), "-o", "json")
+        self.assertEqual(out, json.dumps(json.loads(out), indent=4) + "\n", err)
+
+
 class Tokens(Case):
     def test_the_account_that_is_missing_is_named_with_the_command_that_makes_it(self):
         for command in (("status", "--context", "mgmt"), ("drain", "w1", "--context", "mgmt")):

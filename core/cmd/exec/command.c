@@ -35,7 +35,7 @@ static struct error *make_path(struct remote *remote, const char *const *values,
     struct error *error = namespace_ ? NULL : remote_namespace(remote, &namespace_);
     AUTO_TEXT prefix = text_format("%s/api/v1/exec", remote_prefix(remote));
     if (!error)
-        error = prefix ? remote_object_path(prefix, values[N_FLAGS], namespace_, path) : error_no_memory();
+        error = prefix ? remote_object_path(prefix, &values[N_FLAGS], namespace_, path) : error_no_memory();
     if (error)
         return error;
     remote_parameter(path, "stdin", options->input ? "true" : NULL);
@@ -123,7 +123,7 @@ static void decide_tty(struct exec_options *options) {
 }
 
 static int run(const struct arguments *arguments) {
-    const char *values[N_FLAGS + 1];
+    const char *values[N_FLAGS + 2];
     int code = EXIT_SUCCESS;
     struct arguments before;
     char **command = split(arguments, &before);
@@ -142,7 +142,7 @@ static int run(const struct arguments *arguments) {
 const struct subcommand subcommand_exec = {
     .name = "exec",
     .run = run,
-    .operand = "KIND/NAME -- COMMAND",
+    .operand = MAIN_OBJECT " -- COMMAND",
     .flags = flags,
     .n_flags = N_FLAGS,
     .summary = "run a command in a pod of a workload",

@@ -13,7 +13,8 @@
 
 struct error *join_open_host(const struct join_host *host, struct remote **out) {
     bool local = host->enabled && host->enabled->from_file && host->enabled->config->serve_address;
-    const char *given = getenv("WHARF_SERVER");
+    bool named = host->enabled && host->enabled->named;
+    const char *given = named ? NULL : getenv("WHARF_SERVER");
     const struct remote_options options = {
         .server = given && *given != '\0' ? given : NULL,
         .kubeconfig = local ? NULL : host->kubeconfig,

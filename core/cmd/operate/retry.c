@@ -18,13 +18,15 @@ static const struct flag flags[] = {
 };
 
 struct workload {
-    const char *namespace_, *operand;
+    const char *namespace_;
+    const char *const *words; // the operand
+    char *operand;            // "job/train"
 };
 
 // The workload as the host knows it: its group and resource.
 static struct error *describe(struct remote *remote, const struct workload *workload, struct json **out) {
     AUTO_BUFFER(path, 8192);
-    struct error *error = remote_object_path("/api/v1/workloads", workload->operand, workload->namespace_, &path);
+    struct error *error = remote_object_path("/api/v1/workloads", workload->words, workload->namespace_, &path);
     if (!error)
         error = remote_get(remote, path.data, out);
     if (!error && !json_bool(json_get(*out, "ours"), true))
@@ -92,20 +94,22 @@ static struct error *retry(void *ctx, struct remote *remote) {
 }
 
 static int run(const struct arguments *arguments) {
-    const char *values[N_FLAGS + 1];
+    const char *values[N_FLAGS + 2];
     int code = EXIT_SUCCESS;
     if (!flags_read(&subcommand_retry, arguments, values, &code))
         return code;
     if (!values[N_FLAGS])
         return flags_usage_error(&subcommand_retry, "found no workload, expected KIND/NAME, as in job/train");
-    struct workload workload = {.namespace_ = values[NAMESPACE], .operand = values[N_FLAGS]};
-    return remote_use(values, REMOTE, retry, &workload);
+    const char *name = values[N_FLAGS + 1];
+    AUTO_TEXT operand = name ? text_format("%s/%s", values[N_FLAGS], name) : strdup(values[N_FLAGS]);
+    struct workload workload = {.namespace_ = values[NAMESPACE], .words = &values[N_FLAGS], .operand = operand};
+    return operand ? remote_use(values, REMOTE, retry, &workload) : main_fail(error_no_memory());
 }
 
 const struct subcommand subcommand_retry = {
     .name = "retry",
     .run = run,
-    .operand = "KIND/NAME",
+    .operand = MAIN_OBJECT,
     .flags = flags,
     .n_flags = N_FLAGS,
     .summary = "have a workload tried at once that waits after a rejection",

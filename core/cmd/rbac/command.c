@@ -34,10 +34,13 @@ static struct error *print_json(const struct buffer *text) {
     struct error *error = yaml_parse_all("rbac", text->data, text->len, &documents);
     if (error)
         return error;
-    AUTO_TEXT items = json_text(documents.value, NULL);
-    if (!items)
+    AUTO_JSON list = json_new_object();
+    AUTO_BUFFER(lines, 8 * RBAC_TEXT_MAX);
+    if (!list || !json_set(list, "apiVersion", json_new_string("v1")) ||
+        !json_set(list, "kind", json_new_string("List")) || !json_set(list, "items", json_copy(documents.value)) ||
+        !json_print_lines(list, &lines))
         return error_no_memory();
-    printf("{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":%s}\n", items);
+    puts(lines.data);
     return NULL;
 }
 

@@ -77,7 +77,7 @@ static struct error *get_list(const struct asked *asked, const struct status_vie
 
 struct error *status_print_document(const struct json *document, bool yaml) {
     AUTO_BUFFER(text, LIST_MAX);
-    if (!(yaml ? yaml_print(document, &text) : json_print(document, &text) && buffer_char(&text, '\n')))
+    if (!(yaml ? yaml_print(document, &text) : json_print_lines(document, &text) && buffer_char(&text, '\n')))
         return error_no_memory();
     fputs(text.data, stdout);
     return NULL;

@@ -332,6 +332,19 @@ static void printing_stays_within_the_maximum_of_the_buffer(void **state) {
     buffer_free(&out);
 }
 
+static void lines_are_indented_as_kubectls(void **state) {
+    (void)state;
+    static const char expected[] = "{\n    \"a\": [\n        1,\n        \"x\",\n        {},\n        []\n    ],\n"
+                                   "    \"b\": {\n        \"c\": true\n    }\n}";
+    AUTO_JSON value = parsed("{\"a\":[1,\"x\",{},[]],\"b\":{\"c\":true}}");
+    for (size_t max = 0; max < sizeof expected; max++) {
+        AUTO_BUFFER(out, max);
+        assert_int_equal(json_print_lines(value, &out), max >= strlen(expected));
+        if (max >= strlen(expected))
+            assert_string_equal(out.data, expected);
+    }
+}
+
 static int allocations_left;
 
 static void *scarce_malloc(size_t size) {
@@ -450,6 +463,7 @@ int main(void) {
         cmocka_unit_test(a_copy_is_equal_and_independent),
         cmocka_unit_test(what_is_built_too_deep_is_not_printed_and_still_freed),
         cmocka_unit_test(printing_stays_within_the_maximum_of_the_buffer),
+        cmocka_unit_test(lines_are_indented_as_kubectls),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

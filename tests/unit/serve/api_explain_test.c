@@ -46,6 +46,29 @@ static void an_explanation_says_where_why_and_what_would_help(void **state) {
     end(&desk);
 }
 
+static void a_mirror_that_is_gone_after_the_end_is_told_with_the_setting(void **state) {
+    (void)state;
+    struct desk desk;
+    struct api_mirror mirror;
+    begin(&desk);
+    submit(&desk, "a");
+    stage_run(&desk.stage, CLOCK_SECOND);
+    stage_runs(&desk.stage, stage_where(&desk.stage, "a"), "a");
+    stage_run(&desk.stage, CLOCK_SECOND);
+    stage_completes(&desk.stage, stage_where(&desk.stage, "a"), "a");
+    stage_run(&desk.stage, CLOCK_SECOND);
+    assert_null(api_find_mirror(&desk.source, desk.stage.kind, "default", "a", &mirror));
+    assert_true(mirror.finished);
+    stage_run(&desk.stage, 20 * CLOCK_MINUTE);
+    struct error *error = api_find_mirror(&desk.source, desk.stage.kind, "default", "a", &mirror);
+    assert_true(error && mirror.finished && !mirror.awaited);
+    assert_string_equal(error_text(error),
+                        "Job default/a has finished and has no mirror any more: it is deleted mirrorRetention after "
+                        "the end, and with it its pods and their logs");
+    error_free(error);
+    end(&desk);
+}
+
 static void a_suspended_one_is_told_how_it_is_resumed(void **state) {
     (void)state;
     struct desk desk;
@@ -163,6 +186,7 @@ static void events_are_read_where_that_is_allowed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_explanation_says_where_why_and_what_would_help),
+        cmocka_unit_test(a_mirror_that_is_gone_after_the_end_is_told_with_the_setting),
         cmocka_unit_test(a_suspended_one_is_told_how_it_is_resumed),
         cmocka_unit_test(an_object_of_somebody_else_says_whose_it_is),
         cmocka_unit_test(a_kind_has_the_short_names_that_the_management_cluster_knows),
