@@ -16,7 +16,7 @@ void pests_admit(struct trial *trial, size_t cluster, struct json *object);
 // True where that policy is, or was.
 bool pests_rule(const struct trial *trial, size_t cluster);
 // A user asks to try this object again at once, which ends the delays (docs/lifecycle.md, the annotation
-// wharf.dev/retry).
+// wharf.dev/retry), or created it anew.
 void pests_retried(struct trial *trial, const char *name);
 // The host is about to write about this object.
 void pests_count(struct trial *trial, const char *name);

@@ -298,9 +298,10 @@ static void note_user(struct trial *trial, size_t cluster, size_t kind, const st
     if (cluster != ENGINE_MANAGEMENT)
         return;
     struct tracked_workload *tracked = rules_workload(trial, uid_of(write->now));
-    if (write->verb == WORLD_CREATE)
+    if (write->verb == WORLD_CREATE) {
         track_workload(trial, kind, write->now);
-    else if (tracked && write->now && trial_is_ours(trial, kind, write->now))
+        pests_retried(trial, write->name);
+    } else if (tracked && write->now && trial_is_ours(trial, kind, write->now))
         tracked->ours = true;
 }
 
