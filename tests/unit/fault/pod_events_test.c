@@ -28,7 +28,7 @@ static const struct {
      "{\"kind\":\"Pod\"," META "\"name\":\"a-1\",\"uid\":\"p\"" OWNER("acme.example/v1", "o") "}}"},
     {"/apis/acme.example/v1/namespaces/n/jobses/a",
      "{\"kind\":\"Job\"," META "\"name\":\"a\",\"uid\":\"o\"" OWNER("batch/v1", "j") "}}"},
-    {"/apis/acme.example/v1", "{\"resources\":[{\"name\":\"jobses\",\"kind\":\"Job\"}]}"},
+    {"/apis/acme.example/v1", "{\"resources\":[{\"name\":\"jobses\",\"namespaced\":true,\"kind\":\"Job\"}]}"},
     {"/apis/batch/v1/namespaces/n/jobs/a",
      "{\"kind\":\"Job\"," META
      "\"name\":\"a\",\"uid\":\"j\",\"labels\":{\"wharf.dev/origin\":\"here\",\"wharf.dev/uid\":"
