@@ -114,9 +114,8 @@ static struct action release(const struct mirror_facts *m, const char *why) {
 }
 
 // Held, and deleted as the Event MirrorHeld asks.
-static bool may_release_held(const struct decide_facts *f, const struct mirror_facts *m) {
-    return decide_is_held(f, m) && m->being_deleted && m->finalizer && !m->busy && is_usable(f, m->cluster) &&
-           f->management_listed;
+static bool is_held_and_deleted(const struct decide_facts *f, const struct mirror_facts *m) {
+    return decide_is_held(f, m) && m->being_deleted && m->finalizer && !m->busy;
 }
 
 // Deletes unwanted mirrors (rules 2 and 7). Lowers *waiting_ns to when to try again; sets *pending to the cluster of a
@@ -129,9 +128,13 @@ static struct action remove_unwanted(const struct decide_facts *f, int64_t *wait
         if (!is_unwanted(f, m)) {
             if (m != decide_placed(f) && (is_there(f, m) || may_run(f, m, waiting_ns)))
                 *pending = m->cluster;
-            if (may_release_held(f, m) && request_at_ns(m) <= f->now_ns)
+            if (!is_held_and_deleted(f, m))
+                continue;
+            if (!is_usable(f, m->cluster) || !f->management_listed)
+                *is_blocked = true;
+            else if (request_at_ns(m) <= f->now_ns)
                 return release(m, "it is held and was deleted in the worker");
-            if (may_release_held(f, m))
+            else
                 *waiting_ns = clock_earlier(*waiting_ns, request_at_ns(m));
             continue;
         }

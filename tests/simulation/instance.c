@@ -83,11 +83,11 @@ static void note_worker(struct trial *trial, const struct engine_event *event) {
         host->feeds[c][k].lost_ns = lost_ns;
     }
     if (leaves) {
+        promises_left(trial, c);
         host->silent[c] = false;
         host->identity[c][0] = '\0';
         host->refused_ns[c] = 0;
         pace_left(trial, c);
-        promises_left(trial, c);
         rules_left(trial, c);
     }
     members_told(trial, c, event->worker.policy);

@@ -24,6 +24,7 @@ struct promises {
     struct {
         bool read;        // in the present process
         char uid[40];     // the last one
+        char before[40];  // the first, when it last left: the engine may expect that one again
         int64_t since_ns; // of `requests`
         unsigned requests;
     } clusters[TRIAL_CLUSTERS];
@@ -44,19 +45,25 @@ void promises_connected(struct trial *trial, size_t cluster) {
 }
 
 void promises_identity(struct trial *trial, size_t cluster, const char *uid) {
+    trial_trace(trial, "host: the uid of %s is \"%s\", the first was \"%s\"", world_name(trial->worlds[cluster]), uid,
+                trial->host.identity[cluster]);
     trial->promises->clusters[cluster].read = true;
     if (*uid) // where it cannot be read any longer, the last one counts
         text_copy(trial->promises->clusters[cluster].uid, sizeof trial->promises->clusters->uid, uid);
 }
 
 void promises_left(struct trial *trial, size_t cluster) {
+    if (*trial->host.identity[cluster])
+        text_copy(trial->promises->clusters[cluster].before, sizeof trial->promises->clusters->before,
+                  trial->host.identity[cluster]);
     trial->promises->clusters[cluster].read = false;
     trial->promises->clusters[cluster].uid[0] = '\0';
 }
 
 static bool is_other(const struct trial *trial, size_t cluster) {
     const char *uid = trial->promises->clusters[cluster].uid;
-    return *uid && strcmp(uid, trial->host.identity[cluster]) != 0;
+    return *uid && strcmp(uid, trial->host.identity[cluster]) != 0 &&
+           strcmp(uid, trial->promises->clusters[cluster].before) != 0;
 }
 
 // Rule 9: nothing is written before it is known which cluster that is, nor to another one, nor while the management

@@ -38,7 +38,8 @@ struct row {
     bool lost;                      // the management cluster is not connected
     bool unlisted;                  // and has never been listed
     bool stopping, settling;
-    enum action_type type;
+    bool blocked;          // it must be
+    enum action_type type; // ACTION_NONE by default
     size_t cluster;
     uint32_t attempt;
     int64_t at_ns;
@@ -87,6 +88,8 @@ static void check_rows(const struct row *rows, size_t count) {
             fail_msg("%s: attempt %u, not %u", row->what, action.attempt, row->attempt);
         if (row->at_ns && action.at_ns != row->at_ns)
             fail_msg("%s: at %lld", row->what, (long long)action.at_ns);
+        if (row->blocked && !action.blocked)
+            fail_msg("%s: not blocked", row->what);
     }
 }
 
@@ -241,11 +244,7 @@ static void a_mirror_is_followed(void **state) {
          {{MIRROR(1, 1), .update_due = true}},
          .workers = "lcc",
          .type = ACTION_STATUS},
-        {"the management cluster is away",
-         {PLACED(1, 1), .status_due = true},
-         {{MIRROR(1, 1)}},
-         .lost = true,
-         .type = ACTION_NONE},
+        {"the management cluster is away", {PLACED(1, 1), .status_due = true}, {{MIRROR(1, 1)}}, .lost = true},
     };
     check_rows(rows, COUNT(rows));
 }
@@ -267,11 +266,7 @@ static void a_finished_workload_keeps_its_mirror_for_the_retention(void **state)
          {PLACED(1, 1), .finished = true, .status_due = true},
          {{MIRROR(1, 1)}},
          .type = ACTION_STATUS},
-        {"over, the worker is away",
-         {PLACED(1, 1), .finished = true},
-         {{MIRROR(1, 1)}},
-         .workers = "Lcc",
-         .type = ACTION_NONE},
+        {"over, the worker is away", {PLACED(1, 1), .finished = true}, {{MIRROR(1, 1)}}, .workers = "Lcc"},
         {"over, being deleted",
          {PLACED(1, 1), .finished = true},
          {{MIRROR(1, 1), .being_deleted = true}},
@@ -506,6 +501,11 @@ static void a_mirror_that_nothing_proves_does_not_count_but_holds_up_others(void
          {{UNPROVEN(2, 7), .being_deleted = true, .finalizer = true, .unsure = true}},
          .type = ACTION_VERIFY,
          .cluster = 2},
+        {"and its worker is not identified yet",
+         {PLACED(1, 1)},
+         {{MIRROR(1, 1)}, {UNPROVEN(2, 7), .being_deleted = true, .finalizer = true}},
+         .workers = "cfc",
+         .blocked = true},
         {"annotations were taken off, and nothing proves the mirror", {NEW}, {{UNPROVEN(2, 1)}}, .type = ACTION_NONE},
         {"an older one that nothing proves",
          {PLACED(1, 2)},
@@ -561,8 +561,7 @@ static void what_is_held_back_waits(void **state) {
         {"a change of a mirror in a cluster that is refused",
          {PLACED(1, 1)},
          {{MIRROR(1, 1), .update_due = true}},
-         .workers = "fcc",
-         .type = ACTION_NONE},
+         .workers = "fcc"},
         {"but not its status",
          {PLACED(1, 1), .status_due = true},
          {{MIRROR(1, 1)}},
