@@ -17,11 +17,6 @@
 #define ANSWERED 64                 // versions remembered
 #define WATCH_RETRY_NS CLOCK_SECOND // without memory
 
-struct answered {
-    uint64_t version; // hash of the object's uid and version
-    bool written;     // the engine takes the object from the answer
-};
-
 struct watched { // one kind
     struct link *link;
     size_t kind;
@@ -45,9 +40,9 @@ struct link {
     struct pod_events *pods;  // worker only, or NULL
     struct watched **watched; // of the first n_watched kinds
     size_t n_watched;
-    struct ticket *tickets;             // of unanswered commands
-    struct answered answered[ANSWERED]; // the objects in the last answers
-    size_t n_answered;                  // ever
+    struct ticket *tickets;      // of unanswered commands
+    uint64_t answered[ANSWERED]; // the objects in the last answers, as hashes of their uid and version
+    size_t n_answered;           // ever
 };
 
 // Where the answer to a command goes.
@@ -72,16 +67,8 @@ static void on_listing(void *ctx, const char *version) {
     post(w->link, &(struct engine_event){.type = EVENT_LISTING, .kind = w->kind, .version = version});
 }
 
-static uint64_t version_hash(const char *uid, const char *version) {
-    return text_hash(text_hash(TEXT_HASH, uid), version);
-}
-
-static const struct answered *find_answered(const struct link *link, const char *uid, const char *version) {
-    uint64_t hash = version_hash(uid, version);
-    for (size_t i = 0; i < ANSWERED && i < link->n_answered; i++)
-        if (link->answered[i].version == hash)
-            return &link->answered[i];
-    return NULL;
+static uint64_t version_hash(const struct object *object) {
+    return text_hash(text_hash(TEXT_HASH, object_uid(object->value)), object_version(object->value));
 }
 
 static uint64_t name_hash(const char *namespace_, const char *name) {
@@ -101,15 +88,11 @@ static bool is_written(const struct link *link, const struct object *object) {
 
 // Every write comes back through the watch, about as soon as its answer.
 static bool is_echo(const struct link *link, const struct object *object) {
-    return find_answered(link, object_uid(object->value), object_version(object->value)) || is_written(link, object);
-}
-
-// In the management cluster these are half of all events. In workers, the watch is also what pods are followed by.
-static bool on_known(void *ctx, const char *uid, const char *version) {
-    const struct watched *w = ctx;
-    const struct answered *found =
-        w->link->options.cluster == ENGINE_MANAGEMENT ? find_answered(w->link, uid, version) : NULL;
-    return found && found->written;
+    uint64_t hash = version_hash(object);
+    for (size_t i = 0; i < ANSWERED && i < link->n_answered; i++)
+        if (link->answered[i] == hash)
+            return true;
+    return is_written(link, object);
 }
 
 static void on_seen(void *ctx, struct object *object) {
@@ -225,9 +208,7 @@ static void on_answer(void *ctx, struct response *response) {
         return;
     }
     if (response->object)
-        link->answered[link->n_answered++ % ANSWERED] = (struct answered){
-            version_hash(object_uid(response->object->value), object_version(response->object->value)),
-            ticket->writes && !response->object->too_large};
+        link->answered[link->n_answered++ % ANSWERED] = version_hash(response->object);
     post(link, &(struct engine_event){.type = EVENT_ANSWER, .answer = {ticket->command, response, ticket->sent_ns}});
     free_ticket(ticket);
 }
@@ -254,7 +235,7 @@ static struct error *watch_kind(struct link *link) {
     w->link = link;
     w->kind = kind;
     w->kept[0] = abi->managed_by; // to see whether the object is delegated
-    struct reflector_handler handler = {on_listing, on_seen, on_gone, on_listed, on_state, on_rewound, on_known, w};
+    struct reflector_handler handler = {on_listing, on_seen, on_gone, on_listed, on_state, on_rewound, w};
     struct error *error = reflector_new(&(struct reflector_options){.cluster = options->name,
                                                                     .group = abi->group,
                                                                     .plural = abi->plural,
@@ -388,7 +369,6 @@ void link_close(struct link *link, const char *message) {
     link_free(link);
 }
 
-// The engine takes the object that these are answered with.
 static bool writes(const struct request *request) {
     return (request->verb == VERB_MERGE_PATCH || request->verb == VERB_STATUS_PATCH) && request->dry_run == DRY_RUN_NO;
 }

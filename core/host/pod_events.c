@@ -186,8 +186,7 @@ static void on_state(void *ctx, enum reflector_state state, const char *problem)
 
 static struct error *open_reflector(struct pod_events *events) {
     static const char *const versions[] = {"v1", NULL};
-    struct reflector_handler handler = {ignore_version, on_seen, ignore_object, ignore_version,
-                                        on_state,       NULL,    NULL,          events};
+    struct reflector_handler handler = {ignore_version, on_seen, ignore_object, ignore_version, on_state, NULL, events};
     return reflector_new(&(struct reflector_options){.cluster = events->cluster,
                                                      .group = "",
                                                      .plural = "events",

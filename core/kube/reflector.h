@@ -27,9 +27,6 @@ struct reflector_handler {
     // The server's resourceVersions went back: it was restored from a backup, or wiped. Called before the next
     // `listing`. May be NULL.
     void (*rewound)(void *ctx, const char *problem);
-    // Whether the handler knows this version of this object already, so that an event after the list that has it need
-    // neither be parsed nor passed to `seen`. May be NULL.
-    bool (*known)(void *ctx, const char *uid, const char *version);
     void *ctx;
 };
 

@@ -21,7 +21,6 @@ enum phase {
 #define REFLECTOR_MAX_TRIES 10
 
 #define REFLECTOR_VERSION_SIZE 256
-#define REFLECTOR_UID_SIZE 64 // of uids that are compared; they have 36 characters
 
 struct discovery {
     size_t index;       // index into `versions`

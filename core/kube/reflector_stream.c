@@ -106,19 +106,6 @@ static bool count_initial(struct reflector *reflector) {
     return false;
 }
 
-// True: a change that the handler knows, of which only the version is kept.
-static bool is_known(struct reflector *reflector, const char *text, size_t len, bool *ok) {
-    const struct reflector_handler *handler = &reflector->handler;
-    char uid[REFLECTOR_UID_SIZE], version[REFLECTOR_VERSION_SIZE];
-    if (!handler->known || reflector->watch.initial || !span_metadata(text, len, "uid", uid, sizeof uid) ||
-        !span_metadata(text, len, "resourceVersion", version, sizeof version) ||
-        !handler->known(handler->ctx, uid, version))
-        return false;
-    *ok = reflector_set_version(reflector, version) || stop(reflector);
-    reflector->watch.frames += *ok;
-    return true;
-}
-
 // Most frames contain an object: only that is parsed, after stripping. False: a different or malformed frame, which
 // must be parsed completely.
 static bool on_object_frame(struct reflector *reflector, const char *bytes, size_t len, bool *ok) {
@@ -128,8 +115,6 @@ static bool on_object_frame(struct reflector *reflector, const char *bytes, size
     bool gone = is_type(bytes, &type, "DELETED");
     if (!gone && !is_type(bytes, &type, "ADDED") && !is_type(bytes, &type, "MODIFIED"))
         return false;
-    if (!gone && is_known(reflector, bytes + object.value, object.end - object.value, ok))
-        return true;
     struct object *made = NULL;
     struct error *error =
         object_parse_bounded(bytes + object.value, object.end - object.value, reflector->discovery.api_version,

@@ -121,20 +121,6 @@ static size_t value_of(const char *text, size_t len, const char *key) {
     return 0;
 }
 
-bool span_metadata(const char *text, size_t len, const char *key, char *out, size_t size) {
-    struct span member;
-    size_t metadata = value_of(text, len, "metadata");
-    if (metadata == 0 || !span_member(text + metadata, len - metadata, key, &member))
-        return false;
-    const char *value = text + metadata + member.value;
-    size_t quoted = member.end - member.value;
-    if (quoted < 2 || quoted - 2 >= size || *value != '"' || memchr(value, '\\', quoted))
-        return false;
-    memcpy(out, value + 1, quoted - 2);
-    out[quoted - 2] = '\0';
-    return true;
-}
-
 // The members of metadata that are stripped, in their order. Each of its bytes is looked at once: managedFields are
 // often larger than all the rest.
 static size_t find_cuts(const char *text, size_t len, struct span cuts[2]) {

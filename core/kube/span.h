@@ -23,10 +23,6 @@ bool span_next_member(const char *text, size_t len, size_t *at, struct span *out
 enum span_step { SPAN_ITEM, SPAN_END, SPAN_BAD };
 enum span_step span_next_item(const char *text, size_t len, size_t *at, struct span *out);
 
-// Copies the string metadata.`key` of an object's text to `out`, NUL-terminated. What comes after it is not looked at.
-// False: absent, not a string, with an escape in it, or longer than fits.
-bool span_metadata(const char *text, size_t len, const char *key, char *out, size_t size);
-
 // Whether the text is one object or array from its first bracket to the one that closes it, with nothing but white
 // space around it.
 bool span_is_closed(const char *text, size_t len);

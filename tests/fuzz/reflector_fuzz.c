@@ -87,18 +87,12 @@ static void on_state(void *ctx, enum reflector_state state, const char *problem)
         abort();
 }
 
-static bool on_known(void *ctx, const char *uid, const char *version) {
-    (void)ctx;
-    return strlen(uid) + strlen(version) == 2;
-}
-
 static struct reflector *begin(struct listener *listener, bool watch_list) {
     static const struct transport_ops ops = {.submit = one_submit, .cancel = one_cancel, .refresh = one_refresh};
     static const char *const versions[] = {"v1", NULL};
     struct reflector_options options = {
         .cluster = "w1", .group = "batch", .plural = "jobs", .versions = versions, .watch_list = watch_list, .seed = 1};
-    struct reflector_handler handler = {on_listing, on_object, on_object, on_listed,
-                                        on_state,   NULL,      on_known,  listener};
+    struct reflector_handler handler = {on_listing, on_object, on_object, on_listed, on_state, NULL, listener};
     struct reflector *reflector = NULL;
     *listener = (struct listener){.transport.base.ops = &ops};
     error_free(reflector_new(&options, &listener->transport.base, &handler, &reflector));

@@ -245,25 +245,6 @@ static void answered(struct stand *stand, enum verb verb, const char *version) {
     buffer_free(&stand->told);
 }
 
-static void a_write_in_the_management_cluster_is_told_once_by_its_answer(void **state) {
-    (void)state;
-    struct stand stand;
-    begin(&stand, ENGINE_MANAGEMENT);
-    connect(&stand);
-    answered(&stand, VERB_MERGE_PATCH, "10");
-    answered(&stand, VERB_STATUS_PATCH, "11");
-    sees(&stand, "{\"type\":\"MODIFIED\",\"object\":" JOB("a", "10") "}\n", "");
-    sees(&stand, "{\"type\":\"MODIFIED\",\"object\":" JOB("a", "11") "}\n", "");
-    sees(&stand, "{\"type\":\"MODIFIED\",\"object\":" JOB("a", "12") "}\n", "0/0 seen a;");
-    // What the engine does not take from the answer it has to see.
-    answered(&stand, VERB_DELETE, "13");
-    answered(&stand, VERB_GET, "14");
-    sees(&stand, "{\"type\":\"MODIFIED\",\"object\":" JOB("a", "13") "}\n", "0/0 seen a (echo);");
-    sees(&stand, "{\"type\":\"MODIFIED\",\"object\":" JOB("a", "14") "}\n", "0/0 seen a (echo);");
-    sees(&stand, "{\"type\":\"DELETED\",\"object\":" JOB("a", "11") "}\n", "0/0 gone a;");
-    end(&stand);
-}
-
 static void while_a_workload_is_written_its_events_can_wait_for_the_answer(void **state) {
     (void)state;
     for (size_t cluster = 0; cluster < 2; cluster++) {
@@ -465,7 +446,6 @@ int main(void) {
         cmocka_unit_test(only_of_workers_the_origin_selects),
         cmocka_unit_test(each_command_is_answered_once_with_its_id),
         cmocka_unit_test(what_an_answer_has_brought_is_an_echo_in_the_watch),
-        cmocka_unit_test(a_write_in_the_management_cluster_is_told_once_by_its_answer),
         cmocka_unit_test(while_a_workload_is_written_its_events_can_wait_for_the_answer),
         cmocka_unit_test(versions_that_come_again_after_the_cluster_went_back_are_told),
         cmocka_unit_test(a_command_that_cannot_be_made_is_answered_here),

@@ -80,11 +80,6 @@ static inline void told_rewound(void *ctx, const char *problem) {
     buffer_text(&harness->told, "REWOUND;");
 }
 
-static inline bool is_known(void *ctx, const char *uid, const char *version) {
-    (void)ctx;
-    return strcmp(uid, "known") == 0 && strcmp(version, "8") == 0;
-}
-
 static inline bool is_proof(struct harness *harness) {
     const struct fake_exchange *last = harness->fake.count > 0 ? fake_last(&harness->fake) : NULL;
     return last && last->live && strstr(last->request.path, "&resourceVersionMatch=NotOlderThan&") &&
@@ -120,7 +115,7 @@ static inline void begin_with(struct harness *harness, struct reflector_options 
     options.versions = options.versions ? options.versions : versions;
     options.seed = options.seed != 0 ? options.seed : 7;
     struct reflector_handler handler = {told_listing, told_seen,    told_gone, told_listed,
-                                        told_state,   told_rewound, is_known,  harness};
+                                        told_state,   told_rewound, harness};
     assert_null(reflector_new(&options, &harness->fake.base, &handler, &harness->reflector));
     tick(harness);
 }

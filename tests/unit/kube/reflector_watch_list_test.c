@@ -50,15 +50,6 @@ static void an_empty_list_is_complete_too(void **state) {
     end(&h);
 }
 
-static void what_is_known_is_told_as_part_of_the_list(void **state) {
-    (void)state;
-    struct harness h;
-    begin_streaming(&h);
-    assert_true(data(&h, EVENT("ADDED", ITEM("a", "known", "8")) INITIAL_END("9")));
-    expect(&h, "listing;seen a@8;listed v1;CONNECTED;");
-    end(&h);
-}
-
 static void a_change_during_the_list_is_told_as_one(void **state) {
     (void)state;
     struct harness h;
@@ -177,7 +168,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_stream_goes_on_as_a_watch_behind_its_list),
         cmocka_unit_test(an_empty_list_is_complete_too),
-        cmocka_unit_test(what_is_known_is_told_as_part_of_the_list),
         cmocka_unit_test(a_change_during_the_list_is_told_as_one),
         cmocka_unit_test(after_a_410_the_next_list_streams_from_the_last_version_and_then_from_none),
         cmocka_unit_test(a_list_that_ends_early_is_begun_again_and_then_paged),

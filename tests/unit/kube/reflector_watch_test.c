@@ -23,26 +23,6 @@ static void an_end_of_a_watch_that_lived_leads_to_the_next_at_once(void **state)
     }
 }
 
-static void a_change_that_is_known_moves_the_version_on_and_is_not_told(void **state) {
-    (void)state;
-    struct harness h;
-    begin(&h);
-    connect(&h);
-    assert_true(data(&h, EVENT("MODIFIED", ITEM("a", "u1", "8")) EVENT("MODIFIED", ITEM("a", "known", "7"))));
-    expect(&h, "seen a@8;seen a@7;");
-    static const char known[] = "{\"metadata\":{\"uid\":\"known\",\"resourceVersion\":\"8\",\"labels\":{}}}";
-    AUTO_TEXT event = text_format("{\"type\":\"MODIFIED\",\"object\":%s}\n", known);
-    for (size_t len = 0; event[len]; len++) // in two chunks, wherever it is cut
-        assert_true(fake_data(&h.fake, h.fake.count, event, len) &&
-                    fake_data(&h.fake, h.fake.count, event + len, strlen(event + len)));
-    expect(&h, "");
-    assert_true(data(&h, EVENT("DELETED", ITEM("a", "known", "8"))));
-    expect(&h, "gone a@8;");
-    end_stream(&h);
-    assert_true(is_watch_at(&h, "8"));
-    end(&h);
-}
-
 static void the_watches_after_the_first_one_and_the_pages_of_lists_are_counted(void **state) {
     (void)state;
     struct meter meter = {0};
@@ -450,7 +430,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(from_now_on_a_list_only_gives_the_version),
         cmocka_unit_test(an_end_of_a_watch_that_lived_leads_to_the_next_at_once),
-        cmocka_unit_test(a_change_that_is_known_moves_the_version_on_and_is_not_told),
         cmocka_unit_test(the_watches_after_the_first_one_and_the_pages_of_lists_are_counted),
         cmocka_unit_test(a_silent_watch_is_opened_again_at_its_version),
         cmocka_unit_test(a_watch_that_ends_at_once_without_an_event_leads_to_a_list_after_a_wait),
