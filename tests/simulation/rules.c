@@ -220,13 +220,14 @@ static bool is_given_up(struct trial *trial, size_t c, size_t kind, const struct
     return faults_is_other(trial, c) && trial->now_ns - trial->rules->back_ns[c] >= timeout_ns;
 }
 
-// The worker, other than `cluster`, that has a mirror of the workload which is not given up; 0: none.
+// The worker, other than `cluster`, that has a mirror of the workload which is not given up; 0: none. `genuine`: not a
+// forged one, which only holds up the process that has seen it.
 static size_t other_mirror(struct trial *trial, size_t cluster, const struct about *about,
-                           const struct tracked_workload *job, uint32_t attempt) {
+                           const struct tracked_workload *job, uint32_t attempt, bool genuine) {
     for (size_t c = 1; c < trial->plan.n_clusters; c++) {
         const struct json *other = trial_object(trial, c, about->kind, about->namespace_, about->name);
         if (c != cluster && other && strcmp(rules_text(other, "metadata", "labels", MARK_UID), job->uid) == 0 &&
-            !is_given_up(trial, c, about->kind, job, attempt, other))
+            !is_given_up(trial, c, about->kind, job, attempt, other) && !(genuine && forgery_is(other)))
             return c;
     }
     return 0;
@@ -252,7 +253,7 @@ static void note_recorded(struct trial *trial, const struct about *about, const 
     while (cluster < trial->plan.n_clusters && !text_equal(world_name(trial->worlds[cluster]), name))
         cluster++;
     check_place(trial, cluster, about, job, attempt);
-    if (job && attempt > job->begun && !other_mirror(trial, cluster, about, job, attempt))
+    if (job && attempt > job->begun && !other_mirror(trial, cluster, about, job, attempt, true))
         job->begun = attempt;
 }
 
@@ -268,7 +269,7 @@ static void check_create(struct trial *trial, size_t cluster, const struct about
     if (!job)
         return;
     uint32_t attempt = mirror_attempt(body);
-    size_t other = other_mirror(trial, cluster, about, job, attempt);
+    size_t other = other_mirror(trial, cluster, about, job, attempt, false);
     if (other)
         trial_fail(trial, "rule 2: attempt %u of %s is created in %s while attempt %u is in %s", attempt, about->name,
                    world_name(trial->worlds[cluster]),
