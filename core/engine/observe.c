@@ -352,6 +352,9 @@ static void read_mirror(struct engine *engine, struct entry *entry, struct mirro
     m->unmarked = ownership == OWNERSHIP_UID;
     m->facts.proven = (same && m->facts.proven) || ownership == OWNERSHIP_SEAL;
     set_of_workload(entry, m);
+    // One that was known to be gone, or not to have been created, may come back with a copy of etcd.
+    if (m->facts.of_workload && m->facts.attempt == entry->facts.attempt && m->facts.cluster == entry->facts.cluster)
+        entry->facts.gone_attempt = entry->facts.clean_attempt = 0;
     uint64_t hash = mirror_carry_hash(object, true);
     // A change that had to wait until the suspended mirror stopped may be possible now.
     if (hash != m->carry_hash || phase_suspend_asked(&engine->kinds[entry->kind]->abi, object)) {

@@ -177,7 +177,8 @@ void promises_event(struct trial *trial, const struct workload_event *event) {
     trial_trace(trial, "host: Event %s on %s: %s", event->reason, event->name, event->text);
     // Of one that was restored from a backup nobody may know it.
     bool named = names_cluster(trial, event->text) || strcmp(event->text, "there are no workers") == 0 ||
-                 text_has_prefix(event->text, "succeeded (") || text_has_prefix(event->text, "failed (");
+                 text_has_prefix(event->text, "succeeded (") || text_has_prefix(event->text, "failed (") ||
+                 strstr(event->text, " in nowhere "); // which users write
     for (size_t i = 0; i < sizeof general / sizeof *general; i++)
         named |= strcmp(event->reason, general[i]) == 0;
     if (!named)
