@@ -92,8 +92,9 @@ class DebTest(unittest.TestCase):
                               "--adapters", os.path.join(root, "usr/lib/wharf/adapters")], capture_output=True, text=True)
         self.assertEqual(run.returncode, 1)
         problems = [line for line in run.stderr.splitlines() if not line.endswith(" problem")]
-        self.assertEqual(len(problems), 1, problems)
+        self.assertEqual(len(problems), 2, problems)
         self.assertIn("mgmt.kubeconfig", problems[0])
+        self.assertIn(": warning: 0 workers: ", problems[1])
 
     @unittest.skipUnless(os.getuid() == 0, "installs a package in a copy of this system: as root only")
     def test_it_is_installed_removed_and_purged(self):
@@ -196,7 +197,8 @@ class ImageTest(unittest.TestCase):
         checked = jail.run(root, "/usr/bin/wharf", "check")
         self.assertEqual(checked.returncode, 1)
         self.assertIn("/etc/wharf/mgmt.kubeconfig: No such file", checked.stderr)
-        self.assertEqual(len(checked.stderr.splitlines()), 2, checked.stderr)
+        self.assertIn(": warning: 0 workers: ", checked.stderr)
+        self.assertEqual(len(checked.stderr.splitlines()), 3, checked.stderr)
         self.assertNotEqual(jail.run(root, "/bin/sh", "-c", "true").returncode, 0)
 
     @unittest.skipUnless(build.has("buildah"), "buildah is not there")
