@@ -52,8 +52,7 @@ static struct error *open_endpoint(struct cluster *cluster, struct endpoint *end
     return error;
 }
 
-// The caller's own: it may run any exec plugin, as kubectl does.
-static struct error *load(const char *paths, const char *context, struct endpoint **out) {
+struct error *cluster_load(const char *paths, const char *context, struct endpoint **out) {
     const struct exec_policy any = {.any = true};
     return strchr(paths, ':') ? kubeconfig_load_list(paths, context, &any, out)
                               : kubeconfig_load(paths, context, &any, out);
@@ -64,7 +63,7 @@ struct error *cluster_beside(const struct config *config, const char *kubeconfig
     struct endpoint *users = NULL;
     struct error *error =
         connection_load(&connection, &config->management, &config->credential_plugins, clock_now().wall_ns);
-    struct error *unused = kubeconfigs ? load(kubeconfigs, "", &users) : NULL;
+    struct error *unused = kubeconfigs ? cluster_load(kubeconfigs, "", &users) : NULL;
     struct endpoint *own = TAKE(connection.endpoint);
     bool is_users = users && (!own || endpoint_same_address(own, users));
     *out = is_users ? TAKE(users) : TAKE(own);
@@ -94,7 +93,7 @@ struct error *cluster_open(struct cluster *cluster, const char *role, const char
     AUTO_TEXT paths = cluster_kubeconfig(kubeconfig);
     if (!paths)
         return error_no_memory();
-    struct error *error = load(paths, context, &endpoint);
+    struct error *error = cluster_load(paths, context, &endpoint);
     if (!error)
         error = open_endpoint(cluster, endpoint);
     return error_wrap(error, "%s", role);

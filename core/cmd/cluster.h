@@ -22,6 +22,8 @@ struct cluster {
 // `kubeconfig` NULL: KUBECONFIG, else ~/.kube/config. `context` NULL: the current one. The file may run any exec
 // plugin: it is the caller's own. Reads the cluster's uid, so that it has answered.
 struct error *cluster_open(struct cluster *cluster, const char *role, const char *kubeconfig, const char *context);
+// Of the caller's own kubeconfigs, several with ":" between them: they may run any exec plugin, as with kubectl.
+struct error *cluster_load(const char *paths, const char *context, struct endpoint **out);
 // The management cluster that a host's configuration names: with the caller's credentials if the current context of
 // `kubeconfigs` (NULL: none) leads to the same server, or if the caller may not read what the configuration names; else
 // with those of the configuration. So no other cluster is used because it happens to be the current context.

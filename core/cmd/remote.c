@@ -169,9 +169,13 @@ void remote_parameter(struct buffer *path, const char *name, const char *value) 
     text_percent_encode(path, value);
 }
 
+char *remote_object(const char *const operand[2]) {
+    return operand[1] ? text_format("%s/%s", operand[0], operand[1]) : strdup(operand[0]);
+}
+
 struct error *remote_object_path(const char *prefix, const char *const operand[2], const char *namespace_,
                                  struct buffer *out) {
-    AUTO_TEXT joined = operand[1] ? text_format("%s/%s", operand[0], operand[1]) : strdup(operand[0]);
+    AUTO_TEXT joined = remote_object(operand);
     if (!joined)
         return error_no_memory();
     char *slash = strchr(joined, '/');

@@ -88,6 +88,8 @@ struct error *remote_namespace(struct remote *remote, const char **out);
 // Appends a parameter of the query to a path, encoded; nothing for NULL.
 void remote_parameter(struct buffer *path, const char *name, const char *value);
 
+// "job/train", of an operand of one word or two (MAIN_OBJECT).
+char *remote_object(const char *const operand[2]);
 // Appends "PREFIX/KIND/NAMESPACE/NAME" for an operand "KIND/NAME", or its two words (MAIN_OBJECT). ERROR_INVALID for
 // another one.
 struct error *remote_object_path(const char *prefix, const char *const operand[2], const char *namespace_,

@@ -7,7 +7,6 @@
 #include "core/host/rights.h"
 #include "core/kube/ask.h"
 #include "core/kube/cluster_id.h"
-#include "core/kube/exec_policy.h"
 #include "core/kube/token_request.h"
 
 #include <stdlib.h>
@@ -27,13 +26,9 @@ static char *user_kubeconfig(const struct remote *remote) {
 }
 
 static struct error *load_of_user(const struct remote *remote, struct endpoint **out) {
-    const struct exec_policy mine = {.any = true}; // the caller's own kubeconfig, as kubectl runs it
     AUTO_TEXT paths = user_kubeconfig(remote);
-    const char *context = remote->context ? remote->context : "";
-    if (!paths)
-        return error_wrap(kubeconfig_in_cluster("", out), "found no kubeconfig");
-    return strchr(paths, ':') ? kubeconfig_load_list(paths, context, &mine, out)
-                              : kubeconfig_load(paths, context, &mine, out);
+    return paths ? cluster_load(paths, remote->context ? remote->context : "", out)
+                 : error_wrap(kubeconfig_in_cluster("", out), "found no kubeconfig");
 }
 
 struct error *remote_load_management(struct remote *remote) {

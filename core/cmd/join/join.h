@@ -42,6 +42,11 @@ struct error *join_owner(struct cluster *worker, const char *namespace_, const c
 struct error *join_find_secret(struct cluster *management, const char *namespace_, const char *worker,
                                struct json **out);
 
+// The management cluster that the flags name, else that of the configuration file, else the current context's. Flags
+// may be NULL.
+struct error *join_open_management(struct cluster *cluster, const struct enabled *enabled, const char *kubeconfig,
+                                   const char *management_kubeconfig, const char *management_context);
+
 // The name of the worker that has this uid; NULL: none.
 struct error *join_name_of_uid(struct cluster *management, const char *namespace_, const char *uid, char **name);
 
@@ -80,11 +85,7 @@ struct error *join_count_left(struct cluster *worker, const struct enabled *enab
 struct error *join_withdraw(struct cluster *worker, const struct rbac_options *rights);
 
 // ready.c
-// The way to the running host: WHARF_SERVER, the address in its configuration, or the management cluster.
-// The one that the flags name, else that of the configuration file, else the current context's. Flags may be NULL.
-struct error *join_open_management(struct cluster *cluster, const struct enabled *enabled, const char *kubeconfig,
-                                   const char *management_kubeconfig, const char *management_context);
-
+// The way to the running host: the address in its configuration, WHARF_SERVER, or the management cluster.
 struct join_host {
     const char *kubeconfig, *context, *namespace_;
     const struct enabled *enabled;

@@ -100,8 +100,7 @@ static int run(const struct arguments *arguments) {
         return code;
     if (!values[N_FLAGS])
         return flags_usage_error(&subcommand_retry, "found no workload, expected KIND/NAME, as in job/train");
-    const char *name = values[N_FLAGS + 1];
-    AUTO_TEXT operand = name ? text_format("%s/%s", values[N_FLAGS], name) : strdup(values[N_FLAGS]);
+    AUTO_TEXT operand = remote_object(&values[N_FLAGS]);
     struct workload workload = {.namespace_ = values[NAMESPACE], .words = &values[N_FLAGS], .operand = operand};
     return operand ? remote_use(values, REMOTE, retry, &workload) : main_fail(error_no_memory());
 }
