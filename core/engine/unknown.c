@@ -120,7 +120,8 @@ void unknown_check(struct engine *engine, struct entry *entry) {
         return;
     }
     unknown_tell(engine, entry, entry->unknown->name);
-    log_new(engine);
+    if (!entry->unknown->logged) // with it, all that were known then
+        log_new(engine);
 }
 
 void unknown_placed_again(struct engine *engine, struct entry *entry, const struct action *action) {

@@ -86,7 +86,7 @@ static unsigned code_of(const struct error *error) {
 static struct error *identify(struct web_call *call, const char *token, unsigned *code) {
     struct http_server *server = call->server;
     int64_t now_ns = clock_now().mono_ns;
-    if (!auth_knows(server->auth, token, now_ns) && !strangers_admit(&server->strangers, call->peer, now_ns)) {
+    if (!strangers_admit(&server->strangers, call->peer, now_ns) && !auth_knows(server->auth, token, now_ns)) {
         *code = MHD_HTTP_TOO_MANY_REQUESTS;
         return error_new(ERROR_LIMIT, "too many tokens that are not valid came from this address: try again");
     }
