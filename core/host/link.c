@@ -36,9 +36,8 @@ struct link {
     char *uid, *version; // of namespace kube-system, as last read; NULL: not yet
     struct client *client;
     struct recorder *recorder; // management only
-    struct meter *meter;
-    struct pod_events *pods;  // worker only, or NULL
-    struct watched **watched; // of the first n_watched kinds
+    struct pod_events *pods;   // worker only, or NULL
+    struct watched **watched;  // of the first n_watched kinds
     size_t n_watched;
     struct ticket *tickets;      // of unanswered commands
     uint64_t answered[ANSWERED]; // the objects in the last answers, as hashes of their uid and version
@@ -245,7 +244,7 @@ static struct error *watch_kind(struct link *link) {
                                                                     .budget = options->budget,
                                                                     .kept = w->kept,
                                                                     .probe = link->probe,
-                                                                    .meter = link->meter,
+                                                                    .meter = link->options.meter,
                                                                     .seed = options->seed + kind + 1},
                                         options->transport, &handler, &w->reflector);
     if (error) {
@@ -266,7 +265,7 @@ static struct error *watch_pods(struct link *link) {
     return pod_events_new(&(struct pod_events_options){.cluster = options->name,
                                                        .transport = options->transport,
                                                        .budget = options->budget,
-                                                       .meter = link->meter,
+                                                       .meter = link->options.meter,
                                                        .origin = options->origin,
                                                        .kinds = options->settings.kinds,
                                                        .n_kinds = options->settings.n_kinds,
@@ -286,12 +285,12 @@ static struct error *fill_link(struct link *link) {
     struct probe_handler handler = {on_identity, on_contact, link};
     struct error *error = probe_new(options->name, options->transport, &handler, &link->probe);
     if (!error)
-        probe_measure(link->probe, link->meter);
+        probe_measure(link->probe, link->options.meter);
     struct client_options client = {.cluster = options->name,
                                     .transport = options->transport,
                                     .budget = options->budget,
                                     .probe = link->probe,
-                                    .meter = link->meter};
+                                    .meter = link->options.meter};
     if (!error)
         error = client_new(&client, &link->client);
     if (!error && options->cluster == ENGINE_MANAGEMENT)
@@ -308,7 +307,7 @@ struct error *link_new(const struct link_options *options, struct link **out) {
     struct link *link = calloc(1, sizeof *link);
     if (!link)
         return error_no_memory();
-    *link = (struct link){.options = *options, .meter = options->meter};
+    *link = (struct link){.options = *options};
     struct error *error = fill_link(link);
     if (error) {
         link_free(link);
@@ -484,7 +483,8 @@ int64_t link_tick(struct link *link, struct moment now) {
         next_ns = at_ns < next_ns ? at_ns : next_ns;
     }
     int64_t at_ns = client_tick(link->client, now);
-    meter_publish(link->meter, link->recorder ? recorder_dropped(link->recorder) : 0, probe_heard_ns(link->probe));
+    meter_publish(link->options.meter, link->recorder ? recorder_dropped(link->recorder) : 0,
+                  probe_heard_ns(link->probe));
     return at_ns < next_ns ? at_ns : next_ns;
 }
 

@@ -2,6 +2,11 @@
 // Which version of a kind is served, and kinds that come and go.
 #include "tests/unit/kube/reflector_harness.h"
 
+static void not_served(struct harness *h) {
+    fake_answer_text(&h->fake, h->fake.count, 404, "404 page not found");
+    tick(h);
+}
+
 static void the_first_acceptable_version_that_is_served_is_taken(void **state) {
     (void)state;
     static const char *const versions[] = {"v3", "v2", "v1", NULL};
@@ -9,8 +14,7 @@ static void the_first_acceptable_version_that_is_served_is_taken(void **state) {
     begin_with(&h, (struct reflector_options){.versions = versions});
     for (int i = 0; i < 2; i++) { // the kind may have come in between
         assert_string_equal(path(&h), "/apis/batch/v3");
-        fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
-        tick(&h);
+        not_served(&h);
         assert_string_equal(path(&h), "/apis/batch/v2");
         // Served, but it cannot be watched.
         answer(
@@ -29,8 +33,7 @@ static void a_kind_that_is_not_served_is_absent_until_it_appears(void **state) {
     (void)state;
     struct harness h;
     begin(&h);
-    fake_answer_text(&h.fake, 1, 404, "404 page not found");
-    tick(&h);
+    not_served(&h);
     expect(&h, "ABSENT;");
     assert_string_equal(h.problem, "the server does not serve jobs.batch");
     for (int i = 0; i < 10; i++) {
@@ -77,18 +80,15 @@ static void a_kind_that_disappears_is_absent_only_once_that_is_sure(void **state
     connect(&h);
     assert_true(data(&h, EVENT("DELETED", ITEM("a", "u1", "5"))));
     end_stream(&h);
-    fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
-    tick(&h);
+    not_served(&h);
     wait_it_out(&h, FIRST_BACKOFF);
     assert_true(is_list(&h));
-    fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
-    tick(&h);
+    not_served(&h);
     assert_true(is_discovery(&h));
     expect(&h, "gone a@5;LOST;");
     int64_t since_ns = h.now_ns;
     while (h.told.len == 0) {
-        fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
-        tick(&h);
+        not_served(&h);
         if (h.told.len == 0)
             wait_it_out(&h, 800 * CLOCK_MS, 60 * CLOCK_SECOND);
     }
@@ -106,12 +106,10 @@ static void a_version_that_is_dropped_is_replaced_by_another(void **state) {
     begin_with(&h, (struct reflector_options){.versions = versions});
     connect(&h);
     assert_false(data(&h, ERROR_EVENT(410, "Gone")));
-    fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
-    tick(&h);
+    not_served(&h);
     for (int i = 0; i < 2; i++) { // it may have come back in between
         assert_true(is_discovery(&h));
-        fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
-        tick(&h);
+        not_served(&h);
         assert_string_equal(path(&h), "/apis/batch/v2");
         answer(&h, 200, DISCOVERY);
     }
@@ -122,25 +120,27 @@ static void a_version_that_is_dropped_is_replaced_by_another(void **state) {
     end(&h);
 }
 
+// v2 is served; v1 is asked for once more, and is served now.
+static void second_version_then_first(struct harness *h) {
+    assert_string_equal(path(h), "/apis/batch/v2");
+    answer(h, 200, DISCOVERY);
+    assert_string_equal(path(h), "/apis/batch/v1");
+    answer(h, 200, DISCOVERY);
+    assert_string_equal(path(h), "/apis/batch/v1/jobs?limit=500");
+}
+
 static void a_kind_that_appears_while_its_versions_are_asked_for_is_asked_for_again(void **state) {
     (void)state;
     static const char *const versions[] = {"v1", "v2", NULL};
     struct harness h;
     begin_with(&h, (struct reflector_options){.versions = versions});
-    for (int i = 0; i < 2; i++) {
-        fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
-        tick(&h);
-    }
+    for (int i = 0; i < 2; i++)
+        not_served(&h);
     expect(&h, "ABSENT;");
     wait_it_out(&h, 800 * CLOCK_MS, 30 * CLOCK_SECOND);
     assert_string_equal(path(&h), "/apis/batch/v1");
-    fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found"); // it comes after this answer
-    tick(&h);
-    assert_string_equal(path(&h), "/apis/batch/v2");
-    answer(&h, 200, DISCOVERY);
-    assert_string_equal(path(&h), "/apis/batch/v1");
-    answer(&h, 200, DISCOVERY);
-    assert_string_equal(path(&h), "/apis/batch/v1/jobs?limit=500");
+    not_served(&h); // it comes after this answer
+    second_version_then_first(&h);
     end(&h);
 }
 
@@ -149,13 +149,8 @@ static void a_kind_that_comes_while_it_is_first_looked_for_is_asked_for_again(vo
     static const char *const versions[] = {"v1", "v2", NULL};
     struct harness h;
     begin_with(&h, (struct reflector_options){.versions = versions});
-    fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found"); // it comes after this answer
-    tick(&h);
-    assert_string_equal(path(&h), "/apis/batch/v2");
-    answer(&h, 200, DISCOVERY);
-    assert_string_equal(path(&h), "/apis/batch/v1");
-    answer(&h, 200, DISCOVERY);
-    assert_string_equal(path(&h), "/apis/batch/v1/jobs?limit=500");
+    not_served(&h); // it comes after this answer
+    second_version_then_first(&h);
     end(&h);
 }
 
@@ -173,8 +168,7 @@ static void discovery_ends_with_the_second_round(void **state) {
         tick(&h);
     }
     assert_string_equal(path(&h), "/apis/batch/v1");
-    fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
-    tick(&h);
+    not_served(&h);
     answer(&h, 200, DISCOVERY);
     assert_string_equal(path(&h), "/apis/batch/v2/jobs?limit=500");
     end(&h);
@@ -186,8 +180,7 @@ static void a_kind_that_is_discovered_but_cannot_be_listed_is_no_hot_loop(void *
     begin(&h);
     for (int i = 0; i < 3; i++) {
         answer(&h, 200, DISCOVERY);
-        fake_answer_text(&h.fake, h.fake.count, 404, "404 page not found");
-        tick(&h);
+        not_served(&h);
         wait_it_out(&h, 800 * CLOCK_MS, 60 * CLOCK_SECOND);
         assert_true(is_discovery(&h));
     }
