@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 ## make cli-test  the command line: bad input, exit codes, and check --online against API servers that the test plays
 TEST_TARGETS += cli-test
-.PHONY: cli-test
+CLI_TESTS := cli-test-cli cli-test-online cli-test-completion cli-test-operate
+.PHONY: cli-test $(CLI_TESTS)
+# They mostly wait, so they run side by side.
 cli-test: $(B)/wharf bad-adapters $(B)/adapters/job.so
-	python3 tests/integration/cli_test.py $(B)
-	python3 -B tests/integration/online_test.py $(B)
-	python3 tests/integration/completion_test.py $(B)
-	python3 -B tests/integration/operate_test.py $(B)
+	+@$(MAKE) --no-print-directory -k -Otarget $(if $(filter --jobserver%,$(MAKEFLAGS)),,-j4) $(CLI_TESTS)
+$(CLI_TESTS): cli-test-%:
+	python3 -B tests/integration/$*_test.py $(B)
 
 ## make plan-test wharf plan: what it tells of objects, and the dry run against the world and servers that the test plays
 TEST_TARGETS += plan-test

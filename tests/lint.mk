@@ -8,7 +8,7 @@ LINT_C := $(sort $(shell find core include plugins tests examples -name '*.[ch]'
 LINT_SH := bootstrap .ci/run $(sort $(shell find tests examples etc -name '*.sh'))
 TIDY_CORE := $(filter core/%.c plugins/%.c examples/%.c,$(LINT_C))
 TIDY_TESTS := $(filter tests/%.c,$(LINT_C))
-LINTS := lint-tree lint-engine lint-format lint-shell lint-cppcheck lint-tidy
+LINTS := lint-tree lint-engine lint-format lint-shell lint-cppcheck lint-tidy mutants-apply
 
 .PHONY: lint $(LINTS)
 lint:

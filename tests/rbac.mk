@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 RBAC = $(B)/wharf rbac --config etc/all-adapters.yaml --adapters $(B)/adapters --user wharf --for
+GUARD_RBAC = $(B)/wharf rbac --config etc/all-adapters.yaml --adapters $(B)/adapters --for guard
 
-## make rbac      writes etc/kubernetes/rbac-management.yaml and rbac-worker.yaml, as `wharf rbac` prints them
+## make rbac      writes etc/kubernetes/rbac-*.yaml and etc/overlays/guard/rbac.yaml, as `wharf rbac` prints them
 .PHONY: rbac
 rbac: $(B)/wharf $(ADAPTERS)
 	$(Q)for cluster in management worker; do \
 		{ echo '# SPDX-License-Identifier: Apache-2.0' && $(RBAC) $$cluster; } > etc/kubernetes/rbac-$$cluster.yaml || exit 1; done
+	$(Q){ echo '# SPDX-License-Identifier: Apache-2.0' && $(GUARD_RBAC); } > etc/overlays/guard/rbac.yaml
 
 ## make rbac-test wharf rbac: its output, and that the manifests are it
 TEST_TARGETS += rbac-test

@@ -13,7 +13,9 @@ logs=''
 for target in "$@"; do
     log=$folder/test-$target.log
     echo "== $target"
+    began=$(date +%s)
     { eval "$MAKE --no-print-directory $jobs $target" 2>&1; echo "exit code $?"; } | tee "$log" | grep -v '^exit code 0$'
+    echo "-- $target took $(($(date +%s) - began)) s"
     logs="$logs $log"
 done
 # shellcheck disable=SC2086  # one word a log

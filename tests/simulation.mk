@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-## make sim       the host against clusters in memory, on virtual time, from seeds (SEEDS=2000, FROM=0)
+## make sim       the host against clusters in memory, on virtual time, from seeds (SEEDS=2000, FROM=0; SEED=N: one; with TRACE=1 its shortest story)
 SEEDS ?= 2000
 FROM ?= 0
 TEST_TARGETS += sim
@@ -22,4 +22,4 @@ $(B)/tests/simulation/adapter-names: FORCE
 
 .PHONY: sim
 sim: $(B)/tests/simulation/sim
-	@$(B)/tests/simulation/sim --seeds $(SEEDS) --from $(FROM)
+	@$(B)/tests/simulation/sim $(if $(SEED),--seed $(SEED) $(if $(TRACE),--shrink --trace),--seeds $(SEEDS) --from $(FROM))

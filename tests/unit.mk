@@ -23,6 +23,7 @@ $(call unit_bin,conform/%): $(B)/conform.a
 $(call unit_bin,demo/%): $(B)/tests/demo/table.o $(B)/tests/demo/screen.o $(B)/tests/demo/jobs.o $(WORLD_HTTP)
 $(call unit_bin,demo/%): private LIBS += $(WORLD_LIBS)
 $(call unit_bin,engine/% serve/api serve/api_explain serve/worker): $(call unit_obj,engine/stage) $(WORLD)
+$(call unit_bin,host/election host/guard_run): $(WORLD)
 $(call unit_bin,engine/carry engine/carry_steps engine/mirror): $(B)/tests/support/trains.o
 $(call unit_bin,world/%): $(WORLD_HTTP)
 $(call unit_bin,world/player): $(FIXTURE)
@@ -32,7 +33,7 @@ $(call unit_bin,plugins/kinds): $(call unit_obj,plugins/kinds_compare plugins/ki
 $(call unit_bin,adapter/adapters): | $(BAD_ADAPTERS)
 
 # Certificates and a server, for what goes over the network.
-$(call unit_bin,$(addprefix kube/,curl_transport curl_cancel curl_limits curl_trust loop kubeconfig endpoint exec_plugin curl_exec tunnel)): \
+$(call unit_bin,$(addprefix kube/,curl_transport curl_cancel curl_limits curl_trust loop kubeconfig endpoint exec_plugin curl_exec tunnel gate)): \
 	$(call unit_obj,kube/pki kube/tls_server kube/net_world)
 $(call unit_bin,host/direct host/token_renewal serve/worker): $(call unit_obj,kube/pki kube/tls_server)
 

@@ -34,6 +34,7 @@ static const struct kind_list lists[KIND_LISTS] = {
     LIST(phases, wharf_phase_rule, flags, pointer, phase_rule_size),
     LIST(suspended_status, wharf_status_change, message, name, status_change_size),
     LIST(resumed_status, wharf_status_change, message, name, status_change_size),
+    LIST(gave_up_status, wharf_status_change, message, name, status_change_size),
 };
 
 static struct error *check_size(const struct kind_list *list, size_t size) {

@@ -10,7 +10,7 @@
 
 #include <wharf/adapter.h>
 
-#define KIND_LISTS 5
+#define KIND_LISTS 6
 
 // One kind, ready for use. Lives as long as the process.
 struct kind {

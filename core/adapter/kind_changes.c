@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The status of workloads without a mirror: suspended_status and resumed_status.
+// The status of workloads without a mirror: suspended_status, resumed_status and gave_up_status.
 #include "core/adapter/kind_check.h"
 #include "core/base/text.h"
 
@@ -9,16 +9,23 @@ static bool is_condition_status(const char *text) {
     return text && (strcmp(text, "True") == 0 || strcmp(text, "False") == 0 || strcmp(text, "Unknown") == 0);
 }
 
-// Words in braces are the workload's kind, namespace and name.
+static bool is_gave_up(const char *field) {
+    return strcmp(field, "gave_up_status") == 0;
+}
+
+// Words in braces are the workload's kind, namespace and name, and in gave_up_status the reason.
 static struct error *check_text(const char *field, const char *text) {
-    static const char *const known[] = {"{kind}", "{namespace}", "{name}"};
+    static const char *const known[] = {"{kind}", "{namespace}", "{name}", "{message}"};
+    size_t n_known = is_gave_up(field) ? 4 : 3;
     for (const char *at = text ? strchr(text, '{') : NULL; at; at = strchr(at + 1, '{')) {
         size_t len = 1 + strspn(at + 1, "abcdefghijklmnopqrstuvwxyz");
         bool word = len > 1 && at[len] == '}', found = false;
-        for (size_t i = 0; word && i < sizeof known / sizeof known[0]; i++)
+        for (size_t i = 0; word && i < n_known; i++)
             found |= text_has_prefix(at, known[i]);
         if (word && !found)
-            return kind_wrong(field, text, "no words in braces but {kind}, {namespace} and {name}");
+            return kind_wrong(field, text,
+                              is_gave_up(field) ? "no words in braces but {kind}, {namespace}, {name} and {message}"
+                                                : "no words in braces but {kind}, {namespace} and {name}");
     }
     return NULL;
 }
@@ -85,7 +92,7 @@ static struct error *check_change(const wharf_kind *kind, const char *field, con
 
 static struct error *check_list(const wharf_kind *kind, const char *field, const wharf_status_change *list) {
     struct error *error = NULL;
-    if (list && !kind->suspend)
+    if (list && !kind->suspend && !is_gave_up(field))
         return kind_error(list[0].name, "%s: found a change, expected none in a kind without suspend", field);
     for (size_t i = 0; !error && list && list[i].name; i++)
         error = check_change(kind, field, list, i);
@@ -100,5 +107,9 @@ struct error *kind_check_changes(const wharf_kind *kind) {
         error = kind_error(kind->resumed_status[0].name,
                            "resumed_status: found a change, expected a rule for WHARF_SUSPENDED in phases: "
                            "nothing else triggers it");
-    return error;
+    if (!error && kind->gave_up_status && (kind->flags & WHARF_KIND_NEVER_FINISHES) != 0)
+        error = error_new(ERROR_REFUSED,
+                          "gave_up_status: found a change, expected none with WHARF_KIND_NEVER_FINISHES: such a "
+                          "workload does not fail");
+    return error ? error : check_list(kind, "gave_up_status", kind->gave_up_status);
 }

@@ -28,7 +28,7 @@ struct error *kind_check_mirror(const wharf_kind *kind);
 // status_removed, observed_generation, finished_at, condition_time, phases.
 struct error *kind_check_status(const wharf_kind *kind);
 
-// suspended_status, resumed_status.
+// suspended_status, resumed_status, gave_up_status.
 struct error *kind_check_changes(const wharf_kind *kind);
 
 // "<field>: found nothing, expected a value: it is required", "<field>: found "<found>", expected <expected>".

@@ -14,22 +14,27 @@ static const char *metadata_text(const struct json *object, const char *key) {
     return json_string_or(json_path(object, "metadata", key, NULL), "");
 }
 
-// `text` with the workload's kind, namespace and name filled in. NULL when out of memory, and for NULL.
-static char *filled(const struct adapter_call *call, const struct json *workload, const char *text) {
+// `text` with the workload's kind, namespace and name filled in, and with a `message` that and the time. NULL when out
+// of memory, and for NULL.
+static char *filled(const struct adapter_call *call, const struct json *workload, const char *message,
+                    const char *text) {
     const struct {
         const char *name, *value;
     } words[] = {{"{kind}", call->kind->kind},
                  {"{namespace}", metadata_text(workload, "namespace")},
-                 {"{name}", metadata_text(workload, "name")}};
+                 {"{name}", metadata_text(workload, "name")},
+                 {"{message}", message},
+                 {"{now}", call->call.now}};
+    size_t n_words = message ? 5 : 3;
     AUTO_BUFFER(out, TEXT_MAX);
     if (!text)
         return NULL;
     buffer_text(&out, "");
     while (*text) {
         size_t i = 0;
-        while (i < sizeof words / sizeof words[0] && !text_has_prefix(text, words[i].name))
+        while (i < n_words && !text_has_prefix(text, words[i].name))
             i++;
-        bool word = i < sizeof words / sizeof words[0];
+        bool word = i < n_words;
         if (word)
             buffer_text(&out, words[i].value);
         else
@@ -71,23 +76,35 @@ static bool set_zero(struct json *object, const char *pattern) {
 
 // False when out of memory; invalid input is a failure of the services.
 static bool apply(struct adapter_call *call, const wharf_status_change *change, const struct json *workload,
-                  struct json *object) {
+                  const char *message, struct json *object) {
     const wharf_host *host = services_table();
     wharf_value *root = (wharf_value *)object;
     if (change->change == WHARF_SET_ZERO)
         return set_zero(object, change->name);
     if (change->change == WHARF_REMOVE)
         host->remove(&call->call, root, change->name);
+    AUTO_TEXT value = message ? filled(call, workload, message, change->value) : NULL;
+    if (message && change->value && !value)
+        return false;
     if (change->change == WHARF_SET_TEXT)
-        host->set_string(&call->call, root, change->name, change->value);
+        host->set_string(&call->call, root, change->name, value ? value : change->value);
     if (change->change != WHARF_SET_CONDITION)
         return true;
-    AUTO_TEXT reason = filled(call, workload, change->reason);
-    AUTO_TEXT message = filled(call, workload, change->message);
-    if ((change->reason && !reason) || (change->message && !message))
+    AUTO_TEXT reason = filled(call, workload, message, change->reason);
+    AUTO_TEXT text = filled(call, workload, message, change->message);
+    if ((change->reason && !reason) || (change->message && !text))
         return false;
-    host->set_condition(&call->call, root, change->name, change->value, reason, message);
+    host->set_condition(&call->call, root, change->name, change->value, reason, text);
     return true;
+}
+
+static wharf_result apply_list(struct adapter_call *call, const wharf_status_change *change,
+                               const struct json *workload, const char *message, struct json *object) {
+    services_prepare(call, workload);
+    for (; change && change->name; change++)
+        if (is_due(change, workload) && !apply(call, change, workload, message, object))
+            services_no_memory(call);
+    return services_conclude(call, WHARF_OK);
 }
 
 wharf_result owed_status(struct adapter_call *call, const struct json *workload, struct json *object) {
@@ -102,9 +119,10 @@ wharf_result owed_status(struct adapter_call *call, const struct json *workload,
         change = kind->suspended_status;
     else if (phase_says_suspended(kind, workload))
         change = kind->resumed_status;
-    services_prepare(call, workload);
-    for (; change && change->name; change++)
-        if (is_due(change, workload) && !apply(call, change, workload, object))
-            services_no_memory(call);
-    return services_conclude(call, WHARF_OK);
+    return apply_list(call, change, workload, NULL, object);
+}
+
+wharf_result owed_gave_up(struct adapter_call *call, const struct json *workload, const char *message,
+                          struct json *object) {
+    return apply_list(call, call->kind->gave_up_status, workload, message, object);
 }

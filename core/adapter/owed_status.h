@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The status that the kind's own controller would write for a workload that is suspended or was resumed while it has no
-// mirror: suspended_status and resumed_status of its kind.
+// The status that the kind's own controller would write for a workload that has no mirror: suspended_status,
+// resumed_status and gave_up_status of its kind.
 #ifndef WHARF_ADAPTER_OWED_STATUS_H
 #define WHARF_ADAPTER_OWED_STATUS_H
 
@@ -8,5 +8,9 @@
 
 // Applies them to /status of `object`. `call` was begun; its answer has the reason for a result other than WHARF_OK.
 wharf_result owed_status(struct adapter_call *call, const struct json *workload, struct json *object);
+
+// The same with gave_up_status, of a workload that no cluster accepts: `message` says why.
+wharf_result owed_gave_up(struct adapter_call *call, const struct json *workload, const char *message,
+                          struct json *object);
 
 #endif

@@ -47,9 +47,8 @@ static bool is_of_rule(const struct json *condition, const wharf_phase_rule *rul
            (!rule->reason || text_equal(json_string(json_get(condition, "reason")), rule->reason));
 }
 
-// The condition or the scalar that the rule is about, if it matches.
-static const struct json *match_of(const struct json *object, const wharf_phase_rule *rule) {
-    const struct json *value = pointer_find(object, rule->pointer);
+// The condition or the scalar that the rule is about, if it matches. `value` is what is at its pointer.
+static const struct json *match_of(const struct json *value, const wharf_phase_rule *rule) {
     if (!json_is(value, JSON_ARRAY))
         return json_is_scalar(value, rule->value) ? value : NULL;
     const struct json *condition = json_first(value);
@@ -62,8 +61,13 @@ static const struct json *match_of(const struct json *object, const wharf_phase_
 static const wharf_phase_rule *find_rule(const wharf_kind *kind, const struct json *object, bool suspended,
                                          const struct json **match) {
     const wharf_phase_rule *rule = kind->phases;
+    const char *pointer = NULL; // of `value`: most rules are about the same
+    const struct json *value = NULL;
     for (; rule && rule->pointer; rule++) {
-        *match = suspended || (rule->flags & WHARF_RULE_WHILE_SUSPENDED) == 0 ? match_of(object, rule) : NULL;
+        if (!text_equal(pointer, rule->pointer))
+            value = pointer_find(object, rule->pointer);
+        pointer = rule->pointer;
+        *match = suspended || (rule->flags & WHARF_RULE_WHILE_SUSPENDED) == 0 ? match_of(value, rule) : NULL;
         if (*match)
             return rule;
     }

@@ -27,11 +27,16 @@ struct pattern_change {
     const char *last; // the last segment, with its slash
     struct place *places;
     size_t count, capacity;
+    // Most patterns are short, and match one container.
+    char short_way[64];
+    struct place first_place;
 };
 
 static void change_cleanup(struct pattern_change *change) {
-    free(change->way);
-    free(change->places);
+    if (change->way != change->short_way)
+        free(change->way);
+    if (change->places != &change->first_place)
+        free(change->places);
 }
 
 #define AUTO_CHANGE __attribute__((cleanup(change_cleanup))) struct pattern_change
@@ -44,8 +49,16 @@ static bool has_star(const char *pattern) {
 }
 
 static bool add_place(struct pattern_change *change, struct json *parent, const struct json *from) {
-    if (!array_reserve(&change->places, &change->capacity, change->count + 1, sizeof *change->places))
+    if (change->count == 0) {
+        change->places = &change->first_place;
+    } else if (change->count == 1) {
+        change->places = NULL;
+        if (!array_reserve(&change->places, &change->capacity, 2, sizeof *change->places))
+            return false;
+        change->places[0] = change->first_place;
+    } else if (!array_reserve(&change->places, &change->capacity, change->count + 1, sizeof *change->places)) {
         return false;
+    }
     change->places[change->count++] = (struct place){parent, from};
     return true;
 }
@@ -96,11 +109,16 @@ static bool open_change(struct pattern_change *change, const wharf_call *call, w
     const char *slash = strrchr(pattern, '/');
     if (!slash)
         return true;
+    size_t len = (size_t)(slash - pattern);
     change->last = slash;
-    change->way = strndup(pattern, (size_t)(slash - pattern));
-    if (!change->way)
+    change->way = len < sizeof change->short_way ? change->short_way : malloc(len + 1);
+    if (!change->way) {
         services_no_memory(change->call);
-    return change->way;
+        return false;
+    }
+    memcpy(change->way, pattern, len);
+    change->way[len] = '\0';
+    return true;
 }
 
 // Finds the containers; `make`: missing ones are created if there is no star.

@@ -11,7 +11,7 @@
 #define TRANSITION_TIME "lastTransitionTime"
 
 static const struct json *conditions_of(const struct json *object) {
-    return json_path(object, "status", "conditions", NULL);
+    return json_get(json_get(object, "status"), "conditions");
 }
 
 const wharf_value *services_condition(const wharf_value *object, const char *type, const char *status) {

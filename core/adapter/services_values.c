@@ -55,9 +55,9 @@ const char *services_type_name(const struct json *value) {
 }
 
 static const wharf_value *value_find(const wharf_value *value, const char *pointer) {
-    if (!value || !pointer || !services_is_pointer(pointer, false))
+    if (!value || !pointer || (strchr(pointer, '~') && !services_is_pointer(pointer, false)))
         return NULL;
-    return out(pointer_find(in(value), pointer));
+    return out(pointer_find(in(value), pointer)); // finds nothing at what is not UTF-8
 }
 
 static int value_is(const wharf_value *value, const char *pointer, const char *text) {

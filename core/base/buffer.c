@@ -69,7 +69,13 @@ bool buffer_text(struct buffer *buffer, const char *text) {
 }
 
 bool buffer_char(struct buffer *buffer, char c) {
-    return buffer_append(buffer, &c, 1);
+    char *room = reserve(buffer, 1);
+    if (!room)
+        return false;
+    room[0] = c;
+    room[1] = '\0';
+    buffer->len++;
+    return true;
 }
 
 bool buffer_vprintf(struct buffer *buffer, const char *format, va_list args) {
@@ -122,7 +128,16 @@ static bool json_string(struct buffer *buffer, const char *text, size_t len, boo
 }
 
 bool buffer_json_string(struct buffer *buffer, const char *text, size_t len) {
-    return json_string(buffer, text, len, false);
+    if (len >= SIZE_MAX / 2 || text_json_clean(text, len) < len)
+        return json_string(buffer, text, len, false);
+    char *room = reserve(buffer, len + 2);
+    if (!room)
+        return false;
+    *room++ = '"';
+    room = mempcpy(room, text, len);
+    memcpy(room, "\"", 2);
+    buffer->len += len + 2;
+    return true;
 }
 
 bool buffer_json_shown(struct buffer *buffer, const char *text, size_t len) {

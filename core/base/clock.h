@@ -30,6 +30,11 @@ static inline int64_t clock_later(int64_t a_ns, int64_t b_ns) {
     return a_ns > b_ns ? a_ns : b_ns;
 }
 
+// `for_ns` may be as long as the configuration takes.
+static inline int64_t clock_after(int64_t ns, int64_t for_ns) {
+    return ns > 0 && for_ns > CLOCK_NEVER - ns ? CLOCK_NEVER : ns + for_ns;
+}
+
 #define CLOCK_RFC3339_MAX 32
 
 // "2026-01-02T03:04:05Z" (metav1.Time: whole seconds, UTC).

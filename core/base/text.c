@@ -133,3 +133,20 @@ uint64_t text_hash(uint64_t hash, const char *text) {
         hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
     return hash;
 }
+
+static uint64_t mix_word(uint64_t hash, uint64_t word) {
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 32;
+}
+
+uint64_t text_hash_local(uint64_t hash, const char *text) {
+    size_t len = strlen(text);
+    uint64_t word = 0;
+    for (hash = mix_word(hash, len); len >= sizeof word; len -= sizeof word, text += sizeof word) {
+        memcpy(&word, text, sizeof word);
+        hash = mix_word(hash, word);
+    }
+    word = 0;
+    memcpy(&word, text, len);
+    return mix_word(hash, word);
+}

@@ -25,19 +25,29 @@ size_t text_utf8_sequence(const char *text, size_t len) {
     return need;
 }
 
+#define ONES UINT64_C(0x0101010101010101)
+#define HIGH UINT64_C(0x8080808080808080)
+
+static bool is_ascii_word(const char *text) {
+    uint64_t word;
+    memcpy(&word, text, sizeof word);
+    return (word & HIGH) == 0;
+}
+
 size_t text_utf8_valid(const char *text, size_t len) {
     size_t at = 0;
     while (at < len) {
-        size_t sequence = text_utf8_sequence(text + at, len - at);
+        if (len - at >= 8 && is_ascii_word(text + at)) {
+            at += 8;
+            continue;
+        }
+        size_t sequence = (unsigned char)text[at] < 0x80 ? 1 : text_utf8_sequence(text + at, len - at);
         if (sequence == 0)
             break;
         at += sequence;
     }
     return at;
 }
-
-#define ONES UINT64_C(0x0101010101010101)
-#define HIGH UINT64_C(0x8080808080808080)
 
 // How many of the next eight bytes come before one that is below 0x20, above 0x7f, a quote or a backslash. A borrow can
 // set bits only above the first such byte.
@@ -52,6 +62,10 @@ static size_t plain_bytes(const char *text) {
     return special ? (size_t)__builtin_ctzll(special) / 8 : 8;
 }
 
+static bool is_plain(unsigned char c) {
+    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+}
+
 size_t text_json_clean(const char *text, size_t len) {
     size_t i = 0;
     for (;;) {
@@ -60,9 +74,9 @@ size_t text_json_clean(const char *text, size_t len) {
             plain = plain_bytes(text + i);
             i += plain;
         }
-        if (i == len || (unsigned char)text[i] < 0x20 || text[i] == '"' || text[i] == '\\')
-            return i;
-        size_t sequence = text_utf8_sequence(text + i, len - i);
+        while (i < len && is_plain((unsigned char)text[i]))
+            i++;
+        size_t sequence = i < len && (unsigned char)text[i] >= 0x80 ? text_utf8_sequence(text + i, len - i) : 0;
         if (sequence == 0)
             return i;
         i += sequence;

@@ -37,7 +37,7 @@ struct check {
     struct rbac_options namespaced; // its namespaces
     size_t n_workers;               // of all sources that were read
     bool online;
-    struct problems problems;
+    struct problems problems, warnings;
 };
 
 static void check_cleanup(struct check *check) {
@@ -49,6 +49,7 @@ static void check_cleanup(struct check *check) {
     adapters_free(check->adapters);
     config_free(check->config);
     problems_free(&check->problems);
+    problems_free(&check->warnings);
 }
 
 static struct error *load_kubeconfigs(struct check *check) {
@@ -82,6 +83,7 @@ static struct error *ask_clusters(struct check *check) {
                                   .n_namespaces = check->namespaced.n_namespaces,
                                   .n_workers = check->n_workers};
     error = preflight_check(&preflight, &check->problems);
+    problems_move(&check->warnings, &preflight.warnings);
     check->n_workers = preflight.n_workers;
     return error;
 }
@@ -203,6 +205,8 @@ static int run(const struct arguments *arguments) {
     if (!error && check.config)
         error = check_files(&check);
     size_t count = main_print_problems(&check.problems);
+    for (size_t i = 0; i < check.warnings.count; i++)
+        fprintf(stderr, "%s: warning: %s\n", values[CONFIG], check.warnings.list[i]);
     if (!error && readable && check.n_workers == 0)
         warn_of_no_workers(&check);
     if (error)

@@ -57,10 +57,11 @@ static const struct subcommand subcommand_help = {
 };
 
 static const struct subcommand *const commands[] = {
-    &subcommand_run,     &subcommand_check, &subcommand_adapters,   &subcommand_plan,    &subcommand_rbac,
-    &subcommand_init,    &subcommand_join,  &subcommand_leave,      &subcommand_adapter, &subcommand_status,
-    &subcommand_explain, &subcommand_logs,  &subcommand_exec,       &subcommand_cordon,  &subcommand_uncordon,
-    &subcommand_drain,   &subcommand_retry, &subcommand_completion, &subcommand_version, &subcommand_help};
+    &subcommand_run,      &subcommand_check,   &subcommand_adapters, &subcommand_plan,       &subcommand_rbac,
+    &subcommand_init,     &subcommand_guard,   &subcommand_join,     &subcommand_leave,      &subcommand_adapter,
+    &subcommand_status,   &subcommand_explain, &subcommand_logs,     &subcommand_exec,       &subcommand_cordon,
+    &subcommand_uncordon, &subcommand_drain,   &subcommand_retry,    &subcommand_completion, &subcommand_version,
+    &subcommand_help};
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

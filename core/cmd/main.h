@@ -69,7 +69,7 @@ struct subcommand {
 extern const struct subcommand subcommand_run, subcommand_check, subcommand_adapters, subcommand_plan, subcommand_join,
     subcommand_init, subcommand_leave, subcommand_rbac, subcommand_version, subcommand_status, subcommand_explain,
     subcommand_cordon, subcommand_uncordon, subcommand_drain, subcommand_retry, subcommand_completion, subcommand_logs,
-    subcommand_exec;
+    subcommand_exec, subcommand_guard;
 
 // All of them, in the order of the overview.
 const struct subcommand *const *main_commands(size_t *count);

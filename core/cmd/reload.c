@@ -15,7 +15,9 @@
 static const char *const live_keys[] = {
     "workers",   "workersFrom",       "removal",           "namespace",       "log",          "createNamespaces",
     "kueue",     "mirrorFinalizer",   "workerLostTimeout", "mirrorRetention", "massDeletion", "orphanGrace",
-    "rateLimit", "credentialPlugins", "podEvents",         "memory",
+    "rateLimit", "credentialPlugins", "podEvents",         "memory",          "namespaces",   "maxWorkloads",
+    "placement", "onWorkerLost",      "drainTimeout",
+    "fencing",  // but for its namespace
     "adapters", // where adapters_extend says nothing else
 };
 
@@ -67,6 +69,10 @@ static void add_changed(const struct json *a, const struct json *b, bool missing
     }
 }
 
+static const char *fencing_namespace(const struct json *config) {
+    return json_string_or(json_path(config, "fencing", "namespace", NULL), "");
+}
+
 void reload_compare(const char *path, const char *former, const char *text, struct buffer *out) {
     __attribute__((cleanup(yaml_cleanup))) struct yaml a = {.value = NULL};
     __attribute__((cleanup(yaml_cleanup))) struct yaml b = {.value = NULL};
@@ -76,6 +82,8 @@ void reload_compare(const char *path, const char *former, const char *text, stru
     if (!error) {
         add_changed(b.value, a.value, false, out);
         add_changed(a.value, b.value, true, out);
+        if (!text_equal(fencing_namespace(a.value), fencing_namespace(b.value)))
+            buffer_printf(out, "%sfencing.namespace", out->len > 0 ? ", " : "");
     }
     error_free(error);
 }

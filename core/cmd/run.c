@@ -212,5 +212,5 @@ const struct subcommand subcommand_run = {
     .text =
         "Watches the management cluster for workloads that are delegated to this host, runs a mirror of each in a\n"
         "worker cluster, and copies the mirror's status back. SIGTERM or SIGINT stops it once the writes in flight\n"
-        "have finished, after at most ten seconds; a second signal stops it at once. Logs go to stderr.\n",
+        "have finished, after at most twelve seconds; a second signal stops it at once. Logs go to stderr.\n",
 };

@@ -9,7 +9,9 @@
 
 #include <stdint.h>
 
-#define SIGNALS_STOP_NS (10 * CLOCK_SECOND) // from the first signal to the end of the process
+// From the first signal to the end of the process: systemd kills it after 15 s (TimeoutStopSec in
+// etc/wharf.service.in).
+#define SIGNALS_STOP_NS (12 * CLOCK_SECOND)
 
 struct signals;
 

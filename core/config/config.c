@@ -30,6 +30,8 @@ void config_free(struct config *config) {
         return;
     config_cluster_clear(&config->management);
     config_seal_clear(&config->seal);
+    config_placement_clear(&config->placement);
+    config_election_clear(&config->election);
     exec_policy_clear(&config->credential_plugins);
     config_workers_from_clear(&config->workers_from);
     for (size_t i = 0; i < config->n_workers; i++)
@@ -44,6 +46,8 @@ void config_free(struct config *config) {
     free(config->namespace_);
     free(config->adapter_directory);
     free(config->serve_address);
+    free(config->namespaces);
+    free(config->fencing.namespace_);
     free(config);
 }
 
@@ -56,22 +60,26 @@ static struct config *with_defaults(const char *path) {
     config->management.name = strdup("management");
     config->management.context = strdup("");
     config->adapter_directory = strdup(WHARF_ADAPTER_DIRECTORY);
+    config->namespaces = strdup(CONFIG_NAMESPACES);
     config->credential_plugins.setting = text_format("credentialPlugins.allow in %s", path);
     config->worker_lost_timeout_ns = 15 * CLOCK_MINUTE;
     config->pod_events = POD_EVENTS_WARNINGS;
     config->mirror_retention_ns = 10 * CLOCK_MINUTE;
     config->mass_deletion_max = 20;
     config->mass_deletion_percent = 30;
+    config->fencing.after_ns = 5 * CLOCK_MINUTE;
     config->orphan_grace_ns = 60 * CLOCK_MINUTE;
     config->memory_per_cluster = BUDGET_DEFAULT;
     config->max_object_size = BUDGET_OBJECT_SIZE;
     config->max_object_nodes = BUDGET_OBJECT_NODES;
     config->qps = 500;
     config->burst = 1000;
+    config->election = (struct config_election){
+        .lease_ns = 15 * CLOCK_SECOND, .renew_ns = 10 * CLOCK_SECOND, .retry_ns = 2 * CLOCK_SECOND, .shards = 1};
     config->log_format = LOG_TEXT;
     config->log_level = LOG_INFO;
     if (config->path && config->controller_name && config->management.name && config->management.context &&
-        config->adapter_directory && config->credential_plugins.setting)
+        config->adapter_directory && config->namespaces && config->credential_plugins.setting)
         return config;
     config_free(config);
     return NULL;
@@ -136,7 +144,8 @@ static void read_serve(struct config_reader *reader, const struct config_place *
                        void *target) {
     static const struct config_field fields[] = {
         {"address", read_address, offsetof(struct config, serve_address), true,
-         "Address and port of the page, the API (docs/api.md), /metrics, /healthz and /readyz. Without it nothing is "
+         "Address and port of the page, the API (docs/api.md), /metrics, /healthz, /livez and /readyz. Without it "
+         "nothing is "
          "served."},
     };
     config_mapping(reader, place, value, fields, COUNT(fields), target);
@@ -250,12 +259,21 @@ static bool read_mapping(struct config_reader *reader, const struct config_place
         {"removal", read_removal, offsetof(struct config, removal), false,
          "Default finish. How a worker leaves that no source has any more: what runs there ends there, is moved, or is "
          "abandoned."},
+        {"drainTimeout", config_read_duration, offsetof(struct config, placement.drain_timeout_ns), false,
+         "Default 0. With drain: move, how long what has started may go on before it is moved."},
+        {"placement", config_read_placement, offsetof(struct config, placement), false,
+         "Which worker a workload is placed in (docs/placement.md)."},
+        {"onWorkerLost", config_read_lost, offsetof(struct config, placement.wait_when_lost), false,
+         "Default redispatch. What happens after workerLostTimeout: another attempt elsewhere, or the worker is waited "
+         "for."},
         {"adapters", config_read_adapters, 0, true, "The kinds that are handled."},
         {"serve", read_serve, 0, false, "What people, tools and Prometheus look at."},
         {"credentialPlugins", config_read_credential_plugins, 0, false,
          "Programs that kubeconfigs may run for their credentials (docs/credentials.md)."},
         {"seal", config_read_seal, offsetof(struct config, seal), false,
          "The key that seals mirrors (docs/security.md)."},
+        {"namespaces", config_read_namespaces, offsetof(struct config, namespaces), false,
+         "Whose workloads are placed (docs/guards.md). What is placed already is followed to its end."},
         {"createNamespaces", config_read_bool, offsetof(struct config, create_namespaces), false,
          "Default false. Whether missing namespaces are created in workers."},
         {"kueue", read_kueue, offsetof(struct config, kueue_carried), false,
@@ -267,6 +285,8 @@ static bool read_mapping(struct config_reader *reader, const struct config_place
          "Default false. Whether mirrors get a finalizer until their final status was copied."},
         {"workerLostTimeout", config_read_positive, offsetof(struct config, worker_lost_timeout_ns), false,
          "Default 15m. How long a worker may be unreachable before its workloads are rescheduled."},
+        {"fencing", config_read_fencing, offsetof(struct config, fencing), false,
+         "Guards in the workers, which stop mirrors that this host has lost (docs/fencing.md)."},
         {"mirrorRetention", config_read_duration, offsetof(struct config, mirror_retention_ns), false,
          "Default 10m. How long a finished mirror is kept in its worker, for its logs."},
         {"massDeletion", read_mass_deletion, 0, false, "When orphans are not deleted but held (docs/lifecycle.md)."},
@@ -275,6 +295,11 @@ static bool read_mapping(struct config_reader *reader, const struct config_place
         {"memory", config_read_memory, 0, false, "Limits of memory (docs/memory.md)."},
         {"rateLimit", read_rate_limit, 0, false,
          "An upper bound of the requests to each cluster; watches and lists do not count."},
+        {"leaderElection", config_read_election, offsetof(struct config, election), false,
+         "Which of several replicas writes (docs/availability.md)."},
+        {"shards", config_read_shards, offsetof(struct config, election), false,
+         "Default 1. Into how many parts the workloads are divided among replicas with leaderElection; the same in all "
+         "of them."},
         {"log", read_log, 0, false, "The host's log."},
     };
     return config_mapping(reader, root, reader->yaml.value, fields, COUNT(fields), reader->config);
@@ -284,10 +309,13 @@ static bool read_document(struct config_reader *reader) {
     struct config_place root = {.up = NULL};
     if (!read_mapping(reader, &root))
         return false;
+    config_fill_placement(reader);
     config_check_clusters(reader);
     config_check_workers_from(reader, &root);
     config_check_adapters(reader);
     config_check_seal(reader);
+    config_check_election(reader);
+    config_check_fencing(reader);
     return true;
 }
 

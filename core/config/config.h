@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define CONFIG_NAMESPACES "-kube-*\n" // see config.namespaces
+
 struct config_label {
     char *key, *value;
 };
@@ -38,6 +40,8 @@ enum removal {
     REMOVAL_ABANDON // at once; its mirrors are left alone
 };
 
+enum choice { CHOICE_NOT_MADE, CHOICE_NO, CHOICE_YES };
+
 struct config_cluster {
     char *name;       // "management", or the worker's
     char *kubeconfig; // absolute, or several with ":" between them; NULL: in-cluster (management only)
@@ -47,7 +51,36 @@ struct config_cluster {
     bool cordoned; // workers only, like what follows
     enum drain drain;
     double qps, burst;            // 0: those of all clusters
+    size_t max_active;            // workloads at once; 0: any number
+    char *max_kinds;              // of a kind, "jobs.batch=5"; NULL: any number
+    enum choice capacity;         // instead of placement.capacity
+    uint32_t weight;              // default 1
+    uint32_t order;               // its place in the list, from 1 on
+    char *namespaces;             // whose workloads are placed there (core/engine/namespaces.h); NULL: all
     size_t line, kubeconfig_line; // in the file, for messages
+};
+
+// Texts are as core/base/selector.h has them; NULL: all.
+struct config_placement_rule {
+    char *kinds, *namespaces; // "jobs.batch,Job"; "team-*,default"
+    char *namespace_selector;
+    char *worker_selector;
+    int policy;                 // enum config_policy
+    int require_fields;         // a boolean, as is
+    int wait_when_lost;         // onWorkerLost: wait
+    int64_t pending_timeout_ns; // 0: none
+    int64_t give_up_after_ns;   // 0: never
+};
+
+enum config_policy { POLICY_LEAST_ACTIVE, POLICY_ORDERED, POLICY_WEIGHTED, POLICY_BIN_PACK };
+
+struct config_placement {
+    struct config_placement_rule otherwise; // first; of what no rule matches
+    struct config_placement_rule *rules;    // with everything that they do not say filled in
+    size_t n_rules;
+    bool capacity;
+    int wait_when_lost;       // onWorkerLost
+    int64_t drain_timeout_ns; // drainTimeout
 };
 
 // An exec plugin for the ClusterProfiles that name it.
@@ -88,6 +121,27 @@ struct config_seal {
     size_t line;
 };
 
+struct config_election {
+    bool enabled;
+    char *namespace_;                     // of the Leases; NULL: config.namespace_, the pod's, else wharf-system
+    char *name;                           // NULL: wharf-ORIGIN
+    int64_t lease_ns, renew_ns, retry_ns; // leaseDuration, renewDeadline, retryPeriod: default 15 s, 10 s, 2 s
+    int64_t shards;                       // the key `shards`; default 1
+    size_t line, shards_line;
+};
+
+// What becomes of workloads in a lost worker where no guard was seen.
+enum config_unguarded { UNGUARDED_WAIT, UNGUARDED_REDISPATCH };
+
+#define CONFIG_FENCING_NAMESPACE "wharf-system"
+
+struct config_fencing {
+    bool enabled;
+    int64_t after_ns;                // default 5 min
+    char *namespace_;                // of the Leases in each worker; NULL: CONFIG_FENCING_NAMESPACE
+    enum config_unguarded unguarded; // default wait
+};
+
 enum config_directory { DIRECTORY_DEFAULT, DIRECTORY_FILE, DIRECTORY_FLAG };
 
 struct config {
@@ -99,7 +153,8 @@ struct config {
     struct config_cluster *workers;
     size_t n_workers;
     struct config_workers_from workers_from;
-    enum removal removal;    // default finish
+    enum removal removal; // default finish
+    struct config_placement placement;
     char *adapter_directory; // absolute; default /usr/lib/wharf/adapters (or that of the build's PREFIX)
     enum config_directory adapter_directory_from;
     size_t adapter_directory_line; // of the key, or of `adapters` where there is none
@@ -108,6 +163,9 @@ struct config {
     char *serve_address;                   // "127.0.0.1:9440", "[::1]:9440"; NULL: do not serve
     struct exec_policy credential_plugins; // credentialPlugins: {allow}; for all kubeconfigs
     struct config_seal seal;               // see seal_source.h
+    struct config_election election;       // see election.h
+    char *namespaces;              // whose workloads are placed (core/engine/namespaces.h); default: all but kube-*
+    struct config_fencing fencing; // see docs/fencing.md
     bool create_namespaces;
     bool kueue_carried;               // kueue: carry; default strip
     bool mirror_finalizer;            // default false
@@ -120,6 +178,7 @@ struct config {
     size_t memory_per_cluster;        // memory: {perCluster, maxObjectSize, maxObjectNodes}: default 64 MiB,
     size_t max_object_size;           // 2 MiB
     size_t max_object_nodes;          // and 100,000; see core/kube/budget.h
+    size_t max_workloads;             // memory.maxWorkloads; 0 (default): no limit
     double qps, burst;                // rateLimit: {qps, burst} for each cluster; qps 0: no limit; default 500 and 1000
     enum log_format log_format;
     enum log_level log_level;
@@ -134,6 +193,8 @@ struct error *config_load_with(const char *path, const char *adapter_directory, 
 // The defaults with no worker and no adapter, for commands that have no file. `adapter_directory` (absolute) NULL: the
 // default. `name` stands for the path in messages.
 struct error *config_without_file(const char *name, const char *adapter_directory, struct config **out);
+// A rule selects by the labels of namespaces.
+bool config_needs_namespaces(const struct config *config);
 // Enables the adapter of this name, from adapter_directory.
 struct error *config_enable(struct config *config, const char *name);
 // A key of the configuration, as its reader knows it.
@@ -145,6 +206,10 @@ struct config_key {
 };
 // Calls `take` for each key, those of a mapping after the mapping. ERROR_NO_MEMORY only.
 struct error *config_describe(void (*take)(void *ctx, const struct config_key *key), void *ctx);
+
+// Whether what is left in a worker is looked at, which has its own choice; and whether it is in any.
+bool config_wants_capacity(const struct config *config, enum choice worker);
+bool config_wants_any_capacity(const struct config *config);
 
 void config_drop_adapter(struct config *config, size_t index);
 void config_free(struct config *config);

@@ -12,6 +12,8 @@ void config_cluster_clear(struct config_cluster *cluster) {
     free(cluster->name);
     free(cluster->kubeconfig);
     free(cluster->context);
+    free(cluster->namespaces);
+    free(cluster->max_kinds);
     for (size_t i = 0; i < cluster->n_labels; i++) {
         free(cluster->labels[i].key);
         free(cluster->labels[i].value);
@@ -127,13 +129,23 @@ static void read_worker(struct config_reader *reader, const struct config_place 
          "Default false. Whether nothing new is placed there."},
         {"drain", read_drain, offsetof(struct config_cluster, drain), false,
          "Empties the worker: what runs there ends there, or is moved."},
+        {"maxActive", config_read_max_active, 0, false,
+         "Default: any number. How many unfinished workloads it may have."},
+        {"capacity", config_read_choice, offsetof(struct config_cluster, capacity), false,
+         "Instead of placement.capacity."},
+        {"weight", config_read_weight, offsetof(struct config_cluster, weight), false,
+         "Default 1. Its share with policy weighted."},
         {"rateLimit", read_rate_limit, 0, false, "Instead of the host's."},
+        {"namespaces", config_read_worker_namespaces, offsetof(struct config_cluster, namespaces), false,
+         "Whose workloads are placed there, of those that the host's rule permits."},
     };
     struct config *config = reader->config;
     struct config_cluster *worker = config_grow(reader, &config->workers, config->n_workers, sizeof(*worker));
     if (!worker)
         return;
     worker->line = config_line(reader, place);
+    worker->weight = 1;
+    worker->order = (uint32_t)config->n_workers + 1;
     config_keep(reader, &worker->context, "");
     config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), worker);
     if (!worker->name) {

@@ -68,6 +68,15 @@ static void read_object_nodes(struct config_reader *reader, const struct config_
         config_wrong(reader, place, value, "a whole number of 1000 or more");
 }
 
+static void read_workloads(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                           void *target) {
+    int64_t count = json_int64(value, -1);
+    if (json_is(value, JSON_NUMBER) && count >= 0)
+        *(size_t *)target = (size_t)count;
+    else
+        config_wrong(reader, place, value, "a whole number; 0: no limit");
+}
+
 // An object must fit into its share of the memory budget of a cluster.
 static void check(struct config_reader *reader, const struct config_place *place, const struct config *config) {
     size_t share = config->memory_per_cluster / 8;
@@ -88,6 +97,8 @@ void config_read_memory(struct config_reader *reader, const struct config_place 
          "Default 2MiB. Larger objects are not handled."},
         {"maxObjectNodes", read_object_nodes, offsetof(struct config, max_object_nodes), false,
          "Default 100000. Objects with more JSON values are not handled."},
+        {"maxWorkloads", read_workloads, offsetof(struct config, max_workloads), false,
+         "Default 0: no limit. Further workloads are not handled until others are deleted."},
     };
     if (config_mapping(reader, place, value, fields, sizeof(fields) / sizeof(fields[0]), target))
         check(reader, place, target);

@@ -80,6 +80,7 @@ config_read_fn config_read_paths;    // char *, one or several as in KUBECONFIG,
 config_read_fn config_read_bool;     // bool
 config_read_fn config_read_duration; // int64_t, 0 allowed
 config_read_fn config_read_positive; // int64_t, a duration that is not 0
+config_read_fn config_read_selector; // char *, a metav1.LabelSelector as the text of a selector (core/base/selector.h)
 config_read_fn config_read_rate;     // double, not negative
 
 // The index of the word in the list, or -1 after reporting the problem. `expected`: "text or json".
@@ -95,12 +96,26 @@ config_read_fn config_read_management;         // struct config_cluster
 config_read_fn config_read_workers;            // struct config
 config_read_fn config_read_workers_from;       // struct config_workers_from
 config_read_fn config_read_adapters;           // struct config
+config_read_fn config_read_placement;          // struct config_placement
+config_read_fn config_read_lost;               // int, a boolean: wait
+config_read_fn config_read_max_active;         // struct config_cluster
+config_read_fn config_read_weight;             // uint32_t
+config_read_fn config_read_choice;             // enum choice, from a boolean
 config_read_fn config_read_memory;             // struct config
 config_read_fn config_read_credential_plugins; // struct config
 config_read_fn config_read_seal;               // struct config_seal
+config_read_fn config_read_election;           // struct config_election
+config_read_fn config_read_shards;             // the same
+config_read_fn config_read_namespaces;         // char *
+config_read_fn config_read_worker_namespaces;  // char *
+// Rules get what they do not say from the settings that they replace.
+void config_fill_placement(struct config_reader *reader);
+config_read_fn config_read_fencing; // struct config_fencing
 void config_check_clusters(struct config_reader *reader);
 void config_check_adapters(struct config_reader *reader);
 void config_check_seal(struct config_reader *reader);
+void config_check_election(struct config_reader *reader);
+void config_check_fencing(struct config_reader *reader);
 void config_check_workers_from(struct config_reader *reader, const struct config_place *place);
 
 // array_next, which notes no_memory. `list` is the address of the list's pointer.
@@ -108,7 +123,9 @@ void *config_grow(struct config_reader *reader, void *list, size_t count, size_t
 
 void config_cluster_clear(struct config_cluster *cluster);
 void config_adapter_clear(struct config_adapter *adapter);
+void config_placement_clear(struct config_placement *placement);
 void config_seal_clear(struct config_seal *seal);
+void config_election_clear(struct config_election *election);
 void config_workers_from_clear(struct config_workers_from *from);
 
 #endif

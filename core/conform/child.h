@@ -194,6 +194,8 @@ const struct json *step_change(struct run *run, const struct json *workload, con
 // The workload after the status was copied. `state` says what is known of the mirror.
 const struct json *step_status(struct run *run, const struct json *workload, const struct json *mirror,
                                wharf_mirror_state state);
+// What is written when no cluster accepts it.
+void step_gave_up(struct run *run, const struct json *workload); // gave_up.c
 // Whether memory stays when each of these is called many times.
 void step_memory(struct run *run, const struct json *workload, const struct json *mirror);
 

@@ -35,6 +35,8 @@ static const struct rule_text rules[N_RULES] = {
                             "the status that results to be left as it is by a second call"},
     [RULE_STATUS_PHASE] = {"status-phase", "wharf_kind.status",
                            "that the workload is finished as its mirror is once the status has been copied"},
+    [RULE_GAVE_UP] = {"gave-up", "wharf_kind.gave_up_status: \"The phase that follows must be FAILED\"",
+                      "that a workload that no cluster accepts has failed with what gave_up_status writes"},
     [RULE_POD_SETS] = {"pod-sets", "wharf_kind.pod_sets",
                        "an array of {\"template\": an object, \"count\": an integer}"},
     [RULE_TIME] = {"time", "Threads", "to return within microseconds, for an ordinary object under a millisecond"},

@@ -99,6 +99,7 @@ static void whole_trial(struct run *run, const struct trial *trial, const struct
     step_accept(run, fresh);
     int phase = step_phase(run, object);
     step_status(run, object, NULL, WHARF_MIRROR_NONE);
+    step_gave_up(run, object);
     step_mirror(run, object, NULL);
     const struct json *made = step_mirror(run, fresh, NULL);
     const struct json *mirror = !made || !status ? made : input_with_status(made, status);

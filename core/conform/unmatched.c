@@ -87,6 +87,7 @@ static void add_status(struct claims *claims, const wharf_kind *kind) {
                                    .member = kind->condition_time});
     add_changes(claims, "suspended_status", kind->suspended_status);
     add_changes(claims, "resumed_status", kind->resumed_status);
+    add_changes(claims, "gave_up_status", kind->gave_up_status);
 }
 
 static const struct json *condition_of(const struct json *conditions, const char *type) {

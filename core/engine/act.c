@@ -3,24 +3,34 @@
 #include "core/engine/act.h"
 
 #include "core/engine/act_update.h"
+#include "core/engine/answer_parts.h"
 #include "core/engine/call.h"
+#include "core/engine/capacity.h"
 #include "core/engine/changes.h"
 #include "core/engine/cluster_state.h"
 #include "core/engine/command.h"
+#include "core/engine/confirm.h"
+#include "core/engine/dropped.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/facts.h"
 #include "core/engine/final_status.h"
 #include "core/engine/finalizer.h"
+#include "core/engine/give_up.h"
 #include "core/engine/kueue.h"
+#include "core/engine/kueue_ticket.h"
 #include "core/engine/mirror.h"
 #include "core/engine/news.h"
 #include "core/engine/orphans.h"
 #include "core/engine/pacing.h"
 #include "core/engine/pause.h"
+#include "core/engine/pending_mirror.h"
+#include "core/engine/placement_queue.h"
 #include "core/engine/queue.h"
 #include "core/engine/repeat.h"
 #include "core/engine/report.h"
 #include "core/engine/retry.h"
+#include "core/engine/shard.h"
+#include "core/engine/space_retry.h"
 #include "core/engine/story.h"
 #include "core/engine/unknown.h"
 #include "core/engine/waiting.h"
@@ -110,6 +120,9 @@ static bool is_there(const struct entry *entry, const struct action *action) {
 
 // For its story.
 static enum outcome why_it_leaves(const struct engine *engine, const struct entry *entry) {
+    if (entry->pending && entry->pending->withdrawn_attempt &&
+        entry->pending->withdrawn_attempt == entry->facts.attempt)
+        return OUTCOME_WITHDRAWN;
     if (entry->facts.attempt == 0 || entry->facts.gone_attempt == entry->facts.attempt)
         return entry->facts.drained_attempt && entry->facts.drained_attempt == entry->facts.attempt ? OUTCOME_DRAINED
                                                                                                     : OUTCOME_DELETED;
@@ -164,20 +177,24 @@ static bool do_place(struct engine *engine, struct entry *entry, const struct ac
     if (action->attempt != entry->facts.attempt)
         story_leaves(entry, why_it_leaves(engine, entry));
     note_given_up(engine, entry, action);
+    // A write that was rejected is repeated: that is the same placement.
+    bool again = entry->requested_attempt == action->attempt;
     entry->requested_cluster = (uint32_t)action->cluster;
     entry->requested_attempt = action->attempt;
     if (action->attempt > 1 && entry->facts.attempt && entry->facts.attempt != action->attempt) {
-        engine->stats.replacements++;
-        bool hot = repeat_placed(engine, entry);
+        engine->stats.replacements += !again;
+        bool hot = !again && repeat_placed(engine, entry);
         if (!hot && entry->facts.cluster == DECIDE_UNKNOWN_CLUSTER)
             unknown_placed_again(engine, entry, action);
         else if (!hot)
             news_rescheduled(engine, entry, action);
     } else if (action->attempt != entry->facts.attempt) {
-        engine->stats.placements++;
+        engine->stats.placements += !again;
     }
+    pending_placed(engine, entry, action->cluster);
     // Counted immediately, so that a burst of placements spreads over the workers.
     cluster_count_active(engine, entry, (uint32_t)action->cluster);
+    capacity_placed(engine, entry, action->cluster);
     return true;
 }
 
@@ -220,6 +237,20 @@ static bool do_create(struct engine *engine, struct entry *entry, const struct a
         return true;
     }
     mirror->denials = 0;
+    struct json *annotations = json_get(json_get(body, "metadata"), "annotations");
+    (void)json_set(annotations, MARK_VERSION, json_new_string(doc_version(&engine->store, &entry->doc)));
+    if (!mirror->tried && dropped_are_refused(engine, entry)) {
+        struct command_spec trial = {.type = PENDING_TRIAL,
+                                     .verb = VERB_CREATE,
+                                     .cluster = mirror->facts.cluster,
+                                     .attempt = entry->facts.attempt,
+                                     .wanted = entry->carry_hash};
+        if (!command_send_patch(engine, entry, mirror, body, trial))
+            queue_retry_soon(engine, &mirror->facts.not_before_ns);
+        mirror_record_cleanup(&record);
+        return true;
+    }
+    mirror->tried = false; // for the next one
     struct command_spec spec = {.type = PENDING_CREATE,
                                 .verb = VERB_CREATE,
                                 .cluster = mirror->facts.cluster,
@@ -282,13 +313,17 @@ static void report_deletion(struct engine *engine, struct entry *entry, const st
                       mirror->facts.attempt, mirror->uid, stale);
 }
 
-// Rules 3 and 4: the uid is a precondition.
+// Rules 3 and 4: the uid is a precondition; of one that is deleted because it runs, also what was seen of it: it may
+// have finished since, and would run again.
 static bool do_delete(struct engine *engine, struct entry *entry, struct mirror *mirror) {
-    char body[256];
+    char body[320], version[64] = "";
+    const char *seen = doc_version(&engine->store, &mirror->doc);
+    if (is_drained(entry, mirror) && strcmp(seen, STORE_VERSION_NONE) != 0)
+        snprintf(version, sizeof version, ",\"resourceVersion\":\"%.40s\"", seen);
     int len = snprintf(body, sizeof body,
                        "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"propagationPolicy\":\"Background\","
-                       "\"preconditions\":{\"uid\":\"%s\"}}",
-                       mirror->uid);
+                       "\"preconditions\":{\"uid\":\"%s\"%s}}",
+                       mirror->uid, version);
     mirror->facts.busy = command_send(engine, entry,
                                       &(struct command_spec){.type = PENDING_DELETE,
                                                              .verb = VERB_DELETE,
@@ -306,7 +341,36 @@ static bool do_delete(struct engine *engine, struct entry *entry, struct mirror 
     return true;
 }
 
-static bool do_verify(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+// Rule 2: only in the state that was seen, in which it had not started.
+static bool do_withdraw(struct engine *engine, struct entry *entry, struct mirror *mirror) {
+    AUTO_BUFFER(body, 512);
+    if (!pending_withdraw(engine, entry, mirror, &body)) {
+        queue_retry_soon(engine, &mirror->facts.not_before_ns);
+        return true;
+    }
+    mirror->facts.busy = command_send(engine, entry,
+                                      &(struct command_spec){.type = PENDING_DELETE,
+                                                             .verb = VERB_DELETE,
+                                                             .cluster = mirror->facts.cluster,
+                                                             .body = body.data,
+                                                             .body_len = body.len,
+                                                             .withdraws = true});
+    if (!mirror->facts.busy)
+        queue_retry_soon(engine, &mirror->facts.not_before_ns);
+    else
+        pending_withdrawn(engine, entry, mirror);
+    return true;
+}
+
+static bool do_verify(struct engine *engine, struct entry *entry, size_t cluster) {
+    struct mirror *mirror = entry_make_mirror(entry, cluster);
+    if (!mirror) {
+        queue_wake(engine, entry, engine->now.mono_ns + CLOCK_SECOND);
+        return false;
+    }
+    bool earlier = entry->facts.cluster == cluster && entry->facts.clean_attempt != entry->facts.attempt;
+    if (earlier && mirror->failures == 0 && mirror->unanswered_ns == 0) // as for a create
+        mirror->unanswered_ns = engine->now.mono_ns;
     mirror->facts.busy = command_send(
         engine, entry,
         &(struct command_spec){.type = PENDING_VERIFY, .verb = VERB_GET, .cluster = mirror->facts.cluster});
@@ -333,8 +397,8 @@ static void drop_empty_mirrors(struct engine *engine, struct entry *entry) {
         next = mirror_next(m);
         if (m->facts.present || m->facts.busy)
             continue;
-        bool elsewhere =
-            m->facts.cluster != entry->facts.cluster && m->refusals == 0 && !m->facts.unsure && !m->facts.may_exist;
+        bool elsewhere = m->facts.cluster != entry->facts.cluster && m->refusals == 0 && !m->facts.tried &&
+                         !m->facts.unsure && !m->facts.may_exist;
         if (!entry->facts.exists || entry->facts.finished || elsewhere)
             entry_remove_mirror(&engine->store, entry, m);
     }
@@ -352,20 +416,48 @@ static bool perform(struct engine *engine, struct entry *entry, const struct act
     case ACTION_STATUS:
         return do_status(engine, entry);
     case ACTION_DELETE:
-        return do_delete(engine, entry, mirror);
+        return action->withdraws ? do_withdraw(engine, entry, mirror) : do_delete(engine, entry, mirror);
     case ACTION_RELEASE:
         return do_release(engine, entry, mirror);
     case ACTION_VERIFY:
-        return do_verify(engine, entry, mirror);
+        return do_verify(engine, entry, action->cluster);
+    case ACTION_READ:
+        return confirm_read(engine, entry);
+    case ACTION_GIVE_UP:
+        return give_up(engine, entry);
     default:
         return false;
     }
 }
 
+static void forget(struct engine *engine, struct entry *entry) {
+    space_retry_forget(engine, entry);
+    store_remove(&engine->store, entry);
+}
+
+// Another host writes: only what is no longer needed is forgotten.
+static void stand_by(struct engine *engine, struct entry *entry) {
+    orphans_account(engine, entry);
+    waiting_elsewhere(engine, entry);
+    placement_queue_note(engine, entry, ROOM_NONE);
+    capacity_forget(engine, entry); // what it asks for waits, or is reserved, with the other host
+    drop_empty_mirrors(engine, entry);
+    pacing_begin(entry);
+    pacing_end(entry);
+    if (!entry->facts.exists && !entry->mirrors && !entry->facts.busy && entry->lookups == 0)
+        forget(engine, entry);
+}
+
 void act_reconcile(struct engine *engine, struct entry *entry) {
     heap_remove(&engine->timers, &entry->timer); // what it still has to wait for is found anew
+    if (!shard_is_held(engine, entry)) {
+        stand_by(engine, entry);
+        return;
+    }
     orphans_check(engine, entry);
     retry_if_due(engine, entry);
+    pending_check(engine, entry);
+    answer_check_dropped(engine, entry);
     drop_empty_mirrors(engine, entry);
     // A lost worker may have been given up: the status is then no longer copied from the mirror.
     if (entry->facts.exists && !entry->facts.finished && facts_worker_is_lost(engine, entry))
@@ -373,19 +465,22 @@ void act_reconcile(struct engine *engine, struct entry *entry) {
     pacing_begin(entry);
     struct action action;
     do {
-        action = facts_decide(engine, entry);
+        action = confirm_action(engine, entry, facts_decide(engine, entry));
         report_decision(engine, entry, &action);
     } while (!pacing_admits(engine, entry, &action) || perform(engine, entry, &action));
     pacing_end(entry);
+    capacity_follow(engine, entry, action.waiting == WAITING_CAPACITY);
     entry->blocked = action.blocked;
     entry->why = action.why;
     waiting_unplaced(engine, entry, action.waiting);
     waiting_update(engine, entry, &action);
     changes_note(engine, entry, &action);
     news_check(engine, entry, &action);
+    kueue_ticket_check(engine, entry);
     if (action.type == ACTION_FORGET && !entry->facts.busy && entry->lookups == 0) {
         heap_remove(&engine->timers, &entry->timer); // of waiting_update
-        store_remove(&engine->store, entry);
+        capacity_forget(engine, entry);
+        forget(engine, entry);
         return;
     }
     if (action.type == ACTION_WAIT)

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 static const char *const outcome_names[OUTCOMES] = {
-    [OUTCOME_SUCCEEDED] = "Succeeded", [OUTCOME_FAILED] = "Failed", [OUTCOME_REJECTED] = "Rejected",
-    [OUTCOME_DELETED] = "Deleted",     [OUTCOME_LOST] = "Lost",     [OUTCOME_DRAINED] = "Drained",
-    [OUTCOME_REPLACED] = "Replaced",
+    [OUTCOME_SUCCEEDED] = "Succeeded", [OUTCOME_FAILED] = "Failed",       [OUTCOME_REJECTED] = "Rejected",
+    [OUTCOME_DELETED] = "Deleted",     [OUTCOME_LOST] = "Lost",           [OUTCOME_DRAINED] = "Drained",
+    [OUTCOME_REPLACED] = "Replaced",   [OUTCOME_WITHDRAWN] = "Withdrawn",
 };
 
 const char *outcome_name(enum outcome outcome) {

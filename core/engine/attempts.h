@@ -15,11 +15,12 @@ enum outcome {
     OUTCOME_NONE, // not over
     OUTCOME_SUCCEEDED,
     OUTCOME_FAILED,
-    OUTCOME_REJECTED, // the worker did not accept the mirror
-    OUTCOME_DELETED,  // the mirror was deleted in the worker, by somebody else
-    OUTCOME_LOST,     // the worker was given up
-    OUTCOME_DRAINED,  // the worker was drained
-    OUTCOME_REPLACED, // another mirror was found
+    OUTCOME_REJECTED,  // the worker did not accept the mirror
+    OUTCOME_DELETED,   // the mirror was deleted in the worker, by somebody else
+    OUTCOME_LOST,      // the worker was given up
+    OUTCOME_DRAINED,   // the worker was drained
+    OUTCOME_REPLACED,  // another mirror was found
+    OUTCOME_WITHDRAWN, // it did not start in time
     OUTCOMES
 };
 const char *outcome_name(enum outcome outcome); // "Rejected"; NULL for OUTCOME_NONE

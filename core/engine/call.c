@@ -4,6 +4,7 @@
 #include "core/engine/backoff.h"
 #include "core/engine/cluster_state.h"
 #include "core/engine/engine_internal.h"
+#include "core/engine/kueue_ticket.h"
 #include "core/engine/mirror.h"
 #include "core/engine/report.h"
 
@@ -43,7 +44,9 @@ struct mirror_context call_context(struct engine *engine, struct entry *entry, s
                                    .workload = doc_tree(&engine->store, &entry->doc),
                                    .mirror = mirror ? doc_tree(&engine->store, &mirror->doc) : NULL,
                                    .attempt = entry->facts.attempt,
+                                   .suspended_by_kueue = mirror && kueue_ticket_governs(entry, mirror),
                                    .had_status = mirror && mirror->had_status,
+                                   .unfinished = !entry->facts.finished,
                                    .finalizer = engine->mirror_finalizer,
                                    .seals = engine->seals,
                                    .cluster = engine->names[where]};

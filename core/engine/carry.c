@@ -87,8 +87,8 @@ bool carry_keys(struct carrying *carrying, const char *map) {
     struct json *metadata = carry_member(carrying->to, "metadata");
     struct json *to = metadata ? carry_member(metadata, map) : NULL;
     AUTO_BUFFER(pointer, POINTER_MAX);
-    return to && buffer_printf(&pointer, "/metadata/%s", map) && set_keys(carrying, from, to, &pointer) &&
-           take_keys_away(carrying, from, to, &pointer);
+    return to && buffer_text(&pointer, "/metadata/") && buffer_text(&pointer, map) &&
+           set_keys(carrying, from, to, &pointer) && take_keys_away(carrying, from, to, &pointer);
 }
 
 // An index of an array whose items are not in the expected place; the last few are kept.

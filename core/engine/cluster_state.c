@@ -3,7 +3,11 @@
 
 #include "core/base/memory.h"
 #include "core/engine/engine_internal.h"
+#include "core/engine/fence_state.h"
+#include "core/engine/placement_queue.h"
+#include "core/engine/placement_worker.h"
 #include "core/engine/queue.h"
+#include "core/engine/shard_of.h"
 
 bool cluster_is_vacant(const struct engine *engine, size_t cluster) {
     return cluster >= engine->n_clusters || !engine->names[cluster];
@@ -54,12 +58,16 @@ void cluster_refresh(struct engine *engine, size_t cluster, size_t kind) {
     facts->serves = facts->connected && text_equal(watch->version, wanted);
     facts->closed = policy != WORKER_ACTIVE;
     facts->moves = policy == WORKER_DRAIN_MOVE;
+    facts->moves_at_ns = clock_after(engine->slots[cluster].moves_since_ns, engine->drain_timeout_ns);
+    fence_refresh(engine, cluster, facts);
     facts->eligible = facts->serves && !facts->frozen && !facts->closed && (watch->paused & PAUSE_FULL) == 0 &&
                       engine->contacts[cluster] != CONTACT_SUSPECT;
     facts->lost_since_ns = watch->lost_since_ns;
+    facts->namespaces = engine->slots[cluster].namespaces;
+    placement_worker_refresh(engine, cluster, kind);
     struct stats_watch *stats = &engine->stats.clusters[cluster].watches[kind];
     stats->state = watch->state;
-    stats->eligible = facts->eligible;
+    stats->eligible = facts->eligible && (~facts->closed_shards & shard_all(engine));
 }
 
 void cluster_queue_blocked(struct engine *engine, size_t kind, size_t cluster) {
@@ -97,16 +105,22 @@ void cluster_count_active(struct engine *engine, struct entry *entry, uint32_t c
         if (cluster)
             engine->workers[k][cluster].active++;
     }
-    if (entry->active_in)
+    struct worker_facts *workers = engine->workers[entry->kind];
+    if (entry->active_in) {
         engine->stats.clusters[entry->active_in].active--;
-    if (cluster)
+        workers[entry->active_in].active_kind--;
+        placement_room(engine);
+    }
+    if (cluster) {
         engine->stats.clusters[cluster].active++;
+        workers[cluster].active_kind++;
+    }
     entry->active_in = cluster;
 }
 
 void cluster_suspect_deletions(struct engine *engine, size_t kind, bool rewound) {
     struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, kind);
-    watch->suspect_until_ns = engine->now.mono_ns + engine->orphan_grace_ns;
+    watch->suspect_until_ns = clock_after(engine->now.mono_ns, engine->orphan_grace_ns);
     if (rewound)
         watch->rewound_until_ns = watch->suspect_until_ns;
 }

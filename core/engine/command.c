@@ -7,6 +7,7 @@
 #include "core/engine/engine_internal.h"
 #include "core/engine/pacing.h"
 #include "core/engine/report.h"
+#include "core/engine/shard.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,10 +34,12 @@ static bool fill_command(struct command *command, const struct engine *engine, c
     bool namespaces = spec->type == PENDING_NAMESPACE;
     char space[254];
     entry_namespace(entry, space);
-    const char *group = namespaces ? "" : kind->abi.group, *plural = namespaces ? "namespaces" : kind->abi.plural;
+    bool active = spec->type == PENDING_ACTIVE;
+    const char *group = namespaces ? "" : active ? "kueue.x-k8s.io" : kind->abi.group;
+    const char *plural = namespaces ? "namespaces" : active ? "workloads" : kind->abi.plural;
     const char *name = spec->path ? spec->path : namespaces ? space : entry_name(entry);
     const char *in = namespaces ? "" : space;
-    version = namespaces ? "v1" : version;
+    version = namespaces ? "v1" : active ? spec->version : version;
     size_t size = strlen(group) + strlen(plural) + strlen(version) + strlen(name) + strlen(in) + spec->body_len + 6;
     command->memory = malloc(size);
     if (!command->memory)
@@ -52,6 +55,7 @@ static bool fill_command(struct command *command, const struct engine *engine, c
         .name = update_string(&at, name, strlen(name)),
         .body = spec->body ? update_string(&at, spec->body, spec->body_len) : NULL,
         .body_len = spec->body_len,
+        .dry_run = spec->type == PENDING_TRIAL ? DRY_RUN_STRICT : DRY_RUN_NO,
     };
     return true;
 }
@@ -60,11 +64,11 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
     struct update *update = engine->update;
     const char *version = cluster_watch(engine, spec->cluster, entry->kind)->version;
     uint64_t id = 0;
-    if (!version ||
+    if (!version || !shard_is_held(engine, entry) ||
         !array_reserve(&update->commands, &update->cap_commands, update->n_commands + 1, sizeof *update->commands))
         return 0;
     struct command *command = &update->commands[update->n_commands];
-    *command = (struct command){.cluster = spec->cluster};
+    *command = (struct command){.cluster = spec->cluster, .shard = shard_of(engine, entry)};
     if (!fill_command(command, engine, entry, spec, version))
         return 0;
     struct pending *pending = take_pending(engine, &id);
@@ -76,14 +80,17 @@ uint64_t command_send(struct engine *engine, struct entry *entry, const struct c
     pending->entry = entry;
     pending->cluster = spec->cluster;
     pending->rewinds = cluster_watch(engine, spec->cluster, entry->kind)->rewinds;
+    pending->workload = text_hash(TEXT_HASH, entry->uid);
     pending->attempt = spec->attempt;
     pending->patch_hash = spec->patch_hash;
     pending->wanted = spec->wanted;
     pending->source = spec->source;
     pending->marks = spec->marks;
+    pending->term = shard_term(engine, entry);
     pending->was_clean = spec->was_clean;
     pending->stops = spec->stops;
     pending->stop_only = spec->stop_only;
+    pending->withdraws = spec->withdraws;
     if (spec->record)
         pending->record = TAKE(*spec->record);
     command->id = id;

@@ -15,7 +15,10 @@ enum pending_type {
     PENDING_NAMESPACE,
     PENDING_OWNER,
     PENDING_WRITER,
-    PENDING_RELEASE
+    PENDING_RELEASE,
+    PENDING_READ,
+    PENDING_TRIAL, // a create that is not stored, see dropped.h
+    PENDING_ACTIVE
 };
 
 struct pending {
@@ -25,20 +28,23 @@ struct pending {
     struct entry *entry;
     uint32_t cluster, attempt, next_free;
     uint32_t rewinds;            // of the watch when it was sent
+    uint64_t workload;           // text_hash of the workload's uid then
     bool was_clean;              // CREATE: no create of this attempt was sent before
     uint64_t patch_hash, wanted; // see command_spec
     char *record;                // the same; owned
-    bool stops, stop_only;
+    bool stops, stop_only, withdraws;
     uint32_t source;
-    bool marks; // UPDATE: it restores marks
+    uint32_t term; // of its shard when it was sent
+    bool marks;    // UPDATE: it restores marks
 };
 
 struct command_spec {
     enum pending_type type;
     enum verb verb;
     uint32_t cluster, attempt;
-    const char *path; // VERB_RAW_GET: what is read; else NULL
-    const char *body; // JSON, or NULL
+    const char *path;    // VERB_RAW_GET: what is read; ACTIVE: the Workload's name; else NULL
+    const char *version; // ACTIVE: of the API; else NULL
+    const char *body;    // JSON, or NULL
     size_t body_len;
     uint64_t patch_hash; // see command_patch_hash
     uint64_t wanted;     // STATUS: json_hash of the resulting status; CREATE, UPDATE: carry_hash of the workload
@@ -48,6 +54,7 @@ struct command_spec {
                            // taken if sent
     bool stops, stop_only; // UPDATE: it suspends the mirror; and does nothing else
     bool marks;            // UPDATE: it restores marks
+    bool withdraws;        // DELETE: since it did not start
 };
 // 0 when out of memory.
 uint64_t command_send(struct engine *engine, struct entry *entry, const struct command_spec *spec);

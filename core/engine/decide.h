@@ -4,11 +4,16 @@
 #ifndef WHARF_ENGINE_DECIDE_H
 #define WHARF_ENGINE_DECIDE_H
 
+#include "core/engine/namespaces.h"
+#include "core/engine/shard_hash.h"
 #include "core/engine/throttle.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct placement_view;
+struct pending_facts;
 
 #define DECIDE_UNPLACED 0U                 // the management cluster never holds mirrors
 #define DECIDE_UNKNOWN_CLUSTER UINT32_MAX  // the annotation names a cluster that the configuration does not have
@@ -18,19 +23,38 @@
 // One worker cluster, as far as one kind is concerned.
 struct worker_facts {
     const char *name;
-    uint32_t name_hash;    // see decide_name_hash
-    bool settled;          // state known: connected, lost or without the kind
-    bool connected;        // the list is complete and the watch is open
-    bool listed;           // the list was complete at least once
-    bool serves;           // connected and in the version that the management cluster has
-    bool frozen;           // not identified yet, or refused: nothing is done there
-    bool refused;          // it, or the management cluster, is not the expected cluster (rule 9)
-    bool eligible;         // may get new work: serves the kind, answers in time, and is not closed
-    bool closed;           // cordoned, drained or leaving: gets nothing new
-    bool moves;            // what runs there is moved to an eligible worker
-    int64_t lost_since_ns; // monotonic; meaningful unless connected
-    size_t active;         // unfinished workloads of all kinds that are placed here
+    uint32_t name_hash;     // see decide_name_hash
+    bool settled;           // state known: connected, lost or without the kind
+    bool connected;         // the list is complete and the watch is open
+    bool listed;            // the list was complete at least once
+    bool serves;            // connected and in the version that the management cluster has
+    bool frozen;            // not identified yet, or refused: nothing is done there
+    bool refused;           // it, or the management cluster, is not the expected cluster (rule 9)
+    bool eligible;          // may get new work: serves the kind, answers in time, and is not closed
+    bool closed;            // cordoned, drained or leaving: gets nothing new
+    bool moves;             // what runs there is moved to an eligible worker,
+    int64_t moves_at_ns;    // what has started from then on
+    int64_t lost_since_ns;  // monotonic; meaningful unless connected
+    size_t active;          // unfinished workloads of all kinds that are placed here
+    size_t active_kind;     // of this kind
+    size_t max_active;      // as many may be placed here; 0: any number
+    size_t max_kind;        // of this kind
+    uint32_t weight;        // 1 or more
+    uint32_t order;         // from 1 on; 0: after all others
+    const char *namespaces; // its rule, see namespaces.h; or NULL
+    uint64_t guarded;       // shards (masks, like what follows) whose mirrors its guard stops once it is lost,
+    int64_t fenced_ns;      // by then: they are not given up before; 0: no such time
+    int64_t unguarded_ns;   // those of the other shards are not given up before that; CLOCK_NEVER: never
+    uint64_t resumes;       // what its guard suspended may be resumed
+    uint64_t closed_shards; // get nothing new: its guard would stop it, or may
 };
+
+// What runs in the worker is not given up before that. `begun_ns`: of the shard, see fence_begin.
+static inline int64_t decide_fenced_ns(const struct worker_facts *worker, uint32_t shard, int64_t begun_ns) {
+    if (!shard_is_in(worker->guarded, shard))
+        return worker->unguarded_ns;
+    return worker->fenced_ns > begun_ns ? worker->fenced_ns : begun_ns;
+}
 
 // Of the workload, as the entry keeps it.
 struct workload_facts {
@@ -60,6 +84,8 @@ struct workload_facts {
     bool has_final_status : 1; // the final status of final_attempt's mirror is not written yet
     bool record_unsure : 1;    // a change of the annotations has an unknown outcome, and they were not seen since
     bool misplaced : 1;        // the annotations do not name `cluster` and `attempt`, where its mirror is: restore them
+    bool queued : 1;           // the management cluster's Kueue has not admitted it
+    bool barred : 1;           // nor will it: an admission check has rejected it
 };
 
 // Of the object of this name in one worker, as the mirror keeps it.
@@ -69,6 +95,7 @@ struct mirror_facts {
     int64_t held_until_ns;     // nor before that: it may be an orphan
     int64_t update_at_ns;      // no change is carried to it before that
     int64_t excluded_until_ns; // the cluster rejected it; 0: it did not
+    int64_t pending_since_ns;  // since when it waits to be started there; 0: it has started, or is over
     uint32_t cluster;
     uint32_t attempt;
     bool present : 1;     // exists and is this host's mirror, of this workload or an earlier one of the same name
@@ -82,7 +109,10 @@ struct mirror_facts {
     bool name_only : 1;  // only its name and marks are kept: its status has to be read
     bool finished : 1;
     bool finalizer : 1;      // has the host's finalizer
-    bool marks_stripped : 1; // a webhook strips its marks: it must be deleted
+    bool marks_stripped : 1; // a webhook strips its marks, or its worker drops fields: it must be deleted
+    bool tried : 1;          // it did not start there, and was withdrawn; see decide_pending.h
+    bool queued : 1;         // the worker's Kueue has not admitted it
+    bool fenced : 1;         // suspended by its worker's guard
     bool proven : 1;         // known to be this host's: by its seal, its create's answer, or the annotations (no key)
 };
 
@@ -96,8 +126,21 @@ struct decide_facts {
     bool settle_time_is_over; // no longer waits for unsettled workers
     int64_t status_at_ns;     // no status before that: the kind's status subresource fails
     int64_t lost_timeout_ns;
+    bool wait_when_lost;    // it is not placed again for the loss of its worker
+    uint32_t shard;         // of the workload,
+    int64_t fence_begun_ns; // see fence_begin
     int64_t now_ns;
+    const char *namespaces;              // the rule for all workers, see namespaces.h; or NULL
+    struct namespaces_subject space;     // the namespace of the workload
+    const struct placement_view *view;   // NULL: any worker may be chosen, by the default policy
+    bool *asks;                          // set where a worker is chosen, so that a view matters; may be NULL
+    const struct pending_facts *pending; // NULL: nothing of it waits to be started, and no worker rejected it
 };
+
+// The worker may get it, as far as the worker is concerned.
+static inline bool decide_is_eligible(const struct decide_facts *f, size_t cluster) {
+    return f->workers[cluster].eligible && !shard_is_in(f->workers[cluster].closed_shards, f->shard);
+}
 
 enum action_type {
     ACTION_NONE,    // nothing to do until something changes
@@ -109,7 +152,9 @@ enum action_type {
     ACTION_DELETE,  // delete the mirror in cluster
     ACTION_RELEASE, // remove the host's finalizer from the mirror in cluster
     ACTION_VERIFY,  // read the object in cluster
-    ACTION_FORGET   // nothing of it is left anywhere
+    ACTION_FORGET,  // nothing of it is left anywhere
+    ACTION_READ,    // read the workload: see confirm.h
+    ACTION_GIVE_UP  // no worker accepts it: its status or an Event says so
 };
 
 // What a workload waits for, other than its mirror to finish.
@@ -134,6 +179,16 @@ enum waiting {
     WAITING_PROOF,
     WAITING_SIZE,
     WAITING_DRAIN,
+    WAITING_NAMESPACE,
+    WAITING_ROOM,
+    WAITING_KEPT,
+    WAITING_START,
+    WAITING_GAVE_UP,
+    WAITING_QUEUED,
+    WAITING_KUEUE,
+    WAITING_BARRED,
+    WAITING_CAPACITY,
+    WAITING_UNGUARDED,
     WAITINGS
 };
 
@@ -142,7 +197,8 @@ struct action {
     size_t cluster; // NONE, WAIT: whose object or connection is waited for, 0: none
     uint32_t attempt;
     int64_t at_ns;
-    bool blocked; // would do more if a cluster were connected
+    bool withdraws; // DELETE: only in the state that was seen, since it did not start
+    bool blocked;   // would do more if a cluster were connected
     enum waiting waiting;
     const char *why; // static, for logs and Events
 };
@@ -154,6 +210,8 @@ struct action decide(const struct decide_facts *facts);
 // For metrics ("no-worker"), and as a sentence for Events. Static.
 const char *waiting_name(enum waiting waiting);
 const char *waiting_text(enum waiting waiting);
+// No worker accepts it now: each has its own reason.
+bool waiting_is_for_a_worker(enum waiting waiting);
 
 // A mirror that the annotations do not name and that is not proven: it is neither adopted nor deleted, and unless the
 // annotated mirror exists, no other one is created.

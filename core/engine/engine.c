@@ -2,23 +2,34 @@
 #include "core/engine/engine.h"
 
 #include "core/adapter/services.h"
+#include "core/base/memory.h"
 #include "core/engine/act.h"
 #include "core/engine/answer.h"
+#include "core/engine/asleep.h"
+#include "core/engine/capacity.h"
 #include "core/engine/changes.h"
 #include "core/engine/cluster_state.h"
 #include "core/engine/command.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/facts.h"
+#include "core/engine/fence.h"
 #include "core/engine/identity.h"
+#include "core/engine/kueue_ticket.h"
+#include "core/engine/limit.h"
+#include "core/engine/namespace_labels.h"
 #include "core/engine/observe.h"
 #include "core/engine/orphans.h"
 #include "core/engine/oversized.h"
 #include "core/engine/pacing.h"
 #include "core/engine/pause.h"
+#include "core/engine/placement_queue.h"
+#include "core/engine/placement_rules.h"
 #include "core/engine/queue.h"
 #include "core/engine/remark.h"
 #include "core/engine/rewound.h"
+#include "core/engine/shard.h"
 #include "core/engine/slots.h"
+#include "core/engine/space_retry.h"
 #include "core/engine/unknown.h"
 #include "core/engine/worker.h"
 
@@ -30,11 +41,13 @@ static struct error *make_tables(struct engine *engine, const struct engine_opti
     engine->stats.kinds = calloc(engine->n_kinds + 1, sizeof *engine->stats.kinds);
     engine->stats.n_kinds = engine->n_kinds;
     engine->origin = strdup(options->origin);
-    if (!engine->clock || !engine->stats.kinds || !engine->origin)
+    engine->namespaces = strdup(options->namespaces ? options->namespaces : "");
+    if (!engine->clock || !engine->stats.kinds || !engine->origin || !engine->namespaces)
         return error_no_memory();
     engine->clock->ticks = options->ticks;
     engine->pacing = (struct pace_options){options->window_max, options->qps, options->burst, options->seed};
-    return slots_init(engine, options->worker_names, options->n_workers);
+    struct error *error = shard_init(engine, options->shards);
+    return error ? error : slots_init(engine, options->worker_names, options->n_workers);
 }
 
 struct error *engine_new(const struct engine_options *options, struct moment now, struct engine **out) {
@@ -50,7 +63,9 @@ struct error *engine_new(const struct engine_options *options, struct moment now
     engine->log_decisions = options->log_decisions;
     engine->create_namespaces = options->create_namespaces;
     engine->kueue_carried = options->kueue_carried;
+    engine->fencing = options->fencing;
     engine->lost_timeout_ns = options->worker_lost_timeout_ns;
+    engine->drain_timeout_ns = options->placement.drain_timeout_ns;
     engine->retention_ns = options->mirror_retention_ns;
     engine->mass_max = options->mass_deletion_max;
     engine->mass_percent = options->mass_deletion_percent;
@@ -61,11 +76,17 @@ struct error *engine_new(const struct engine_options *options, struct moment now
     engine->placing = true;
     engine->random.state = options->seed;
     engine->turn_of = SIZE_MAX;
+    engine->wake_ns = CLOCK_NEVER;
     heap_init(&engine->timers);
     map_init(&engine->unknown, options->seed);
+    limit_init(&engine->limit, options->max_workloads, options->seed);
     struct error *error = store_init(&engine->store, engine->n_kinds, ENGINE_TREES, options->seed);
     if (!error)
         error = changes_new(now.wall_ns, &engine->changes);
+    if (!error)
+        error = placement_settings_new(&options->placement, &engine->placement);
+    if (!error)
+        error = namespace_labels_new(options->seed, &engine->namespace_labels);
     if (!error)
         error = make_tables(engine, options);
     if (error) {
@@ -81,16 +102,24 @@ struct error *engine_new(const struct engine_options *options, struct moment now
 void engine_free(struct engine *engine) {
     if (!engine)
         return;
+    capacity_free(engine);
     heap_free(&engine->timers); // before the store: timers live in entries
     store_free(&engine->store);
     changes_free(engine->changes);
+    placement_queue_free(&engine->room);
+    free(engine->spaces.list);
+    placement_settings_free(engine->placement);
+    namespace_labels_free(engine->namespace_labels);
     slots_free(engine);
     unknown_free(engine);
+    limit_free(&engine->limit);
     free(engine->clock);
     free(engine->origin);
+    free(engine->namespaces);
     for (size_t i = 0; i < engine->n_pending; i++)
         free(engine->pending[i].record);
     free(engine->pending);
+    free(engine->shards);
     free(engine->stats.kinds);
     free(engine);
 }
@@ -141,15 +170,21 @@ static void on_listed(struct engine *engine, const struct engine_event *event) {
     take_version(engine, event);
     watch->listing = false;
     watch->listed = true;
+    watch->revision = event->revision;
     pause_listed(engine, event->cluster, event->kind);
     orphans_listed(engine, event->cluster, event->kind);
     engine->stats.clusters[event->cluster].watches[event->kind].lists++;
     observe_listed(engine, event->cluster, event->kind);
+    if (event->cluster == ENGINE_MANAGEMENT)
+        limit_listed(engine, event->kind);
+    placement_room(engine); // more is counted
     for (size_t c = 0; c < engine->n_clusters; c++)
         cluster_refresh(engine, c, event->kind);
 }
 
 static void on_seen(struct engine *engine, size_t cluster, size_t kind, struct object *object) {
+    if (cluster == ENGINE_MANAGEMENT)
+        orphans_note_revision(engine, kind, object->value);
     if (object->too_large)
         oversized_seen(engine, cluster, kind, object);
     else
@@ -168,6 +203,8 @@ static void take_event(struct engine *engine, struct engine_event *event) {
             object_free(event->object);
             event->object = NULL;
         }
+        if (event->type == EVENT_CAPACITY)
+            nodes_free(TAKE(event->capacity.nodes));
         return;
     }
     switch (event->type) {
@@ -184,6 +221,8 @@ static void take_event(struct engine *engine, struct engine_event *event) {
         break;
     case EVENT_GONE:
         engine->stats.clusters[event->cluster].watches[event->kind].gone++;
+        if (event->cluster == ENGINE_MANAGEMENT)
+            orphans_note_revision(engine, event->kind, event->object->value);
         observe_gone(engine, event->cluster, event->kind, event->object);
         event->object = NULL;
         break;
@@ -208,10 +247,32 @@ static void take_event(struct engine *engine, struct engine_event *event) {
     case EVENT_WORKER:
         worker_take(engine, event);
         break;
+    case EVENT_QUEUED:
+        kueue_ticket_take(engine, event);
+        break;
     case EVENT_REMARK:
         remark_take(engine, event);
         break;
+    case EVENT_LEASE:
+        shard_take(engine, event);
+        break;
+    case EVENT_NAMESPACE:
+        if (event->cluster == ENGINE_MANAGEMENT)
+            namespace_labels_take(engine, event);
+        else
+            space_retry_changed(engine, event->cluster, event->space.name);
+        break;
+    case EVENT_CAPACITY:
+        capacity_take(engine, event);
+        event->capacity.nodes = NULL;
+        break;
+    case EVENT_FIELD:
+        pause_field(engine, event->kind, event->lacks);
+        break;
     case EVENT_TIME:
+        break;
+    case EVENT_FENCE:
+        fence_take(engine, event);
         break;
     }
 }
@@ -226,14 +287,18 @@ static void end_settling(struct engine *engine) {
 }
 
 void engine_step(struct engine *engine, struct engine_event *event, struct update *update) {
-    engine->now = event->now;
     engine->update = update;
+    asleep_check(engine, event->now);
+    engine->now = event->now;
     size_t events = update->n_events;
     engine->received_ns = event->received_ns ? event->received_ns : event->now.mono_ns;
+    shard_tick(engine);
     take_event(engine, event);
     if (engine->room_grew)
         pause_room_grew(engine);
     end_settling(engine);
+    int64_t labels_ns = namespace_labels_tick(engine);
+    capacity_tick(engine);
     for (struct timer *t; (t = heap_first(&engine->timers)) && t->at_ns <= engine->now.mono_ns;) {
         struct entry *entry = (struct entry *)(void *)t;
         heap_remove(&engine->timers, t);
@@ -244,13 +309,20 @@ void engine_step(struct engine *engine, struct engine_event *event, struct updat
     struct entry *next;
     for (int i = 0; i < ENGINE_BATCH && (next = pacing_next(engine)); i++)
         act_reconcile(engine, next);
+    for (int i = 0; i < ENGINE_BATCH && (next = placement_queue_next(engine)); i++)
+        act_reconcile(engine, next);
     pacing_pause(engine);
     pacing_charge(engine, ENGINE_MANAGEMENT, update->n_events - events);
     const struct timer *first = heap_first(&engine->timers);
     update->wake_ns = engine->queue_first ? engine->now.mono_ns : first ? first->at_ns : CLOCK_NEVER;
     update->wake_ns = clock_earlier(update->wake_ns, pacing_wake_ns(engine));
+    update->wake_ns = clock_earlier(update->wake_ns, limit_tick(engine));
+    update->wake_ns = clock_earlier(update->wake_ns, placement_queue_wake_ns(engine));
+    update->wake_ns = clock_earlier(update->wake_ns, labels_ns);
+    update->wake_ns = clock_earlier(update->wake_ns, capacity_wake_ns(engine));
     if (engine->n_settled < engine->n_kinds)
         update->wake_ns = clock_earlier(update->wake_ns, engine->settle_until_ns);
+    engine->wake_ns = update->wake_ns;
     engine->update = NULL;
 }
 

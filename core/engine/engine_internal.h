@@ -5,7 +5,9 @@
 
 #include "core/adapter/adapters.h"
 #include "core/base/text.h"
+#include "core/engine/fence_types.h"
 #include "core/engine/seal.h"
+#include "core/engine/shard_hash.h"
 #include "core/engine/stats.h"
 #include "core/engine/store.h"
 #include "core/engine/update.h"
@@ -19,19 +21,53 @@
 #define ENGINE_UNLISTED 8
 
 struct call_clock;
+struct capacity;
 struct changes;
 struct identity;
 struct orphan_count;
+struct namespace_labels;
 struct pace;
 struct pending;
+struct placement_settings;
+struct shard;
 struct unknown_worker;
 struct unsealed_log;
 struct watch_state;
 
 struct worker_slot { // one cluster's number
     enum worker_policy policy;
-    uint64_t join;     // when it joined, in the order of joining
-    double qps, burst; // its own rate limit; qps 0: as for the others
+    uint64_t join;          // when it joined, in the order of joining
+    double qps, burst;      // its own rate limit; qps 0: as for the others
+    char *namespaces;       // whose workloads are placed there; NULL: all
+    char *labels;           // "key=value,key=value"; NULL: none
+    char *max_kinds;        // "jobs.batch=5"; NULL: no limits
+    size_t max_active;      // 0: no limit
+    int64_t moves_since_ns; // since when it is drained by moving
+    uint32_t weight, order;
+    struct fence fence;
+};
+
+struct placement_queue { // see placement_queue.h
+    struct entry **list; // NULL: a gap
+    size_t count, gaps, capacity;
+    size_t cursor, left, misses; // of the round
+    bool freed, trying;
+    struct entry *tried;
+    int64_t next_ns;
+};
+
+struct limit {          // see limit.h
+    size_t max;         // 0: no limit
+    struct map refused; // struct refused, by uid
+    size_t rest;        // refused and not remembered, since the last lists
+    int64_t listed_ns;  // when a list was last asked for
+    bool untold;        // some were refused while another host held their lease
+    uint64_t shards;    // that this one held when that was last looked at, see shard_mask
+};
+
+struct space_waiters { // see space_retry.h
+    struct entry **list;
+    size_t count, capacity;
 };
 
 struct pace_options { // see engine_options
@@ -47,6 +83,11 @@ struct engine {
     uint64_t joins;
     size_t n_clusters;
     struct map unknown; // struct unknown_worker, by name
+    struct placement_settings *placement;
+    struct namespace_labels *namespace_labels;
+    struct placement_queue room; // what waits for some
+    struct space_waiters spaces;
+    bool workers_are_limited; // some has maxActive
     struct kind *const *kinds;
     size_t n_kinds;
     const struct seal_keys *seals;
@@ -57,12 +98,16 @@ struct engine {
     bool create_namespaces, placing;
     size_t n_settled;        // kinds whose new work waits no longer for workers of unknown state
     int64_t settle_until_ns; // of the others
-    int64_t lost_timeout_ns, retention_ns;
+    int64_t lost_timeout_ns, retention_ns, drain_timeout_ns;
+    struct fence_options fencing;
+    uint32_t fence_epoch; // how often it was enabled while the engine runs
     int64_t mass_max, mass_percent, orphan_grace_ns;
     size_t max_orphans;           // of a cluster; 0: no limit
     bool room_grew;               // max_orphans did, since the last step
     struct orphan_count *orphans; // of clusters
     struct identity *identities;  // of clusters
+    struct limit limit;
+    char *namespaces; // whose workloads are placed; NULL: all
     struct random random;
     struct store store;
     struct heap timers;
@@ -79,8 +124,13 @@ struct engine {
     size_t turn_of;              // see pacing_next
     int64_t remarks_full_ns;     // of the bucket of remarks, see remark.c
     struct throttle other_hosts; // writes by another host with the same origin
+    struct shard *shards;        // see shard.h; NULL: all entries are this host's
+    uint32_t n_shards;
+    int64_t fence_begun_ns[SHARDS_MAX]; // of shards, see fence_begin
+    struct capacity *capacity;          // NULL: no worker's nodes are looked at
     struct stats stats;
     struct moment now;
+    int64_t wake_ns;          // when the next step is due, as the last one said
     struct call_clock *clock; // of adapter calls
     int64_t received_ns;      // of the current event
     struct update *update;    // of the current step

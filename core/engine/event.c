@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EVENT_STRINGS 5 // at most
+#define EVENT_STRINGS (3 + KUEUE_STATE_STRINGS) // at most
 
 // Pointers to the event's strings; the rest of `out` is NULL.
 static void strings_of(struct engine_event *event, const char **out[EVENT_STRINGS]) {
@@ -31,6 +31,9 @@ static void strings_of(struct engine_event *event, const char **out[EVENT_STRING
         break;
     case EVENT_WORKER:
         out[0] = &event->worker.name;
+        out[1] = &event->worker.namespaces;
+        out[2] = &event->worker.labels;
+        out[3] = &event->worker.max_kinds;
         break;
     case EVENT_REMARK:
         out[0] = &event->remark.namespace_;
@@ -39,10 +42,26 @@ static void strings_of(struct engine_event *event, const char **out[EVENT_STRING
         out[3] = &event->remark.reason;
         out[4] = &event->remark.text;
         break;
+    case EVENT_NAMESPACE:
+        out[0] = &event->space.name;
+        out[1] = &event->space.labels;
+        break;
+    case EVENT_QUEUED:
+        out[0] = &event->queued.namespace_;
+        out[1] = &event->queued.name;
+        out[2] = &event->queued.uid;
+        kueue_state_strings(event->queued.state, out + 3);
+        break;
+    case EVENT_CAPACITY:
+        out[0] = &event->capacity.problem;
+        break;
     case EVENT_SEEN:
     case EVENT_GONE:
     case EVENT_ANSWER:
+    case EVENT_LEASE:
+    case EVENT_FIELD:
     case EVENT_TIME:
+    case EVENT_FENCE:
         break;
     }
 }
@@ -60,22 +79,51 @@ static bool own_strings(struct engine_event *copy) {
     return complete;
 }
 
+// Takes from the copy what the event still owns.
+static void leave_content(struct engine_event *copy) {
+    if (copy->type == EVENT_SEEN || copy->type == EVENT_GONE)
+        copy->object = NULL;
+    if (copy->type == EVENT_CAPACITY)
+        copy->capacity.nodes = NULL;
+    if (copy->type == EVENT_ANSWER)
+        copy->answer.response = NULL;
+}
+
 // Moves what the event owns; on failure nothing is moved.
 static bool move_content(struct engine_event *event, struct engine_event *copy) {
-    if (event->type == EVENT_SEEN || event->type == EVENT_GONE)
+    if (event->type == EVENT_ANSWER && event->answer.response) {
+        copy->answer.response = malloc(sizeof *copy->answer.response);
+        if (!copy->answer.response)
+            return false;
+        *copy->answer.response = *event->answer.response;
+        memset(event->answer.response, 0, sizeof *event->answer.response);
+    }
+    if (event->type == EVENT_SEEN || event->type == EVENT_GONE) {
+        copy->object = event->object;
         event->object = NULL;
-    if (event->type != EVENT_ANSWER || !event->answer.response)
-        return true;
-    copy->answer.response = malloc(sizeof *copy->answer.response);
-    if (!copy->answer.response)
-        return false;
-    *copy->answer.response = *event->answer.response;
-    memset(event->answer.response, 0, sizeof *event->answer.response);
+    }
+    if (event->type == EVENT_CAPACITY) {
+        copy->capacity.nodes = event->capacity.nodes;
+        event->capacity.nodes = NULL;
+    }
     return true;
+}
+
+static bool own_state(struct engine_event *copy) {
+    const struct kueue_state *state = copy->queued.state;
+    copy->queued.state = malloc(sizeof *state);
+    if (copy->queued.state)
+        *copy->queued.state = *state;
+    else
+        *copy = (struct engine_event){.type = EVENT_TIME};
+    return copy->queued.state;
 }
 
 struct error *engine_event_own(struct engine_event *event, struct engine_event *copy) {
     *copy = *event;
+    leave_content(copy);
+    if (copy->type == EVENT_QUEUED && !own_state(copy))
+        return error_no_memory();
     if (own_strings(copy) && move_content(event, copy))
         return NULL;
     engine_event_clear(copy);
@@ -87,11 +135,15 @@ void engine_event_clear(struct engine_event *event) {
     strings_of(event, strings);
     for (size_t i = 0; i < EVENT_STRINGS && strings[i]; i++)
         free((char *)*strings[i]);
+    if (event->type == EVENT_QUEUED)
+        free(event->queued.state);
     if (event->type == EVENT_SEEN || event->type == EVENT_GONE)
         object_free(event->object);
     if (event->type == EVENT_ANSWER && event->answer.response) {
         response_clear(event->answer.response);
         free(event->answer.response);
     }
+    if (event->type == EVENT_CAPACITY)
+        nodes_free(event->capacity.nodes);
     *event = (struct engine_event){.type = EVENT_TIME};
 }

@@ -5,6 +5,9 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/engine/fence_types.h"
+#include "core/engine/kueue_state.h"
+#include "core/engine/nodes.h"
 #include "core/kube/types.h"
 
 #include <stdbool.h>
@@ -14,18 +17,32 @@
 #define ENGINE_MANAGEMENT ((size_t)0)
 
 enum event_type {
-    EVENT_LISTING,  // a list of (cluster, kind) begins
-    EVENT_SEEN,     // an object's current state
-    EVENT_GONE,     // an object was deleted
-    EVENT_LISTED,   // the list is complete
-    EVENT_STATE,    // the watch of (cluster, kind) changed its state
-    EVENT_ANSWER,   // the answer to a command
-    EVENT_CONTACT,  // of a cluster: whether it is reachable
-    EVENT_IDENTITY, // of a cluster: the uid of its namespace kube-system, at each connection
-    EVENT_REWOUND,  // (cluster, kind): its versions went back (restored, wiped); comes before the list that follows
-    EVENT_WORKER,   // a worker joined, left, or has another policy
-    EVENT_REMARK,   // of a mirror: something about its pods, to be told on its workload
-    EVENT_TIME      // time has passed
+    EVENT_LISTING,   // a list of (cluster, kind) begins
+    EVENT_SEEN,      // an object's current state
+    EVENT_GONE,      // an object was deleted
+    EVENT_LISTED,    // the list is complete
+    EVENT_STATE,     // the watch of (cluster, kind) changed its state
+    EVENT_ANSWER,    // the answer to a command
+    EVENT_CONTACT,   // of a cluster: whether it is reachable
+    EVENT_IDENTITY,  // of a cluster: the uid of its namespace kube-system, at each connection
+    EVENT_REWOUND,   // (cluster, kind): its versions went back (restored, wiped); comes before the list that follows
+    EVENT_WORKER,    // a worker joined, left, or has another policy
+    EVENT_REMARK,    // of a mirror: something about its pods, to be told on its workload
+    EVENT_TIME,      // time has passed
+    EVENT_LEASE,     // of a shard: until when this host holds its lease
+    EVENT_NAMESPACE, // of the management cluster: its labels
+    EVENT_QUEUED,    // of a workload or mirror: how the Kueue of its cluster has it queued
+    EVENT_CAPACITY,  // of a worker: what is left of its nodes
+    EVENT_FIELD,     // of a kind of the management cluster: whether its API has the field managedBy
+    EVENT_FENCE      // of a worker: what is known of the guard there
+};
+
+enum namespace_news {
+    NAMESPACES_LISTING, // a list begins: what is not seen before LISTED is gone
+    NAMESPACES_LISTED,
+    NAMESPACE_SEEN,
+    NAMESPACE_GONE,
+    NAMESPACES_UNKNOWN // they are not watched any longer
 };
 
 // What a worker is used for.
@@ -37,11 +54,21 @@ enum worker_policy {
     WORKER_LEFT          // it is not in the configuration any longer: nothing is known of it
 };
 
+// What is known of the nodes of a worker.
+enum capacity_state {
+    CAPACITY_OFF,     // nobody looks at them, which is so at first
+    CAPACITY_READING, // not yet: the first lists are being read
+    CAPACITY_KNOWN,
+    CAPACITY_STALE,  // the watch is lost
+    CAPACITY_UNKNOWN // the worker does not let the host look
+};
+
 struct engine_event {
     enum event_type type;
     struct moment now;
     int64_t received_ns;  // when its bytes arrived (monotonic); 0: now
-    size_t cluster, kind; // all but ANSWER and TIME; CONTACT, IDENTITY and WORKER have no kind
+    size_t cluster, kind; // all but ANSWER and TIME; CONTACT, IDENTITY, WORKER and NAMESPACE have no kind
+    int64_t revision;     // LISTED: resourceVersion of the list; 0: it is not a number
     bool echo;            // SEEN: an answer has brought the same version of the object, or one is awaited
     union {
         struct object *object; // SEEN, GONE: taken by the engine
@@ -71,12 +98,38 @@ struct engine_event {
             enum worker_policy policy; // a cluster number without a worker joins, unless it is WORKER_LEFT
             bool quiet;                // the policy is not worth a line in the log
             double qps, burst;         // its rate limit; 0: engine_options'
+            const char *namespaces;    // see namespaces.h; NULL: all
+            const char *labels;        // "key=value,key=value"; or NULL
+            const char *max_kinds;     // most workloads of a kind, "jobs.batch=5,JobSet=2"; or NULL
+            size_t max_active;         // of all kinds; 0: any number
+            uint32_t weight, order;    // 0: 1, and after all others
         } worker;                      // WORKER
         struct {
             const char *namespace_, *name, *uid; // of the mirror
             const char *reason, *text;
             bool warning;
         } remark; // REMARK
+        struct {
+            uint32_t shard;
+            int64_t until_ns; // monotonic; 0: it is not held
+            uint64_t term;    // another one than before: somebody else may have held it meanwhile
+        } lease;              // LEASE
+        struct {
+            enum namespace_news news;
+            const char *name;   // SEEN, GONE
+            const char *labels; // SEEN: "key=value,key=value"; or NULL
+        } space;                // NAMESPACE
+        struct {
+            const char *namespace_, *name, *uid; // of the object
+            struct kueue_state *state;           // owned like the strings
+        } queued;                                // QUEUED
+        struct {
+            enum capacity_state state;
+            const char *problem; // or NULL
+            struct nodes *nodes; // KNOWN: taken by the engine
+        } capacity;              // CAPACITY
+        bool lacks;              // FIELD
+        struct fence_news fence; // FENCE
     };
 };
 

@@ -4,25 +4,45 @@
 
 #include "core/engine/cluster_state.h"
 #include "core/engine/engine_internal.h"
+#include "core/engine/lost.h"
 #include "core/engine/mirror.h"
+#include "core/engine/namespace_labels.h"
+#include "core/engine/placement_queue.h"
+#include "core/engine/placement_view.h"
 #include "core/engine/report.h"
+#include "core/engine/shard_of.h"
 #include "core/engine/unknown.h"
+
+struct namespaces_subject facts_space(const struct engine *engine, const struct entry *entry) {
+    char space[254];
+    entry_namespace(entry, space);
+    struct namespaces_subject subject = {.name = entry->key, .len = entry->name_at - 1U};
+    subject.labels_known = namespace_labels_of(engine->namespace_labels, space, &subject.labels);
+    return subject;
+}
 
 static struct decide_facts facts_of(const struct engine *engine, const struct entry *entry) {
     const struct watch_state *management = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind);
+    uint32_t shard = engine->fencing.enabled ? shard_of(engine, entry) : 0;
     bool trusted = cluster_is_identified(engine, ENGINE_MANAGEMENT) && !cluster_is_other(engine, ENGINE_MANAGEMENT);
-    return (struct decide_facts){.workload = &entry->facts,
-                                 .mirrors = entry->mirrors,
-                                 .workers = engine->workers[entry->kind],
-                                 .n_clusters = engine->n_clusters,
-                                 .management_connected =
-                                     trusted && cluster_is_connected(engine, ENGINE_MANAGEMENT, entry->kind),
-                                 .management_listed = trusted && management->listed,
-                                 .placing = engine->placing,
-                                 .settle_time_is_over = entry->kind < engine->n_settled,
-                                 .status_at_ns = management->status_at_ns,
-                                 .lost_timeout_ns = engine->lost_timeout_ns,
-                                 .now_ns = engine->now.mono_ns};
+    return (struct decide_facts){
+        .workload = &entry->facts,
+        .mirrors = entry->mirrors,
+        .workers = engine->workers[entry->kind],
+        .n_clusters = engine->n_clusters,
+        .management_connected = trusted && cluster_is_connected(engine, ENGINE_MANAGEMENT, entry->kind),
+        .management_listed = trusted && management->listed,
+        .placing = engine->placing,
+        .settle_time_is_over = entry->kind < engine->n_settled,
+        .status_at_ns = management->status_at_ns,
+        .lost_timeout_ns = engine->lost_timeout_ns,
+        .shard = shard,
+        .fence_begun_ns = engine->fence_begun_ns[shard],
+        .wait_when_lost = facts_worker_is_lost(engine, entry) && lost_is_waited_for(engine, entry),
+        .namespaces = engine->namespaces,
+        .space = facts_space(engine, entry),
+        .pending = entry->pending,
+        .now_ns = engine->now.mono_ns};
 }
 
 struct mirror *facts_placed_mirror(const struct entry *entry) {
@@ -63,6 +83,28 @@ static void report_held(struct engine *engine, struct entry *entry, const struct
     }
 }
 
+// Most workloads are not about to be placed, and most could go anywhere: a view is made only where it matters.
+static struct action decide_with_view(struct engine *engine, struct entry *entry, struct decide_facts facts) {
+    bool asks = false;
+    facts.asks = &asks;
+    struct action action = decide(&facts);
+    if (!asks || !placement_is_limited(engine, entry)) {
+        placement_queue_note(engine, entry, ROOM_NONE);
+        return action;
+    }
+    __attribute__((cleanup(placement_view_clear))) struct placement_view view;
+    if (!placement_view_make(engine, entry, &view))
+        return (struct action){.type = ACTION_WAIT,
+                               .at_ns = engine->now.mono_ns + CLOCK_SECOND,
+                               .waiting = WAITING_BACKOFF,
+                               .why = "no memory to choose a worker"};
+    facts.view = &view;
+    action = decide(&facts);
+    bool waits = action.type == ACTION_NONE || action.type == ACTION_WAIT;
+    placement_queue_note(engine, entry, !waits ? ROOM_FOUND : view.waits_for_room ? ROOM_WANTED : ROOM_NONE);
+    return action;
+}
+
 struct action facts_decide(struct engine *engine, struct entry *entry) {
     // Without a key the annotations are the only proof.
     struct mirror *placed = seal_keys_any(engine->seals) ? NULL : facts_placed_mirror(entry);
@@ -70,5 +112,5 @@ struct action facts_decide(struct engine *engine, struct entry *entry) {
         placed->facts.proven = true;
     struct decide_facts facts = facts_of(engine, entry);
     report_held(engine, entry, &facts);
-    return decide(&facts);
+    return decide_with_view(engine, entry, facts);
 }

@@ -7,12 +7,16 @@
 #include "core/engine/call.h"
 #include "core/engine/engine_internal.h"
 
-bool final_status_reached(const struct engine *engine, const struct entry *entry, const struct json *mirror) {
+bool final_status_reached(const struct engine *engine, const struct entry *entry, const struct json *mirror,
+                          wharf_phase *out) {
     struct adapter_call call;
     call_begin(engine, entry, WHARF_MIRROR_NONE, &call);
     wharf_phase phase;
     bool is_final = adapter_phase(&call, mirror, &phase) == WHARF_OK && phase_is_final(phase.phase);
     adapter_call_end(&call);
+    phase.reason = phase.message = NULL;
+    if (out)
+        *out = phase;
     return is_final;
 }
 

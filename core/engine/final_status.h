@@ -5,7 +5,9 @@
 
 #include "core/engine/engine_internal.h"
 
-bool final_status_reached(const struct engine *engine, const struct entry *entry, const struct json *mirror);
+// Whether a mirror's status is final; `phase` (may be NULL) is what its adapter says, without texts.
+bool final_status_reached(const struct engine *engine, const struct entry *entry, const struct json *mirror,
+                          wharf_phase *phase);
 void final_status_keep(struct engine *engine, struct entry *entry, struct mirror *mirror); // takes the mirror's text
 void final_status_drop(struct entry *entry);
 struct json *final_status_tree(const struct entry *entry); // owned by the caller; NULL when out of memory

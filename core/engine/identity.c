@@ -6,6 +6,7 @@
 
 #include "core/engine/cluster_state.h"
 #include "core/engine/engine_internal.h"
+#include "core/engine/fence_state.h"
 #include "core/engine/report.h"
 
 #include <stdio.h>
@@ -127,6 +128,7 @@ void identity_forget(struct engine *engine, size_t cluster) {
     if (!engine->identities[cluster].read)
         return;
     engine->identities[cluster].read = false;
+    fence_forget(engine, cluster);
     cluster_changed(engine, cluster);
 }
 

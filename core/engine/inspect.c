@@ -7,6 +7,7 @@
 #include "core/engine/cluster_state.h"
 #include "core/engine/facts.h"
 #include "core/engine/kueue.h"
+#include "core/engine/kueue_ticket.h"
 
 #include <string.h>
 
@@ -29,6 +30,10 @@ static int64_t wall_of(struct moment now, int64_t mono_ns) {
     return mono_ns == 0 || mono_ns == CLOCK_NEVER ? 0 : now.wall_ns + (mono_ns - now.mono_ns);
 }
 
+static bool is_of_kueue(const struct entry *entry) {
+    return entry->waiting == WAITING_QUEUED || entry->waiting == WAITING_KUEUE || entry->waiting == WAITING_BARRED;
+}
+
 static void fill_waiting(const struct engine *engine, const struct entry *entry, struct moment now,
                          struct workload_view *view) {
     view->waiting = (enum waiting)entry->waiting;
@@ -38,6 +43,11 @@ static void fill_waiting(const struct engine *engine, const struct entry *entry,
     view->waits_for = cluster != ENGINE_MANAGEMENT && cluster < engine->n_clusters ? engine->names[cluster] : NULL;
     view->waiting_since_ns = wall_of(now, entry->waiting_since_ns);
     view->waiting_until_ns = wall_of(now, entry->change.until_ns);
+    const struct kueue_ticket *ticket = is_of_kueue(entry) ? kueue_ticket_of(entry) : NULL;
+    if (ticket) {
+        view->waiting_detail = *ticket->check ? ticket->check : ticket->why;
+        view->waiting_since_ns = ticket->since_ns ? ticket->since_ns : view->waiting_since_ns;
+    }
 }
 
 // `space` has room for a namespace.
@@ -152,12 +162,14 @@ static wharf_phase_kind phase_of_mirror(struct engine *engine, struct entry *ent
     return phase.phase;
 }
 
-static void fill_waiting_text(const struct engine *engine, const struct entry *entry, struct moment now, char *out,
-                              size_t size) {
+static void fill_waiting_text(struct engine *engine, struct entry *entry, struct moment now, char *out, size_t size) {
     AUTO_BUFFER(text, 8192);
-    if (entry->waiting == WAITING_NO_WORKER || entry->waiting == WAITING_REFUSED)
+    int64_t since_ns = 0;
+    if (waiting_is_for_a_worker((enum waiting)entry->waiting))
         worker_reasons_put(engine, entry, now.mono_ns, &text);
-    else if (entry->waiting != WAITING_NOT)
+    else if (is_of_kueue(entry))
+        kueue_ticket_put(engine, entry, &text, &since_ns);
+    if (text.len == 0 && entry->waiting != WAITING_NOT)
         buffer_text(&text, waiting_text((enum waiting)entry->waiting));
     text_copy(out, size, text.len > 0 ? text.data : "");
 }
@@ -180,11 +192,13 @@ bool inspect_explain(struct engine *engine, struct moment now, const struct kind
         out->mirror.phase = phase_of_mirror(engine, entry);
     const struct json *object = doc_tree(&engine->store, &entry->doc);
     out->queued_by_kueue = entry->facts.suspended && object && object_label(object, KUEUE_QUEUE_NAME);
+    __attribute__((cleanup(placement_view_clear))) struct placement_view view = {.workers = NULL};
+    bool limited = placement_is_limited(engine, entry) && placement_view_make(engine, entry, &view);
     for (size_t c = 1; c < engine->n_clusters; c++) {
         if (cluster_is_vacant(engine, c))
             continue;
         struct worker_reason reason;
-        worker_reason_find(engine, entry, c, now.mono_ns, &reason);
+        worker_reason_find(engine, entry, limited ? &view : NULL, c, now.mono_ns, &reason);
         worker(ctx, engine->names[c], &reason, wall_of(now, reason.until_ns), wall_of(now, reason.since_ns));
     }
     return true;

@@ -18,7 +18,8 @@ struct workload_view {
     bool suspended, being_deleted;
     int64_t placed_ns, changed_ns;
     enum waiting waiting;
-    const char *waits_for; // the cluster that it waits for, or NULL
+    const char *waits_for;      // the cluster that it waits for, or NULL
+    const char *waiting_detail; // why, where Kueue says so; else NULL
     int64_t waiting_since_ns, waiting_until_ns;
 };
 // False: no more are wanted.

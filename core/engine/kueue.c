@@ -12,7 +12,8 @@
 #include <string.h>
 
 #define MULTIKUEUE "kueue.x-k8s.io/multikueue"
-#define LOOK_AGAIN_NS (60 * CLOCK_SECOND) // until MultiKueue's ownership, or the absence of Kueue, is checked again
+#define LOOK_AGAIN_NS (60 * CLOCK_SECOND) // until MultiKueue's ownership is checked again
+#define ABSENT_NS (10 * CLOCK_SECOND)     // until Kueue's absence is
 
 // Versions of kueue.x-k8s.io, newest first; a server with none of them has no Kueue.
 static const char *const versions[] = {"v1beta2", "v1beta1"};
@@ -36,10 +37,13 @@ static bool ask(struct engine *engine, struct entry *entry, const char *path, ch
 }
 
 bool kueue_permits(struct engine *engine, struct entry *entry) {
-    const struct json *object = doc_tree(&engine->store, &entry->doc);
     bool matters = kueue_shares(engine->kinds[entry->kind]->managed_by) || !engine->kueue_carried;
-    if (entry->kueue != KUEUE_UNKNOWN || !matters || !object_label(object, KUEUE_QUEUE_NAME))
+    if (entry->kueue != KUEUE_UNKNOWN || !matters || !entry->names_queue)
         return true;
+    if (entry->ticket && !kueue_shares(engine->kinds[entry->kind]->managed_by)) { // its Workload was seen
+        entry->kueue = KUEUE_ADMITTED;
+        return true;
+    }
     if (engine->no_kueue_until_ns > engine->now.mono_ns)
         return true;
     if (entry->facts.not_before_ns > engine->now.mono_ns || entry->facts.busy)
@@ -121,11 +125,11 @@ static bool not_answered(struct engine *engine, struct entry *entry, const struc
         return true; // the next version
     if (absent) {
         entry->kueue_asked = 0;
-        engine->no_kueue_until_ns = engine->now.mono_ns + LOOK_AGAIN_NS;
+        engine->no_kueue_until_ns = engine->now.mono_ns + ABSENT_NS;
         is_known(entry, KUEUE_NONE);
         return true;
     }
-    bool refused = response->reason == REASON_FORBIDDEN || response->reason == REASON_UNAUTHORIZED;
+    bool refused = reason_is_refusal(response->reason);
     if (!refused || kueue_shares(engine->kinds[entry->kind]->managed_by))
         return false;
     report_event(engine, entry, true, reason_text(response->reason), "Place",

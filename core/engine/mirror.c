@@ -7,6 +7,8 @@
 #include "core/base/text.h"
 #include "core/engine/carry.h"
 #include "core/engine/finalizer.h"
+#include "core/engine/kueue_labels.h"
+#include "core/engine/kueue_strip.h"
 #include "core/json/patch.h"
 #include "core/json/pointer.h"
 #include "core/kube/object.h"
@@ -43,11 +45,6 @@ uint32_t mirror_attempt(const struct json *object) {
     return (uint32_t)value;
 }
 
-// With a terminator byte that no text has, so that concatenations stay distinct.
-static uint64_t hash_text(uint64_t hash, const char *text) {
-    return text_hash(text_hash(hash, text), "\xff");
-}
-
 uint64_t mirror_carry_hash(const struct json *object, bool is_mirror) {
     uint64_t hash = TEXT_HASH ^ (uint64_t)object_generation(object);
     static const char *const maps[] = {"labels", "annotations"};
@@ -57,7 +54,7 @@ uint64_t mirror_carry_hash(const struct json *object, bool is_mirror) {
         const struct json *map = json_get(metadata, maps[i]);
         for (const struct json *m = json_is(map, JSON_OBJECT) ? json_first(map) : NULL; m; m = json_next(m))
             if (is_mirror || !mirror_key_is_private(json_key(m)))
-                sum += hash_text(hash_text(i, json_key(m)), json_string_or(m, ""));
+                sum += text_hash_local(text_hash_local(i, json_key(m)), json_string_or(m, ""));
         hash = (hash ^ sum) * UINT64_C(1099511628211);
     }
     return hash;
@@ -187,6 +184,8 @@ wharf_result mirror_make(const struct mirror_context *context, struct json **out
     wharf_result result = finish(context, mirror);
     if (result != WHARF_OK)
         return result;
+    if (object_label(context->workload, KUEUE_QUEUE_NAME) && !kueue_strip(mirror, NULL))
+        return WHARF_RETRY;
     struct json *metadata = carry_member(mirror, "metadata");
     if (!metadata || !set_text(metadata, "name", object_name(context->workload)) ||
         !mirror_set_marks(context, metadata) || !set_records(context, mirror, &record) ||
@@ -251,7 +250,8 @@ static wharf_result make_status(const struct mirror_context *context, struct jso
 // Rule 6: finished stays finished: otherwise the workload keeps its status.
 static bool stays_finished(const struct mirror_context *context, struct json **status) {
     wharf_phase phase;
-    if (adapter_phase(context->call, context->workload, &phase) != WHARF_OK || !phase_is_final(phase.phase))
+    if (context->unfinished || adapter_phase(context->call, context->workload, &phase) != WHARF_OK ||
+        !phase_is_final(phase.phase))
         return true;
     wharf_phase_kind end = phase.phase;
     AUTO_JSON workload = json_copy(context->workload);
@@ -276,6 +276,10 @@ wharf_result mirror_status(const struct mirror_context *context, struct json **p
     if (!stays_finished(context, &status))
         return WHARF_RETRY;
     *wanted = json_hash(status);
+    return mirror_status_patch(context, status, patch);
+}
+
+wharf_result mirror_status_patch(const struct mirror_context *context, const struct json *status, struct json **patch) {
     AUTO_JSON empty = json_new_object();
     const struct json *present = json_get(context->workload, "status");
     AUTO_JSON diff = empty ? patch_diff(json_is(present, JSON_OBJECT) ? present : empty, status, NULL) : NULL;

@@ -15,10 +15,12 @@
 #define MARK_CLUSTER "wharf.dev/cluster" // annotation and label of a workload
 #define MARK_RETRY "wharf.dev/retry"     // annotation of a workload, see retry.h
 #define MARK_CARRIED "wharf.dev/carried" // annotation of a mirror: see record.h
+#define MARK_VERSION "wharf.dev/version" // annotation of a mirror: resourceVersion of its workload when it was created
 #define MARK_IMMUTABLE "wharf.dev/rest"  // annotation of a mirror: hash of the workload's immutable fields at creation
 
 #define MARK_RELEASE "wharf.dev/release"  // annotation of a mirror, "true": written by an operator to release it
 #define MARK_FINALIZER "wharf.dev/status" // finalizer of a mirror: its final status is not written yet
+#define MARK_FENCED "wharf.dev/fenced"    // annotation of a mirror: when its worker's guard suspended it
 #define MARK_SEAL "wharf.dev/seal" // annotation of a mirror: proves that a host with the key wrote the other marks
 #define MIRROR_ATTEMPT_MAX INT32_MAX
 
@@ -55,7 +57,9 @@ struct mirror_context {
     const struct json *mirror; // NULL where there is none
     uint32_t attempt;
     bool finalizer;                // mirrors are created with MARK_FINALIZER
+    bool suspended_by_kueue;       // `suspend` of the mirror is left to its Kueue, see kueue_ticket_governs
     bool had_status;               // the mirror had a status: an empty one was cleared
+    bool unfinished;               // the adapter has said that the workload has not finished; false: not known
     struct mirror_record *record;  // NULL: not known, not requested
     enum carry_state *carry;       // of the mirror: read, and set once it is known; NULL: compared each time
     const struct seal_keys *seals; // NULL, or none: mirrors are not sealed
@@ -78,6 +82,9 @@ bool mirror_is_complete(const struct mirror_context *context);
 // The merge patch for the workload's status, {"metadata": {"uid", "resourceVersion"}, "status": {...}}; NULL if there
 // is nothing to write. *wanted is the json_hash of the resulting status.
 wharf_result mirror_status(const struct mirror_context *context, struct json **patch, uint64_t *wanted);
+
+// The same for a given status.
+wharf_result mirror_status_patch(const struct mirror_context *context, const struct json *status, struct json **patch);
 
 // A mirror of this host: its origin, this kind, a workload's uid, an attempt, and no controller owner (controllers copy
 // labels to the objects they create).

@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/engine/carry.h"
 #include "core/engine/kueue_labels.h"
+#include "core/engine/kueue_strip.h"
 #include "core/engine/mirror.h"
 #include "core/json/patch.h"
 #include "core/json/pointer.h"
@@ -65,6 +66,24 @@ static enum record_word last_word(const struct mirror_context *context, const st
     return change->before.word == RECORD_WORKER ? RECORD_WORKER : RECORD_RUNS;
 }
 
+// The worker's guard suspended it, while this host was away: a workload that runs is resumed.
+static bool undo_fence(const struct mirror_context *context, struct json *desired, bool held) {
+    const char *suspend = context->kind->abi.suspend;
+    struct json *metadata = carry_member(desired, "metadata");
+    struct json *annotations = metadata ? carry_member(metadata, "annotations") : NULL;
+    if (!annotations)
+        return false;
+    json_remove(annotations, MARK_FENCED);
+    if (!suspend || held || phase_suspend_asked(&context->kind->abi, context->workload) ||
+        !phase_suspend_asked(&context->kind->abi, desired))
+        return true;
+    const struct json *value = pointer_find(context->workload, suspend);
+    if (value)
+        return pointer_set(desired, suspend, json_copy(value));
+    pointer_remove(desired, suspend);
+    return true;
+}
+
 static wharf_result compare(const struct mirror_context *context, struct change *change) {
     const char *known = context->record ? context->record->known : NULL;
     const char *annotation = object_annotation(context->mirror, MARK_CARRIED);
@@ -72,7 +91,8 @@ static wharf_result compare(const struct mirror_context *context, struct change 
     if (!change->desired ||
         !record_read(&change->before, known, annotation, context->record && context->record->unsure))
         return WHARF_RETRY;
-    change->held = is_held(context, &change->before);
+    const char *fenced = object_annotation(context->mirror, MARK_FENCED);
+    change->held = context->suspended_by_kueue || (!fenced && is_held(context, &change->before));
     change->before.shared |= change->held;
     change->after.shared = change->before.shared;
     change->after.bare = change->before.bare;
@@ -89,6 +109,10 @@ static wharf_result compare(const struct mirror_context *context, struct change 
     if (result != WHARF_OK)
         return result;
     struct json *metadata = carry_member(change->desired, "metadata");
+    if (fenced && !undo_fence(context, change->desired, change->held))
+        return WHARF_RETRY;
+    if (object_label(context->workload, KUEUE_QUEUE_NAME) && !kueue_strip(change->desired, context->mirror))
+        return WHARF_RETRY;
     if (!metadata || !mirror_set_marks(context, metadata) || !carry_give_back(&carrying) ||
         !carry_record_changes(&carrying))
         return WHARF_RETRY;
@@ -226,7 +250,7 @@ static wharf_result finish(const struct mirror_context *context, struct change *
         return result;
     if (record) {
         record->stops = stop;
-        record->suspended_in_worker = change->held;
+        record->suspended_in_worker = change->held && !context->suspended_by_kueue;
         bool known = text.len > 0;
         record->next = known ? buffer_take(&text, NULL) : NULL;
         if (known && !record->next)

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/news.h"
 
+#include "core/engine/decide_pending.h"
 #include "core/engine/facts.h"
+#include "core/engine/fence_state.h"
+#include "core/engine/lost.h"
 #include "core/engine/pacing.h"
 #include "core/engine/queue.h"
 #include "core/engine/report.h"
@@ -11,7 +14,10 @@
 #include <string.h>
 
 #define LOSS_GRACE_NS (5 * CLOCK_SECOND) // a watch that broke may only have to be opened again
-#define LATER_NS (1 * CLOCK_SECOND)      // requests come first
+// An API server that accepts no connection may only be restarting, or one of several. By then four probes were refused
+// (probe.h), and the Event is there within a second of the first.
+#define LOSS_REFUSED_NS (920 * CLOCK_MS)
+#define LATER_NS (1 * CLOCK_SECOND) // requests come first
 #define LATER_MORE_NS (4 * CLOCK_SECOND)
 
 // Whole seconds, and none below one.
@@ -31,8 +37,11 @@ static void tell_loss(struct engine *engine, struct entry *entry, size_t cluster
     int64_t since_ns = engine->workers[entry->kind][cluster].lost_since_ns, now_ns = engine->now.mono_ns;
     if (entry->loss_told_ns == since_ns)
         return;
-    if (engine->contacts[cluster] != CONTACT_LOST && now_ns < since_ns + LOSS_GRACE_NS) {
-        queue_wake(engine, entry, since_ns + LOSS_GRACE_NS);
+    enum contact contact = engine->contacts[cluster];
+    int64_t at_ns = contact == CONTACT_LOST ? since_ns : since_ns + LOSS_REFUSED_NS;
+    if (contact != CONTACT_LOST && (now_ns < at_ns || contact != CONTACT_SUSPECT) &&
+        now_ns < since_ns + LOSS_GRACE_NS) {
+        queue_wake(engine, entry, now_ns < at_ns ? at_ns : since_ns + LOSS_GRACE_NS);
         return;
     }
     if (!pacing_has_spare(engine, ENGINE_MANAGEMENT)) {
@@ -44,9 +53,19 @@ static void tell_loss(struct engine *engine, struct entry *entry, size_t cluster
     say_time(engine, since_ns, since);
     clock_duration_text(engine->lost_timeout_ns, timeout);
     entry->loss_told_ns = since_ns;
-    report_event(engine, entry, true, "WorkerLost", "Observe",
-                 "%s unreachable since %s; will run in another worker after %s", engine->names[cluster], since,
-                 timeout);
+    if (lost_is_waited_for(engine, entry))
+        report_event(engine, entry, true, "WorkerLost", "Observe",
+                     "%s unreachable since %s; waits until it is back (onWorkerLost: wait)", engine->names[cluster],
+                     since);
+    else if (fence_until_ns(engine, entry, cluster) == CLOCK_NEVER)
+        report_event(engine, entry, true, "WorkerLost", "Observe",
+                     "%s unreachable since %s; no guard was seen there, so it will not run in another worker before "
+                     "%s is back or has left the configuration",
+                     engine->names[cluster], since, engine->names[cluster]);
+    else
+        report_event(engine, entry, true, "WorkerLost", "Observe",
+                     "%s unreachable since %s; will run in another worker after %s", engine->names[cluster], since,
+                     timeout);
 }
 
 static void tell_back(struct engine *engine, struct entry *entry, size_t cluster) {
@@ -72,7 +91,8 @@ void news_check(struct engine *engine, struct entry *entry, const struct action 
         unknown_check(engine, entry);
     else if (!there)
         entry->loss_told_ns = 0;
-    else if (action->waiting == WAITING_WORKER)
+    else if (action->waiting == WAITING_WORKER || action->waiting == WAITING_KEPT ||
+             action->waiting == WAITING_UNGUARDED)
         tell_loss(engine, entry, cluster);
     else if (entry->loss_told_ns && engine->workers[entry->kind][cluster].connected)
         tell_back(engine, entry, cluster);
@@ -90,6 +110,8 @@ static void say_cause(const struct engine *engine, const struct entry *entry, co
         snprintf(out, 256, "%s unreachable for %s", name, lost);
     } else if (entry->facts.drained_attempt && entry->facts.drained_attempt == entry->facts.attempt) {
         snprintf(out, 256, "%s is drained", name);
+    } else if (entry->pending && entry->pending->withdrawn_attempt == entry->facts.attempt) {
+        snprintf(out, 256, "it did not start in %s", name);
     } else if (entry->facts.gone_attempt == entry->facts.attempt) {
         snprintf(out, 256, "its mirror was deleted in %s", name);
     } else if (mirror && mirror->facts.excluded_until_ns > engine->now.mono_ns) {
@@ -102,7 +124,8 @@ static void say_cause(const struct engine *engine, const struct entry *entry, co
 void news_rescheduled(struct engine *engine, struct entry *entry, const struct action *action) {
     char cause[256];
     const struct attempt *attempt = entry->story.newest;
-    bool ran = attempt && attempt->created_ns && attempt->outcome != OUTCOME_REJECTED;
+    bool ran =
+        attempt && attempt->created_ns && attempt->outcome != OUTCOME_REJECTED && attempt->outcome != OUTCOME_WITHDRAWN;
     say_cause(engine, entry, action, cause);
     entry->loss_told_ns = 0;
     report_event(engine, entry, true, "Rescheduled", "Place", "%s; %s in %s (attempt %u)", cause,

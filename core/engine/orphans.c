@@ -7,6 +7,7 @@
 
 #include "core/engine/cluster_state.h"
 #include "core/engine/engine_internal.h"
+#include "core/engine/limit.h"
 #include "core/engine/mirror.h"
 #include "core/engine/pause.h"
 #include "core/engine/queue.h"
@@ -41,6 +42,10 @@ void orphans_seen_deleted(struct engine *engine, struct entry *entry, const char
     queue_entry(engine, entry);
 }
 
+bool orphans_was_deleted(const struct entry *entry, const char *uid) {
+    return entry->deleted_uid == uid_hash(uid);
+}
+
 void orphans_listed(struct engine *engine, size_t cluster, size_t kind) {
     if (cluster != ENGINE_MANAGEMENT)
         return;
@@ -50,6 +55,25 @@ void orphans_listed(struct engine *engine, size_t cluster, size_t kind) {
         if (e->facts.exists && e->epoch == epoch)
             return;
     cluster_suspect_deletions(engine, kind, false); // no delegated workload at all
+}
+
+void orphans_note_revision(struct engine *engine, size_t kind, const struct json *object) {
+    struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, kind);
+    int64_t revision = 0;
+    if (text_to_int64(object_version(object), &revision) && revision > watch->revision)
+        watch->revision = revision;
+}
+
+// Its workload had a version that the management cluster has not reached: this was restored from a backup, also while
+// no host was running. Said by the mirror alone, which is enough to wait.
+static bool is_from_the_future(struct engine *engine, const struct entry *entry, struct mirror *m) {
+    const struct json *object = doc_tree(&engine->store, &m->doc);
+    const char *text = object ? object_annotation(object, MARK_VERSION) : NULL;
+    int64_t revision = cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->revision, stamp = 0;
+    if (revision == 0 || !text || !text_to_int64(text, &stamp) || stamp <= revision)
+        return false;
+    cluster_suspect_deletions(engine, entry->kind, false);
+    return true;
 }
 
 // It is no longer an orphan, or is released.
@@ -70,7 +94,7 @@ void orphans_forget(struct engine *engine, struct mirror *m) {
 }
 
 static bool is_suspect(const struct engine *engine, const struct entry *entry, const struct mirror *m) {
-    bool seen = entry->deleted_uid == uid_hash(m->workload_uid);
+    bool seen = orphans_was_deleted(entry, m->workload_uid);
     return !seen && cluster_watch(engine, ENGINE_MANAGEMENT, entry->kind)->suspect_until_ns > m->orphan_since_ns;
 }
 
@@ -113,7 +137,9 @@ static void release_orphan(struct engine *engine, struct mirror *m) {
 // Until when it must not be deleted; 0: it may be.
 static int64_t hold_until(struct engine *engine, const struct entry *entry, struct mirror *m) {
     uint32_t count = 0;
-    bool suspect = is_suspect(engine, entry, m);
+    bool seen = orphans_was_deleted(entry, m->workload_uid);
+    bool suspect = is_suspect(engine, entry, m) || (!seen && is_from_the_future(engine, entry, m)) ||
+                   (!seen && limit_may_have_refused(engine, m->workload_uid));
     if (!are_too_many(engine, m->facts.cluster, &count) && !suspect) {
         release_orphan(engine, m);
         return 0;
@@ -121,7 +147,7 @@ static int64_t hold_until(struct engine *engine, const struct entry *entry, stru
     m->orphan = ORPHAN_HELD;
     if (engine->stats.clusters[m->facts.cluster].orphans_held++ == 0)
         report_held(engine, entry, m, suspect, count);
-    return m->orphan_since_ns + engine->orphan_grace_ns;
+    return clock_after(m->orphan_since_ns, engine->orphan_grace_ns);
 }
 
 static int64_t look_at(struct engine *engine, const struct entry *entry, struct mirror *m) {
@@ -135,9 +161,9 @@ static int64_t look_at(struct engine *engine, const struct entry *entry, struct 
     case ORPHAN_NEW:
         return now_ns < m->orphan_since_ns + LOOK_NS ? m->orphan_since_ns + LOOK_NS : hold_until(engine, entry, m);
     case ORPHAN_HELD:
-        if (now_ns >= m->orphan_since_ns + engine->orphan_grace_ns)
+        if (now_ns >= clock_after(m->orphan_since_ns, engine->orphan_grace_ns))
             release_orphan(engine, m);
-        return m->orphan == ORPHAN_HELD ? m->orphan_since_ns + engine->orphan_grace_ns : 0;
+        return m->orphan == ORPHAN_HELD ? clock_after(m->orphan_since_ns, engine->orphan_grace_ns) : 0;
     default:
         return 0;
     }
@@ -175,6 +201,11 @@ struct object *orphans_by_name(const struct engine *engine, size_t cluster, size
     }
     error_free(error);
     return object;
+}
+
+void orphans_account(struct engine *engine, struct entry *entry) {
+    for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
+        account(engine, m);
 }
 
 void orphans_check(struct engine *engine, struct entry *entry) {

@@ -36,6 +36,8 @@ static enum work_class class_of(const struct engine *engine, const struct entry 
     switch (action->type) {
     case ACTION_STATUS:
         return is_final(engine, entry) ? WORK_FINAL_STATUS : WORK_STATUS;
+    case ACTION_GIVE_UP:
+        return WORK_FINAL_STATUS;
     case ACTION_UPDATE:
         return entry->facts.suspended ? WORK_STATUS : WORK_REFRESH;
     case ACTION_DELETE:
@@ -59,7 +61,8 @@ bool pacing_has_spare(struct engine *engine, size_t cluster) {
 bool pacing_admits(struct engine *engine, struct entry *entry, const struct action *action) {
     if (action->type == ACTION_NONE || action->type == ACTION_WAIT || action->type == ACTION_FORGET)
         return true;
-    bool here = action->type == ACTION_PLACE || action->type == ACTION_STATUS;
+    bool here = action->type == ACTION_PLACE || action->type == ACTION_STATUS || action->type == ACTION_READ ||
+                action->type == ACTION_GIVE_UP;
     size_t cluster = here ? ENGINE_MANAGEMENT : action->cluster;
     if (pacing_has_spare(engine, cluster) || (engine->turn_of == cluster && has_room(engine, cluster)))
         return true;

@@ -96,6 +96,28 @@ void pause_owned(struct engine *engine, size_t kind) {
     mark(engine, ENGINE_MANAGEMENT, kind, PAUSE_DISOWNED, false);
 }
 
+// Nothing of the kind can be delegated: objects are stored without the field, and those that had it have lost it.
+void pause_field(struct engine *engine, size_t kind, bool lacks) {
+    struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, kind);
+    bool known = watch->paused & PAUSE_FIELD;
+    if (lacks)
+        cluster_suspect_deletions(engine, kind, false);
+    if (lacks == known)
+        return;
+    mark(engine, ENGINE_MANAGEMENT, kind, PAUSE_FIELD, lacks);
+    engine->stats.clusters[ENGINE_MANAGEMENT].watches[kind].no_field = lacks;
+    if (lacks)
+        report_log(
+            engine, LOG_WARN, ENGINE_MANAGEMENT, kind,
+            "the kind is not handled: the API of the management cluster does not have its field %s and drops it, "
+            "so nothing can be delegated, and what is created with it runs in the management cluster; upgrade "
+            "the kind's CRD, or Kubernetes (docs/kinds.md has the least versions)",
+            engine->kinds[kind]->abi.managed_by);
+    else
+        report_log(engine, LOG_INFO, ENGINE_MANAGEMENT, kind, "the kind is handled: its API has the field %s now",
+                   engine->kinds[kind]->abi.managed_by);
+}
+
 void pause_status_sent(struct engine *engine, size_t kind) {
     struct watch_state *watch = cluster_watch(engine, ENGINE_MANAGEMENT, kind);
     if (watch->paused & PAUSE_STATUS)

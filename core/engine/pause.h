@@ -15,6 +15,8 @@ void pause_room_grew(struct engine *engine); // more are kept from now on; in a 
 // A workload is no longer delegated (`manager` NULL: the field is unset); reported before it is forgotten.
 void pause_disowned(struct engine *engine, struct entry *entry, const char *manager);
 void pause_owned(struct engine *engine, size_t kind); // a delegated one was seen
+// The management cluster's API of the kind has the field managedBy, or lacks it.
+void pause_field(struct engine *engine, size_t kind, bool lacks);
 void pause_status_sent(struct engine *engine, size_t kind);
 void pause_status_answered(struct engine *engine, size_t kind, enum reason reason);
 

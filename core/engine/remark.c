@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/remark.h"
 
+#include "core/engine/pending_mirror.h"
 #include "core/engine/report.h"
 
 #include <string.h>
@@ -36,6 +37,8 @@ void remark_take(struct engine *engine, const struct engine_event *event) {
     entry->last_note = 0;
     report_event(engine, entry, event->remark.warning, event->remark.reason, "RunPods", "%s: %s",
                  engine->names[event->cluster], event->remark.text);
+    if (event->remark.warning)
+        pending_remark(entry, event->remark.text);
     entry->last_note = last_note;
     entry->reported = reported;
 }

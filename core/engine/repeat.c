@@ -5,6 +5,7 @@
 
 #include "core/engine/cluster_state.h"
 #include "core/engine/command.h"
+#include "core/engine/decide_pending.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/facts.h"
 #include "core/engine/record.h"
@@ -89,7 +90,9 @@ void repeat_writer_answered(struct engine *engine, struct entry *entry, const st
 }
 
 bool repeat_placed(struct engine *engine, struct entry *entry) {
-    if (entry->facts.clean_attempt == entry->facts.attempt || entry->facts.drained_attempt == entry->facts.attempt)
+    bool withdrawn = entry->pending && entry->pending->withdrawn_attempt == entry->facts.attempt;
+    if (withdrawn || entry->facts.clean_attempt == entry->facts.attempt ||
+        entry->facts.drained_attempt == entry->facts.attempt)
         return false;
     const char *last = facts_worker_name(engine, entry);
     bool told = becomes_hot(&entry->facts.places, engine->now.mono_ns, FREE_PLACES);

@@ -3,6 +3,7 @@
 
 #include "core/base/memory.h"
 #include "core/engine/cluster_state.h"
+#include "core/engine/shard.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 static const char *const action_names[] = {
     [ACTION_NONE] = "none",     [ACTION_WAIT] = "wait",     [ACTION_PLACE] = "place",   [ACTION_CREATE] = "create",
     [ACTION_UPDATE] = "update", [ACTION_STATUS] = "status", [ACTION_DELETE] = "delete", [ACTION_RELEASE] = "release",
-    [ACTION_VERIFY] = "verify", [ACTION_FORGET] = "forget",
+    [ACTION_VERIFY] = "verify", [ACTION_FORGET] = "forget", [ACTION_READ] = "read",     [ACTION_GIVE_UP] = "give-up",
 };
 
 // Takes the message; it is dropped when out of memory.
@@ -80,6 +81,8 @@ static bool describe(const struct engine *engine, const struct entry *entry, con
 void report_event(struct engine *engine, struct entry *entry, bool warning, const char *reason, const char *action,
                   const char *format, ...) {
     struct update *update = engine->update;
+    if (!shard_is_held(engine, entry)) // its holder tells it
+        return;
     va_list args;
     va_start(args, format);
     AUTO_TEXT text = text_vformat(format, args);

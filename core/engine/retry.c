@@ -3,6 +3,7 @@
 
 #include "core/engine/kueue.h"
 #include "core/engine/mirror.h"
+#include "core/engine/pending_mirror.h"
 #include "core/engine/queue.h"
 
 void retry_read(const struct engine *engine, struct entry *entry, const struct json *object, bool had) {
@@ -55,6 +56,7 @@ void retry_if_due(struct engine *engine, struct entry *entry) {
     }
     entry->retried_ns = engine->now.mono_ns;
     free_workload(entry);
+    pending_drop(entry);
     for (struct mirror *m = entry_mirrors(entry); m; m = mirror_next(m))
         free_mirror(m);
 }

@@ -5,6 +5,7 @@
 
 #include "core/engine/cluster_state.h"
 #include "core/engine/command.h"
+#include "core/engine/distrust.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/final_status.h"
 #include "core/engine/identity.h"
@@ -14,22 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Everything seen from now on counts as newer.
-static void distrust(struct doc *doc) {
-    if (doc->text.own)
-        memcpy(doc->version, STORE_VERSION_NONE, sizeof STORE_VERSION_NONE);
-}
-
-// Another spec may have the same generation.
-static void distrust_workload(struct entry *e) {
-    distrust(&e->doc);
-    e->carry_hash = e->noop_patch_hash = 0;
-    e->generation = 0;
-}
-
 // Its annotation says what was carried to it.
 static void distrust_mirror(struct mirror *m) {
-    distrust(&m->doc);
+    distrust_doc(&m->doc);
     free(m->record);
     m->record = NULL;
     m->record_unsure = m->suspension_reported = m->stop_only = false;

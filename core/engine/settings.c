@@ -2,7 +2,11 @@
 #include "core/engine/settings.h"
 
 #include "core/engine/cluster_state.h"
+#include "core/engine/fence.h"
+#include "core/engine/placement_rules.h"
 #include "core/engine/slots.h"
+
+#include <stdlib.h>
 
 static void set_rates(struct engine *engine, double qps, double burst) {
     if (engine->pacing.qps == qps && engine->pacing.burst == burst)
@@ -26,11 +30,25 @@ static void set_retention(struct engine *engine, int64_t retention_ns) {
     }
 }
 
+// Checked before: without memory it stays as it is.
+static void set_placement(struct engine *engine, const struct placement_options *options) {
+    struct placement_settings *settings = NULL;
+    struct error *error = placement_settings_new(options, &settings);
+    if (error) {
+        error_free(error);
+        return;
+    }
+    placement_settings_free(engine->placement);
+    engine->placement = settings;
+    engine->drain_timeout_ns = options->drain_timeout_ns;
+}
+
 void engine_configure(struct engine *engine, const struct engine_settings *settings) {
     engine->create_namespaces = settings->create_namespaces;
     engine->kueue_carried = settings->kueue_carried;
     engine->mirror_finalizer = settings->mirror_finalizer;
     engine->log_decisions = settings->log_decisions;
+    fence_enable(engine, &settings->fencing);
     engine->lost_timeout_ns = settings->worker_lost_timeout_ns;
     set_retention(engine, settings->mirror_retention_ns);
     engine->mass_max = settings->mass_deletion_max;
@@ -38,6 +56,13 @@ void engine_configure(struct engine *engine, const struct engine_settings *setti
     engine->orphan_grace_ns = settings->orphan_grace_ns;
     engine->room_grew |= settings->max_orphans == 0 || settings->max_orphans > engine->max_orphans;
     engine->max_orphans = settings->max_orphans;
+    engine->limit.max = settings->max_workloads;
     set_rates(engine, settings->qps, settings->burst);
+    if (settings->namespaces) {
+        free(engine->namespaces);
+        engine->namespaces = settings->namespaces;
+    }
+    if (settings->placement)
+        set_placement(engine, settings->placement);
     cluster_changed(engine, ENGINE_MANAGEMENT); // all entries
 }

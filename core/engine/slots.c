@@ -6,6 +6,7 @@
 #include "core/engine/cluster_state.h"
 #include "core/engine/observe.h"
 #include "core/engine/pacing.h"
+#include "core/engine/placement_worker.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +101,9 @@ static void free_row(struct engine *engine, size_t cluster) {
     free(engine->paces[cluster]);
     free(engine->stats.clusters[cluster].watches);
     free(engine->names[cluster]);
+    if (engine->slots)
+        free(engine->slots[cluster].namespaces);
+    placement_worker_clear(engine, cluster);
 }
 
 void slot_vacate(struct engine *engine, size_t cluster) {

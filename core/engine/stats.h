@@ -27,7 +27,20 @@ struct stats_watch { // one kind in one cluster
     uint64_t seen, gone, lists, losses;
     char problem[128]; // why it is not connected, "": not known
     bool paused;       // see pause.c
+    bool no_field;     // the management cluster's API lacks the field managedBy
     bool eligible;     // gets new work (decide.h); a worker
+};
+
+#define STATS_RESOURCES 8 // of a worker, that are shown
+
+struct stats_capacity { // of a worker, as its nodes were seen last
+    enum capacity_state state;
+    uint64_t nodes; // that take pods
+    size_t n_resources;
+    struct stats_resource {
+        char name[64];
+        int64_t allocatable, left; // cpu in thousandths
+    } resources[STATS_RESOURCES];
 };
 
 struct stats_cluster {
@@ -36,11 +49,12 @@ struct stats_cluster {
     bool vacant;   // no worker has this number: left out of copies
     enum worker_policy policy;
     // Filled in by the host; owned, in copies only.
-    bool leaving;       // it is not in the set of workers any longer
-    const char *source; // "Config", "Directory", "Secret", "ClusterProfile"; static; NULL: the management cluster
-    char *from;         // "Secret wharf-system/w1", or NULL
-    char *labels;       // "region=eu,gpu=yes", "" if there are none; or NULL
-    size_t number;      // of the cluster
+    bool leaving;        // it is not in the set of workers any longer
+    const char *source;  // "Config", "Directory", "Secret", "ClusterProfile"; static; NULL: the management cluster
+    char *from;          // "Secret wharf-system/w1", or NULL
+    char *labels;        // "region=eu,gpu=yes", "" if there are none; or NULL
+    uint64_t max_active; // 0: any number
+    size_t number;       // of the cluster
     uint64_t answers[STATS_VERBS][STATS_REASONS];
     uint64_t sent[STATS_VERBS];
     struct stats_watch *watches; // one a kind
@@ -53,12 +67,14 @@ struct stats_cluster {
     uint64_t orphans_held;          // orphans that are not deleted yet, see orphans.c
     uint64_t unsealed;              // objects seen with the host's marks but no valid seal
     uint64_t remarks_refused;       // remarks on what is not a mirror of this host, or over its limit
-    uint64_t unproven;              // mirrors that are neither adopted nor deleted because they are not proven
+    struct stats_capacity capacity;
+    uint64_t unproven; // mirrors that are neither adopted nor deleted because they are not proven
 };
 
 struct stats_kind {
     uint64_t phases[STATS_PHASES]; // workloads by phase
     uint64_t adapter_errors;       // calls that did not return WHARF_OK
+    uint64_t refused;              // workloads beyond maxWorkloads
     struct call_time calls[ADAPTER_FUNCTIONS];
 };
 
@@ -71,6 +87,7 @@ struct stats {
     uint64_t conflicts;                // foreign objects of the same name
     uint64_t orphans;                  // orphans deleted
     uint64_t other_host_writes;        // somebody else wrote what this host was about to write
+    uint64_t shards, shards_held;      // see shard.h; shards 0: there is no election
     uint64_t events, events_dropped;   // recorded on workloads; left out for lack of room
     struct histogram status_latency;   // mirror seen to status patch issued
     struct histogram dispatch_latency; // workload seen, and not suspended, to its first mirror created

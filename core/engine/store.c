@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/store.h"
 
+#include "core/engine/decide_pending.h"
+
 #include "core/base/memory.h"
 #include "core/base/text.h"
 
@@ -171,6 +173,10 @@ static void free_entry(struct store *store, struct entry *entry) {
     entry_set_object(store, entry, NULL);
     shared_text_clear(&entry->final_status);
     story_clear(&entry->story);
+    if (entry->pending)
+        free(entry->pending->remark);
+    free(entry->pending);
+    free(entry->ticket);
     free(entry);
 }
 
@@ -267,6 +273,7 @@ void entry_remove_mirror(struct store *store, struct entry *entry, struct mirror
     *at = mirror->facts.next;
     fair_queue_remove(&mirror->node);
     mirror_set_object(store, entry, mirror, NULL);
+    free(mirror->ticket);
     free(mirror->record);
     free(mirror);
 }

@@ -26,6 +26,8 @@ struct doc {
     char version[STORE_VERSION_MAX]; // resourceVersion; "" if it is longer
 };
 
+struct kueue_ticket; // kueue_ticket.h; free()
+
 // The object of the entry's name in one worker, or what is known about its absence.
 struct mirror {
     struct mirror_facts facts; // first, so that the list of facts is the list of mirrors
@@ -33,19 +35,23 @@ struct mirror {
     struct doc doc;            // the mirror as last seen; empty: not seen, or gone
     int64_t unanswered_ns;     // when a create of this attempt last got no answer and may take effect later; 0: never
     int64_t orphan_since_ns;
-    int64_t created_ns;         // wall clock, as it says itself; 0: not known
-    int64_t started_ns;         // the same, once it has started
-    int64_t seen_ns;            // when the event that made the status due came
-    uint64_t carry_hash;        // of what the host carries (labels, annotations, spec generation), to notice changes
-    uint64_t noop_patch_hash;   // hash of a patch that was accepted and changed nothing
-    uint64_t denied_patch_hash; // hash of the last rejected patch; 0: none
-    int64_t denied_until_ns;    // not sent again before that
-    char *record;               // what the host knows of what was carried (record.h); NULL: nothing but the annotation
-    struct throttle updates;    // patches of it though the workload has not changed
-    uint32_t patched_source;    // hash of the workload that the last accepted patch was made from
-    uint32_t counted_bytes;     // bytes in orphan_count
-    uint32_t epoch;             // of the list in which or since which it was seen
-    uint32_t created_reported;  // the last attempt reported as created
+    int64_t created_ns;          // wall clock, as it says itself; 0: not known
+    int64_t started_ns;          // the same, once it has started
+    int64_t seen_ns;             // when the event that made the status due came
+    uint64_t carry_hash;         // of what the host carries (labels, annotations, spec generation), to notice changes
+    uint64_t noop_patch_hash;    // hash of a patch that was accepted and changed nothing
+    uint64_t denied_patch_hash;  // hash of the last rejected patch; 0: none
+    int64_t denied_until_ns;     // not sent again before that
+    struct kueue_ticket *ticket; // of its worker's Kueue; NULL: it has no Workload there
+    char *record;                // what the host knows of what was carried (record.h); NULL: nothing but the annotation
+    struct throttle updates;     // patches of it though the workload has not changed
+    uint32_t patched_source;     // hash of the workload that the last accepted patch was made from
+    uint32_t
+        unchecked_source;   // the same of a create whose answer was lost: the fields that are kept are to be compared
+    uint32_t counted_bytes; // bytes in orphan_count
+    uint32_t epoch;         // of the list in which or since which it was seen
+    uint32_t created_reported; // the last attempt reported as created
+    uint32_t space_retry_s;    // when it was last tried again since a namespace changed, in monotonic seconds
     uint16_t failures, refusals, denials;
     uint8_t orphan;                   // enum orphan_state, see orphans.c
     uint8_t carry;                    // enum carry_state, since either side changed
@@ -62,6 +68,8 @@ struct mirror {
     bool stub : 1;                    // doc is one (object.h)
     bool suspension_reported : 1;     // its suspension in the worker was reported
     bool uncompared : 1;              // an accepted patch: with what the server made of it (noop_patch_hash)
+    bool tried : 1;                   // its create was tried, and the worker keeps all fields (dropped.h)
+    bool has_run : 1;                 // something of it has run since it was created or last suspended there
     char uid[STORE_UID_MAX];          // of the object itself
     char workload_uid[STORE_UID_MAX]; // from its mark
 };
@@ -86,11 +94,16 @@ struct entry {
     int64_t loss_told_ns;             // since when its worker is lost, as was told (news.h); 0: it was not
     int64_t ready_ns;                 // since when it could be placed for the first time; 0: it is, or is suspended
     const char *why;                  // of the last decision; static
+    struct room_claim *claim;         // see capacity.h; NULL: none
     struct unknown_worker *unknown;   // that its annotation names, see unknown.h; NULL: none
+    struct pending_facts *pending;    // see pending_mirror.h; NULL: none, owned
+    struct kueue_ticket *ticket;      // of the management cluster's Kueue; NULL: it has no Workload there
     struct shared_text final_status;  // of a mirror that had finished when it was deleted, until its status is written
     uint32_t last_note;               // hash of the last Event
     uint32_t retry_seen;              // hash of the value of the annotation for it, 0: none
     uint32_t kind, epoch;
+    uint32_t read_term;                            // see shard_is_fresh
+    uint32_t room_place;                           // in placement_queue, from 1 on; 0: not there
     uint32_t active_in;                            // the worker whose active workloads include it, 0: none
     uint32_t written_source;                       // hash of the inputs of the last accepted status patch
     uint32_t conflict_hash;                        // hash of a status whose write conflicted
@@ -112,9 +125,13 @@ struct entry {
     bool deletion_is_certain : 1; // deleted_uid is certain
     bool unknown_unfinished : 1;  // counted there
     bool unschedulable_told : 1;  // since it began to wait
+    bool awaits_space : 1;        // in space_waiters
     bool labelled : 1;            // its label has named its cluster
+    bool listed_older : 1;        // the last list had an older version of it, see distrust_is_due
     bool uncompared : 1;          // an accepted status: with what the server made of it (noop_patch_hash)
     bool stub : 1;                // doc is one (object.h)
+    bool choosy : 1;              // it has annotations that say where it may go
+    bool names_queue : 1;         // it has Kueue's label for its queue
     bool unsealed_reported : 1;   // an unsealed object with the host's marks was reported
     char uid[STORE_UID_MAX];
     char key[]; // "namespace/name"; name_at is where the name begins

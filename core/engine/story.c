@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/story.h"
 
+#include "core/engine/decide_pending.h"
 #include "core/engine/engine_internal.h"
 #include "core/engine/facts.h"
 #include "core/engine/mirror.h"
@@ -67,6 +68,18 @@ void story_leaves(struct entry *entry, enum outcome outcome) {
     entry->story.leaving = (uint8_t)outcome;
 }
 
+// Its mirror is gone. Why it was withdrawn is kept.
+static void end_gone(const struct engine *engine, const struct entry *entry, struct attempt *attempt) {
+    bool withdrawn = entry->pending && entry->pending->withdrawn_attempt == attempt->number;
+    if (withdrawn) {
+        attempt->outcome = OUTCOME_WITHDRAWN;
+        attempt->ended_ns = engine->now.wall_ns;
+    } else {
+        end_attempt((struct engine *)engine, attempt,
+                    entry->facts.drained_attempt == attempt->number ? OUTCOME_DRAINED : OUTCOME_DELETED);
+    }
+}
+
 void story_follow(struct engine *engine, struct entry *entry) {
     struct attempt *attempt = present_attempt(engine, entry);
     if (!attempt)
@@ -84,8 +97,7 @@ void story_follow(struct engine *engine, struct entry *entry) {
     if (attempt->placed_ns == 0)
         attempt->placed_ns = attempt->created_ns; // it was placed just before
     if (entry->facts.gone_attempt == attempt->number && attempt->outcome == OUTCOME_NONE && !entry->facts.finished)
-        end_attempt(engine, attempt,
-                    entry->facts.drained_attempt == attempt->number ? OUTCOME_DRAINED : OUTCOME_DELETED);
+        end_gone(engine, entry, attempt);
 }
 
 void story_rejected(struct engine *engine, struct entry *entry, const struct mirror *mirror, const char *reason,
@@ -94,6 +106,14 @@ void story_rejected(struct engine *engine, struct entry *entry, const struct mir
     if (!attempt || mirror->facts.cluster != entry->facts.cluster)
         return;
     end_attempt(engine, attempt, OUTCOME_REJECTED);
+    attempt->reason = reason;
+    set_message(attempt, message);
+}
+
+void story_withdrawn(struct engine *engine, struct entry *entry, const char *reason, const char *message) {
+    struct attempt *attempt = present_attempt(engine, entry);
+    if (!attempt)
+        return;
     attempt->reason = reason;
     set_message(attempt, message);
 }

@@ -13,6 +13,8 @@ void story_leaves(struct entry *entry, enum outcome outcome);
 // A worker rejected the mirror of the present attempt. `reason` is static.
 void story_rejected(struct engine *engine, struct entry *entry, const struct mirror *mirror, const char *reason,
                     const char *message);
+// The mirror of the present attempt is withdrawn. `reason` is static.
+void story_withdrawn(struct engine *engine, struct entry *entry, const char *reason, const char *message);
 // The workload has finished.
 void story_finished(struct engine *engine, struct entry *entry, const struct wharf_phase *phase);
 // Takes times from a mirror.

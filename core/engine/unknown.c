@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/engine/cluster_state.h"
+#include "core/engine/lost.h"
 #include "core/engine/mirror.h"
 #include "core/engine/queue.h"
 #include "core/engine/report.h"
@@ -63,9 +64,9 @@ void unknown_count(struct engine *engine, struct entry *entry, const char *name)
 // When it is rescheduled, and how long that is from the beginning.
 static void times_of(const struct engine *engine, const struct entry *entry, char timeout[CLOCK_RFC3339_MAX],
                      char at[CLOCK_RFC3339_MAX]) {
-    int64_t left_ns = entry->facts.unknown_since_ns + engine->lost_timeout_ns - engine->now.mono_ns;
+    int64_t left_ns = clock_after(entry->facts.unknown_since_ns, engine->lost_timeout_ns) - engine->now.mono_ns;
     clock_duration_text(engine->lost_timeout_ns, timeout);
-    clock_rfc3339(engine->now.wall_ns + clock_later(left_ns, 0), at);
+    clock_rfc3339(clock_after(engine->now.wall_ns, clock_later(left_ns, 0)), at);
 }
 
 static void log_one(struct engine *engine, struct unknown_worker *worker) {
@@ -104,6 +105,14 @@ void unknown_tell(struct engine *engine, struct entry *entry, const char *name) 
     char short_name[64], timeout[CLOCK_RFC3339_MAX], at[CLOCK_RFC3339_MAX];
     text_copy(short_name, sizeof short_name, name);
     times_of(engine, entry, timeout, at);
+    if (lost_is_waited_for(engine, entry)) {
+        report_event(engine, entry, true, "UnknownCluster", "Place",
+                     MARK_CLUSTER " names %s, which is not in the configuration: it counts as an unreachable worker, "
+                                  "where its mirror may still run. This waits until it is in the configuration again "
+                                  "(onWorkerLost: wait)",
+                     short_name);
+        return;
+    }
     report_event(engine, entry, true, "UnknownCluster", "Place",
                  MARK_CLUSTER " names %s, which is not in the configuration: it counts as an unreachable worker, where "
                               "its mirror may still run. Add it to the configuration, or this is rescheduled to "

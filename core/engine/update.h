@@ -11,6 +11,7 @@
 struct command {
     uint64_t id; // answered with EVENT_ANSWER exactly once
     size_t cluster;
+    uint32_t shard; // whose lease has to be held while it is sent
     struct request request;
     char *memory; // holds the request's strings
 };
@@ -38,6 +39,7 @@ struct log_message {
 #define LOG_NO_KIND SIZE_MAX
 
 // A kind to list again: some objects were not kept, and now there is room.
+#define RELIST_SPACES SIZE_MAX // instead of a kind: watch namespaces and quotas for a while (space_retry.h)
 struct relist {
     size_t cluster, kind;
 };

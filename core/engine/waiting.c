@@ -34,14 +34,10 @@ static enum waiting waiting_of(const struct entry *entry) {
     return (enum waiting)entry->waiting;
 }
 
-static bool is_unschedulable(enum waiting waiting) {
-    return waiting == WAITING_NO_WORKER || waiting == WAITING_REFUSED;
-}
-
 // Why each worker does not get it, in one Event.
 static void report_unschedulable(struct engine *engine, struct entry *entry) {
     int64_t at_ns = entry->waiting_since_ns + UNSCHEDULABLE_NS;
-    if (entry->unschedulable_told || !is_unschedulable(waiting_of(entry)))
+    if (entry->unschedulable_told || !waiting_is_for_a_worker(waiting_of(entry)))
         return;
     if (engine->now.mono_ns < at_ns) {
         queue_wake(engine, entry, at_ns);
@@ -54,14 +50,30 @@ static void report_unschedulable(struct engine *engine, struct entry *entry) {
                  text.len > 0 ? text.data : "no worker accepts it");
 }
 
+static void tell_denied(struct engine *engine, struct entry *entry) {
+    char space[254];
+    entry_namespace(entry, space);
+    report_event(engine, entry, true, "NamespaceDenied", "Place",
+                 "it is not placed: the host's configuration does not permit namespace %s (namespaces)", space);
+}
+
 static void report(struct engine *engine, struct entry *entry, const struct action *action) {
     entry->waiting_reported |= bit_of(entry->waiting);
     count(engine, entry, true);
     // The cause of a retry or delay was reported when it began; others have Events of their own.
     if ((entry->waiting == WAITING_BACKOFF || entry->waiting == WAITING_REPEATED) && entry->reported)
         return;
-    if (is_unschedulable(waiting_of(entry)) || (entry->waiting == WAITING_WORKER && entry->loss_told_ns))
+    if (entry->waiting == WAITING_QUEUED || entry->waiting == WAITING_KUEUE || entry->waiting == WAITING_BARRED)
         return;
+    if (waiting_is_for_a_worker(waiting_of(entry)) ||
+        ((entry->waiting == WAITING_WORKER || entry->waiting == WAITING_KEPT || entry->waiting == WAITING_UNGUARDED) &&
+         entry->loss_told_ns) ||
+        entry->waiting == WAITING_START || entry->waiting == WAITING_GAVE_UP) // Events of their own
+        return;
+    if (entry->waiting == WAITING_NAMESPACE) {
+        tell_denied(engine, entry);
+        return;
+    }
     bool somewhere = action->cluster != 0 && action->cluster < engine->n_clusters;
     const char *refused = somewhere ? engine->stats.clusters[action->cluster].refused : "";
     bool detail = entry->waiting == WAITING_IDENTITY && *refused;
@@ -84,6 +96,13 @@ void waiting_unplaced(struct engine *engine, struct entry *entry, enum waiting w
     entry->unplaced = (uint8_t)waiting;
 }
 
+void waiting_elsewhere(struct engine *engine, struct entry *entry) {
+    waiting_end(engine, entry);
+    if (entry->counted_unplaced)
+        engine->stats.unplaced[entry->unplaced]--;
+    entry->counted_unplaced = false;
+}
+
 void waiting_update(struct engine *engine, struct entry *entry, const struct action *action) {
     enum waiting waiting = action->waiting;
     if (waiting == WAITING_ANSWER)
@@ -102,7 +121,7 @@ void waiting_update(struct engine *engine, struct entry *entry, const struct act
     report_unschedulable(engine, entry);
     if (entry->waiting_reported & bit_of(entry->waiting))
         return;
-    if (engine->now.mono_ns >= entry->waiting_since_ns + WAITING_REPORTED_NS)
+    if (waiting == WAITING_NAMESPACE || engine->now.mono_ns >= entry->waiting_since_ns + WAITING_REPORTED_NS)
         report(engine, entry, action);
     else
         queue_wake(engine, entry, entry->waiting_since_ns + WAITING_REPORTED_NS);

@@ -10,5 +10,7 @@ void waiting_update(struct engine *engine, struct entry *entry, const struct act
 // Also after each decision, of workloads that are not placed and could be.
 void waiting_unplaced(struct engine *engine, struct entry *entry, enum waiting waiting);
 void waiting_end(struct engine *engine, struct entry *entry);
+// Another host acts on it: what it waits for is not known here.
+void waiting_elsewhere(struct engine *engine, struct entry *entry);
 
 #endif

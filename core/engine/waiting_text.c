@@ -10,8 +10,9 @@ static const struct {
     [WAITING_BACKOFF] = {"backoff", "a request failed and is retried after a backoff"},
     [WAITING_SETTLING] = {"settling", "workers are still connecting"},
     [WAITING_STOPPING] = {"stopping", "the host is stopping and places nothing new"},
-    [WAITING_NO_WORKER] = {"no-worker", "no worker is eligible: each is unreachable, refused, paused, cordoned or does "
-                                        "not serve its kind; see /readyz"},
+    [WAITING_NO_WORKER] = {"no-worker",
+                           "no worker is eligible: each is unreachable, refused, paused, cordoned, does not "
+                           "serve its kind or is not among those that it may go to; see /readyz"},
     [WAITING_REFUSED] = {"refused", "every eligible worker has rejected it; they are retried with a backoff"},
     [WAITING_WORKER] = {"worker", "its worker is unreachable; it is rescheduled after workerLostTimeout"},
     [WAITING_IDENTITY] =
@@ -33,11 +34,29 @@ static const struct {
          "a mirror that cannot be proven to be its own is held; delete that mirror, or name it in the annotations"},
     [WAITING_SIZE] = {"size", "it exceeds maxObjectSize or maxObjectNodes, so it is not handled"},
     [WAITING_DRAIN] = {"drain", "its worker is drained, but no other worker is eligible: it continues to run there"},
+    [WAITING_NAMESPACE] = {"namespace", "the host's configuration does not permit its namespace; see namespaces"},
+    [WAITING_ROOM] = {"room", "the workers that it may go to have no room: it is placed when others finish"},
+    [WAITING_KEPT] = {"kept-worker", "its worker is unreachable, and it is not rescheduled (onWorkerLost: wait)"},
+    [WAITING_START] = {"start", "its mirror has not started yet; after pendingTimeout another worker is tried"},
+    [WAITING_GAVE_UP] = {"gave-up", "no worker accepted it within giveUpAfter; it is tried again when its annotation "
+                                    "wharf.dev/retry is written, or a worker joins"},
+    [WAITING_QUEUED] = {"queued", "its mirror is queued by the Kueue of its worker"},
+    [WAITING_KUEUE] = {"kueue", "it is queued by the management cluster's Kueue"},
+    [WAITING_BARRED] = {"kueue-check", "an admission check of its queue in the management cluster has rejected it"},
+    [WAITING_CAPACITY] = {"capacity", "no worker has room for what it asks for"},
+    [WAITING_UNGUARDED] = {"unguarded",
+                           "its worker is unreachable and no guard was seen there, so it may still run; it "
+                           "is rescheduled once the worker is back or has left the configuration"},
     [WAITING_GONE] = {"deletion", "its mirror is being deleted but still exists; check its finalizers"},
 };
 
 const char *waiting_name(enum waiting waiting) {
     return waitings[waiting].name;
+}
+
+bool waiting_is_for_a_worker(enum waiting waiting) {
+    return waiting == WAITING_NO_WORKER || waiting == WAITING_REFUSED || waiting == WAITING_ROOM ||
+           waiting == WAITING_CAPACITY;
 }
 
 const char *waiting_text(enum waiting waiting) {

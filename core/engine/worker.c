@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/worker.h"
 
+#include "core/base/memory.h"
 #include "core/engine/answer.h"
+#include "core/engine/capacity.h"
 #include "core/engine/cluster_state.h"
 #include "core/engine/command.h"
+#include "core/engine/fence_state.h"
 #include "core/engine/final_status.h"
 #include "core/engine/identity.h"
 #include "core/engine/orphans.h"
+#include "core/engine/placement_worker.h"
 #include "core/engine/queue.h"
 #include "core/engine/report.h"
 #include "core/engine/slots.h"
@@ -38,7 +42,10 @@ static void end_requests(struct engine *engine, size_t cluster) {
 static int64_t given_up_ns(const struct engine *engine, const struct entry *entry, const struct mirror *mirror) {
     const struct worker_facts *worker = &engine->workers[entry->kind][mirror->facts.cluster];
     int64_t since_ns = worker->connected ? engine->now.mono_ns : worker->lost_since_ns;
-    return since_ns > CLOCK_NEVER - engine->lost_timeout_ns ? CLOCK_NEVER : since_ns + engine->lost_timeout_ns;
+    int64_t at_ns = since_ns > CLOCK_NEVER - engine->lost_timeout_ns ? CLOCK_NEVER : since_ns + engine->lost_timeout_ns;
+    // That the worker leaves is somebody's decision: it is not waited for without end.
+    int64_t fenced_ns = fence_until_ns(engine, entry, mirror->facts.cluster);
+    return fenced_ns == CLOCK_NEVER ? at_ns : clock_later(at_ns, fenced_ns);
 }
 
 static void forget_mirror(struct engine *engine, struct entry *entry, struct mirror *mirror) {
@@ -82,6 +89,7 @@ static void leave(struct engine *engine, size_t cluster) {
     }
     report_log(engine, LOG_INFO, cluster, LOG_NO_KIND, "the worker left");
     unknown_left(engine, engine->names[cluster], engine->identities[cluster].first);
+    capacity_left(engine, cluster);
     slot_vacate(engine, cluster);
     identity_left(engine);
 }
@@ -114,15 +122,21 @@ void worker_take(struct engine *engine, const struct engine_event *event) {
         leave(engine, cluster);
         return;
     }
-    if (vacant && !join(engine, event))
+    AUTO_TEXT namespaces = strdup(event->worker.namespaces ? event->worker.namespaces : "");
+    if (!namespaces || (vacant && !join(engine, event)))
         return;
+    free(engine->slots[cluster].namespaces);
+    engine->slots[cluster].namespaces = TAKE(namespaces);
     if (engine->slots[cluster].qps != event->worker.qps || engine->slots[cluster].burst != event->worker.burst)
         slot_set_rate(engine, cluster, event->worker.qps, event->worker.burst);
     if (engine->slots[cluster].policy != policy) {
+        if (policy == WORKER_DRAIN_MOVE)
+            engine->slots[cluster].moves_since_ns = engine->now.mono_ns;
         engine->slots[cluster].policy = engine->stats.clusters[cluster].policy = policy;
         if (!event->worker.quiet)
             log_policy(engine, cluster, policy);
     }
+    placement_worker_take(engine, cluster, event);
     cluster_changed(engine, cluster);
 }
 

@@ -4,19 +4,7 @@
 #define WHARF_ENGINE_WORKER_REASON_H
 
 #include "core/engine/engine_internal.h"
-
-enum worker_obstacle {
-    OBSTACLE_NONE,
-    OBSTACLE_REFUSED,     // its identity
-    OBSTACLE_UNREACHABLE, // its API server
-    OBSTACLE_CONNECTING,
-    OBSTACLE_KIND,     // does not serve it
-    OBSTACLE_PAUSED,   // too many orphans
-    OBSTACLE_SUSPECT,  // answers late
-    OBSTACLE_CLOSED,   // cordoned, drained or leaving
-    OBSTACLE_REJECTED, // it rejected the mirror
-    OBSTACLE_OCCUPIED  // an object of the name is there
-};
+#include "core/engine/placement_view.h"
 
 struct worker_reason {
     enum worker_obstacle obstacle; // NONE: it fits
@@ -27,10 +15,12 @@ struct worker_reason {
     const char *reason;            // of a rejection, static; or NULL
 };
 
-void worker_reason_find(const struct engine *engine, const struct entry *entry, size_t cluster, int64_t now_ns,
-                        struct worker_reason *out);
+// `view` (or NULL) is that of the entry as it is now.
+void worker_reason_find(const struct engine *engine, const struct entry *entry, const struct placement_view *view,
+                        size_t cluster, int64_t now_ns, struct worker_reason *out);
 
-// "0/3 workers accept it: w1 quota exceeded; w2 namespace missing; w3 cordoned". Appends.
-void worker_reasons_put(const struct engine *engine, const struct entry *entry, int64_t now_ns, struct buffer *out);
+// "0/3 workers accept it: w1 quota exceeded; w2 namespace missing; w3 cordoned". Of many workers: "0/40 workers accept
+// it: 38 cordoned; 2 unreachable". Appends.
+void worker_reasons_put(struct engine *engine, struct entry *entry, int64_t now_ns, struct buffer *out);
 
 #endif

@@ -23,7 +23,8 @@ void direct_close(struct direct *direct); // a zeroed one is fine
 // connection is needed, and nothing changes.
 bool direct_renew(struct direct *direct, struct endpoint *fresh);
 
-// GET of a path. `metadata`: of objects, metadata is enough. ERROR_NOT_FOUND: 404; ERROR_REFUSED: 401 and 403.
+// GET of a path. `metadata`: it is that of a list, of which metadata is enough. ERROR_NOT_FOUND: 404; ERROR_REFUSED:
+// 401 and 403.
 struct error *direct_get(struct direct *direct, const char *path, bool metadata, struct json **out);
 
 #endif

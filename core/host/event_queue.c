@@ -64,6 +64,8 @@ static size_t cost_of(const struct event_item *item) {
     const struct engine_event *event = &item->event;
     if ((event->type == EVENT_SEEN || event->type == EVENT_GONE) && event->object)
         return sizeof *item + object_cost(event->object);
+    if (event->type == EVENT_CAPACITY)
+        return sizeof *item + nodes_bytes(event->capacity.nodes);
     return sizeof *item + (event->type == EVENT_ANSWER ? event->answer.response->cost : 0);
 }
 

@@ -5,12 +5,15 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/host/host_internal.h"
+#include "core/host/host_placement.h"
 #include "core/host/memory_trim.h"
+#include "core/host/namespace_watch.h"
 
 #include <stdlib.h>
 
 #define INBOX_MAX 1024                   // queued events per cluster
-#define STOP_GRACE_NS (8 * CLOCK_SECOND) // for writes in flight at shutdown; less than SIGNALS_STOP_NS
+#define STOP_GRACE_NS (8 * CLOCK_SECOND) // for writes in flight at shutdown
+#define STOP_LEAVE_NS (3 * CLOCK_SECOND) // for giving the Leases back; together less than SIGNALS_STOP_NS
 #define STOP_TURN_NS (50 * CLOCK_MS)     // how long a turn waits during shutdown
 
 static struct moment now_and_alive(void *ctx) {
@@ -29,6 +32,15 @@ static void post_own(void *ctx, struct engine_event *event) {
     inbox_post_now(host->inbox, event);
 }
 
+static void post_lease(void *ctx, struct engine_event *event) {
+    struct host *host = ctx;
+    inbox_post_now(host->inbox, event);
+}
+
+struct gate *host_gate(const struct host *host) {
+    return gates_at(elections_gates(host->elections), 0);
+}
+
 static void poke(void *ctx) {
     struct host *host = ctx;
     inbox_poke(host->inbox);
@@ -44,6 +56,8 @@ static struct error *fill_host(struct host *host) {
         error = queries_new(&host->queries);
     if (!error)
         error = startup_new(host->config, poke, host, &host->startup);
+    if (!error)
+        error = elections_new(host->config, post_lease, host, &host->elections);
     struct dispatch_options options = {.n_clusters = host->n_clusters,
                                        .names = host->names,
                                        .kinds = host->first->kinds,
@@ -52,6 +66,8 @@ static struct error *fill_host(struct host *host) {
                                        .ctx = host};
     if (!error)
         error = dispatch_new(&options, &host->turn.dispatch);
+    if (!error)
+        error = namespace_watch_new(host, &host->namespace_watch);
     return error ? error : clusters_open_management(host);
 }
 
@@ -86,6 +102,7 @@ void host_free(struct host *host) {
     if (!host)
         return;
     clusters_free(host);
+    elections_free(host->elections); // its gates outlive the connections
     startup_free(host->startup);
     engine_free(host->turn.engine);
     dispatch_free(host->turn.dispatch);
@@ -96,6 +113,9 @@ void host_free(struct host *host) {
     host_snapshot_free(&host->snapshot);
     exec_policy_free(host->policy);
     exec_policy_free(host->next_policy);
+    free(host->settings.namespaces);
+    placement_settings_free(host->placement);
+    namespace_watch_free(host->namespace_watch);
     adapters_free_newer((struct adapters *)atomic_load(&host->adapters), host->first);
     pthread_mutex_destroy(&host->wanted_mutex);
     pthread_mutex_destroy(&host->snapshot_mutex);
@@ -124,26 +144,37 @@ static struct error *start_engine(struct host *host, struct moment now) {
                                      .n_kinds = host->wire_settings.link.n_kinds,
                                      .create_namespaces = config->create_namespaces,
                                      .kueue_carried = config->kueue_carried,
+                                     .fencing = settings_fencing(config),
                                      .mirror_finalizer = config->mirror_finalizer,
                                      .worker_lost_timeout_ns = config->worker_lost_timeout_ns,
                                      .mirror_retention_ns = config->mirror_retention_ns,
                                      .management_uid = config->origin ? NULL : origin,
+                                     .max_workloads = config->max_workloads,
                                      .max_orphans = config->memory_per_cluster / HOST_ORPHAN_SHARE,
                                      .mass_deletion_max = config->mass_deletion_max,
                                      .mass_deletion_percent = config->mass_deletion_percent,
                                      .orphan_grace_ns = config->orphan_grace_ns,
+                                     .namespaces = config->namespaces,
                                      .qps = config->qps,
                                      .burst = config->burst,
                                      .ticks = clock_ticks,
+                                     .shards = elections_shards(host->elections),
                                      .seed = random_system()};
+    struct placement_settings *placement = host_placement_of(config);
+    if (!placement)
+        return error_no_memory();
+    options.placement = *placement_settings_options(placement);
     struct error *error = engine_new(&options, now, &host->turn.engine);
+    placement_settings_free(placement);
     if (error)
         return error;
     queries_open(host->queries, poke, host);
     log_fields(LOG_INFO, "started", {"origin", origin}, {"controller", config->controller_name});
     workers_tick(host, now); // the engine knows them before it sees the first workload
     wire_watch(host->clusters[ENGINE_MANAGEMENT]->wire);
-    return NULL;
+    elections_start(host->elections, origin, host_policy(host));
+    namespace_watch_set(host->namespace_watch, config_needs_namespaces(config));
+    return namespace_watch_attach(host->namespace_watch);
 }
 
 // Returns memory to the system when the host is idle after many events.
@@ -181,6 +212,7 @@ static void take_turn(struct host *host) {
     settings_tick(host, now_and_alive(host)); // a step follows
     size_t events = turn_run(&host->turn, items);
     queries_run(host->queries, host->turn.engine);
+    fences_tick(host);
     struct moment now = now_and_alive(host);
     snapshot_publish(host, now, false);
     trim_when_idle(host, now, events);
@@ -203,6 +235,7 @@ struct error *host_run(struct host *host) {
         int64_t until_ns = clock_now().mono_ns + STOP_GRACE_NS;
         while (in_flight(host) > 0 && clock_now().mono_ns < until_ns)
             take_turn(host);
+        elections_leave(host->elections, STOP_LEAVE_NS);
     }
     queries_close(host->queries);
     clusters_stop(host);

@@ -6,6 +6,7 @@
 #include "core/adapter/adapters.h"
 #include "core/config/config.h"
 #include "core/engine/engine.h"
+#include "core/host/election.h"
 #include "core/host/live.h"
 
 struct host;
@@ -32,6 +33,10 @@ void host_add_adapters(struct host *host, struct adapters *adapters);
 
 // From any thread, any number of times.
 void host_stop(struct host *host);
+
+// Open while this host may do what is done once for all workloads, such as renewing tokens; NULL: always. Valid until
+// host_free.
+struct gate *host_gate(const struct host *host);
 
 void host_free(struct host *host); // not while host_run runs
 
@@ -65,6 +70,7 @@ struct host_snapshot {
     int64_t stalled_ns;     // see host_stalled_ns
     size_t workloads;       // tracked
     struct live_notes live; // owned
+    struct election_state election;
 };
 // From any thread. ERROR_NO_MEMORY only.
 struct error *host_snapshot(struct host *host, struct host_snapshot *out);

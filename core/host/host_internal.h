@@ -6,6 +6,7 @@
 #define WHARF_HOST_HOST_INTERNAL_H
 
 #include "core/engine/settings.h"
+#include "core/host/elections.h"
 #include "core/host/heartbeat.h"
 #include "core/host/host.h"
 #include "core/host/inbox.h"
@@ -39,7 +40,11 @@ struct host_cluster {
     bool joined;             // the engine has been told,
     enum worker_policy told; // of this policy
     double told_qps, told_burst;
+    uint64_t told_namespaces; // hash
+    uint64_t told_placement;  // hash
     bool told_unsettled;
+    struct wire *fenced;      // the connection that was told `renews`, see fences_tick
+    uint64_t renews;          // shards
     struct meter meter;       // of all its connections
     struct wire *wire;        // NULL: not open
     struct wire *opening;     // NULL: none is being opened
@@ -59,6 +64,7 @@ struct host {
     bool all_configured;                     // each connection has been given them
     int64_t configure_at_ns;                 // when what failed for lack of memory is tried again
     struct startup *startup;
+    struct elections *elections;
     struct inbox *inbox;
     struct turn turn; // turn.engine is NULL until startup is over
     struct host_cluster **clusters;
@@ -74,10 +80,12 @@ struct host {
     bool is_wanted;                          // it has not been taken yet
     struct engine_settings settings;         // under the mutex, like `is_set` and
     struct wire_settings next_wire_settings; // without kinds
-    struct exec_policy *next_policy;         // under the mutex: a copy of credentialPlugins as configured last, or NULL
-    struct exec_policy *policy;              // the one before, in use; NULL: that of `config`
-    bool is_set;                             // they have not been taken yet
-    struct worker_spec *waiting;             // workers that wait for a number; without a name: taken
+    struct placement_settings *placement;    // of settings
+    struct namespace_watch *namespace_watch;
+    struct exec_policy *next_policy; // under the mutex: a copy of credentialPlugins as configured last, or NULL
+    struct exec_policy *policy;      // the one before, in use; NULL: that of `config`
+    bool is_set;                     // they have not been taken yet
+    struct worker_spec *waiting;     // workers that wait for a number; without a name: taken
     size_t n_waiting;
     int64_t left_at_ns; // when leaving workers are looked at next
     atomic_bool stop;
@@ -118,8 +126,12 @@ int64_t workers_next_ns(const struct host *host);
 void workers_free(struct host *host);
 enum worker_policy workers_policy(const struct host_cluster *cluster);
 
+// host_fences.c
+void fences_tick(struct host *host); // tells each connection whether it renews the Lease for a guard
+
 // host_settings.c
 void settings_init(struct host *host);
+struct fence_options settings_fencing(const struct config *config);
 void settings_tick(struct host *host, struct moment now);       // applies what is due
 const struct exec_policy *host_policy(const struct host *host); // on the engine's thread
 

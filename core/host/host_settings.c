@@ -3,9 +3,14 @@
 // plugins, and adapters that are added.
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/engine/fence.h"
 #include "core/engine/kinds.h"
 #include "core/host/host_internal.h"
+#include "core/host/host_placement.h"
+#include "core/host/namespace_watch.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define RETRY_NS CLOCK_SECOND // without memory
@@ -23,11 +28,21 @@ void host_add_adapters(struct host *host, struct adapters *adapters) {
     inbox_poke(host->inbox);
 }
 
+struct fence_options settings_fencing(const struct config *config) {
+    return (struct fence_options){.enabled = config->fencing.enabled,
+                                  .wait = config->fencing.unguarded == UNGUARDED_WAIT,
+                                  .after_ns = config->fencing.after_ns};
+}
+
 static struct wire_settings wire_settings_of(const struct config *config) {
-    return (struct wire_settings){.link = {.pod_events = config->pod_events},
-                                  .memory_per_cluster = config->memory_per_cluster,
-                                  .max_object_size = config->max_object_size,
-                                  .max_object_nodes = config->max_object_nodes};
+    struct fencing_settings fencing = {.enabled = config->fencing.enabled, .after_ns = config->fencing.after_ns};
+    text_copy(fencing.namespace_, sizeof fencing.namespace_,
+              config->fencing.namespace_ ? config->fencing.namespace_ : CONFIG_FENCING_NAMESPACE);
+    return (struct wire_settings){
+        .link = {.pod_events = config->pod_events, .capacity = config->placement.capacity, .fencing = fencing},
+        .memory_per_cluster = config->memory_per_cluster,
+        .max_object_size = config->max_object_size,
+        .max_object_nodes = config->max_object_nodes};
 }
 
 void settings_init(struct host *host) {
@@ -42,12 +57,27 @@ void host_configure(struct host *host, const struct config *config) {
     struct exec_policy *policy = NULL;
     if (!exec_policy_copy(&config->credential_plugins, &policy))
         log_fields(LOG_ERROR, "credentialPlugins stays as it was: out of memory", {"config", config->path});
+    char *namespaces = strdup(config->namespaces), *untaken = NULL;
+    if (!namespaces)
+        log_fields(LOG_ERROR, "namespaces stays as it was: out of memory", {"config", config->path});
+    struct placement_settings *placement = host_placement_of(config), *untaken_placement = NULL;
+    if (!placement)
+        log_fields(LOG_ERROR, "placement stays as it was: out of memory", {"config", config->path});
     pthread_mutex_lock(&host->wanted_mutex);
+    if (placement) {
+        untaken_placement = host->placement;
+        host->placement = placement;
+    }
+    if (namespaces)
+        untaken = host->settings.namespaces;
+    else
+        namespaces = host->settings.namespaces;
     struct exec_policy *former = policy ? host->next_policy : NULL;
     if (policy)
         host->next_policy = policy;
     host->settings = (struct engine_settings){.create_namespaces = config->create_namespaces,
                                               .kueue_carried = config->kueue_carried,
+                                              .fencing = settings_fencing(config),
                                               .mirror_finalizer = config->mirror_finalizer,
                                               .log_decisions = config->log_level == LOG_DEBUG,
                                               .worker_lost_timeout_ns = config->worker_lost_timeout_ns,
@@ -55,13 +85,18 @@ void host_configure(struct host *host, const struct config *config) {
                                               .mass_deletion_max = config->mass_deletion_max,
                                               .mass_deletion_percent = config->mass_deletion_percent,
                                               .orphan_grace_ns = config->orphan_grace_ns,
+                                              .max_workloads = config->max_workloads,
                                               .max_orphans = config->memory_per_cluster / HOST_ORPHAN_SHARE,
                                               .qps = config->qps,
                                               .burst = config->burst};
+    host->settings.namespaces = namespaces;
     host->next_wire_settings = wire_settings_of(config);
     host->is_set = true;
     pthread_mutex_unlock(&host->wanted_mutex);
     exec_policy_free(former);
+    free(untaken);
+    placement_settings_free(untaken_placement);
+    namespace_watch_set(host->namespace_watch, config_needs_namespaces(config));
     inbox_poke(host->inbox);
 }
 
@@ -75,7 +110,11 @@ static void take_wire_settings(struct host *host, const struct wire_settings *ne
     settings.link.kinds = host->wire_settings.link.kinds;
     settings.link.n_kinds = host->wire_settings.link.n_kinds;
     const struct wire_settings *now = &host->wire_settings;
-    if (settings.link.pod_events == now->link.pod_events && settings.memory_per_cluster == now->memory_per_cluster &&
+    if (settings.link.pod_events == now->link.pod_events && settings.link.capacity == now->link.capacity &&
+        settings.memory_per_cluster == now->memory_per_cluster &&
+        settings.link.fencing.enabled == now->link.fencing.enabled &&
+        settings.link.fencing.epoch == now->link.fencing.epoch &&
+        settings.link.fencing.after_ns == now->link.fencing.after_ns &&
         settings.max_object_size == now->max_object_size && settings.max_object_nodes == now->max_object_nodes)
         return;
     struct budget budget;
@@ -91,10 +130,15 @@ static void take_settings(struct host *host) {
     struct engine_settings settings = host->settings;
     struct wire_settings wires = host->next_wire_settings;
     host->is_set = false;
+    host->settings.namespaces = NULL;
+    struct placement_settings *placement = TAKE(host->placement);
     pthread_mutex_unlock(&host->wanted_mutex);
     if (!is_set)
         return;
+    settings.placement = placement ? placement_settings_options(placement) : NULL;
     engine_configure(host->turn.engine, &settings);
+    placement_settings_free(placement);
+    wires.link.fencing.epoch = engine_fence_epoch(host->turn.engine);
     take_wire_settings(host, &wires);
 }
 

@@ -26,6 +26,7 @@ static void fill_in(const struct host *host, struct stats *stats) {
     for (size_t c = 1; c < stats->n_clusters; c++) {
         const struct host_cluster *cluster = host->clusters[stats->clusters[c].number];
         stats->clusters[c].leaving = cluster->state == CLUSTER_LEAVING;
+        stats->clusters[c].max_active = cluster->spec.max_active;
         stats->clusters[c].source = sources[cluster->spec.source];
         stats->clusters[c].from = cluster->spec.origin_text ? strdup(cluster->spec.origin_text) : NULL;
         stats->clusters[c].labels = labels_of(&cluster->spec);
@@ -119,6 +120,7 @@ struct error *host_snapshot(struct host *host, struct host_snapshot *out) {
     else
         out->origin = startup_origin(host->startup);
     out->stalled_ns = host_stalled_ns(host);
+    elections_read(host->elections, &out->election);
     out->kinds = (const struct kind *const *)host_adapters(host)->kinds;
     for (size_t k = 0; k < out->stats.n_kinds; k++)
         for (size_t p = 0; p < STATS_PHASES; p++)

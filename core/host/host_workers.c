@@ -4,10 +4,12 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/host/host_internal.h"
+#include "core/host/worker_placement.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#define LABELS_MAX ((size_t)64 << 10)
 #define LEFT_LOOK_NS CLOCK_SECOND // how often a leaving worker is looked at
 
 void host_set_workers(struct host *host, struct worker_spec *specs, size_t count, enum removal removal) {
@@ -59,6 +61,10 @@ static void change(struct host *host, struct host_cluster *cluster, struct worke
     } else if (!wires_renew(host, cluster, spec)) {
         cluster->reopen = true;
         cluster->open_at_ns = cluster->open_wait_ns = 0;
+    }
+    if (cluster->spec.capacity != spec->capacity) { // its connection is told by settings_tick
+        host->configured++;
+        host->all_configured = false;
     }
     worker_spec_clear(&cluster->spec);
     cluster->spec = *spec;
@@ -171,13 +177,21 @@ static void take_policy(struct host *host) {
 }
 
 static void post(struct host *host, const struct host_cluster *cluster, enum worker_policy policy) {
+    AUTO_BUFFER(labels, LABELS_MAX);
+    (void)worker_placement_labels(&cluster->spec, &labels);
     inbox_post_now(host->inbox, &(struct engine_event){.type = EVENT_WORKER,
                                                        .cluster = cluster->index,
                                                        .worker = {.name = cluster->name,
                                                                   .policy = policy,
                                                                   .quiet = is_quiet(cluster, policy),
                                                                   .qps = cluster->spec.qps,
-                                                                  .burst = cluster->spec.burst}});
+                                                                  .burst = cluster->spec.burst,
+                                                                  .namespaces = cluster->spec.namespaces,
+                                                                  .labels = labels.failed ? NULL : labels.data,
+                                                                  .max_kinds = cluster->spec.max_kinds,
+                                                                  .max_active = cluster->spec.max_active,
+                                                                  .weight = cluster->spec.weight,
+                                                                  .order = cluster->spec.order}});
 }
 
 // Before anything of its connection is posted.
@@ -189,10 +203,15 @@ static void tell(struct host *host, struct host_cluster *cluster) {
     if (cluster->told_unsettled && !spec->unsettled && policy == WORKER_CORDONED) // the engine has no news
         log_fields(LOG_INFO, "the worker is cordoned: nothing new is placed there", {"cluster", cluster->name});
     cluster->told_unsettled &= spec->unsettled || policy == WORKER_ACTIVE;
-    if (known && cluster->told == policy && cluster->told_qps == spec->qps && cluster->told_burst == spec->burst)
+    uint64_t placement = worker_placement_hash(spec);
+    uint64_t namespaces = text_hash(TEXT_HASH, spec->namespaces ? spec->namespaces : "");
+    if (known && cluster->told == policy && cluster->told_qps == spec->qps && cluster->told_burst == spec->burst &&
+        cluster->told_namespaces == namespaces && cluster->told_placement == placement)
         return;
     cluster->joined = true;
     cluster->told = policy;
+    cluster->told_namespaces = namespaces;
+    cluster->told_placement = placement;
     cluster->told_qps = spec->qps;
     cluster->told_burst = spec->burst;
     post(host, cluster, policy);

@@ -5,7 +5,12 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/engine/mirror.h"
+#include "core/host/capacity.h"
+#include "core/host/field_check.h"
+#include "core/host/link_guests.h"
+#include "core/host/link_identity.h"
 #include "core/host/pod_events.h"
+#include "core/json/pointer.h"
 #include "core/kube/client.h"
 #include "core/kube/events.h"
 #include "core/kube/probe.h"
@@ -33,11 +38,16 @@ struct link {
     int64_t watch_at_ns; // when what could not be opened is tried again
     bool has_objects;    // some object was seen
     struct probe *probe;
-    char *uid, *version; // of namespace kube-system, as last read; NULL: not yet
+    struct link_identity identity;
     struct client *client;
     struct recorder *recorder; // management only
     struct pod_events *pods;   // worker only, or NULL
-    struct watched **watched;  // of the first n_watched kinds
+    struct kueue_workloads *queued;
+    struct capacity_watch *capacity;
+    struct field_check *fields; // management only
+    struct space_watch *spaces; // worker only
+    struct watched **watched;   // of the first n_watched kinds
+    struct fencing *fencing;    // worker only, or NULL
     size_t n_watched;
     struct ticket *tickets;      // of unanswered commands
     uint64_t answered[ANSWERED]; // the objects in the last answers, as hashes of their uid and version
@@ -63,6 +73,9 @@ static void post(struct link *link, struct engine_event *event) {
 
 static void on_listing(void *ctx, const char *version) {
     struct watched *w = ctx;
+    kueue_workloads_listing(w->link->queued, w->kind);
+    if (w->link->fields)
+        field_check_listing(w->link->fields, w->kind, version);
     post(w->link, &(struct engine_event){.type = EVENT_LISTING, .kind = w->kind, .version = version});
 }
 
@@ -94,25 +107,40 @@ static bool is_echo(const struct link *link, const struct object *object) {
     return is_written(link, object);
 }
 
+// In a worker there is nothing else.
+static bool is_delegated(const struct link *link, size_t k, const struct object *object) {
+    const struct kind *kind = link->options.settings.kinds[k];
+    return link->options.cluster != ENGINE_MANAGEMENT ||
+           text_equal(json_string(pointer_find(object->value, kind->abi.managed_by)), kind->managed_by);
+}
+
 static void on_seen(void *ctx, struct object *object) {
     struct watched *w = ctx;
     w->link->has_objects = true;
     w->too_large |= (bool)object->too_large;
     if (w->link->pods)
         pod_events_mirror(w->link->pods, w->kind, object->value);
+    if (is_delegated(w->link, w->kind, object))
+        kueue_workloads_seen(w->link->queued, w->kind, object->value);
     bool echo = is_echo(w->link, object);
     post(w->link, &(struct engine_event){.type = EVENT_SEEN, .kind = w->kind, .echo = echo, .object = object});
 }
 
 static void on_gone(void *ctx, struct object *object) {
     struct watched *w = ctx;
+    kueue_workloads_gone(w->link->queued, object->value);
     post(w->link, &(struct engine_event){.type = EVENT_GONE, .kind = w->kind, .object = object});
 }
 
 static void on_listed(void *ctx, const char *version) {
     struct watched *w = ctx;
     w->rewound = false;
-    post(w->link, &(struct engine_event){.type = EVENT_LISTED, .kind = w->kind, .version = version});
+    kueue_workloads_listed(w->link->queued, w->kind);
+    int64_t revision = 0;
+    if (!text_to_int64(reflector_version(w->reflector), &revision))
+        revision = 0;
+    post(w->link,
+         &(struct engine_event){.type = EVENT_LISTED, .kind = w->kind, .revision = revision, .version = version});
 }
 
 static void on_state(void *ctx, enum reflector_state state, const char *problem) {
@@ -120,6 +148,7 @@ static void on_state(void *ctx, enum reflector_state state, const char *problem)
     w->settled |= state != REFLECTOR_STARTING;
     if (state == REFLECTOR_LOST)
         probe_disconnected(w->link->probe); // the engine waits for the cluster's identity
+    fencing_look(w->link->fencing);
     post(w->link, &(struct engine_event){.type = EVENT_STATE, .kind = w->kind, .watch = {state, problem}});
 }
 
@@ -139,40 +168,19 @@ static void on_rewound(void *ctx, const char *problem) {
         }
 }
 
-// What a changed or older namespace kube-system means, as a sentence; NULL: unchanged.
-static const char *find_rewound(const struct link *link, const char *uid, const char *version) {
-    bool comparable = true;
-    if (!link->uid || *uid == '\0')
-        return NULL;
-    if (strcmp(link->uid, uid) != 0)
-        return "the uid of namespace kube-system changed: this is a different cluster, or it was wiped";
-    if (object_version_compare(version, link->version, &comparable) < 0)
-        return "namespace kube-system is older than before: the cluster was restored from a backup";
-    return NULL;
-}
-
-static void remember(char **text, const char *news) {
-    char *copy = strdup(news);
-    if (!copy) // compare with the old one again
-        return;
-    free(*text);
-    *text = copy;
-}
-
 static void on_identity(void *ctx, const char *uid, const char *version, const char *problem) {
     struct link *link = ctx;
     post(link, &(struct engine_event){.type = EVENT_IDENTITY, .identity = {uid, version, problem}});
-    const char *rewound = find_rewound(link, uid, version);
-    if (*uid) {
-        remember(&link->version, version);
-        remember(&link->uid, uid);
-    }
+    const char *rewound = link_identity_read(&link->identity, uid, version);
     for (size_t k = 0; rewound && k < link->n_watched; k++)
         reflector_rewind(link->watched[k]->reflector, rewound);
 }
 
 static void on_contact(void *ctx, enum contact contact, int64_t heard_ns, const char *problem) {
-    post(ctx, &(struct engine_event){.type = EVENT_CONTACT, .contact = {contact, heard_ns, problem}});
+    struct link *link = ctx;
+    post(link, &(struct engine_event){.type = EVENT_CONTACT, .contact = {contact, heard_ns, problem}});
+    for (size_t k = 0; contact == CONTACT_GOOD && k < link->n_watched; k++)
+        reflector_hurry(link->watched[k]->reflector);
 }
 
 static struct ticket *take_ticket(struct link *link, uint64_t command, struct moment now) {
@@ -256,7 +264,7 @@ static struct error *watch_kind(struct link *link) {
     return NULL;
 }
 
-static void post_remark(void *ctx, struct engine_event *event) {
+static void post_guest(void *ctx, struct engine_event *event) {
     post(ctx, event);
 }
 
@@ -271,13 +279,52 @@ static struct error *watch_pods(struct link *link) {
                                                        .n_kinds = options->settings.n_kinds,
                                                        .normal = options->settings.pod_events == POD_EVENTS_ALL,
                                                        .seed = options->seed,
-                                                       .post = post_remark,
+                                                       .post = post_guest,
                                                        .ctx = link},
                           &link->pods);
 }
 
+static bool wants_capacity(const struct link *link) {
+    return link->options.cluster != ENGINE_MANAGEMENT && link->options.settings.capacity;
+}
+
+static struct error *watch_capacity(struct link *link) {
+    const struct link_options *options = &link->options;
+    return capacity_watch_new(&(struct capacity_watch_options){.cluster = options->name,
+                                                               .transport = options->transport,
+                                                               .budget = options->budget,
+                                                               .meter = options->meter,
+                                                               .probe = link->probe,
+                                                               .watch_list = options->watch_list,
+                                                               .seed = options->seed * 3 + 1,
+                                                               .post = post_guest,
+                                                               .ctx = link},
+                              &link->capacity);
+}
+
+static void on_field(void *ctx, size_t kind, bool lacks) {
+    post(ctx, &(struct engine_event){.type = EVENT_FIELD, .kind = kind, .lacks = lacks});
+}
+
+static struct error *check_fields(struct link *link) {
+    const struct link_options *options = &link->options;
+    return field_check_new(&(struct field_check_options){.transport = options->transport,
+                                                         .kinds = options->settings.kinds,
+                                                         .n_kinds = options->settings.n_kinds,
+                                                         .found = on_field,
+                                                         .ctx = link},
+                           &link->fields);
+}
+
 static bool wants_pods(const struct link *link) {
     return link->options.cluster != ENGINE_MANAGEMENT && link->options.settings.pod_events != POD_EVENTS_NONE;
+}
+
+static struct error *keep_leases(struct link *link) {
+    const struct link_options *o = &link->options;
+    struct fencing_options options = {link->client,        o->name,    o->origin, o->instance, o->gates,
+                                      o->settings.fencing, post_guest, link};
+    return fencing_new(&options, &link->fencing);
 }
 
 static struct error *fill_link(struct link *link) {
@@ -295,8 +342,20 @@ static struct error *fill_link(struct link *link) {
         error = client_new(&client, &link->client);
     if (!error && options->cluster == ENGINE_MANAGEMENT)
         error = recorder_new(link->client, options->controller_name, options->instance, options->seed, &link->recorder);
+    if (link->recorder)
+        recorder_gate(link->recorder, gates_any(options->gates));
+    if (!error && wants_capacity(link)) // told before any watch is connected
+        error = watch_capacity(link);
     if (!error && wants_pods(link))
         error = watch_pods(link);
+    if (!error && options->cluster == ENGINE_MANAGEMENT)
+        error = check_fields(link);
+    if (!error)
+        error = link_watch_queued(options, post_guest, link, &link->queued);
+    if (!error && options->cluster != ENGINE_MANAGEMENT)
+        error = link_watch_spaces(options, post_guest, link, &link->spaces);
+    if (!error && options->cluster != ENGINE_MANAGEMENT)
+        error = keep_leases(link);
     while (!error && link->n_watched < options->settings.n_kinds)
         error = watch_kind(link);
     return error;
@@ -328,12 +387,16 @@ void link_free(struct link *link) {
         return;
     for (size_t k = 0; k < link->n_watched; k++)
         free_watched(link->watched[k]);
+    capacity_watch_free(link->capacity);
     pod_events_free(link->pods);
+    field_check_free(link->fields);
+    kueue_workloads_free(link->queued);
+    space_watch_free(link->spaces);
+    fencing_free(link->fencing);
     recorder_free(link->recorder);
     client_free(link->client);
     probe_free(link->probe);
-    free(link->uid);
-    free(link->version);
+    link_identity_clear(&link->identity);
     while (link->tickets) {
         if (link->tickets->done)
             read_failed(link->tickets->done, link->tickets->ctx, "the connection to the cluster was closed");
@@ -378,6 +441,8 @@ void link_command(struct link *link, struct moment now, struct command *command)
         ticket->writes = true;
         ticket->object = name_hash(command->request.namespace_, command->request.name);
     }
+    if (command->request.verb != VERB_GET && command->request.verb != VERB_RAW_GET)
+        command->request.gate = gates_at(link->options.gates, command->shard);
     struct error *error =
         ticket ? client_submit(link->client, &command->request, on_answer, ticket, NULL) : error_no_memory();
     if (error) {
@@ -405,6 +470,8 @@ void link_ask(struct link *link, const struct request *request, void (*done)(voi
 }
 
 void link_relist(struct link *link, size_t kind) {
+    if (kind == RELIST_SPACES && link->spaces)
+        space_watch_want(link->spaces);
     if (kind < link->n_watched)
         reflector_relist(link->watched[kind]->reflector);
 }
@@ -431,6 +498,13 @@ void link_event(struct link *link, struct moment now, struct workload_event *eve
 void link_configure(struct link *link, const struct link_settings *settings) {
     link->options.settings = *settings;
     link->watch_at_ns = 0;
+    if (link->capacity && !wants_capacity(link)) {
+        capacity_watch_free(TAKE(link->capacity));
+        post(link, &(struct engine_event){.type = EVENT_CAPACITY, .capacity = {.state = CAPACITY_OFF}});
+    }
+    if (link->fields)
+        field_check_set_kinds(link->fields, settings->kinds, settings->n_kinds);
+    fencing_configure(link->fencing, &settings->fencing);
     if (!link->pods)
         return;
     pod_events_set_kinds(link->pods, settings->kinds, settings->n_kinds);
@@ -447,11 +521,15 @@ void link_accept_larger(struct link *link) {
         }
 }
 
+void link_fence(struct link *link, uint64_t shards) {
+    fencing_renew(link->fencing, shards);
+}
+
 // Opens what the settings ask for and is not there.
 static int64_t open_missing(struct link *link, struct moment now) {
     struct error *error = NULL;
-    bool pods = wants_pods(link) && !link->pods;
-    if (!pods && link->n_watched == link->options.settings.n_kinds)
+    bool pods = wants_pods(link) && !link->pods, capacity = wants_capacity(link) && !link->capacity;
+    if (!pods && !capacity && link->n_watched == link->options.settings.n_kinds)
         return CLOCK_NEVER;
     if (now.mono_ns < link->watch_at_ns)
         return link->watch_at_ns;
@@ -459,6 +537,8 @@ static int64_t open_missing(struct link *link, struct moment now) {
         error = watch_kind(link);
     if (!error && pods)
         error = watch_pods(link);
+    if (!error && capacity)
+        error = watch_capacity(link);
     if (link->pods && pods && link->has_objects)
         pod_events_begin(link->pods);
     if (!error)
@@ -476,8 +556,16 @@ int64_t link_tick(struct link *link, struct moment now) {
         int64_t at_ns = reflector_tick(link->watched[k]->reflector, now);
         next_ns = at_ns < next_ns ? at_ns : next_ns;
     }
+    if (link->capacity)
+        next_ns = clock_earlier(next_ns, capacity_watch_tick(link->capacity, now));
     if (link->pods)
         next_ns = clock_earlier(next_ns, pod_events_tick(link->pods, now));
+    if (link->fields)
+        next_ns = clock_earlier(next_ns, field_check_tick(link->fields, now));
+    next_ns = clock_earlier(next_ns, kueue_workloads_tick(link->queued, now));
+    if (link->spaces)
+        next_ns = clock_earlier(next_ns, space_watch_tick(link->spaces, now));
+    next_ns = clock_earlier(next_ns, fencing_tick(link->fencing, now));
     if (link->recorder) {
         int64_t at_ns = recorder_tick(link->recorder, now);
         next_ns = at_ns < next_ns ? at_ns : next_ns;

@@ -7,12 +7,15 @@
 
 #include "core/config/config.h"
 #include "core/engine/engine.h"
+#include "core/host/fencing.h"
 
 // What may change while it is used.
 struct link_settings {
     struct kind *const *kinds; // not owned
     size_t n_kinds;
     enum pod_events_level pod_events; // of a worker
+    bool capacity;                    // of a worker: what is left of its nodes is told
+    struct fencing_settings fencing;
 };
 
 struct link_options { // strings live as long as the link
@@ -25,6 +28,7 @@ struct link_options { // strings live as long as the link
     const char *origin;          // workers are listed and watched with this label value only
     const char *controller_name; // reportingController of Events
     const char *instance;        // reportingInstance of Events, copied
+    struct gates *gates;         // of what is written, not owned; NULL: always open
     bool watch_list;
     uint64_t seed;
     // Takes an event: copies the struct and owns its object or the content of its response; strings are valid during
@@ -50,6 +54,9 @@ void link_configure(struct link *link, const struct link_settings *settings);
 // Larger objects are accepted than before: kinds of which some were too large are listed again. Not from a handler.
 void link_accept_larger(struct link *link);
 
+// The shards whose Leases for the worker's guard are renewed, see engine_renews; initially none.
+void link_fence(struct link *link, uint64_t shards);
+
 // Takes the command. Its answer is posted exactly once, unless the link is freed first.
 void link_command(struct link *link, struct moment now, struct command *command);
 // Takes the Event.
@@ -60,7 +67,7 @@ void link_event(struct link *link, struct moment now, struct workload_event *eve
 void link_ask(struct link *link, const struct request *request, void (*done)(void *ctx, struct response *response),
               void *ctx);
 
-// Lists the objects of a kind again.
+// Lists the objects of a kind again; or RELIST_SPACES.
 void link_relist(struct link *link, size_t kind);
 
 // Does what is due; returns the monotonic time of the next call needed.

@@ -5,9 +5,9 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
+#include "core/host/optional_watch.h"
 #include "core/host/owner_chain.h"
 #include "core/host/pod_oom.h"
-#include "core/kube/reflector.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #define LOOKS_MAX 64                   // namespaces whose failed pods are to be looked at
 #define LOOK_PODS 100                  // at most at a time
 #define LOOK_NS (10 * CLOCK_SECOND)    // between two
-#define REFUSED_NS (10 * CLOCK_MINUTE) // until something refused is tried again
+#define REFUSED_NS (10 * CLOCK_MINUTE) // until reading what was refused is tried again
 #define SEEN_MAX 512                   // kills that were told
 #define FAILURES_MAX 1024              // mirrors whose failures are remembered
 
@@ -35,19 +35,14 @@ struct failures { // of a mirror, by the hash of its uid
 
 struct pod_events {
     char *cluster;
-    struct transport *transport;
-    struct budget *budget;
     struct meter *meter;
     bool normal;
-    uint64_t seed;
     struct kind *const *kinds;
     void (*post)(void *ctx, struct engine_event *event);
     void *ctx;
 
     struct client *client;
-    struct reflector *reflector; // NULL: refused, tried again at open_ns
-    bool refused;                // close it
-    int64_t open_ns;
+    struct optional_watch *watch;
     struct owner_chain *chain;
     struct pod_groups *groups;
     int64_t now_ns;
@@ -166,17 +161,16 @@ static void ignore_version(void *ctx, const char *version) {
     (void)version;
 }
 
-static bool is_refusal(enum reason reason) {
-    return reason == REASON_FORBIDDEN || reason == REASON_UNAUTHORIZED;
+static void on_state(void *ctx, enum reflector_state state, const char *problem) {
+    const struct pod_events *events = ctx;
+    (void)problem;
+    meter_pods_watched(events->meter, state == REFLECTOR_CONNECTED);
 }
 
-static void on_state(void *ctx, enum reflector_state state, const char *problem) {
+static void on_refused(void *ctx, bool first, int64_t open_ns, const char *problem) {
     struct pod_events *events = ctx;
-    meter_pods_watched(events->meter, state == REFLECTOR_CONNECTED);
-    if (state != REFLECTOR_LOST || !is_refusal(reflector_ending(events->reflector)))
-        return;
-    events->refused = true; // closed by the next tick
-    if (!events->told_refused)
+    (void)open_ns;
+    if (first && !events->told_refused)
         log_fields(LOG_WARN,
                    "the worker does not let the host watch Events: what happens to pods there is not seen; grant list "
                    "and watch of events, or set podEvents: none",
@@ -184,21 +178,27 @@ static void on_state(void *ctx, enum reflector_state state, const char *problem)
     events->told_refused = true;
 }
 
-static struct error *open_reflector(struct pod_events *events) {
+static const char *fields_of(bool normal) {
+    return normal ? "involvedObject.kind=Pod" : "involvedObject.kind=Pod,type=Warning";
+}
+
+static struct error *make_watch(struct pod_events *events, const struct pod_events_options *options) {
     static const char *const versions[] = {"v1", NULL};
-    struct reflector_handler handler = {ignore_version, on_seen, ignore_object, ignore_version, on_state, NULL, events};
-    return reflector_new(&(struct reflector_options){.cluster = events->cluster,
-                                                     .group = "",
-                                                     .plural = "events",
-                                                     .versions = versions,
-                                                     .field_selector = events->normal
-                                                                           ? "involvedObject.kind=Pod"
-                                                                           : "involvedObject.kind=Pod,type=Warning",
-                                                     .from_now = true,
-                                                     .budget = events->budget,
-                                                     .meter = events->meter,
-                                                     .seed = events->seed},
-                         events->transport, &handler, &events->reflector);
+    return optional_watch_new(
+        &(struct optional_watch_options){
+            .reflector = {.cluster = events->cluster,
+                          .group = "",
+                          .plural = "events",
+                          .versions = versions,
+                          .field_selector = fields_of(options->normal),
+                          .from_now = true,
+                          .budget = options->budget,
+                          .meter = options->meter,
+                          .seed = options->seed},
+            .transport = options->transport,
+            .handler = {ignore_version, on_seen, ignore_object, ignore_version, on_state, NULL, events},
+            .refused = on_refused},
+        &events->watch);
 }
 
 struct error *pod_events_new(const struct pod_events_options *options, struct pod_events **out) {
@@ -206,11 +206,8 @@ struct error *pod_events_new(const struct pod_events_options *options, struct po
     *out = NULL;
     if (!events)
         return error_no_memory();
-    events->transport = options->transport;
-    events->budget = options->budget;
     events->meter = options->meter;
     events->normal = options->normal;
-    events->seed = options->seed;
     events->kinds = options->kinds;
     events->post = options->post;
     events->ctx = options->ctx;
@@ -231,7 +228,7 @@ struct error *pod_events_new(const struct pod_events_options *options, struct po
     if (!error)
         error = pod_groups_new(options->seed, &events->groups);
     if (!error)
-        error = open_reflector(events);
+        error = make_watch(events, options);
     if (error) {
         pod_events_free(events);
         return error;
@@ -243,7 +240,7 @@ struct error *pod_events_new(const struct pod_events_options *options, struct po
 void pod_events_free(struct pod_events *events) {
     if (!events)
         return;
-    reflector_free(events->reflector);
+    optional_watch_free(events->watch);
     owner_chain_free(events->chain);
     client_free(events->client);
     pod_groups_free(events->groups);
@@ -359,7 +356,7 @@ static int64_t search(struct pod_events *events, struct moment now) {
 static void on_pods(void *ctx, struct response *response) {
     struct pod_events *events = ctx;
     events->look = 0;
-    if (is_refusal(response->reason))
+    if (reason_is_refusal(response->reason))
         tell_refused(events, response->message);
     for (const struct json *pod = json_first(json_get(response->value, "items")); pod; pod = json_next(pod))
         read_pod(events, pod);
@@ -418,11 +415,7 @@ void pod_events_set_normal(struct pod_events *events, bool normal) {
     if (events->normal == normal)
         return;
     events->normal = normal;
-    if (!events->reflector)
-        return;
-    reflector_free(TAKE(events->reflector));
-    meter_pods_watched(events->meter, false);
-    events->open_ns = 0;
+    optional_watch_select(events->watch, fields_of(normal));
 }
 
 void pod_events_set_kinds(struct pod_events *events, struct kind *const *kinds, size_t n_kinds) {
@@ -443,27 +436,11 @@ static void on_report(void *ctx, const struct pod_report *report) {
                                                                 .warning = report->warning}});
 }
 
-// A refused watch is closed, and tried again later: the reflector by itself would do so every half minute.
-static int64_t watch(struct pod_events *events, struct moment now) {
-    if (events->refused) {
-        reflector_free(TAKE(events->reflector));
-        events->refused = false;
-        events->open_ns = now.mono_ns + REFUSED_NS;
-    }
-    if (!events->reflector && now.mono_ns >= events->open_ns) {
-        error_free(open_reflector(events));
-        events->open_ns = now.mono_ns + CLOCK_MINUTE; // out of memory
-    }
-    return events->reflector ? reflector_tick(events->reflector, now) : events->open_ns;
-}
-
 int64_t pod_events_tick(struct pod_events *events, struct moment now) {
     events->now_ns = now.mono_ns;
     if (events->since_wall_ns == 0)
         events->since_wall_ns = now.wall_ns - CLOCK_MINUTE;
-    int64_t next_ns = events->begun ? watch(events, now) : CLOCK_NEVER;
-    if (events->refused)
-        next_ns = now.mono_ns;
+    int64_t next_ns = optional_watch_tick(events->watch, events->begun, now);
     next_ns = clock_earlier(next_ns, search(events, now));
     next_ns = clock_earlier(next_ns, look(events, now));
     uint64_t limited = 0;

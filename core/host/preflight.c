@@ -23,7 +23,9 @@ static bool answers(struct visit *visit) {
     }
     if (response.reason == REASON_FORBIDDEN)
         return true;
-    if (response.reason == REASON_OK && json_string(json_get(response.value, "gitVersion")))
+    const char *version = json_string(json_get(response.value, "gitVersion"));
+    visit->git_version = version ? strdup(version) : NULL;
+    if (response.reason == REASON_OK && version)
         return true;
     if (response.reason == REASON_OK)
         visit_problem(visit, "found an answer to GET /version without gitVersion, expected a Kubernetes API server");
@@ -70,6 +72,8 @@ static enum served serves_version(struct visit *visit, const struct kind *kind, 
     if (!resource)
         return SERVED_NO;
     check_resource(visit, kind, version, response.value, resource);
+    if (visit->management)
+        visit_check_field(visit, kind, version);
     return SERVED_YES;
 }
 
@@ -194,7 +198,9 @@ static struct error *check_found(struct preflight *preflight, struct source_item
     }
     for (size_t i = 0; i < (error ? first : count + 1); i++) {
         problems_move(problems, &(*visits)[i].problems);
+        problems_move(&preflight->warnings, &(*visits)[i].warnings);
         free((*visits)[i].uid);
+        free((*visits)[i].git_version);
     }
     for (size_t i = 0; connections && i < count; i++)
         connection_close(&connections[i]);

@@ -18,7 +18,8 @@ struct visit {
     bool management;
     char *uid; // of namespace kube-system, or NULL
     struct client *client;
-    struct problems problems;
+    struct problems problems, warnings;
+    char *git_version;          // "v1.36.0"; or NULL
     struct source_items *found; // management: the items of Secrets and ClusterProfiles, by enum worker_source
     bool secrets_refused;       // they cannot be listed, which has been told
     pthread_t thread;
@@ -35,6 +36,9 @@ void visit_problem(struct visit *visit, const char *sentence);
 
 // The host's namespace in the management cluster.
 const char *visit_own_namespace(const struct visit *visit);
+
+// preflight_fields.c: of the management cluster, which serves this version.
+void visit_check_field(struct visit *visit, const struct kind *kind, const char *version);
 
 // preflight_rights.c
 void visit_check_rights(struct visit *visit);

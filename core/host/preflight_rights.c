@@ -8,6 +8,8 @@
 #include "core/kube/access_review.h"
 #include "core/kube/ask.h"
 
+#include <string.h>
+
 static void tell_denied(struct visit *visit, const struct access_review *permission, const struct json *review) {
     const char *reason = json_string_or(json_path(review, "status", "reason", NULL), "");
     const char *trouble = json_string_or(json_path(review, "status", "evaluationError", NULL), "");
@@ -154,6 +156,49 @@ static void may_read_sources(struct visit *visit) {
         check_all(visit, cluster_profiles, sizeof(cluster_profiles) / sizeof(cluster_profiles[0]));
 }
 
+// Only with election; without them another host would not be noticed, which the log says.
+static void may_elect(struct visit *visit) {
+    const struct config_election *election = &visit->preflight->config->election;
+    const char *own = election->namespace_ ? election->namespace_ : visit_own_namespace(visit);
+    const struct access_review leases[] = {
+        {"coordination.k8s.io", "leases", NULL, "list", NULL, own},
+        {"coordination.k8s.io", "leases", NULL, "create", NULL, own},
+        {"coordination.k8s.io", "leases", NULL, "patch", NULL, own},
+    };
+    if (election->enabled)
+        check_all(visit, leases, sizeof(leases) / sizeof(leases[0]));
+}
+
+// Without them the worker has no limits.
+static void may_see_capacity(struct visit *visit) {
+    static const struct access_review seen[] = {
+        {"", "nodes", NULL, "list", NULL, NULL},
+        {"", "nodes", NULL, "watch", NULL, NULL},
+        {"", "pods", NULL, "list", NULL, NULL},
+        {"", "pods", NULL, "watch", NULL, NULL},
+    };
+    const struct config *config = visit->preflight->config;
+    enum choice own = CHOICE_NOT_MADE;
+    for (size_t w = 0; w < config->n_workers; w++)
+        if (strcmp(config->workers[w].name, visit->name) == 0)
+            own = config->workers[w].capacity;
+    if (config_wants_capacity(config, own))
+        check_all(visit, seen, sizeof(seen) / sizeof(seen[0]));
+}
+
+// The Leases of fencing.
+static void may_keep_leases(struct visit *visit) {
+    const struct config_fencing *fencing = &visit->preflight->config->fencing;
+    const char *namespace_ = fencing->namespace_ ? fencing->namespace_ : CONFIG_FENCING_NAMESPACE;
+    const struct access_review leases[] = {
+        {"coordination.k8s.io", "leases", NULL, "get", NULL, namespace_},
+        {"coordination.k8s.io", "leases", NULL, "create", NULL, namespace_},
+        {"coordination.k8s.io", "leases", NULL, "patch", NULL, namespace_},
+    };
+    if (fencing->enabled)
+        check_all(visit, leases, sizeof(leases) / sizeof(leases[0]));
+}
+
 void visit_check_rights(struct visit *visit) {
     static const struct access_review events[] = {
         {"events.k8s.io", "events", NULL, "create", NULL, NULL},
@@ -161,6 +206,8 @@ void visit_check_rights(struct visit *visit) {
     };
     static const struct access_review origin = {"", "namespaces", NULL, "get", "kube-system", NULL};
     static const struct access_review namespaces = {"", "namespaces", NULL, "create", NULL, NULL};
+    static const struct access_review labels[] = {{"", "namespaces", NULL, "list", NULL, NULL},
+                                                  {"", "namespaces", NULL, "watch", NULL, NULL}};
     for (size_t i = 0; i < visit->preflight->adapters->n_kinds; i++) {
         const struct kind *kind = visit->preflight->adapters->kinds[i];
         if (!(visit->management ? may_manage(visit, kind) : may_mirror(visit, kind)))
@@ -172,8 +219,17 @@ void visit_check_rights(struct visit *visit) {
         may_read_seal(visit);
     if (visit->management)
         may_read_sources(visit);
+    if (visit->management)
+        may_elect(visit);
     if (visit->management && !visit->preflight->config->origin)
         check_permission(visit, &origin);
+    if (visit->management && config_needs_namespaces(visit->preflight->config) &&
+        !check_all(visit, labels, sizeof(labels) / sizeof(labels[0])))
+        return;
     if (!visit->management && visit->preflight->config->create_namespaces)
         check_permission(visit, &namespaces);
+    if (!visit->management)
+        may_see_capacity(visit);
+    if (!visit->management)
+        may_keep_leases(visit);
 }

@@ -13,6 +13,12 @@
 static const struct right watched = {
     .scope = RIGHT_CLUSTER, .comment = "The kinds of the enabled adapters.", .verbs = "get, list, watch"};
 
+static const struct right leases = {.scope = RIGHT_OWN,
+                                    .comment = "The Leases of the host and of the guard (fencing). RBAC cannot limit "
+                                               "create to a name.",
+                                    .group = "coordination.k8s.io",
+                                    .verbs = "get, create, patch"};
+
 void rights_free(struct rights *rights) {
     for (size_t i = 0; i < rights->count; i++)
         free(rights->list[i].resources);
@@ -94,17 +100,30 @@ static void add_identity(struct rights_table *table) {
 }
 
 static void add_kueue(struct rights_table *table) {
-    bool shared = shares_with_kueue(table->wanted);
-    if (!table->wanted->kueue && !shared)
-        return;
     rights_add(table,
                &(struct right){.scope = RIGHT_CLUSTER,
-                               .comment = shared ? "Whether Kueue has admitted a queued object, and whether MultiKueue "
-                                                   "dispatches it."
-                                                 : "Whether Kueue has admitted a queued object.",
+                               .comment = "Whether Kueue has admitted a queued object, and why not.",
                                .group = "kueue.x-k8s.io",
-                               .verbs = "list"},
-               shared ? "workloads, admissionchecks" : "workloads");
+                               .verbs = "list, watch"},
+               "workloads");
+    if (shares_with_kueue(table->wanted))
+        rights_add(table,
+                   &(struct right){.scope = RIGHT_CLUSTER,
+                                   .comment = "Whether MultiKueue dispatches it.",
+                                   .group = "kueue.x-k8s.io",
+                                   .verbs = "list"},
+                   "admissionchecks");
+}
+
+static void add_kueue_of_worker(struct rights_table *table) {
+    rights_add(table,
+               &(struct right){.scope = RIGHT_CLUSTER,
+                               .comment = "Why a worker's Kueue has a mirror queued, and that it suspends what its "
+                                          "workload's user suspends.",
+                               .group = "kueue.x-k8s.io",
+                               .verbs = "list, watch"},
+               "workloads");
+    rights_add(table, &(struct right){.scope = RIGHT_WORK, .group = "kueue.x-k8s.io", .verbs = "patch"}, "workloads");
 }
 
 static void add_callers(struct rights_table *table) {
@@ -155,6 +174,16 @@ static void add_own(struct rights_table *table) {
                "configmaps");
 }
 
+// Leases of replicas, see election.h.
+static void add_leases(struct rights_table *table) {
+    rights_add(table,
+               &(struct right){.scope = RIGHT_OWN,
+                               .comment = "Leases: which replica writes, and whether another host has this origin.",
+                               .group = "coordination.k8s.io",
+                               .verbs = "list, create, patch, delete"},
+               "leases");
+}
+
 static struct error *finish(struct rights_table *table) {
     if (!table->no_memory)
         return NULL;
@@ -180,6 +209,13 @@ struct error *rights_management(const struct rights_wanted *wanted, struct right
                                .verbs = "create, patch"},
                "events");
     add_identity(&table);
+    if (wanted->namespace_labels)
+        rights_add(&table,
+                   &(struct right){.scope = RIGHT_CLUSTER,
+                                   .comment = "Labels of namespaces, by which placement selects (namespaceSelector).",
+                                   .group = "",
+                                   .verbs = "get, list, watch"},
+                   "namespaces");
     if (wanted->callers)
         add_callers(&table);
     if (wanted->cluster_profiles)
@@ -190,6 +226,7 @@ struct error *rights_management(const struct rights_wanted *wanted, struct right
                                    .verbs = "get, list, watch"},
                    "clusterprofiles");
     add_own(&table);
+    add_leases(&table);
     return finish(&table);
 }
 
@@ -199,7 +236,15 @@ struct error *rights_worker(const struct rights_wanted *wanted, struct rights *o
     add_kinds(&table, watched, false);
     add_kinds(&table, (struct right){.scope = RIGHT_WORK, .comment = "The mirrors.", .verbs = "create, patch, delete"},
               false);
+    add_kueue_of_worker(&table);
     add_identity(&table);
+    rights_add(&table,
+               &(struct right){.scope = RIGHT_CLUSTER,
+                               .comment = "What was rejected for the sake of a namespace or its quota is tried again "
+                                          "when that changes.",
+                               .group = "",
+                               .verbs = "list, watch"},
+               "namespaces, resourcequotas");
     if (wanted->create_namespaces)
         rights_add(&table,
                    &(struct right){
@@ -213,6 +258,13 @@ struct error *rights_worker(const struct rights_wanted *wanted, struct rights *o
                             .group = "",
                             .verbs = "list, watch"},
             "events");
+    if (wanted->capacity)
+        rights_add(&table,
+                   &(struct right){.scope = RIGHT_CLUSTER,
+                                   .comment = "What is left of the nodes (placement.capacity).",
+                                   .group = "",
+                                   .verbs = "list, watch"},
+                   "nodes, pods");
     if (wanted->pod_events && !wanted->logs)
         rights_add(&table, &(struct right){.scope = RIGHT_WORK, .group = "", .verbs = "get, list"}, "pods");
     if (wanted->logs || wanted->pod_events)
@@ -229,6 +281,8 @@ struct error *rights_worker(const struct rights_wanted *wanted, struct rights *o
         rights_add(&table, &(struct right){.scope = RIGHT_WORK, .group = "", .verbs = "get"}, "pods/log");
         rights_add(&table, &(struct right){.scope = RIGHT_WORK, .group = "", .verbs = "create, get"}, "pods/exec");
     }
+    if (wanted->fencing)
+        rights_add(&table, &leases, "leases");
     rights_add(&table,
                &(struct right){.scope = RIGHT_OWN,
                                .comment = "The host renews its own token.",
@@ -236,6 +290,21 @@ struct error *rights_worker(const struct rights_wanted *wanted, struct rights *o
                                .verbs = "create",
                                .name = wanted->account},
                "serviceaccounts/token");
+    return finish(&table);
+}
+
+struct error *rights_guard(const struct rights_wanted *wanted, struct rights *out) {
+    *out = (struct rights){0};
+    struct rights_table table = {.rights = out, .wanted = wanted};
+    add_kinds(&table, watched, false);
+    add_kinds(&table,
+              (struct right){.scope = RIGHT_WORK,
+                             .comment = "Mirrors that are suspended or deleted when their host is lost.",
+                             .verbs = "patch, delete"},
+              false);
+    struct right kept = leases;
+    kept.verbs = "get, list, create, patch";
+    rights_add(&table, &kept, "leases");
     return finish(&table);
 }
 

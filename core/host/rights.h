@@ -34,14 +34,16 @@ struct right {
 struct rights_wanted {
     const struct kind *const *kinds;
     size_t n_kinds;
-    bool kueue;             // management: what Kueue admitted is read (see kueue_permits)
     bool seal;              // management: the key in a Secret, made if missing
     bool worker_secrets;    // management: workers from Secrets, whose tokens are renewed
     bool cluster_profiles;  // management: workers from ClusterProfiles
+    bool namespace_labels;  // management: a rule of placement selects by them
     bool callers;           // management: callers of the API are authenticated and authorized
     bool logs;              // worker: wharf logs and wharf exec
     bool pod_events;        // worker: Events of pods are reported
+    bool capacity;          // worker: what its nodes have left is looked at
     bool create_namespaces; // worker
+    bool fencing;           // worker: the Leases of the guard
     const char *seal_name;  // of the Secret
     const char *account;    // the host's ServiceAccount
 };
@@ -53,6 +55,8 @@ struct rights {
 
 struct error *rights_management(const struct rights_wanted *wanted, struct rights *out);
 struct error *rights_worker(const struct rights_wanted *wanted, struct rights *out);
+// Of `wharf guard`.
+struct error *rights_guard(const struct rights_wanted *wanted, struct rights *out);
 // Of people who may look: /wharf, the kinds, and logs of pods.
 struct error *rights_viewer(const struct rights_wanted *wanted, struct rights *out);
 

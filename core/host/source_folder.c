@@ -6,12 +6,15 @@
 #include "core/base/text.h"
 #include "core/base/trust.h"
 #include "core/host/source_items.h"
+#include "core/host/worker_placement.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#define FILE_MAX ((size_t)1 << 20) // of a kubeconfig
 
 struct source_folder {
     struct sources *sources;
@@ -68,6 +71,12 @@ static uint64_t address_of(const struct endpoint *endpoint) {
     return hash;
 }
 
+static struct error *read_placement(const char *path, struct worker_spec *out) {
+    AUTO_BUFFER(text, FILE_MAX);
+    struct error *error = text_read_regular_file(path, FILE_MAX, &text);
+    return error ? error : worker_placement_of_kubeconfig(text.data ? text.data : "", text.len, out);
+}
+
 static struct error *read_spec(const struct exec_policy *policy, const char *file, const char *path,
                                struct worker_spec *out) {
     *out = (struct worker_spec){.source = SOURCE_DIRECTORY,
@@ -82,6 +91,8 @@ static struct error *read_spec(const struct exec_policy *policy, const char *fil
         error = check_file(path);
     if (!error)
         error = kubeconfig_load(path, NULL, policy, &endpoint);
+    if (!error)
+        error = read_placement(path, out);
     if (endpoint)
         out->revision = address_of(endpoint);
     endpoint_free(endpoint);
@@ -100,7 +111,8 @@ static void read_file(struct source_folder *folder, const char *file) {
     struct error *error = read_spec(folder->policy, file, path, &spec);
     if (error)
         source_item_refuse(&folder->items, item, error);
-    else if (!item->spec.name || item->problem || item->spec.revision != spec.revision)
+    else if (!item->spec.name || item->problem || item->spec.revision != spec.revision ||
+             worker_placement_hash(&item->spec) != worker_placement_hash(&spec))
         source_item_accept(&folder->items, item, &spec);
     worker_spec_clear(&spec);
 }

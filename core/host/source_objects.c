@@ -427,7 +427,8 @@ struct error *source_objects_new(struct sources *sources, struct host *host, str
     for (size_t i = 0; i < CHANNELS; i++)
         objects->channels[i] = (struct objects_channel){
             .all = objects, .items = {.source = i == SECRETS ? SOURCE_SECRET : SOURCE_CLUSTER_PROFILE}};
-    struct renewals_options options = {.wake = wake, .trouble = renewal_trouble, .ctx = objects};
+    struct renewals_options options = {
+        .wake = wake, .trouble = renewal_trouble, .gate = host_gate(host), .ctx = objects};
     struct error *error = renewals_new(&options, &objects->renewals);
     if (error)
         source_objects_free(objects);

@@ -14,6 +14,7 @@
 #define LOOK_NS (10 * CLOCK_MINUTE) // at most, as the wall clock may be set
 #define RETRY_FIRST_NS (30 * CLOCK_SECOND)
 #define RETRY_MAX_NS (10 * CLOCK_MINUTE)
+#define STANDBY_NS (10 * CLOCK_SECOND)
 #define LIFE_MIN_S 600              // of a TokenRequest
 #define LEAST_NS (2 * CLOCK_MINUTE) // between renewals, whatever a worker says about the life of its tokens
 
@@ -184,7 +185,8 @@ static struct error *patch(struct renewal *renewal, const char *token) {
                               .namespace_ = renewal->secret_namespace,
                               .name = renewal->secret_name,
                               .body = body,
-                              .body_len = strlen(body)};
+                              .body_len = strlen(body),
+                              .gate = renewal->all->options.gate};
     return client_submit(renewal->all->client, &request, on_patched, renewal, &renewal->request);
 }
 
@@ -227,6 +229,8 @@ static int64_t tick_one(struct renewal *renewal, struct moment now) {
     int64_t left_ns = token_life_renew_at(&renewal->life) - now.wall_ns;
     if (left_ns > 0)
         return now.mono_ns + clock_earlier(left_ns, LOOK_NS);
+    if (!gate_is_open(renewal->all->options.gate, now.mono_ns)) // another replica renews it
+        return now.mono_ns + STANDBY_NS;
     if (now.mono_ns >= renewal->retry_ns) {
         renewal->begun_ns = now.mono_ns;
         step(renewal, begin(renewal));

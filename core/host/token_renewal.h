@@ -13,6 +13,7 @@ struct renewals;
 struct renewals_options {
     void (*wake)(void *ctx);
     void (*trouble)(void *ctx, const char *key, const char *problem);
+    struct gate *gate; // nothing is renewed while it is closed; NULL: always open
     void *ctx;
 };
 struct error *renewals_new(const struct renewals_options *options, struct renewals **out);

@@ -177,6 +177,7 @@ static void open_link(void *arg) {
                                    .origin = startup_origin(host->startup),
                                    .controller_name = host->config->controller_name,
                                    .instance = instance,
+                                   .gates = elections_gates(host->elections),
                                    .watch_list = true,
                                    .seed = random_system(),
                                    .post = post_event,
@@ -190,8 +191,17 @@ static void open_link(void *arg) {
     error_free(error);
 }
 
+// The host's, with what the worker has of its own.
+static struct wire_settings settings_of(const struct wire *wire) {
+    struct wire_settings settings = wire->host->wire_settings;
+    enum choice capacity = wire->host->clusters[wire->cluster]->spec.capacity;
+    if (capacity != CHOICE_NOT_MADE)
+        settings.link.capacity = capacity == CHOICE_YES;
+    return settings;
+}
+
 void wire_watch(struct wire *wire) {
-    wire->settings = wire->host->wire_settings;
+    wire->settings = settings_of(wire);
     wire->configured = wire->host->configured;
     loop_post(wire->loop, open_link, wire);
 }
@@ -220,12 +230,35 @@ bool wire_configure(struct wire *wire) {
     struct configuration *given = malloc(sizeof *given);
     if (!given)
         return false;
-    *given = (struct configuration){wire, wire->host->wire_settings};
+    *given = (struct configuration){wire, settings_of(wire)};
     if (loop_post(wire->loop, configure, given)) {
         wire->configured = wire->host->configured;
         return true;
     }
     free(given);
+    return false;
+}
+
+struct fence_change {
+    struct wire *wire;
+    uint64_t shards;
+};
+
+static void renew(void *arg) {
+    struct fence_change *change = arg;
+    if (change->wire->link)
+        link_fence(change->wire->link, change->shards);
+    free(change);
+}
+
+bool wire_fence(struct wire *wire, uint64_t shards) {
+    struct fence_change *change = malloc(sizeof *change);
+    if (!change)
+        return false;
+    *change = (struct fence_change){wire, shards};
+    if (loop_post(wire->loop, renew, change))
+        return true;
+    free(change);
     return false;
 }
 

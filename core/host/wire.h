@@ -67,6 +67,8 @@ bool wire_is_open(struct wire *wire, struct error **error);
 void wire_watch(struct wire *wire);
 // Gives it the host's present settings. False: no memory; nothing has changed.
 bool wire_configure(struct wire *wire);
+// See link_fence. False: no memory.
+bool wire_fence(struct wire *wire, uint64_t shards);
 // False: the caller keeps the batch.
 bool wire_deliver(struct wire *wire, struct command_batch *batch);
 

@@ -23,7 +23,7 @@ struct error *worker_secret_read(const struct json *secret, struct worker_spec *
 // "NAMESPACE/NAME" of its annotation wharf.dev/token-service-account. ERROR_NOT_FOUND: it has none.
 struct error *worker_secret_account(const struct json *secret, char **namespace_, char **name);
 
-// Its name and labels, shared by Secrets and ClusterProfiles.
+// Its name, its labels and what placement asks for, shared by Secrets and ClusterProfiles.
 struct error *worker_object_name(const struct json *object, struct worker_spec *out);
 
 // What a ClusterProfile says, with the first of the access providers that it has. ERROR_NOT_FOUND: it has none of them.

@@ -2,6 +2,7 @@
 // A worker's Secret.
 #include "core/base/text.h"
 #include "core/host/worker_objects.h"
+#include "core/host/worker_placement.h"
 #include "core/kube/object.h"
 
 #include <math.h>
@@ -73,6 +74,25 @@ static struct error *read_rates(const struct json *secret, struct worker_spec *o
     return error;
 }
 
+// "team-*,-team-x": patterns separated by commas, those behind '-' deny.
+static struct error *read_namespaces(const struct json *secret, struct worker_spec *out) {
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-*";
+    const char *text = object_annotation(secret, "wharf.dev/namespaces");
+    AUTO_BUFFER(rule, KUBECONFIG_MAX);
+    for (const char *at = text; at && *at; at += *at == ',') {
+        size_t len = strcspn(at, ","), deny = *at == '-';
+        if (len == deny || strspn(at, allowed) < len)
+            return error_new(ERROR_INVALID,
+                             "annotation wharf.dev/namespaces: found \"%.40s\", expected namespaces or patterns "
+                             "separated by ',', like team-*,-team-x",
+                             at);
+        buffer_printf(&rule, "%c%.*s\n", deny ? '-' : '+', (int)(len - deny), at + deny);
+        at += len;
+    }
+    out->namespaces = rule.len > 0 ? buffer_take(&rule, NULL) : NULL;
+    return rule.failed || (text && *text && !out->namespaces) ? error_no_memory() : NULL;
+}
+
 static struct error *read_policy(const struct json *secret, struct worker_spec *out) {
     const char *cordoned = object_annotation(secret, "wharf.dev/cordoned");
     const char *drain = object_annotation(secret, "wharf.dev/drain");
@@ -108,6 +128,10 @@ static struct error *read_secret(const struct json *secret, struct worker_spec *
         error = read_rates(secret, out);
     if (!error)
         error = read_policy(secret, out);
+    if (!error)
+        error = read_namespaces(secret, out);
+    if (!error)
+        error = worker_placement_of_object(secret, out);
     return error ? error : read_labels(secret, out);
 }
 
@@ -144,5 +168,7 @@ struct error *worker_secret_account(const struct json *secret, char **namespace_
 // A ClusterProfile has the same labels and the same way to give another name.
 struct error *worker_object_name(const struct json *object, struct worker_spec *out) {
     struct error *error = read_name(object, out);
+    if (!error)
+        error = worker_placement_of_object(object, out);
     return error ? error : read_labels(object, out);
 }

@@ -13,6 +13,8 @@ void worker_spec_clear(struct worker_spec *spec) {
     free(spec->kubeconfig_path);
     free(spec->kubeconfig_text);
     free(spec->context);
+    free(spec->namespaces);
+    free(spec->max_kinds);
     for (size_t i = 0; i < spec->n_labels; i++) {
         free(spec->labels[i].key);
         free(spec->labels[i].value);
@@ -53,11 +55,16 @@ bool worker_spec_copy(const struct worker_spec *from, struct worker_spec *to) {
                                .cordoned = from->cordoned,
                                .unsettled = from->unsettled,
                                .drain = from->drain,
+                               .max_active = from->max_active,
+                               .capacity = from->capacity,
+                               .weight = from->weight,
+                               .order = from->order,
                                .qps = from->qps,
                                .burst = from->burst};
     if (copy_text(from->name, &to->name) && copy_text(from->origin_text, &to->origin_text) &&
         copy_text(from->kubeconfig_path, &to->kubeconfig_path) &&
         copy_text(from->kubeconfig_text, &to->kubeconfig_text) && copy_text(from->context, &to->context) &&
+        copy_text(from->namespaces, &to->namespaces) && copy_text(from->max_kinds, &to->max_kinds) &&
         add_labels(to, from->labels, from->n_labels))
         return true;
     worker_spec_clear(to);
@@ -68,11 +75,16 @@ bool worker_spec_of_config(const struct config_cluster *cluster, const char *con
     *out = (struct worker_spec){.source = SOURCE_CONFIG,
                                 .cordoned = cluster->cordoned,
                                 .drain = cluster->drain,
+                                .max_active = cluster->max_active,
+                                .capacity = cluster->capacity,
+                                .weight = cluster->weight,
+                                .order = cluster->order,
                                 .qps = cluster->qps,
                                 .burst = cluster->burst,
                                 .origin_text = text_format("%s:%zu", config_path, cluster->line)};
     if (out->origin_text && copy_text(cluster->name, &out->name) &&
         copy_text(cluster->kubeconfig, &out->kubeconfig_path) && copy_text(cluster->context, &out->context) &&
+        copy_text(cluster->namespaces, &out->namespaces) && copy_text(cluster->max_kinds, &out->max_kinds) &&
         add_labels(out, cluster->labels, cluster->n_labels))
         return true;
     worker_spec_clear(out);

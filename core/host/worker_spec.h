@@ -24,6 +24,12 @@ struct worker_spec { // strings are owned
     bool unsettled; // cordoned as long as it is not known whether it is to be
     enum drain drain;
     double qps, burst; // qps 0: those of the host
+    size_t max_active; // 0: any number
+    char *max_kinds;   // as in config_cluster
+    enum choice capacity;
+    uint32_t weight;  // 0: 1
+    uint32_t order;   // 0: after all others
+    char *namespaces; // core/engine/namespaces.h; NULL: all
 };
 
 void worker_spec_clear(struct worker_spec *spec);

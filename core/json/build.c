@@ -3,8 +3,6 @@
 #include "core/base/text.h"
 #include "core/json/node.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 struct json *json_new_null(void) {
@@ -16,9 +14,15 @@ struct json *json_new_bool(bool value) {
 }
 
 struct json *json_new_int64(int64_t value) {
-    char token[24];
-    int len = snprintf(token, sizeof token, "%" PRId64, value);
-    return node_json(node_new_number(token, (size_t)len));
+    char token[20];
+    size_t at = sizeof token;
+    uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    do
+        token[--at] = (char)('0' + left % 10);
+    while ((left /= 10) > 0);
+    if (value < 0)
+        token[--at] = '-';
+    return node_json(node_new_number(token + at, sizeof token - at));
 }
 
 struct json *json_new_string(const char *text) {

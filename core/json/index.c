@@ -81,6 +81,20 @@ cJSON *node_member(const cJSON *object, const char *key, size_t len) {
     return member;
 }
 
+cJSON *node_member_named(const cJSON *object, const char *key) {
+    const struct index *index = node_index(object);
+    if (index)
+        return map_get(&index->members, key);
+    size_t passed = 0;
+    cJSON *member = object->child;
+    for (; member; member = member->next, passed++)
+        if (member->string[0] == key[0] && strcmp(member->string, key) == 0)
+            break;
+    if (passed > INDEX_FAR)
+        index_note_far_search(object);
+    return member;
+}
+
 cJSON *node_item(const cJSON *array, size_t at) {
     struct index *index = node_index(array);
     if (index) {

@@ -112,9 +112,9 @@ struct json *json_at(const struct json *array, size_t index) {
 }
 
 struct json *json_get(const struct json *object, const char *key) {
-    if (!key || !json_is(object, JSON_OBJECT))
+    if (!key || !object || node_type(node_of_const(object)) != cJSON_Object)
         return NULL;
-    return node_json(node_member(node_of_const(object), key, strlen(key)));
+    return node_json(node_member_named(node_of_const(object), key));
 }
 
 struct json *json_path(const struct json *value, ...) {

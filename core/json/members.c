@@ -13,7 +13,7 @@ void finder_init(struct finder *finder, const cJSON *object) {
 cJSON *finder_get(struct finder *finder, const char *key) {
     cJSON *found = finder->hint;
     if (!found || strcmp(found->string, key) != 0)
-        found = node_member(finder->object, key, strlen(key));
+        found = node_member_named(finder->object, key);
     if (found)
         finder->hint = found->next;
     return found;
@@ -30,5 +30,5 @@ cJSON *keys_find(struct keys *keys, const cJSON *object, const char *key) {
     uint64_t bit = filter_bit(key);
     bool seen = (keys->filter & bit) != 0;
     keys->filter |= bit;
-    return seen ? node_member(object, key, strlen(key)) : NULL;
+    return seen ? node_member_named(object, key) : NULL;
 }

@@ -200,6 +200,7 @@ bool number_to_int64(const char *token, int64_t *value);
 
 // The member with this key, the item at this position, or NULL. Repeated searches in a wide container create an index.
 cJSON *node_member(const cJSON *object, const char *key, size_t len);
+cJSON *node_member_named(const cJSON *object, const char *key); // which ends with a NUL
 cJSON *node_item(const cJSON *array, size_t at);
 size_t node_children(const cJSON *node); // how many
 

@@ -11,14 +11,14 @@
 struct segment {
     const char *text;
     size_t len;
+    bool plain; // it certainly has no escapes
 };
 
 // *at is at a slash; advances to the next one or the end.
 static struct segment take_segment(const char **at) {
     const char *start = *at + 1;
-    size_t len = strcspn(start, "/");
-    *at = start + len;
-    return (struct segment){start, len};
+    *at = strchrnul(start, '/');
+    return (struct segment){.text = start, .len = (size_t)(*at - start)};
 }
 
 static bool is_star(const struct segment *segment) {
@@ -58,15 +58,24 @@ static bool matches_key(const struct segment *segment, const char *key) {
     return *key == '\0';
 }
 
+// `key` has room for the segment and a NUL.
+static void unescape_into(const struct segment *segment, char *key) {
+    for (size_t at = 0; at < segment->len;) {
+        const char *rest = segment->text + at, *tilde = memchr(rest, '~', segment->len - at);
+        size_t plain = tilde ? (size_t)(tilde - rest) : segment->len - at;
+        key = mempcpy(key, rest, plain);
+        at += plain;
+        if (tilde)
+            *key++ = take_char(segment, &at);
+    }
+    *key = '\0';
+}
+
 // NULL when out of memory.
 static char *unescape(const struct segment *segment) {
     char *key = malloc(segment->len + 1);
-    if (!key)
-        return NULL;
-    size_t len = 0;
-    for (size_t at = 0; at < segment->len;)
-        key[len++] = take_char(segment, &at);
-    key[len] = '\0';
+    if (key)
+        unescape_into(segment, key);
     return key;
 }
 
@@ -83,11 +92,14 @@ static bool read_index(const struct segment *segment, size_t *index) {
     return true;
 }
 
-// The member for a segment with escapes; does not allocate.
+// The member for a segment with escapes; needs no memory.
 static struct json *find_escaped(const struct json *object, const struct segment *segment) {
-    AUTO_TEXT key = unescape(segment);
-    if (key)
-        return json_get(object, key);
+    char short_key[256];
+    AUTO_TEXT key = segment->len < sizeof short_key ? NULL : unescape(segment);
+    if (segment->len < sizeof short_key)
+        unescape_into(segment, short_key);
+    if (key || segment->len < sizeof short_key)
+        return json_get(object, key ? key : short_key);
     struct json *member = json_first(object);
     while (member && !matches_key(segment, json_key(member)))
         member = json_next(member);
@@ -96,11 +108,12 @@ static struct json *find_escaped(const struct json *object, const struct segment
 
 static struct json *child_at(const struct json *value, const struct segment *segment) {
     size_t index;
-    if (json_is(value, JSON_ARRAY))
+    int type = value ? node_type(node_of_const(value)) : cJSON_Invalid;
+    if (type == cJSON_Array)
         return read_index(segment, &index) ? json_at(value, index) : NULL;
-    if (!json_is(value, JSON_OBJECT))
+    if (type != cJSON_Object)
         return NULL;
-    if (!memchr(segment->text, '~', segment->len))
+    if (segment->plain || !memchr(segment->text, '~', segment->len))
         return node_json(node_member(node_of_const(value), segment->text, segment->len));
     return find_escaped(value, segment);
 }
@@ -109,8 +122,10 @@ struct json *pointer_find(const struct json *root, const char *pointer) {
     if (pointer[0] != '\0' && pointer[0] != '/')
         return NULL;
     struct json *value = node_unconst(root);
+    bool plain = !strchr(pointer, '~');
     while (value && *pointer) {
         struct segment segment = take_segment(&pointer);
+        segment.plain = plain;
         value = child_at(value, &segment);
     }
     return value;
@@ -143,7 +158,7 @@ static struct json *find_parent(struct json *root, const char *pointer, struct s
 }
 
 bool pointer_set(struct json *root, const char *pointer, struct json *value) {
-    struct segment last = {"", 0};
+    struct segment last = {.text = ""};
     struct json *parent = value ? find_parent(root, pointer, &last, true) : NULL;
     if (json_is(parent, JSON_OBJECT)) {
         char *key = unescape(&last);
@@ -161,7 +176,7 @@ bool pointer_set(struct json *root, const char *pointer, struct json *value) {
 }
 
 bool pointer_remove(struct json *root, const char *pointer) {
-    struct segment last = {"", 0};
+    struct segment last = {.text = ""};
     struct json *parent = find_parent(root, pointer, &last, false);
     struct json *child = parent ? child_at(parent, &last) : NULL;
     if (!child)
@@ -172,14 +187,14 @@ bool pointer_remove(struct json *root, const char *pointer) {
 
 bool pointer_append(struct buffer *out, const char *key) {
     buffer_char(out, '/');
-    for (; *key; key++)
-        if (*key == '~')
-            buffer_append(out, "~0", 2);
-        else if (*key == '/')
-            buffer_append(out, "~1", 2);
-        else
-            buffer_char(out, *key);
-    return !out->failed;
+    for (;;) {
+        size_t plain = strcspn(key, "~/");
+        buffer_append(out, key, plain);
+        key += plain;
+        if (!*key)
+            return !out->failed;
+        buffer_text(out, *key++ == '~' ? "~0" : "~1");
+    }
 }
 
 bool pointer_append_child(struct buffer *out, const char *key, size_t index) {

@@ -30,9 +30,12 @@ static void break_line(struct buffer *out, size_t depth) {
 
 // Prints a scalar or the opening bracket of a container, with the key if it is a member.
 static bool print_start(const cJSON *node, bool member, bool lines, struct buffer *out) {
-    if (member &&
-        (!buffer_json_string(out, node->string, strlen(node->string)) || !buffer_text(out, lines ? ": " : ":")))
-        return false;
+    if (member) {
+        buffer_json_string(out, node->string, strlen(node->string));
+        buffer_char(out, ':');
+        if (lines)
+            buffer_char(out, ' ');
+    }
     if (node_type(node) == cJSON_Object)
         return buffer_char(out, '{');
     if (node_type(node) == cJSON_Array)

@@ -13,12 +13,9 @@
 // The server gives a request 60 s at most, a write 34 s (apiserver requestTimeoutUpperBound).
 #define TIMEOUT_NS (40 * CLOCK_SECOND)
 #define MAX_WARNINGS 64
+#define GATE_LOOK_NS (CLOCK_SECOND / 2)
 #define NO_MEMORY_WAIT_NS (100 * CLOCK_MS)
 #define FIELD_MANAGER "?fieldManager=wharf"
-// A server that cannot give metadata alone gives whole objects.
-#define METADATA_ACCEPT                                                                                                \
-    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"                                                \
-    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 
 static const char *const dry_run_queries[] = {
     [DRY_RUN_NO] = "",
@@ -33,6 +30,8 @@ struct queued_request {
     char key[24]; // the id, for the map
     enum verb verb;
     bool resent, dry_run, metadata;
+    bool unknown; // it may have taken effect
+    struct gate *gate;
     char *path, *body;
     size_t body_len;
     response_handler handler;
@@ -77,6 +76,7 @@ static void line_take(struct queued_request *queued) {
 
 static void queued_free(struct queued_request *queued) {
     if (queued) {
+        gate_exit(queued->gate, !queued->unknown);
         request_log_free(&queued->log);
         free(queued->path);
         free(queued->body);
@@ -122,8 +122,10 @@ static void line_free(struct line *line) {
 void client_free(struct client *client) {
     if (!client)
         return;
-    for (struct queued_request *queued = client->sent.first; queued; queued = queued->next)
+    for (struct queued_request *queued = client->sent.first; queued; queued = queued->next) {
         client->transport->ops->cancel(client->transport, queued->exchange);
+        queued->unknown = true;
+    }
     line_free(&client->waiting);
     line_free(&client->sent);
     map_free(&client->requests);
@@ -200,6 +202,8 @@ struct error *client_submit(struct client *client, const struct request *request
     queued->verb = request->verb;
     queued->dry_run = request->dry_run != DRY_RUN_NO;
     queued->metadata = request->metadata;
+    queued->gate = request->gate;
+    gate_enter(queued->gate);
     queued->handler = handler;
     queued->ctx = ctx;
     queued->id = client->last_id + 1;
@@ -222,6 +226,7 @@ void client_cancel(struct client *client, uint64_t id) {
     if (!queued)
         return;
     if (queued->line == &client->sent) {
+        queued->unknown = true;
         client->transport->ops->cancel(client->transport, queued->exchange);
         client->in_flight--;
     }
@@ -252,6 +257,7 @@ static void answer(struct queued_request *queued, const struct http_result *resu
     response_read_within(&response, result, document ? VERB_RAW_GET : queued->verb, queued->client->budget);
     if (queued->dry_run && result->warning)
         response.warning = strdup(result->warning);
+    queued->unknown = response.reason == REASON_UNKNOWN_OUTCOME;
     queued->handler(queued->ctx, &response);
     response_clear(&response);
     queued_free(queued);
@@ -295,16 +301,28 @@ static void describe(const struct queued_request *queued, struct http_request *o
     *out = (struct http_request){.method = verbs[queued->verb].method,
                                  .path = queued->path,
                                  .content_type = queued->body ? verbs[queued->verb].content_type : NULL,
-                                 .accept = queued->metadata ? METADATA_ACCEPT : "application/json",
+                                 .accept = queued->metadata ? ACCEPT_METADATA_LIST : "application/json",
                                  .body = queued->body,
                                  .body_len = queued->body_len,
                                  .max_body = budget->max_answer,
-                                 .timeout_ns = TIMEOUT_NS};
+                                 .timeout_ns = TIMEOUT_NS,
+                                 .gate = queued->gate};
 }
 
-// False when out of memory; the handler was called then.
-static bool queued_send(struct client *client, struct queued_request *queued) {
+static void end(struct queued_request *queued, enum http_outcome outcome, const char *problem) {
+    struct http_result none = {
+        .outcome = outcome, .body = "", .content_type = "", .retry_after_ns = -1, .problem = problem};
+    queued_forget(queued);
+    answer(queued, &none);
+}
+
+// False when out of memory; the handler was called then, as it is if the gate is closed.
+static bool queued_send(struct client *client, struct queued_request *queued, struct moment now) {
     struct http_request request;
+    if (!gate_admits(queued->gate, now.mono_ns)) {
+        end(queued, HTTP_REFUSED, "the lease has ended");
+        return true;
+    }
     describe(queued, &request);
     struct http_handler handler = {.done = exchange_done, .ctx = queued};
     line_take(queued);
@@ -317,18 +335,43 @@ static bool queued_send(struct client *client, struct queued_request *queued) {
         client->in_flight++;
         return true;
     }
-    struct http_result none = {
-        .outcome = HTTP_REFUSED, .body = "", .content_type = "", .retry_after_ns = -1, .problem = "out of memory"};
-    queued_forget(queued);
-    answer(queued, &none);
+    end(queued, HTTP_REFUSED, "out of memory");
     return false;
 }
 
+static struct queued_request *first_late(const struct client *client, struct moment now) {
+    struct queued_request *queued = client->sent.first;
+    while (queued && gate_is_open(queued->gate, now.mono_ns))
+        queued = queued->next;
+    return queued;
+}
+
+// Requests in flight whose gate has closed are waited for no longer: the next holder of the lease may begin.
+static void end_late(struct client *client, struct moment now) {
+    for (struct queued_request *queued; (queued = first_late(client, now));) {
+        client->transport->ops->cancel(client->transport, queued->exchange);
+        client->in_flight--;
+        static const char why[] = "the lease ended before the answer came";
+        request_log_end(&queued->log, client->cluster, &(struct http_result){.problem = why});
+        end(queued, HTTP_BROKEN, why);
+    }
+}
+
+// A lease that is given up ends before its time, and is given back a second later (core/host/election.c).
+static int64_t next_late_ns(const struct client *client, struct moment now) {
+    int64_t next_ns = CLOCK_NEVER, look_ns = now.mono_ns + GATE_LOOK_NS;
+    for (const struct queued_request *queued = client->sent.first; queued; queued = queued->next)
+        if (queued->gate)
+            next_ns = clock_earlier(next_ns, clock_earlier(atomic_load(&queued->gate->until_ns), look_ns));
+    return next_ns;
+}
+
 int64_t client_tick(struct client *client, struct moment now) {
+    end_late(client, now);
     while (client->waiting.first && client->in_flight < client->max_in_flight)
-        if (!queued_send(client, client->waiting.first))
+        if (!queued_send(client, client->waiting.first, now))
             return now.mono_ns + NO_MEMORY_WAIT_NS;
-    return CLOCK_NEVER; // until a response or a new request
+    return next_late_ns(client, now); // or at a response or a new request
 }
 
 size_t client_pending(const struct client *client) {

@@ -118,6 +118,7 @@ static bool copy_request(struct exchange *exchange, const struct http_request *r
     exchange->max_body = request->max_body;
     exchange->timeout_ns = request->timeout_ns;
     exchange->stall_ns = request->stall_ns;
+    exchange->gate = request->gate;
     return true;
 }
 
@@ -133,7 +134,7 @@ struct exchange *exchange_new(struct curl_transport *transport, const struct htt
     exchange->next = NULL;
     timer_init(&exchange->stall);
     exchange->sent = exchange->headed = exchange->too_large = exchange->long_headers = false;
-    exchange->no_memory = exchange->stopped = false;
+    exchange->no_memory = exchange->stopped = exchange->late = false;
     exchange->head_bytes = 0;
     exchange->status = 0;
     exchange->detail[0] = '\0';

@@ -44,6 +44,8 @@ struct exchange {
     bool stream;
     size_t max_body;
     int64_t timeout_ns, stall_ns;
+    const struct gate *gate;
+    bool late;                                 // the gate was closed when it was connected
     char *path, *accept, *content_type, *body; // in one allocation, which begins at `path`
     size_t body_len;
     struct curl_slist *headers;

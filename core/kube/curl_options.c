@@ -93,9 +93,15 @@ static curl_socket_t on_open(void *transport, curlsocktype purpose, struct curl_
     return fd;
 }
 
-static int on_request(void *exchange, char *server_ip, char *local_ip, int server_port, int local_port) {
+// Connected, and nothing is written yet. The process may have been stopped while it connected.
+static int on_request(void *context, char *server_ip, char *local_ip, int server_port, int local_port) {
     (void)server_ip, (void)local_ip, (void)server_port, (void)local_port;
-    ((struct exchange *)exchange)->sent = true;
+    struct exchange *exchange = context;
+    if (!gate_is_open(exchange->gate, clock_now().mono_ns)) {
+        exchange->late = true;
+        return CURL_PREREQFUNC_ABORT;
+    }
+    exchange->sent = true;
     return CURL_PREREQFUNC_OK;
 }
 

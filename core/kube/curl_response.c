@@ -167,6 +167,8 @@ static char *describe(const struct exchange *exchange, CURLcode code) {
         return text_format("headers and trailers from %s are larger than %zu bytes", server, HEADERS_MAX);
     if (exchange->no_memory)
         return text_format("out of memory while reading the response from %s", server);
+    if (exchange->late)
+        return text_format("the lease has ended before the request was sent to %s", server);
     if (exchange->stopped)
         return text_format("the stream from %s was ended by its reader", server);
     const char *detail = exchange->detail[0] ? exchange->detail

@@ -38,6 +38,7 @@ struct bucket {
 
 struct recorder {
     struct client *client;
+    struct gate *gate;
     char *controller, *instance;
     struct random random;
     int64_t last_stamp_ns, stamp_offset_ns;
@@ -67,6 +68,10 @@ struct error *recorder_new(struct client *client, const char *reporting_controll
     }
     *out = recorder;
     return NULL;
+}
+
+void recorder_gate(struct recorder *recorder, struct gate *gate) {
+    recorder->gate = gate;
 }
 
 static void series_free(struct series *series) {
@@ -354,7 +359,8 @@ static void submit(struct series *series, int64_t now_ns) {
                               .namespace_ = series->namespace_,
                               .name = series->name,
                               .body = body.data,
-                              .body_len = body.len};
+                              .body_len = body.len,
+                              .gate = series->recorder->gate};
     __attribute__((cleanup(error_cleanup))) struct error *error =
         complete ? client_submit(series->recorder->client, &request, on_answer, series, &series->request)
                  : error_no_memory();

@@ -23,6 +23,9 @@ struct recorder;
 struct error *recorder_new(struct client *client, const char *reporting_controller, const char *reporting_instance,
                            uint64_t seed, struct recorder **out);
 
+// Requests are sent only while it is open (gate.h); until then they are repeated as after a failure.
+void recorder_gate(struct recorder *recorder, struct gate *gate);
+
 // Copies the event. One over the rate limit, or invalid (no reason, action or name), is dropped and counted. Nothing is
 // sent before the next tick.
 void recorder_event(struct recorder *recorder, struct moment now, const struct event *event);

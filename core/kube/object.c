@@ -5,6 +5,7 @@
 #include "core/base/text.h"
 #include "core/json/scan.h"
 #include "core/kube/object_stub.h"
+#include "core/kube/prune.h"
 #include "core/kube/span.h"
 
 #include <stdlib.h>
@@ -125,7 +126,8 @@ struct error *object_parse(const char *text, size_t len, const char *api_version
 struct error *object_parse_bounded(const char *text, size_t len, const char *api_version, const char *kind,
                                    const struct object_limits *limits, struct object **out) {
     const struct budget *budget = budget_or_default(limits->budget);
-    AUTO_TEXT stripped = strip_text(text, len, &len);
+    AUTO_TEXT pruned = limits->only ? prune_text(text, len, limits->only, &len) : NULL; // malformed: parsing tells why
+    AUTO_TEXT stripped = strip_text(pruned ? pruned : text, len, &len);
     if (!stripped)
         return error_no_memory();
     if (len > budget->max_object_size) {

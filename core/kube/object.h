@@ -29,6 +29,7 @@ struct object {
 struct object_limits {
     const struct budget *budget; // NULL: the defaults
     const char *const *kept;     // JSON pointers of short values kept in stubs, NULL-terminated; may be NULL
+    const char *const *only; // patterns of what is not cut off before it is parsed (prune.h); NULL: everything is kept
 };
 
 // Takes ownership of `value`, also on failure. `api_version` and `kind`, which may be NULL, are filled in if missing

@@ -27,6 +27,7 @@ struct probe {
     bool wanted;            // requested, regardless of silence
     bool unanswered;        // probe sent, and nothing received since
     bool failed;            // the last probe timed out or did not get a connection, whatever else was received
+    unsigned refused;       // probes in a row that got no connection, since something was heard
     bool ended;             // the exchange ended since the last tick; `answer` has the response
     bool refreshed;         // credentials were reloaded after a 401
     int64_t now_ns, due_ns; // time of the last tick, and its return value
@@ -125,6 +126,8 @@ static void ask_again(struct probe *probe) {
 // Evaluates the exchange that ended. An error response counts as an answer, too.
 static void read_end(struct probe *probe) {
     probe->ended = false;
+    if (probe->outcome == HTTP_REFUSED && probe->refused <= PROBE_REFUSED_TRIES)
+        probe->refused++;
     if (probe->outcome != HTTP_ANSWERED) {
         // A server that has never answered may still be starting: it remains UNKNOWN until it counts as silent.
         probe->failed = probe->outcome == HTTP_BROKEN || probe->contact != CONTACT_UNKNOWN;
@@ -187,7 +190,8 @@ static void take_time(struct probe *probe, int64_t now_ns) {
 }
 
 static int64_t next_question(const struct probe *probe) {
-    int64_t least_ns = probe->asked_ns + PROBE_AGAIN_NS;
+    bool early = probe->refused > 0 && probe->refused <= PROBE_REFUSED_TRIES;
+    int64_t least_ns = probe->asked_ns + (early ? PROBE_REFUSED_NS : PROBE_AGAIN_NS);
     return probe->wanted ? least_ns
                          : clock_later(least_ns, clock_later(probe->heard_ns, probe->asked_ns) + PROBE_SILENCE_NS);
 }
@@ -203,6 +207,7 @@ int64_t probe_tick(struct probe *probe, struct moment now) {
     if (probe->heard) {
         probe->heard_ns = now.mono_ns;
         probe->unanswered = false;
+        probe->refused = 0;
     }
     judge(probe);
     probe->heard = false;

@@ -19,6 +19,10 @@
 #define PROBE_SUSPECT_NS (18 * CLOCK_SECOND) // of silence, with a probe unanswered
 #define PROBE_LOST_NS (40 * CLOCK_SECOND)
 #define PROBE_AGAIN_NS (1 * CLOCK_SECOND) // minimum between two probes
+// The same between the first probes that get no connection: one that is refused may be that of one API server of
+// several which is restarted, and the next one reaches another.
+#define PROBE_REFUSED_NS (250 * CLOCK_MS)
+#define PROBE_REFUSED_TRIES 3
 
 // Called on the probe's thread, from probe_tick.
 struct probe_handler {

@@ -9,9 +9,14 @@
 // client-go's defaultBackoff* (tools/cache/reflector.go).
 #define BACKOFF_FIRST_NS (800 * CLOCK_MS)
 #define BACKOFF_MAX_NS (30 * CLOCK_SECOND)
+// Of a server that was not heard at all: a refused connection costs little, and whoever comes back is to be used soon.
+#define UNHEARD_FIRST_NS (1 * CLOCK_SECOND)
+#define UNHEARD_MAX_NS (15 * CLOCK_SECOND)
+#define UNHEARD_JITTER 8 // up to an eighth
 #define BACKOFF_RESET_NS (2 * CLOCK_MINUTE)
 #define RETRY_AFTER_MAX_NS (5 * CLOCK_MINUTE)
 #define BOOKMARK_NS (60 * CLOCK_SECOND)
+#define NOT_ACCEPTABLE 406
 #define PATH_MAX_BYTES ((size_t)64 << 10)
 
 static bool copy_text(char **out, const char *text) {
@@ -49,8 +54,9 @@ static bool copy_options(struct reflector *reflector, const struct reflector_opt
     reflector->watch_list = options->watch_list && !options->from_now;
     reflector->probe = options->probe;
     reflector->budget = options->budget;
-    reflector->limits = (struct object_limits){.budget = options->budget, .kept = options->kept};
+    reflector->limits = (struct object_limits){.budget = options->budget, .kept = options->kept, .only = options->only};
     reflector->from_now = options->from_now;
+    reflector->metadata = options->metadata;
     reflector->page_limit = options->from_now ? 1 : LIST_PAGE;
     reflector->bookmark_ns = options->bookmark_interval_ns > 0 ? options->bookmark_interval_ns : BOOKMARK_NS;
     reflector->random.state = options->seed;
@@ -126,13 +132,29 @@ void reflector_go(struct reflector *reflector, enum phase phase) {
     reflector->due_ns = reflector->now_ns;
 }
 
+// The last exchange got no answer.
+static bool is_unheard(const struct reflector *reflector) {
+    enum reason reason = reflector->ending.reason;
+    return reflector->ending.code == 0 && (reason == REASON_NOT_SENT || reason == REASON_UNKNOWN_OUTCOME);
+}
+
 static int64_t next_backoff(struct reflector *reflector) {
+    bool unheard = is_unheard(reflector);
+    int64_t first_ns = unheard ? UNHEARD_FIRST_NS : BACKOFF_FIRST_NS;
+    int64_t max_ns = unheard ? UNHEARD_MAX_NS : BACKOFF_MAX_NS;
     bool quiet = reflector->now_ns - reflector->backed_off_ns > BACKOFF_RESET_NS;
     if (reflector->backoff_ns == 0 || quiet)
-        reflector->backoff_ns = BACKOFF_FIRST_NS;
-    int64_t step = reflector->backoff_ns;
-    reflector->backoff_ns = step * 2 < BACKOFF_MAX_NS ? step * 2 : BACKOFF_MAX_NS;
-    return step + (int64_t)random_below(&reflector->random, (uint64_t)step + 1);
+        reflector->backoff_ns = first_ns;
+    int64_t step = reflector->backoff_ns < max_ns ? reflector->backoff_ns : max_ns;
+    reflector->backoff_ns = step * 2 < max_ns ? step * 2 : max_ns;
+    int64_t jitter_ns = unheard ? step / UNHEARD_JITTER : step;
+    return step + (int64_t)random_below(&reflector->random, (uint64_t)jitter_ns + 1);
+}
+
+void reflector_hurry(struct reflector *reflector) {
+    if (reflector->exchange == 0 && reflector->state != REFLECTOR_CONNECTED && is_unheard(reflector) &&
+        reflector->ending.retry_after_ns < 0)
+        reflector->due_ns = INT64_MIN;
 }
 
 void reflector_wait_as(struct reflector *reflector, enum phase phase, enum reflector_state state, const char *problem) {
@@ -229,6 +251,13 @@ struct error *reflector_path(const struct reflector *reflector, bool selected, s
     return NULL;
 }
 
+// A server that does not know the form takes the second one.
+const char *reflector_accept(const struct reflector *reflector, bool list) {
+    if (!reflector->metadata)
+        return "application/json";
+    return list ? ACCEPT_METADATA_LIST : ACCEPT_METADATA;
+}
+
 void reflector_submit(struct reflector *reflector, const struct http_request *request,
                       const struct http_handler *handler) {
     static const char *const verbs[] = {[PHASE_DISCOVER] = "get",
@@ -306,9 +335,18 @@ static bool refreshed(struct reflector *reflector) {
     return true;
 }
 
+// A server that rejects the form of metadata sends whole objects instead.
+static bool gets_more(struct reflector *reflector) {
+    if (!reflector->metadata || reflector->ending.code != NOT_ACCEPTABLE)
+        return false;
+    reflector->metadata = false;
+    reflector_go(reflector, reflector->phase);
+    return true;
+}
+
 static void decide(struct reflector *reflector) {
     reflector->ended = false;
-    if (refreshed(reflector))
+    if (refreshed(reflector) || gets_more(reflector))
         return;
     switch (reflector->phase) {
     case PHASE_DISCOVER:
@@ -347,8 +385,16 @@ static void start(struct reflector *reflector) {
     }
 }
 
+const char *reflector_version(const struct reflector *reflector) {
+    return reflector->version;
+}
+
 enum reason reflector_ending(const struct reflector *reflector) {
     return reflector->ending.reason;
+}
+
+const char *reflector_problem(const struct reflector *reflector) {
+    return reflector->problem;
 }
 
 int64_t reflector_tick(struct reflector *reflector, struct moment now) {

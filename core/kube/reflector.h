@@ -38,11 +38,13 @@ struct reflector_options {
     const char *field_selector;  // NULL: none
     const char *namespace_;      // NULL or "": all
     bool cluster_scoped;
+    bool metadata;                // of objects, metadata is enough (PartialObjectMetadata); a server may send more
     bool from_now;                // nothing is passed on of lists: only what changes from then on
     bool watch_list;              // try a streaming list first; falls back to pages if not served
     uint64_t seed;                // for jitter
     struct budget *budget;        // of the cluster, not owned; may be NULL
     const char *const *kept;      // see object_limits; not copied; may be NULL
+    const char *const *only;      // the same
     struct probe *probe;          // notified of server activity; not owned; may be NULL
     struct meter *meter;          // counts lists and watches; not owned; may be NULL
     int64_t bookmark_interval_ns; // 0: 60 s; a watch silent for three intervals is reopened
@@ -63,8 +65,18 @@ int64_t reflector_tick(struct reflector *reflector, struct moment now);
 // lists again. Not from a transport handler.
 void reflector_rewind(struct reflector *reflector, const char *problem);
 
+// The server was heard again: if it was not when it was last tried, it is tried at the next tick instead of after the
+// backoff.
+void reflector_hurry(struct reflector *reflector);
+
+// The last resourceVersion: in `listed`, that of the list. "": none.
+const char *reflector_version(const struct reflector *reflector);
+
 // How the last exchange ended.
 enum reason reflector_ending(const struct reflector *reflector);
+
+// Why there is no watch, one sentence; NULL: there is one, or none was tried.
+const char *reflector_problem(const struct reflector *reflector);
 
 // Lists again; does nothing if there was no list yet. Not from a transport handler.
 void reflector_relist(struct reflector *reflector);

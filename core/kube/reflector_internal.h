@@ -65,6 +65,7 @@ struct watch {
     int64_t heard_ns;       // last byte, with the precision of ticks
     unsigned early_ends;    // streaming lists in a row that ended before their end
     unsigned short_streams; // streams in a row that lived for less than a second
+    unsigned restless;      // and for less than half a minute
 };
 
 struct reflector {
@@ -73,7 +74,7 @@ struct reflector {
     char *what;              // "jobs.batch"
     char **versions;
     size_t version_count;
-    bool cluster_scoped, watch_list, from_now;
+    bool cluster_scoped, watch_list, from_now, metadata;
     int64_t bookmark_ns;
     struct transport *transport;
     struct probe *probe;
@@ -136,6 +137,9 @@ void reflector_read(struct reflector *reflector, const struct http_result *resul
 
 // The path of the collection, with the selectors if `selected`; ends with "?" or "&".
 struct error *reflector_path(const struct reflector *reflector, bool selected, struct buffer *out);
+
+// Accept of a request for a list or, unless `list`, a watch.
+const char *reflector_accept(const struct reflector *reflector, bool list);
 
 // Frees nothing of the arguments.
 void reflector_submit(struct reflector *reflector, const struct http_request *request,

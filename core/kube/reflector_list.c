@@ -57,7 +57,7 @@ void list_start(struct reflector *reflector) {
     bool unpaged = reflector->list.unpaged;
     struct http_request request = {.method = HTTP_GET,
                                    .path = path.data,
-                                   .accept = "application/json",
+                                   .accept = reflector_accept(reflector, true),
                                    .max_body = budget_or_default(reflector->budget)->max_answer,
                                    .timeout_ns = unpaged ? UNPAGED_TIMEOUT_NS : TIMEOUT_NS,
                                    .stall_ns = unpaged ? STALL_NS : 0};

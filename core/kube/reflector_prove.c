@@ -57,10 +57,9 @@ void prove_start(struct reflector *reflector) {
         return;
     }
     reflector_drop_tail(reflector);
-    const char *accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
     struct http_request request = {.method = HTTP_GET,
                                    .path = path.data,
-                                   .accept = accept,
+                                   .accept = ACCEPT_METADATA_LIST,
                                    .stream = true,
                                    .max_body = ERROR_BODY_MAX,
                                    .timeout_ns = TIMEOUT_NS};

@@ -10,6 +10,9 @@
 #define STALL_BOOKMARKS 3
 #define SHORT_NS CLOCK_SECOND
 #define SHORT_STREAMS_MAX 3
+#define RESTLESS_NS (30 * CLOCK_SECOND) // streams that end sooner, one after the other,
+#define APART_NS (40 * CLOCK_SECOND)    // are opened this far apart
+#define RESTLESS_FREE 3
 #define INITIAL_SILENCE_NS (60 * CLOCK_SECOND)
 
 static struct error *watch_path(const struct reflector *reflector, uint64_t timeout_s, struct buffer *path) {
@@ -52,7 +55,7 @@ void watch_start(struct reflector *reflector) {
     reflector->watch.ends_ns = reflector->now_ns + ((int64_t)timeout_s - 1) * CLOCK_SECOND;
     struct http_request request = {.method = HTTP_GET,
                                    .path = path.data,
-                                   .accept = "application/json",
+                                   .accept = reflector_accept(reflector, false),
                                    .stream = true,
                                    .max_body = ERROR_BODY_MAX,
                                    .timeout_ns = (int64_t)timeout_s * CLOCK_SECOND + TIMEOUT_GRACE_NS,
@@ -126,6 +129,17 @@ static void relist_now(struct reflector *reflector) {
     }
 }
 
+// Streams that keep breaking, though not at once, cost three requests each (docs/reflector.md). The next one may wait;
+// meanwhile the watch is as good as one that lags.
+static void open_again(struct reflector *reflector) {
+    struct watch *watch = &reflector->watch;
+    int64_t lived_ns = reflector->now_ns - reflector->sent_ns;
+    watch->restless = lived_ns < RESTLESS_NS ? watch->restless + 1 : 0;
+    reflector_go(reflector, PHASE_WATCH);
+    if (watch->restless > RESTLESS_FREE)
+        reflector->due_ns += APART_NS - lived_ns + (int64_t)random_below(&reflector->random, APART_NS / 10);
+}
+
 // An open stream has ended.
 static void stream_over(struct reflector *reflector, bool lived, bool is_short) {
     struct watch *watch = &reflector->watch;
@@ -138,7 +152,7 @@ static void stream_over(struct reflector *reflector, bool lived, bool is_short) 
         reflector_conclude(reflector, REASON_OK, "several watches in a row ended within a second");
         reflector_wait(reflector, PHASE_WATCH, "watch");
     } else {
-        reflector_go(reflector, PHASE_WATCH);
+        open_again(reflector);
     }
 }
 

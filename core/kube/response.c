@@ -40,6 +40,26 @@ const char *reason_text(enum reason reason) {
     return index < sizeof(reason_texts) / sizeof(reason_texts[0]) ? reason_texts[index] : "Unknown";
 }
 
+bool reason_is_permanent(enum reason reason) {
+    switch (reason) {
+    case REASON_BAD_REQUEST:
+    case REASON_UNAUTHORIZED:
+    case REASON_FORBIDDEN:
+    case REASON_QUOTA:
+    case REASON_NAMESPACE_TERMINATING:
+    case REASON_NAMESPACE_NOT_FOUND:
+    case REASON_KIND_NOT_FOUND:
+    case REASON_INVALID:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool reason_is_refusal(enum reason reason) {
+    return reason == REASON_FORBIDDEN || reason == REASON_UNAUTHORIZED;
+}
+
 void response_clear(struct response *response) {
     if (response->message != no_memory_message)
         free(response->message);

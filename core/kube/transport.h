@@ -5,6 +5,8 @@
 #ifndef WHARF_KUBE_TRANSPORT_H
 #define WHARF_KUBE_TRANSPORT_H
 
+#include "core/kube/gate.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,8 +23,9 @@ struct http_request {
     size_t body_len;
     bool stream;     // the body of a 200 is passed to handler->data as it arrives; otherwise it is collected for `done`
     size_t max_body; // a collected body (also an error body of a stream) over this many bytes ends the request
-    int64_t timeout_ns; // hard limit for the whole exchange; 0: none
-    int64_t stall_ns;   // end the request after this long without a byte; 0: never
+    int64_t timeout_ns;      // hard limit for the whole exchange; 0: none
+    int64_t stall_ns;        // end the request after this long without a byte; 0: never
+    const struct gate *gate; // closed when the connection is there: it is not sent. NULL: always open
 };
 
 // How an exchange ended.

@@ -5,6 +5,7 @@
 #define WHARF_KUBE_TYPES_H
 
 #include "core/base/buffer.h"
+#include "core/kube/gate.h"
 #include "core/kube/object.h"
 
 struct resource {
@@ -47,6 +48,10 @@ enum reason {
     REASON_GARBAGE                // not an API response: a redirect, not JSON, truncated JSON
 };
 const char *reason_text(enum reason reason); // "AlreadyExists"
+// The same request will not succeed before somebody changes rights, quotas, the configuration or the request.
+bool reason_is_permanent(enum reason reason);
+// Of rights: what is not needed is not asked for again soon.
+bool reason_is_refusal(enum reason reason);
 
 struct response {
     enum reason reason;
@@ -67,6 +72,10 @@ enum dry_run {
     DRY_RUN_STRICT // unknown fields are rejected (fieldValidation=Strict)
 };
 
+// Accept of requests of which metadata is enough: a server may send whole objects all the same.
+#define ACCEPT_METADATA "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+#define ACCEPT_METADATA_LIST "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+
 #define REQUEST_BODY_MAX ((size_t)3 * 1024 * 1024) // limit of the API server (the generic server's MaxRequestBodyBytes)
 
 struct request {
@@ -78,7 +87,8 @@ struct request {
     const char *body;        // JSON; NULL: none
     size_t body_len;
     enum dry_run dry_run; // only VERB_CREATE and the patches
-    bool metadata;        // only VERB_RAW_GET: of objects, metadata is enough (PartialObjectMetadata)
+    bool metadata;        // only VERB_RAW_GET of a list: metadata is enough (PartialObjectMetadata)
+    struct gate *gate;    // it is sent, and its answer is waited for, only while this is open; NULL: always
 };
 
 // The path of a collection or an object, percent-encoded, for direct users of the transport (reflector).

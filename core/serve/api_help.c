@@ -94,8 +94,10 @@ static void help_with_waiting(struct explain *explain, const struct workload_vie
     const char *resource = explain->kind->plural_group, *space = explain->namespace_, *where = view->waits_for;
     switch (view->waiting) {
     case WAITING_NO_WORKER:
+    case WAITING_CAPACITY:
     case WAITING_IDENTITY:
     case WAITING_WORKER:
+    case WAITING_UNGUARDED:
         help_add(explain, "wharf status workers # the state of each");
         break;
     case WAITING_UNKNOWN_WORKER:

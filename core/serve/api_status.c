@@ -118,6 +118,19 @@ static void put_reload(const struct reload_note *reload, struct writer *out) {
     writer_end(out, '}');
 }
 
+static void put_election(const struct election_state *state, struct writer *out) {
+    writer_object(out, "election");
+    writer_bool(out, "enabled", state->mode == ELECTION_ON);
+    writer_string(out, "identity", *state->identity ? state->identity : NULL);
+    writer_string(out, "holder", *state->leader ? state->leader : NULL);
+    writer_uint(out, "shards", state->mode == ELECTION_ON ? state->shards : 0);
+    writer_uint(out, "held", state->mode == ELECTION_ON ? state->held : 0);
+    writer_uint(out, "replicas", state->members);
+    writer_string(out, "otherHost", *state->other ? state->other : NULL);
+    writer_string(out, "problem", *state->problem ? state->problem : NULL);
+    writer_end(out, '}');
+}
+
 struct error *api_put_status(const struct api_source *source, struct writer *out) {
     struct host_snapshot snapshot;
     struct error *error = source->snapshot(source->ctx, &snapshot);
@@ -139,7 +152,8 @@ struct error *api_put_status(const struct api_source *source, struct writer *out
     put_reload(&snapshot.live.reload, out);
     writer_end(out, '}');
     writer_uint(out, "adapters", api_adapters_of(source)->count);
-    writer_bool(out, "leader", snapshot.running);
+    writer_bool(out, "leader", snapshot.running && election_writes(&snapshot.election));
+    put_election(&snapshot.election, out);
     source->free_snapshot(&snapshot);
     return NULL;
 }

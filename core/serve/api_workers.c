@@ -166,6 +166,8 @@ static void put_worker(const struct host_snapshot *snapshot, size_t c, struct wr
     writer_string(out, "contact", contact_name(cluster->contact));
     writer_seconds(out, "lastContactSeconds", snapshot->readings[c].silence_ns);
     writer_uint(out, "active", cluster->active);
+    if (cluster->max_active > 0)
+        writer_uint(out, "maxActive", cluster->max_active);
     writer_uint(out, "mirrors", cluster->mirrors);
     writer_uint(out, "waiting", waiting);
     writer_uint(out, "window", cluster->window);

@@ -19,6 +19,8 @@ static void put_waiting(const struct workload_view *view, struct writer *out) {
     writer_object(out, "waiting");
     writer_string(out, "reason", waiting_name(view->waiting));
     writer_string(out, "message", waiting_text(view->waiting));
+    if (view->waiting_detail)
+        writer_string(out, "detail", view->waiting_detail);
     writer_string(out, "cluster", view->waits_for);
     writer_time(out, "since", view->waiting_since_ns);
     writer_time(out, "until", view->waiting_until_ns);

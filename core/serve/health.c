@@ -74,6 +74,26 @@ static void explain_unknown(const struct host_snapshot *snapshot, struct buffer 
     }
 }
 
+// A standby is ready: it takes over at once.
+static void explain_election(const struct election_state *state, struct buffer *out) {
+    if (state->mode == ELECTION_ON && state->held == 0)
+        buffer_printf(out, "stands by: %s%s\n",
+                      state->shards > 1 ? "other replicas hold the shards"
+                      : *state->leader  ? "the lease is held by "
+                                        : "nobody is known to hold the lease",
+                      state->shards > 1 ? "" : state->leader);
+    if (*state->problem) {
+        buffer_text(out, state->mode == ELECTION_ON ? "leader election: " : "another host would not be noticed: ");
+        text_show(out, state->problem); // may be a server's text
+        buffer_char(out, '\n');
+    }
+    if (*state->other) {
+        buffer_text(out, "another host with this origin runs, without leader election: ");
+        text_show(out, state->other);
+        buffer_char(out, '\n');
+    }
+}
+
 bool health_alive(int64_t stalled_ns, struct buffer *out) {
     if (stalled_ns < HEALTH_STALL_NS) {
         buffer_text(out, "ok\n");
@@ -117,5 +137,6 @@ bool health_ready(const struct host_snapshot *snapshot, bool *been_in_sync, stru
     for (size_t c = 1; c < snapshot->stats.n_clusters; c++) // what follows does not affect readiness
         explain_refusal(snapshot, c, out);
     explain_unknown(snapshot, out);
+    explain_election(&snapshot->election, out);
     return lines == 0;
 }

@@ -7,7 +7,11 @@
 #include "core/serve/api.h"
 
 // Where everything comes from. Called on the server's threads.
+enum http_page { HTTP_LIVE, HTTP_READY, HTTP_METRICS };
 struct http_source {
+    // Of another program than the host (`wharf guard`): fills the body and returns the status code. Nothing else is
+    // called then, but `ctx` is given. NULL: the host's pages.
+    unsigned (*page)(void *ctx, enum http_page page, struct buffer *body);
     struct error *(*snapshot)(void *ctx, struct host_snapshot *out); // freed with free_snapshot
     void (*free_snapshot)(struct host_snapshot *snapshot);
     int64_t (*stalled_ns)(void *ctx); // see host_stalled_ns

@@ -28,6 +28,10 @@ static void print_workloads(const struct host_snapshot *s, struct buffer *out) {
     metrics_family(out, name, "counter", "Calls into an adapter that did not return OK.");
     for (size_t k = 0; k < s->stats.n_kinds; k++)
         metrics_sample(out, name, LABELS({"kind", s->kinds[k]->plural_group}), s->stats.kinds[k].adapter_errors);
+    name = "wharf_workloads_refused";
+    metrics_family(out, name, "gauge", "Workloads that are not handled because there are maxWorkloads already.");
+    for (size_t k = 0; k < s->stats.n_kinds; k++)
+        metrics_sample(out, name, LABELS({"kind", s->kinds[k]->plural_group}), s->stats.kinds[k].refused);
     name = "wharf_workloads_waiting";
     metrics_family(out, name, "gauge", "Workloads that have waited for longer than a minute, by reason.");
     for (size_t w = WAITING_ANSWER + 1; w < WAITINGS; w++)
@@ -90,12 +94,22 @@ static void print_engine(const struct host_snapshot *s, struct buffer *out) {
                    "1 once all that can be reached was listed and nothing waits, else 0.", s->in_sync);
 }
 
-// There is no election yet: a host that runs leads.
 static void print_leader(const struct host_snapshot *s, struct buffer *out) {
-    metrics_single(out, "wharf_leader", "gauge", "1 where this host leads: it decides and writes; else 0.", s->running);
+    bool elected = s->election.mode == ELECTION_ON;
+    metrics_single(out, "wharf_leader", "gauge", "1 where this host leads: it decides and writes; else 0.",
+                   s->running && election_writes(&s->election));
+    metrics_single(out, "wharf_shards", "gauge", "Parts into which the workloads are divided; 0 without election.",
+                   elected ? s->election.shards : 0);
+    metrics_single(out, "wharf_shards_held", "gauge", "Those that this host holds the lease of.",
+                   elected ? s->election.held : 0);
+    metrics_single(out, "wharf_lease_transitions_total", "counter", "How often this host took a lease.",
+                   elected ? s->election.transitions : 0);
+    metrics_single(out, "wharf_other_host", "gauge",
+                   "1 while another host with this origin runs without leader election, else 0.",
+                   *s->election.other != '\0');
 }
 
-static void print_process(const struct metrics_process *process, struct buffer *out) {
+void metrics_print_process(const struct metrics_process *process, struct buffer *out) {
     metrics_family(out, "wharf_build_info", "gauge", "The version of the host and of its adapter ABI; always 1.");
     char abi[32];
     snprintf(abi, sizeof abi, "%d.%d", WHARF_ABI_MAJOR, WHARF_ABI_MINOR);
@@ -114,6 +128,7 @@ static void print_process(const struct metrics_process *process, struct buffer *
 struct error *metrics_print(const struct host_snapshot *snapshot, const struct metrics_process *process,
                             struct buffer *out) {
     metrics_print_clusters(snapshot, out);
+    metrics_print_capacity(snapshot, out);
     metrics_print_policies(snapshot, out);
     print_workloads(snapshot, out);
     print_calls(snapshot, out);
@@ -121,7 +136,7 @@ struct error *metrics_print(const struct host_snapshot *snapshot, const struct m
     print_latencies(snapshot, out);
     print_leader(snapshot, out);
     metrics_print_live(snapshot, out);
-    print_process(process, out);
+    metrics_print_process(process, out);
     if (!out->failed)
         return NULL;
     return error_new(ERROR_LIMIT, "the metrics do not fit %zu bytes, or memory ran out", out->max);

@@ -160,6 +160,14 @@ static void print_watch_flags(const struct host_snapshot *s, struct buffer *out)
                      offsetof(struct stats_watch, paused));
 }
 
+static void print_missing_fields(const struct host_snapshot *s, struct buffer *out) {
+    metrics_family(out, "wharf_kind_managed_by_missing", "gauge",
+                   "1 where the management cluster's API of a kind lacks the field managedBy, else 0.");
+    for (size_t k = 0; k < s->stats.n_kinds; k++)
+        metrics_sample(out, "wharf_kind_managed_by_missing", LABELS({"kind", s->kinds[k]->plural_group}),
+                       s->stats.clusters[ENGINE_MANAGEMENT].watches[k].no_field);
+}
+
 // Verbs and codes that did not occur are omitted.
 static void print_durations(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_request_duration_seconds";
@@ -280,6 +288,7 @@ void metrics_print_clusters(const struct host_snapshot *s, struct buffer *out) {
     print_watches(s, out);
     print_workers(s, out);
     print_watch_flags(s, out);
+    print_missing_fields(s, out);
     print_refused(s, out);
     print_doubts(s, out);
     print_orphans(s, out);

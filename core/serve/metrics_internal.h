@@ -11,7 +11,13 @@ void metrics_print_clusters(const struct host_snapshot *snapshot, struct buffer 
 // metrics_workers.c
 void metrics_print_policies(const struct host_snapshot *snapshot, struct buffer *out);
 
+// metrics_capacity.c
+void metrics_print_capacity(const struct host_snapshot *snapshot, struct buffer *out);
+
 // metrics_live.c
 void metrics_print_live(const struct host_snapshot *snapshot, struct buffer *out);
+
+// metrics.c
+void metrics_print_process(const struct metrics_process *process, struct buffer *out);
 
 #endif

@@ -12,11 +12,15 @@ static unsigned failed(struct error *error, struct buffer *body) {
 }
 
 unsigned page_health(struct http_server *server, struct buffer *body) {
+    if (server->source.page)
+        return server->source.page(server->source.ctx, HTTP_LIVE, body);
     bool alive = health_alive(server->source.stalled_ns(server->source.ctx), body);
     return alive ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
 }
 
 unsigned page_ready(struct http_server *server, struct buffer *body) {
+    if (server->source.page)
+        return server->source.page(server->source.ctx, HTTP_READY, body);
     struct host_snapshot snapshot;
     struct error *error = server->source.snapshot(server->source.ctx, &snapshot);
     if (error)
@@ -27,6 +31,8 @@ unsigned page_ready(struct http_server *server, struct buffer *body) {
 }
 
 unsigned page_metrics(struct http_server *server, struct buffer *body) {
+    if (server->source.page)
+        return server->source.page(server->source.ctx, HTTP_METRICS, body);
     struct host_snapshot snapshot;
     struct error *error = server->source.snapshot(server->source.ctx, &snapshot);
     if (error)

@@ -9,6 +9,7 @@
 
 static const struct route probes[] = {
     {.path = "/healthz", .content_type = WEB_TEXT, .make = page_health},
+    {.path = "/livez", .content_type = WEB_TEXT, .make = page_health},
     {.path = "/readyz", .content_type = WEB_TEXT, .make = page_ready},
     {.path = "/metrics", .content_type = METRICS_CONTENT_TYPE, .make = page_metrics},
 };

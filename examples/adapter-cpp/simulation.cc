@@ -68,6 +68,7 @@ constexpr wharf_kind simulation = {
     .update = nullptr,
     .status = nullptr,
     .pod_sets = nullptr,
+    .gave_up_status = nullptr,
 };
 
 constexpr const wharf_kind *kinds[] = {&simulation, nullptr};

@@ -91,6 +91,7 @@ static SIMULATION: Shared<Kind> = Shared(Kind {
     condition_time: null(),
     suspended_status: SUSPENDED_STATUS.0.as_ptr(),
     resumed_status: RESUMED_STATUS.0.as_ptr(),
+    gave_up_status: null(),
     phases: PHASES.0.as_ptr(),
     finished_at: text!("/status/completionTime"),
     phase: None,

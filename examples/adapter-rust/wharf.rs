@@ -125,6 +125,7 @@ pub struct Phase {
     pub reason: Text,
     pub message: Text,
     pub since_ns: i64,
+    pub not_started: u32,
 }
 
 #[repr(C)]
@@ -194,6 +195,7 @@ pub struct Kind {
     pub update: Option<unsafe extern "C" fn(*const Call, *const Value, *const Value, *mut Value) -> Outcome>,
     pub status: Option<unsafe extern "C" fn(*const Call, *const Value, *const Value, *mut Value) -> Outcome>,
     pub pod_sets: Option<unsafe extern "C" fn(*const Call, *const Value, *mut Value) -> Outcome>,
+    pub gave_up_status: *const StatusChange,
 }
 
 #[repr(C)]
@@ -215,12 +217,12 @@ const _: () = assert!(
     size_of::<Answer>() == 32
         && size_of::<Call>() == 80
         && size_of::<Host>() == 312
-        && size_of::<Phase>() == 40
+        && size_of::<Phase>() == 48
         && size_of::<Carried>() == 24
         && size_of::<Pods>() == 16
         && size_of::<PhaseRule>() == 40
         && size_of::<StatusChange>() == 40
-        && size_of::<Kind>() == 240
+        && size_of::<Kind>() == 248
         && size_of::<Module>() == 64
 );
 

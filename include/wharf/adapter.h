@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// wharf/adapter.h - the adapter ABI, version 1.0. The one public header of wharf, and all that an adapter needs.
+// wharf/adapter.h - the adapter ABI, version 1.1. The one public header of wharf, and all that an adapter needs.
 //
 // An adapter teaches the wharf host one or more Kubernetes workload kinds. The host watches the management cluster,
 // finds the objects ("workloads") that are delegated to it through the kind's managedBy field, creates a copy
@@ -63,7 +63,7 @@ extern "C" {
 #endif
 
 #define WHARF_ABI_MAJOR 1
-#define WHARF_ABI_MINOR 0
+#define WHARF_ABI_MINOR 1
 
 // Keeps wharf_module_v1 visible under -fvisibility=hidden.
 #if defined(__GNUC__)
@@ -264,6 +264,10 @@ typedef struct wharf_phase {
     const char *reason;  // CamelCase word from the status (a condition's reason), or NULL
     const char *message; // a sentence, or NULL
     int64_t since_ns;    // with SUCCEEDED and FAILED: when it finished, nanoseconds since 1970; 0: unknown
+    // Since 1.1.
+    uint32_t not_started; // with ACTIVE, 1: it has pods, and none of them has run yet. Such a mirror is taken for one
+                          // that waits to be started, and may be withdrawn after pendingTimeout; once it has run, this
+                          // does not matter
 } wharf_phase;
 
 // A rule about the phase. The first rule of a list that matches counts.
@@ -341,7 +345,8 @@ typedef struct wharf_status_change {
     uint32_t when;     // WHARF_ALWAYS, WHARF_IF_...
     const char *name;  // type of a condition, or pointer or pattern below /status; NULL ends the list
     const char *value; // "True", "False", "Unknown"; or the string
-    // Of a condition; "{kind}", "{namespace}" and "{name}" stand for the workload's.
+    // Of a condition; "{kind}", "{namespace}" and "{name}" stand for the workload's. In gave_up_status "{message}" is
+    // why no cluster accepts it, and "{now}" the present time, also in `value` of WHARF_SET_TEXT.
     const char *reason, *message;
 } wharf_status_change;
 
@@ -357,7 +362,7 @@ typedef struct wharf_status_change {
 // that is NULL is empty. Strings are UTF-8. Begin it with WHARF_KIND_SIZES.
 typedef struct wharf_kind {
     size_t size; // sizeof(wharf_kind)
-    // sizeof of the elements of its lists: carried; pods; phases; suspended_status and resumed_status
+    // sizeof of the elements of its lists: carried; pods; phases; suspended_status, resumed_status and gave_up_status
     uint32_t carried_size, pods_size, phase_rule_size, status_change_size;
 
     // -- What it is called (required) --
@@ -455,6 +460,14 @@ typedef struct wharf_kind {
     // item {"template": <PodTemplateSpec>, "count": <integer>}, and may be changed. Called for any object of the kind.
     // NULL: `pods` says it all.
     wharf_result (*pod_sets)(const wharf_call *call, const wharf_value *workload, wharf_value *sets);
+
+    // -- Since 1.1 --
+
+    // What the kind's own controller writes about an object that failed before anything of it ran. The host does it
+    // once for a workload that no cluster has accepted within giveUpAfter, and that has no mirror; then it calls
+    // `status` without a mirror. The phase that follows must be FAILED; if it is not, nothing is written. NULL: the
+    // kind has no words for it: an Event says so, and the workload waits for the annotation wharf.dev/retry.
+    const wharf_status_change *gave_up_status;
 } wharf_kind;
 
 // The first initializer of a wharf_kind.

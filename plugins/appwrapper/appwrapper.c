@@ -110,6 +110,16 @@ static const wharf_status_change suspended[] = {
     {.name = NULL},
 };
 
+// It fails before anything of it ran, as after an error that no retry helps with (fatal in createComponents).
+static const wharf_status_change gave_up[] = {
+    {WHARF_SET_TEXT, .name = PHASE, .value = "Failed"},
+    {WHARF_SET_CONDITION, WHARF_ALWAYS, "QuotaReserved", "False", "Failed", "No resources deployed"},
+    {WHARF_SET_CONDITION, WHARF_ALWAYS, "ResourcesDeployed", "False", "Failed", "No resources deployed"},
+    {WHARF_SET_CONDITION, WHARF_ALWAYS, "PodsReady", "False", "Failed", "No resources deployed"},
+    {WHARF_SET_CONDITION, WHARF_ALWAYS, "Unhealthy", "True", "NoClusterAccepts", "{message}"},
+    {.name = NULL},
+};
+
 static const wharf_phase_rule phases[] = {
     {PHASE, "Succeeded", .phase = WHARF_SUCCEEDED},
     {PHASE, "Failed", .phase = WHARF_FAILED},
@@ -138,6 +148,7 @@ static const wharf_kind kind = {
                                        {.pointer = NULL}},
     .removed = removed,
     .suspended_status = suspended,
+    .gave_up_status = gave_up,
     .phases = phases,
     .phase = phase,
     .mirror = mirror,

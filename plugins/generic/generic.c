@@ -130,6 +130,7 @@ static const struct shape kind = {
               {"conditionTime", TEXT, 0, AT(wharf_kind, condition_time)},
               {"suspendedStatus", LIST, 0, AT(wharf_kind, suspended_status), .of = &status_change},
               {"resumedStatus", LIST, 0, AT(wharf_kind, resumed_status), .of = &status_change},
+              {"gaveUpStatus", LIST, 0, AT(wharf_kind, gave_up_status), .of = &status_change},
               {"statusRemove", TEXTS, POINTER, AT(wharf_kind, status_removed)},
               {"statusSubresource", NOT_FLAG, 0, AT(wharf_kind, flags), .bit = WHARF_KIND_NO_STATUS_SUBRESOURCE}),
 };

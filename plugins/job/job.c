@@ -20,8 +20,10 @@ bool job_is_finished(const wharf_value *job) {
 }
 
 enum outcome job_outcome(const wharf_value *job) {
-    if (job_is_finished(job))
-        return host->condition(job, "Complete", "True") ? SUCCESS : FAILURE;
+    if (host->condition(job, "Complete", "True"))
+        return SUCCESS;
+    if (host->condition(job, "Failed", "True"))
+        return FAILURE;
     if (host->condition(job, "SuccessCriteriaMet", "True"))
         return SUCCESS;
     return host->condition(job, "FailureTarget", "True") ? FAILURE : UNDECIDED;
@@ -32,6 +34,18 @@ int64_t job_count(const wharf_value *value, const char *pointer) {
     return count < 0 ? 0 : count > INT32_MAX ? INT32_MAX : count;
 }
 
+// Pods that were created, none of which has become ready or ended: they may not have been scheduled. An older Job
+// controller that does not count ready pods says nothing of that.
+static bool has_not_run(const wharf_value *job) {
+    static const char *const counts[] = {"/status/ready", "/status/succeeded", "/status/failed", NULL};
+    for (const char *const *count = counts; *count; count++)
+        if (job_count(job, *count) > 0)
+            return false;
+    return host->find(job, "/status/ready") &&
+           host->count(host->find(job, "/status/uncountedTerminatedPods/succeeded")) == 0 &&
+           host->count(host->find(job, "/status/uncountedTerminatedPods/failed")) == 0;
+}
+
 // The rules say all but what tells a Job with pods from one without.
 static wharf_result phase(const wharf_call *call, const wharf_value *job, wharf_phase *out) {
     (void)call;
@@ -40,14 +54,15 @@ static wharf_result phase(const wharf_call *call, const wharf_value *job, wharf_
         return WHARF_OK;
     out->phase = has_pods || host->find(job, "/status/startTime") ? WHARF_ACTIVE : WHARF_PENDING;
     out->reason = out->message = NULL;
+    if (out->phase == WHARF_ACTIVE && WHARF_HAS(wharf_phase, out, not_started))
+        out->not_started = has_not_run(job);
     return WHARF_OK;
 }
 
 static wharf_result mirror(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) {
     for (const char *const *field = generated; *field && !host->is(workload, MANUAL, "true"); field++)
         host->remove(call, mirror, *field);
-    if (job_count(workload, "/status/failed") > 0)
-        host->set_string(call, mirror, EARLIER_FAILED, host->print(call, host->find(workload, "/status/failed"), NULL));
+    job_note_earlier(call, workload, mirror);
     // The worker was lost between SuccessCriteriaMet or FailureTarget and the end: nothing has to run again for an
     // outcome that cannot change any more. The mirror only completes the status (see job_status).
     if (job_outcome(workload) != UNDECIDED)
@@ -83,6 +98,7 @@ static wharf_result update(const wharf_call *call, const wharf_value *workload, 
                            wharf_value *desired) {
     fix_completions(call, mirror, desired);
     fix_template(call, mirror, desired);
+    job_keep_left(call, workload, desired);
     // Every server that knows the field fills it in; one that does not would drop it again and again.
     if (!host->find(mirror, "/spec/podReplacementPolicy"))
         host->remove(call, desired, "/spec/podReplacementPolicy");
@@ -119,6 +135,17 @@ static const wharf_status_change suspended[] = {
     {.name = NULL},
 };
 
+// A Job that fails before it has a pod, as the Job controller ends it (trackJobStatusAndRemoveFinalizers, finishJob).
+static const wharf_status_change gave_up[] = {
+    {WHARF_REMOVE, .name = "/status/active"},
+    {WHARF_SET_ZERO, .name = "/status/ready"},
+    {WHARF_SET_ZERO, .name = "/status/terminating"},
+    {WHARF_SET_TEXT, WHARF_IF_ABSENT, "/status/startTime", "{now}", NULL, NULL},
+    {WHARF_SET_CONDITION, WHARF_ALWAYS, "FailureTarget", "True", "NoClusterAccepts", "{message}"},
+    {WHARF_SET_CONDITION, WHARF_ALWAYS, "Failed", "True", "NoClusterAccepts", "{message}"},
+    {.name = NULL},
+};
+
 static const wharf_phase_rule phases[] = {
     {CONDITIONS, "Complete", .phase = WHARF_SUCCEEDED},
     {CONDITIONS, "Failed", .phase = WHARF_FAILED},
@@ -141,12 +168,14 @@ static const wharf_kind kind = {
     .status_removed = (const char *const[]){"/status/uncountedTerminatedPods", NULL}, // uids of the worker's pods
     .condition_time = "lastProbeTime",
     .suspended_status = suspended,
+    .gave_up_status = gave_up,
     .phases = phases,
     .finished_at = "/status/completionTime",
     .phase = phase,
     .mirror = mirror,
     .update = update,
     .status = job_status,
+    .pod_sets = job_pod_sets,
 };
 
 WHARF_MODULE(.name = "job", .version = "0.1.0", .kinds = WHARF_KINDS(&kind), .host = &host);

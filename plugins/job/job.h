@@ -21,6 +21,20 @@ int64_t job_count(const wharf_value *value, const char *pointer);
 #define SUSPEND "/spec/suspend"
 // Annotation of a mirror: what the workload had in /status/failed when the mirror was created.
 #define EARLIER_FAILED "/metadata/annotations/job.wharf.dev~1earlier-failed"
+// The same of /status/succeeded, of a Job without indexes whose completions are given: the mirror has only to reach
+// what is left of them.
+#define EARLIER_SUCCEEDED "/metadata/annotations/job.wharf.dev~1earlier-succeeded"
+// Seconds that had passed since /status/startTime, of a Job with activeDeadlineSeconds.
+#define EARLIER_SECONDS "/metadata/annotations/job.wharf.dev~1earlier-seconds"
+
+// The number in one of these annotations of a mirror, 0 if there is none.
+int64_t job_earlier(const wharf_value *mirror, const char *annotation);
+// What earlier attempts have achieved: the annotations of a new mirror, and what is left for it to do.
+void job_note_earlier(const wharf_call *call, const wharf_value *workload, wharf_value *mirror);
+// In a change of a mirror: of limits that were just carried, what is left.
+void job_keep_left(const wharf_call *call, const wharf_value *workload, wharf_value *desired);
+// The Job controller creates no more pods than are left to complete.
+wharf_result job_pod_sets(const wharf_call *call, const wharf_value *workload, wharf_value *sets);
 
 wharf_result job_status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                         wharf_value *object);

@@ -4,7 +4,8 @@
 // What an earlier attempt has reported stays true:
 //   - failed: what earlier attempts counted is added. It never falls.
 //   - succeeded, completedIndexes: an index that has completed once stays so, and succeeded is their number. Without
-//     indexes the greater of both counts: a new attempt repeats what the earlier one did.
+//     indexes what earlier attempts counted is added: a new attempt has only the rest to do (job_left.c). Where
+//     completions are not given, it repeats what the earlier one did, and the greater of both counts.
 //   - failedIndexes: those of the mirror alone, since an attempt tries all of them again, but none that has completed.
 //   - the outcome: SuccessCriteriaMet and FailureTarget cannot be taken back, nor followed by the other end. The one
 //     that the workload has is what will be reported, whatever a later attempt comes to.
@@ -83,6 +84,15 @@ static void add_outcome(const struct view *v) {
                             host->string(host->find(made, "/message")));
 }
 
+static void write_conditions(const struct view *v, bool in_vain) {
+    clear_conditions(v);
+    add_suspended(v, in_vain);
+    if (v->outcome != UNDECIDED)
+        add_outcome(v);
+    if (host->count(host->find(v->object, CONDITIONS)) == 0)
+        host->remove(v->call, v->object, CONDITIONS);
+}
+
 // startTime is fixed unless the workload is suspended or has just been resumed. After the conditions.
 static void write_times(const struct view *v) {
     bool resumed =
@@ -101,8 +111,8 @@ static void write_times(const struct view *v) {
         host->set(v->call, v->object, START, start ? start : host->new_string(v->call, v->call->now));
     }
     int64_t start_ns = 0, completion_ns = 0;
-    if (host->parse_time(host->string(host->find(v->object, START)), &start_ns) &&
-        host->parse_time(host->string(host->find(v->object, COMPLETION)), &completion_ns) && completion_ns < start_ns)
+    if (host->parse_time(host->string(host->find(v->object, COMPLETION)), &completion_ns) &&
+        host->parse_time(host->string(host->find(v->object, START)), &start_ns) && completion_ns < start_ns)
         host->set(v->call, v->object, COMPLETION, host->find(v->object, START)); // the clocks of two workers differ
 }
 
@@ -184,34 +194,33 @@ static void write_counts(const struct view *v) {
     if (host->is(v->workload, "/spec/completionMode", "Indexed"))
         write_indexes(v);
     else
-        put_count(v, "/status/succeeded", job_count(v->mirror, "/status/succeeded"), false);
-    const char *text = host->string(host->find(v->mirror, EARLIER_FAILED));
-    int64_t earlier = text ? strtol(text, NULL, 10) : 0;
-    earlier = earlier < 0 ? 0 : earlier < INT32_MAX ? earlier : INT32_MAX;
-    put_count(v, "/status/failed", earlier + job_count(v->mirror, "/status/failed"), false);
+        put_count(v, "/status/succeeded",
+                  job_earlier(v->mirror, EARLIER_SUCCEEDED) + job_count(v->mirror, "/status/succeeded"), false);
+    put_count(v, "/status/failed", job_earlier(v->mirror, EARLIER_FAILED) + job_count(v->mirror, "/status/failed"),
+              false);
 }
 
 wharf_result job_status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                         wharf_value *object) {
-    if (job_is_finished(workload))
+    // That no cluster accepts it does not take back an outcome that is decided.
+    enum outcome decided = job_outcome(workload);
+    bool finished = decided != UNDECIDED && job_is_finished(workload);
+    if (finished || (!mirror && decided == SUCCESS && host->condition(object, "Failed", "True")))
         host->take(call, object, workload, "/status");
-    if (!mirror || job_is_finished(workload))
+    if (!mirror || finished)
         return WHARF_OK;
-    struct view v = {call, workload, mirror, object, job_outcome(workload), job_is_finished(mirror)};
+    enum outcome reached = job_outcome(mirror);
+    struct view v = {call, workload, mirror, object, decided, reached != UNDECIDED && job_is_finished(mirror)};
     // A mirror for an end that is decided already runs in vain: it is suspended, and over once no pod of it is left.
-    bool in_vain = v.outcome != UNDECIDED && job_outcome(mirror) == UNDECIDED;
-    v.outcome = v.outcome != UNDECIDED ? v.outcome : job_outcome(mirror);
+    bool in_vain = decided != UNDECIDED && reached == UNDECIDED;
+    v.outcome = decided != UNDECIDED ? decided : reached;
     if (in_vain && host->is(mirror, SUSPEND, "true") && host->condition(mirror, "Suspended", "True") &&
         job_count(mirror, "/status/active") == 0 && job_count(mirror, "/status/terminating") == 0)
         v.finished = true;
-    if (!host->find(mirror, "/status"))
-        host->remove(call, object, "/status"); // it is the workload's
-    clear_conditions(&v);
-    add_suspended(&v, in_vain);
-    if (v.outcome != UNDECIDED)
-        add_outcome(&v);
-    if (host->count(host->find(object, CONDITIONS)) == 0)
-        host->remove(call, object, CONDITIONS);
+    if (!host->find(mirror, "/status") || !host->find(object, "/status"))
+        host->set(call, object, "/status", host->new_object(call)); // what is there is the workload's
+    if (host->find(mirror, CONDITIONS) || host->find(workload, CONDITIONS))
+        write_conditions(&v, in_vain);
     write_times(&v);
     write_pods(&v);
     write_counts(&v);

@@ -41,6 +41,22 @@ static wharf_result update(const wharf_call *call, const wharf_value *workload, 
     return WHARF_OK;
 }
 
+// A Job of it creates no more pods than its completions. The sets are those of the jobs, in their order.
+static wharf_result pod_sets(const wharf_call *call, const wharf_value *workload, wharf_value *sets) {
+    size_t at = 0;
+    const wharf_value *job = host->first(host->find(workload, "/spec/replicatedJobs"));
+    for (; job; job = host->next(job)) {
+        if (host->type(host->find(job, "/template/spec/template")) != WHARF_OBJECT)
+            continue;
+        int64_t pods = host->integer(host->find(job, "/template/spec/parallelism"), 1);
+        int64_t completions = host->integer(host->find(job, "/template/spec/completions"), -1);
+        const char *count = host->format(call, "/%zu/count", at++);
+        if (completions >= 0 && pods > completions)
+            host->set_integer(call, sets, count, host->integer(host->find(sets, count), 0) / pods * completions);
+    }
+    return WHARF_OK;
+}
+
 static const wharf_carried carried[] = {
     {.pointer = "/spec/suspend"},    {.pointer = "/spec/coordinator"},      {.pointer = JOB "/parallelism"},
     {.pointer = JOB "/completions"}, WHARF_CARRIED_POD_TEMPLATE(POD, NULL), {.pointer = NULL},
@@ -51,6 +67,13 @@ static const wharf_status_change suspended[] = {
     {WHARF_SET_CONDITION, WHARF_IF_TRUE, "RestartingJobSet", "False", "JobSetSuspended", "jobset is suspended"},
     {WHARF_SET_ZERO, .name = "/status/replicatedJobsStatus/*/active"},
     {WHARF_SET_ZERO, .name = "/status/replicatedJobsStatus/*/ready"},
+    {.name = NULL},
+};
+
+// It fails before anything of it ran.
+static const wharf_status_change gave_up[] = {
+    {WHARF_SET_TEXT, .name = "/status/terminalState", .value = "Failed"},
+    {WHARF_SET_CONDITION, WHARF_ALWAYS, "Failed", "True", "NoClusterAccepts", "{message}"},
     {.name = NULL},
 };
 
@@ -80,11 +103,13 @@ static const wharf_kind kind = {
                              {.templates = NULL}},
     .status_removed = (const char *const[]){CONDITIONS "/*/observedGeneration", NULL},
     .suspended_status = suspended,
+    .gave_up_status = gave_up,
     .resumed_status = (const wharf_status_change[]){{WHARF_SET_CONDITION, WHARF_ALWAYS, "Suspended", "False",
                                                      "ResumeJobs", "jobset is resumed"},
                                                     {.name = NULL}},
     .phases = phases,
     .update = update,
+    .pod_sets = pod_sets,
 };
 
 WHARF_MODULE(.name = "jobset", .version = "0.1.0", .kinds = WHARF_KINDS(&kind), .host = &host);

@@ -58,6 +58,15 @@ static const char *const removed[] = {
 // A pending run has the condition with a reason of the same name as the value that makes it pending.
 #define PENDING(value)                                                                                                 \
     WHARF_SET_CONDITION, WHARF_ALWAYS, "Succeeded", "Unknown", (value), "{kind} \"{name}\" is pending"
+// It fails before anything of it ran (MarkFailed, MarkResourceFailed). A run that is over has both times
+// (InitializeConditions).
+#define GAVE_UP                                                                                                        \
+    {WHARF_SET_CONDITION, WHARF_ALWAYS, "Succeeded", "False", "NoClusterAccepts", "{message}"},                        \
+        {WHARF_SET_TEXT, WHARF_IF_ABSENT, START_TIME, "{now}", NULL, NULL}, {                                          \
+        WHARF_SET_TEXT, WHARF_IF_ABSENT, "/status/completionTime", "{now}", NULL, NULL                                 \
+    }
+#define POD_NAME                                                                                                       \
+    { WHARF_SET_TEXT, WHARF_IF_ABSENT, "/status/podName", "", NULL, NULL } // empty until there is a pod
 #define PHASES(pending)                                                                                                \
     (const wharf_phase_rule[]) {                                                                                       \
         {CONDITIONS, "Succeeded", "True", NULL, WHARF_SUCCEEDED, 0},                                                   \
@@ -81,6 +90,7 @@ static const wharf_kind pipelinerun = {
     .suspend_value = "PipelineRunPending",
     .carried = (const wharf_carried[]){{.pointer = SPEC_STATUS}, {.pointer = NULL}},
     .suspended_status = (const wharf_status_change[]){{PENDING("PipelineRunPending")}, {.name = NULL}},
+    .gave_up_status = (const wharf_status_change[]){GAVE_UP, {.name = NULL}},
     .phases = PHASES("PipelineRunPending"),
 };
 
@@ -91,10 +101,8 @@ static const wharf_kind taskrun = {
     .plural = "taskruns",
     .suspend_value = "TaskRunPending", // older versions of Tekton reject it
     .carried = (const wharf_carried[]){{.pointer = SPEC_STATUS}, {.pointer = SPEC_MESSAGE}, {.pointer = NULL}},
-    .suspended_status = (const wharf_status_change[]){{PENDING("TaskRunPending")},
-                                                      {WHARF_SET_TEXT, WHARF_IF_ABSENT, "/status/podName", "", NULL,
-                                                       NULL}, // empty until there is a pod
-                                                      {.name = NULL}},
+    .suspended_status = (const wharf_status_change[]){{PENDING("TaskRunPending")}, POD_NAME, {.name = NULL}},
+    .gave_up_status = (const wharf_status_change[]){GAVE_UP, POD_NAME, {.name = NULL}},
     .phases = PHASES("TaskRunPending"),
 };
 

@@ -28,6 +28,31 @@ static wharf_result update(const wharf_call *call, const wharf_value *workload, 
     return WHARF_OK;
 }
 
+// GetWorkerGroupDesiredReplicas
+static int64_t workers(const wharf_value *group) {
+    int64_t least = host->integer(host->find(group, "/minReplicas"), 0);
+    int64_t most = host->integer(host->find(group, "/maxReplicas"), INT32_MAX);
+    int64_t replicas = host->integer(host->find(group, "/replicas"), least);
+    int64_t hosts = host->integer(host->find(group, "/numOfHosts"), 1);
+    replicas = replicas < least ? least : replicas > most ? most : replicas;
+    if (host->is(group, "/suspend", "true") || replicas < 0 || hosts < 0)
+        return 0;
+    return (replicas < INT32_MAX ? replicas : INT32_MAX) * (hosts < INT32_MAX ? hosts : INT32_MAX);
+}
+
+size_t ray_count_workers(const wharf_call *call, const wharf_value *spec, wharf_value *sets) {
+    size_t at = host->type(host->find(spec, "/headGroupSpec/template")) == WHARF_OBJECT ? 1 : 0;
+    for (const wharf_value *g = host->first(host->find(spec, "/workerGroupSpecs")); g; g = host->next(g))
+        if (host->type(host->find(g, "/template")) == WHARF_OBJECT)
+            host->set_integer(call, sets, host->format(call, "/%zu/count", at++), workers(g));
+    return at;
+}
+
+static wharf_result pod_sets(const wharf_call *call, const wharf_value *workload, wharf_value *sets) {
+    ray_count_workers(call, host->find(workload, "/spec"), sets);
+    return WHARF_OK;
+}
+
 // The times of a change that suspended_status makes.
 static wharf_result status(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                            wharf_value *object) {
@@ -92,4 +117,5 @@ const wharf_kind raycluster = {
     .phase = phase,
     .update = update,
     .status = status,
+    .pod_sets = pod_sets,
 };

@@ -6,10 +6,13 @@
 // (ValidateRayJobSpec). A worker's operator should run without it.
 #include "ray.h"
 
+#include <stdbool.h>
+
 const wharf_host *host;
 
 #define RULES "/spec/deletionStrategy/deletionRules"
 #define DEPLOYMENT "/status/jobDeploymentStatus"
+#define MODE "/spec/submissionMode"
 
 static wharf_result phase(const wharf_call *call, const wharf_value *job, wharf_phase *out) {
     (void)call;
@@ -95,6 +98,22 @@ static wharf_result status(const wharf_call *call, const wharf_value *workload, 
     return WHARF_OK;
 }
 
+// Only K8sJobMode, the default, has a pod that submits: without a template the operator's own
+// (GetDefaultSubmitterContainer).
+static wharf_result pod_sets(const wharf_call *call, const wharf_value *workload, wharf_value *sets) {
+    static const char submitter[] =
+        "{\"template\":{\"spec\":{\"containers\":[{\"name\":\"ray-job-submitter\",\"resources\":{\"requests\":"
+        "{\"cpu\":\"500m\",\"memory\":\"200Mi\"}}}]}},\"count\":1}";
+    const wharf_value *spec = host->find(workload, "/spec/rayClusterSpec"), *mode = host->find(workload, MODE);
+    size_t pods = ray_count_workers(call, spec, sets);
+    bool submits = !mode || host->is(workload, MODE, "K8sJobMode");
+    if (!submits && host->count(sets) > pods)
+        host->remove(call, sets, host->format(call, "/%zu", pods));
+    else if (submits && host->count(sets) == pods && spec)
+        host->set(call, sets, "/-", host->parse(call, submitter, sizeof submitter - 1));
+    return WHARF_OK;
+}
+
 // What the operator reads after the start. A new rayClusterSpec it disregards (getOrCreateRayClusterInstance), except
 // after a suspension, when it creates a new RayCluster.
 static const wharf_carried carried[] = {
@@ -126,6 +145,17 @@ static const wharf_status_change suspended[] = {
     {.name = NULL},
 };
 
+// It fails before anything of it ran. What the operator writes when a submitter is gone and the Ray job has not ended
+// (checkSubmitterFinishedTimeoutAndUpdateStatusIfNeeded): clients look at jobStatus, too.
+static const wharf_status_change gave_up[] = {
+    {WHARF_SET_TEXT, .name = DEPLOYMENT, .value = "Failed"},
+    {WHARF_SET_TEXT, .name = "/status/jobStatus", .value = "FAILED"},
+    {WHARF_SET_TEXT, .name = "/status/reason", .value = "NoClusterAccepts"},
+    {WHARF_SET_TEXT, .name = "/status/message", .value = "{message}"},
+    {WHARF_SET_TEXT, WHARF_IF_ABSENT, "/status/endTime", "{now}", NULL, NULL},
+    {.name = NULL},
+};
+
 static const wharf_phase_rule phases[] = {
     {DEPLOYMENT, "Complete", .phase = WHARF_SUCCEEDED},      {DEPLOYMENT, "Failed", .phase = WHARF_FAILED},
     {DEPLOYMENT, "ValidationFailed", .phase = WHARF_FAILED}, RAY_SUSPENDED(DEPLOYMENT, "Suspended"),
@@ -147,6 +177,7 @@ static const wharf_kind rayjob = {
     .observed_generation = "/status/observedGeneration",
     .suspended_status = suspended,
     .resumed_status = (const wharf_status_change[]){{WHARF_REMOVE, .name = DEPLOYMENT}, {.name = NULL}},
+    .gave_up_status = gave_up,
     .phases = phases,
     .finished_at = "/status/endTime",
     .phase = phase,
@@ -154,6 +185,7 @@ static const wharf_kind rayjob = {
     .mirror = mirror,
     .update = update,
     .status = status,
+    .pod_sets = pod_sets,
 };
 
 WHARF_MODULE(.name = "rayjob", .version = "0.1.0", .kinds = WHARF_KINDS(&rayjob, &raycluster, &rayservice),

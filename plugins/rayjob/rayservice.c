@@ -14,6 +14,11 @@ static const wharf_carried carried[] = {
     {.pointer = NULL},
 };
 
+static wharf_result pod_sets(const wharf_call *call, const wharf_value *workload, wharf_value *sets) {
+    ray_count_workers(call, host->find(workload, "/spec/rayClusterConfig"), sets);
+    return WHARF_OK;
+}
+
 #define CONDITION(type, value, message) WHARF_SET_CONDITION, WHARF_ALWAYS, type, value, "SuspendComplete", message
 static const wharf_status_change suspended[] = {
     {WHARF_REMOVE, .name = "/status/activeServiceStatus"},
@@ -58,4 +63,5 @@ const wharf_kind rayservice = {
     .suspended_status = suspended,
     .resumed_status = resumed,
     .phases = phases,
+    .pod_sets = pod_sets,
 };

@@ -6,23 +6,28 @@ static const wharf_host *host;
 
 #define PATCHES "/spec/runtimePatches"
 #define KUEUE "kueue.x-k8s.io/manager" // of the entry that Kueue writes on admission: where its flavors send the pods
+// That of the management cluster's Kueue on the mirror. A worker's Kueue adds its own when the mirror is created, and
+// an API server accepts one entry of each manager.
+#define FLAVORS "wharf.dev/kueue"
 #define CONDITIONS "/status/conditions"
 
 // Puts into `to` what `workload` asks for, and keeps what belongs to the mirror: the times, which its webhook sets, and
-// the entry of its Kueue where none comes from the workload's.
+// the entry of its Kueue.
 static void set_patches(const wharf_call *call, const wharf_value *workload, const wharf_value *mirror,
                         wharf_value *to) {
     wharf_value *patches = host->new_array(call);
     for (const wharf_value *p = host->first(host->find(workload, PATCHES)); p; p = host->next(p)) {
-        const char *manager = host->string(host->find(p, "/manager"));
-        const wharf_value *there = host->find_where(mirror, PATCHES, "manager", manager);
         wharf_value *patch = host->copy(call, p);
+        if (host->is(p, "/manager", KUEUE))
+            host->set_string(call, patch, "/manager", FLAVORS);
+        const char *manager = host->string(host->find(patch, "/manager"));
+        const wharf_value *there = host->find_where(mirror, PATCHES, "manager", manager);
         if (host->find(there, "/time"))
             host->take(call, patch, there, "/time");
         host->set(call, patches, "/-", patch);
     }
     const wharf_value *kueue = host->find_where(mirror, PATCHES, "manager", KUEUE);
-    if (kueue && !host->find_where(workload, PATCHES, "manager", KUEUE))
+    if (kueue)
         host->set(call, patches, "/-", kueue);
     host->remove(call, to, PATCHES);
     if (host->count(patches) > 0)
@@ -76,6 +81,12 @@ static const wharf_status_change suspended[] = {
     {.name = NULL},
 };
 
+// It fails before anything of it ran.
+static const wharf_status_change gave_up[] = {
+    {WHARF_SET_CONDITION, WHARF_ALWAYS, "Failed", "True", "NoClusterAccepts", "{message}"},
+    {.name = NULL},
+};
+
 static const wharf_phase_rule phases[] = {
     {CONDITIONS, "Complete", .phase = WHARF_SUCCEEDED},
     {CONDITIONS, "Failed", .phase = WHARF_FAILED},
@@ -98,6 +109,7 @@ static const wharf_kind kind = {
                                        {.pointer = NULL}},
     .status_removed = (const char *const[]){CONDITIONS "/*/observedGeneration", NULL},
     .suspended_status = suspended,
+    .gave_up_status = gave_up,
     .resumed_status = (const wharf_status_change[]){{WHARF_SET_CONDITION, WHARF_ALWAYS, "Suspended", "False", "Resumed",
                                                      "TrainJob is resumed"},
                                                     {.name = NULL}},

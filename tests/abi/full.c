@@ -170,7 +170,7 @@ static const char *start(const wharf_host *services, const wharf_value *settings
     if (services != host || !*kinds || !WHARF_HAS(wharf_host, services, log))
         return "the host is older than ABI 1.0";
 #ifdef NEWER
-    if (WHARF_HAS(wharf_host, services, added_at_end) != (services->abi_minor >= 1))
+    if (WHARF_HAS(wharf_host, services, added_at_end) != (services->abi_minor >= WHARF_ABI_MINOR))
         return "a host has a service that came after its ABI, or lacks one of it";
 #endif
     if (host->abi_major != WHARF_ABI_MAJOR || !host->version || !host->string(host->find(settings, "/greeting")))

@@ -95,7 +95,7 @@ def chain(*changes):
     return change
 
 
-MINOR = replaced(r"#define WHARF_ABI_MINOR 0", "#define WHARF_ABI_MINOR 1")
+MINOR = replaced(r"#define WHARF_ABI_MINOR (\d+)", lambda found: f"#define WHARF_ABI_MINOR {int(found[1]) + 1}")
 
 
 def at_end(struct, field):

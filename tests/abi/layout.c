@@ -52,7 +52,7 @@ NUMBER(WHARF_ALWAYS, 0);
 NUMBER(WHARF_IF_TRUE, 1);
 NUMBER(WHARF_IF_ABSENT, 2);
 
-ASSERT(WHARF_ABI_MAJOR == 1 && WHARF_ABI_MINOR == 0, "ABI 1.0");
+ASSERT(WHARF_ABI_MAJOR == 1 && WHARF_ABI_MINOR == 1, "ABI 1.1");
 ASSERT(WHARF_KIND_NO_STATUS_SUBRESOURCE == 1u && WHARF_KIND_NEVER_FINISHES == 2u && WHARF_RULE_WHILE_SUSPENDED == 1u,
        "flags");
 
@@ -132,7 +132,8 @@ AT(wharf_phase, phase, 8);
 AT(wharf_phase, reason, 16);
 AT(wharf_phase, message, 24);
 AT(wharf_phase, since_ns, 32);
-SIZE(wharf_phase, 40);
+AT(wharf_phase, not_started, 40);
+SIZE(wharf_phase, 48);
 
 AT(wharf_phase_rule, pointer, 0);
 AT(wharf_phase_rule, value, 8);
@@ -191,7 +192,8 @@ AT(wharf_kind, mirror, 208);
 AT(wharf_kind, update, 216);
 AT(wharf_kind, status, 224);
 AT(wharf_kind, pod_sets, 232);
-SIZE(wharf_kind, 240);
+AT(wharf_kind, gave_up_status, 240);
+SIZE(wharf_kind, 248);
 
 AT(wharf_module, size, 0);
 AT(wharf_module, abi_major, 8);

@@ -87,7 +87,7 @@ void kind(const wharf_kind *k) {
     const wharf_carried *carried = k->carried;
     const wharf_pods *pods = k->pods;
     const wharf_phase_rule *phases = k->phases;
-    const wharf_status_change *changes[] = {k->suspended_status, k->resumed_status};
+    const wharf_status_change *changes[] = {k->suspended_status, k->resumed_status, k->gave_up_status};
     wharf_result (*accept)(const wharf_call *, looked_at) = k->accept;
     wharf_result (*phase)(const wharf_call *, looked_at, wharf_phase *) = k->phase;
     wharf_result (*mirror)(const wharf_call *, looked_at, wharf_value *) = k->mirror;
@@ -117,12 +117,13 @@ void others(const wharf_call *c, const wharf_module *m) {
     const wharf_kind *const *kinds = m->kinds;
     const char *const *settings = m->settings;
     wharf_mirror_state state = c->mirror_state;
-    wharf_phase phase = {sizeof(wharf_phase), WHARF_PENDING, texts[0], texts[1], c->now_ns};
+    wharf_phase phase = {sizeof(wharf_phase), WHARF_PENDING, texts[0], texts[1], c->now_ns, 1};
     int64_t *since_ns = &phase.since_ns;
+    uint32_t *not_started = &phase.not_started;
     void *const *host_data = &c->host_data;
     const wharf_host **host = m->host;
     const char *(*start)(const wharf_host *, looked_at, const wharf_kind *const **) = m->start;
     const wharf_module *symbol = &wharf_module_v1;
-    (void)sizes, (void)numbers, (void)called, (void)kinds, (void)settings, (void)state, (void)since_ns, (void)host_data,
-        (void)host, (void)start, (void)symbol;
+    (void)sizes, (void)numbers, (void)called, (void)kinds, (void)settings, (void)state, (void)since_ns,
+        (void)not_started, (void)host_data, (void)host, (void)start, (void)symbol;
 }

@@ -20,6 +20,9 @@
 #ifndef POD_SETS
 #define POD_SETS NULL
 #endif
+#ifndef GAVE_UP
+#define GAVE_UP NULL
+#endif
 #ifndef PLURAL
 #define PLURAL "things"
 #endif
@@ -59,6 +62,7 @@ static CONSTANT wharf_kind kind = {
     .update = UPDATE,
     .status = STATUS,
     .pod_sets = POD_SETS,
+    .gave_up_status = GAVE_UP,
 };
 
 #ifdef START_CODE

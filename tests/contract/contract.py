@@ -37,26 +37,26 @@ class Server:
             return http.client.HTTPSConnection(self.host, self.port, context=self.context, timeout=timeout)
         return http.client.HTTPConnection(self.host, self.port, timeout=timeout)
 
-    def headers(self, content_type=None):
-        headers = {"Accept": "application/json", "User-Agent": "contract/1"}
+    def headers(self, content_type=None, accept=None):
+        headers = {"Accept": accept or "application/json", "User-Agent": "contract/1"}
         if content_type:
             headers["Content-Type"] = content_type
         if self.token:
             headers["Authorization"] = "Bearer " + self.token
         return headers
 
-    def ask(self, method, path, body=None, content_type="application/json"):
-        self.connection.request(method, path, body, self.headers(content_type if body is not None else None))
+    def ask(self, method, path, body=None, content_type="application/json", accept=None):
+        self.connection.request(method, path, body, self.headers(content_type if body is not None else None, accept))
         response = self.connection.getresponse()
         text = response.read().decode()
         if response.getheader("Content-Type", "").startswith("application/json"):
             return response.status, json.loads(text), response
         return response.status, text, response
 
-    def watch(self, path, count):
+    def watch(self, path, count, accept=None):
         """The first `count` events of a watch, or all until the server ends it."""
         connection = self.connect()
-        connection.request("GET", path, headers=self.headers())
+        connection.request("GET", path, headers=self.headers(accept=accept))
         response = connection.getresponse()
         if response.status != 200:
             return response.status, json.loads(response.read())
@@ -135,12 +135,12 @@ def check(step, status, answer):
 def run_step(server, step, variables):
     step = substitute(step, variables)
     if "watch" in step:
-        status, answer = server.watch(step["watch"], step.get("events", 1000))
+        status, answer = server.watch(step["watch"], step.get("events", 1000), step.get("accept"))
     else:
         body = step.get("body")
         if body is not None and not isinstance(body, str):
             body = json.dumps(body)
-        status, answer, _ = server.ask(step["method"], step["path"], body, step["type"])
+        status, answer, _ = server.ask(step["method"], step["path"], body, step["type"], step.get("accept"))
     check(step, status, answer)
     for name, path in step.get("save", {}).items():
         variables[name] = pick(answer, path)

@@ -131,6 +131,37 @@ READING = [
             "reason": "Timeout", "details": {"retryAfterSeconds": 1}})]),
 ]
 
+PART = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+PARTS = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+META = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1"}
+
+FORMS = [
+    ("metadata alone is shown of an object, and of a list by another name", [
+        create(job("a")),
+        get("${jobs}/a", accept=PART, has={**META, "metadata": {"name": "a"}, "spec": None, "status": None}),
+        get("${jobs}", accept=PARTS, has={
+            "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": ...},
+            "items": [{**META, "metadata": {"name": "a"}, "spec": None}]}),
+        get("${jobs}", 406, accept=PART), get("${jobs}/a", 406, accept=PARTS),
+        get("${jobs}/a", accept=f"{PARTS.replace('v=v1', 'v=v9')},application/json", has={"kind": "Job"}),
+        get("${jobs}/nobody", 404, accept=PART, has={"kind": "Status", "reason": "NotFound"})]),
+    ("a watch of metadata shows no more of each object", [
+        get("${jobs}", save={"version": "metadata.resourceVersion"}), create(job("a")),
+        patch({"metadata": {"labels": {"x": "1"}}}), delete(body={"propagationPolicy": "Background"}),
+        {"watch": "${jobs}?watch=true&resourceVersion=${version}&timeoutSeconds=5", "accept": f"{PART},application/json",
+         "events": 3, "status": 200, "has": [
+             {"type": "ADDED", "object": {**META, "metadata": {"name": "a"}, "spec": None}},
+             {"type": "MODIFIED", "object": {**META, "metadata": {"labels": {"x": "1"}}}},
+             {"type": "DELETED", "object": {**META, "metadata": {"name": "a"}, "spec": None}}]}]),
+    ("a streaming list of metadata ends with an annotated bookmark", [
+        create(job("a")),
+        {"watch": "${jobs}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+                  "&allowWatchBookmarks=true&timeoutSeconds=5", "accept": PART, "events": 2, "status": 200, "has": [
+                      {"type": "ADDED", "object": {**META, "metadata": {"name": "a"}}},
+                      {"type": "BOOKMARK", "object": {**META, "spec": None, "metadata": {
+                          "resourceVersion": ..., "annotations": {"k8s.io/initial-events-end": "true"}}}}]}]),
+]
+
 WATCHING = [
     ("a watch tells what happens after its version", [
         get("${jobs}", save={"version": "metadata.resourceVersion"}), create(job("a")),
@@ -540,4 +571,4 @@ OTHERS = [
         ask("POST", "/apis/batch/v1/jobs", 405, job())]),
 ]
 
-CASES = READING + WATCHING + CREATING + UPDATING + STATUS + DELETING + OTHERS
+CASES = READING + FORMS + WATCHING + CREATING + UPDATING + STATUS + DELETING + OTHERS

@@ -22,6 +22,7 @@ class Env:
         self.management, self.workers = clusters.management.admin, clusters.workers
         self.audits = {cluster.name: Audit(cluster) for cluster in clusters.all}
         self.released, self.namespace, self.marks, self.judged = set(), None, {}, None
+        self.kueue = None   # see kueue_server
         self.plurals, self.selected = ["jobs"], set()   # kinds that tests make objects of; names of the tests to be run
         self._apply_rbac()
         self.relay = Relay(self.workers[0].port)
@@ -34,9 +35,10 @@ class Env:
         """Whether the API server would let this user do this in the test's namespace: rights are in force a moment after
         they are written, so that tests which change them wait for it."""
         resource, _, subresource = resource.partition("/")
+        resource, _, group = resource.partition(".")
         answer = cluster.admin.create("subjectaccessreviews", None, {
             "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": {"user": user, "resourceAttributes": {
-                "resource": resource, "subresource": subresource, "verb": verb, "namespace": self.namespace}}})
+                "group": group, "resource": resource, "subresource": subresource, "verb": verb, "namespace": self.namespace}}})
         return answer["status"]["allowed"]
 
     def _apply_rbac(self):

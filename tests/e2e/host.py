@@ -19,11 +19,13 @@ class Host:
     """One host process. `kubeconfigs` is {cluster name: path}, the management cluster's under "management". `defaults` are
     the settings of a test that gives none."""
 
-    def __init__(self, wharf, adapters, folder, kubeconfigs, defaults=None):
+    def __init__(self, wharf, adapters, folder, kubeconfigs, defaults=None, origin="e2e", managed_by="wharf.dev/host"):
+        self.origin, self.managed_by = origin, managed_by
         self.defaults = DEFAULTS if defaults is None else defaults
         self.wharf, self.folder = os.path.abspath(wharf), folder
         self.adapters, self.kubeconfigs = os.path.abspath(adapters), kubeconfigs
         self.port, self.settings = free_port(), None
+        self.worker_settings = {}   # {worker: what else the configuration says of it}
         self.config = os.path.join(folder, "wharf.yaml")
         self.process = Process("wharf", [self.wharf, "run", "--config", self.config],
                                os.path.join(folder, "wharf.log"), cwd=folder)
@@ -32,9 +34,10 @@ class Host:
         # Relative paths, as users write them: relative to the folder of the configuration.
         paths = {name: os.path.relpath(path, self.folder) for name, path in self.kubeconfigs.items()}
         lines = ["apiVersion: wharf.dev/v1alpha1", "kind: HostConfiguration",
-                 "controllerName: wharf.dev/host", "origin: e2e",
+                 f"controllerName: {self.managed_by}", f"origin: {self.origin}",
                  f"management: {{kubeconfig: {paths.pop('management')}}}", "workers:"]
-        lines += [f"- {{name: {name}, kubeconfig: {path}}}" for name, path in paths.items()]
+        more = {name: f", {text}" for name, text in self.worker_settings.items()}
+        lines += [f"- {{name: {name}, kubeconfig: {path}{more.get(name, '')}}}" for name, path in paths.items()]
         # JSON is YAML.
         lines += ["adapters:", f"  directory: {self.adapters}", "  enabled:"]
         lines += [f"  - {json.dumps({'name': name, **more})}" for name, more in enabled.items()]

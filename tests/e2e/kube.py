@@ -11,7 +11,7 @@ import urllib.parse
 # plural -> (the start of its path, whether it lives in a namespace)
 _KINDS = {
     "namespaces": ("/api/v1", False), "nodes": ("/api/v1", False),
-    "pods": ("/api/v1", True), "events": ("/api/v1", True),
+    "pods": ("/api/v1", True), "events": ("/api/v1", True), "resourcequotas": ("/api/v1", True),
     "serviceaccounts": ("/api/v1", True), "configmaps": ("/api/v1", True), "secrets": ("/api/v1", True),
     "deployments": ("/apis/apps/v1", True),
     "secrets": ("/api/v1", True), "configmaps": ("/api/v1", True),

@@ -9,9 +9,12 @@ FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "e
 def documents(file):
     """(plural, namespace, name, text) of each document in the file."""
     with open(os.path.join(FOLDER, file), encoding="utf-8") as stream:
-        texts = re.split(r"^---$", stream.read(), flags=re.MULTILINE)
+        return documents_of(stream.read())
+
+
+def documents_of(whole):
     found = []
-    for text in texts:
+    for text in re.split(r"^---$", whole, flags=re.MULTILINE):
         kind = re.search(r"^kind: (\w+)$", text, re.MULTILINE).group(1)
         metadata = re.search(r"^metadata:\n((?:  .*\n)+)", text, re.MULTILINE).group(1)
         name = re.search(r"^  name: (\S+)$", metadata, re.MULTILINE).group(1)
@@ -23,6 +26,11 @@ def documents(file):
 def apply(client, file, dry_run=False):
     for plural, namespace, name, text in documents(file):
         client.apply_yaml(plural, namespace, name, text, query={"dryRun": "All"} if dry_run else None)
+
+
+def apply_text(client, whole):
+    for plural, namespace, name, text in documents_of(whole):
+        client.apply_yaml(plural, namespace, name, text)
 
 
 def delete(client, file):

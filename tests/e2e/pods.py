@@ -50,6 +50,7 @@ class Kubelet(threading.Thread):
         self.running_since = {}       # pod uid -> monotonic seconds
         self.first_of_job = {}        # job uid -> uid of its first pod
         self.error = None
+        self.full = False             # no pod finds a node
         self.ended = threading.Event()
 
     def run(self):
@@ -90,7 +91,7 @@ class Kubelet(threading.Thread):
         elif phase in _ENDED:
             self.running_since.pop(meta["uid"], None)
         elif "nodeName" not in pod["spec"]:
-            if not pod["spec"].get("schedulingGates"):
+            if not pod["spec"].get("schedulingGates") and not self.full:
                 self._bind(pod)
         elif phase == "Pending":
             self._set_running(pod)

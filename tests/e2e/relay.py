@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network between the host and one worker, which can be cut while the worker runs on."""
+"""A network between the host and one worker, which can be cut, silent, slow or half-open while the worker runs on."""
+import contextlib
 import socket
 import struct
 import threading
+import time
 
 from proc import free_port
 
@@ -14,6 +16,8 @@ class Relay:
         self.target, self.port = target, free_port()
         self.lock = threading.Lock()
         self.pairs, self.listener = set(), None
+        self.flowing, self.delay, self.dead = threading.Event(), 0.0, set()
+        self.flowing.set()
         self.mend()
 
     def mend(self):
@@ -39,6 +43,33 @@ class Relay:
 
     def is_cut(self):
         return self.listener is None
+
+    @contextlib.contextmanager
+    def silent(self):
+        """Connections stay and are accepted, and nothing passes; what was sent passes afterwards."""
+        self.flowing.clear()
+        try:
+            yield
+        finally:
+            self.flowing.set()
+
+    @contextlib.contextmanager
+    def slow(self, delay):
+        """Each piece is passed on so many seconds later than the one before."""
+        self.delay = delay
+        try:
+            yield
+        finally:
+            self.delay = 0.0
+
+    def half_open(self):
+        """The server's ends of the open connections are gone, and nothing tells the host: what it sends on them is lost,
+        and nothing comes any more. New connections work."""
+        with self.lock:
+            pairs = set(self.pairs)
+            self.dead |= pairs
+        for near, far in pairs:
+            self._reset((far,))
 
     def _accept(self, listener):
         while True:
@@ -66,12 +97,21 @@ class Relay:
     def _pass(self, source, sink, pair):
         try:
             while chunk := source.recv(65536):
-                sink.sendall(chunk)
-            sink.shutdown(socket.SHUT_WR)
+                time.sleep(self.delay)
+                self.flowing.wait()
+                if pair not in self.dead:
+                    sink.sendall(chunk)
+            if pair not in self.dead:
+                sink.shutdown(socket.SHUT_WR)
+                return
         except OSError:
-            with self.lock:
-                self.pairs.discard(pair)
-            self._reset(pair)
+            pass
+        if pair in self.dead and source is pair[1]:   # the host is not told
+            return
+        with self.lock:
+            self.pairs.discard(pair)
+            self.dead.discard(pair)
+        self._reset(pair)
 
     @staticmethod
     def _reset(pair):

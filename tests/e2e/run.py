@@ -22,9 +22,43 @@ import servers  # noqa: E402
 from env import Env  # noqa: E402
 from skip import Skip  # noqa: E402
 
-MODULES = ("test_setup", "test_join", "test_operate", "test_install", "test_life", "test_pod_events", "test_change", "test_trouble",
-           "test_loss", "test_kill", "test_hostile", "test_back", "test_workers", "test_credentials", "test_kinds",
-           "test_kinds_trouble", "test_cron", "test_load", "test_contract", "test_plan", "test_logs", "test_view")
+MODULES = (
+    "test_setup",
+    "test_join",
+    "test_operate",
+    "test_placement",
+    "test_install",
+    "test_life",
+    "test_pod_events",
+    "test_change",
+    "test_trouble",
+    "test_capacity",
+    "test_loss",
+    "test_pending",
+    "test_fence",
+    "test_kill",
+    "test_leader",
+    "test_hostile",
+    "test_back",
+    "test_guards",
+    "test_workers",
+    "test_credentials",
+    "test_kinds",
+    "test_give_up",
+    "test_kueue_quota",
+    "test_kueue_workers",
+    "test_kueue_both",
+    "test_kinds_trouble",   # leaves MPIJob in an older version
+    "test_cron",
+    "test_load",
+    "test_contract",
+    "test_plan",
+    "test_logs",
+    "test_view",
+    "test_policies",
+    "test_origins",
+    "test_chaos",
+)
 
 
 def find_tests(pattern):
@@ -99,6 +133,9 @@ def run_all(options, tests, folder, results):
                     prepare(env)
             for number, (sentence, test) in enumerate(tests):
                 run_one(env, number, sentence, test, results)
+                after = [test.__module__ for _, test in tests[number + 1:number + 2]]
+                if test.__module__ not in after:
+                    getattr(sys.modules[test.__module__], "_after_all", lambda _: None)(env)
             if options.keep:
                 keep(env)
         finally:

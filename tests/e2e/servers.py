@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import time
+import urllib.request
 
 import kube
 import pki
@@ -12,6 +13,8 @@ from proc import Process, free_port
 from wait import until
 
 NEEDED = ("kube-apiserver", "etcd", "kube-controller-manager")
+
+_SCRATCH, _BUMP = "c2NyYXRjaA==", 1000   # base64, as etcd's gateway has keys
 
 # Only pods.py runs these servers' pods, and no test needs a service account's token in a pod.
 _ADMISSION_OFF = "ServiceAccount,DefaultStorageClass,RuntimeClass,DefaultIngressClass,StorageObjectInUseProtection"
@@ -145,19 +148,40 @@ class Cluster:
         """Keeps a copy of etcd's data as it is now."""
         self._with_etcd_stopped(lambda: shutil.copytree(self.path("etcd"), self.path("copy"), dirs_exist_ok=True))
 
-    def go_back(self, wiped=False):
-        """At the same address, but as it was when the copy was made, or empty."""
+    def go_back(self, wiped=False, bumped=False):
+        """At the same address, but as it was when the copy was made, or empty. `bumped`: with revisions after all that were
+        given out, and those before compacted, as `etcdutl snapshot restore --bump-revision --mark-compacted` has it."""
+        reached = self._ask_etcd("kv/range", key="AA==")
+
         def replace():
             shutil.rmtree(self.path("etcd"))
             if not wiped:
                 shutil.copytree(self.path("copy"), self.path("etcd"))
-        self._with_etcd_stopped(replace)
 
-    def _with_etcd_stopped(self, change):
+        def bump():
+            until(lambda: self._ask_etcd("kv/range", key="AA==") or True, "etcd to answer")
+            while (revision := self._ask_etcd("kv/put", key=_SCRATCH)) < reached + _BUMP:
+                pass
+            self._ask_etcd("kv/deleterange", key=_SCRATCH)
+            self._ask_etcd("kv/compaction", revision=str(revision))
+        self._with_etcd_stopped(replace, bump if bumped else None)
+
+    def _ask_etcd(self, call, **body):
+        """Its revision then."""
+        request = urllib.request.Request(f"{self.etcd_url}/v3/{call}", json.dumps(body).encode())
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                return int(json.load(answer)["header"]["revision"])
+        except OSError as error:
+            raise AssertionError(f"etcd: {error}") from error
+
+    def _with_etcd_stopped(self, change, then=None):
         self.lose()
         self.etcd.kill()
         change()
         self.etcd.start()
+        if then:
+            then()
         self.bring_back()
 
     def await_ready(self):

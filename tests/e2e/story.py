@@ -15,6 +15,17 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _OF_THE_TEST = ("Rescheduled", "Finished")
 
 
+def _earlier_seconds(mirror):
+    return [int(value) for key, value in mirror["metadata"].get("annotations", {}).items()
+            if key.endswith(".wharf.dev/earlier-seconds")]
+
+
+def _is_left(mirror, path, found, wanted):
+    """Of a deadline, a further attempt has what earlier ones have left."""
+    earlier = _earlier_seconds(mirror)
+    return path.endswith("/activeDeadlineSeconds") and earlier and found == max(wanted - earlier[0], 1)
+
+
 class Play:
     """One workload made from a fixture, under its own name."""
 
@@ -49,7 +60,7 @@ class Play:
         made = self.env.management.create(self.plural, self.namespace, body)
         lost = [each for each in differences(made["spec"], body["spec"], "/spec") if each[1] == MISSING]
         assert not lost, f"the API server takes these out of the workload: {tell(lost)}"
-        self.expected = {}
+        self.expected, self.started = {}, None
         self.carried = {made["metadata"]["generation"]}
 
     def placed(self):
@@ -83,7 +94,7 @@ class Play:
         def probe():
             found = self.mirror()
             assert found, "there is no mirror"
-            wrong = differences(found["spec"], expected["spec"], "/spec")
+            wrong = [each for each in differences(found["spec"], expected["spec"], "/spec") if not _is_left(found, *each)]
             for part in ("labels", "annotations"):
                 ours = {key: value for key, value in found["metadata"].get(part, {}).items()
                         if not key.partition("/")[0].endswith("wharf.dev")}
@@ -207,6 +218,9 @@ class Play:
         def acceptable(path, found, wanted):
             if path == "/observedGeneration":
                 return found in self.carried
+            # The deadline of all attempts counts from the start of the first one.
+            if path == "/startTime" and found == self.started and _earlier_seconds(self.mirror() or {"metadata": {}}):
+                return True
             # "now": the host writes this time.
             return wanted == "now" and (time_of(found) or 0) >= self.began - 2 or \
                 wanted == MISSING and path in self.defaults and self.defaults[path] == found
@@ -215,6 +229,7 @@ class Play:
             wrong = [each for each in differences(self.workload().get("status", {}), expected)
                      if not acceptable(*each)]
             assert not wrong, tell(wrong)
+            self.started = self.workload().get("status", {}).get("startTime") or self.started
             return True
         until(probe, f"the status of {self.name} to be as the story says")
 

@@ -47,7 +47,16 @@ def a_worker_that_was_restored_from_a_copy_is_heard_again(env):
 
 @may_be_refused(("management", "*", _STARTING))
 def a_management_cluster_that_was_restored_from_a_copy_loses_no_mirror(env):
-    env.host.use(mirrorRetention="5m")
+    _restored(env)
+
+
+@may_be_refused(("management", "*", _STARTING))
+def a_management_cluster_whose_revisions_were_bumped_when_it_was_restored_loses_no_mirror(env):
+    _restored(env, bumped=True)
+
+
+def _restored(env, **how):
+    env.host.use(mirrorRetention="5m", massDeletion={"percent": 100})   # few mirrors, which go at once in the end
     management = env.clusters.management
     env.submit(job("old", hold="all"))
     env.placed("old")
@@ -59,7 +68,7 @@ def a_management_cluster_that_was_restored_from_a_copy_loses_no_mirror(env):
     env.submit(job("finished"))
     elsewhere = env.placed("finished")
     env.until_finished("finished")
-    management.go_back()
+    management.go_back(**how)
     until(lambda: env.host.feed("management", "jobs.batch", "connected"), "management to be connected again")
     env.submit(job("later"))
     env.until_finished("later")

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Malicious or misbehaving authors and workers. Others are not affected, and it is reported."""
-import json
 import os
 import shutil
 import threading
@@ -8,10 +7,7 @@ import time
 
 import kube
 from jobs import brief, job
-from skip import Skip, may_be_refused
 from wait import until
-
-_POLICIES = "mutatingadmissionpolicies"
 
 
 def _time_of(env, names):
@@ -194,55 +190,3 @@ def a_second_writer_of_a_status_is_not_fought(env):
     env.until_counts("contested", ready=1)
     env.release()
     env.until_finished("contested")
-
-
-@may_be_refused(("w1", "*", 403))
-def a_policy_that_takes_marks_off_is_a_refusal_of_that_worker(env):
-    first = env.workers[0]
-    start = "/apis/admissionregistration.k8s.io/v1"
-    try:
-        served = json.loads(first.admin.raw("GET", start))["resources"]
-    except kube.ApiError as error:
-        raise Skip(f"no {start}: {error}") from error
-    if not any(resource["name"] == _POLICIES for resource in served):
-        raise Skip(f"{start} has no {_POLICIES}")
-    kube.know(_POLICIES, "admissionregistration.k8s.io/v1", namespaced=False)
-    kube.know("mutatingadmissionpolicybindings", "admissionregistration.k8s.io/v1", namespaced=False)
-    env.host.use()
-    first.admin.create(_POLICIES, None, _stripping_policy(env.namespace))
-    first.admin.create("mutatingadmissionpolicybindings", None, {
-        "metadata": {"name": "strip"}, "spec": {"policyName": "strip"}})
-    try:
-        until(lambda: _strips(env, first), "the policy to be in force")
-        names = [f"stripped-{number}" for number in range(4)]
-        for name in names:
-            env.submit(job(name))
-        for name in names:
-            env.until_finished(name)
-        until(lambda: any("mark" in text.lower() for name in names for text in env.events(name)), "it to be reported")
-    finally:
-        first.admin.delete("mutatingadmissionpolicybindings", None, "strip")
-        first.admin.delete(_POLICIES, None, "strip")
-        until(lambda: not _strips(env, first), "the policy to be gone")
-    until(lambda: not first.admin.list("jobs", env.namespace), "no mirror without marks to be left behind")
-
-
-def _stripping_policy(namespace):
-    return {"metadata": {"name": "strip"}, "spec": {
-        "failurePolicy": "Fail", "reinvocationPolicy": "Never",
-        "matchConstraints": {
-            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
-            "resourceRules": [{"apiGroups": ["batch"], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"],
-                               "resources": ["jobs"]}]},
-        "matchConditions": [{"name": "marked", "expression":
-                             "has(object.metadata.labels) && 'wharf.dev/origin' in object.metadata.labels"}],
-        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression":
-                       "[JSONPatch{op: 'remove', path: '/metadata/labels/wharf.dev~1origin'}]"}}]}}
-
-
-def _strips(env, worker):
-    """Whether a Job in a dry run loses the label."""
-    body = job("probe", managed_by=None, labels={"wharf.dev/origin": "probe"})
-    made = json.loads(worker.admin.raw("POST", kube.path_of("jobs", env.namespace), json.dumps(
-        {"apiVersion": "batch/v1", "kind": "Job", **body}).encode(), query={"dryRun": "All"}))
-    return "wharf.dev/origin" not in made["metadata"].get("labels", {})

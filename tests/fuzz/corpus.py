@@ -156,6 +156,15 @@ def write_websocket(corpus):
     corpus.add("headers", b"Upgrade: websocket\r\nsec-websocket-protocol:  v5.channel.k8s.io\r\n")
 
 
+def write_quantity(corpus):
+    spec = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "500m", "memory": "1.5Gi"}, "limits": {
+        "nvidia.com/gpu": 2}}}], "initContainers": [{"restartPolicy": "Always", "resources": {"requests": {"cpu": "1e3"}}},
+        {"resources": {"requests": {"cpu": 2}}}], "overhead": {"cpu": "250m"}, "nodeSelector": {"pool": "a"},
+        "tolerations": [{"key": "gpu", "operator": "Exists"}]}
+    for number, text in enumerate((b"1", b"1.5Gi", b"-100m", b"12e-3", b"0.3333333333333333333Ei", b"8E", b".1n", b"9e999")):
+        corpus.add(str(number), text + SEPARATOR + compact(spec))
+
+
 def write_logs(corpus):
     lines = b"".join(b"2026-01-02T03:04:0%d.000000000Z line %d\n" % (n, n) for n in range(5))
     corpus.add("resumed", lines + SEPARATOR + lines[40:] + b"2026-01-02T03:04:09.000000000Z more")
@@ -214,6 +223,7 @@ def main():
     write_configs(Corpus(build, "config"))
     write_generic(Corpus(build, "generic"))
     write_websocket(Corpus(build, "websocket"))
+    write_quantity(Corpus(build, "quantity"))
     write_logs(Corpus(build, "logs"))
     write_access(Corpus(build, "access"))
     write_workers(Corpus(build, "workers"))

@@ -20,6 +20,8 @@ import threading
 import unittest
 import urllib.parse
 
+from quiet_server import QuietServer
+
 BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build")
 WHARF = os.path.join(BUILD, "wharf")
 ADAPTERS = os.path.join(BUILD, "bad_adapters")
@@ -39,13 +41,14 @@ class ApiServer:
     """The part of an API server that `wharf check --online` needs."""
 
     def __init__(self, resources=None, denied=(), version_status=200, garbage=False, reviews=True,
-                 uid=None, lists=None):
+                 uid=None, lists=None, openapi=None, git_version="v1.36.0"):
         self.resources = resources if resources is not None else {"/apis/example.com/v1": ["things", "things/status"]}
         self.denied = denied
         self.version_status = version_status
         self.garbage = garbage
         self.reviews = reviews
         self.uid = uid or str(id(self))
+        self.openapi, self.git_version = openapi or {}, git_version   # documents, by path
         self.lists = {SECRETS: []} if lists is None else lists   # items, or a status, by path
         self.asked, self.where, self.listed = [], [], []
         outer = self
@@ -70,7 +73,7 @@ class ApiServer:
                 if self.path == "/version":
                     if outer.version_status != 200:
                         return self.answer(outer.version_status, status(outer.version_status, "no entry for you"))
-                    return self.answer(200, {"major": "1", "minor": "36", "gitVersion": "v1.36.0"})
+                    return self.answer(200, {"major": "1", "minor": "36", "gitVersion": outer.git_version})
                 if self.path == "/api/v1/namespaces/kube-system":
                     return self.answer(200, {"kind": "Namespace", "apiVersion": "v1", "metadata": {
                         "name": "kube-system", "uid": outer.uid, "resourceVersion": "4"}})
@@ -78,6 +81,8 @@ class ApiServer:
                 if path in outer.lists:
                     outer.listed.append(self.path)
                     return self.list(outer.lists[path], dict(urllib.parse.parse_qsl(query)))
+                if path in outer.openapi:
+                    return self.answer(200, outer.openapi[path])
                 names = outer.resources.get(self.path)
                 if names is None:
                     return self.answer(404, "404 page not found", "text/plain")
@@ -108,10 +113,9 @@ class ApiServer:
                 body["status"] = {"allowed": allowed, "reason": "" if allowed else "no rule allows it"}
                 self.answer(201, body)
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
+        self.server = QuietServer(("127.0.0.1", 0), Handler)
         self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
-        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True)
         self.thread.start()
 
     def stop(self):
@@ -348,7 +352,7 @@ class Adapters(Case):
         code, out, err = wharf("adapters", "--config", self.config)
         rows = [re.split(r"\s{2,}", line) for line in out.splitlines()]
         self.assertEqual(rows[0], ["NAME", "VERSION", "ABI", "KIND", "FIELD", "VALUE", "FILE", "SHA256"])
-        self.assertEqual(rows[1][:7], ["thing", "1.2.3", "1.0", "things.example.com/v1,v1beta1", "/spec/managedBy",
+        self.assertEqual(rows[1][:7], ["thing", "1.2.3", "1.1", "things.example.com/v1,v1beta1", "/spec/managedBy",
                                        "wharf.dev/host", os.path.join(ADAPTERS, "good.so")])
         self.assertRegex(rows[1][7], "^[0-9a-f]{64}$")
         self.assertEqual(rows[2][3:6], ["widgets/v1", "/spec/managedBy", "wharf.dev/host"])

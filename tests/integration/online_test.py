@@ -91,6 +91,22 @@ class Online(cli_test.Case):
         self.assert_says(err, "management (", "things.example.com/v1 without its status subresource",
                          "w1 (", "does not serve things.example.com", "v1, v1beta1", ": 2 problems")
 
+    def test_a_kind_whose_api_lacks_managed_by_is_told(self):
+        def openapi(*fields):
+            return {"/openapi/v3/apis/example.com/v1": {"openapi": "3.0.0", "components": {"schemas": {
+                "com.example.Thing": {"type": "object", "properties": {"spec": {"allOf": [
+                    {"$ref": "#/components/schemas/com.example.ThingSpec"}]}},
+                    "x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Thing"}]},
+                "com.example.ThingSpec": {"type": "object", "properties": {f: {"type": "string"} for f in fields}}}}}}
+        self.serve("w1")
+        self.serve("mgmt", openapi=openapi("size", "managedBy"))
+        self.write_config()
+        self.assertEqual(self.check()[0], 0)
+        self.serve("mgmt", openapi=openapi("size"))
+        code, _, err = self.check()
+        self.assertEqual(code, 1)
+        self.assert_says(err, "management (", "its API of things.example.com/v1 has no field /spec/managedBy", ": 1 problem")
+
     def test_clusters_that_do_not_answer_as_they_should_are_told(self):
         self.serve("mgmt", version_status=401)
         self.serve("w1", garbage=True)

@@ -15,6 +15,8 @@ import threading
 import time
 import unittest
 
+from quiet_server import QuietServer
+
 BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build")
 WHARF = os.path.join(BUILD, "wharf")
 NOT_FOUND = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404,
@@ -49,10 +51,9 @@ class Server:
 
             do_GET = do_POST = do_PATCH = handle_one
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
+        self.server = QuietServer(("127.0.0.1", 0), Handler)
         self.address = "127.0.0.1:%d" % self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
     def stop(self):
         self.server.shutdown()

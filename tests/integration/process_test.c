@@ -69,7 +69,7 @@ static void an_engine_that_hangs_is_seen_and_does_not_outlive_sigterm(void **sta
     submit_thing(scene, "hang");
     UNTIL(scene, 10, wharf_metric(scene, "wharf_engine_stalled_seconds") > 1);
     assert_int_equal(http_ask(scene->serve_port, "GET", "/healthz", NULL), 200); // not for 30 s yet
-    assert_true(wharf_end(scene, SIGTERM, STAGE_END_NS));                        // 10 s, then 1 s for the log
+    assert_true(wharf_end(scene, SIGTERM, STAGE_END_NS));                        // 12 s, then 1 s for the log
     assert_int_equal(wharf_exit_code(scene), 1);
     assert_int_equal(wharf_logged(scene, "not stopped in time"), 1);
 }
@@ -80,7 +80,7 @@ static void a_second_signal_ends_a_host_that_hangs_at_once(void **state) {
     submit_thing(scene, "hang");
     UNTIL(scene, 10, wharf_metric(scene, "wharf_engine_stalled_seconds") > 1);
     assert_false(wharf_end(scene, SIGTERM, CLOCK_SECOND));
-    assert_true(wharf_end(scene, SIGINT, STAGE_END_NS)); // 9 s are left for SIGTERM
+    assert_true(wharf_end(scene, SIGINT, STAGE_END_NS)); // 11 s are left for SIGTERM
     assert_int_equal(wharf_exit_code(scene), 1);
     assert_int_equal(wharf_logged(scene, "not stopped in time"), 0);
 }

@@ -59,14 +59,17 @@ def expect(*lines):
 
 MANAGEMENT = expect(
     "everywhere get,list,watch,patch jobs.batch", "everywhere patch jobs/status.batch",
-    "everywhere list workloads.kueue.x-k8s.io", "everywhere create,patch events.events.k8s.io",
+    "everywhere list,watch workloads.kueue.x-k8s.io", "everywhere create,patch events.events.k8s.io",
     "everywhere get namespaces kube-system", "everywhere create tokenreviews.authentication.k8s.io",
     "everywhere create subjectaccessreviews.authorization.k8s.io", "everywhere list events",
     "in wharf-system get,list,watch,patch secrets", "in wharf-system get secrets wharf-seal",
-    "in wharf-system create secrets", "in wharf-system get,list,watch configmaps wharf-workers")
+    "in wharf-system create secrets", "in wharf-system get,list,watch configmaps wharf-workers",
+    "in wharf-system list,create,patch,delete leases.coordination.k8s.io")
 LOGS = expect("everywhere get,list pods", "everywhere get pods/log", "everywhere create,get pods/exec")
 WORKER = LOGS | expect(
     "everywhere get,list,watch,create,patch,delete jobs.batch", "everywhere get namespaces kube-system",
+    "everywhere list,watch,patch workloads.kueue.x-k8s.io",
+    "everywhere list,watch namespaces", "everywhere list,watch resourcequotas",
     "everywhere list,watch events", "in wharf-system create serviceaccounts/token wharf")
 
 
@@ -96,6 +99,12 @@ class Rights(unittest.TestCase):
         self.assertEqual(rights(rbac("worker", "--without-logs", "--config", silent)),
                          WORKER - LOGS - expect("everywhere list,watch events"))
 
+    def test_capacity_grants_nodes_and_pods_to_be_listed_and_watched(self):
+        seen = expect("everywhere list,watch nodes", "everywhere list,watch pods")
+        asked = self.config("placement: {capacity: true}\n")
+        self.assertLessEqual(seen, rights(rbac("worker", "--config", asked)))
+        self.assertFalse(expect("everywhere list,watch nodes") & rights(rbac("worker", "--config", self.config(""))))
+
     def test_what_is_between_mirrors_and_pods_is_read_where_it_is_no_mirror_itself(self):
         def between(*arguments):
             return {right for right in rights(rbac("worker", "--adapters-enabled", *arguments))
@@ -109,7 +118,8 @@ class Rights(unittest.TestCase):
 
     def test_namespaced_limits_what_is_written_and_not_what_is_watched(self):
         def is_limited(right):
-            return right[1] in ("create", "patch", "delete") and "jobs" in right[2] or right[2].startswith("pods")
+            written = right[1] in ("create", "patch", "delete")
+            return written and ("jobs" in right[2] or "workloads" in right[2]) or right[2].startswith("pods")
         for cluster, all_of in (("management", MANAGEMENT), ("worker", WORKER)):
             limited = {(f"in {space}", *right[1:]) for right in all_of if is_limited(right) for space in ("a", "b")}
             self.assertEqual(rights(rbac(cluster, "--namespaced", "a,b")),
@@ -144,7 +154,7 @@ class Rights(unittest.TestCase):
         left = MANAGEMENT - rights(rbac("management", "--config", self.config(
             "kueue: carry\nseal: {file: seal.keys}\n")))
         self.assertEqual(left, expect(
-            "everywhere list workloads.kueue.x-k8s.io", "in wharf-system get secrets wharf-seal",
+            "in wharf-system get secrets wharf-seal",
             "in wharf-system create secrets", "in wharf-system get,list,watch,patch secrets",
             "everywhere create tokenreviews.authentication.k8s.io", "everywhere list events",
             "everywhere create subjectaccessreviews.authorization.k8s.io"))
@@ -193,7 +203,7 @@ class CommandLine(unittest.TestCase):
 
     def test_wrong_arguments_are_named(self):
         self.fails(2, "flag is required: --for")
-        self.fails(2, "--for: found workers, expected management or worker", "--for", "workers")
+        self.fails(2, "--for: found workers, expected management, worker or guard", "--for", "workers")
         self.fails(2, "-o: found xml, expected yaml or json", "--for", "worker", "-o", "xml")
         self.fails(2, "--namespace: found A", "--for", "worker", "-n", "A")
         self.fails(2, "--account: found A", "--for", "worker", "--account", "A")
@@ -212,6 +222,28 @@ class CommandLine(unittest.TestCase):
             with open(path, encoding="utf-8") as file:
                 self.assertEqual(file.read(), "# SPDX-License-Identifier: Apache-2.0\n" + out,
                                  f"{path} is not what wharf rbac prints: make rbac")
+        path = os.path.join(ROOT, "etc", "overlays", "guard", "rbac.yaml")
+        _, out, _ = wharf("rbac", "--config", os.path.join(ROOT, "etc", "all-adapters.yaml"), "--adapters", ADAPTERS,
+                          "--for", "guard")
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "# SPDX-License-Identifier: Apache-2.0\n" + out, path)
+
+    def test_a_guard_may_stop_mirrors_and_keep_leases_and_nothing_else(self):
+        leases = "leases.coordination.k8s.io"
+        self.assertEqual(rights(rbac("guard"), "wharf-guard"),
+                         {("everywhere", verb, "jobs.batch", "") for verb in ("get", "list", "watch", "patch", "delete")} |
+                         {("in wharf-system", verb, leases, "") for verb in ("get", "list", "create", "patch")})
+
+    def test_a_host_may_keep_leases_in_workers_only_with_fencing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "wharf.yaml")
+            for enabled in (False, True):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write("apiVersion: wharf.dev/v1alpha1\nkind: HostConfiguration\nmanagement: {kubeconfig: k}\n"
+                               "workers: [{name: w1, kubeconfig: w}]\nadapters: {enabled: [{name: job}]}\n"
+                               f"fencing: {{enabled: {str(enabled).lower()}}}\n")
+                found = rights(rbac("worker", "--config", path))
+                self.assertEqual(("in wharf-system", "patch", "leases.coordination.k8s.io", "") in found, enabled)
 
 
 if __name__ == "__main__":

@@ -5,17 +5,23 @@ import re
 import files
 
 ROOM = "core/engine/"
-TOGETHER = {"mirror", "carry", "finalizer"}   # making a mirror is one thing in several files
+# One thing in several files: {file: what it is a part of}
+TOGETHER = {"carry": "mirror", "finalizer": "mirror", "placement": "decide"}
+FAMILIES = ("decide", "observe", "answer")   # NAME_*.c too
 INCLUDE = re.compile(r'^#include "core/engine/(\w+)\.h"', re.MULTILINE)
+
+
+def part_of(name):
+    family = name.split("_")[0]
+    return TOGETHER.get(name) or (family if family in FAMILIES else name)
 
 
 def parts(texts):
     """{part: the parts that it includes} of {path: text}."""
     graph = {}
     for path, text in texts.items():
-        part = path[len(ROOM):].rsplit(".", 1)[0]
-        part = "mirror" if part in TOGETHER else part
-        theirs = {"mirror" if name in TOGETHER else name for name in INCLUDE.findall(text)}
+        part = part_of(path[len(ROOM):].rsplit(".", 1)[0])
+        theirs = {part_of(name) for name in INCLUDE.findall(text)}
         graph.setdefault(part, set()).update(theirs - {part})
     return graph
 

@@ -24,8 +24,8 @@ EXCEPTIONS = {
     "core/json/items.o": {"random_system"},
 }
 LIBC = set("""calloc free malloc realloc reallocarray qsort snprintf vsnprintf vasprintf errno_location stack_chk_fail
-memchr memcmp memcpy memmem memmove mempcpy memset strchr strcmp strcspn strdup strlen strncasecmp strncmp strndup strnlen
-sqrt strpbrk strrchr strspn strstr strtod strtoull abort""".split())
+memchr memcmp memcpy memmem memmove mempcpy memset strchr strchrnul strcmp strcspn strdup strlen strncasecmp strncmp strndup strnlen
+sqrt strpbrk strrchr strspn strstr strtod strtoul strtoull abort""".split())
 CJSON = {"cJSON_InitHooks", "cJSON_free", "cJSON_malloc"}
 LINKER = {"_GLOBAL_OFFSET_TABLE_"}   # not of a function: with thread-local variables
 CRYPTO = re.compile(r"(CRYPTO_memcmp|EVP_MAC_\w+|OSSL_PARAM_construct_\w+)$")

@@ -62,8 +62,9 @@ def merge(into, changes):
 
 
 _CHECKS = {
-    "type": lambda rule, value: {"object": dict, "array": list, "string": str, "boolean": bool}[rule] is type(value),
+    "type": lambda rule, value: {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int}[rule] is type(value),
     "enum": lambda rule, value: value in rule, "pattern": lambda rule, value: re.search(rule, value) is not None,
+    "minimum": lambda rule, value: value >= rule,
     "minLength": lambda rule, value: len(value) >= rule, "minItems": lambda rule, value: len(value) >= rule,
     "required": lambda rule, value: all(name in value for name in rule),
 }

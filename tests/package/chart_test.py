@@ -82,11 +82,21 @@ class ChartTest(unittest.TestCase):
         peers = things["NetworkPolicy", chart.NAMESPACE, "wharf"]["spec"]["ingress"][0]["from"]
         self.assertEqual((len(peers), peers[-1]), (3, {"ipBlock": {"cidr": "10.0.0.10/32"}}))
 
+    def test_more_than_one_replica_needs_an_election(self):
+        def deployment(**values):
+            return by_key(chart.render(TO_JSON, values))["Deployment", chart.NAMESPACE, "wharf"]["spec"]
+        self.assertEqual((deployment(replicas=3)["replicas"], deployment()["strategy"]), (3, {"type": "RollingUpdate"}))
+        for off in (None, {"enabled": False}):
+            one = deployment(replicas=1, config={"leaderElection": off})
+            self.assertEqual((one["replicas"], one["strategy"]), (1, {"type": "Recreate"}))
+            with self.assertRaisesRegex(TemplateError, "expected config.leaderElection.enabled: true"):
+                deployment(config={"leaderElection": off})
+
     def test_the_schema_refuses_what_is_no_value(self):
         wrong = ({"imagee": {}}, {"image": {"repository": ""}}, {"image": {"digest": "sha256:12"}}, {"image": {"tag": "a b"}},
                  {"image": {"pullPolicy": "Sometimes"}}, {"config": {"serve": {"address": "0.0.0.0:80"}}}, {"podLabels": {"a": {}}},
                  {"config": {"adapters": {"enabled": []}}}, {"config": {"controllerName": "wharf"}}, {"rbac": {"create": "yes"}},
-                 {"serviceMonitor": {"interval": "often"}}, {"tolerations": {}})
+                 {"serviceMonitor": {"interval": "often"}}, {"replicas": "2"}, {"replicas": -1}, {"tolerations": {}})
         for values in wrong:
             with self.assertRaises(chart.SchemaError, msg=values):
                 chart.render(TO_JSON, values)

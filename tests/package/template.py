@@ -100,7 +100,9 @@ class Chart:
             "nindent": lambda count, text: "\n" + "\n".join(" " * count + line for line in text.split("\n")),
             "replace": lambda old, new, text: text.replace(old, new), "list": lambda *items: list(items),
             "default": lambda other, value: value if truth(value) else other, "has": lambda item, items: item in items,
-            "dict": lambda *pairs: dict(zip(pairs[::2], pairs[1::2])), "not": lambda value: not truth(value)}
+            "dict": lambda *pairs: dict(zip(pairs[::2], pairs[1::2])), "not": lambda value: not truth(value),
+            "and": lambda *values: next((value for value in values if not truth(value)), values[-1]),
+            "gt": lambda a, b: a > b, "int": int, "fail": fail}
 
     def render(self):
         """The text of each template by path."""
@@ -208,6 +210,10 @@ class Chart:
         if tokens and tokens[0][2] == end and tokens[0][0][0] == ".":
             return fields(value, tokens.pop(0)[0])
         return value
+
+
+def fail(message):
+    raise TemplateError(message)
 
 
 def fields(value, path):

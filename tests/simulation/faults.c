@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/simulation/faults.h"
 #include "core/json/pointer.h"
+#include "tests/simulation/cuts.h"
+#include "tests/simulation/fields.h"
+#include "tests/simulation/guards.h"
 #include "tests/simulation/pests.h"
 #include "tests/simulation/queues.h"
 #include "tests/simulation/rules.h"
+#include "tests/simulation/steady.h"
 #include "tests/simulation/users.h"
 
 #include <stdio.h>
@@ -13,6 +17,7 @@
 #define EPISODES 12
 #define EPISODES_BACK 2
 #define EPISODES_TAKEOVER 3
+#define SILENT_NS (200 * CLOCK_SECOND)
 
 enum trouble {
     TROUBLE_NOISE,       // some of every fault, everywhere
@@ -36,6 +41,10 @@ enum trouble {
     TROUBLE_WIPED                // etcd is emptied
 };
 
+static const char *const trouble_names[] = {"noise",       "worse noise", "refuses", "silent",   "lost", "errors",
+                                            "hangs",       "slow",        "denied",  "quota",    "cut",  "compaction",
+                                            "watches end", "restart",     "asleep",  "restored", "wiped"};
+
 struct episode {
     int64_t begin_ns, end_ns;
     enum trouble trouble;
@@ -49,11 +58,18 @@ struct faults {
     size_t n;
     bool full[TRIAL_CLUSTERS]; // quota exceeded
     bool inject;
-    bool wiped;                                 // a cluster was, and the host keeps refusing it
-    bool other[TRIAL_CLUSTERS];                 // it was wiped while this process of the host ran, which refuses it
-    bool unlisted[TRIAL_CLUSTERS][TRIAL_KINDS]; // since it was restored
-    bool unnoticed[TRIAL_CLUSTERS];             // it was restored, which the host has not reported yet
+    bool wiped;                                     // a cluster was, and the host keeps refusing it
+    struct backs {                                  // of each replica of the host
+        bool other[TRIAL_CLUSTERS];                 // it was wiped while this process ran, which refuses it
+        bool unlisted[TRIAL_CLUSTERS][TRIAL_KINDS]; // since it was restored
+        bool unnoticed[TRIAL_CLUSTERS];             // it was restored, which was not reported yet
+    } backs[TRIAL_HOSTS];
+    int64_t over_ns[TRIAL_CLUSTERS]; // when the last trouble with it was over; 0: there was none
 };
+
+static struct backs *backs_of(const struct trial *trial) {
+    return &trial->faults->backs[trial->host->index];
+}
 
 static const struct sim_faults calm = {.latency_min_ns = 1 * CLOCK_MS, .latency_max_ns = 2 * CLOCK_MS};
 
@@ -105,12 +121,19 @@ static int admit(void *ctx, enum world_verb verb, const char *plural, struct jso
     const struct faults *faults = side->trial->faults;
     if (side->trial->plan.stripping)
         pointer_remove(object, "/metadata/labels/example.com~1l");
+    int refused = side->trial->user_acts ? 0 : steady_admit(side->trial, side->cluster, verb, object);
+    if (refused) {
+        snprintf(message, 256, "exceeded quota: all, requested: count/%s=1, used: 9, limited: 9", plural);
+        return refused;
+    }
     if (verb != WORLD_CREATE || strcmp(plural, "namespaces") == 0 || side->trial->user_acts)
         return 0;
     if (faults->full[side->cluster]) {
         snprintf(message, 256, "exceeded quota: all, requested: count/%s=1, used: 9, limited: 9", plural);
         return 403;
     }
+    if (strcmp(plural, "jobs") == 0)
+        fields_admit(side->trial, side->cluster, object);
     if (strcmp(plural, "jobs") == 0)
         queues_admit(side->trial, side->cluster, object);
     struct json *labels = json_path(object, "metadata", "labels", NULL);
@@ -176,6 +199,8 @@ struct faults *faults_new(struct trial *trial) {
     for (size_t i = 0; i < faults->n; i++) {
         struct episode *e = &faults->episodes[i];
         e->trouble = (enum trouble)trial_below(trial, TROUBLES);
+        if (trial->plan.capacity && !trial->plan.rough)
+            e->trouble = TROUBLE_RESTART; // with all else what is left is not known at once
         e->cluster = trial_below(trial, trial->plan.n_clusters);
         if (e->trouble == TROUBLE_LOST && e->cluster == 0)
             e->cluster = 1;
@@ -190,6 +215,13 @@ struct faults *faults_new(struct trial *trial) {
         plan_back(trial, faults);
     if (trial->plan.takeover)
         plan_takeover(trial, faults);
+    for (size_t i = 0; i < faults->n; i++) {
+        struct episode *e = &faults->episodes[i];
+        double begin_s = (double)(e->begin_ns - TRIAL_START_NS) / 1e9;
+        double length_s = (double)(e->end_ns - e->begin_ns) / 1e9;
+        e->over = e->begun = !cuts_has(trial, "%.3f trouble: %s, %s, for %.3f s", begin_s, trouble_names[e->trouble],
+                                       world_name(trial->worlds[e->cluster]), length_s);
+    }
     return faults;
 }
 
@@ -217,10 +249,13 @@ int64_t faults_due(const struct trial *trial) {
     return due;
 }
 
-static void restart(struct trial *trial) {
+static void restart(struct trial *trial, size_t host) {
+    instance_enter(&trial->hosts[host]);
+    if (!trial->host->alive)
+        return;
     instance_stop(trial);
     rules_restarted(trial);
-    memset(trial->faults->other, 0, sizeof trial->faults->other);
+    memset(backs_of(trial)->other, 0, sizeof backs_of(trial)->other);
     instance_start(trial);
 }
 
@@ -242,8 +277,9 @@ static void network(struct trial *trial, const struct episode *e) {
 
 static void deny(struct trial *trial, size_t cluster) {
     static const char *const verbs[] = {"create", "patch", "delete", "list", "watch", "*"};
-    static const char *const resources[] = {"jobs.batch", "jobs.batch/status", "namespaces"};
-    const char *verb = verbs[trial_below(trial, 6)], *resource = resources[trial_below(trial, 3)];
+    static const char *const resources[] = {"jobs.batch", "jobs.batch/status", "namespaces", "nodes", "pods"};
+    const char *verb = verbs[trial_below(trial, 6)];
+    const char *resource = resources[trial_below(trial, trial->plan.rough ? 5 : 3)];
     trial_trace(trial, "trouble: %s of %s is denied", verb, resource);
     world_deny(trial->worlds[cluster], verb, resource);
 }
@@ -251,8 +287,11 @@ static void deny(struct trial *trial, size_t cluster) {
 static void went_back(struct trial *trial, size_t cluster) {
     trial_trace(trial, "trouble: %s goes back from version %llu", world_name(trial->worlds[cluster]),
                 (unsigned long long)world_version(trial->worlds[cluster]));
-    trial->faults->unnoticed[cluster] = true;
-    memset(trial->faults->unlisted[cluster], true, sizeof trial->faults->unlisted[cluster]);
+    for (size_t i = 0; i < trial->plan.hosts; i++) {
+        struct backs *backs = &trial->faults->backs[i];
+        backs->unnoticed[cluster] = true;
+        memset(backs->unlisted[cluster], true, sizeof backs->unlisted[cluster]);
+    }
     rules_went_back(trial, cluster);
 }
 
@@ -284,10 +323,10 @@ static void begin(struct trial *trial, struct episode *e) {
         world_end_watches(cluster);
         break;
     case TROUBLE_RESTART:
-        restart(trial);
+        restart(trial, e->cluster % trial->plan.hosts);
         break;
     case TROUBLE_ASLEEP:
-        trial->host.asleep_until_ns = e->end_ns;
+        trial->hosts[e->cluster % trial->plan.hosts].asleep_until_ns = e->end_ns;
         break;
     case TROUBLE_RESTORED:
         e->copy = world_copy(cluster);
@@ -295,10 +334,13 @@ static void begin(struct trial *trial, struct episode *e) {
     case TROUBLE_WIPED:
         went_back(trial, e->cluster);
         world_wipe(cluster, trial->now_ns);
-        trial->faults->wiped = trial->faults->other[e->cluster] = true;
+        trial->faults->wiped = true;
+        for (size_t i = 0; i < trial->plan.hosts; i++)
+            trial->faults->backs[i].other[e->cluster] = true;
         trial->user_acts = true;
         trial_add_namespace(trial, e->cluster); // it is set up again
         trial->user_acts = false;
+        guards_wiped(trial, e->cluster);
         sim_cut_streams(trial->net, cluster);
         break;
     default:
@@ -342,45 +384,76 @@ static void end(struct trial *trial, const struct episode *e) {
     }
 }
 
+// Of a cluster, or of all.
+static bool concerns(const struct episode *e, size_t cluster) {
+    return e->cluster == cluster || e->trouble == TROUBLE_NOISE || e->trouble == TROUBLE_RESTART ||
+           e->trouble == TROUBLE_ASLEEP;
+}
+
+// A stream that has fallen silent is noticed three minutes later.
+static void note_over(struct trial *trial, const struct episode *e) {
+    bool silent = e->trouble == TROUBLE_NOISE || e->trouble == TROUBLE_WORSE || e->trouble == TROUBLE_SILENT ||
+                  e->trouble == TROUBLE_LOST;
+    for (size_t c = 0; c < trial->plan.n_clusters; c++)
+        if (concerns(e, c))
+            trial->faults->over_ns[c] =
+                clock_later(trial->faults->over_ns[c], trial->now_ns + (silent ? SILENT_NS : 0));
+}
+
 void faults_act(struct trial *trial) {
-    static const char *const names[] = {"noise",       "worse noise", "refuses", "silent",   "lost", "errors",
-                                        "hangs",       "slow",        "denied",  "quota",    "cut",  "compaction",
-                                        "watches end", "restart",     "asleep",  "restored", "wiped"};
     struct faults *faults = trial->faults;
     for (size_t i = 0; i < faults->n; i++) {
         struct episode *e = &faults->episodes[i];
         if (!e->begun && e->begin_ns <= trial->now_ns) {
             e->begun = true;
-            trial_trace(trial, "trouble: %s, %s, for %.3f s", names[e->trouble], world_name(trial->worlds[e->cluster]),
-                        (double)(e->end_ns - e->begin_ns) / 1e9);
+            trial_trace(trial, "trouble: %s, %s, for %.3f s", trouble_names[e->trouble],
+                        world_name(trial->worlds[e->cluster]), (double)(e->end_ns - e->begin_ns) / 1e9);
             begin(trial, e);
         }
         if (e->begun && !e->over && e->end_ns <= trial->now_ns) {
             e->over = true;
-            trial_trace(trial, "trouble: %s, %s, is over", names[e->trouble], world_name(trial->worlds[e->cluster]));
+            trial_trace(trial, "trouble: %s, %s, is over", trouble_names[e->trouble],
+                        world_name(trial->worlds[e->cluster]));
             end(trial, e);
+            note_over(trial, e);
         }
     }
 }
 
+bool faults_are_over(const struct trial *trial, size_t cluster, int64_t calm_ns) {
+    const struct faults *faults = trial->faults;
+    size_t both[] = {ENGINE_MANAGEMENT, cluster};
+    for (size_t i = 0; i < 2; i++) {
+        if (faults->over_ns[both[i]] && trial->now_ns - faults->over_ns[both[i]] < calm_ns)
+            return false;
+        for (size_t e = 0; e < faults->n; e++)
+            if (faults->episodes[e].begun && !faults->episodes[e].over && concerns(&faults->episodes[e], both[i]))
+                return false;
+    }
+    return true;
+}
+
 void faults_noticed(struct trial *trial, size_t cluster) {
-    trial->faults->unnoticed[cluster] = false;
+    backs_of(trial)->unnoticed[cluster] = false;
 }
 
 void faults_listed(struct trial *trial, size_t cluster, size_t kind) {
-    trial->faults->unlisted[cluster][kind] = false;
+    backs_of(trial)->unlisted[cluster][kind] = false;
 }
 
 bool faults_is_unnoticed(const struct trial *trial, size_t cluster, size_t kind) {
-    return trial->faults->unnoticed[cluster] || trial->faults->unlisted[cluster][kind];
+    return backs_of(trial)->unnoticed[cluster] || backs_of(trial)->unlisted[cluster][kind];
 }
 
 bool faults_is_other(const struct trial *trial, size_t cluster) {
-    return trial->faults->other[cluster];
+    return backs_of(trial)->other[cluster];
 }
 
 void faults_end(struct trial *trial) {
     trial_trace(trial, "trouble: all is over");
+    for (size_t i = 0; i < trial->faults->n; i++)
+        if (trial->faults->episodes[i].begun && !trial->faults->episodes[i].over)
+            note_over(trial, &trial->faults->episodes[i]);
     trial->faults->n = 0;
     free_copies(trial->faults);
     sim_net_set_faults(trial->net, &calm);
@@ -390,12 +463,14 @@ void faults_end(struct trial *trial) {
         world_allow_all(trial->worlds[c]);
         trial->faults->full[c] = false;
     }
-    trial->host.asleep_until_ns = 0;
+    for (size_t i = 0; i < trial->plan.hosts; i++)
+        trial->hosts[i].asleep_until_ns = 0;
     // The operator follows the log. A restored cluster that has grown past its old versions when the host reconnects
     // cannot be distinguished from one that was not restored (docs/reflector.md).
     bool needed = trial->faults->wiped;
-    for (size_t c = 0; c < trial->plan.n_clusters; c++)
-        needed |= trial->faults->unnoticed[c];
-    if (needed)
-        restart(trial);
+    for (size_t i = 0; i < trial->plan.hosts; i++)
+        for (size_t c = 0; c < trial->plan.n_clusters; c++)
+            needed |= trial->hosts[i].alive && trial->faults->backs[i].unnoticed[c];
+    for (size_t i = 0; i < trial->plan.hosts && needed; i++)
+        restart(trial, i);
 }

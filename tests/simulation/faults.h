@@ -17,6 +17,8 @@ bool faults_is_unnoticed(const struct trial *trial, size_t cluster, size_t kind)
 bool faults_is_slow(const struct trial *trial, size_t cluster); // as the plan has it, all the time
 // It was wiped, and for this process of the host it is another cluster.
 bool faults_is_other(const struct trial *trial, size_t cluster);
+// Nothing has been wrong with the cluster, the management cluster and the host for so long.
+bool faults_are_over(const struct trial *trial, size_t cluster, int64_t calm_ns);
 // Ends all faults.
 void faults_end(struct trial *trial);
 

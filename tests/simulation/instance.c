@@ -4,11 +4,19 @@
 // expires, the engine's thread when there is an event, or when a link waits for room in the queue.
 #include "core/base/error.h"
 #include "core/engine/kinds.h"
+#include "core/engine/settings.h"
+#include "tests/simulation/crew.h"
 #include "tests/simulation/faults.h"
+#include "tests/simulation/guards.h"
+#include "tests/simulation/intake.h"
+#include "tests/simulation/leases.h"
 #include "tests/simulation/members.h"
 #include "tests/simulation/pace_rules.h"
+#include "tests/simulation/places.h"
 #include "tests/simulation/promise_rules.h"
+#include "tests/simulation/rooms.h"
 #include "tests/simulation/rules.h"
+#include "tests/simulation/spaces.h"
 #include "tests/simulation/status_rules.h"
 
 #include <stdio.h>
@@ -26,12 +34,20 @@ struct sent {
     int64_t at_ns; // when its thread processes it
 };
 
-static struct moment moment_of(const struct trial *trial) {
-    return (struct moment){trial->now_ns - trial->host.clock_ns, trial->now_ns};
+struct trial *instance_enter(struct instance *host) {
+    struct trial *trial = host->trial;
+    trial->host = host;
+    trial->members = host->members;
+    trial->pace = host->pace;
+    return trial;
+}
+
+struct moment instance_moment(const struct trial *trial) {
+    return (struct moment){trial->now_ns - trial->host->clock_ns, trial->now_ns + trial->host->wall_ns};
 }
 
 static int64_t virtual_time(const struct trial *trial, int64_t mono_ns) {
-    return mono_ns == CLOCK_NEVER ? CLOCK_NEVER : mono_ns + trial->host.clock_ns;
+    return mono_ns == CLOCK_NEVER ? CLOCK_NEVER : mono_ns + trial->host->clock_ns;
 }
 
 static const char *state_text(enum reflector_state state) {
@@ -39,9 +55,14 @@ static const char *state_text(enum reflector_state state) {
     return names[state];
 }
 
+static const char *capacity_text(enum capacity_state state) {
+    static const char *const names[] = {"not looked at", "being read", "known", "stale", "unknown"};
+    return names[state];
+}
+
 static void note_contact(struct trial *trial, const struct engine_event *event) {
     static const char *const names[] = {"unknown", "good", "suspect", "lost"};
-    struct instance *host = &trial->host;
+    struct instance *host = trial->host;
     trial_trace(trial, "host: contact with %s is %s%s%s", world_name(trial->worlds[event->cluster]),
                 names[event->contact.state], event->contact.problem ? ": " : "",
                 event->contact.problem ? event->contact.problem : "");
@@ -52,7 +73,7 @@ static void note_contact(struct trial *trial, const struct engine_event *event) 
 }
 
 static void note_identity(struct trial *trial, const struct engine_event *event) {
-    struct instance *host = &trial->host;
+    struct instance *host = trial->host;
     char *first = host->identity[event->cluster];
     if (!*first)
         text_copy(first, sizeof host->identity[0], event->identity.uid);
@@ -64,14 +85,14 @@ static void note_identity(struct trial *trial, const struct engine_event *event)
 static void note_rewound(struct trial *trial, const struct engine_event *event) {
     size_t c = event->cluster, k = event->kind;
     faults_noticed(trial, c);
-    if (trial->host.feeds[c][k].connected && trial->host.feeds[c][k].listed && !trial->host.silent[c])
-        trial->host.feeds[c][k].lost_ns = trial->now_ns;
-    trial->host.feeds[c][k].listed = false;
+    if (trial->host->feeds[c][k].connected && trial->host->feeds[c][k].listed && !trial->host->silent[c])
+        trial->host->feeds[c][k].lost_ns = trial->now_ns;
+    trial->host->feeds[c][k].listed = false;
 }
 
 // As an unreachable cluster, from then on or, if it was unreachable, since it was.
 static void note_worker(struct trial *trial, const struct engine_event *event) {
-    struct instance *host = &trial->host;
+    struct instance *host = trial->host;
     size_t c = event->cluster;
     bool leaves = event->worker.policy == WORKER_LEFT, joins = !leaves && !members_knows(trial, c);
     for (size_t k = 0; k < trial->n_kinds && (leaves || joins); k++) {
@@ -95,13 +116,18 @@ static void note_worker(struct trial *trial, const struct engine_event *event) {
 
 // Records what the engine is about to be notified of about its feeds.
 static void before_event(void *ctx, const struct engine_event *event) {
-    struct trial *trial = ctx;
-    struct instance *host = &trial->host;
+    struct trial *trial = instance_enter(ctx);
+    struct instance *host = trial->host;
     if (event->type == EVENT_ANSWER) {
         pace_answered(trial, event->answer.command);
         status_answered(trial, event->answer.command, event->answer.response->reason == REASON_OK);
     }
-    if (event->type == EVENT_ANSWER || event->type == EVENT_TIME)
+    if (event->type == EVENT_NAMESPACE || event->type == EVENT_WORKER)
+        spaces_told(trial, event);
+    if (event->type == EVENT_LEASE)
+        crew_told(trial, event);
+    if (event->type == EVENT_ANSWER || event->type == EVENT_TIME || event->type == EVENT_LEASE ||
+        event->type == EVENT_NAMESPACE)
         return;
     if (event->type == EVENT_WORKER)
         note_worker(trial, event);
@@ -110,12 +136,17 @@ static void before_event(void *ctx, const struct engine_event *event) {
     const char *name = world_name(trial->worlds[event->cluster]);
     if (event->type == EVENT_CONTACT)
         note_contact(trial, event);
+    if (event->type == EVENT_CAPACITY)
+        rooms_told(trial, event);
+    if (event->type == EVENT_CAPACITY)
+        trial_trace(trial, "host: what is left of %s is %s", name, capacity_text(event->capacity.state));
     if (event->type == EVENT_IDENTITY && *event->identity.uid)
         note_identity(trial, event);
     if (event->type == EVENT_IDENTITY)
         promises_identity(trial, event->cluster, event->identity.uid);
     if (event->type == EVENT_REWOUND)
         note_rewound(trial, event);
+    intake_before(trial, event);
     const char *kind = trial->kinds[event->kind]->kind->abi.plural;
     if (event->type == EVENT_LISTED) {
         trial_trace(trial, "host: %s of %s listed", kind, name);
@@ -142,49 +173,51 @@ static void before_event(void *ctx, const struct engine_event *event) {
 
 // The rules see a command when the engine returns it, with the engine's knowledge of that moment.
 static void after_step(void *ctx, const struct update *update, const struct turn_mark *older) {
-    struct trial *trial = ctx;
+    struct trial *trial = instance_enter(ctx);
     for (size_t i = older->commands; i < update->n_commands; i++)
         rules_command(trial, &update->commands[i]);
     pace_sent(trial, update, older->commands);
     for (size_t i = older->events; i < update->n_events; i++)
         promises_event(trial, &update->events[i]);
+    intake_after(trial, update, older->events);
     for (size_t i = older->log; i < update->n_log; i++)
         trial_trace(trial, "host: %s: %s", world_name(trial->worlds[update->log[i].cluster]), update->log[i].text);
 }
 
 static struct moment now_of(void *ctx) {
-    return moment_of(ctx);
+    return instance_moment(((const struct instance *)ctx)->trial);
 }
 
 static void take_turn(struct trial *trial) {
-    struct instance *host = &trial->host;
+    struct instance *host = trial->host;
     (void)turn_run(&host->turn, event_queue_take(host->queue));
     host->wake_ns = virtual_time(trial, host->turn.update.wake_ns);
 }
 
-static bool is_awake(const struct trial *trial) {
-    return trial->now_ns >= trial->host.asleep_until_ns;
+bool instance_is_awake(const struct trial *trial) {
+    const struct instance *host = trial->host;
+    return host->alive && trial->now_ns >= host->asleep_until_ns && trial->now_ns >= host->stopped_until_ns;
 }
 
 // As inbox_post: a link without room waits, and meanwhile the engine's thread takes turns. What it dispatches is only
 // queued, so this is safe from within a link.
 static void post(void *ctx, struct engine_event *event) {
-    struct trial *trial = ctx;
-    struct instance *host = &trial->host;
+    struct trial *trial = instance_enter(ctx);
+    struct instance *host = trial->host;
     struct event_item *item = event_item_new(event);
     if (!item)
         abort();
-    while (!event_queue_has_room(host->queue, item) && is_awake(trial))
+    while (!event_queue_has_room(host->queue, item) && instance_is_awake(trial))
         take_turn(trial);
     event_queue_put(host->queue, item);
 }
 
 // As the host posts to the loop of the cluster.
 static bool deliver(void *ctx, struct command_batch *batch) {
-    struct trial *trial = ctx;
+    struct trial *trial = instance_enter(ctx);
     if (!members_has_wire(trial, batch->cluster))
         return false;
-    struct sent *sent = malloc(sizeof *sent), **last = &trial->host.sent[batch->cluster];
+    struct sent *sent = malloc(sizeof *sent), **last = &trial->host->sent[batch->cluster];
     if (!sent)
         abort();
     bool late = trial->plan.late_threads && trial_chance(trial, 30);
@@ -199,11 +232,11 @@ void instance_post(struct trial *trial, struct engine_event *event) {
     struct event_item *item = event_item_new(event);
     if (!item)
         abort();
-    event_queue_put(trial->host.queue, item);
+    event_queue_put(trial->host->queue, item);
 }
 
 static void post_own(void *ctx, struct engine_event *event) {
-    instance_post(ctx, event);
+    instance_post(instance_enter(ctx), event);
 }
 
 static void must(struct error *error) {
@@ -213,8 +246,16 @@ static void must(struct error *error) {
     abort();
 }
 
+static struct link_settings settings_of(const struct trial *trial) {
+    return (struct link_settings){
+        .kinds = trial->engine_kinds,
+        .n_kinds = trial->host->n_configured,
+        .fencing = {.enabled = trial->plan.guards, .after_ns = guards_after_ns(trial), .namespace_ = "wharf-system"},
+        .capacity = trial->plan.capacity};
+}
+
 void instance_open(struct trial *trial, size_t c) {
-    struct instance *host = &trial->host;
+    struct instance *host = trial->host;
     promises_connected(trial, c);
     host->taps[c] = tap_new(trial, c);
     struct link_options options = {.cluster = c,
@@ -223,11 +264,12 @@ void instance_open(struct trial *trial, size_t c) {
                                    .origin = TRIAL_ORIGIN,
                                    .controller_name = TRIAL_MANAGED_BY,
                                    .instance = "sim",
-                                   .settings = {.kinds = trial->engine_kinds, .n_kinds = trial->n_configured},
+                                   .settings = settings_of(trial),
+                                   .gates = trial->plan.elects ? &host->gates : leases_gates(trial),
                                    .watch_list = trial->seed % 2 == 0,
                                    .seed = trial->seed * 31 + host->number * 7 + c,
                                    .post = post,
-                                   .ctx = trial};
+                                   .ctx = host};
     must(link_new(&options, &host->links[c]));
     host->dirty[c] = true;
     host->configure_ns[c] = 0;
@@ -236,10 +278,10 @@ void instance_open(struct trial *trial, size_t c) {
 
 // As wire.c: what was delivered is processed first.
 void instance_close(struct trial *trial, size_t c) {
-    struct instance *host = &trial->host;
+    struct instance *host = trial->host;
     for (struct sent *sent; (sent = host->sent[c]);) {
         host->sent[c] = sent->next;
-        command_batch_run(sent->batch, host->links[c], moment_of(trial));
+        command_batch_run(sent->batch, host->links[c], instance_moment(trial));
         free(sent);
     }
     link_close(host->links[c], "closed");
@@ -253,11 +295,51 @@ void instance_close(struct trial *trial, size_t c) {
     host->link_due_ns[c] = CLOCK_NEVER;
 }
 
+static size_t max_orphans(const struct trial *trial) {
+    return trial->seed % 7 == 0 ? 3 : 1000;
+}
+
+static void configure(struct trial *trial) {
+    struct placement_options placement = places_options(trial);
+    const char *namespaces = spaces_rule(trial);
+    struct engine_settings settings = {.create_namespaces = trial->plan.create_namespaces,
+                                       .mirror_finalizer = trial->plan.mirror_finalizer,
+                                       .worker_lost_timeout_ns = trial->plan.lost_timeout_ns,
+                                       .mirror_retention_ns = trial->plan.retention_ns,
+                                       .mass_deletion_max = trial->plan.mass_max,
+                                       .mass_deletion_percent = 30,
+                                       .orphan_grace_ns = trial->plan.orphan_grace_ns,
+                                       .max_orphans = max_orphans(trial),
+                                       .max_workloads = intake_max(trial),
+                                       .qps = trial->plan.qps,
+                                       .burst = 10,
+                                       .placement = &placement,
+                                       .namespaces = namespaces ? strdup(namespaces) : NULL,
+                                       .fencing = {trial->plan.guards, true, guards_after_ns(trial)}};
+    engine_configure(trial->host->turn.engine, &settings);
+    trial->host->wake_ns = trial->now_ns;
+}
+
+void instance_configure(struct trial *trial) {
+    struct instance *at_work = trial->host;
+    for (size_t i = 0; i < trial->plan.hosts; i++)
+        if (trial->hosts[i].alive)
+            configure(instance_enter(&trial->hosts[i]));
+    instance_enter(at_work);
+}
+
 bool instance_start(struct trial *trial) {
-    struct instance *host = &trial->host;
-    *host = (struct instance){.number = host->number + 1};
+    struct instance *host = trial->host;
+    *host = (struct instance){.trial = trial,
+                              .index = host->index,
+                              .number = ++trial->processes,
+                              .alive = true,
+                              .n_configured = trial->n_configured,
+                              .members = host->members,
+                              .pace = host->pace};
     host->clock_ns = trial->now_ns - trial_between(trial, 0, CLOCK_MINUTE * 1000);
-    struct moment now = moment_of(trial);
+    crew_started(trial);
+    struct moment now = instance_moment(trial);
     for (size_t c = 0; c < trial->plan.n_clusters; c++)
         trial->names[c] = world_name(trial->worlds[c]);
     struct engine_options options = {.origin = TRIAL_ORIGIN,
@@ -267,23 +349,28 @@ bool instance_start(struct trial *trial) {
                                      .mirror_finalizer = trial->plan.mirror_finalizer,
                                      .worker_lost_timeout_ns = trial->plan.lost_timeout_ns,
                                      .mirror_retention_ns = trial->plan.retention_ns,
-                                     .max_orphans = trial->seed % 7 == 0 ? 3 : 1000,
+                                     .max_orphans = max_orphans(trial),
                                      .mass_deletion_max = trial->plan.mass_max,
                                      .mass_deletion_percent = 30,
                                      .orphan_grace_ns = trial->plan.orphan_grace_ns,
+                                     .namespaces = spaces_rule(trial),
+                                     .max_workloads = intake_max(trial),
+                                     .fencing = {trial->plan.guards, true, guards_after_ns(trial)},
                                      .seals = trial->plan.upgrade && host->number == 1 ? NULL : trial->seals,
                                      .adopt_unsealed = trial->plan.upgrade,
+                                     .placement = places_options(trial),
                                      .window_max = trial->plan.window_max,
                                      .qps = trial->plan.qps,
                                      .burst = 10,
+                                     .shards = trial->plan.elects ? (uint32_t)host->gates.count : trial->plan.shards,
                                      .seed = trial->seed + host->number};
     struct dispatch_options dispatch = {.n_clusters = trial->plan.n_clusters,
                                         .names = trial->names,
                                         .kinds = trial->engine_kinds,
                                         .deliver = deliver,
                                         .post = post_own,
-                                        .ctx = trial};
-    host->turn = (struct turn){.now = now_of, .before = before_event, .after = after_step, .ctx = trial};
+                                        .ctx = host};
+    host->turn = (struct turn){.now = now_of, .before = before_event, .after = after_step, .ctx = host};
     must(engine_new(&options, now, &host->turn.engine));
     must(dispatch_new(&dispatch, &host->turn.dispatch));
     must(event_queue_new(trial->plan.n_clusters, trial->plan.short_queue ? SHORT_QUEUE_EVENTS : QUEUE_EVENTS,
@@ -291,6 +378,8 @@ bool instance_start(struct trial *trial) {
     host->wake_ns = trial->now_ns;
     pace_restarted(trial);
     status_restarted(trial);
+    leases_started(trial);
+    spaces_started(trial);
     promises_restarted(trial);
     for (size_t c = 0; c < trial->plan.n_clusters; c++) {
         host->link_due_ns[c] = CLOCK_NEVER;
@@ -304,7 +393,11 @@ bool instance_start(struct trial *trial) {
 }
 
 void instance_stop(struct trial *trial) {
-    struct instance *host = &trial->host;
+    struct instance *host = trial->host;
+    if (!host->alive)
+        return;
+    host->alive = false;
+    crew_stopped(trial);
     for (size_t c = 0; c < trial->plan.n_clusters; c++) {
         link_free(host->links[c]);
         if (host->taps[c]) {
@@ -330,13 +423,12 @@ void instance_stop(struct trial *trial) {
 
 // As host_settings.c: the engine first, then each connection, on its thread.
 void instance_add_kind(struct trial *trial) {
-    struct instance *host = &trial->host;
-    if (trial->plan.kind_added_ns > trial->now_ns || !is_awake(trial))
+    struct instance *host = trial->host;
+    if (trial->plan.kind_added_ns > trial->now_ns || host->n_configured == trial->n_kinds || !instance_is_awake(trial))
         return;
-    trial->plan.kind_added_ns = CLOCK_NEVER;
-    trial->n_configured = trial->n_kinds;
+    host->n_configured = trial->n_configured = trial->n_kinds;
     trial_trace(trial, "operator: adds %s", trial->kinds[trial->n_kinds - 1]->kind->abi.plural);
-    must(engine_add_kinds(host->turn.engine, trial->engine_kinds, trial->n_kinds, moment_of(trial)));
+    must(engine_add_kinds(host->turn.engine, trial->engine_kinds, trial->n_kinds, instance_moment(trial)));
     dispatch_set_kinds(host->turn.dispatch, trial->engine_kinds);
     host->wake_ns = trial->now_ns;
     for (size_t c = 0; c < trial->plan.n_clusters; c++) {
@@ -347,14 +439,14 @@ void instance_add_kind(struct trial *trial) {
 }
 
 static void configure_link(struct trial *trial, size_t cluster) {
-    struct link_settings settings = {.kinds = trial->engine_kinds, .n_kinds = trial->n_configured};
-    trial->host.configure_ns[cluster] = 0;
-    link_configure(trial->host.links[cluster], &settings);
+    struct link_settings settings = settings_of(trial);
+    trial->host->configure_ns[cluster] = 0;
+    link_configure(trial->host->links[cluster], &settings);
 }
 
 static bool run_engine(struct trial *trial) {
-    struct instance *host = &trial->host;
-    if (!is_awake(trial) || (event_queue_count(host->queue) == 0 && host->wake_ns > trial->now_ns))
+    struct instance *host = trial->host;
+    if (!instance_is_awake(trial) || (event_queue_count(host->queue) == 0 && host->wake_ns > trial->now_ns))
         return false;
     while (event_queue_count(host->queue) > 0 || host->wake_ns <= trial->now_ns)
         take_turn(trial);
@@ -363,11 +455,11 @@ static bool run_engine(struct trial *trial) {
 
 // As a turn of core/kube/loop.c: what was posted, then a tick.
 static bool run_link(struct trial *trial, size_t cluster) {
-    struct instance *host = &trial->host;
+    struct instance *host = trial->host;
     struct link *link = host->links[cluster];
     if (!link)
         return false;
-    struct moment now = moment_of(trial);
+    struct moment now = instance_moment(trial);
     bool due = host->dirty[cluster] || host->link_due_ns[cluster] <= trial->now_ns;
     for (struct sent *sent; (sent = host->sent[cluster]) && sent->at_ns <= trial->now_ns; due = true) {
         host->sent[cluster] = sent->next;
@@ -393,20 +485,40 @@ static bool run_links(struct trial *trial) {
 }
 
 void instance_run(struct trial *trial) {
+    struct instance *host = trial->host;
     unsigned rounds = 0;
-    bool more = true;
+    bool more = host->alive;
+    for (size_t c = 0; c < trial->plan.n_clusters && more && trial->plan.elects; c++)
+        if (host->taps[c])
+            tap_run(host->taps[c]);
+    crew_deliver(trial);
+    more = more && trial->now_ns >= host->stopped_until_ns;
     while (more && !trial->failure) {
         more = run_engine(trial);
+        guards_tell_links(trial);
         more = run_links(trial) || more;
+        more = crew_run(trial) || more;
         if (++rounds > 1000)
             trial_fail(trial, "rule 8: the host is busy without time passing");
     }
 }
 
+// Whatever they have received arrives, also at a process that is stopped.
+static int64_t with_taps(const struct trial *trial, int64_t due) {
+    const struct instance *host = trial->host;
+    for (size_t c = 0; c < trial->plan.n_clusters && trial->plan.elects; c++)
+        if (host->taps[c])
+            due = clock_earlier(due, tap_due(host->taps[c]));
+    return clock_earlier(due, crew_tap_due(trial));
+}
+
 int64_t instance_due(const struct trial *trial) {
-    const struct instance *host = &trial->host;
+    const struct instance *host = trial->host;
+    if (!host->alive)
+        return CLOCK_NEVER;
     int64_t due = event_queue_count(host->queue) > 0 ? trial->now_ns : host->wake_ns;
-    due = clock_earlier(due, trial->plan.kind_added_ns);
+    if (host->n_configured < trial->n_kinds)
+        due = clock_earlier(due, trial->plan.kind_added_ns);
     if (due < host->asleep_until_ns)
         due = host->asleep_until_ns;
     for (size_t c = 0; c < trial->plan.n_clusters; c++) {
@@ -417,5 +529,5 @@ int64_t instance_due(const struct trial *trial) {
             at = clock_earlier(at, host->configure_ns[c]);
         due = at < due ? at : due;
     }
-    return due;
+    return with_taps(trial, clock_later(clock_earlier(due, crew_host_due(trial)), host->stopped_until_ns));
 }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// sim [--seeds N] [--from S] [--jobs N] | sim --seed S [--trace]: runs trials, several processes at a time. For a seed
-// that fails: the rule, the time, the last lines of its trace, and the command that runs it again.
+// sim [--seeds N] [--from S] [--jobs N] [--once] | sim --seed S [--shrink] [--trace]: runs trials, several processes at
+// a time. For a seed that fails: the rule, the time, the last lines of its trace, and the command that runs it again.
+// --replicas: only those with several replicas (crew.h), which otherwise run beside the others.
+// --once: ends with the first one. --shrink: leaves out what a failing seed fails without.
 #include "core/base/log.h"
+#include "tests/simulation/cuts.h"
 #include "tests/simulation/trial.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +19,7 @@
 #define PROCESSES 16
 #define REPORTED_MAX 5    // failures that are reported in full, of each process
 #define SEED_SECONDS 60   // real time; a trial takes a few hundredths of a second
+#define REPLICAS_EVERY 5  // such a seed, divided by this, is also that of a trial with replicas
 #define REPEATED_EVERY 25 // such a seed runs twice, with the same result
 
 struct progress {  // shared with the parent
@@ -26,50 +31,54 @@ struct progress {  // shared with the parent
 struct settings {
     uint64_t seeds, from, seed;
     unsigned jobs;
-    bool one, trace;
+    bool one, trace, once, shrink, replicas;
     const char *program;
 };
 
-static void tell(const struct trial *trial, const struct settings *settings) {
+static void tell(const struct trial *trial, bool replicas, const struct settings *settings) {
     flockfile(stderr);
-    fprintf(stderr, "seed %" PRIu64 " failed after %.3f s: %s\n", trial->seed,
-            (double)(trial->failed_ns - TRIAL_START_NS) / 1e9, trial->failure);
-    size_t first = trial->n_lines > TRIAL_LINES ? trial->n_lines - TRIAL_LINES : 0;
-    for (size_t i = first; i < trial->n_lines && !trial->telling; i++)
-        fprintf(stderr, "    %s\n", trial->lines[i % TRIAL_LINES]);
-    fprintf(stderr, "  again: %s --seed %" PRIu64 " --trace\n", settings->program, trial->seed);
+    trial_tell(trial, stderr);
+    fprintf(stderr, "  again: %s%s --seed %" PRIu64 " --trace\n", settings->program, replicas ? " --replicas" : "",
+            trial->seed);
     funlockfile(stderr);
 }
 
-static bool run_once(uint64_t seed, bool tracing, const struct settings *settings, uint64_t *hash) {
-    struct trial *trial = trial_new(seed, tracing, tracing && settings->trace);
+static bool run_once(uint64_t seed, bool replicas, bool tracing, const struct settings *settings, uint64_t *hash) {
+    struct trial *trial = trial_new(seed, replicas, tracing, tracing && settings->trace, NULL);
     if (!trial)
         abort();
     bool ok = trial_run(trial);
     *hash = trial->hash;
     if (!ok && tracing)
-        tell(trial, settings);
+        tell(trial, replicas, settings);
     else if (!ok)
-        fprintf(stderr, "seed %" PRIu64 ": %s\n", seed, trial->failure);
+        fprintf(stderr, "seed %" PRIu64 "%s: %s\n", seed, replicas ? ", replicas" : "", trial->failure);
     trial_free(trial);
     return ok;
 }
 
 // A failed trial is run again with its trace kept: it is deterministic.
-static bool run_seed(uint64_t seed, const struct settings *settings, bool tell_all) {
+static bool run_trial(uint64_t seed, bool replicas, const struct settings *settings, bool tell_all) {
     uint64_t hash = 0, again = 0;
-    bool ok = run_once(seed, settings->one, settings, &hash);
+    bool ok = run_once(seed, replicas, settings->one, settings, &hash);
     if (settings->one)
         return ok;
     if (!ok && tell_all) {
-        run_once(seed, true, settings, &again);
+        run_once(seed, replicas, true, settings, &again);
     } else if (ok && seed % REPEATED_EVERY == 0) {
-        run_once(seed, true, settings, &again);
+        run_once(seed, replicas, true, settings, &again);
         if (again != hash) {
             fprintf(stderr, "seed %" PRIu64 " is not deterministic: the second run differs\n", seed);
             return false;
         }
     }
+    return ok;
+}
+
+static bool run_seed(uint64_t seed, const struct settings *settings, bool tell_all) {
+    bool ok = settings->replicas || run_trial(seed, false, settings, tell_all);
+    if (settings->replicas || (!settings->one && seed % REPLICAS_EVERY == 0))
+        ok = run_trial(settings->replicas ? seed : seed / REPLICAS_EVERY, true, settings, tell_all) && ok;
     return ok;
 }
 
@@ -81,6 +90,8 @@ static void work(struct progress *progress, uint64_t first, const struct setting
             progress->passed++;
         else
             progress->failed++;
+        if (settings->once && progress->failed > 0)
+            break;
     }
     _exit(0);
 }
@@ -114,9 +125,10 @@ static void supervise(struct progress *all, const struct settings *settings) {
             alive--;
             continue;
         }
-        fprintf(stderr, "seed %" PRIu64 ": the process died (%s %d); again: %s --seed %" PRIu64 " --trace\n",
+        fprintf(stderr, "seed %" PRIu64 ": the process died (%s %d); again: %s%s --seed %" PRIu64 " --trace\n",
                 all[i].seed, WIFSIGNALED(status) ? "signal" : "exit code",
-                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), settings->program, all[i].seed);
+                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), settings->program,
+                settings->replicas ? " --replicas" : "", all[i].seed);
         all[i].failed++;
         pids[i] = start(&all[i], all[i].seed + settings->jobs, settings);
     }
@@ -143,8 +155,13 @@ static int run_all(const struct settings *settings) {
 static bool read_settings(int argc, char **argv, struct settings *settings) {
     for (int i = 1; i < argc; i++) {
         int64_t value = 0;
-        if (strcmp(argv[i], "--trace") == 0) {
-            settings->trace = true;
+        bool *option = strcmp(argv[i], "--trace") == 0      ? &settings->trace
+                       : strcmp(argv[i], "--once") == 0     ? &settings->once
+                       : strcmp(argv[i], "--shrink") == 0   ? &settings->shrink
+                       : strcmp(argv[i], "--replicas") == 0 ? &settings->replicas
+                                                            : NULL;
+        if (option) {
+            *option = true;
             continue;
         }
         if (i + 1 == argc || !text_to_int64(argv[i + 1], &value) || value < 0)
@@ -169,15 +186,20 @@ static bool read_settings(int argc, char **argv, struct settings *settings) {
 int main(int argc, char **argv) {
     struct settings settings = {.seeds = 200, .jobs = 2, .program = argv[0]};
     if (!read_settings(argc, argv, &settings)) {
-        fprintf(stderr, "usage: %s [--seeds N] [--from S] [--jobs N] | --seed S [--trace]\n", argv[0]);
+        fprintf(stderr, "usage: %s [--seeds N] [--from S] [--jobs N] [--once] | --seed S [--shrink] [--trace]\n",
+                argv[0]);
         return 2;
     }
     log_setup(LOG_TEXT, LOG_ERROR);
+    int null = settings.trace ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (null >= 0) // faults make guards report errors, among which the failures would be lost
+        log_to(null);
     size_t kinds; // read before fork
     sim_kinds(&kinds);
     if (!settings.one)
         return run_all(&settings);
-    bool ok = run_seed(settings.seed, &settings, true);
+    bool ok = settings.shrink ? !cuts_shrink(settings.seed, settings.replicas, settings.trace)
+                              : run_seed(settings.seed, &settings, true);
     printf("%d passed, %d failed, 0 skipped\n", ok, !ok);
     return !ok;
 }

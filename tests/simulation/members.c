@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/simulation/members.h"
+#include "tests/simulation/cuts.h"
+#include "tests/simulation/places.h"
+#include "tests/simulation/spaces.h"
 
 #include <stdlib.h>
 
@@ -26,13 +29,19 @@ enum member_change {
     CHANGES
 };
 
+static const char *const change_words[] = {
+    "is active",      "is cordoned",  "is drained: finish", "is drained: move",
+    "leaves: finish", "leaves: move", "is abandoned",       "gets another connection"};
+
 struct member {
     bool configured;
+    bool cut;                  // it is not in the plan
     enum worker_policy policy; // configured; or by which it leaves
     bool abandoned;
     // In the present process of the host.
     enum member_state state;
     bool tells, told;              // the engine will know, or knows, that it is there
+    bool again;                    // it is told again, since its limits have changed
     enum worker_policy next, last; // what it was told last, or will have been
     int64_t close_ns;              // its connection; 0: not
     int64_t look_ns;
@@ -53,9 +62,13 @@ struct members *members_new(struct trial *trial) {
     if (!members)
         return NULL;
     struct random random = {.state = trial->seed * 23 + 11};
-    size_t workers = trial->plan.n_clusters - 1;
-    for (size_t c = 1; c <= workers; c++)
-        members->workers[c].configured = true;
+    size_t workers = trial->plan.n_clusters - 1, kept = 0;
+    for (size_t c = 1; c <= workers; c++) {
+        members->workers[c].configured = !(members->workers[c].cut = !cuts_has(trial, "worker w%zu", c));
+        kept += members->workers[c].configured;
+    }
+    if (kept == 0) // nothing can be placed then, which is another failure than what is looked for
+        trial_fail(trial, "the plan: no worker is left");
     if (!trial->plan.members)
         return members;
     if (random_below(&random, 3) == 0)
@@ -66,12 +79,18 @@ struct members *members_new(struct trial *trial) {
         members->acts[i].at_ns = trial->now_ns + (int64_t)random_below(&random, (uint64_t)length_ns);
         members->acts[i].cluster = 1 + random_below(&random, workers);
         members->acts[i].change = (enum member_change)random_below(&random, CHANGES);
+        if (!cuts_has(trial, "%.3f operator: w%zu %s", (double)(members->acts[i].at_ns - TRIAL_START_NS) / 1e9,
+                      members->acts[i].cluster, change_words[members->acts[i].change]))
+            members->acts[i].at_ns = CLOCK_NEVER;
     }
     return members;
 }
 
-static bool is_awake(const struct trial *trial) {
-    return trial->now_ns >= trial->host.asleep_until_ns;
+struct members *members_like(const struct members *first) {
+    struct members *members = malloc(sizeof *members);
+    if (members)
+        *members = *first;
+    return members;
 }
 
 int64_t members_due(const struct trial *trial) {
@@ -86,16 +105,22 @@ int64_t members_due(const struct trial *trial) {
         if (m->state == MEMBER_LEAVING || m->state == MEMBER_LEFT)
             due = clock_earlier(due, m->look_ns);
     }
-    return is_awake(trial) ? due : clock_later(due, trial->host.asleep_until_ns);
+    if (!trial->host->alive)
+        return CLOCK_NEVER;
+    return clock_later(due, clock_later(trial->host->asleep_until_ns, trial->host->stopped_until_ns));
 }
 
 static void tell(struct trial *trial, size_t cluster, enum worker_policy policy) {
     struct member *m = &trial->members->workers[cluster];
     m->tells = policy != WORKER_LEFT;
     m->next = policy;
-    instance_post(trial, &(struct engine_event){.type = EVENT_WORKER,
-                                                .cluster = cluster,
-                                                .worker = {world_name(trial->worlds[cluster]), policy, 0, 0}});
+    m->again = false;
+    struct engine_event event = {.type = EVENT_WORKER,
+                                 .cluster = cluster,
+                                 .worker = {.name = world_name(trial->worlds[cluster]), .policy = policy}};
+    places_worker(trial, cluster, &event);
+    spaces_worker(trial, cluster, &event);
+    instance_post(trial, &event);
 }
 
 static void open_member(struct trial *trial, size_t cluster) {
@@ -107,7 +132,8 @@ static void open_member(struct trial *trial, size_t cluster) {
 void members_started(struct trial *trial) {
     for (size_t c = 1; c < trial->plan.n_clusters; c++) {
         struct member *m = &trial->members->workers[c];
-        *m = (struct member){.configured = m->configured, .policy = m->configured ? m->policy : WORKER_ACTIVE};
+        *m = (struct member){
+            .configured = m->configured, .cut = m->cut, .policy = m->configured ? m->policy : WORKER_ACTIVE};
         if (m->configured)
             open_member(trial, c);
     }
@@ -120,21 +146,18 @@ static void close_soon(struct trial *trial, size_t cluster) {
 }
 
 static void change(struct trial *trial, size_t cluster, enum member_change what) {
-    static const char *const words[] = {
-        "is active",      "is cordoned",  "is drained: finish", "is drained: move",
-        "leaves: finish", "leaves: move", "is abandoned",       "gets another connection"};
     static const enum worker_policy policies[] = {WORKER_ACTIVE,     WORKER_CORDONED,     WORKER_DRAIN_FINISH,
                                                   WORKER_DRAIN_MOVE, WORKER_DRAIN_FINISH, WORKER_DRAIN_MOVE,
                                                   WORKER_ACTIVE};
     struct member *m = &trial->members->workers[cluster];
     bool leaves = what >= CHANGE_REMOVE_FINISH && what <= CHANGE_ABANDON;
-    trial_trace(trial, "operator: %s %s", world_name(trial->worlds[cluster]), words[what]);
+    trial_trace(trial, "operator: %s %s", world_name(trial->worlds[cluster]), change_words[what]);
     if (what == CHANGE_RECONNECT) {
         if (members_has_wire(trial, cluster))
             close_soon(trial, cluster);
         return;
     }
-    if (leaves && !m->configured && m->state == MEMBER_OUT)
+    if (m->cut || (leaves && !m->configured && m->state == MEMBER_OUT))
         return;
     m->configured = !leaves;
     m->abandoned = what == CHANGE_ABANDON;
@@ -148,8 +171,8 @@ static void change(struct trial *trial, size_t cluster, enum member_change what)
 
 static void look_at(struct trial *trial, size_t cluster) {
     struct member *m = &trial->members->workers[cluster];
-    const struct engine *engine = trial->host.turn.engine;
-    bool idle = event_queue_is_empty(trial->host.queue, cluster);
+    const struct engine *engine = trial->host->turn.engine;
+    bool idle = event_queue_is_empty(trial->host->queue, cluster);
     if (m->close_ns && m->close_ns <= trial->now_ns) {
         m->close_ns = 0;
         instance_close(trial, cluster);
@@ -157,7 +180,7 @@ static void look_at(struct trial *trial, size_t cluster) {
             instance_open(trial, cluster);
         return;
     }
-    if ((m->state == MEMBER_IN || m->state == MEMBER_LEAVING) && m->next != m->policy && !m->abandoned)
+    if ((m->state == MEMBER_IN || m->state == MEMBER_LEAVING) && (m->next != m->policy || m->again) && !m->abandoned)
         tell(trial, cluster, m->policy);
     if (m->state == MEMBER_LEAVING && m->look_ns <= trial->now_ns) {
         m->look_ns = trial->now_ns + LOOK_NS;
@@ -183,14 +206,20 @@ void members_act(struct trial *trial) {
         members->acts[i].at_ns = CLOCK_NEVER;
         change(trial, members->acts[i].cluster, members->acts[i].change);
     }
-    for (size_t c = 1; c < trial->plan.n_clusters && is_awake(trial); c++)
+    for (size_t c = 1; c < trial->plan.n_clusters && instance_is_awake(trial); c++)
         look_at(trial, c);
 }
 
 void members_end(struct trial *trial) {
     trial->members->n_acts = 0;
-    for (size_t c = 1; c < trial->plan.n_clusters; c++)
+    for (size_t c = 1; c < trial->plan.n_clusters; c++) {
         change(trial, c, CHANGE_ACTIVATE);
+        trial->members->workers[c].again = trial->plan.places;
+    }
+}
+
+void members_tell_again(struct trial *trial, size_t cluster) {
+    trial->members->workers[cluster].again = true;
 }
 
 bool members_has_wire(const struct trial *trial, size_t cluster) {

@@ -6,6 +6,7 @@
 
 #include "tests/simulation/trial.h"
 
+struct members *members_like(const struct members *first); // NULL when out of memory; before anything has happened
 struct members *members_new(struct trial *trial);
 int64_t members_due(const struct trial *trial);
 void members_act(struct trial *trial);
@@ -23,5 +24,8 @@ void members_told(struct trial *trial, size_t cluster, enum worker_policy policy
 // It has been told that the worker is there; the management cluster always is.
 bool members_knows(const struct trial *trial, size_t cluster);
 enum worker_policy members_policy(const struct trial *trial, size_t cluster); // as it was told
+
+// The settings of a worker in the configuration have changed.
+void members_tell_again(struct trial *trial, size_t cluster);
 
 #endif

@@ -3,8 +3,10 @@
 #include "core/adapter/phase.h"
 #include "core/engine/mirror.h"
 #include "core/json/pointer.h"
+#include "tests/simulation/places.h"
 #include "tests/simulation/queues.h"
 #include "tests/simulation/rules.h"
+#include "tests/simulation/spaces.h"
 #include "tests/simulation/users.h"
 
 #include <stdlib.h>
@@ -28,6 +30,24 @@ static bool began_before(const struct sim_kind *kind, const struct json *job) {
            mirror_attempt(job) > 0;
 }
 
+// Told to people; a time in which no worker started it is all that it takes.
+static bool is_given_up(struct trial *trial, const struct json *job) {
+    const struct tracked_workload *tracked = rules_workload(trial, rules_text(job, "metadata", NULL, "uid"));
+    return trial->plan.give_up_after_ns && tracked && tracked->gave_up;
+}
+
+// Where it would start its name is taken or its namespace is missing, or it takes longer than pendingTimeout: workers
+// are tried in turn.
+static bool is_tried_in_turn(struct trial *trial, const struct json *job) {
+    const struct tracked_workload *tracked = rules_workload(trial, rules_text(job, "metadata", NULL, "uid"));
+    return trial->plan.pending_timeout_ns && tracked && tracked->withdrawn >= 3;
+}
+
+// It was given up as a later attempt while the worker of this mirror was lost or not in the configuration.
+static bool is_too_late(struct trial *trial, const struct json *job, const struct json *mirror) {
+    return is_given_up(trial, job) && mirror_attempt(mirror) < mirror_attempt(job);
+}
+
 // For an unfinished workload; NULL: nothing.
 static char *running_missing(struct trial *trial, size_t kind, const struct json *job) {
     const char *name = rules_text(job, "metadata", NULL, "name");
@@ -35,7 +55,7 @@ static char *running_missing(struct trial *trial, size_t kind, const struct json
     bool suspended = phase_suspend_asked(&trial->engine_kinds[kind]->abi, job);
     bool may_stay = strcmp(rules_text(job, "metadata", "annotations", USERS_EXPECTED), USERS_RUNS) == 0;
     bool refused = !suspended && !mirror && sim_refuses(trial->kinds[kind], job, trial->now_ns);
-    if (!suspended && !may_stay && !refused)
+    if (!suspended && !may_stay && !refused && !is_tried_in_turn(trial, job))
         return text_format("%s has not finished", name);
     if (refused)
         return NULL;
@@ -57,6 +77,17 @@ static bool is_labelled(struct trial *trial, const struct json *job) {
                   rules_text(job, "metadata", "annotations", MARK_CLUSTER)) == 0;
 }
 
+// It stays without a mirror, since its namespace is not permitted.
+static bool is_denied(struct trial *trial, size_t kind, const struct json *job) {
+    return !phase_suspend_asked(&trial->engine_kinds[kind]->abi, job) && !mirror_of(trial, kind, job) &&
+           spaces_keep(trial, rules_text(job, "metadata", NULL, "namespace"));
+}
+
+static bool was_told(struct trial *trial, const struct json *job) {
+    const struct tracked_workload *tracked = rules_workload(trial, rules_text(job, "metadata", NULL, "uid"));
+    return tracked && tracked->denied;
+}
+
 // What one workload lacks; NULL: nothing.
 static char *workload_missing(struct trial *trial, size_t kind, const struct json *job) {
     const char *name = rules_text(job, "metadata", NULL, "name");
@@ -66,10 +97,22 @@ static char *workload_missing(struct trial *trial, size_t kind, const struct jso
         return text_format("%s is still being deleted", name);
     if (!is_labelled(trial, job))
         return text_format("the label of %s does not name its cluster", name);
+    if (!phase_is_final(phase) && !mirror_of(trial, kind, job) &&
+        (is_given_up(trial, job) || is_tried_in_turn(trial, job)))
+        return NULL;
+    if (!phase_is_final(phase) && is_denied(trial, kind, job))
+        return was_told(trial, job) ? NULL : text_format("the namespace of %s is denied, and no Event says so", name);
     if (!phase_is_final(phase))
         return running_missing(trial, kind, job);
     bool failed = phase == WHARF_FAILED;
-    if (strcmp(expected, failed ? "Complete" : "Failed") == 0)
+    if (failed && kind == 0 && rules_gave_up(job))
+        return is_given_up(trial, job) ? NULL : text_format("%s was given up, and no Event says so", name);
+    // The pods that failed in all its mirrors count against backoffLimit.
+    const struct tracked_workload *tracked = rules_workload(trial, rules_text(job, "metadata", NULL, "uid"));
+    int64_t limit = json_int64(json_path(job, "spec", "backoffLimit", NULL), INT32_MAX);
+    bool used_up = failed && kind == 0 && tracked && tracked->creates > 2 &&
+                   json_int64(json_path(job, "status", "failed", NULL), 0) >= limit;
+    if (strcmp(expected, failed ? "Complete" : "Failed") == 0 && !used_up)
         return text_format("%s is %s, and should be %s", name, failed ? "Failed" : "Complete", expected);
     return NULL;
 }
@@ -114,7 +157,8 @@ static const char *not_carried(const struct json *job, const struct json *mirror
     static const char *const carried[] = {"/spec/suspend", "/spec/parallelism", "/spec/completions",
                                           "/spec/template/spec/nodeSelector", "/spec/template/metadata/annotations"};
     for (size_t i = 0; i < sizeof carried / sizeof *carried; i++)
-        if (!json_equal(pointer_find(job, carried[i]), pointer_find(mirror, carried[i])))
+        if (!(i == 2 && *rules_text(mirror, "metadata", "annotations", "job.wharf.dev/earlier-succeeded")) &&
+            !json_equal(pointer_find(job, carried[i]), pointer_find(mirror, carried[i])))
             return carried[i];
     return NULL;
 }
@@ -194,9 +238,10 @@ void outcome_count(struct trial *trial) {
         bool ran = job->creates > 0;
         bool over = sim_finished(trial->kinds[job->kind], now);
         // A suspended Job gets its condition; for other kinds some changes concern the worker only. Where statuses wait
-        // for a place, or a write for the thread of its cluster (rule 5: one in flight), several changes are one.
+        // for a place, for the thread of its cluster (rule 5: one in flight), or for another replica that takes over,
+        // several changes are one.
         bool exact = job->kind == 0 && !trial->plan.slow && !trial->plan.burst && trial->plan.window_max == 0 &&
-                     !trial->plan.costs && !trial->plan.late_threads;
+                     !trial->plan.costs && !trial->plan.late_threads && !trial->plan.elects;
         bool fits = exact ? job->statuses == (ran ? job->changes : 1)
                           : job->statuses <= job->changes + !ran && (job->kind > 0 || job->statuses > 0);
         if (job->placements != ran || job->creates != ran || job->deletes != (ran && over) || !fits ||
@@ -204,7 +249,9 @@ void outcome_count(struct trial *trial) {
             trial_fail(trial,
                        "the life of %s cost %u placements, %u creates, %u statuses for %u changes, and %u deletes",
                        job->name, job->placements, job->creates, job->statuses, job->changes, job->deletes);
-        if (job->events > (trial->plan.costs ? 3 : 2)) // dispatched, finished; that it waits is told after a minute
+        // Dispatched, finished; that it waits is told after a minute; and that all workers are full.
+        unsigned events = 2U + trial->plan.costs + places_are_limited(trial);
+        if (job->events > events)
             trial_fail(trial, "the life of %s made %u Events", job->name, job->events);
     }
 }
@@ -214,8 +261,9 @@ void outcome_compare(struct trial *trial, const struct json *workload, const str
                                        "completedIndexes", "failedIndexes", "completionTime", "startTime"};
     const struct json *a = json_get(workload, "status"), *b = json_get(mirror, "status");
     const struct tracked_workload *job = rules_workload(trial, rules_text(workload, "metadata", NULL, "uid"));
-    if (!sim_finished(trial->kinds[job->kind], mirror) || job->creates > 1 || job->scaled)
-        return; // another mirror finished it, or the workload has changed since
+    if (!sim_finished(trial->kinds[job->kind], mirror) || job->creates > 1 || job->scaled ||
+        is_too_late(trial, workload, mirror))
+        return; // another mirror finished it, or none did, or the workload has changed since
     if (job->kind > 0) {
         if (began_before(trial->kinds[job->kind], workload))
             return;

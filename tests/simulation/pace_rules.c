@@ -3,14 +3,15 @@
 
 #include "core/engine/window.h"
 #include "tests/simulation/faults.h"
+#include "tests/simulation/steady.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FLYING 512
-#define WAITERS 512
-#define FLOWS 256
+#define WAITERS 1024
+#define FLOWS 1024
 
 // Turns of other classes while one waits: a round of the weights, 23, by its own; and what the others may have earned.
 static const unsigned class_turns[WORK_CLASSES] = {23 / 8 + 5, 23 / 6 + 5, 23 / 4 + 5, 23 / 4 + 5, 23 + 5};
@@ -18,6 +19,7 @@ static const unsigned class_turns[WORK_CLASSES] = {23 / 8 + 5, 23 / 6 + 5, 23 / 
 struct pace_waiter { // for a place in a cluster's window
     struct pace_flow *flow;
     char key[80];
+    uint64_t hash; // of the key
     int64_t since_ns;
     unsigned passed; // requests sent to the cluster since then
     unsigned most;   // that it may let pass
@@ -28,9 +30,9 @@ struct pace_flow { // of one kind in one namespace
     size_t cluster, kind;
     enum work_class work;
     char namespace_[32];
-    uint64_t began; // the turn since which it waits, or that it had last while it waits
-    uint64_t turn;  // that it had last; 0: none
-    size_t waiters;
+    uint64_t began;         // the turn since which it waits, or that it had last while it waits
+    uint64_t turn;          // that it had last; 0: none
+    size_t waiters, before; // before: the present look
     bool left; // in the present step something of it stopped waiting, perhaps with a turn for which nothing was sent
 };
 
@@ -40,6 +42,7 @@ struct pace_rules {
         size_t cluster;
         bool beside; // sent beside the window
     } flying[FLYING];
+    size_t n_flying; // none is in flight at this place or after it
     struct pace_waiter waiters[WAITERS];
     struct pace_flow flows[FLOWS];
     size_t n_waiters, n_flows;
@@ -57,13 +60,13 @@ void pace_restarted(struct trial *trial) {
 }
 
 void pace_answered(struct trial *trial, uint64_t command) {
-    for (size_t i = 0; i < FLYING; i++)
+    for (size_t i = 0; i < trial->pace->n_flying; i++)
         if (trial->pace->flying[i].command == command)
             trial->pace->flying[i].command = 0;
 }
 
 void pace_left(struct trial *trial, size_t cluster) {
-    for (size_t i = 0; i < FLYING; i++)
+    for (size_t i = 0; i < trial->pace->n_flying; i++)
         if (trial->pace->flying[i].command && trial->pace->flying[i].cluster == cluster)
             trial->pace->flying[i].command = 0;
 }
@@ -82,6 +85,8 @@ static void take_off(struct trial *trial, const struct command *command) {
         trial_fail(trial, "pacing: more than %d requests are in flight", FLYING);
         return;
     }
+    if (i >= pace->n_flying)
+        pace->n_flying = i + 1;
     pace->flying[i].command = command->id;
     pace->flying[i].cluster = command->cluster;
     pace->flying[i].beside = is_beside(command);
@@ -89,9 +94,9 @@ static void take_off(struct trial *trial, const struct command *command) {
 
 // In flight: as the window counts, and those beside it.
 static void check_window(struct trial *trial, size_t cluster, bool sent) {
-    const struct stats_cluster *stats = &engine_stats(trial->host.turn.engine)->clusters[cluster];
+    const struct stats_cluster *stats = &engine_stats(trial->host->turn.engine)->clusters[cluster];
     uint64_t within = 0, beside = 0;
-    for (size_t i = 0; i < FLYING; i++)
+    for (size_t i = 0; i < trial->pace->n_flying; i++)
         if (trial->pace->flying[i].command && trial->pace->flying[i].cluster == cluster) {
             within += !trial->pace->flying[i].beside;
             beside += trial->pace->flying[i].beside;
@@ -110,8 +115,8 @@ static void check_window(struct trial *trial, size_t cluster, bool sent) {
 
 // No place is empty while something waits for it, unless for a token.
 static void check_places(struct trial *trial, const struct update *update, size_t cluster, size_t waiting) {
-    const struct stats_cluster *stats = &engine_stats(trial->host.turn.engine)->clusters[cluster];
-    int64_t now_ns = trial->now_ns - trial->host.clock_ns, qps_ns = trial->plan.qps > 0 ? CLOCK_MINUTE : 0;
+    const struct stats_cluster *stats = &engine_stats(trial->host->turn.engine)->clusters[cluster];
+    int64_t now_ns = trial->now_ns - trial->host->clock_ns, qps_ns = trial->plan.qps > 0 ? CLOCK_MINUTE : 0;
     if (waiting > 0 && stats->in_flight < stats->window && update->wake_ns - now_ns > qps_ns)
         trial_fail(trial, "pacing: %zu wait for %s, of whose window of %llu only %llu are taken", waiting,
                    world_name(trial->worlds[cluster]), (unsigned long long)stats->window,
@@ -122,7 +127,8 @@ static void check_places(struct trial *trial, const struct update *update, size_
 // those that may pass, this bounds how long anything waits.
 static void check_pace(struct trial *trial, size_t cluster, bool sent, size_t waiting) {
     int64_t most_ns = (faults_is_slow(trial, cluster) ? 5300 * CLOCK_MS : 5 * CLOCK_MS) +
-                      (trial->plan.late_threads ? 400 * CLOCK_MS : 0) + (trial->plan.qps > 0 ? 5 * CLOCK_SECOND : 0);
+                      (trial->plan.late_threads ? 400 * CLOCK_MS : 0) + (trial->plan.qps > 0 ? 5 * CLOCK_SECOND : 0) +
+                      steady_answer_ns(trial, cluster);
     int64_t *moved_ns = &trial->pace->moved_ns[cluster];
     if (!trial->plan.faults && !trial->plan.costs && *moved_ns && trial->now_ns - *moved_ns > most_ns)
         trial_fail(trial, "pacing: %zu wait for %s, and nothing is sent for %.3f s", waiting,
@@ -150,9 +156,10 @@ static struct pace_flow *flow_of(struct trial *trial, const struct engine_waiter
 }
 
 static struct pace_waiter *find(struct pace_rules *pace, size_t cluster, size_t kind, const char *key, int work) {
+    uint64_t hash = pace->n_waiters > 0 ? text_hash(0, key) : 0;
     for (size_t i = 0; i < pace->n_waiters; i++) {
         struct pace_waiter *w = &pace->waiters[i];
-        if (w->flow->cluster == cluster && w->flow->kind == kind && strcmp(w->key, key) == 0 &&
+        if (w->hash == hash && w->flow->cluster == cluster && w->flow->kind == kind && strcmp(w->key, key) == 0 &&
             (work < 0 || w->flow->work == (enum work_class)work))
             return w;
     }
@@ -169,6 +176,7 @@ static void look_at(void *ctx, const struct engine_waiter *waiter) {
         w = &pace->waiters[pace->n_waiters++];
         *w = (struct pace_waiter){.flow = flow_of(trial, waiter), .since_ns = trial->now_ns};
         text_copy(w->key, sizeof w->key, waiter->key);
+        w->hash = text_hash(0, w->key);
     }
     w->here = true;
 }
@@ -184,15 +192,15 @@ static size_t waiting(const struct pace_rules *pace, size_t cluster, int work) {
 // After a step: who waits now.
 static void look(struct trial *trial) {
     struct pace_rules *pace = trial->pace;
-    size_t before[TRIAL_CLUSTERS][WORK_CLASSES], flows_before[FLOWS];
-    for (size_t c = 0; c < trial->plan.n_clusters; c++)
-        for (int work = 0; work < WORK_CLASSES; work++)
-            before[c][work] = waiting(pace, c, work);
-    for (size_t i = 0; i < FLOWS; i++)
-        flows_before[i] = pace->flows[i].waiters;
+    size_t before[TRIAL_CLUSTERS][WORK_CLASSES] = {{0}};
+    for (size_t i = 0; i < pace->n_flows; i++) {
+        struct pace_flow *flow = &pace->flows[i];
+        flow->before = flow->waiters;
+        before[flow->cluster][flow->work] += flow->waiters;
+    }
     for (size_t i = 0; i < pace->n_waiters; i++)
         pace->waiters[i].here = false;
-    engine_each_waiter(trial->host.turn.engine, look_at, trial);
+    engine_each_waiter(trial->host->turn.engine, look_at, trial);
     size_t kept = 0;
     for (size_t i = 0; i < pace->n_flows; i++)
         pace->flows[i].waiters = 0;
@@ -208,7 +216,7 @@ static void look(struct trial *trial) {
     pace->n_waiters = kept;
     for (size_t i = 0; i < pace->n_flows; i++) {
         struct pace_flow *flow = &pace->flows[i];
-        if (flow->left || i >= FLOWS || flows_before[i] == 0)
+        if (flow->left || flow->before == 0)
             flow->began = pace->turns;
         if (flow->left || before[flow->cluster][flow->work] == 0)
             pace->passed[flow->cluster][flow->work] = 0;
@@ -298,12 +306,19 @@ static void mark_here(void *ctx, const struct engine_waiter *waiter) {
         w->here = true;
 }
 
+// What waited in `work` may send the request of its turn. Otherwise its class changed in this step: the request is that
+// of another class's turn.
+static bool may_send(enum work_class work, const struct command *command) {
+    bool status = work == WORK_FINAL_STATUS || work == WORK_STATUS;
+    return command->request.verb != VERB_STATUS_PATCH || status;
+}
+
 // Those that stopped waiting in this step and sent nothing: whether they had a turn is not seen.
 static void note_left(struct trial *trial, const struct update *update, size_t first) {
     struct pace_rules *pace = trial->pace;
     for (size_t i = 0; i < pace->n_waiters; i++)
         pace->waiters[i].here = false;
-    engine_each_waiter(trial->host.turn.engine, mark_here, trial);
+    engine_each_waiter(trial->host->turn.engine, mark_here, trial);
     for (size_t i = first; i < update->n_commands; i++) {
         const struct command *command = &update->commands[i];
         char key[80];
@@ -313,7 +328,7 @@ static void note_left(struct trial *trial, const struct update *update, size_t f
                 ? NULL
                 : find(pace, command->cluster,
                        trial_kind(trial, command->request.resource.group, command->request.resource.plural), key, -1);
-        if (w)
+        if (w && may_send(w->flow->work, command))
             w->here = true;
     }
     for (size_t i = 0; i < pace->n_waiters; i++)
@@ -335,7 +350,7 @@ void pace_sent(struct trial *trial, const struct update *update, size_t first) {
     look(trial);
     give_bounds(pace);
     for (size_t c = 0; c < trial->plan.n_clusters; c++) {
-        if (!engine_has_worker(trial->host.turn.engine, c))
+        if (!engine_has_worker(trial->host->turn.engine, c))
             continue;
         check_window(trial, c, sent[c]);
         check_places(trial, update, c, waiting(pace, c, -1));

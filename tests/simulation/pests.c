@@ -2,7 +2,9 @@
 #include "tests/simulation/pests.h"
 #include "core/engine/mirror.h"
 #include "core/json/pointer.h"
+#include "tests/simulation/cuts.h"
 #include "tests/simulation/rules.h"
+#include "tests/simulation/steady.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +16,9 @@
     60 // of the host to one object that is being reverted, as many after a retry, and one more per second
 
 enum pest { PEST_DELETES, PEST_CHANGES, PEST_STRIPS, PEST_STATUS, PEST_HOLDS, PEST_KINDS };
+
+static const char *const pest_words[] = {"keeps deleting", "keeps changing", "keeps stripping",
+                                         "keeps writing the status of", "keeps holding"};
 
 struct pests {
     struct {
@@ -41,6 +46,9 @@ struct pests *pests_new(struct trial *trial) {
         pests->pests[i].begin_ns = pests->pests[i].next_ns = trial_between(trial, trial->now_ns, end_ns);
         pests->pests[i].end_ns = trial_between(trial, pests->pests[i].begin_ns, end_ns);
         snprintf(pests->pests[i].name, sizeof pests->pests[i].name, "job-%u", (unsigned)trial_below(trial, 6));
+        if (!cuts_has(trial, "%.3f somebody %s %s", (double)(pests->pests[i].begin_ns - TRIAL_START_NS) / 1e9,
+                      pest_words[pests->pests[i].pest], pests->pests[i].name))
+            pests->pests[i].next_ns = CLOCK_NEVER;
     }
     if (trial_chance(trial, 40))
         pests->policy = trial->plan.n_clusters - 1;
@@ -126,7 +134,7 @@ void pests_admit(struct trial *trial, size_t cluster, struct json *object) {
 }
 
 bool pests_rule(const struct trial *trial, size_t cluster) {
-    return trial->pests->policy != 0 && trial->pests->policy == cluster;
+    return (trial->pests->policy != 0 && trial->pests->policy == cluster) || steady_strips(trial, cluster);
 }
 
 void pests_retried(struct trial *trial, const char *name) {
@@ -142,7 +150,7 @@ void pests_count(struct trial *trial, const char *name) {
             trial->now_ns > trial->pests->pests[i].end_ns)
             continue;
         if (++trial->pests->pests[i].writes >
-            WRITES_FREE * (trial->host.number + trial->pests->pests[i].retries) + (unsigned)(since_ns / CLOCK_SECOND))
+            WRITES_FREE * (trial->host->number + trial->pests->pests[i].retries) + (unsigned)(since_ns / CLOCK_SECOND))
             trial_fail(trial, "rule 10: %u writes about %s, which somebody keeps reverting",
                        trial->pests->pests[i].writes, name);
     }

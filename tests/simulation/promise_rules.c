@@ -4,6 +4,7 @@
 #include "core/engine/mirror.h"
 #include "tests/simulation/members.h"
 #include "tests/simulation/pests.h"
+#include "tests/simulation/steady.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,49 +22,53 @@ struct told { // Events of one workload and reason
 };
 
 struct promises {
-    struct {
-        bool read;        // in the present process
+    struct heard {
+        bool read;        // in the present process of that replica
         char uid[40];     // the last one
         char before[40];  // the first, when it last left: the engine may expect that one again
         int64_t since_ns; // of `requests`
         unsigned requests;
-    } clusters[TRIAL_CLUSTERS];
+    } hosts[TRIAL_HOSTS][TRIAL_CLUSTERS];
     struct told told[TOLD];
     size_t n_told;
 };
+
+static struct heard *clusters_of(const struct trial *trial) {
+    return trial->promises->hosts[trial->host->index];
+}
 
 struct promises *promises_new(void) {
     return calloc(1, sizeof(struct promises));
 }
 
 void promises_restarted(struct trial *trial) {
-    memset(trial->promises->clusters, 0, sizeof trial->promises->clusters);
+    memset(clusters_of(trial), 0, sizeof trial->promises->hosts[0]);
 }
 
 void promises_connected(struct trial *trial, size_t cluster) {
-    trial->promises->clusters[cluster].requests = 0;
+    clusters_of(trial)[cluster].requests = 0;
 }
 
 void promises_identity(struct trial *trial, size_t cluster, const char *uid) {
     trial_trace(trial, "host: the uid of %s is \"%s\", the first was \"%s\"", world_name(trial->worlds[cluster]), uid,
-                trial->host.identity[cluster]);
-    trial->promises->clusters[cluster].read = true;
+                trial->host->identity[cluster]);
+    clusters_of(trial)[cluster].read = true;
     if (*uid) // where it cannot be read any longer, the last one counts
-        text_copy(trial->promises->clusters[cluster].uid, sizeof trial->promises->clusters->uid, uid);
+        text_copy(clusters_of(trial)[cluster].uid, sizeof clusters_of(trial)->uid, uid);
 }
 
 void promises_left(struct trial *trial, size_t cluster) {
-    if (*trial->host.identity[cluster])
-        text_copy(trial->promises->clusters[cluster].before, sizeof trial->promises->clusters->before,
-                  trial->host.identity[cluster]);
-    trial->promises->clusters[cluster].read = false;
-    trial->promises->clusters[cluster].uid[0] = '\0';
+    if (*trial->host->identity[cluster])
+        text_copy(clusters_of(trial)[cluster].before, sizeof clusters_of(trial)->before,
+                  trial->host->identity[cluster]);
+    clusters_of(trial)[cluster].read = false;
+    clusters_of(trial)[cluster].uid[0] = '\0';
 }
 
 static bool is_other(const struct trial *trial, size_t cluster) {
-    const char *uid = trial->promises->clusters[cluster].uid;
-    return *uid && strcmp(uid, trial->host.identity[cluster]) != 0 &&
-           strcmp(uid, trial->promises->clusters[cluster].before) != 0;
+    const char *uid = clusters_of(trial)[cluster].uid;
+    return *uid && strcmp(uid, trial->host->identity[cluster]) != 0 &&
+           strcmp(uid, clusters_of(trial)[cluster].before) != 0;
 }
 
 // Rule 9: nothing is written before it is known which cluster that is, nor to another one, nor while the management
@@ -72,7 +77,7 @@ static void check_identity(struct trial *trial, size_t cluster) {
     size_t both[] = {ENGINE_MANAGEMENT, cluster};
     for (size_t i = 0; i < 2; i++) {
         const char *name = world_name(trial->worlds[both[i]]);
-        if (!trial->promises->clusters[both[i]].read)
+        if (!clusters_of(trial)[both[i]].read)
             trial_fail(trial, "rule 9: a write to %s before the uid of %s was read", world_name(trial->worlds[cluster]),
                        name);
         else if (is_other(trial, both[i]))
@@ -119,7 +124,7 @@ static void check_release(struct trial *trial, const struct request *request, si
     const struct json *workload = trial_object(trial, ENGINE_MANAGEMENT, kind, request->namespace_, request->name);
     // Where a policy takes marks, the mirror is deleted as rejected.
     if (!there || !workload || !is_clean(trial, job) || job->stray || pests_rule(trial, cluster) ||
-        mirror->final != trial->host.number || strcmp(rules_text(workload, "metadata", NULL, "uid"), job->uid) != 0 ||
+        !rules_was_final(trial, mirror) || strcmp(rules_text(workload, "metadata", NULL, "uid"), job->uid) != 0 ||
         *rules_text(workload, "metadata", NULL, "deletionTimestamp") || !trial_is_ours(trial, kind, workload) ||
         mirror_attempt(workload) != mirror->attempt)
         return;
@@ -170,13 +175,29 @@ static bool names_cluster(const struct trial *trial, const char *text) {
 // Whoever reads one must see where to look.
 void promises_event(struct trial *trial, const struct workload_event *event) {
     // About the workload itself, any cluster, or one that is not in the configuration.
-    static const char *const general[] = {
-        "NotDelegated", "OwnedByKueue",  "HadFinished",    "StatusRewritten", "AnotherHost",
-        "Waiting",      "NotCarried",    "AlreadyStarted", "ClusterSelector", "TooManyAttempts",
-        "Refused",      "FieldsDropped", "TooLarge",       "UnknownCluster",  "AnnotationsTooLarge"};
+    static const char *const general[] = {"NotDelegated",        "OwnedByKueue",    "HadFinished",
+                                          "StatusRewritten",     "AnotherHost",     "Waiting",
+                                          "Unschedulable",       "NotCarried",      "AlreadyStarted",
+                                          "ClusterSelector",     "TooManyAttempts", "Refused",
+                                          "FieldsDropped",       "TooLarge",        "UnknownCluster",
+                                          "AnnotationsTooLarge", "NamespaceDenied", "TooManyWorkloads"};
     trial_trace(trial, "host: Event %s on %s: %s", event->reason, event->name, event->text);
+    struct tracked_workload *told = rules_workload(trial, event->uid);
+    if (told && strcmp(event->reason, "GaveUp") == 0)
+        told->gave_up = true;
+    if (told && strcmp(event->reason, "Withdrawn") == 0)
+        told->withdrawn++;
+    if (told && strcmp(event->reason, "Fenced") == 0)
+        told->fenced = true;
+    if (strcmp(event->reason, "Withdrawn") == 0)
+        steady_moved(trial, event->uid, 1);
+    if (strcmp(event->reason, "Rescheduled") == 0 && text_has_prefix(event->text, "it did not start in "))
+        steady_moved(trial, event->uid, 3);
+    if (told && strcmp(event->reason, "NamespaceDenied") == 0)
+        told->denied = true;
     // Of one that was restored from a backup nobody may know it.
     bool named = names_cluster(trial, event->text) || strcmp(event->text, "there are no workers") == 0 ||
+                 strstr(event->text, "workers accept it: ") || // of many workers only the reasons
                  text_has_prefix(event->text, "succeeded (") || text_has_prefix(event->text, "failed (") ||
                  strstr(event->text, " in nowhere "); // which users write
     for (size_t i = 0; i < sizeof general / sizeof *general; i++)
@@ -205,16 +226,17 @@ void promises_told(struct trial *trial, const struct json *event) {
     struct told *told = told_of(trial, rules_text(event, "regarding", NULL, "uid"), reason);
     if (!told)
         return;
-    if (told->process != trial->host.number) // which has forgotten how many there were
-        told->process = trial->host.number, told->count = 0, told->since_ns = trial->now_ns;
+    if (told->process != trial->host->number) // which has forgotten how many there were
+        told->process = trial->host->number, told->count = 0, told->since_ns = trial->now_ns;
     int64_t more = (trial->now_ns - told->since_ns) / EVENTS_EVERY_NS;
-    if (++told->count > EVENTS_AT_ONCE + more)
+    unsigned processes = trial->plan.elects ? trial->processes : 1;
+    if (++told->count > EVENTS_AT_ONCE * processes + more)
         trial_fail(trial, "%u Events %s on %s", told->count, reason, rules_text(event, "regarding", NULL, "name"));
 }
 
 void promises_request(struct trial *trial, size_t cluster, const struct http_request *request) {
-    unsigned *requests = &trial->promises->clusters[cluster].requests;
-    int64_t *since_ns = &trial->promises->clusters[cluster].since_ns;
+    unsigned *requests = &clusters_of(trial)[cluster].requests;
+    int64_t *since_ns = &clusters_of(trial)[cluster].since_ns;
     if (trial->now_ns - *since_ns > CLOCK_MINUTE) {
         *since_ns = trial->now_ns;
         *requests = 0;

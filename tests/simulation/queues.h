@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A second controller in some workers, like a Kueue: Jobs are suspended at creation, resumed within a quota, with a
 // node selector and possibly fewer pods, and evicted occasionally. The host resumes nothing that the queue has
-// suspended.
+// suspended. Each Job has a Workload; the queue resumes whatever is suspended otherwise than by its spec.active.
 #ifndef WHARF_SIMULATION_QUEUES_H
 #define WHARF_SIMULATION_QUEUES_H
 
@@ -19,5 +19,7 @@ bool queues_has(const struct trial *trial, size_t cluster);
 void queues_admit(const struct trial *trial, size_t cluster, struct json *job);
 // The host wrote a Job of a worker.
 void queues_written(struct trial *trial, size_t cluster, const struct world_write *write);
+// The same of a Workload.
+void queues_activated(struct trial *trial, const struct world_write *write);
 
 #endif

@@ -2,12 +2,19 @@
 // The engine's decisions, checked against the clusters at that moment, and requests as they are sent, which may be
 // later.
 #include "tests/simulation/rules.h"
+#include "tests/simulation/crew.h"
 #include "tests/simulation/faults.h"
+#include "tests/simulation/fields.h"
 #include "tests/simulation/forgery.h"
+#include "tests/simulation/leases.h"
 #include "tests/simulation/members.h"
 #include "tests/simulation/pests.h"
+#include "tests/simulation/places.h"
 #include "tests/simulation/promise_rules.h"
+#include "tests/simulation/rooms.h"
+#include "tests/simulation/spaces.h"
 #include "tests/simulation/status_rules.h"
+#include "tests/simulation/steady.h"
 
 #include "core/adapter/phase.h"
 #include "core/engine/mirror.h"
@@ -65,6 +72,10 @@ bool rules_finished(const struct json *job) {
     return rules_condition(job, "Complete") || rules_condition(job, "Failed");
 }
 
+bool rules_gave_up(const struct json *job) {
+    return strcmp(json_string_or(json_get(condition(job, "Failed"), "reason"), ""), "NoClusterAccepts") == 0;
+}
+
 bool rules_is_ours(const struct trial *trial, size_t cluster, size_t kind, const struct json *object) {
     const struct kind *k = trial->engine_kinds[kind];
     enum seal_verdict seal =
@@ -83,18 +94,26 @@ void rules_adopt(struct trial *trial, size_t cluster, size_t kind, const struct 
     }
     struct tracked_mirror *m = &rules->mirrors[rules->n_mirrors++];
     *m = (struct tracked_mirror){
-        .cluster = cluster, .kind = kind, .attempt = mirror_attempt(object), .made = trial->host.number};
+        .cluster = cluster, .kind = kind, .attempt = mirror_attempt(object), .made = trial->host->number};
     text_copy(m->uid, sizeof m->uid, rules_text(object, "metadata", NULL, "uid"));
     text_copy(m->workload, sizeof m->workload, rules_text(object, "metadata", "labels", MARK_UID));
+}
+
+bool rules_was_told(const struct trial *trial, const struct tracked_mirror *mirror) {
+    return mirror->told[trial->host->index] == trial->host->number;
+}
+
+bool rules_was_final(const struct trial *trial, const struct tracked_mirror *mirror) {
+    return mirror->final[trial->host->index] == trial->host->number;
 }
 
 void rules_told(struct trial *trial, const struct json *object) {
     struct tracked_mirror *mirror = rules_mirror(trial, rules_text(object, "metadata", NULL, "uid"));
     if (!mirror)
         return;
-    mirror->told = trial->host.number;
+    mirror->told[trial->host->index] = trial->host->number;
     if (sim_finished(trial->kinds[mirror->kind], object))
-        mirror->final = trial->host.number;
+        mirror->final[trial->host->index] = trial->host->number;
 }
 
 void rules_crd_gone(struct trial *trial, size_t cluster, size_t kind) {
@@ -104,19 +123,26 @@ void rules_crd_gone(struct trial *trial, size_t cluster, size_t kind) {
             trial->rules->workloads[i].touched = true; // it may need more requests now
 }
 
+// Its own, or an empty one.
+static struct tracked_object *object_slot(struct rules *rules, const char *key) {
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (const char *c = key; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
+    size_t i = (size_t)(hash >> 32) % RULES_OBJECTS;
+    while (*rules->objects[i].key && strcmp(rules->objects[i].key, key) != 0)
+        i = (i + 1) % RULES_OBJECTS;
+    return &rules->objects[i];
+}
+
 void rules_count(struct trial *trial, size_t cluster, size_t kind, const char *namespace_, const char *name,
                  bool change) {
     struct rules *rules = trial->rules;
     char key[96];
     snprintf(key, sizeof key, "%zu/%zu/%.30s/%.50s", cluster, kind, namespace_, name);
-    struct tracked_object *o = NULL;
-    for (size_t i = 0; i < rules->n_objects && !o; i++)
-        if (strcmp(rules->objects[i].key, key) == 0)
-            o = &rules->objects[i];
-    if (!o && rules->n_objects == RULES_OBJECTS)
-        return;
-    if (!o) {
-        o = &rules->objects[rules->n_objects++];
+    struct tracked_object *o = object_slot(rules, key);
+    if (!*o->key) {
+        if (++rules->n_objects > RULES_OBJECTS / 2)
+            abort();
         *o = (struct tracked_object){.since_ns = trial->now_ns};
         text_copy(o->key, sizeof o->key, key);
     }
@@ -161,7 +187,7 @@ static struct about read_path(const struct trial *trial, const struct http_reque
 }
 
 static bool is_listed(const struct trial *trial, size_t cluster, size_t kind) {
-    return trial->host.feeds[cluster][kind].listed;
+    return trial->host->feeds[cluster][kind].listed;
 }
 
 // A workload that the host has seen finished is not placed again, unless it learned of that only after
@@ -179,7 +205,7 @@ static void check_again(struct trial *trial, const struct about *about, const st
         if (m->attempt == attempt)
             return; // it was found, and exists already
         // A mirror whose marks a policy stripped is not recognised if the answer to the create was lost.
-        if (m->attempt + 1 == attempt && m->final == trial->host.number && !pests_rule(trial, m->cluster))
+        if (m->attempt + 1 == attempt && rules_was_final(trial, m) && !pests_rule(trial, m->cluster))
             finished = m;
     }
     if (finished)
@@ -192,29 +218,30 @@ static bool is_given_up(struct trial *trial, size_t c, size_t kind, const struct
                         uint32_t attempt, const struct json *other) {
     // If a user has written other numbers, only the order of those that the host knows counts.
     const struct tracked_mirror *mirror = rules_mirror(trial, rules_text(other, "metadata", NULL, "uid"));
-    if (!mirror || (job->tampered && (mirror->told != trial->host.number || !rules_is_ours(trial, c, kind, other) ||
+    if (!mirror || (job->tampered && (!rules_was_told(trial, mirror) || !rules_is_ours(trial, c, kind, other) ||
                                       mirror_attempt(other) >= attempt)))
         return true;
     // The host cannot know a mirror whose marks a policy stripped if the answer to its create was lost.
     if (pests_rule(trial, c))
         return true;
-    if (forgery_is(other) && mirror->told != trial->host.number)
+    if (forgery_is(other) && !rules_was_told(trial, mirror))
         return true;
     // It was certainly gone, and came back with a copy of etcd, perhaps of a cluster that is unreachable since.
     if (trial->now_ns < trial->rules->back_ns[c] + BACK_NS || (mirror->gone && faults_is_unnoticed(trial, c, kind)))
         return true;
-    int64_t timeout_ns = trial->plan.lost_timeout_ns, lost_ns = trial->host.feeds[c][kind].lost_ns;
-    bool watched = trial->host.feeds[c][kind].connected && trial->host.feeds[c][kind].listed;
-    if ((!watched || trial->host.silent[c]) && trial->now_ns - lost_ns >= timeout_ns)
+    int64_t timeout_ns = trial->plan.lost_timeout_ns, lost_ns = trial->host->feeds[c][kind].lost_ns;
+    bool watched = trial->host->feeds[c][kind].connected && trial->host->feeds[c][kind].listed;
+    bool waits = places_wait(trial, job->namespace_); // for as long as it takes
+    if ((!watched || trial->host->silent[c]) && trial->now_ns - lost_ns >= timeout_ns && !waits)
         return true;
     // Another cluster answers under its name, which counts as lost (docs/lifecycle.md, Cluster identity).
-    if (trial->host.refused_ns[c] > 0 && trial->now_ns - trial->host.refused_ns[c] >= timeout_ns)
+    if (trial->host->refused_ns[c] > 0 && trial->now_ns - trial->host->refused_ns[c] >= timeout_ns && !waits)
         return true;
     // It has left.
-    if (job->begun > mirror_attempt(other) && !trial->host.feeds[c][kind].listed && !members_knows(trial, c))
+    if (job->begun > mirror_attempt(other) && !trial->host->feeds[c][kind].listed && !members_knows(trial, c))
         return true;
     // By an earlier process, and this one has heard only that the worker is unreachable (rule 2, the last sentence).
-    if (job->begun > mirror_attempt(other) && !trial->host.feeds[c][kind].listed && trial->host.feeds[c][kind].heard)
+    if (job->begun > mirror_attempt(other) && !trial->host->feeds[c][kind].listed && trial->host->feeds[c][kind].heard)
         return true;
     // A cluster that was wiped is another one, refused like an unreachable one; a create may have arrived after that.
     return faults_is_other(trial, c) && trial->now_ns - trial->rules->back_ns[c] >= timeout_ns;
@@ -235,13 +262,17 @@ static size_t other_mirror(struct trial *trial, size_t cluster, const struct abo
 
 // Nothing new goes to a worker that is cordoned, drained, or leaves.
 static void check_place(struct trial *trial, size_t cluster, const struct about *about,
-                        const struct tracked_workload *job, uint32_t attempt) {
+                        const struct tracked_workload *job, uint32_t attempt, const struct json *body) {
     if (!job || job->tampered || attempt <= job->begun || cluster >= trial->plan.n_clusters ||
         trial_object(trial, cluster, about->kind, about->namespace_, about->name))
         return;
     if (!members_knows(trial, cluster) || members_policy(trial, cluster) != WORKER_ACTIVE)
         trial_fail(trial, "attempt %u of %s is placed in %s, which gets nothing new", attempt, about->name,
                    world_name(trial->worlds[cluster]));
+    const struct json *workload = trial_object(trial, ENGINE_MANAGEMENT, about->kind, about->namespace_, about->name);
+    places_check(trial, cluster, workload, body);
+    spaces_check_place(trial, cluster, about->namespace_, about->name);
+    rooms_check(trial, cluster, workload, body);
 }
 
 // An attempt that is recorded when the older mirrors are gone or given up is correct, also for a later process.
@@ -252,7 +283,7 @@ static void note_recorded(struct trial *trial, const struct about *about, const 
     const char *name = rules_text(body, "metadata", "annotations", MARK_CLUSTER);
     while (cluster < trial->plan.n_clusters && !text_equal(world_name(trial->worlds[cluster]), name))
         cluster++;
-    check_place(trial, cluster, about, job, attempt);
+    check_place(trial, cluster, about, job, attempt, body);
     if (job && attempt > job->begun && !other_mirror(trial, cluster, about, job, attempt, true))
         job->begun = attempt;
 }
@@ -278,9 +309,26 @@ static void check_create(struct trial *trial, size_t cluster, const struct about
     job->begun = attempt;
 }
 
+// Rule 2: in the state that is deleted nothing of it had run, or somebody there had suspended it since.
+static void check_withdrawn(struct trial *trial, size_t cluster, const struct about *about, const char *version) {
+    const struct json *mirror = trial_object(trial, cluster, about->kind, about->namespace_, about->name);
+    if (!mirror || strcmp(rules_text(mirror, "metadata", NULL, "resourceVersion"), version) != 0)
+        return; // it will be rejected
+    const struct json *status = json_get(mirror, "status");
+    wharf_phase_kind phase = sim_phase(trial->kinds[about->kind], mirror, NULL);
+    static const char *const counts[] = {"ready", "succeeded", "failed"};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts && phase == WHARF_ACTIVE && about->kind == 0; i++)
+        if (json_int64(json_get(status, counts[i]), 0) > 0)
+            trial_fail(trial, "rule 2: the mirror of %s in %s is withdrawn although it has started", about->name,
+                       world_name(trial->worlds[cluster]));
+    if (phase_is_final(phase) || (about->kind > 0 && phase == WHARF_ACTIVE))
+        trial_fail(trial, "rule 2: the mirror of %s in %s is withdrawn although it runs or has finished", about->name,
+                   world_name(trial->worlds[cluster]));
+}
+
 // The mirror that a workload has now stays until the workload is over, and for mirrorRetention after that.
 static void check_needed(struct trial *trial, size_t cluster, const struct about *about,
-                         const struct tracked_mirror *mirror) {
+                         const struct tracked_mirror *mirror, const char *withdraws) {
     const struct json *job = trial_object(trial, ENGINE_MANAGEMENT, about->kind, about->namespace_, about->name);
     const struct tracked_workload *tracked = rules_workload(trial, mirror->workload);
     int64_t finished_ns = 0;
@@ -294,10 +342,16 @@ static void check_needed(struct trial *trial, size_t cluster, const struct about
     if (members_policy(trial, cluster) == WORKER_DRAIN_MOVE &&
         !phase_is_final(sim_phase(trial->kinds[about->kind], job, NULL)))
         return; // it is placed elsewhere
+    if (fields_lacked(trial, mirror))
+        return;
+    if (withdraws) {
+        check_withdrawn(trial, cluster, about, withdraws);
+        return;
+    }
     if (!phase_is_final(sim_phase(trial->kinds[about->kind], job, &finished_ns)))
         trial_fail(trial, "rule 7: the mirror of %s in %s is deleted although it is the current one", about->name,
                    world_name(trial->worlds[cluster]));
-    else if (trial->now_ns < finished_ns + trial->plan.retention_ns)
+    else if (trial->now_ns + trial->host->ahead_ns < finished_ns + trial->plan.retention_ns)
         trial_fail(trial, "the mirror of %s in %s is deleted too early", about->name,
                    world_name(trial->worlds[cluster]));
 }
@@ -315,7 +369,8 @@ static void check_delete(struct trial *trial, size_t cluster, const struct about
                    world_name(trial->worlds[cluster]));
         return;
     }
-    check_needed(trial, cluster, about, mirror);
+    const char *version = json_string(json_path(body, "preconditions", "resourceVersion", NULL));
+    check_needed(trial, cluster, about, mirror, trial->plan.pending_timeout_ns ? version : NULL);
 }
 
 static void check_write(struct trial *trial, size_t cluster, const struct about *about,
@@ -339,6 +394,9 @@ void rules_command(struct trial *trial, const struct command *command) {
     if (request->body)
         error_free(json_parse(request->body, request->body_len, &body));
     about.known = about.kind < trial->n_kinds;
+    leases_command(trial, command);
+    spaces_command(trial, command);
+    crew_command(trial, command, about.kind);
     promises_command(trial, command, about.kind, body);
     if (about.known && about.kind == 0 && request->verb != VERB_GET && strcmp(about.namespace_, "default") == 0)
         pests_count(trial, about.name);
@@ -355,7 +413,8 @@ void rules_command(struct trial *trial, const struct command *command) {
 }
 
 char *rules_request(struct trial *trial, size_t cluster, const struct http_request *request) {
-    if (!text_has_prefix(request->path, "/api/v1/namespaces/kube-system")) // the probe is sent during silence
+    bool lease = strstr(request->path, "/leases");
+    if (!lease && !text_has_prefix(request->path, "/api/v1/namespaces/kube-system")) // the probe is sent during silence
         trial->rules->requests++;
     trial_hash(trial, request->path, strlen(request->path));
     trial_hash(trial, request->body ? request->body : "", request->body_len);
@@ -363,9 +422,16 @@ char *rules_request(struct trial *trial, size_t cluster, const struct http_reque
     if (request->body)
         error_free(json_parse(request->body, request->body_len, &body));
     struct about about = read_path(trial, request, body);
-    if (about.known && *about.name)
+    leases_request(trial, request);
+    crew_request(trial, cluster, request);
+    bool object = about.known && *about.name;
+    if (strcmp(request->path, "/api/v1/namespaces/kube-system") != 0)
+        steady_request(trial, cluster, about.kind, about.namespace_, object ? about.name : NULL);
+    else if (sim_cluster_is_up(trial->net, trial->worlds[cluster]))
+        steady_probe(trial, cluster);
+    if (object)
         rules_count(trial, cluster, about.kind, about.namespace_, about.name, false);
-    else if (request->method == HTTP_GET)
+    else if (request->method == HTTP_GET && !lease)
         promises_request(trial, cluster, request);
     if (request->method == HTTP_GET || !about.known)
         return NULL;
@@ -420,7 +486,7 @@ void rules_management_listed(struct trial *trial, size_t kind) {
         const struct tracked_workload *job = m->kind == kind ? rules_workload(trial, m->workload) : NULL;
         const struct json *there = job ? trial_object(trial, m->cluster, kind, job->namespace_, job->name) : NULL;
         if (job && (!there || strcmp(rules_text(there, "metadata", NULL, "uid"), m->uid) != 0))
-            m->final = 0;
+            m->final[trial->host->index] = 0;
     }
 }
 
@@ -428,6 +494,6 @@ void rules_left(struct trial *trial, size_t cluster) {
     for (size_t i = 0; i < trial->rules->n_mirrors; i++) {
         struct tracked_mirror *m = &trial->rules->mirrors[i];
         if (m->cluster == cluster && !is_listed(trial, ENGINE_MANAGEMENT, m->kind))
-            m->final = 0;
+            m->final[trial->host->index] = 0;
     }
 }

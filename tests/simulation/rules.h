@@ -8,7 +8,7 @@
 
 #define RULES_WORKLOADS 128
 #define RULES_MIRRORS 512
-#define RULES_OBJECTS 256
+#define RULES_OBJECTS 4096                 // a power of two
 #define RULES_STRAY_NS (90 * CLOCK_SECOND) // a lost request arrives by then
 
 struct tracked_workload { // an object of the management cluster, by uid
@@ -21,7 +21,13 @@ struct tracked_workload { // an object of the management cluster, by uid
     bool unsure, mirror_unsure; // an answer to a write of it, or of its mirror, was lost, or the host was restarted
     uint32_t begun;             // an attempt that was correct to record or create: a restarted host continues with it
     int64_t blind_ns;           // since when the host follows a mirror that does not exist; 0: it does not
+    bool twice;                 // it runs in two workers
+    int64_t twice_ns;           // since then; 0: it does not
     bool stray;                 // an answer to a write of it was lost
+    bool gave_up;               // an Event said that no worker starts it
+    bool fenced;                // an Event said that a guard suspended its mirror
+    bool denied;                // an Event said that its namespace is
+    unsigned withdrawn;         // Events that said that a mirror of it did not start
     unsigned placements, creates, statuses, deletes, releases, changes, events;
 };
 
@@ -29,11 +35,12 @@ struct tracked_mirror { // created by the host, or equivalent
     char uid[40], workload[40];
     size_t cluster, kind;
     int64_t attempt;
-    bool guessed;                  // its attempt: a policy removed the mark
-    bool gone;                     // it was, when its cluster was restored
-    unsigned made;                 // the process of the host that ran when it was created
-    unsigned final;                // the process of the host that has seen it finished
-    unsigned told;                 // the process of the host that has seen it
+    bool guessed;                // its attempt: a policy removed the mark
+    bool gone;                   // it was, when its cluster was restored
+    unsigned made;               // the process of the host that ran when it was created
+    unsigned final[TRIAL_HOSTS]; // the process of each replica that has seen it finished
+    int64_t late_ns;             // it was created or changed late, when the host expected no answer any longer; 0: not
+    unsigned told[TRIAL_HOSTS];  // the process of each replica that has seen it
     int64_t patched_ns, others_ns; // the host's last patch was sent; somebody else last wrote to it
 };
 
@@ -51,12 +58,15 @@ struct rules {
     uint64_t requests;
     uint64_t late_writes; // see sim_counts
     bool late;            // the present write: its process of the host has ended, or waits for it no longer
-    int64_t looked_ns;
+    int64_t looked_ns[TRIAL_HOSTS];
     int64_t back_ns[TRIAL_CLUSTERS]; // when it was last restored or wiped
 };
 
 struct rules *rules_new(struct trial *trial);
 
+// trial->host has seen the mirror; and has seen it finished.
+bool rules_was_told(const struct trial *trial, const struct tracked_mirror *mirror);
+bool rules_was_final(const struct trial *trial, const struct tracked_mirror *mirror);
 // The engine receives an object of a worker.
 void rules_told(struct trial *trial, const struct json *object);
 // The engine has decided to send this.
@@ -104,6 +114,7 @@ const char *rules_text(const struct json *object, const char *part, const char *
 bool rules_condition(const struct json *job, const char *type); // True
 bool rules_has_condition(const struct json *job, const char *type);
 bool rules_finished(const struct json *job);
+bool rules_gave_up(const struct json *job); // by the host: no worker accepted it
 // A member "managedBy" anywhere in the spec, or anything else that a mirror must not have; NULL: nothing.
 const char *rules_forbidden(const struct trial *trial, size_t kind, const struct json *mirror, bool as_sent);
 

@@ -93,7 +93,8 @@ struct json *shape_job(struct trial *trial, enum shape shape, const char *namesp
                   "\"%s\"%s,\"labels\":{\"team\":\"a\"},\"annotations\":{\"" USERS_EXPECTED
                   "\":\"%s\",\"" WORLD_DURATION "\":\"%lldms\"",
                   namespace_, name, finalizer ? ",\"finalizers\":[\"example.com/hold\"]" : "", t.expected,
-                  (long long)(trial_between(trial, 500, 12500)));
+                  (long long)(trial_between(
+                      trial, 500, trial->plan.guards || trial->plan.fields ? 240000 : 12500))); // longer than trouble
     if (t.fail)
         buffer_printf(&text, ",\"" WORLD_FAIL "\":\"%s\"", t.fail);
     if (shape == SHAPE_SCRIPTED)

@@ -26,16 +26,23 @@ struct copied { // a Job, as this process of the host copies it
 
 struct status_rules {
     struct state states[STATES];
-    struct copied copied[RULES_WORKLOADS];
-    size_t n_states, n_copied;
+    size_t n_states;
+    struct copies {
+        struct copied all[RULES_WORKLOADS];
+        size_t n;
+    } hosts[TRIAL_HOSTS];
 };
 
 struct status_rules *status_rules_new(void) {
     return calloc(1, sizeof(struct status_rules));
 }
 
+static struct copies *copies_of(const struct trial *trial) {
+    return &trial->status->hosts[trial->host->index];
+}
+
 void status_restarted(struct trial *trial) {
-    trial->status->n_copied = 0;
+    copies_of(trial)->n = 0;
 }
 
 static int64_t version_of(const struct json *object) {
@@ -52,13 +59,13 @@ static void read_counts(const struct json *status, const struct json *patch, int
 }
 
 static struct copied *find(struct trial *trial, const char *uid) {
-    struct status_rules *rules = trial->status;
-    for (size_t i = 0; i < rules->n_copied; i++)
-        if (strcmp(rules->copied[i].uid, uid) == 0)
-            return &rules->copied[i];
-    if (rules->n_copied == RULES_WORKLOADS)
+    struct copies *copies = copies_of(trial);
+    for (size_t i = 0; i < copies->n; i++)
+        if (strcmp(copies->all[i].uid, uid) == 0)
+            return &copies->all[i];
+    if (copies->n == RULES_WORKLOADS)
         return NULL;
-    struct copied *copied = &rules->copied[rules->n_copied++];
+    struct copied *copied = &copies->all[copies->n++];
     *copied = (struct copied){0};
     text_copy(copied->uid, sizeof copied->uid, uid);
     return copied;
@@ -98,7 +105,7 @@ static bool follows(struct trial *trial, const struct copied *copied, const stru
     for (size_t c = 1; c < trial->plan.n_clusters; c++) {
         const struct json *mirror = trial_object(trial, c, 0, job->namespace_, job->name);
         if (mirror && strcmp(rules_text(mirror, "metadata", NULL, "uid"), copied->mirror) == 0)
-            return trial->host.feeds[c][0].connected && !trial->host.silent[c] &&
+            return trial->host->feeds[c][0].connected && !trial->host->silent[c] &&
                    mirror_attempt(mirror) == mirror_attempt(workload);
     }
     return false;
@@ -153,8 +160,9 @@ void status_command(struct trial *trial, const struct command *command, const st
 
 // One that was not accepted is sent again.
 void status_answered(struct trial *trial, uint64_t command, bool accepted) {
-    for (size_t i = 0; i < trial->status->n_copied; i++) {
-        struct copied *copied = &trial->status->copied[i];
+    struct copies *copies = copies_of(trial);
+    for (size_t i = 0; i < copies->n; i++) {
+        struct copied *copied = &copies->all[i];
         if (copied->in_flight != command)
             continue;
         copied->in_flight = 0;

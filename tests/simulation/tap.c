@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Between a link and the simulated network: passes each request to the rules, tracks the writes in flight, and marks
 // the link to be called after its handlers ran.
+#include "core/kube/gate.h"
+#include "tests/simulation/replica_tap.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/trial.h"
 
@@ -13,11 +15,14 @@ struct tapped {
     struct http_handler handler;
     uint64_t id;
     char *object; // a write: path of the object; else NULL
+    const struct gate *gate;
 };
 
 struct tap {
     struct transport base;
     struct transport *inner;
+    struct replica_tap *replica; // the same; NULL: it is the network itself
+    struct instance *host;
     struct trial *trial;
     size_t cluster;
     struct tapped *all;
@@ -35,7 +40,7 @@ static void forget(struct tapped *t) {
 }
 
 static void touch(struct tap *tap) {
-    tap->trial->host.dirty[tap->cluster] = true;
+    instance_enter(tap->host)->host->dirty[tap->cluster] = true;
 }
 
 static bool on_opened(void *ctx) {
@@ -71,7 +76,7 @@ static uint64_t submit(struct transport *base, const struct http_request *reques
     struct tapped *t = calloc(1, sizeof *t);
     if (!t)
         return 0;
-    *t = (struct tapped){.tap = tap, .handler = *handler, .next = tap->all};
+    *t = (struct tapped){.tap = tap, .handler = *handler, .gate = request->gate, .next = tap->all};
     t->object = rules_request(tap->trial, tap->cluster, request);
     if (t->object && is_in_flight(tap, t->object))
         trial_fail(tap->trial, "rule 5: two writes in flight for %s in %s", t->object,
@@ -112,8 +117,12 @@ struct tap *tap_new(struct trial *trial, size_t cluster) {
     struct tap *tap = calloc(1, sizeof *tap);
     if (!tap)
         return NULL;
-    *tap = (struct tap){.base = {&ops}, .trial = trial, .cluster = cluster};
-    tap->inner = sim_transport_new(trial->net, trial->worlds[cluster]);
+    *tap = (struct tap){.base = {&ops}, .host = trial->host, .trial = trial, .cluster = cluster};
+    if (trial->plan.elects)
+        tap->replica = replica_tap_new(&(struct replica_tap_options){
+            .net = trial->net, .cluster = trial->worlds[cluster], .now_ns = &trial->now_ns});
+    tap->inner =
+        tap->replica ? replica_tap_transport(tap->replica) : sim_transport_new(trial->net, trial->worlds[cluster]);
     if (!tap->inner) {
         free(tap);
         return NULL;
@@ -123,4 +132,28 @@ struct tap *tap_new(struct trial *trial, size_t cluster) {
 
 struct transport *tap_transport(struct tap *tap) {
     return &tap->base;
+}
+
+void tap_cut(struct tap *tap, bool cut) {
+    replica_tap_cut(tap->replica, cut);
+}
+
+void tap_lag(struct tap *tap, int64_t lag_ns) {
+    replica_tap_lag(tap->replica, lag_ns);
+}
+
+void tap_run(struct tap *tap) {
+    if (tap->replica)
+        replica_tap_run(tap->replica);
+}
+
+int64_t tap_due(const struct tap *tap) {
+    return tap->replica ? replica_tap_due(tap->replica) : CLOCK_NEVER;
+}
+
+const char *tap_in_flight(const struct tap *tap, const struct gate *gate) {
+    for (const struct tapped *t = tap->all; t; t = t->next)
+        if (t->object && t->gate == gate)
+            return t->object;
+    return NULL;
 }

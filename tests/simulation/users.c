@@ -2,9 +2,13 @@
 #include "tests/simulation/users.h"
 #include "core/engine/mirror.h"
 #include "tests/simulation/crds.h"
+#include "tests/simulation/cuts.h"
+#include "tests/simulation/fields.h"
 #include "tests/simulation/forgery.h"
 #include "tests/simulation/pests.h"
+#include "tests/simulation/places.h"
 #include "tests/simulation/plays.h"
+#include "tests/simulation/rooms.h"
 #include "tests/simulation/rules.h"
 
 #include <stdio.h>
@@ -39,10 +43,32 @@ enum act {
     ACTS
 };
 
+static const char *const act_names[] = {"creates",
+                                        "deletes",
+                                        "deletes and creates again",
+                                        "suspends",
+                                        "resumes",
+                                        "scales",
+                                        "changes template",
+                                        "adds labels",
+                                        "takes labels off",
+                                        "delegates or reclaims",
+                                        "tells the story of",
+                                        "retries",
+                                        "releases",
+                                        "leaves an orphan",
+                                        "creates a foreign object with the name of",
+                                        "adds a child",
+                                        "deletes mirror",
+                                        "strips marks",
+                                        "writes nonsense",
+                                        "forges mirrors of"};
+
 struct action_due {
     int64_t at_ns;
     enum act act;
     unsigned job, order;
+    bool off; // left out of the plan
 };
 
 struct users {
@@ -61,7 +87,7 @@ struct users {
 static void plan(struct users *users, int64_t at_ns, enum act act, unsigned job) {
     if (users->n == ACTIONS)
         return;
-    users->actions[users->n] = (struct action_due){at_ns, act, job, (unsigned)users->n};
+    users->actions[users->n] = (struct action_due){at_ns, act, job, (unsigned)users->n, false};
     users->n++;
 }
 
@@ -115,6 +141,22 @@ static void plan_job(struct trial *trial, struct users *users, unsigned job) {
         plan(users, end_ns + RULES_STRAY_NS, ACT_RELEASE, job);
 }
 
+// Whole objects first, then single acts. What only cleans up stays.
+static void cut(struct trial *trial, struct users *users) {
+    for (unsigned i = 0; i < users->n_jobs; i++) {
+        const wharf_kind *abi = &trial->engine_kinds[users->jobs[i].kind]->abi;
+        bool has = cuts_has(trial, "%s %s/%s", abi->plural, users->jobs[i].namespace_, users->jobs[i].name);
+        for (size_t a = 0; a < users->n; a++)
+            users->actions[a].off |= !has && users->actions[a].job == i;
+    }
+    for (size_t a = 0; a < users->n; a++) {
+        struct action_due *due = &users->actions[a];
+        if (due->act != ACT_CREATE && due->act != ACT_RELEASE)
+            due->off |= !cuts_has(trial, "%.3f user: %s %s", (double)(due->at_ns - TRIAL_START_NS) / 1e9,
+                                  act_names[due->act], users->jobs[due->job].name);
+    }
+}
+
 struct users *users_new(struct trial *trial) {
     struct users *users = calloc(1, sizeof *users);
     if (!users)
@@ -126,6 +168,7 @@ struct users *users_new(struct trial *trial) {
     for (unsigned i = 0; i < users->n_jobs; i++)
         plan_job(trial, users, i);
     qsort(users->actions, users->n, sizeof *users->actions, by_time);
+    cut(trial, users);
     return users;
 }
 
@@ -173,6 +216,10 @@ static void delete_in(struct trial *trial, size_t cluster, unsigned job, const c
                  trial->users->jobs[job].name, policy, trial->now_ns);
 }
 
+static bool is_annotated(const struct users *users, unsigned job) {
+    return users->jobs[job].kind == 0 && strcmp(users->jobs[job].namespace_, "team") != 0;
+}
+
 static void create(struct trial *trial, unsigned job) {
     struct users *users = trial->users;
     size_t kind = users->jobs[job].kind;
@@ -181,6 +228,12 @@ static void create(struct trial *trial, unsigned job) {
                            ? play_object(trial, kind, namespace_, name, users->jobs[job].finalizer)
                            : shape_job(trial, users->jobs[job].shape, namespace_, name, users->jobs[job].finalizer);
     users->jobs[job].told = 0;
+    if (is_annotated(users, job))
+        places_annotate(trial, object);
+    if (kind == 0) {
+        rooms_ask(trial, object);
+        fields_ask(trial, object);
+    }
     if (!workload_of(trial, job))
         create_in(trial, ENGINE_MANAGEMENT, job, object);
     struct tracked_workload *tracked = tracked_of(trial, job);
@@ -209,6 +262,11 @@ static void change_template(struct trial *trial, unsigned job) {
               "{\"spec\":{\"template\":{\"metadata\":{\"annotations\":null},\"spec\":{\"nodeSelector\":null}}}}");
         return;
     }
+    if (trial->plan.capacity) { // to a zone that has a node
+        patch(trial, ENGINE_MANAGEMENT, job,
+              "{\"spec\":{\"template\":{\"spec\":{\"nodeSelector\":{\"zone\":\"a\"}}}}}");
+        return;
+    }
     AUTO_TEXT text = text_format("{\"spec\":{\"template\":{\"metadata\":{\"annotations\":{\"example.com/run\":\"%llu\"}"
                                  "},\"spec\":{\"nodeSelector\":{\"zone\":\"z%llu\"}}}}}",
                                  (unsigned long long)trial_below(trial, 9), (unsigned long long)trial_below(trial, 9));
@@ -222,10 +280,15 @@ static void change_labels(struct trial *trial, unsigned job, bool add) {
     patch(trial, ENGINE_MANAGEMENT, job, text);
 }
 
-// One worker has no unsealed mirrors, so that every workload can be placed.
+// One worker where it may go has no unsealed mirrors, so that every workload can be placed.
 static size_t some_worker(struct trial *trial, unsigned job) {
+    const struct users *users = trial->users;
     size_t workers = trial->plan.n_clusters - 1;
-    size_t spared = strcmp(trial->users->jobs[job].namespace_, "team") == 0 ? 0 : job % workers;
+    bool first = trial->plan.fields || trial->plan.spaces || strcmp(users->jobs[job].namespace_, "team") == 0;
+    size_t spared = first ? 0 : job % workers;
+    const char *name = is_annotated(users, job) ? users->jobs[job].name : NULL;
+    for (size_t i = 0; i < workers && !(places_permit(trial, 1 + spared, name) && fields_keeps(trial, 1 + spared)); i++)
+        spared = (spared + 1) % workers;
     size_t other = trial_below(trial, workers - 1);
     return 1 + (other >= spared ? other + 1 : other);
 }
@@ -312,7 +375,7 @@ static void forge(struct trial *trial, unsigned job) {
 
 // Created by the process without a key, after the first list of the process with a key.
 static bool came_too_late(const struct trial *trial, const struct json *object) {
-    return trial->plan.upgrade && trial->host.number > 1 && !*rules_text(object, "metadata", "annotations", MARK_SEAL);
+    return trial->plan.upgrade && trial->host->number > 1 && !*rules_text(object, "metadata", "annotations", MARK_SEAL);
 }
 
 // A forged object in place of the mirror, with the marks of exactly the recorded attempt: the Event NotSealed asks for
@@ -364,6 +427,12 @@ static void delete_others(struct trial *trial, const struct json *workload, unsi
     }
 }
 
+// Below it no mirror is held: the annotations' attempt or, where they name no cluster and so none, the last that the
+// host began, a create of which may be on its way.
+static uint32_t least_attempt(struct trial *trial, const struct json *workload, unsigned job) {
+    return object_annotation(workload, MARK_CLUSTER) ? mirror_attempt(workload) : tracked_of(trial, job)->begun;
+}
+
 // Without a key only the annotations identify the mirror to a host that was restarted since: whoever overwrote them
 // restores them, as the Event asks.
 static void name_mirror(struct trial *trial, unsigned job) {
@@ -373,6 +442,7 @@ static void name_mirror(struct trial *trial, unsigned job) {
     const struct json *mirror = cluster ? object_of(trial, cluster, job) : NULL;
     if ((seal_keys_any(trial->seals) && !trial->plan.upgrade) || !mirror || !workload ||
         forgery_is(mirror) || // which clean_up has deleted, and a finalizer may still hold
+        mirror_attempt(mirror) < least_attempt(trial, workload, job) ||
         (!tracked_of(trial, job)->tampered && trial->plan.back == TRIAL_BACK_NONE) ||
         strcmp(rules_text(mirror, "metadata", "labels", MARK_UID), uid_of(workload)) != 0)
         return;
@@ -477,27 +547,7 @@ static void act_on_job(struct trial *trial, enum act act, unsigned job) {
 }
 
 static void act_once(struct trial *trial, enum act act, unsigned job) {
-    static const char *const names[] = {"creates",
-                                        "deletes",
-                                        "deletes and creates again",
-                                        "suspends",
-                                        "resumes",
-                                        "scales",
-                                        "changes template",
-                                        "adds labels",
-                                        "takes labels off",
-                                        "delegates or reclaims",
-                                        "tells the story of",
-                                        "retries",
-                                        "releases",
-                                        "leaves an orphan",
-                                        "creates a foreign object with the name of",
-                                        "adds a child",
-                                        "deletes mirror",
-                                        "strips marks",
-                                        "writes nonsense",
-                                        "forges mirrors of"};
-    trial_trace(trial, "user: %s %s", names[act], trial->users->jobs[job].name);
+    trial_trace(trial, "user: %s %s", act_names[act], trial->users->jobs[job].name);
     bool strange = act == ACT_STRIP || act == ACT_NONSENSE || act == ACT_MANAGER;
     struct tracked_workload *tracked = tracked_of(trial, job);
     if (tracked && act != ACT_CREATE) {
@@ -520,7 +570,8 @@ void users_act(struct trial *trial) {
     trial->user_acts = true;
     while (users->next < users->n && users->actions[users->next].at_ns <= trial->now_ns) {
         const struct action_due *due = &users->actions[users->next++];
-        act_once(trial, due->act, due->job);
+        if (!due->off)
+            act_once(trial, due->act, due->job);
     }
     trial->user_acts = false;
 }

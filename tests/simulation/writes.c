@@ -3,12 +3,16 @@
 #include "core/engine/finalizer.h"
 #include "core/engine/mirror.h"
 #include "core/json/pointer.h"
+#include "tests/simulation/fields.h"
 #include "tests/simulation/forgery.h"
+#include "tests/simulation/guards.h"
 #include "tests/simulation/pests.h"
 #include "tests/simulation/promise_rules.h"
 #include "tests/simulation/queues.h"
+#include "tests/simulation/rooms.h"
 #include "tests/simulation/rules.h"
 #include "tests/simulation/status_rules.h"
+#include "tests/simulation/steady.h"
 
 #include <string.h>
 
@@ -54,7 +58,9 @@ static void check_placement(struct trial *trial, struct tracked_workload *job, c
 static void check_status(struct trial *trial, struct tracked_workload *job, const struct world_write *write) {
     if (write->status >= 300 || !job)
         return;
-    if (write->noop && !job->unsure)
+    // A request of before a restore that arrives after it: its version may have been given once more.
+    bool again = job->stray && trial->rules->back_ns[ENGINE_MANAGEMENT];
+    if (write->noop && !job->unsure && !again)
         trial_fail(trial, "rule 6: a status patch of %s changed nothing", write->name);
     job->unsure = false;
     job->statuses++;
@@ -90,6 +96,8 @@ static void in_management(struct trial *trial, size_t kind, const struct world_w
             promises_told(trial, write->now);
         return;
     }
+    if (strcmp(write->plural, "leases") == 0 && trial->plan.elects)
+        return;
     if (kind == trial->n_kinds) {
         trial_fail(trial, "rule 1: a write to %s in the management cluster", write->plural);
         return;
@@ -203,6 +211,8 @@ static void check_created(struct trial *trial, size_t cluster, size_t kind, cons
     }
     job->creates++;
     rules_adopt(trial, cluster, kind, write->now);
+    if (kind == 0)
+        fields_created(trial, cluster, write->now);
 }
 
 static void check_carried(struct trial *trial, size_t cluster, size_t kind, const struct world_write *write) {
@@ -245,6 +255,12 @@ static bool may_be_refused(struct trial *trial, size_t cluster, size_t kind, con
 static void in_worker(struct trial *trial, size_t cluster, size_t kind, const struct world_write *write) {
     if (strcmp(write->plural, "namespaces") == 0 && write->verb == WORLD_CREATE && trial->plan.create_namespaces)
         return;
+    if (strcmp(write->plural, "workloads") == 0) {
+        queues_activated(trial, write);
+        return;
+    }
+    if (strcmp(write->plural, "leases") == 0 && trial->plan.guards)
+        return;
     if (kind == trial->n_kinds) {
         trial_fail(trial, "rule 3: a write to %s in a worker", write->plural);
         return;
@@ -252,8 +268,11 @@ static void in_worker(struct trial *trial, size_t cluster, size_t kind, const st
     if ((write->status == 422 || write->status == 400) && !may_be_refused(trial, cluster, kind, write))
         trial_fail(trial, "a write to %s %s in %s was refused: %s", write->plural, write->name,
                    world_name(trial->worlds[cluster]), write->message);
-    if (write->status >= 300)
+    if (write->status >= 300) {
+        if (write->verb == WORLD_CREATE && kind == 0)
+            rooms_rejected(trial, cluster, write->namespace_, write->name);
         return;
+    }
     queues_written(trial, cluster, write);
     if (write->verb == WORLD_CREATE) {
         check_created(trial, cluster, kind, write);
@@ -327,11 +346,20 @@ void rules_hook(void *ctx, const struct world_write *write) {
         if (known && write->status < 300)
             note_user(trial, side->cluster, kind, write);
     } else if (write->internal) {
+        if (known && write->status < 300)
+            steady_change(trial, kind, write->namespace_, write->name);
         if (known && side->cluster != ENGINE_MANAGEMENT)
             note_change(trial, kind, write);
     } else if (side->cluster == ENGINE_MANAGEMENT) {
         in_management(trial, kind, write);
     } else {
         in_worker(trial, side->cluster, kind, write);
+    }
+    if (known && side->cluster != ENGINE_MANAGEMENT && write->status < 300) {
+        struct tracked_mirror *mirror =
+            trial->rules->late && write->now ? rules_mirror(trial, uid_of(write->now)) : NULL;
+        if (mirror)
+            mirror->late_ns = trial->now_ns;
+        guards_written(trial, side->cluster, kind, write);
     }
 }

@@ -46,6 +46,13 @@ void commit_update(const struct op *op, struct stored *object, struct json *valu
     show(op, object, old, object->value, false);
 }
 
+void commit_replace(const struct op *op, struct stored *object, struct json *value, bool same_spec) {
+    count(op);
+    meta_managed_fields(op, value);
+    AUTO_JSON old = world_store_exchange(object, value, same_spec);
+    show(op, object, old, object->value, false);
+}
+
 void commit_noop(const struct op *op, struct stored *object) {
     if (!op->internal)
         op->cluster->counts.noops++;

@@ -9,6 +9,8 @@ struct stored *commit_create(const struct op *op, struct json *value);
 // `old` is what was stored before when a hook is set, else NULL; not taken. Takes `value`.
 void commit_update(const struct op *op, struct stored *object, struct json *value, const struct json *old,
                    bool same_spec);
+// As commit_update with what is stored now as `old`.
+void commit_replace(const struct op *op, struct stored *object, struct json *value, bool same_spec);
 void commit_noop(const struct op *op, struct stored *object);
 void commit_remove(const struct op *op, struct stored *object);
 // Counts a rejected write.

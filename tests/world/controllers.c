@@ -109,6 +109,15 @@ void world_write_status(struct stored *object, struct json *status) {
     world_response_clear(&response);
 }
 
+void world_bind_pod(struct stored *pod, const char *node) {
+    struct world_response response = {0};
+    struct op op = make_op(pod->kind, pod->namespace_, pod->name, WORLD_UPDATE, &response);
+    AUTO_JSON old = op.cluster->hook ? world_json_copy(pod->value) : NULL;
+    world_set_text(world_json_child(pod->value, "spec"), "nodeName", node);
+    commit_update(&op, pod, pod->value, old, false);
+    world_response_clear(&response);
+}
+
 int world_create_internal(struct kind *kind, const char *namespace_, struct json *object) {
     struct world_response response = {0};
     struct op op = make_op(kind, namespace_, "", WORLD_CREATE, &response);

@@ -24,6 +24,8 @@ const char *world_annotation(const struct json *value, const char *name);
 
 // Writes a status as the object's controller: validated like any other; takes `status`. Rejections are counted.
 void world_write_status(struct stored *object, struct json *status);
+// Binds a pod to a node, as the scheduler.
+void world_bind_pod(struct stored *pod, const char *node);
 // Creates an object as a controller. Returns the HTTP status.
 int world_create_internal(struct kind *kind, const char *namespace_, struct json *object);
 

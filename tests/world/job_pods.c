@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "tests/world/indexes.h"
 #include "tests/world/job_run.h"
+#include "tests/world/scheduler.h"
 #include "tests/world/server.h"
 
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #define POD_START (200 * CLOCK_MS)
 #define POD_STOP (100 * CLOCK_MS)
 #define POD_BACKOFF (500 * CLOCK_MS)
+#define POD_UNBOUND (250 * CLOCK_MS) // until the scheduler looks at it again
 #define PODS_MAX 5000
 
 static int64_t number(const struct json *spec, const char *name) {
@@ -157,6 +159,15 @@ static void set_pod_phase(const struct stored *job, const struct pod *pod, const
     world_write_status(object, status);
 }
 
+// Waits for a node until then.
+static void bind_pod(const struct stored *job, const struct job_run *run, struct pod *pod) {
+    const struct world_cluster *cluster = job->kind->cluster;
+    struct stored *object = *pod->uid ? map_get(&cluster->by_uid, pod->uid) : NULL;
+    pod->unbound = object && !scheduler_bind(object);
+    pod->ready_ns = pod->unbound ? CLOCK_NEVER : cluster->now_ns + run->start_ns;
+    pod->end_ns = pod->unbound || run->held ? CLOCK_NEVER : pod->ready_ns + run->duration_ns;
+}
+
 static void add_pod(struct stored *job, struct job_run *run, int64_t index) {
     const struct world_cluster *cluster = job->kind->cluster;
     if (run->pod_count == run->pod_capacity) {
@@ -164,10 +175,10 @@ static void add_pod(struct stored *job, struct job_run *run, int64_t index) {
         run->pods = world_resize(run->pods, run->pod_capacity * sizeof *run->pods);
     }
     struct pod *pod = &run->pods[run->pod_count++];
-    *pod = (struct pod){.ready_ns = cluster->now_ns + run->start_ns, .index = index, .fails = will_fail(run, index)};
-    pod->end_ns = run->held ? CLOCK_NEVER : pod->ready_ns + run->duration_ns;
+    *pod = (struct pod){.index = index, .fails = will_fail(run, index)};
     if (cluster->options.pods)
         make_pod_object(job, pod);
+    bind_pod(job, run, pod);
 }
 
 static void note_failure(struct stored *job, struct job_run *run, const struct pod *pod) {
@@ -205,7 +216,7 @@ static void end_pod(struct stored *job, struct job_run *run, const struct pod *p
 
 static void let_end(struct job_run *run) {
     for (size_t i = 0; i < run->pod_count; i++)
-        if (run->pods[i].end_ns == CLOCK_NEVER)
+        if (run->pods[i].end_ns == CLOCK_NEVER && !run->pods[i].unbound)
             run->pods[i].end_ns = run->pods[i].ready_ns + run->duration_ns;
 }
 
@@ -214,6 +225,9 @@ void job_pods_advance(struct stored *job, struct job_run *run, const struct job_
         let_end(run);
     size_t kept = 0;
     int64_t now = job->kind->cluster->now_ns;
+    for (size_t i = 0; i < run->pod_count; i++)
+        if (run->pods[i].unbound && !run->pods[i].stopping)
+            bind_pod(job, run, &run->pods[i]);
     for (size_t i = 0; i < run->pod_count; i++)
         if (run->pods[i].end_ns <= now)
             end_pod(job, run, &run->pods[i]);
@@ -311,6 +325,8 @@ int64_t job_pods_next(const struct job_run *run, int64_t now_ns) {
     for (size_t i = 0; i < run->pod_count; i++) {
         const struct pod *pod = &run->pods[i];
         int64_t at = !pod->stopping && pod->ready_ns > now_ns ? pod->ready_ns : pod->end_ns;
+        if (pod->unbound && !pod->stopping)
+            at = now_ns + POD_UNBOUND;
         if (at < next)
             next = at;
     }

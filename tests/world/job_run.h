@@ -6,11 +6,11 @@
 #include "tests/world/controllers.h"
 
 struct pod {
-    int64_t ready_ns; // when it becomes ready
-    int64_t end_ns;   // when it ends by itself, or after it was stopped
-    int64_t index;    // of an Indexed Job; -1
-    bool fails, stopping;
-    char uid[37]; // of its Pod object; "" if there is none
+    int64_t ready_ns;              // when it becomes ready
+    int64_t end_ns;                // when it ends by itself, or after it was stopped
+    int64_t index;                 // of an Indexed Job; -1
+    bool fails, stopping, unbound; // unbound: the scheduler has no node for it yet
+    char uid[37];                  // of its Pod object; "" if there is none
     char name[80];
 };
 

@@ -85,9 +85,10 @@ static bool is_qualified_name(const char *text) {
 static void check_labels(const struct json *labels, struct problems *problems) {
     for (const struct json *label = json_first(labels); label; label = json_next(label)) {
         const char *value = json_string_or(label, "\n");
-        AUTO_JSON key = json_new_string(json_key(label));
-        if (!is_qualified_name(json_key(label)))
+        if (!is_qualified_name(json_key(label))) {
+            AUTO_JSON key = json_new_string(json_key(label));
             problem_invalid(problems, "metadata.labels", key, "name part must consist of alphanumeric characters");
+        }
         if (*value && !name_characters(value, strlen(value)))
             problem_invalid(problems, "metadata.labels", label,
                             "a valid label must be an empty string or consist of alphanumeric characters");
@@ -101,10 +102,11 @@ static void check_annotations(const struct json *annotations, struct problems *p
         text_copy(key, sizeof key, json_key(note));
         for (char *c = key; *c; c++)
             *c = (char)tolower((unsigned char)*c);
-        AUTO_JSON shown = json_new_string(json_key(note));
-        if (!is_qualified_name(key))
+        if (!is_qualified_name(key)) {
+            AUTO_JSON shown = json_new_string(json_key(note));
             problem_invalid(problems, "metadata.annotations", shown,
                             "name part must consist of alphanumeric characters");
+        }
         total += strlen(json_key(note)) + strlen(json_string_or(note, ""));
     }
     if (total > ANNOTATIONS_MAX)

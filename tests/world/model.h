@@ -146,6 +146,8 @@ struct stored *world_seek(const struct kind *kind, const char *key);
 struct stored *world_store_add(struct kind *kind, struct json *value); // takes `value`, with metadata complete
 // Replaces the tree (takes it). `same_spec`: the member spec is unchanged.
 void world_store_replace(struct stored *object, struct json *value, bool same_spec);
+// The same, and returns the old tree, which the caller frees; NULL if it was `value`.
+struct json *world_store_exchange(struct stored *object, struct json *value, bool same_spec);
 void world_store_remove(struct stored *object);
 
 // history.c

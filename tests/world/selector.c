@@ -109,14 +109,26 @@ static bool add_event_field(struct selector *selector, const char *name, const c
     return true;
 }
 
+static bool add_phase(struct selector *selector, const char *value, bool differs) {
+    if (selector->fields == SELECTOR_FIELDS)
+        return false;
+    selector->field[selector->fields].pointer = "/status/phase";
+    selector->field[selector->fields].differs = differs;
+    selector->field[selector->fields++].value = value;
+    return true;
+}
+
 static bool read_field(struct selector *selector, const struct kind *kind, char *text, char message[256]) {
     char *equal = strchr(text, '=');
-    if (!equal || (equal > text && equal[-1] == '!')) {
+    bool differs = equal && equal > text && equal[-1] == '!';
+    if (!equal || (differs && (kind->special != SPECIAL_POD || !text_has_prefix(text, "status.phase!=")))) {
         snprintf(message, 256, "invalid field selector: %.200s", text);
         return false;
     }
     char *value = equal[1] == '=' ? equal + 2 : equal + 1;
-    *equal = '\0';
+    equal[differs ? -1 : 0] = '\0';
+    if (kind->special == SPECIAL_POD && strcmp(text, "status.phase") == 0 && add_phase(selector, value, differs))
+        return true;
     if (strcmp(text, "metadata.name") == 0) {
         if (selector->name && strcmp(selector->name, value) != 0)
             selector->nothing = true;
@@ -196,7 +208,8 @@ static bool fields_match(const struct selector *selector, const struct blob *blo
     AUTO_JSON value = NULL;
     error_free(json_parse(blob->text, blob->len, &value));
     for (size_t i = 0; i < selector->fields; i++)
-        if (strcmp(json_string_or(pointer_find(value, selector->field[i].pointer), ""), selector->field[i].value) != 0)
+        if ((strcmp(json_string_or(pointer_find(value, selector->field[i].pointer), ""), selector->field[i].value) !=
+             0) != selector->field[i].differs)
             return false;
     return true;
 }

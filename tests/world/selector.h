@@ -27,7 +27,8 @@ struct selector {
     size_t values;
     struct {
         const char *pointer, *value;
-    } field[SELECTOR_FIELDS]; // of Events
+        bool differs;         // "!="
+    } field[SELECTOR_FIELDS]; // of Events and pods
     size_t fields;
     bool nothing; // a field selector that no object can match
 };

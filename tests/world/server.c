@@ -258,6 +258,12 @@ static void show(const struct op *op, const struct view *view) {
     struct json *value = NULL;
     if (!view_changes(view) || response->status != 200 || op->verb != WORLD_READ)
         return;
+    if (!view_fits(view->form, !*op->name)) {
+        world_response_clear(response);
+        answer_failure(response, 406, "NotAcceptable", NULL, "only the following media types are accepted: %s",
+                       "application/json");
+        return;
+    }
     error_free(json_parse(response->body, response->body_len, &value));
     if (!value)
         world_oom();
@@ -316,7 +322,7 @@ static void answer(struct world_cluster *cluster, const struct world_request *re
     else if (route_flag(&route, "watch") && method_is(request, "GET"))
         answer_bad_request(response, "a watch is not a single request");
     else if (find_target(&op, &route)) {
-        struct view view = {.core_event = core_event, .table = view_wants_table(request->accept)};
+        struct view view = {.core_event = core_event, .form = view_form(request->accept)};
         if (core_event && !method_is(request, "GET"))
             answer_failure(response, 405, "MethodNotAllowed", NULL, "core Events can only be read here");
         else

@@ -44,9 +44,16 @@ static bool is_empty(const struct json *value) {
                                          : json_is(value, JSON_ARRAY) && json_size(value) == 0;
 }
 
+// Of a text that is a time (fits): as clock_rfc3339() prints it.
+static bool is_printed_time(const char *text) {
+    return strlen(text) == 20 && text[10] == 'T' && text[17] < '6' && text[19] == 'Z';
+}
+
 static void put_time(struct json *object, struct json *member) {
     int64_t at = 0;
     char text[CLOCK_RFC3339_MAX];
+    if (is_printed_time(json_string_or(member, "")))
+        return;
     clock_parse_rfc3339(json_string_or(member, ""), &at);
     clock_rfc3339(at, text);
     if (strcmp(text, json_string_or(member, "")) != 0)

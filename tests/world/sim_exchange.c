@@ -38,6 +38,7 @@ void exchange_drop(struct exchange *exchange) {
     world_response_clear(&exchange->response);
     free(exchange->path);
     free(exchange->content_type);
+    free(exchange->accept);
     free(exchange->body);
     free(exchange);
 }
@@ -231,6 +232,7 @@ static struct world_request request_of(const struct exchange *exchange) {
     return (struct world_request){.method = exchange->method,
                                   .path = exchange->path,
                                   .content_type = exchange->content_type,
+                                  .accept = exchange->accept,
                                   .body = exchange->body,
                                   .body_len = exchange->body_len};
 }

@@ -58,6 +58,7 @@ void stream_open(struct exchange *exchange) {
         exchange_set_timer(exchange, exchange->data_ns);
         return;
     }
+    world_watch_accept(exchange->watch, exchange->accept);
     stream_plan(exchange);
 }
 

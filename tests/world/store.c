@@ -18,8 +18,14 @@ struct stored *world_find(const struct kind *kind, const char *namespace_, const
     char key[512];
     if (!*namespace_)
         return world_find_key(kind, name);
-    int len = snprintf(key, sizeof key, "%s/%s", namespace_, name);
-    return len > 0 && (size_t)len < sizeof key ? world_find_key(kind, key) : NULL;
+    size_t first = strlen(namespace_), second = strlen(name);
+    if (first + second + 2 > sizeof key)
+        return NULL;
+    char *end = mempcpy(key, namespace_, first);
+    *end++ = '/';
+    end = mempcpy(end, name, second);
+    *end = '\0';
+    return world_find_key(kind, key);
 }
 
 // Fills `before` with the last node below `key` on each level.
@@ -105,7 +111,7 @@ struct stored *world_store_add(struct kind *kind, struct json *value) {
     return object;
 }
 
-void world_store_replace(struct stored *object, struct json *value, bool same_spec) {
+struct json *world_store_exchange(struct stored *object, struct json *value, bool same_spec) {
     struct world_cluster *cluster = object->kind->cluster;
     struct json *old = object->value;
     struct blob *before = object->blob;
@@ -117,10 +123,13 @@ void world_store_replace(struct stored *object, struct json *value, bool same_sp
     object->blob = world_blob_new(cluster, object, same_spec ? before : NULL);
     tell(object->kind, EVENT_MODIFIED, object->blob, before);
     world_blob_unref(before);
-    if (old != value)
-        json_free(old);
     world_collector_added(object);
     world_controllers_changed(object);
+    return old != value ? old : NULL;
+}
+
+void world_store_replace(struct stored *object, struct json *value, bool same_spec) {
+    json_free(world_store_exchange(object, value, same_spec));
 }
 
 void world_store_remove(struct stored *object) {

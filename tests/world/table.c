@@ -33,10 +33,7 @@ static void add_row(struct json *table, const struct kind *kind, const char *ver
         world_oom();
     columns_fill(kind, version, object, cells);
     world_json_set(row, "cells", cells);
-    struct json *part = world_json_child(row, "object");
-    world_set_text(part, "kind", "PartialObjectMetadata");
-    world_set_text(part, "apiVersion", "meta.k8s.io/v1");
-    world_json_set(part, "metadata", world_json_copy(json_get(object, "metadata")));
+    world_json_set(row, "object", view_metadata(object));
 }
 
 struct json *table_of_list(const struct kind *kind, const char *version, const struct json *list) {

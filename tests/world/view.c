@@ -11,12 +11,36 @@ bool view_redirect(struct route *route) {
     return true;
 }
 
-bool view_wants_table(const char *accept) {
-    return accept && strstr(accept, "as=Table") && strstr(accept, "v=v1;g=meta.k8s.io");
+static bool has_parameter(const char *clause, size_t len, const char *text) {
+    const char *found = memmem(clause, len, text, strlen(text));
+    const char *after = found ? found + strlen(text) : clause;
+    return found && (after == clause + len || *after == ';' || *after == ' ');
+}
+
+// The first clause that is known (apiserver pkg/endpoints/handlers/negotiation).
+enum view_form view_form(const char *accept) {
+    static const char *const forms[] = {[VIEW_TABLE] = ";as=Table",
+                                        [VIEW_METADATA] = ";as=PartialObjectMetadata",
+                                        [VIEW_METADATA_LIST] = ";as=PartialObjectMetadataList"};
+    for (const char *clause = accept; clause && *clause;) {
+        size_t len = strcspn(clause, ",");
+        if (!memmem(clause, len, ";as=", 4))
+            return VIEW_OBJECT;
+        bool v1 = has_parameter(clause, len, ";v=v1") && has_parameter(clause, len, ";g=meta.k8s.io");
+        for (int form = VIEW_TABLE; v1 && form <= VIEW_METADATA_LIST; form++)
+            if (has_parameter(clause, len, forms[form]))
+                return (enum view_form)form;
+        clause += len + (clause[len] == ',');
+    }
+    return VIEW_OBJECT;
+}
+
+bool view_fits(enum view_form form, bool list) {
+    return form != (list ? VIEW_METADATA : VIEW_METADATA_LIST);
 }
 
 bool view_changes(const struct view *view) {
-    return view->core_event || view->table;
+    return view->core_event || view->form != VIEW_OBJECT;
 }
 
 static void move(struct json *object, const char *from, const char *to) {
@@ -53,14 +77,41 @@ static void to_core(struct json *event) {
         world_set_int(event, "count", count);
 }
 
+static void set_meta_kind(struct json *value, const char *kind) {
+    world_set_text(value, "kind", kind);
+    world_set_text(value, "apiVersion", "meta.k8s.io/v1");
+}
+
+struct json *view_metadata(const struct json *object) {
+    struct json *part = json_new_object();
+    if (!part)
+        world_oom();
+    set_meta_kind(part, "PartialObjectMetadata");
+    world_json_set(part, "metadata", world_json_copy(json_get(object, "metadata")));
+    return part;
+}
+
+static struct json *metadata_of_list(const struct json *list) {
+    struct json *part = json_new_object(), *items = json_new_array();
+    if (!part || !items)
+        world_oom();
+    set_meta_kind(part, "PartialObjectMetadataList");
+    world_json_set(part, "metadata", world_json_copy(json_get(list, "metadata")));
+    for (const struct json *item = json_first(json_get(list, "items")); item; item = json_next(item))
+        if (!json_append(items, view_metadata(item)))
+            world_oom();
+    world_json_set(part, "items", items);
+    return part;
+}
+
 struct json *view_object(const struct view *view, const struct kind *kind, const char *version, struct json *object) {
     if (view->core_event)
         to_core(object);
-    if (!view->table)
+    if (view->form == VIEW_OBJECT)
         return object;
-    struct json *table = table_of_object(kind, version, object);
+    struct json *shown = view->form == VIEW_TABLE ? table_of_object(kind, version, object) : view_metadata(object);
     json_free(object);
-    return table;
+    return shown;
 }
 
 struct json *view_list(const struct view *view, const struct kind *kind, const char *version, struct json *list) {
@@ -69,9 +120,9 @@ struct json *view_list(const struct view *view, const struct kind *kind, const c
         for (struct json *item = json_first(json_get(list, "items")); item; item = json_next(item))
             to_core(item);
     }
-    if (!view->table)
+    if (view->form == VIEW_OBJECT)
         return list;
-    struct json *table = table_of_list(kind, version, list);
+    struct json *shown = view->form == VIEW_TABLE ? table_of_list(kind, version, list) : metadata_of_list(list);
     json_free(list);
-    return table;
+    return shown;
 }

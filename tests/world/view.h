@@ -1,25 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other forms of what is stored, made as it is read: events.k8s.io Events as those of the core group, and Tables
-// (meta.k8s.io/v1), which kubectl asks for to print columns.
+// Other forms of what is stored, made as it is read: events.k8s.io Events as those of the core group, Tables
+// (meta.k8s.io/v1), which kubectl asks for to print columns, and metadata alone.
 #ifndef WHARF_WORLD_VIEW_H
 #define WHARF_WORLD_VIEW_H
 
 #include "tests/world/model.h"
 #include "tests/world/route.h"
 
+enum view_form {
+    VIEW_OBJECT,
+    VIEW_TABLE,
+    VIEW_METADATA,     // PartialObjectMetadata: of an object, and of each event of a watch
+    VIEW_METADATA_LIST // PartialObjectMetadataList
+};
+
 struct view {
-    bool core_event, table;
+    bool core_event;
+    enum view_form form;
 };
 
 // A path to core Events becomes one to those that are stored. True if it was one.
 bool view_redirect(struct route *route);
 // `accept`: of the request; NULL is none.
-bool view_wants_table(const char *accept);
+enum view_form view_form(const char *accept);
+// Whether a list, or an object, has that form; otherwise the request is not acceptable.
+bool view_fits(enum view_form form, bool list);
 bool view_changes(const struct view *view);
 
 // Both take ownership of the value and return it, or its replacement. `version` is that of the path, `now_ns` for ages.
 struct json *view_object(const struct view *view, const struct kind *kind, const char *version, struct json *object);
 struct json *view_list(const struct view *view, const struct kind *kind, const char *version, struct json *list);
+
+// The PartialObjectMetadata of an object.
+struct json *view_metadata(const struct json *object);
 
 // table.c
 struct json *table_of_list(const struct kind *kind, const char *version, const struct json *list);

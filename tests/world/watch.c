@@ -99,14 +99,16 @@ static void print_frame(struct world_watch *watch, const char *type, const struc
 
 static void print_bookmark(struct world_watch *watch, uint64_t version, bool initial_end, struct buffer *out) {
     const struct kind *kind = watch->kind;
+    bool whole = watch->view.form != VIEW_METADATA;
     open_frame(out, "BOOKMARK");
     buffer_printf(out, "{\"kind\":\"%s\",\"apiVersion\":\"%s%s%s\",\"metadata\":{\"resourceVersion\":\"%" PRIu64 "\"",
-                  kind->kind, kind->group, *kind->group ? "/" : "", watch->version, version);
+                  whole ? kind->kind : "PartialObjectMetadata", whole ? kind->group : "meta.k8s.io",
+                  *kind->group || !whole ? "/" : "", whole ? watch->version : "v1", version);
     if (kind->builtin)
         buffer_text(out, ",\"creationTimestamp\":null");
     if (initial_end)
         buffer_text(out, ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}");
-    buffer_text(out, kind->builtin ? "},\"spec\":{},\"status\":{}}}\n" : "}}}\n");
+    buffer_text(out, kind->builtin && whole ? "},\"spec\":{},\"status\":{}}}\n" : "}}}\n");
 }
 
 // cache_watcher.go convertToWatchEvent: what leaves the selector is DELETED, as it was before.
@@ -187,7 +189,7 @@ size_t world_watch_read(struct world_watch *watch, struct buffer *out, size_t wa
 }
 
 void world_watch_accept(struct world_watch *watch, const char *accept) {
-    watch->view.table = view_wants_table(accept);
+    watch->view.form = view_form(accept);
 }
 
 void world_watch_core(struct world_watch *watch) {

@@ -56,7 +56,7 @@ struct world_request {
     const char *method;       // "GET", "POST", "PUT", "PATCH", "DELETE"
     const char *path;         // with the query: "/apis/batch/v1/jobs?limit=500"
     const char *content_type; // NULL: none
-    const char *accept;       // Tables are the one other form than JSON objects; NULL: none is asked for
+    const char *accept;       // of forms other than JSON objects: Tables and PartialObjectMetadata; NULL: none
     const char *body;         // NULL: none
     size_t body_len;
 };

@@ -295,11 +295,10 @@ static void check_update(struct op *op, struct draft *draft, struct stored *obje
 }
 
 static void store_draft(const struct op *op, struct draft *draft, struct stored *object, bool same_spec) {
-    AUTO_JSON old = op->cluster->hook ? world_json_copy(object->value) : NULL;
     // The last finalizer of an object that is being deleted is what kept it.
     bool last = meta_deleting(object->value) && json_path(object->value, "metadata", "finalizers", NULL) &&
                 !json_path(draft->value, "metadata", "finalizers", NULL);
-    commit_update(op, object, draft->value, old, same_spec);
+    commit_replace(op, object, draft->value, same_spec);
     answer_blob(op, 200, object->blob);
     if (last) {
         struct op gone = *op;

@@ -14,7 +14,7 @@ static const struct flag flags[] = {
     [FOR] = {.name = "for",
              .argument = "CLUSTER",
              .required = true,
-             .help = "management or worker: the cluster that the output is for"},
+             .help = "management or worker: the cluster that the output is for; guard: of wharf\nguard in a worker"},
     [CONFIG] = FLAG_ENABLED_CONFIG,
     [ADAPTERS] = FLAG_ADAPTERS,
     [ENABLED] = FLAG_ENABLED_NAMES,
@@ -66,8 +66,10 @@ static int run(const struct arguments *arguments) {
     if (!flags_read(&subcommand_rbac, arguments, values, &code))
         return code;
     bool management = strcmp(values[FOR], "management") == 0;
-    if (!management && strcmp(values[FOR], "worker") != 0)
-        return flags_usage_error(&subcommand_rbac, "--for: found %s, expected management or worker", values[FOR]);
+    bool guard = strcmp(values[FOR], "guard") == 0;
+    if (!management && !guard && strcmp(values[FOR], "worker") != 0)
+        return flags_usage_error(&subcommand_rbac, "--for: found %s, expected management, worker or guard",
+                                 values[FOR]);
     if (strcmp(values[OUTPUT], "yaml") != 0 && strcmp(values[OUTPUT], "json") != 0)
         return flags_usage_error(&subcommand_rbac, "-o: found %s, expected yaml or json", values[OUTPUT]);
     if (values[NAMESPACE] && !text_is_dns_label(values[NAMESPACE]))
@@ -78,8 +80,14 @@ static int run(const struct arguments *arguments) {
                                  values[ACCOUNT]);
     if (values[USER] && !text_is_dns_subdomain(values[USER]))
         return flags_usage_error(&subcommand_rbac, "--user: found %s, expected a name like wharf", values[USER]);
-    __attribute__((cleanup(rbac_options_clear))) struct rbac_options options = {
-        .management = management, .with_logs = !values[WITHOUT_LOGS], .account = values[ACCOUNT], .user = values[USER]};
+    char guards_account[RBAC_NAME_MAX];
+    snprintf(guards_account, sizeof guards_account, "%s-guard", values[ACCOUNT]);
+    __attribute__((cleanup(rbac_options_clear))) struct rbac_options options = {.management = management,
+                                                                                .guard = guard,
+                                                                                .with_logs = !values[WITHOUT_LOGS],
+                                                                                .account = guard ? guards_account
+                                                                                                 : values[ACCOUNT],
+                                                                                .user = values[USER]};
     struct error *error = print(values, &options);
     return error ? main_fail(error) : EXIT_SUCCESS;
 }

@@ -37,17 +37,21 @@ struct error *rbac_rights(const struct rbac_options *options, const struct enabl
     struct rights_wanted wanted = {
         .kinds = (const struct kind *const *)enabled->adapters->kinds,
         .n_kinds = enabled->adapters->n_kinds,
-        .kueue = !config->kueue_carried,
         .seal = source == SEAL_FROM_SECRET || source == SEAL_FROM_DEFAULT_SECRET,
         .seal_name = seal_secret_name(config),
         .account = options->account,
         .worker_secrets = !enabled->from_file || config->workers_from.secrets,
         .cluster_profiles = config->workers_from.cluster_profiles,
+        .namespace_labels = config_needs_namespaces(config),
         .callers = !enabled->from_file || config->serve_address,
         .logs = options->with_logs,
         .pod_events = config->pod_events != POD_EVENTS_NONE,
+        .capacity = config_wants_any_capacity(config),
         .create_namespaces = config->create_namespaces,
+        .fencing = config->fencing.enabled,
     };
+    if (options->guard)
+        return rights_guard(&wanted, out);
     return options->management ? rights_management(&wanted, out) : rights_worker(&wanted, out);
 }
 
@@ -56,6 +60,7 @@ void rbac_role_name(const struct rbac_options *options, enum right_scope scope, 
     bool named = scope == RIGHT_OWN || scope == RIGHT_SEAL;
     snprintf(out, RBAC_NAME_MAX, "%s%s", options->account,
              named                 ? suffixes[scope]
+             : options->guard      ? ""
              : options->management ? "-management"
                                    : "-worker");
 }
@@ -139,11 +144,12 @@ static struct error *print_viewer(const struct rbac_options *options, const stru
 }
 
 static void print_introduction(struct buffer *out, const struct rbac_options *options) {
-    const char *where = options->management ? "management" : "worker";
+    const char *where = options->management ? "management" : options->guard ? "guard" : "worker";
     buffer_printf(out,
-                  "# What wharf needs in %s cluster, made with `wharf rbac --for %s`; namespace %s must exist.\n"
+                  "# What wharf%s needs in %s cluster, made with `wharf rbac --for %s`; namespace %s must exist.\n"
                   "# kubectl apply -f FILE gives the rights to ServiceAccount %s",
-                  options->management ? "the management" : "a worker", where, options->namespace_, options->account);
+                  options->guard ? " guard" : "", options->management ? "the management" : "a worker", where,
+                  options->namespace_, options->account);
     if (options->user)
         buffer_printf(out, " and to user %s (a client certificate with CN=%s)", options->user, options->user);
     buffer_text(out, ".\n");

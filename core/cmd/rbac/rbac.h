@@ -12,6 +12,7 @@
 
 struct rbac_options {
     bool management;        // else a worker
+    bool guard;             // of `wharf guard`, in a worker
     bool with_logs;         // worker
     const char *namespace_; // the host's own
     const char *account;    // the ServiceAccount, after which the roles are named

@@ -74,11 +74,20 @@ TEXT_COLUMN(item_uid, "uid")
 TEXT_COLUMN(item_version, "version")
 TEXT_COLUMN(item_file, "file")
 TEXT_COLUMN(item_sha256, "sha256")
-NUMBER_COLUMN(item_active, "active")
 NUMBER_COLUMN(item_mirrors, "mirrors")
 NUMBER_COLUMN(item_waiting_requests, "waiting")
 NUMBER_COLUMN(item_attempt, "attempt")
 NUMBER_COLUMN(item_errors, "errors")
+
+// "3/10" where it has maxActive.
+static const char *item_active(const struct json *item, char cell[STATUS_CELL_MAX]) {
+    const struct json *limit = json_get(item, "maxActive");
+    if (!limit)
+        return number_of(item, "active", cell);
+    snprintf(cell, STATUS_CELL_MAX, "%lld/%lld", (long long)json_int64(json_get(item, "active"), 0),
+             (long long)json_int64(limit, 0));
+    return cell;
+}
 
 static const char *latency(const struct json *item, char cell[STATUS_CELL_MAX]) {
     const struct json *p50 = json_path(item, "latencySeconds", "p50", NULL);
@@ -209,12 +218,24 @@ __attribute__((format(printf, 1, 2))) static void print_line(const char *format,
     text_print_line(stdout, line ? line : "(out of memory)");
 }
 
+static void put_election(const struct json *election) {
+    if (!json_bool(json_get(election, "enabled"), false))
+        return;
+    long long held = json_int64(json_get(election, "held"), 0), shards = json_int64(json_get(election, "shards"), 1);
+    if (shards > 1)
+        print_line("  %s holds %lld of %lld shards; replicas: %lld", text_of(election, "identity"), held, shards,
+                   (long long)json_int64(json_get(election, "replicas"), 0));
+    else
+        print_line("  %s %s", text_of(election, "identity"), held > 0 ? "is the leader" : "stands by");
+}
+
 void status_print_summary(const struct json *status) {
     const struct json *workloads = json_get(status, "workloads"),
                       *reload = json_path(status, "config", "lastReload", NULL);
     bool ready = json_bool(json_get(status, "ready"), false);
     print_line("wharf %s, origin %s: %s%s", text_of(status, "version"), text_of(status, "origin"),
                ready ? "ready" : "not ready", json_bool(json_get(status, "inSync"), false) ? ", in sync" : "");
+    put_election(json_get(status, "election"));
     for (const struct json *reason = json_first(json_get(status, "reasons")); reason; reason = json_next(reason))
         print_line("  %s", json_string_or(reason, ""));
     if (!json_bool(json_get(reload, "successful"), true))

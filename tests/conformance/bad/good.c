@@ -29,6 +29,12 @@ POD_SETS_FUNCTION(pod_sets) {
     return WHARF_OK;
 }
 
+static const wharf_status_change gave_up[] = {
+    {WHARF_SET_CONDITION, WHARF_ALWAYS, "Failed", "True", "NoClusterAccepts", "{message}"},
+    {.name = NULL},
+};
+
+#define GAVE_UP gave_up
 #define PHASE phase
 #define ACCEPT accept
 #define MIRROR mirror

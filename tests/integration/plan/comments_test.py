@@ -94,7 +94,7 @@ class Telling(Case):
             ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}, NOT_DELEGATED,
              "would not be delegated", "adapter: none supports ConfigMap of v1\n", False),
             (thing(metadata={"labels": {"kueue.x-k8s.io/queue-name": "q"}}), DELEGATED, "would be delegated",
-             'label kueue.x-k8s.io/queue-name is "q": once a Kueue Workload owns the object', True),
+             'label kueue.x-k8s.io/queue-name is "q": where a Kueue Workload owns the object, it is dispatched once that is admitted', True),
             (thing(suspend=True), DELEGATED, "would be delegated once it is resumed",
              "suspended: by /spec/suspend; it is placed once it is resumed", True),
             (thing(status={"conditions": [{"type": "Done", "status": "True", "reason": "AllDone", "message": "ok"}]}),

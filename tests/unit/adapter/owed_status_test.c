@@ -24,6 +24,12 @@ static const wharf_kind train = {
             {.name = NULL},
         },
     .resumed_status = (const wharf_status_change[]){{.name = "Held", .value = "False"}, {.name = NULL}},
+    .gave_up_status =
+        (const wharf_status_change[]){
+            {WHARF_SET_CONDITION, WHARF_ALWAYS, "Done", "False", "{kind}Refused", "{name}: {message}"},
+            {WHARF_SET_TEXT, WHARF_IF_ABSENT, "/status/end", "{now}", NULL, NULL},
+            {.name = NULL},
+        },
     .phases = (const wharf_phase_rule[]){{"/status/conditions", "Done", .phase = WHARF_SUCCEEDED},
                                          {"/status/conditions", "Held", .phase = WHARF_SUSPENDED,
                                           .flags = WHARF_RULE_WHILE_SUSPENDED},
@@ -75,6 +81,22 @@ static void the_status_of_a_workload_without_a_mirror_follows_its_suspend_field(
     }
 }
 
+static void what_no_cluster_accepts_is_told_why_and_when(void **state) {
+    (void)state;
+    AUTO_JSON workload = parsed("{'metadata':{'name':'a','namespace':'ns'},'status':{'state':'waits'}}");
+    AUTO_JSON object = parsed("{'status':{'state':'waits'}}");
+    AUTO_JSON after =
+        parsed("{'status':{'state':'waits','conditions':[{'type':'Done','status':'False','reason':"
+               "'TrainRefused','message':'a: {name} is quoted','lastTransitionTime':'" NOW "'}],'end':'" NOW "'}}");
+    struct adapter_call call;
+    adapter_call_begin(&call, &(struct call_context){.kind = &train, .now = {.wall_ns = 9 * CLOCK_SECOND}});
+    assert_int_equal(owed_gave_up(&call, workload, "{name} is quoted", object), WHARF_OK);
+    adapter_call_end(&call);
+    AUTO_TEXT found = json_text(object, NULL);
+    if (!json_equal(object, after))
+        fail_msg("found %s", found);
+}
+
 static void a_status_that_cannot_hold_it_is_refused(void **state) {
     (void)state;
     AUTO_JSON workload = parsed("{'spec':{'suspend':true},'status':{'conditions':7}}");
@@ -89,6 +111,7 @@ static void a_status_that_cannot_hold_it_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_status_of_a_workload_without_a_mirror_follows_its_suspend_field),
+        cmocka_unit_test(what_no_cluster_accepts_is_told_why_and_when),
         cmocka_unit_test(a_status_that_cannot_hold_it_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -188,8 +188,18 @@ static void utf8_is_checked_as_rfc_3629_has_it(void **state) {
         {"ab\xF0\x90\x28\xBC", 6, 2},
         {"ab\xF0\x90\x8C\x28", 6, 2},
     };
-    for (size_t i = 0; i < COUNT(cases); i++)
+    for (size_t i = 0; i < COUNT(cases); i++) {
         assert_int_equal(text_utf8_valid(cases[i].text, cases[i].len), cases[i].valid);
+        for (size_t padding = 1; padding < 20; padding++) { // ASCII around it is checked in words
+            char text[64];
+            memset(text, 'x', sizeof text);
+            memcpy(text + padding, cases[i].text, cases[i].len);
+            size_t all = padding + cases[i].len;
+            assert_int_equal(text_utf8_valid(text, all), padding + cases[i].valid);
+            bool whole = cases[i].valid == cases[i].len;
+            assert_int_equal(text_utf8_valid(text, all + 9), whole ? all + 9 : padding + cases[i].valid);
+        }
+    }
     assert_int_equal(text_utf8_sequence("", 0), 0);
 }
 

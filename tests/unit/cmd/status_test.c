@@ -72,9 +72,20 @@ static void no_text_controls_the_terminal(void **state) {
     assert_harmless(table, 2);
 }
 
+static void a_worker_with_a_limit_shows_it(void **state) {
+    (void)state;
+    AUTO_JSON workers = NULL;
+    static const char list[] = "[{\"name\":\"w1\",\"active\":3,\"maxActive\":10},{\"name\":\"w2\",\"active\":4}]";
+    assert_null(json_parse(list, strlen(list), &workers));
+    AUTO_TEXT table = printed(print_workers, workers);
+    assert_non_null(strstr(table, " 3/10 "));
+    assert_non_null(strstr(table, " 4 "));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_text_controls_the_terminal),
+        cmocka_unit_test(a_worker_with_a_limit_shows_it),
     };
     return cmocka_run_group_tests_name("wharf status on a terminal", tests, NULL, NULL);
 }

@@ -86,6 +86,8 @@ static void a_short_file_is_filled_with_defaults(void **state) {
     assert_false(config->mirror_finalizer);
     assert_int_equal(config->pod_events, POD_EVENTS_WARNINGS);
     assert_true(config->worker_lost_timeout_ns == 15 * CLOCK_MINUTE);
+    assert_true(!config->fencing.enabled && config->fencing.after_ns == 5 * CLOCK_MINUTE);
+    assert_int_equal(config->fencing.unguarded, UNGUARDED_WAIT);
     assert_true(config->mirror_retention_ns == 10 * CLOCK_MINUTE);
     assert_true(config->memory_per_cluster == (size_t)64 << 20 && config->max_object_size == (size_t)2 << 20);
     assert_int_equal(config->max_object_nodes, 100000);
@@ -252,7 +254,10 @@ static const struct {
     {GOOD "rateLimit: {qsp: 1}\n", 6, {"rateLimit.qsp", "\"qps\""}},
     {GOOD "memroy: {}\n", 6, {"memroy", "did you mean \"memory\"?"}},
     {GOOD "logs: {}\n", 6, {"logs", "did you mean \"log\"?"}},
-    {GOOD "colour: blue\n", 6, {"colour", "orphanGrace, memory, rateLimit, log"}},
+    {GOOD "leaderElection: {enabled: true, leaseDuration: 2562047h, renewDeadline: 2562046h}\n",
+     6,
+     {"leaderElection.leaseDuration: expected whole seconds, at most 24h"}},
+    {GOOD "colour: blue\n", 6, {"colour", "orphanGrace, memory, rateLimit, leaderElection, shards, log"}},
     // Paths that a shell would have expanded
     {HEAD ADAPTERS "workers:\n- name: w\n  kubeconfig: ~/w1.kubeconfig\n",
      6,
@@ -313,6 +318,14 @@ static const struct {
     {GOOD "workerLostTimeout: soon\n", 6, {"workerLostTimeout", "\"soon\"", "duration"}},
     {GOOD "workerLostTimeout: 15\n", 6, {"workerLostTimeout", "found 15"}},
     {GOOD "workerLostTimeout: 0\n", 6, {"workerLostTimeout", "more than 0"}},
+    {GOOD "fencing: {enabled: true, fenceAfter: 7m}\n", 0, {"workerLostTimeout", "found 15m", "at least 15m50s"}},
+    {GOOD "fencing: {enabled: true}\nworkerLostTimeout: 11m\n", 7, {"workerLostTimeout", "at least 11m20s"}},
+    {GOOD "fencing: {fenceAfter: 1500ms}\n", 6, {"fenceAfter", "whole seconds"}},
+    {GOOD "fencing: {fenceAfter: 5s}\n", 6, {"fenceAfter", "10s"}},
+    {GOOD "fencing: {enabled: true, fenceAfter: 29s}\nleaderElection: {enabled: true}\n",
+     0,
+     {"fencing.fenceAfter", "found 29s", "at least 30s"}},
+    {GOOD "fencing: {withoutGuard: yes}\n", 6, {"withoutGuard", "wait or redispatch"}},
     {GOOD "workerLostTimeout: -5m\n", 6, {"workerLostTimeout", "\"-5m\""}},
     {GOOD "mirrorRetention: 10 minutes\n", 6, {"mirrorRetention", "duration"}},
     {GOOD "mirrorRetention: [10m]\n", 6, {"mirrorRetention", "a list"}},

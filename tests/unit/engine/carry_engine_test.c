@@ -251,6 +251,32 @@ static void a_workload_that_is_too_large_is_reported_and_skipped_until_it_is_sma
     play_end(&play);
 }
 
+// It is read since a list had an older version, and has become too large meanwhile.
+static void one_that_was_listed_older_and_is_too_large_is_read_once(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play);
+    play.version = 200;
+    play_seen(&play, 0, play_workload("a", "wharf.dev/host", ""));
+    play_wait(&play, 0);
+    play_answer(&play, play.commands[0].id, REASON_SERVER_ERROR, NULL);
+    play_listing(&play, 0);
+    play.version = 150; // from a cache that lags
+    play_seen(&play, 0, play_workload("a", "wharf.dev/host", ""));
+    play_listed(&play, 0);
+    play.version = 300;
+    stub(&play, 0, play_workload("a", "wharf.dev/host", ""));
+    play_wait(&play, CLOCK_MINUTE);
+    for (int i = 0; i < 50; i++) {
+        const struct play_command *last = play.n_commands > 0 ? &play.commands[play.n_commands - 1] : NULL;
+        if (last && last->verb == VERB_GET && last->cluster == 0)
+            play_answer(&play, last->id, REASON_OK, NULL);
+        play_wait(&play, CLOCK_MS);
+    }
+    assert_in_range(play_sent(&play, 0, VERB_GET), 0, 2);
+    play_end(&play);
+}
+
 static void a_workload_that_has_become_too_large_keeps_its_mirror_until_it_is_deleted(void **state) {
     (void)state;
     for (int known = 0; known < 2; known++) {
@@ -310,6 +336,7 @@ int main(void) {
         cmocka_unit_test(a_record_that_is_written_over_again_and_again_is_repaired_less_and_less_often),
         cmocka_unit_test(what_a_worker_accepts_and_drops_is_told_once_and_not_sent_again),
         cmocka_unit_test(a_workload_that_is_too_large_is_reported_and_skipped_until_it_is_smaller),
+        cmocka_unit_test(one_that_was_listed_older_and_is_too_large_is_read_once),
         cmocka_unit_test(a_workload_that_has_become_too_large_keeps_its_mirror_until_it_is_deleted),
         cmocka_unit_test(a_mirror_that_is_too_large_is_told_and_its_status_not_copied),
     };

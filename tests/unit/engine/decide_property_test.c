@@ -2,7 +2,7 @@
 // Properties of every decision, for many small random states.
 #include "core/base/clock.h"
 #include "core/base/text.h"
-#include "core/engine/decide.h"
+#include "core/engine/decide_pending.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 
 #define NOW (1000 * CLOCK_SECOND)
 #define TIMEOUT (60 * CLOCK_SECOND)
+#define PENDING (30 * CLOCK_SECOND)
 #define WORKERS 3
 #define ROUNDS 500000
 
@@ -19,6 +20,7 @@ struct facts {
     struct workload_facts workload;
     struct mirror_facts mirrors[WORKERS];
     struct worker_facts workers[WORKERS + 1];
+    struct pending_facts pending;
     struct decide_facts all;
 };
 
@@ -60,6 +62,7 @@ static void make_mirror(struct random *random, const struct workload_facts *w, s
     m->not_before_ns = one_in(random, 3) ? some_time(random) : 0;
     m->excluded_until_ns = one_in(random, 3) ? some_time(random) : 0;
     m->present = one_in(random, 2);
+    m->tried = !m->present && one_in(random, 3);
     m->unsure = one_in(random, m->present ? 8 : 3);
     if (!m->present)
         return;
@@ -71,6 +74,17 @@ static void make_mirror(struct random *random, const struct workload_facts *w, s
     m->proven = !one_in(random, 3);
     m->marks_stripped = m->proven && one_in(random, 8); // only the host's own mirrors
     m->attempt = 1 + (uint32_t)random_below(random, 4);
+    m->pending_since_ns = one_in(random, 2) ? NOW - (int64_t)random_below(random, 2 * (uint64_t)PENDING) : 0;
+}
+
+static void make_pending(struct random *random, struct facts *f) {
+    f->pending = (struct pending_facts){.timeout_ns = one_in(random, 3) ? 0 : PENDING,
+                                        .give_up_at_ns = one_in(random, 2) ? CLOCK_NEVER : some_time(random),
+                                        .round_at_ns = some_time(random),
+                                        .withdrawn_attempt = one_in(random, 3) ? f->workload.attempt : 0,
+                                        .rounds = one_in(random, 2),
+                                        .gave_up = one_in(random, 6)};
+    f->all.pending = one_in(random, 2) ? &f->pending : NULL;
 }
 
 static void make_facts(struct random *random, struct facts *f) {
@@ -106,6 +120,7 @@ static void make_facts(struct random *random, struct facts *f) {
                                    .settle_time_is_over = one_in(random, 2),
                                    .lost_timeout_ns = TIMEOUT,
                                    .now_ns = NOW};
+    make_pending(random, f);
 }
 
 static const struct mirror_facts *mirror_in(const struct facts *f, size_t cluster) {
@@ -159,9 +174,34 @@ static const char *check_drain(const struct facts *f, const struct mirror_facts 
     bool elsewhere = f->workload.suspended;
     for (size_t c = 1; c <= WORKERS; c++) {
         const struct mirror_facts *there = mirror_in(f, c);
-        elsewhere |= f->workers[c].eligible && !(there && (there->present || there->excluded_until_ns > NOW));
+        bool tried = there && there->tried && f->all.pending && (f->pending.round_at_ns > NOW || f->pending.gave_up);
+        elsewhere |= f->workers[c].eligible && !(there && (there->present || there->excluded_until_ns > NOW || tried));
     }
     return elsewhere ? NULL : "a mirror is deleted that cannot run elsewhere";
+}
+
+// Rule 2: what has started, or may be about to, is not withdrawn.
+static const char *check_withdraw(const struct facts *f, const struct mirror_facts *m) {
+    const struct workload_facts *w = &f->workload;
+    if (!f->all.pending || f->pending.timeout_ns == 0 || !is_current(f, m))
+        return "a mirror is withdrawn that nobody waits for";
+    if (m->pending_since_ns == 0 || m->pending_since_ns + PENDING > NOW)
+        return "a mirror is withdrawn that has started, or before its time";
+    if (m->finished || m->unsure || w->finished || w->suspended || w->busy || !f->all.placing)
+        return "a mirror is withdrawn whose workload could not be placed elsewhere";
+    return NULL;
+}
+
+static const char *check_give_up(const struct facts *f) {
+    const struct workload_facts *w = &f->workload;
+    if (!f->all.pending || f->pending.give_up_at_ns > NOW || f->pending.gave_up)
+        return "a workload is given up too early";
+    if (!w->exists || w->finished || w->suspended || w->being_deleted || runs_somewhere(f) || has_final_status(w))
+        return "a workload is given up that runs, or need not";
+    bool refused = false;
+    for (const struct mirror_facts *m = f->all.mirrors; m; m = m->next)
+        refused |= f->workers[m->cluster].connected && (m->tried || m->excluded_until_ns);
+    return refused ? NULL : "a workload is given up that no worker rejected";
 }
 
 static const char *check_delete(const struct facts *f, const struct action *a) {
@@ -175,6 +215,8 @@ static const char *check_delete(const struct facts *f, const struct action *a) {
         return NULL;
     if (!is_current(f, m))
         return m->of_workload && m->attempt > w->attempt && !m->proven ? "a mirror that is held is deleted" : NULL;
+    if (a->withdraws)
+        return check_withdraw(f, m);
     if (f->workers[a->cluster].moves && !w->finished)
         return check_drain(f, m);
     return w->finished && w->retain_until_ns <= NOW ? NULL : "the mirror that is needed is deleted";
@@ -197,6 +239,8 @@ static const char *check_place(const struct facts *f, const struct action *a) {
         return "a workload that must not be placed is placed";
     if (!f->workers[a->cluster].eligible || (m && m->excluded_until_ns > NOW))
         return "it is placed where it cannot run";
+    if (m && m->tried && f->all.pending && (f->pending.round_at_ns > NOW || f->pending.gave_up))
+        return "it is placed again where it did not start, in the same round";
     if (a->attempt != w->attempt + 1)
         return "an attempt is left out";
     if (has_final_status(w))
@@ -227,7 +271,7 @@ static const char *check_release(const struct facts *f, const struct mirror_fact
 static const char *check(const struct facts *f, const struct action *a) {
     const struct workload_facts *w = &f->workload;
     const struct mirror_facts *m = mirror_in(f, a->cluster);
-    bool writes = a->type == ACTION_PLACE || a->type == ACTION_STATUS;
+    bool writes = a->type == ACTION_PLACE || a->type == ACTION_STATUS || a->type == ACTION_GIVE_UP;
     if (writes && (w->busy || !f->all.management_connected || w->not_before_ns > NOW))
         return "a write to the workload that cannot be made";
     switch (a->type) {
@@ -249,10 +293,14 @@ static const char *check(const struct facts *f, const struct action *a) {
         return m && m->unsure && !m->busy && f->workers[m->cluster].connected ? NULL : "a question that is not open";
     case ACTION_WAIT:
         return a->at_ns > NOW && a->at_ns != CLOCK_NEVER ? NULL : "a wait until the past, or forever";
+    case ACTION_READ:
+        return "what only confirm_action() asks for";
     case ACTION_FORGET:
         return !w->exists && !f->all.mirrors ? NULL : "something is forgotten that is there";
     case ACTION_NONE:
         return NULL;
+    case ACTION_GIVE_UP:
+        return check_give_up(f);
     }
     return "no action at all";
 }
@@ -260,7 +308,7 @@ static const char *check(const struct facts *f, const struct action *a) {
 static void no_decision_breaks_a_rule(void **state) {
     (void)state;
     struct random random = {20260101};
-    unsigned seen[ACTION_FORGET + 1] = {0};
+    unsigned seen[ACTION_GIVE_UP + 1] = {0}, withdrawn = 0;
     for (unsigned i = 0; i < ROUNDS; i++) {
         struct facts f;
         uint64_t seed = random.state;
@@ -274,9 +322,11 @@ static void no_decision_breaks_a_rule(void **state) {
                      (int)action.type, action.cluster, action.attempt, action.why ? action.why : "", i,
                      (unsigned long long)seed);
         seen[action.type]++;
+        withdrawn += action.withdraws;
     }
     for (size_t i = 0; i <= ACTION_FORGET; i++)
         assert_true(seen[i] > ROUNDS / 2000);
+    assert_true(seen[ACTION_GIVE_UP] > 0 && withdrawn > 0);
 }
 
 // It is looked at again when its worker is identified; nothing else would tell of it.

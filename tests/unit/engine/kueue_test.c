@@ -20,6 +20,8 @@ static void open_play(struct play *play) {
 static struct json *queued(const char *cluster) {
     struct json *workload = play_workload("a", play_kind->managed_by, cluster);
     assert_true(pointer_set(workload, "/metadata/labels", harness_json(QUEUED)));
+    assert_true(pointer_set(workload, "/spec/template/metadata",
+                            harness_json("{'annotations':{'kueue.x-k8s.io/workload':'w','x':'kept'}}")));
     return workload;
 }
 
@@ -62,6 +64,7 @@ static void what_kueue_has_admitted_is_made_without_its_labels(void **state) {
         assert_int_equal(!!strstr(body, "queue-name"), carry);
         assert_int_equal(!!strstr(body, "priority-class"), carry);
         assert_non_null(strstr(body, "\"team\":\"x\""));
+        assert_non_null(strstr(body, "\"annotations\":{\"x\":\"kept\"}")); // in the template
         play_end(&play);
     }
 }
@@ -100,6 +103,12 @@ static void a_cluster_without_kueue_is_asked_once(void **state) {
     play_wait(&play, 0);
     newest(&play, VERB_MERGE_PATCH);
     assert_int_equal(play_sent(&play, 0, VERB_RAW_GET), 2);
+    play_wait(&play, 10 * CLOCK_SECOND); // it may have been installed
+    other = play_workload("c", play_kind->managed_by, "");
+    assert_true(pointer_set(other, "/metadata/labels", harness_json(QUEUED)));
+    play_seen(&play, 0, other);
+    play_wait(&play, 0);
+    assert_int_equal(play_sent(&play, 0, VERB_RAW_GET), 3);
     play_end(&play);
 }
 

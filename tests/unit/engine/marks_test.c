@@ -99,6 +99,36 @@ static void a_stripped_mirror_of_another_attempt_than_the_recorded_is_not_follow
     stage_end(&stage);
 }
 
+// A workload is made anew while a create of the former one is in flight.
+static void a_stripped_mirror_of_a_former_workload_is_not_that_of_the_new_one(void **state) {
+    (void)state;
+    struct stage stage;
+    taken = policies[0].taken;
+    value = policies[0].value;
+    on_create = on_update = true;
+    stage_init(&stage);
+    world_set_admission(stage.clusters[1], policy, NULL);
+    stage_start(&stage);
+    stage_disconnect(&stage, 2);
+    stage_submit(&stage, "a", "'wharf.dev/cluster':'w1','wharf.dev/attempt':'3'");
+    stage.latency_ns = 2 * CLOCK_SECOND;
+    while (stage.sent[1][VERB_CREATE] == 0)
+        stage_run(&stage, CLOCK_MS);
+    stage.latency_ns = CLOCK_MS;
+    AUTO_TEXT former = text_format("%s", object_uid(stage_job(&stage, 1, "a")));
+    on_create = on_update = false;
+    stage_delete(&stage, 0, "a");
+    stage_submit(&stage, "a", "");
+    stage_run(&stage, CLOCK_MINUTE);
+    const struct json *mirror = stage_job(&stage, 1, "a");
+    assert_non_null(mirror);
+    assert_string_not_equal(object_uid(mirror), former);
+    assert_string_equal(object_label(mirror, "wharf.dev/uid"), object_uid(stage_job(&stage, 0, "a")));
+    assert_int_equal(stage_attempt(&stage, "a"), 1);
+    assert_int_equal(stage_told(&stage, "MarksTaken"), 0);
+    stage_end(&stage);
+}
+
 // A mirror whose marks were taken off, and that has a finalizer.
 static void start_stripped(struct stage *stage) {
     taken = "/metadata/labels";
@@ -190,6 +220,7 @@ int main(void) {
         cmocka_unit_test(a_worker_that_strips_the_marks_is_not_used),
         cmocka_unit_test(where_no_worker_keeps_the_marks_it_is_told_and_tried_slowly),
         cmocka_unit_test(a_stripped_mirror_of_another_attempt_than_the_recorded_is_not_followed_blindly),
+        cmocka_unit_test(a_stripped_mirror_of_a_former_workload_is_not_that_of_the_new_one),
         cmocka_unit_test(nothing_is_made_elsewhere_before_it_is_gone),
         cmocka_unit_test(a_stripped_mirror_is_gone_when_another_object_has_its_name),
         cmocka_unit_test(marks_that_somebody_takes_off_are_put_back),

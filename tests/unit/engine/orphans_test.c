@@ -204,6 +204,25 @@ static void one_that_was_replaced_is_followed_at_once(void **state) {
     play_end(&play);
 }
 
+// The longest duration that the configuration takes: 292 years.
+static void the_longest_grace_does_not_end_at_once(void **state) {
+    (void)state;
+    struct play play;
+    play_init(&play);
+    play.options.max_orphans = 10000;
+    play.options.orphan_grace_ns = INT64_MAX;
+    play_start(&play);
+    for (size_t c = 0; c < PLAY_CLUSTERS; c++)
+        play_identity(&play, c, c == 0 ? "k0" : c == 1 ? "k1" : "k2");
+    list_of(&play, 0, workload, 0, 0);
+    list_of(&play, 1, mirror, 0, 50);
+    list_of(&play, 2, mirror, 0, 0);
+    play_wait(&play, 10 * CLOCK_MINUTE);
+    assert_int_equal(deletes(&play), 0);
+    assert_int_equal(held(&play), 50);
+    play_end(&play);
+}
+
 static void without_grace_nothing_is_held(void **state) {
     (void)state;
     struct play play;
@@ -232,6 +251,7 @@ int main(void) {
         cmocka_unit_test(a_person_lets_one_go),
         cmocka_unit_test(workloads_of_other_uids_do_not_explain_a_mass),
         cmocka_unit_test(one_that_was_replaced_is_followed_at_once),
+        cmocka_unit_test(the_longest_grace_does_not_end_at_once),
         cmocka_unit_test(without_grace_nothing_is_held),
     };
     return cmocka_run_group_tests(tests, play_load, play_unload);

@@ -241,8 +241,43 @@ static void a_kind_without_a_status_subresource_is_not_written_to_again_and_agai
     play_end(&play);
 }
 
+static void tell_field(struct play *play, bool lacks) {
+    play_tell(play, (struct engine_event){.type = EVENT_FIELD, .lacks = lacks});
+    play_wait(play, CLOCK_SECOND);
+}
+
+// Its objects have lost it too: they are not taken for deleted.
+static void a_kind_whose_api_lacks_the_field_is_told_and_its_mirrors_are_held(void **state) {
+    (void)state;
+    struct play play;
+    open_play(&play);
+    list_workloads(&play, 1);
+    list_mirrors(&play, 1, 1);
+    list_mirrors(&play, 2, 0);
+    tell_field(&play, false);
+    assert_int_equal(play_times(&play.log, "the kind is not handled"), 0);
+    tell_field(&play, true);
+    tell_field(&play, true);
+    assert_true(is_paused(&play, 0));
+    assert_true(engine_stats(play.engine)->clusters[0].watches[0].no_field);
+    assert_int_equal(play_times(&play.log,
+                                "the kind is not handled: the API of the management cluster does not have its "
+                                "field /spec/managedBy"),
+                     1);
+    play_listing(&play, 0);
+    play_seen(&play, 0, pruned(0));
+    play_listed(&play, 0);
+    play_wait(&play, 10 * CLOCK_SECOND);
+    assert_int_equal(play_sent(&play, 1, VERB_DELETE), 0);
+    tell_field(&play, false);
+    assert_false(engine_stats(play.engine)->clusters[0].watches[0].no_field);
+    assert_int_equal(play_times(&play.log, "the kind is handled: its API has the field"), 1);
+    play_end(&play);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_kind_whose_api_lacks_the_field_is_told_and_its_mirrors_are_held),
         cmocka_unit_test(more_mirrors_without_a_workload_than_are_kept_set_the_kind_aside_there),
         cmocka_unit_test(when_half_of_them_are_gone_the_others_are_listed),
         cmocka_unit_test(before_the_management_cluster_is_listed_more_are_kept),

@@ -48,6 +48,36 @@ static void a_mirror_that_is_there_gives_its_final_status_again(void **state) {
     stage_end(&stage);
 }
 
+// The restored cluster has grown past what was known before it is listed: its versions say nothing.
+static void what_a_list_has_in_an_older_version_is_read(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage);
+    start_one(&stage);
+    struct world_copy *copy = copy_of(&stage, 0);
+    stage_completes(&stage, 1, "a");
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_true(stage_finished(&stage, "a"));
+    stage_disconnect(&stage, 0);
+    stage.user = true;
+    world_restore(stage.clusters[0], copy, stage.now.wall_ns);
+    stage.user = false;
+    stage_submit(&stage, "b", "");
+    for (int i = 0; i < 40; i++) {
+        AUTO_TEXT patch = text_format("{'metadata':{'labels':{'x':'%d'}}}", i);
+        assert_int_equal(stage_patch(&stage, 0, "b", NULL, patch), 200);
+    }
+    assert_false(stage_finished(&stage, "a"));
+    unsigned reads = stage.sent[0][VERB_GET];
+    stage_connect(&stage, 0);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_true(stage_finished(&stage, "a"));
+    assert_int_equal(stage.sent[0][VERB_GET], reads + 1);
+    assert_int_equal(sent(&stage, VERB_CREATE), 2);
+    world_copy_free(copy);
+    stage_end(&stage);
+}
+
 // `placed`: the copy has the annotations.
 static void check_remembered(bool placed) {
     struct stage stage;
@@ -231,6 +261,7 @@ static void an_answer_from_before_is_not_believed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mirror_that_is_there_gives_its_final_status_again),
+        cmocka_unit_test(what_a_list_has_in_an_older_version_is_read),
         cmocka_unit_test(a_finished_workload_is_not_run_again_without_its_mirror),
         cmocka_unit_test(nor_if_it_is_not_even_known_where_it_ran),
         cmocka_unit_test(a_change_after_the_copy_is_carried_though_its_generation_was_known),

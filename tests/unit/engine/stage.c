@@ -89,11 +89,12 @@ static void answered(struct stage *stage, const struct command *command, int sta
                                  .body = body ? body : "",
                                  .body_len = len,
                                  .content_type = "application/json",
-                                 .retry_after_ns = -1,
+                                 .retry_after_ns = stage->retry_after_ns && status >= 400 ? stage->retry_after_ns : -1,
                                  .problem = lost ? "no answer" : NULL};
     n->command = command->id;
     n->sent_ns = stage->now.mono_ns;
-    response_read(&n->response, &result, command->request.verb);
+    bool document = command->request.dry_run && status >= 200 && status < 300;
+    response_read(&n->response, &result, document ? VERB_RAW_GET : command->request.verb);
 }
 
 static void serve(struct stage *stage, const struct command *command) {
@@ -125,7 +126,7 @@ static void serve(struct stage *stage, const struct command *command) {
     static const char *const methods[] = {"GET", "POST", "PATCH", "PATCH", "DELETE", "GET"};
     bool patch = status || request->verb == VERB_MERGE_PATCH;
     if (request->verb != VERB_RAW_GET)
-        assert_true(buffer_append(&path, "?fieldManager=wharf", strlen("?fieldManager=wharf")));
+        buffer_printf(&path, "?fieldManager=wharf%s", request->dry_run ? "&dryRun=All&fieldValidation=Strict" : "");
     struct world_request sent = {.method = methods[request->verb],
                                  .path = path.data,
                                  .content_type = patch ? "application/merge-patch+json" : "application/json",
@@ -149,7 +150,7 @@ static void take_update(struct stage *stage) {
     update_clear(&stage->update);
 }
 
-static void step(struct stage *stage, struct engine_event *event) {
+void stage_step(struct stage *stage, struct engine_event *event) {
     event->now = stage->now;
     engine_step(stage->engine, event, &stage->update);
     take_update(stage);
@@ -172,7 +173,7 @@ static void tell(struct stage *stage, struct stage_news *n) {
     } else if (n->value)
         event.object = object_of(n->value);
     if (n->type == EVENT_ANSWER || stage->connected[n->cluster])
-        step(stage, &event);
+        stage_step(stage, &event);
     else
         object_free(event.object);
     response_clear(&n->response);
@@ -182,36 +183,57 @@ static void tell(struct stage *stage, struct stage_news *n) {
 
 void stage_identity(struct stage *stage, size_t cluster) {
     const struct json *namespace_ = world_object(stage->clusters[cluster], "", "namespaces", "", "kube-system");
-    step(stage, &(struct engine_event){.type = EVENT_IDENTITY,
-                                       .cluster = cluster,
-                                       .identity = {.uid = object_uid(namespace_), .version = "1"}});
+    stage_step(stage, &(struct engine_event){.type = EVENT_IDENTITY,
+                                             .cluster = cluster,
+                                             .identity = {.uid = object_uid(namespace_), .version = "1"}});
+}
+
+static int64_t revision_of(struct stage *stage, size_t cluster) {
+    struct world_request list = {.method = "GET", .path = "/apis/batch/v1/jobs?limit=1"};
+    struct world_response response = {0};
+    world_request(stage->clusters[cluster], &list, stage->now.wall_ns, &response);
+    AUTO_JSON answer = NULL;
+    assert_null(json_parse(response.body, response.body_len, &answer));
+    int64_t revision = 0;
+    assert_true(text_to_int64(json_string(json_path(answer, "metadata", "resourceVersion", NULL)), &revision));
+    world_response_clear(&response);
+    return revision;
 }
 
 void stage_connect(struct stage *stage, size_t cluster) {
     stage->connected[cluster] = true;
     stage_identity(stage, cluster);
-    step(stage, &(struct engine_event){.type = EVENT_LISTING, .cluster = cluster, .version = "v1"});
+    stage_step(stage, &(struct engine_event){.type = EVENT_LISTING, .cluster = cluster, .version = "v1"});
     const void *cursor = NULL;
     for (const struct json *object; (object = world_next(stage->clusters[cluster], "batch", "jobs", &cursor));)
         if (cluster == ENGINE_MANAGEMENT || is_listed_label(object))
-            step(stage, &(struct engine_event){.type = EVENT_SEEN, .cluster = cluster, .object = object_of(object)});
-    step(stage, &(struct engine_event){.type = EVENT_LISTED, .cluster = cluster, .version = "v1"});
-    step(stage,
-         &(struct engine_event){.type = EVENT_STATE, .cluster = cluster, .watch = {.state = REFLECTOR_CONNECTED}});
+            stage_step(stage,
+                       &(struct engine_event){.type = EVENT_SEEN, .cluster = cluster, .object = object_of(object)});
+    int64_t revision = revision_of(stage, cluster);
+    stage_step(stage,
+               &(struct engine_event){.type = EVENT_LISTED, .cluster = cluster, .revision = revision, .version = "v1"});
+    stage_step(stage, &(struct engine_event){
+                          .type = EVENT_STATE, .cluster = cluster, .watch = {.state = REFLECTOR_CONNECTED}});
 }
 
 void stage_contact_since(struct stage *stage, size_t cluster, enum contact contact, int64_t heard_ns) {
-    step(stage, &(struct engine_event){
-                    .type = EVENT_CONTACT, .cluster = cluster, .contact = {.state = contact, .heard_ns = heard_ns}});
+    stage_step(stage, &(struct engine_event){.type = EVENT_CONTACT,
+                                             .cluster = cluster,
+                                             .contact = {.state = contact, .heard_ns = heard_ns}});
 }
 
 void stage_contact(struct stage *stage, size_t cluster, enum contact contact) {
     stage_contact_since(stage, cluster, contact, stage->now.mono_ns);
 }
 
+void stage_fence(struct stage *stage, size_t cluster, const struct fence_news *fence) {
+    stage_step(stage, &(struct engine_event){.type = EVENT_FENCE, .cluster = cluster, .fence = *fence});
+}
+
 void stage_disconnect(struct stage *stage, size_t cluster) {
     stage->connected[cluster] = false;
-    step(stage, &(struct engine_event){.type = EVENT_STATE, .cluster = cluster, .watch = {.state = REFLECTOR_LOST}});
+    stage_step(stage,
+               &(struct engine_event){.type = EVENT_STATE, .cluster = cluster, .watch = {.state = REFLECTOR_LOST}});
 }
 
 void stage_back(struct stage *stage, size_t cluster, const struct world_copy *copy) {
@@ -222,7 +244,8 @@ void stage_back(struct stage *stage, size_t cluster, const struct world_copy *co
     else
         world_wipe(stage->clusters[cluster], stage->now.wall_ns);
     stage->user = false;
-    step(stage, &(struct engine_event){.type = EVENT_REWOUND, .cluster = cluster, .problem = "its versions went back"});
+    stage_step(stage,
+               &(struct engine_event){.type = EVENT_REWOUND, .cluster = cluster, .problem = "its versions went back"});
     stage_connect(stage, cluster);
 }
 
@@ -287,7 +310,7 @@ static bool next(struct stage *stage, int64_t end_ns) {
         stage->first = n->next;
         tell(stage, n);
     } else {
-        step(stage, &(struct engine_event){.type = EVENT_TIME});
+        stage_step(stage, &(struct engine_event){.type = EVENT_TIME});
     }
     return true;
 }

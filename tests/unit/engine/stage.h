@@ -37,8 +37,9 @@ struct stage {
     int (*meddle)(struct stage *stage, const struct command *command);
     // Called after each write that a cluster accepted from the engine or its own controllers. May be NULL.
     void (*wrote)(struct stage *stage, size_t cluster, const struct world_write *write);
-    int64_t latency_ns; // of answers; watches report after a millisecond
-    bool user;          // current writes are a test's
+    int64_t latency_ns;     // of answers; watches report after a millisecond
+    int64_t retry_after_ns; // of the answers that meddle gives; 0: none
+    bool user;              // current writes are a test's
     unsigned sent[STAGE_CLUSTERS][STATS_VERBS];
     char *notes; // "Reason: text\n" of all Events
     void *ctx;
@@ -50,6 +51,7 @@ void stage_start(struct stage *stage); // the engine, with all feeds connected
 void stage_restart(struct stage *stage);
 void stage_end(struct stage *stage);
 
+void stage_step(struct stage *stage, struct engine_event *event); // at once
 void stage_run(struct stage *stage, int64_t ns);
 // Until `done` returns true; fails the test after a (virtual) day.
 void stage_until(struct stage *stage, bool (*done)(struct stage *stage));
@@ -59,6 +61,8 @@ void stage_identity(struct stage *stage, size_t cluster); // stage_connect does 
 void stage_back(struct stage *stage, size_t cluster, const struct world_copy *copy);
 void stage_contact(struct stage *stage, size_t cluster, enum contact contact); // with a byte received just now
 void stage_contact_since(struct stage *stage, size_t cluster, enum contact contact, int64_t heard_ns);
+// What the connection to the worker knows of its guard.
+void stage_fence(struct stage *stage, size_t cluster, const struct fence_news *fence);
 void stage_disconnect(struct stage *stage, size_t cluster);
 
 // Users and third parties. JSON with ' for ".

@@ -117,6 +117,32 @@ static void a_held_mirror_is_adopted_once_its_marks_are_put_right(void **state) 
     assert_int_equal(play->creates[W1], 1);
 }
 
+// The worker's etcd was restored from a copy made after somebody had written the annotation.
+static void without_a_key_one_that_comes_back_with_a_higher_attempt_is_held(void **state) {
+    (void)state;
+    begin(NULL);
+    play_patch(play, MANAGEMENT, NAME, "{'spec':{'suspend':true}}");
+    play_settle(play);
+    struct json *copy = json_copy(play_object(play, W1, NAME));
+    assert_true(pointer_set(copy, "/metadata/annotations/wharf.dev~1attempt", json_new_string("2000")));
+    play_remove(play, W1, NAME);
+    play_settle(play);
+    *play_slot(play, W1, NAME) = copy; // with its uid
+    play_changed(play, W1, copy);
+    play_settle(play);
+    play_patch(play, MANAGEMENT, NAME, "{'spec':{'suspend':false}}");
+    play_settle(play);
+    assert_placed("w1", "1");
+    assert_int_equal(play_told(play, "MirrorHeld: cluster w1"), 1);
+    play_patch(play, W1, NAME, "{'metadata':{'annotations':{'wharf.dev/attempt':'1'}}}");
+    play_settle(play);
+    assert_int_equal(engine_stats(play->engine)->clusters[W1].unproven, 0);
+    play_patch(play, W1, NAME, PLAY_COMPLETE);
+    play_settle(play);
+    assert_true(is_complete());
+    assert_int_equal(play->creates[W1], 1);
+}
+
 // The worker whose mirror stays has no name.
 static void a_held_mirror_goes_with_a_workload_whose_cluster_is_nonsense(void **state) {
     (void)state;
@@ -466,6 +492,7 @@ int main(void) {
         TEST(a_forged_mirror_of_a_higher_attempt_is_not_adopted),
         TEST(without_a_key_a_higher_attempt_is_held_and_reported),
         TEST(a_held_mirror_is_adopted_once_its_marks_are_put_right),
+        TEST(without_a_key_one_that_comes_back_with_a_higher_attempt_is_held),
         TEST(a_held_mirror_goes_with_a_workload_whose_cluster_is_nonsense),
         TEST(a_copy_in_another_worker_is_foreign),
         TEST(a_copy_under_another_name_is_foreign),

@@ -45,6 +45,28 @@ static bool is_answer(const void *out) {
     return event->answer.command == 9 && strcmp(event->answer.response->message, "no") == 0;
 }
 
+// Nodes that are moved, beside a string that is copied. What is not moved is freed once, by its owner.
+static struct error *own_capacity(void **out) {
+    fault_pause();
+    struct nodes *nodes = nodes_new(1, 1, 0, 0, 0);
+    fault_resume();
+    assert_non_null(nodes);
+    struct engine_event event = {.type = EVENT_CAPACITY,
+                                 .cluster = 1,
+                                 .capacity = {.state = CAPACITY_KNOWN, .problem = "partly", .nodes = nodes}};
+    struct error *error = own(&event, out);
+    assert_true(event.capacity.nodes == (error ? nodes : NULL));
+    fault_pause();
+    nodes_free(event.capacity.nodes);
+    fault_resume();
+    return error;
+}
+
+static bool is_capacity(const void *out) {
+    const struct engine_event *event = out;
+    return strcmp(event->capacity.problem, "partly") == 0 && event->capacity.nodes;
+}
+
 static void clear(void *out) {
     engine_event_clear(out);
 }
@@ -52,7 +74,8 @@ static void clear(void *out) {
 static void an_event_is_copied_whole_or_left_alone(void **state) {
     (void)state;
     static const struct fault_case cases[] = {{"identity", own_identity, is_identity, clear},
-                                              {"answer", own_answer, is_answer, clear}};
+                                              {"answer", own_answer, is_answer, clear},
+                                              {"capacity", own_capacity, is_capacity, clear}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         fault_try(&cases[i]);
 }

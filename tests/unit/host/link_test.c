@@ -167,6 +167,42 @@ static void what_the_reflectors_and_the_probe_tell_comes_with_cluster_and_kind(v
     end(&stand);
 }
 
+static void refuse(struct stand *stand, const char *path) {
+    size_t number = find(stand, path);
+    assert_true(number > 0);
+    fake_refuse(&stand->fake, number);
+    tick(stand);
+}
+
+static void a_server_that_answers_a_probe_again_is_watched_at_once(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand, 1);
+    connect(&stand);
+    fake_break(&stand.fake, find(&stand, "/apis/batch/v1/jobs?"), 0);
+    fake_break(&stand.fake, find(&stand, "/api/v1/pods?"), 0);
+    tick(&stand);
+    for (int i = 0; i < 60; i++) { // a refused probe is repeated each second
+        if (find(&stand, "/namespaces/kube-system"))
+            refuse(&stand, "/namespaces/kube-system");
+        if (find(&stand, "/apis/batch/v1/jobs?"))
+            refuse(&stand, "/apis/batch/v1/jobs?");
+        if (find(&stand, "/api/v1/pods?"))
+            refuse(&stand, "/api/v1/pods?");
+        stand.now_ns += CLOCK_SECOND;
+        tick(&stand);
+    }
+    if (find(&stand, "/apis/batch/v1/jobs?"))
+        refuse(&stand, "/apis/batch/v1/jobs?");
+    if (find(&stand, "/api/v1/pods?"))
+        refuse(&stand, "/api/v1/pods?");
+    assert_int_equal(find(&stand, "/apis/batch/v1/jobs?"), 0);
+    answer(&stand, "/namespaces/kube-system", 200, KUBE_SYSTEM("k-1", "7"));
+    assert_true(find(&stand, "/apis/batch/v1/jobs?") > 0);
+    assert_true(find(&stand, "/api/v1/pods?") > 0);
+    end(&stand);
+}
+
 static void only_of_workers_the_origin_selects(void **state) {
     (void)state;
     for (size_t cluster = 0; cluster < 2; cluster++) {
@@ -443,6 +479,7 @@ int main(void) {
     log_setup(LOG_TEXT, LOG_ERROR);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_reflectors_and_the_probe_tell_comes_with_cluster_and_kind),
+        cmocka_unit_test(a_server_that_answers_a_probe_again_is_watched_at_once),
         cmocka_unit_test(only_of_workers_the_origin_selects),
         cmocka_unit_test(each_command_is_answered_once_with_its_id),
         cmocka_unit_test(what_an_answer_has_brought_is_an_echo_in_the_watch),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/worker_objects.h"
+#include "core/host/worker_placement.h"
 
 #include "core/base/clock.h"
 #include "core/base/text.h"
@@ -37,9 +38,11 @@ static struct json *secret(const char *annotations, const char *data) {
 
 static void a_secret_gives_a_worker_with_its_labels_policy_and_limits(void **state) {
     (void)state;
-    AUTO_JSON object = secret("wharf.dev/worker-name: w1, wharf.dev/cordoned: \"true\", wharf.dev/drain: move, "
-                              "wharf.dev/qps: \"7.5\"",
-                              "kubeconfig: " KUBECONFIG_64 ", context: " CONTEXT_64);
+    AUTO_JSON object =
+        secret("wharf.dev/worker-name: w1, wharf.dev/cordoned: \"true\", wharf.dev/drain: move, "
+               "wharf.dev/qps: \"7.5\", wharf.dev/namespaces: \"team-*,-team-x\", wharf.dev/weight: \"3\", "
+               "wharf.dev/order: \"2\", wharf.dev/max-active: \"10,jobs.batch=5,JobSet=1\"",
+               "kubeconfig: " KUBECONFIG_64 ", context: " CONTEXT_64);
     struct worker_spec spec;
     assert_null(worker_secret_read(object, &spec));
     assert_string_equal(spec.name, "w1");
@@ -51,15 +54,25 @@ static void a_secret_gives_a_worker_with_its_labels_policy_and_limits(void **sta
     assert_string_equal(spec.labels[0].key, "region");
     assert_string_equal(spec.labels[0].value, "eu");
     assert_true(spec.cordoned && spec.drain == DRAIN_MOVE && spec.qps == 7.5 && spec.burst == 15);
+    assert_string_equal(spec.namespaces, "+team-*\n-team-x\n");
+    assert_int_equal(spec.weight, 3);
+    assert_int_equal(spec.order, 2);
+    assert_int_equal(spec.max_active, 10);
+    assert_string_equal(spec.max_kinds, "jobs.batch=5,JobSet=1");
     struct worker_spec copy;
     assert_true(worker_spec_copy(&spec, &copy));
     assert_string_equal(copy.labels[0].key, "region");
+    assert_string_equal(copy.namespaces, "+team-*\n-team-x\n");
+    assert_string_equal(copy.max_kinds, "jobs.batch=5,JobSet=1");
+    assert_true(worker_placement_hash(&copy) == worker_placement_hash(&spec));
+    copy.weight = 4;
+    assert_false(worker_placement_hash(&copy) == worker_placement_hash(&spec));
     worker_spec_clear(&copy);
     worker_spec_clear(&spec);
     AUTO_JSON plain = secret("", "kubeconfig: " KUBECONFIG_64);
     assert_null(worker_secret_read(plain, &spec));
     assert_string_equal(spec.name, "w-secret");
-    assert_true(!spec.cordoned && spec.drain == DRAIN_NO && spec.qps == 0 && !spec.context);
+    assert_true(!spec.cordoned && spec.drain == DRAIN_NO && spec.qps == 0 && !spec.context && !spec.namespaces);
     worker_spec_clear(&spec);
 }
 
@@ -76,6 +89,12 @@ static void a_secret_that_is_wrong_is_refused_by_its_field(void **state) {
         {"wharf.dev/worker-name: management", "kubeconfig: " KUBECONFIG_64, "this one is reserved"},
         {"wharf.dev/cordoned: \"yes\"", "kubeconfig: " KUBECONFIG_64, "wharf.dev/cordoned: found \"yes\""},
         {"wharf.dev/drain: now", "kubeconfig: " KUBECONFIG_64, "wharf.dev/drain: found \"now\""},
+        {"wharf.dev/namespaces: \"team-*,Team\"", "kubeconfig: " KUBECONFIG_64, "wharf.dev/namespaces: found \"Team\""},
+        {"wharf.dev/namespaces: \"-\"", "kubeconfig: " KUBECONFIG_64, "wharf.dev/namespaces: found \"-\""},
+        {"wharf.dev/weight: \"0\"", "kubeconfig: " KUBECONFIG_64, "annotation wharf.dev/weight: found \"0\""},
+        {"wharf.dev/order: first", "kubeconfig: " KUBECONFIG_64, "annotation wharf.dev/order: found \"first\""},
+        {"wharf.dev/max-active: \",5\"", "kubeconfig: " KUBECONFIG_64, "wharf.dev/max-active: found \"\""},
+        {"wharf.dev/max-active: \"a/b/c=5\"", "kubeconfig: " KUBECONFIG_64, "wharf.dev/max-active: found \"a/b/c\""},
         {"wharf.dev/qps: fast", "kubeconfig: " KUBECONFIG_64, "wharf.dev/qps: found \"fast\""},
         {"wharf.dev/qps: \"-1\"", "kubeconfig: " KUBECONFIG_64, "wharf.dev/qps: found \"-1\""},
         {"wharf.dev/qps: nan", "kubeconfig: " KUBECONFIG_64, "wharf.dev/qps: found \"nan\""},
@@ -248,9 +267,43 @@ static void only_the_token_of_the_contexts_user_is_replaced(void **state) {
     error_free(error);
 }
 
+static void a_kubeconfig_says_what_placement_asks_for_in_an_extension(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *says; // NULL: good
+    } cases[] = {
+        {"{}", NULL},
+        {"extensions: [{name: other, extension: {weight: none}}]", NULL},
+        {"extensions: [{name: wharf.dev, extension: {weight: 2, order: 3, maxActive: 7, labels: {gpu: h100, z: a}}}]",
+         NULL},
+        {"extensions: [{name: wharf.dev, extension: {weight: 2, order: \"3\", maxActive: \"7\", labels: {gpu: h100, "
+         "z: a}}}]",
+         NULL},
+        {"extensions: [{name: wharf.dev, extension: {weight: 0}}]", "extension wharf.dev: weight: found \"0\""},
+        {"extensions: [{name: wharf.dev, extension: {maxActive: \"Job=x\"}}]", "maxActive: found \"x\""},
+        {"extensions: [{name: wharf.dev, extension: {labels: {gpu: 1}}}]", "labels: found \"gpu\""},
+        {"extensions: [{name: wharf.dev, extension: {wait: 1}}]", "wait: found an unknown key"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct worker_spec spec = {.name = NULL};
+        struct error *error = worker_placement_of_kubeconfig(cases[i].text, strlen(cases[i].text), &spec);
+        if (!error != !cases[i].says || (error && !strstr(error_text(error), cases[i].says)))
+            fail_msg("%s: %s", cases[i].text, error ? error_text(error) : "good");
+        if (!error && i >= 2) {
+            AUTO_BUFFER(labels, 100);
+            assert_true(worker_placement_labels(&spec, &labels));
+            assert_string_equal(labels.data, "gpu=h100,z=a");
+            assert_true(spec.weight == 2 && spec.order == 3 && spec.max_active == 7);
+        }
+        error_free(error);
+        worker_spec_clear(&spec);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_secret_gives_a_worker_with_its_labels_policy_and_limits),
+        cmocka_unit_test(a_kubeconfig_says_what_placement_asks_for_in_an_extension),
         cmocka_unit_test(a_secret_that_is_wrong_is_refused_by_its_field),
         cmocka_unit_test(the_account_of_a_token_is_named_by_namespace_and_name),
         cmocka_unit_test(a_cluster_profile_gives_its_cluster_and_the_command_of_the_configuration),

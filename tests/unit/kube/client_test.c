@@ -374,6 +374,37 @@ static void a_dry_run_is_answered_with_a_document_and_the_warnings(void **state)
     }
 }
 
+// Whoever gives up a lease waits for them.
+static void requests_of_a_gate_are_counted_until_they_have_ended(void **state) {
+    (void)state;
+    struct fixture fixture;
+    struct gate gate = {.until_ns = CLOCK_MINUTE};
+    struct request request = get_a;
+    request.gate = &gate;
+    begin(&fixture, 4);
+    for (int i = 0; i < 4; i++)
+        submit(&fixture, &request);
+    assert_int_equal(atomic_load(&gate.in_flight), 4); // also before they are sent
+    client_tick(fixture.client, at(0));
+    atomic_store(&gate.draining, true);
+    submit(&fixture, &request);
+    fake_answer(&fixture.fake, 1, 200, OBJECT);
+    assert_int_equal(atomic_load(&gate.in_flight), 4);
+    client_tick(fixture.client, at(0)); // the one that was not begun yet is not
+    assert_int_equal(fixture.answers.last, REASON_NOT_SENT);
+    assert_int_equal(fixture.fake.count, 4);
+    assert_int_equal(atomic_load(&gate.in_flight), 3);
+    fake_refuse(&fixture.fake, 2);
+    assert_int_equal(atomic_load(&gate.unknown), 0);
+    fake_break(&fixture.fake, 3, 0);
+    assert_int_equal(fixture.answers.last, REASON_UNKNOWN_OUTCOME);
+    assert_int_equal(atomic_load(&gate.in_flight), 1);
+    assert_int_equal(atomic_load(&gate.unknown), 1);
+    end(&fixture); // a connection that is given up
+    assert_int_equal(atomic_load(&gate.in_flight), 0);
+    assert_int_equal(atomic_load(&gate.unknown), 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_verb_has_its_method_path_and_content_type),
@@ -387,6 +418,7 @@ int main(void) {
         cmocka_unit_test(nothing_is_answered_after_the_client_is_gone),
         cmocka_unit_test(a_warning_of_the_server_is_logged_once),
         cmocka_unit_test(a_dry_run_is_answered_with_a_document_and_the_warnings),
+        cmocka_unit_test(requests_of_a_gate_are_counted_until_they_have_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -344,6 +344,37 @@ static void without_memory_it_asks_later(void **state) {
     end(&b);
 }
 
+static void refuse_and_wait(struct bench *b, int64_t wait_ns) {
+    fake_refuse(&b->fake, b->fake.count);
+    size_t asked = b->fake.count;
+    tick(b);
+    assert_int_equal(b->fake.count, asked);
+    pass(b, wait_ns - 1);
+    assert_int_equal(b->fake.count, asked);
+    pass(b, 1);
+    assert_int_equal(b->fake.count, asked + 1);
+}
+
+// One of several API servers may have been restarted: a load balancer leads to another one.
+static void a_refused_connection_is_tried_again_soon_three_times(void **state) {
+    (void)state;
+    struct bench b;
+    connect(&b);
+    for (int round = 0; round < 2; round++) {
+        pass(&b, 2 * CLOCK_SECOND);
+        probe_disconnected(b.probe);
+        tick(&b);
+        for (int i = 0; i < PROBE_REFUSED_TRIES; i++)
+            refuse_and_wait(&b, PROBE_REFUSED_NS);
+        expect(&b, "SUSPECT;");
+        refuse_and_wait(&b, PROBE_AGAIN_NS);
+        refuse_and_wait(&b, PROBE_AGAIN_NS);
+        answer(&b, 200, KUBE_SYSTEM("uid-1", "5"));
+        expect(&b, "uid-1@5;GOOD;");
+    }
+    end(&b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cluster_is_asked_at_the_start),
@@ -360,6 +391,7 @@ int main(void) {
         cmocka_unit_test(a_server_that_refuses_new_connections_is_suspect_until_a_probe_is_answered),
         cmocka_unit_test(time_in_which_we_did_not_run_is_no_silence),
         cmocka_unit_test(without_memory_it_asks_later),
+        cmocka_unit_test(a_refused_connection_is_tried_again_soon_three_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

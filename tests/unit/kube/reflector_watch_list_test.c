@@ -164,6 +164,48 @@ static void a_minute_without_data_and_without_the_end_leads_to_pages(void **stat
     end(&h);
 }
 
+static const char *accept_of(struct harness *h) {
+    return fake_last(&h->fake)->request.accept;
+}
+
+static void of_metadata_the_form_is_that_of_a_list_or_of_an_object(void **state) {
+    (void)state;
+    struct harness h;
+    begin_with(&h, (struct reflector_options){.metadata = true});
+    assert_string_equal(accept_of(&h), "application/json");
+    answer(&h, 200, DISCOVERY);
+    assert_string_equal(accept_of(&h),
+                        "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json");
+    answer(&h, 200,
+           "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{"
+           "\"resourceVersion\":\"5\"},\"items\":[" ITEM("a", "u1", "4") "]}");
+    assert_string_equal(accept_of(&h), "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json");
+    open_stream(&h);
+    assert_true(data(&h, EVENT("MODIFIED", ITEM("a", "u1", "6"))));
+    expect(&h, "listing;seen a@4;listed v1;CONNECTED;seen a@6;");
+    end(&h);
+}
+
+static void a_server_that_rejects_the_form_of_metadata_sends_whole_objects(void **state) {
+    (void)state;
+    for (int streaming = 0; streaming < 2; streaming++) {
+        struct harness h;
+        begin_with(&h, (struct reflector_options){.metadata = true, .watch_list = streaming});
+        answer(&h, 200, DISCOVERY);
+        AUTO_TEXT rejected = text_format("%s", path(&h));
+        answer(&h, 406, STATUS(406, "NotAcceptable"));
+        assert_string_equal(accept_of(&h), "application/json"); // at once
+        assert_int_equal(strncmp(path(&h), rejected, strcspn(rejected, "?")), 0);
+        expect(&h, "");
+        answer(&h, 406, STATUS(406, "NotAcceptable")); // neither: as any other rejection
+        if (streaming)
+            assert_true(is_list(&h));
+        else
+            expect(&h, "LOST;");
+        end(&h);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_stream_goes_on_as_a_watch_behind_its_list),
@@ -174,6 +216,8 @@ int main(void) {
         cmocka_unit_test(what_is_no_streaming_list_is_paged_in_this_round),
         cmocka_unit_test(trouble_with_the_connection_or_load_is_waited_out),
         cmocka_unit_test(a_minute_without_data_and_without_the_end_leads_to_pages),
+        cmocka_unit_test(of_metadata_the_form_is_that_of_a_list_or_of_an_object),
+        cmocka_unit_test(a_server_that_rejects_the_form_of_metadata_sends_whole_objects),
     };
     log_setup(LOG_TEXT, LOG_ERROR);
     return cmocka_run_group_tests(tests, NULL, NULL);

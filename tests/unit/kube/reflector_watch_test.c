@@ -248,20 +248,61 @@ static void the_wait_doubles_to_half_a_minute_and_is_short_again_after_quiet(voi
     end_stream(&h);
     int64_t least_ns = 800 * CLOCK_MS;
     for (int i = 0; i < 12; i++) {
-        refuse(&h);
+        answer(&h, 429, "slow down");
         wait_it_out(&h, least_ns, 2 * least_ns);
         least_ns = least_ns * 2 < 30 * CLOCK_SECOND ? least_ns * 2 : 30 * CLOCK_SECOND;
     }
     open_stream(&h);
     pass(&h, 60 * CLOCK_SECOND);
     end_stream(&h);
-    refuse(&h);
+    answer(&h, 429, "slow down");
     wait_it_out(&h, 30 * CLOCK_SECOND, 60 * CLOCK_SECOND);
     open_stream(&h);
     pass(&h, 121 * CLOCK_SECOND);
     end_stream(&h);
-    refuse(&h);
+    answer(&h, 429, "slow down");
     wait_it_out(&h, FIRST_BACKOFF);
+    end(&h);
+}
+
+static void a_server_that_is_not_heard_is_tried_after_1_2_4_to_15_seconds(void **state) {
+    (void)state;
+    struct harness h;
+    begin(&h);
+    connect(&h);
+    end_stream(&h);
+    int64_t least_ns = CLOCK_SECOND;
+    for (int i = 0; i < 12; i++) {
+        if (i % 2)
+            refuse(&h);
+        else
+            break_off(&h, 0);
+        wait_it_out(&h, least_ns, least_ns + least_ns / 8);
+        least_ns = least_ns * 2 < 15 * CLOCK_SECOND ? least_ns * 2 : 15 * CLOCK_SECOND;
+    }
+    end(&h);
+}
+
+static void a_server_that_is_heard_elsewhere_is_tried_at_once(void **state) {
+    (void)state;
+    struct harness h;
+    begin(&h);
+    connect(&h);
+    end_stream(&h);
+    for (int i = 0; i < 6; i++) {
+        refuse(&h);
+        wait_it_out(&h, CLOCK_SECOND, 17 * CLOCK_SECOND);
+    }
+    refuse(&h);
+    assert_true(is_waiting(&h));
+    reflector_hurry(h.reflector);
+    tick(&h);
+    assert_false(is_waiting(&h));
+    answer(&h, 429, "slow down"); // it was heard: that it answers elsewhere is no news
+    assert_true(is_waiting(&h));
+    reflector_hurry(h.reflector);
+    tick(&h);
+    assert_true(is_waiting(&h));
     end(&h);
 }
 
@@ -437,6 +478,8 @@ int main(void) {
         cmocka_unit_test(a_version_that_is_too_old_again_right_after_a_list_leads_to_a_wait),
         cmocka_unit_test(after_lost_it_is_connected_when_the_watch_has_proved_to_go_on),
         cmocka_unit_test(a_wait_that_the_server_asks_for_is_kept_and_the_watch_resumed),
+        cmocka_unit_test(a_server_that_is_not_heard_is_tried_after_1_2_4_to_15_seconds),
+        cmocka_unit_test(a_server_that_is_heard_elsewhere_is_tried_at_once),
         cmocka_unit_test(the_wait_doubles_to_half_a_minute_and_is_short_again_after_quiet),
         cmocka_unit_test(watches_that_end_within_a_second_one_after_another_are_no_hot_loop),
         cmocka_unit_test(after_a_401_credentials_are_read_again_once_a_round),

@@ -213,6 +213,22 @@ static void a_wait_comes_from_the_header_or_from_the_status(void **state) {
     response_clear(&response);
 }
 
+static void refusals_are_permanent_and_what_passes_by_itself_is_not(void **state) {
+    (void)state;
+    static const enum reason permanent[] = {
+        REASON_BAD_REQUEST, REASON_UNAUTHORIZED,          REASON_FORBIDDEN,           REASON_QUOTA,
+        REASON_INVALID,     REASON_NAMESPACE_TERMINATING, REASON_NAMESPACE_NOT_FOUND, REASON_KIND_NOT_FOUND};
+    size_t found = 0;
+    for (int reason = REASON_OK; reason <= REASON_GARBAGE; reason++)
+        found += reason_is_permanent((enum reason)reason);
+    assert_int_equal(found, sizeof permanent / sizeof permanent[0]);
+    for (size_t i = 0; i < found; i++)
+        assert_true(reason_is_permanent(permanent[i]));
+    for (int reason = REASON_OK; reason <= REASON_GARBAGE; reason++)
+        assert_int_equal(reason_is_refusal((enum reason)reason),
+                         reason == REASON_UNAUTHORIZED || reason == REASON_FORBIDDEN);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_status_is_understood_by_its_reason_and_details),
@@ -221,6 +237,7 @@ int main(void) {
         cmocka_unit_test(an_object_a_document_and_a_review_come_where_the_header_says),
         cmocka_unit_test(without_an_answer_the_outcome_says_whether_it_may_have_happened),
         cmocka_unit_test(a_wait_comes_from_the_header_or_from_the_status),
+        cmocka_unit_test(refusals_are_permanent_and_what_passes_by_itself_is_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

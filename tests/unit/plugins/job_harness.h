@@ -8,6 +8,7 @@
 #include "core/base/text.h"
 #include "core/json/patch.h"
 #include "core/json/pointer.h"
+#include "tests/unit/quoted.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -46,17 +47,8 @@ static inline int harness_load(void **state) {
     return 0;
 }
 
-// JSON with ' for ", so that it can be read in C.
 static inline struct json *harness_json(const char *text) {
-    AUTO_TEXT quoted = strdup(text);
-    assert_non_null(quoted);
-    for (char *p = quoted; *p; p++)
-        *p = *p == '\'' ? '"' : *p;
-    struct json *value = NULL;
-    struct error *error = json_parse(quoted, strlen(quoted), &value);
-    if (error)
-        fail_msg("%s in %s", error->message, text);
-    return value;
+    return parsed(text);
 }
 
 static inline struct json *harness_file(const char *path) {

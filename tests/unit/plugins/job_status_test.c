@@ -136,6 +136,9 @@ static const struct status_case status_cases[] = {
     {"an annotation that someone edited is ignored", PLAIN, "{'startTime':'" T1 "','failed':3}",
      "{'metadata':{'annotations':{'job.wharf.dev/earlier-failed':'99999999999999999999'}},'status':{'failed':2}}", 2,
      "{'startTime':'" T1 "','failed':2147483647}"},
+    {"what earlier attempts completed is added", PLAIN, "{'startTime':'" T1 "','succeeded':2}",
+     "{'metadata':{'annotations':{'job.wharf.dev/earlier-succeeded':'2'}},'status':{'succeeded':1,'active':1}}", 2,
+     "{'startTime':'" T1 "','succeeded':3,'active':1}"},
     {"succeeded is the greater count of both attempts", PLAIN, "{'startTime':'" T1 "','succeeded':3}",
      "{'status':{'succeeded':2,'active':2}}", 2, "{'startTime':'" T1 "','succeeded':3,'active':2}"},
     {"an index that has completed once stays so, and is not failed", INDEXED,
@@ -222,6 +225,47 @@ static void a_status_follows_the_mirror_as_far_as_the_api_server_allows(void **s
     }
 }
 
+static struct json *given_up(const struct json *workload) {
+    struct json *object = json_new_object();
+    assert_true(json_set(object, "status", json_copy(json_get(workload, "status"))));
+    struct adapter_call call;
+    harness_begin(&call, HARNESS_NOW, 3);
+    assert_int_equal(owed_gave_up(&call, workload, "0/2 workers accept it", object), WHARF_OK);
+    assert_int_equal(adapter_status(&call, workload, NULL, object), WHARF_OK);
+    adapter_call_end(&call);
+    struct json *status = json_detach(object, "status");
+    json_free(object);
+    return status;
+}
+
+static void a_job_that_no_cluster_accepts_fails_as_the_api_server_allows(void **state) {
+    (void)state;
+#define NO_CLUSTER(type)                                                                                               \
+    "{'type':'" type "','status':'True','lastProbeTime':'" NOW "','lastTransitionTime':'" NOW                          \
+    "','reason':'NoClusterAccepts','message':'0/2 workers accept it'}"
+    static const struct {
+        const char *before, *after;
+    } cases[] = {
+        {"{}", "{'startTime':'" NOW "','conditions':[" NO_CLUSTER("FailureTarget") "," NO_CLUSTER("Failed") "]}"},
+        {"{'startTime':'" T1
+         "','active':2,'ready':1,'terminating':0,'succeeded':1,'failed':2,'conditions':[" RESUMED(T1) "]}",
+         "{'startTime':'" T1 "','ready':0,'terminating':0,'succeeded':1,'failed':2,'conditions':[" RESUMED(
+             T1) "," NO_CLUSTER("FailureTarget") "," NO_CLUSTER("Failed") "]}"},
+        {"{'startTime':'" T1 "','succeeded':4,'conditions':[" MET(T2) "]}", // a success is not taken back
+         "{'startTime':'" T1 "','succeeded':4,'conditions':[" MET(T2) "]}"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        AUTO_JSON workload = harness_json("{'spec':{" PLAIN "}}");
+        AUTO_JSON after = harness_json(cases[i].after);
+        assert_true(json_set(workload, "status", harness_json(cases[i].before)));
+        AUTO_JSON status = given_up(workload);
+        expect_same("given up", "status", status, after);
+        const char *broken = rules_status(json_get(workload, "spec"), json_get(workload, "status"), status);
+        if (broken)
+            fail_msg("refused: %s", broken);
+    }
+}
+
 static void a_suspended_job_without_a_mirror_may_get_another_template(void **state) {
     (void)state;
     AUTO_JSON workload = harness_json("{'spec':{'suspend':true},'status':{'startTime':'" T1 "','active':2}}");
@@ -235,6 +279,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_status_follows_the_mirror_as_far_as_the_api_server_allows),
         cmocka_unit_test(a_suspended_job_without_a_mirror_may_get_another_template),
+        cmocka_unit_test(a_job_that_no_cluster_accepts_fails_as_the_api_server_allows),
     };
     return cmocka_run_group_tests(tests, harness_load, NULL);
 }

@@ -98,6 +98,28 @@ static const struct mirror_case mirror_cases[] = {
      "{'spec':{'manualSelector':true,'selector':{'x':1},'template':{'metadata':{'labels':{" GENERATED "}}}}}"},
     {"failures so far are recorded", "{'metadata':{'annotations':{'a':'b'}},'spec':{},'status':{'failed':3}}",
      "{'metadata':{'annotations':{'a':'b','job.wharf.dev/earlier-failed':'3'}},'spec':{}}"},
+    {"a further attempt has what is left",
+     "{'spec':{'backoffLimit':6,'activeDeadlineSeconds':7200,'completions':4,'parallelism':2},"
+     "'status':{'failed':2,'succeeded':3,'startTime':'2026-03-01T11:00:00Z'}}",
+     "{'metadata':{'annotations':{'job.wharf.dev/earlier-failed':'2','job.wharf.dev/earlier-succeeded':'3',"
+     "'job.wharf.dev/earlier-seconds':'3600'}},"
+     "'spec':{'backoffLimit':4,'activeDeadlineSeconds':3600,'completions':1,'parallelism':2}}"},
+    {"what is used up is not negative, and a deadline is positive",
+     "{'spec':{'backoffLimit':1,'activeDeadlineSeconds':600,'completions':2},"
+     "'status':{'failed':2,'succeeded':2,'startTime':'2026-03-01T11:00:00Z'}}",
+     "{'metadata':{'annotations':{'job.wharf.dev/earlier-failed':'2','job.wharf.dev/earlier-succeeded':'2',"
+     "'job.wharf.dev/earlier-seconds':'3600'}},"
+     "'spec':{'backoffLimit':0,'activeDeadlineSeconds':1,'completions':0}}"},
+    {"indexes run again, and a limit that is none stays so",
+     "{'spec':{'completionMode':'Indexed','completions':4,'backoffLimit':2147483647},"
+     "'status':{'failed':2,'succeeded':1,'completedIndexes':'0','startTime':'2026-03-01T11:00:00Z'}}",
+     "{'metadata':{'annotations':{'job.wharf.dev/earlier-failed':'2'}},"
+     "'spec':{'completionMode':'Indexed','completions':4,'backoffLimit':2147483647}}"},
+    {"without completions all that succeeds is repeated", "{'spec':{'parallelism':3},'status':{'succeeded':1}}",
+     "{'spec':{'parallelism':3}}"},
+    {"a start in the future, or of a suspended Job, takes nothing from its deadline",
+     "{'spec':{'activeDeadlineSeconds':600},'status':{'startTime':'2026-03-01T13:00:00Z'}}",
+     "{'spec':{'activeDeadlineSeconds':600}}"},
     {"a mirror for a Job whose end is decided does not run",
      "{'spec':{'suspend':false},'status':{'conditions':[{'type':'FailureTarget','status':'True'}]}}",
      "{'spec':{'suspend':true}}"},
@@ -175,6 +197,20 @@ static const struct update_case update_cases[] = {
      "{'spec':{'suspend':true,'template':{'spec':{'containers':[{'name':'a','resources':{'limits':{'cpu':'2'}}}]}}}}",
      "{'spec':{'suspend':true,'template':{'spec':{'containers':[{'name':'a','resources':{}}]}}}," QUIET "}",
      "{'spec':{'template':{'spec':{'containers':[{'name':'a','resources':{'limits':{'cpu':'2'}}}]}}}}"},
+    {"what is left of its limits is no difference", "{'spec':{'backoffLimit':6,'activeDeadlineSeconds':7200}}",
+     "{'metadata':{'annotations':{'job.wharf.dev/earlier-failed':'2','job.wharf.dev/earlier-seconds':'3600'}},"
+     "'spec':{'backoffLimit':4,'activeDeadlineSeconds':3600}}",
+     "{}"},
+    {"a changed limit is less by what was used", "{'spec':{'backoffLimit':9,'activeDeadlineSeconds':3601}}",
+     "{'metadata':{'annotations':{'job.wharf.dev/earlier-failed':'2','job.wharf.dev/earlier-seconds':'3600'}},"
+     "'spec':{'backoffLimit':4,'activeDeadlineSeconds':3600}}",
+     "{'spec':{'backoffLimit':7,'activeDeadlineSeconds':1}}"},
+    {"a suspended Job has its whole deadline again once it is resumed",
+     "{'spec':{'suspend':true,'backoffLimit':6,'activeDeadlineSeconds':7200}}",
+     "{'metadata':{'annotations':{'job.wharf.dev/earlier-failed':'2','job.wharf.dev/earlier-seconds':'3600'}},"
+     "'spec':{'suspend':false,'backoffLimit':4,'activeDeadlineSeconds':3600}}",
+     "{'metadata':{'annotations':{'job.wharf.dev/earlier-seconds':null}},"
+     "'spec':{'suspend':true,'activeDeadlineSeconds':7200}}"},
     {"a mirror that runs for a Job whose end is decided is suspended",
      "{'spec':{'suspend':false},'status':{'conditions':[{'type':'SuccessCriteriaMet','status':'True'}]}}",
      "{'spec':{'suspend':false},'status':{'active':2}}", "{'spec':{'suspend':true}}"},
@@ -240,6 +276,36 @@ static void the_phase_is_read_from_the_status(void **state) {
             assert_true(clock_parse_rfc3339(c->since, &since_ns));
         if (phase.phase != c->phase || !text_equal(phase.reason, c->reason) || phase.since_ns != since_ns)
             fail_msg("phase %d, reason %s for %s", (int)phase.phase, phase.reason, c->object);
+        adapter_call_end(&call);
+    }
+}
+
+static void pods_of_which_none_has_run_have_not_started(void **state) {
+    (void)state;
+    static const struct {
+        const char *status;
+        uint32_t not_started;
+    } cases[] = {
+        {"{}", 0}, // pending
+        {"{'startTime':'2026-03-01T10:00:00Z','active':2,'ready':0}", 1},
+        {"{'startTime':'2026-03-01T10:00:00Z','ready':0,'terminating':0}", 1},
+        {"{'startTime':'2026-03-01T10:00:00Z','active':2}", 0}, // not counted by an older controller
+        {"{'startTime':'2026-03-01T10:00:00Z','active':2,'ready':1}", 0},
+        {"{'startTime':'2026-03-01T10:00:00Z','active':2,'ready':0,'failed':1}", 0},
+        {"{'startTime':'2026-03-01T10:00:00Z','active':2,'ready':0,'succeeded':1}", 0},
+        {"{'startTime':'2026-03-01T10:00:00Z','active':1,'ready':0,'terminating':1}", 1}, // scaled down
+        {"{'startTime':'2026-03-01T10:00:00Z','ready':0,'uncountedTerminatedPods':{'failed':['u']}}", 0},
+        {"{'conditions':[{'type':'Complete','status':'True'}],'ready':0}", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        AUTO_TEXT text = text_format("{'status':%s}", cases[i].status);
+        AUTO_JSON object = harness_json(text);
+        struct adapter_call call;
+        harness_begin(&call, HARNESS_NOW, 1);
+        wharf_phase phase;
+        assert_int_equal(adapter_phase(&call, object, &phase), WHARF_OK);
+        if (phase.not_started != cases[i].not_started)
+            fail_msg("not_started %u for %s", phase.not_started, cases[i].status);
         adapter_call_end(&call);
     }
 }
@@ -431,6 +497,7 @@ int main(void) {
         cmocka_unit_test(a_mirror_has_nothing_that_belongs_to_the_management_cluster),
         cmocka_unit_test(a_mirror_takes_what_its_server_takes_when_it_takes_it),
         cmocka_unit_test(the_phase_is_read_from_the_status),
+        cmocka_unit_test(pods_of_which_none_has_run_have_not_started),
         cmocka_unit_test(any_object_is_survived),
         cmocka_unit_test(a_service_that_fails_is_an_answer_to_try_again),
     };

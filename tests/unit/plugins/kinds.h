@@ -45,6 +45,10 @@ bool kinds_carry(struct tale *tale);
 void kinds_copy_status(struct tale *tale);
 wharf_phase kinds_phase(struct tale *tale, const struct json *object, char **reason);
 
+// The status that is written on the workload when no cluster accepts it, with which it has failed; NULL if its kind has
+// no words for that, or the workload an outcome already. json_free().
+struct json *kinds_gave_up(const struct tale *tale);
+
 // Checks that a mirror has nothing that belongs to the management cluster.
 void kinds_check_mirror(const struct tale *tale, const struct json *mirror);
 // Without marks, and without what servers add.

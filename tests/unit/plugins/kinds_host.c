@@ -2,6 +2,8 @@
 // The host and the servers: creates mirrors, applies patches, counts generations.
 #include "tests/unit/plugins/kinds.h"
 
+#include "core/adapter/owed_status.h"
+#include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/json/patch.h"
 #include "core/json/pointer.h"
@@ -180,4 +182,45 @@ wharf_phase kinds_phase(struct tale *tale, const struct json *object, char **rea
     if (result != WHARF_OK)
         kinds_fail(tale, "the phase is not told");
     return phase;
+}
+
+#define NOBODY "0/2 workers accept it"
+
+// As it is written after `workload`.
+static struct json *give_up(struct tale *tale, wharf_phase *phase, char **told) {
+    struct adapter_call call;
+    begin(tale, &call);
+    AUTO_JSON object = json_new_object();
+    assert_true(json_set(object, "status", json_copy(json_get(tale->workload, "status"))));
+    assert_int_equal(owed_gave_up(&call, tale->workload, NOBODY, object), WHARF_OK);
+    assert_int_equal(adapter_status(&call, tale->workload, NULL, object), WHARF_OK);
+    AUTO_JSON after = json_copy(tale->workload);
+    assert_true(json_set(after, "status", json_copy(json_get(object, "status"))));
+    assert_int_equal(adapter_phase(&call, after, phase), WHARF_OK);
+    *told = text_format("%s: %s", phase->reason ? phase->reason : "", phase->message ? phase->message : "");
+    phase->reason = phase->message = NULL;
+    adapter_call_end(&call);
+    return json_detach(object, "status");
+}
+
+struct json *kinds_gave_up(const struct tale *tale) {
+    struct tale other = *tale;
+    wharf_phase phase;
+    AUTO_TEXT told = NULL;
+    AUTO_TEXT again = NULL;
+    AUTO_JSON workload = json_copy(tale->workload);
+    if (!json_get(workload, "status"))
+        assert_true(json_set(workload, "status", json_new_object()));
+    other.workload = workload;
+    AUTO_JSON status = tale->kind->abi.gave_up_status ? give_up(&other, &phase, &told) : NULL;
+    if (!status || json_equal(status, json_get(workload, "status")))
+        return NULL;
+    if (phase.phase != WHARF_FAILED)
+        kinds_fail(tale, "given up, it has phase %u, %s", phase.phase, told);
+    if (strcmp(tale->kind->adapter->name, "generic") != 0 && strcmp(told, "NoClusterAccepts: " NOBODY) != 0)
+        kinds_fail(tale, "given up, it says %s", told);
+    assert_true(json_set(workload, "status", json_copy(status)));
+    AUTO_JSON second = give_up(&other, &phase, &again);
+    kinds_expect_same(tale, "the status of one that is given up again", second, status);
+    return TAKE(status);
 }

@@ -168,6 +168,17 @@ static void check_loss(const struct tale *tale) {
     free(other.event);
 }
 
+// No cluster accepts it after this step: it has failed, unless it is suspended or over.
+static void check_gave_up(const struct tale *tale) {
+    struct tale other = *tale;
+    other.mirror = NULL;
+    other.event = other.told = NULL;
+    AUTO_TEXT reason = NULL;
+    wharf_phase_kind phase = kinds_phase(&other, other.workload, &reason).phase;
+    if (!is_end(phase) && phase != WHARF_SUSPENDED)
+        json_free(kinds_gave_up(&other));
+}
+
 static void create_mirror(struct tale *tale) {
     tale->attempt++;
     tale->lost = false;
@@ -208,6 +219,7 @@ static void take_step(struct tale *tale) {
     drop_repeated_event(tale);
     if (!tale->step->event || tale->mirror)
         check_loss(tale);
+    check_gave_up(tale);
 }
 
 void kinds_tell(const struct kind *kind, const struct fixture *fixture, const struct story *story) {

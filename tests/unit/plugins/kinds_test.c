@@ -14,6 +14,7 @@
 
 #define TESTS_MAX 1024
 #define NAMES_MAX 128
+#define GAVE_UP KINDS_FIXTURES "/gave-up.yaml"
 #define SETTINGS KINDS_FIXTURES "/generic.yaml" // of the adapter that has no kinds without settings
 
 // One test: of a story, of a mirror (story NULL), of a kind that lacks a folder (fixture NULL), or an error from
@@ -22,6 +23,7 @@ struct trial {
     const struct kind *kind;
     struct fixture *fixture;
     const struct story *story;
+    const struct json *gave_up; // by the plural of the kind
     char *problem;
 };
 
@@ -31,12 +33,22 @@ struct table {
     size_t n_wanted;
     struct problems problems;
     struct adapters *adapters;
+    struct json *gave_up;
     struct fixture *fixtures[NAMES_MAX];
     size_t n_fixtures;
     struct trial trials[TESTS_MAX];
     struct CMUnitTest tests[TESTS_MAX];
     size_t count;
 };
+
+// A workload that no cluster accepts has failed, and says why. A kind that never finishes has no words for that.
+static void it_can_be_given_up(struct tale *tale, const struct json *all) {
+    const struct json *expected = json_get(all, tale->fixture->plural);
+    AUTO_JSON status = kinds_gave_up(tale);
+    if ((tale->kind->abi.flags & WHARF_KIND_NEVER_FINISHES) == 0 && !expected)
+        kinds_fail(tale, "%s does not say what is written when it is given up", GAVE_UP);
+    kinds_expect_same(tale, "the status of one that was given up", status, expected);
+}
 
 static void the_mirror_is_made(const struct trial *trial) {
     struct tale tale = {.kind = trial->kind, .fixture = trial->fixture, .attempt = 1, .resource_version = 1};
@@ -51,6 +63,7 @@ static void the_mirror_is_made(const struct trial *trial) {
     AUTO_JSON found = kinds_bare(tale.mirror);
     AUTO_JSON expected = kinds_bare(trial->fixture->mirror);
     kinds_expect_same(&tale, "the mirror", found, expected);
+    it_can_be_given_up(&tale, trial->gave_up);
     json_free(tale.workload);
     json_free(tale.mirror);
 }
@@ -92,23 +105,22 @@ static bool is_in_tree(const char *name) {
     return path && access(path, R_OK) == 0;
 }
 
-// An empty mapping for those that have no settings.
-static struct json *settings_of(struct table *table, const char *name) {
-    struct json *settings = json_new_object();
-    if (strcmp(name, "generic") != 0)
-        return settings;
+static struct json *read_yaml(struct table *table, const char *path) {
     AUTO_BUFFER(text, 1 << 20);
     struct yaml yaml = {.value = NULL};
-    struct error *error = text_read_file(SETTINGS, 1 << 20, &text);
+    struct error *error = text_read_file(path, 1 << 20, &text);
     if (!error)
-        error = yaml_parse(SETTINGS, text.data, text.len, &yaml);
-    if (!error) {
-        json_free(settings);
-        return yaml.value;
-    }
-    add_problem(table, strdup(error->message));
+        error = yaml_parse(path, text.data, text.len, &yaml);
+    if (error)
+        add_problem(table, strdup(error->message));
     error_free(error);
-    return settings;
+    return yaml.value;
+}
+
+// An empty mapping for those that have no settings.
+static struct json *settings_of(struct table *table, const char *name) {
+    struct json *settings = strcmp(name, "generic") == 0 ? read_yaml(table, SETTINGS) : NULL;
+    return settings ? settings : json_new_object();
 }
 
 // The shared objects lie beside the folder of this program: <build>/unit/plugins/kinds_test, <build>/adapters/*.so.
@@ -160,7 +172,7 @@ static void add_fixture(struct table *table, struct fixture *fixture) {
         add_problem(table, text_format("no adapter has the kind of %s/%s", KINDS_FIXTURES, fixture->plural));
         return;
     }
-    struct trial trial = {.kind = kind, .fixture = fixture};
+    struct trial trial = {.kind = kind, .fixture = fixture, .gave_up = table->gave_up};
     add(table, trial,
         text_format("a mirror of %s has nothing that belongs to the management cluster", fixture->plural));
     for (size_t i = 0; i < fixture->n_stories; i++) {
@@ -222,6 +234,7 @@ static void table_free(struct table *table) {
         free((char *)(uintptr_t)table->wanted[i].file);
         json_free((struct json *)(uintptr_t)table->wanted[i].settings);
     }
+    json_free(table->gave_up);
     free(table->wanted);
     free(table->adapter_folder);
     free(table);
@@ -230,6 +243,7 @@ static void table_free(struct table *table) {
 int main(void) {
     struct table *table = calloc(1, sizeof *table);
     assert_non_null(table);
+    table->gave_up = read_yaml(table, GAVE_UP);
     list_adapters(table);
     load_fixtures(table);
     require_fixtures(table);

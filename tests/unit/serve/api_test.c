@@ -100,6 +100,7 @@ static void a_worker_says_what_it_is_used_for(void **state) {
     stage_run(&desk.stage, CLOCK_SECOND);
     desk.from = "Secret wharf-system/w1";
     desk.labels = "region=eu,example.com/gpu=,zone=a";
+    desk.max_active = 7;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         desk.policy = cases[i].policy;
         desk.leaving = cases[i].leaving;
@@ -110,6 +111,7 @@ static void a_worker_says_what_it_is_used_for(void **state) {
         assert_at(&desk, "/items/0/leaving", cases[i].leaving ? "true" : "false");
         assert_at(&desk, "/items/0/from", "\"Secret wharf-system/w1\"");
         assert_at(&desk, "/items/0/source", "\"Secret\"");
+        assert_at(&desk, "/items/0/maxActive", "7");
         assert_at(&desk, "/items/0/labels", "{\"region\":\"eu\",\"example.com/gpu\":\"\",\"zone\":\"a\"}");
     }
     end(&desk);

@@ -22,6 +22,7 @@ struct desk {
     enum worker_policy policy; // of w1
     bool leaving;
     const char *from, *labels;
+    size_t max_active;       // of w1
     struct histogram recent; // of w1
     bool stopped, broken;    // the host does not answer; the management cluster does not
     const char *discovery;   // answered for batch/v1, or NULL
@@ -47,6 +48,7 @@ static inline struct error *give_snapshot(void *ctx, struct host_snapshot *out) 
         w1->source = "Secret";
         w1->from = strdup(desk->from);
         w1->labels = strdup(desk->labels);
+        w1->max_active = desk->max_active;
     }
     out->readings = calloc(STAGE_CLUSTERS, sizeof *out->readings);
     for (size_t c = 0; c < STAGE_CLUSTERS; c++)

@@ -96,7 +96,7 @@ static void what_was_counted_is_printed_under_its_labels(void **state) {
         "wharf_worker_leaving{cluster=\"w2\"} 1",
         "wharf_in_sync 1",
         // NOLINTNEXTLINE(bugprone-suspicious-missing-comma)
-        "wharf_build_info{version=\"" WHARF_VERSION "\",abi=\"1.0\"} 1",
+        "wharf_build_info{version=\"" WHARF_VERSION "\",abi=\"1.1\"} 1",
         "process_resident_memory_bytes 4096",
         "process_cpu_seconds_total 1.5",
         "process_start_time_seconds 1767323045.25",
@@ -104,6 +104,30 @@ static void what_was_counted_is_printed_under_its_labels(void **state) {
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
         assert_line(text, lines[i]);
     assert_null(strstr(text, "wharf_worker_mirrors{cluster=\"management\"}"));
+    free(text);
+}
+
+static void what_nodes_have_left_is_printed_where_they_are_looked_at(void **state) {
+    (void)state;
+    struct fake fake;
+    fake_init(&fake);
+    char *text = printed(&fake);
+    assert_null(strstr(text, "wharf_worker_capacity_known"));
+    free(text);
+    fake.clusters[1].capacity = (struct stats_capacity){
+        .state = CAPACITY_KNOWN, .nodes = 3, .n_resources = 2, .resources = {{"cpu", 12500, 500}, {"memory", 64, -1}}};
+    fake.clusters[2].capacity.state = CAPACITY_UNKNOWN;
+    text = printed(&fake);
+    static const char *const lines[] = {
+        "wharf_worker_capacity_known{cluster=\"w1\"} 1",
+        "wharf_worker_capacity_known{cluster=\"w2\"} 0",
+        "wharf_worker_nodes{cluster=\"w1\"} 3",
+        "wharf_worker_allocatable{cluster=\"w1\",resource=\"cpu\"} 12.5",
+        "wharf_worker_unused{cluster=\"w1\",resource=\"cpu\"} 0.5",
+        "wharf_worker_unused{cluster=\"w1\",resource=\"memory\"} -1",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        assert_line(text, lines[i]);
     free(text);
 }
 
@@ -176,6 +200,8 @@ static void what_is_measured_is_printed_in_seconds(void **state) {
         "wharf_engine_step_duration_seconds_bucket{le=\"1e-05\"} 5",
         "wharf_engine_step_duration_seconds_bucket{le=\"4e-05\"} 6",
         "wharf_leader 1",
+        "wharf_shards_held 0",
+        "wharf_other_host 0",
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
         assert_line(text, lines[i]);
@@ -291,6 +317,9 @@ static void what_50_workers_count_fits_the_answer(void **state) {
         names[c] = name;
         clusters[c].watches = watches[c];
         clusters[c].vacant = false;
+        clusters[c].capacity.n_resources = STATS_RESOURCES;
+        for (size_t i = 0; i < STATS_RESOURCES; i++)
+            text_copy(clusters[c].capacity.resources[i].name, sizeof clusters->capacity.resources->name, name);
         struct meter_reading *meter = &readings[c].meter;
         meter->n_series = METER_SERIES;
         for (size_t i = 0; i < METER_SERIES; i++) {
@@ -327,6 +356,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_counted_is_printed_under_its_labels),
         cmocka_unit_test(what_is_measured_is_printed_in_seconds),
+        cmocka_unit_test(what_nodes_have_left_is_printed_where_they_are_looked_at),
         cmocka_unit_test(the_histogram_is_cumulative_and_in_seconds),
         cmocka_unit_test(every_series_follows_the_help_and_type_of_its_family),
         cmocka_unit_test(every_family_is_in_the_manual),

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-#define MINOR 1
+#define MINOR 2
 #include "template.h"

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+// placement: how a worker is chosen, overall and by rules; and maxActive of workers.
+#include "core/base/buffer.h"
+#include "core/base/selector.h"
+#include "core/base/text.h"
+#include "core/config/config_reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define LIST_MAX ((size_t)16 << 10)
+#define NOT_GIVEN (-1)
+#define ACTIVE_MAX 1000000
+#define WEIGHT_MAX 1000000
+
+static void rule_clear(struct config_placement_rule *rule) {
+    free(rule->kinds);
+    free(rule->namespaces);
+    free(rule->namespace_selector);
+    free(rule->worker_selector);
+    *rule = (struct config_placement_rule){.kinds = NULL};
+}
+
+void config_placement_clear(struct config_placement *placement) {
+    rule_clear(&placement->otherwise);
+    for (size_t i = 0; i < placement->n_rules; i++)
+        rule_clear(&placement->rules[i]);
+    free(placement->rules);
+    placement->rules = NULL;
+    placement->n_rules = 0;
+}
+
+static void read_policy(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                        void *target) {
+    static const char *const words[] = {"leastActive", "ordered", "weighted", "binPack"};
+    int index =
+        config_read_word(reader, place, value, words, COUNT(words), "leastActive, ordered, weighted or binPack");
+    if (index >= 0)
+        *(int *)target = index;
+}
+
+static void read_flag(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                      void *target) {
+    bool flag = false;
+    config_read_bool(reader, place, value, &flag);
+    *(int *)target = flag;
+}
+
+void config_read_lost(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                      void *target) {
+    static const char *const words[] = {"redispatch", "wait"};
+    int index = config_read_word(reader, place, value, words, COUNT(words), "redispatch or wait");
+    if (index >= 0)
+        *(int *)target = index;
+}
+
+// Selectors -------------------------------------------------------------------------------------------------------
+
+static void append_term(struct buffer *text, const char *term) {
+    buffer_printf(text, "%s%s", text->len > 0 ? "," : "", term);
+}
+
+static void put_match_label(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                            struct buffer *text) {
+    if (!json_string(value)) {
+        config_wrong(reader, place, value, "a label value (in quotes if it looks like a number)");
+        return;
+    }
+    AUTO_TEXT term = text_format("%s=%s", place->key, json_string(value));
+    append_term(text, term ? term : "");
+    reader->no_memory |= !term;
+}
+
+// " in (a,b)".
+static void put_values(struct config_reader *reader, const struct config_place *place, const struct json *item,
+                       const char *key, const char *operator_, struct buffer *text) {
+    const struct json *values = json_get(item, "values");
+    AUTO_BUFFER(term, LIST_MAX);
+    buffer_printf(&term, "%s %s (", key, operator_);
+    if (!json_is(values, JSON_ARRAY) || json_size(values) == 0)
+        config_problem(reader, place, "values: found none, expected a list of label values");
+    for (const struct json *one = json_first(values); one; one = json_next(one)) {
+        if (!json_string(one))
+            config_problem(reader, place, "values: found something else, expected label values (strings)");
+        buffer_printf(&term, "%s%s", one == json_first(values) ? "" : ",", json_string_or(one, ""));
+    }
+    buffer_text(&term, ")");
+    append_term(text, term.failed ? "" : term.data);
+    reader->no_memory |= term.failed;
+}
+
+static void put_expression(struct config_reader *reader, const struct config_place *place, const struct json *item,
+                           struct buffer *text) {
+    const char *key = json_string_or(json_get(item, "key"), "");
+    const char *word = json_string_or(json_get(item, "operator"), "");
+    bool in = strcmp(word, "In") == 0, not_in = strcmp(word, "NotIn") == 0;
+    AUTO_TEXT absent = text_format("!%s", key);
+    if (in || not_in)
+        put_values(reader, place, item, key, in ? "in" : "notin", text);
+    else if (strcmp(word, "Exists") == 0)
+        append_term(text, key);
+    else if (strcmp(word, "DoesNotExist") == 0)
+        append_term(text, absent ? absent : "");
+    else
+        config_problem(reader, place, "operator: found \"%s\", expected In, NotIn, Exists or DoesNotExist", word);
+    reader->no_memory |= !absent;
+}
+
+// A metav1.LabelSelector becomes the text of a selector.
+void config_read_selector(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                          void *target) {
+    static const char expected[] = "a label selector: {matchLabels: {...}, matchExpressions: [...]}";
+    if (!json_is(value, JSON_OBJECT)) {
+        config_wrong(reader, place, value, expected);
+        return;
+    }
+    AUTO_BUFFER(text, LIST_MAX);
+    size_t known = reader->problems->count;
+    for (const struct json *part = json_first(value); part; part = json_next(part)) {
+        struct config_place at = {.up = place, .key = json_key(part)};
+        bool labels = strcmp(at.key, "matchLabels") == 0 && json_is(part, JSON_OBJECT);
+        bool expressions = strcmp(at.key, "matchExpressions") == 0 && json_is(part, JSON_ARRAY);
+        if (!labels && !expressions)
+            config_wrong(reader, &at, part, expected);
+        size_t index = 0;
+        for (const struct json *one = json_first(part); one && labels; one = json_next(one))
+            put_match_label(reader, &(struct config_place){.up = &at, .key = json_key(one)}, one, &text);
+        for (const struct json *one = json_first(part); one && expressions; one = json_next(one), index++)
+            put_expression(reader, &(struct config_place){.up = &at, .index = index}, one, &text);
+    }
+    reader->no_memory |= text.failed;
+    if (known != reader->problems->count || text.failed)
+        return;
+    struct selector selector;
+    struct error *error = selector_parse(text.len > 0 ? text.data : "", &selector);
+    if (error)
+        config_problem(reader, place, "%s", error_text(error));
+    else
+        config_keep(reader, target, text.len > 0 ? text.data : "");
+    error_free(error);
+    selector_clear(&selector);
+}
+
+// Rules -----------------------------------------------------------------------------------------------------------
+
+// A list of words, joined by commas.
+static void read_words(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                       char **target, const char *allowed, const char *expected_list, const char *expected) {
+    AUTO_BUFFER(text, LIST_MAX);
+    if (!json_is(value, JSON_ARRAY) || json_size(value) == 0) {
+        config_wrong(reader, place, value, expected_list);
+        return;
+    }
+    size_t i = 0;
+    for (const struct json *item = json_first(value); item; item = json_next(item), i++) {
+        const char *word = json_string_or(item, "");
+        if (!*word || strspn(word, allowed) != strlen(word))
+            config_wrong(reader, &(struct config_place){.up = place, .index = i}, item, expected);
+        append_term(&text, word);
+    }
+    reader->no_memory |= text.failed;
+    if (!text.failed)
+        config_keep(reader, target, text.data);
+}
+
+#define LOWER "abcdefghijklmnopqrstuvwxyz0123456789-*"
+
+static void read_kinds(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                       void *target) {
+    read_words(reader, place, value, target, LOWER ".ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+               "a list of kinds, such as [jobs.batch]", "a kind such as Job or jobs.batch, or a pattern");
+}
+
+static void read_namespaces(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                            void *target) {
+    read_words(reader, place, value, target, LOWER, "a list of namespaces and patterns, such as [team-*]",
+               "a namespace, or a pattern such as team-*");
+}
+
+#define OF(field) offsetof(struct config_placement_rule, field)
+
+static void read_rule(struct config_reader *reader, const struct config_place *place, const struct json *value) {
+    static const struct config_field fields[] = {
+        {"kinds", read_kinds, OF(kinds), false, "Default: all. Kind or plural.group; patterns with '*'."},
+        {"namespaces", read_namespaces, OF(namespaces), false, "Default: all. Patterns may have '*'."},
+        {"namespaceSelector", config_read_selector, OF(namespace_selector), false,
+         "Default: all. Of the labels of namespaces of the management cluster."},
+        {"policy", read_policy, OF(policy), false, "Instead of placement.policy."},
+        {"workerSelector", config_read_selector, OF(worker_selector), false, "Instead of placement.workerSelector."},
+        {"requireFields", read_flag, OF(require_fields), false, "Instead of placement.requireFields."},
+        {"pendingTimeout", config_read_duration, OF(pending_timeout_ns), false, "Instead of placement.pendingTimeout."},
+        {"giveUpAfter", config_read_duration, OF(give_up_after_ns), false, "Instead of placement.giveUpAfter."},
+        {"onWorkerLost", config_read_lost, OF(wait_when_lost), false, "Instead of onWorkerLost."},
+    };
+    struct config_placement *placement = &reader->config->placement;
+    struct config_placement_rule *rule =
+        config_grow(reader, &placement->rules, placement->n_rules, sizeof(*placement->rules));
+    if (!rule)
+        return;
+    *rule = (struct config_placement_rule){.policy = NOT_GIVEN,
+                                           .require_fields = NOT_GIVEN,
+                                           .wait_when_lost = NOT_GIVEN,
+                                           .pending_timeout_ns = NOT_GIVEN,
+                                           .give_up_after_ns = NOT_GIVEN};
+    placement->n_rules++;
+    config_mapping(reader, place, value, fields, COUNT(fields), rule);
+}
+
+static void read_rules(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                       void *target) {
+    (void)target;
+    config_each(reader, place, value, "rule", read_rule);
+}
+
+void config_read_placement(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                           void *target) {
+    static const struct config_field fields[] = {
+        {"policy", read_policy, OF(policy), false,
+         "Default leastActive. Which of the workers that may have a workload gets it (docs/placement.md)."},
+        {"workerSelector", config_read_selector, OF(worker_selector), false, "Default: all. Of the workers' labels."},
+        {"requireFields", read_flag, OF(require_fields), false,
+         "Default false. Whether a mirror that its worker drops fields of is withdrawn and placed elsewhere."},
+        {"pendingTimeout", config_read_duration, OF(pending_timeout_ns), false,
+         "Default 0: never. When a mirror that has not started is withdrawn and placed elsewhere."},
+        {"giveUpAfter", config_read_duration, OF(give_up_after_ns), false,
+         "Default 0: never. When a workload that no worker accepts or starts is given up."},
+        {"capacity", config_read_bool, offsetof(struct config_placement, capacity), false,
+         "Default false. Whether a workload is placed only where its requests fit (docs/capacity.md)."},
+        {"rules", read_rules, 0, false,
+         "By kind and namespace: the first that matches applies; its keys replace those above."},
+    };
+    struct config_placement *placement = target;
+    config_mapping(reader, place, value, fields, COUNT(fields), placement);
+}
+
+static void fill_rule(struct config_reader *reader, struct config_placement_rule *rule,
+                      const struct config_placement_rule *from) {
+    if (rule->policy == NOT_GIVEN)
+        rule->policy = from->policy;
+    if (rule->require_fields == NOT_GIVEN)
+        rule->require_fields = from->require_fields;
+    if (rule->wait_when_lost == NOT_GIVEN)
+        rule->wait_when_lost = from->wait_when_lost;
+    if (rule->pending_timeout_ns == NOT_GIVEN)
+        rule->pending_timeout_ns = from->pending_timeout_ns;
+    if (rule->give_up_after_ns == NOT_GIVEN)
+        rule->give_up_after_ns = from->give_up_after_ns;
+    if (!rule->worker_selector && from->worker_selector)
+        config_keep(reader, &rule->worker_selector, from->worker_selector);
+}
+
+void config_fill_placement(struct config_reader *reader) {
+    struct config_placement *placement = &reader->config->placement;
+    placement->otherwise.wait_when_lost = placement->wait_when_lost;
+    for (size_t i = 0; i < placement->n_rules; i++)
+        fill_rule(reader, &placement->rules[i], &placement->otherwise);
+}
+
+// See core/engine/namespaces.h.
+static bool selects(const char *rule) {
+    return rule && (*rule == '=' || strstr(rule, "\n="));
+}
+
+bool config_needs_namespaces(const struct config *config) {
+    if (selects(config->namespaces))
+        return true;
+    for (size_t i = 0; i < config->n_workers; i++)
+        if (selects(config->workers[i].namespaces))
+            return true;
+    for (size_t i = 0; i < config->placement.n_rules; i++)
+        if (config->placement.rules[i].namespace_selector)
+            return true;
+    return false;
+}
+
+// Workers ---------------------------------------------------------------------------------------------------------
+
+static void read_limit(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                       void *target) {
+    int64_t found = json_int64(value, 0);
+    if (json_is(value, JSON_NUMBER) && found >= 1 && found <= ACTIVE_MAX)
+        *(size_t *)target = (size_t)found;
+    else
+        config_wrong(reader, place, value, "a whole number from 1 to 1000000");
+}
+
+static void read_kind_limits(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                             void *target) {
+    AUTO_BUFFER(text, LIST_MAX);
+    if (!json_is(value, JSON_OBJECT)) {
+        config_wrong(reader, place, value, "a mapping of kinds to numbers, such as {jobs.batch: 10}");
+        return;
+    }
+    for (const struct json *member = json_first(value); member; member = json_next(member)) {
+        size_t limit = 0;
+        char number[24];
+        if (!text_is_label_key(json_key(member)))
+            config_problem(reader, place, "found \"%s\", expected a kind such as Job or jobs.batch", json_key(member));
+        read_limit(reader, &(struct config_place){.up = place, .key = json_key(member)}, member, &limit);
+        snprintf(number, sizeof number, "%zu", limit);
+        labels_add(&text, json_key(member), number);
+    }
+    reader->no_memory |= text.failed;
+    if (!text.failed && text.len > 0)
+        config_keep(reader, target, text.data);
+}
+
+void config_read_max_active(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                            void *target) {
+    static const struct config_field fields[] = {
+        {"total", read_limit, offsetof(struct config_cluster, max_active), false, "Of all kinds."},
+        {"kinds", read_kind_limits, offsetof(struct config_cluster, max_kinds), false, "Of each kind."},
+    };
+    struct config_cluster *worker = target;
+    if (reader->describe || json_is(value, JSON_OBJECT))
+        config_mapping(reader, place, value, fields, COUNT(fields), worker);
+    else if (json_is(value, JSON_NUMBER))
+        read_limit(reader, place, value, &worker->max_active);
+    else
+        config_wrong(reader, place, value, "a whole number, or {total: N, kinds: {jobs.batch: N}}");
+}
+
+void config_read_choice(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                        void *target) {
+    bool yes = false;
+    size_t known = reader->problems->count;
+    config_read_bool(reader, place, value, &yes);
+    if (known == reader->problems->count)
+        *(enum choice *)target = yes ? CHOICE_YES : CHOICE_NO;
+}
+
+bool config_wants_capacity(const struct config *config, enum choice worker) {
+    return worker == CHOICE_NOT_MADE ? config->placement.capacity : worker == CHOICE_YES;
+}
+
+bool config_wants_any_capacity(const struct config *config) {
+    bool any = config->placement.capacity;
+    for (size_t w = 0; w < config->n_workers; w++)
+        any |= config_wants_capacity(config, config->workers[w].capacity);
+    return any;
+}
+
+void config_read_weight(struct config_reader *reader, const struct config_place *place, const struct json *value,
+                        void *target) {
+    int64_t found = json_int64(value, 0);
+    if (json_is(value, JSON_NUMBER) && found >= 1 && found <= WEIGHT_MAX)
+        *(uint32_t *)target = (uint32_t)found;
+    else
+        config_wrong(reader, place, value, "a whole number from 1 to 1000000");
+}

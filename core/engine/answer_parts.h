@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of answer.h share.
+#ifndef WHARF_ENGINE_ANSWER_PARTS_H
+#define WHARF_ENGINE_ANSWER_PARTS_H
+
+#include "core/engine/engine_internal.h"
+
+#define PERMANENT_BASE_NS (5 * CLOCK_SECOND) // a starting API server rejects requests for a moment
+#define PERMANENT_MAX_NS (10 * CLOCK_MINUTE)
+
+// Whether the request certainly had no effect (rule 4: otherwise the outcome is unknown).
+bool answer_certainly_not_done(enum reason reason);
+// Whether the server answered: otherwise the request may still take effect later.
+bool answer_is_heard(enum reason reason);
+int64_t answer_next_try_ns(struct engine *engine, const struct response *response, uint16_t *failures);
+struct object *answer_take_object(struct response *response);
+// The mirror as the server stored it. If a webhook stripped its marks, it is identified by its uid.
+void answer_observe(struct engine *engine, struct entry *entry, struct mirror *mirror, struct response *response);
+// Whether the answer is the current object; otherwise there was another write since.
+bool answer_is_newest(struct engine *engine, struct doc *doc, uint64_t version);
+void answer_of_mirror(struct engine *engine, struct entry *entry, struct pending *pending, struct response *response);
+// Of a mirror whose create got no answer: whether its worker keeps all fields is found once it is seen (dropped.h).
+void answer_check_dropped(struct engine *engine, struct entry *entry);
+void answer_of_workload(struct engine *engine, struct entry *entry, const struct pending *pending,
+                        struct response *response);
+void answer_of_read(struct engine *engine, struct entry *entry, const struct pending *pending,
+                    struct response *response);
+
+#endif

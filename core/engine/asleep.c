@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/asleep.h"
+
+#include "core/engine/cluster_state.h"
+#include "core/engine/report.h"
+
+// Lost workers count as lost for so long that they are given up after the grace, at the earliest.
+static void give_time(struct engine *engine, size_t cluster) {
+    int64_t grace_ns = clock_earlier(ASLEEP_GRACE_NS, engine->lost_timeout_ns);
+    int64_t since_ns = engine->now.mono_ns + grace_ns - engine->lost_timeout_ns;
+    for (size_t k = 0; k < engine->n_kinds; k++) {
+        struct watch_state *watch = cluster_watch(engine, cluster, k);
+        if (!cluster_is_connected(engine, cluster, k))
+            watch->lost_since_ns = clock_later(watch->lost_since_ns, since_ns);
+    }
+    cluster_changed(engine, cluster);
+}
+
+void asleep_check(struct engine *engine, struct moment now) {
+    int64_t due_ns = clock_later(engine->wake_ns, engine->now.mono_ns);
+    if (engine->wake_ns == CLOCK_NEVER || now.mono_ns - due_ns < ASLEEP_LATE_NS)
+        return;
+    engine->now = now;
+    report_log(
+        engine, LOG_WARN, ENGINE_MANAGEMENT, LOG_NO_KIND,
+        "the host did not run for %lld s or more (suspended, or stopped): workers that are lost have a moment to "
+        "answer before they are given up",
+        (long long)((now.mono_ns - due_ns) / CLOCK_SECOND));
+    for (size_t c = 1; c < engine->n_clusters; c++)
+        if (!cluster_is_vacant(engine, c))
+            give_time(engine, c);
+}

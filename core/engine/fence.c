@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/fence.h"
+
+#include "core/engine/cluster_state.h"
+#include "core/engine/engine_internal.h"
+#include "core/engine/event.h"
+#include "core/engine/fence_state.h"
+#include "core/engine/mirror.h"
+#include "core/engine/report.h"
+#include "core/engine/shard_of.h"
+
+static void tell(const struct engine *engine, size_t cluster, const struct fence *before) {
+    const struct fence_news *news = &engine->slots[cluster].fence.news;
+    uint64_t held = shard_mask(engine);
+    if (!news->guarded && (before->news.guarded || !before->known))
+        report_log((struct engine *)engine, LOG_WARN, cluster, LOG_NO_KIND,
+                   "no guard is seen in the worker: if it is lost, what runs there %s",
+                   engine->fencing.wait ? "is not rescheduled before it is back"
+                                        : "is rescheduled after workerLostTimeout, and may run twice");
+    if (news->guarded && !before->news.guarded)
+        report_log((struct engine *)engine, LOG_INFO, cluster, LOG_NO_KIND, "the worker has a guard");
+    if ((news->fencing & held) && !(before->known && (before->news.fencing & held)))
+        report_log((struct engine *)engine, LOG_WARN, cluster, LOG_NO_KIND,
+                   "the worker's guard has not heard of this host and stops its mirrors until it does");
+}
+
+void fence_enable(struct engine *engine, const struct fence_options *options) {
+    bool anew = options->enabled && !engine->fencing.enabled;
+    engine->fencing = *options;
+    engine->fence_epoch += anew;
+    for (size_t c = 0; anew && c < engine->n_clusters; c++)
+        engine->slots[c].fence = (struct fence){.news = {.sure_ns = engine->slots[c].fence.news.sure_ns}};
+}
+
+uint32_t engine_fence_epoch(const struct engine *engine) {
+    return engine->fence_epoch;
+}
+
+void fence_take(struct engine *engine, const struct engine_event *event) {
+    size_t cluster = event->cluster;
+    if (cluster == ENGINE_MANAGEMENT || cluster_is_other(engine, cluster) || event->fence.epoch != engine->fence_epoch)
+        return;
+    struct fence *fence = &engine->slots[cluster].fence, before = *fence;
+    fence->known = true;
+    fence->news = event->fence;
+    fence->news.sure_ns = clock_later(before.news.sure_ns, event->fence.sure_ns);
+    tell(engine, cluster, &before);
+    if (before.known && before.news.guarded == fence->news.guarded && before.news.fencing == fence->news.fencing)
+        for (size_t k = 0; k < engine->n_kinds; k++)
+            cluster_refresh(engine, cluster, k);
+    else
+        cluster_changed(engine, cluster);
+}
+
+uint64_t engine_renews(const struct engine *engine, size_t cluster) {
+    if (cluster_is_vacant(engine, cluster))
+        return 0;
+    for (size_t k = 0; k < engine->n_kinds; k++) {
+        const struct worker_facts *worker = &engine->workers[k][cluster];
+        if (worker->connected && !worker->frozen)
+            return shard_mask(engine);
+    }
+    return 0;
+}
+
+void fence_read_mirror(struct engine *engine, struct entry *entry, struct mirror *mirror, const struct json *object) {
+    const char *since = object_annotation(object, MARK_FENCED);
+    bool was = mirror->facts.fenced;
+    mirror->facts.fenced = since;
+    if (since && !was) { // the guard may do so still: what it was last seen to do is older
+        fence_forget(engine, mirror->facts.cluster);
+        for (size_t k = 0; k < engine->n_kinds; k++)
+            cluster_refresh(engine, mirror->facts.cluster, k);
+    }
+    bool current = entry->facts.exists && !entry->facts.finished && mirror->facts.of_workload &&
+                   mirror->facts.attempt == entry->facts.attempt && mirror->facts.cluster == entry->facts.cluster;
+    if (!since || was || !current)
+        return;
+    char time[CLOCK_RFC3339_MAX];
+    text_copy(time, sizeof time, since);
+    report_event(engine, entry, true, "Fenced", "Observe",
+                 "the guard of %s suspended the mirror at %s, since it had not heard of this host; %s",
+                 engine->names[mirror->facts.cluster], time,
+                 engine->fencing.enabled ? "it is resumed once the guard has"
+                                         : "fencing is not enabled in this host, so it stays so");
+}

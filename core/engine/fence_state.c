@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/fence_state.h"
+
+#include "core/engine/fence_lease.h"
+#include "core/engine/shard_of.h"
+
+void fence_forget(struct engine *engine, size_t cluster) {
+    engine->slots[cluster].fence.known = false;
+}
+
+int64_t fence_until_ns(const struct engine *engine, const struct entry *entry, size_t cluster) {
+    uint32_t shard = shard_of(engine, entry);
+    return decide_fenced_ns(&engine->workers[entry->kind][cluster], shard, engine->fence_begun_ns[shard]);
+}
+
+void fence_refresh(const struct engine *engine, size_t cluster, struct worker_facts *facts) {
+    const struct fence *fence = &engine->slots[cluster].fence;
+    bool enabled = engine->fencing.enabled;
+    facts->guarded = enabled ? fence->news.guarded : 0;
+    facts->fenced_ns = enabled ? fence->news.sure_ns : 0;
+    facts->unguarded_ns = enabled && engine->fencing.wait ? CLOCK_NEVER : 0;
+    facts->resumes = enabled && fence->known ? ~fence->news.fencing : 0;
+    facts->closed_shards = enabled ? ~facts->resumes : 0;
+}
+
+void fence_begin(struct engine *engine, uint32_t shard, struct moment now) {
+    engine->fence_begun_ns[shard] = now.mono_ns + fence_sure_ns(engine->fencing.after_ns);
+}

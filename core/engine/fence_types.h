@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine is told of fencing, and keeps of it; see fence.h.
+#ifndef WHARF_ENGINE_FENCE_TYPES_H
+#define WHARF_ENGINE_FENCE_TYPES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fence_options {
+    bool enabled;
+    bool wait;        // nothing is given up in a lost worker where no guard was seen
+    int64_t after_ns; // fenceAfter
+};
+
+// What the connection to a worker knows of the guard there, see fence_lease.h. Masks of shards; without shards, bit 0.
+struct fence_news {
+    uint64_t guarded; // a guard is there and alive, and watches the shard's Lease
+    uint64_t fencing; // it stops the shard's mirrors now, or may
+    uint32_t epoch;   // how often fencing had been enabled while the engine ran, when this was read
+    int64_t sure_ns;  // if it is not heard again, what runs there was stopped by then (monotonic)
+};
+
+// Of one worker.
+struct fence {
+    bool known; // what the guard does, since the worker is connected
+    struct fence_news news;
+};
+
+#endif

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a Workload of Kueue says of the object that it is of: whether it is queued, since when and why.
+#ifndef WHARF_ENGINE_KUEUE_STATE_H
+#define WHARF_ENGINE_KUEUE_STATE_H
+
+#include "core/json/json.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define KUEUE_DEACTIVATED "wharf.dev/deactivated" // annotation of a Workload: the host has set spec.active: false
+
+enum kueue_phase {
+    KUEUE_GONE,     // there is no Workload
+    KUEUE_PENDING,  // has no quota
+    KUEUE_RESERVED, // has quota, and waits for admission checks
+    KUEUE_RUNS,     // is admitted
+    KUEUE_INACTIVE, // spec.active: false
+    KUEUE_OVER      // is finished
+};
+
+struct kueue_state {
+    enum kueue_phase phase;
+    int64_t since_ns;             // wall clock: since when; 0: it does not say
+    int64_t evicted_ns;           // wall clock: when it was last evicted; 0: never
+    const char *name, *uid;       // of the Workload
+    const char *version;          // of the API in which it was read
+    const char *queue;            // LocalQueue
+    const char *reason, *message; // of the phase, "" if it has none
+    const char *evicted_reason, *evicted_message;
+    const char *check, *check_message; // an admission check that has rejected it; "": none
+    bool deactivated;                  // it has KUEUE_DEACTIVATED
+};
+#define KUEUE_STATE_STRINGS 10
+
+// Strings live as long as the Workload; `version` is taken as it is.
+void kueue_state_read(const struct json *workload, const char *version, struct kueue_state *out);
+
+// Pointers to the strings.
+void kueue_state_strings(struct kueue_state *state, const char **out[KUEUE_STATE_STRINGS]);
+
+// The uid of the object that it is of: its controller, or ""; the string lives as long as the Workload.
+const char *kueue_state_owner(const struct json *workload);
+
+#endif

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// onWorkerLost: whether a workload whose worker is lost waits for it, however long that takes.
+#ifndef WHARF_ENGINE_LOST_H
+#define WHARF_ENGINE_LOST_H
+
+#include "core/engine/engine_internal.h"
+
+bool lost_is_waited_for(const struct engine *engine, const struct entry *entry);
+
+#endif

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/placement.h"
+
+#include "core/base/clock.h"
+#include "core/engine/decide_parts.h"
+#include "core/engine/decide_pending.h"
+#include "core/engine/namespaces.h"
+
+#include <string.h>
+
+static int compare(uint64_t a, uint64_t b) {
+    return a < b ? -1 : a > b;
+}
+
+// 0 is after all others.
+static int compare_order(const struct worker_facts *a, const struct worker_facts *b) {
+    return compare(a->order - 1U, b->order - 1U);
+}
+
+// Negative: `a` is to be taken rather than `b`.
+static int compare_workers(enum placement_policy policy, const struct worker_facts *a, const struct worker_facts *b) {
+    int by = 0;
+    switch (policy) {
+    case PLACEMENT_LEAST_ACTIVE:
+        by = compare(a->active, b->active);
+        break;
+    case PLACEMENT_ORDERED:
+        by = compare_order(a, b);
+        break;
+    case PLACEMENT_WEIGHTED: // where its share would be least, with this one
+        by = compare((a->active + 1) * (uint64_t)b->weight, (b->active + 1) * (uint64_t)a->weight);
+        by = by ? by : compare(b->weight, a->weight);
+        break;
+    case PLACEMENT_BIN_PACK:
+        by = compare(b->active, a->active);
+        by = by ? by : compare_order(a, b);
+        break;
+    }
+    return by ? by : strcmp(a->name, b->name);
+}
+
+static bool is_better(const struct decide_facts *f, size_t a, size_t b) {
+    const struct placement_view *view = f->view;
+    if (view && view->pinned)
+        return view->workers[a].rank < view->workers[b].rank;
+    if (view && view->policy == PLACEMENT_BIN_PACK && view->workers[a].fullness != view->workers[b].fullness)
+        return view->workers[a].fullness > view->workers[b].fullness;
+    return compare_workers(view ? view->policy : PLACEMENT_LEAST_ACTIVE, &f->workers[a], &f->workers[b]) < 0;
+}
+
+// `again`: also where it did not start.
+static size_t choose(const struct decide_facts *f, bool again, int64_t *next_ns) {
+    size_t best = DECIDE_UNPLACED;
+    if (f->asks)
+        *f->asks = true;
+    for (size_t c = 1; c < f->n_clusters; c++) {
+        const struct worker_facts *w = &f->workers[c];
+        if (!decide_is_eligible(f, c) || namespaces_judge(w->namespaces, &f->space) != NAMESPACES_PERMITTED)
+            continue;
+        if (f->view && f->view->workers[c].obstacle != OBSTACLE_NONE) {
+            *next_ns = clock_earlier(*next_ns, f->view->workers[c].until_ns);
+            continue;
+        }
+        const struct mirror_facts *m = decide_mirror_in(f, c);
+        if (m && m->excluded_until_ns > f->now_ns) {
+            *next_ns = clock_earlier(*next_ns, m->excluded_until_ns);
+            continue;
+        }
+        // An unwanted mirror there must be gone first.
+        if (m && (m->present || (!again && decide_is_tried(f, m))))
+            continue;
+        if (best == DECIDE_UNPLACED || is_better(f, c, best))
+            best = c;
+    }
+    return best;
+}
+
+size_t placement_choose(const struct decide_facts *f, int64_t *next_ns) {
+    size_t best = choose(f, false, next_ns);
+    return best == DECIDE_UNPLACED && decide_round_begins(f, next_ns) ? choose(f, true, next_ns) : best;
+}
+
+bool placement_is_settling(const struct decide_facts *f) {
+    for (size_t c = 1; c < f->n_clusters && !f->settle_time_is_over; c++)
+        if (!f->workers[c].settled)
+            return true;
+    return false;
+}
+
+int64_t placement_unsettled_until_ns(const struct decide_facts *f) {
+    int64_t until_ns = 0;
+    const struct workload_facts *workload = f->workload;
+    bool any = workload->clean_attempt != workload->attempt || workload->given_up == DECIDE_GIVEN_UP_SEVERAL;
+    for (size_t c = 1; c < f->n_clusters; c++) {
+        const struct worker_facts *w = &f->workers[c];
+        if (!w->settled && (any || (workload->given_up && w->name_hash == workload->given_up)) &&
+            w->lost_since_ns <= CLOCK_NEVER - f->lost_timeout_ns)
+            until_ns = clock_later(until_ns, w->lost_since_ns + f->lost_timeout_ns);
+    }
+    return until_ns;
+}
+
+// No worker can be chosen now, and why.
+static struct action nowhere(const struct decide_facts *f, int64_t next_ns) {
+    if (f->view && f->view->lacks_capacity)
+        return action_wait_until(next_ns, WAITING_CAPACITY, 0);
+    if (next_ns != CLOCK_NEVER)
+        return action_wait_until(next_ns, WAITING_REFUSED, 0);
+    for (const struct mirror_facts *m = f->mirrors; m; m = m->next)
+        if (m->present && f->workers[m->cluster].connected)
+            return action_blocked(WAITING_PREDECESSOR, m->cluster);
+    return action_blocked(f->view && f->view->waits_for_room ? WAITING_ROOM : WAITING_NO_WORKER, 0);
+}
+
+struct action placement_move(const struct decide_facts *f, const char *why) {
+    const struct workload_facts *w = f->workload;
+    enum namespaces_verdict verdict = namespaces_judge(f->namespaces, &f->space);
+    if (verdict != NAMESPACES_PERMITTED)
+        return action_blocked(verdict == NAMESPACES_DENIED ? WAITING_NAMESPACE : WAITING_SETTLING, 0);
+    if (!f->placing)
+        return action_blocked(WAITING_STOPPING, 0);
+    if (placement_is_settling(f))
+        return action_blocked(WAITING_SETTLING, 0);
+    if (w->attempt && w->clean_attempt != w->attempt && w->places.at_ns > f->now_ns)
+        return action_wait_until(w->places.at_ns, WAITING_REPEATED, 0);
+    int64_t next_ns = CLOCK_NEVER;
+    size_t best = placement_choose(f, &next_ns);
+    if (best == DECIDE_UNPLACED || decide_time_is_up(f))
+        return decide_gives_up(f, nowhere(f, next_ns));
+    return decide_place(f, best, w->attempt + 1, why);
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The workloads that wait for room in a worker: until others finish, they fit nowhere. They are tried in the order in
+// which they began to wait, and no more of them than may fit.
+#ifndef WHARF_ENGINE_PLACEMENT_QUEUE_H
+#define WHARF_ENGINE_PLACEMENT_QUEUE_H
+
+#include "core/engine/engine_internal.h"
+
+void placement_queue_free(struct placement_queue *queue);
+
+// What was decided for an entry: it waits for room (keeps its turn, if it did), has found a worker and not been sent
+// there yet (keeps it, too), or neither.
+enum room_need { ROOM_NONE, ROOM_FOUND, ROOM_WANTED };
+void placement_queue_note(struct engine *engine, struct entry *entry, enum room_need need);
+// Before its entry is freed.
+void placement_queue_remove(struct engine *engine, struct entry *entry);
+
+// There may be room in some worker that there was not.
+void placement_room(struct engine *engine);
+// The next one to be tried, until there is no more room; NULL: none now. Returns it to be reconciled.
+struct entry *placement_queue_next(struct engine *engine);
+// When to call engine_step for it.
+int64_t placement_queue_wake_ns(const struct engine *engine);
+
+#endif

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What placement is told, and what the choice of a worker depends on beyond the other facts of decide(): the policy,
+// and for each worker what keeps it from getting this workload.
+#ifndef WHARF_ENGINE_PLACEMENT_TYPES_H
+#define WHARF_ENGINE_PLACEMENT_TYPES_H
+
+#include "core/base/selector.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum placement_policy {
+    PLACEMENT_LEAST_ACTIVE, // fewest active workloads
+    PLACEMENT_ORDERED,      // the first by order, then by name
+    PLACEMENT_WEIGHTED,     // fewest active workloads for its weight
+    PLACEMENT_BIN_PACK      // most active workloads
+};
+
+// One rule, with everything that it does not say filled in from the overall settings.
+struct placement_rule {
+    const char *kinds;              // "jobs.batch,Job"; NULL: all
+    const char *namespaces;         // patterns, "team-*,default"; NULL: all
+    const char *namespace_selector; // of the namespace's labels; NULL: all
+    enum placement_policy policy;
+    const char *worker_selector; // NULL: all
+    bool require_fields;         // a mirror that the worker drops fields of is withdrawn
+    bool wait_when_lost;         // onWorkerLost: wait
+    int64_t pending_timeout_ns;  // 0: a mirror may wait as long as it likes
+    int64_t give_up_after_ns;    // 0: never
+};
+
+struct placement_options {
+    const struct placement_rule *rules; // the first that matches applies; copied
+    size_t n_rules;
+    struct placement_rule otherwise; // where none matches; what it applies to is not read
+    bool capacity;
+    int64_t drain_timeout_ns; // what runs is moved that long after its worker's drain: move; 0: at once
+};
+
+// Why a worker does not get a workload.
+enum worker_obstacle {
+    OBSTACLE_NONE,
+    OBSTACLE_REFUSED,     // its identity
+    OBSTACLE_UNREACHABLE, // its API server
+    OBSTACLE_CONNECTING,
+    OBSTACLE_KIND,      // does not serve it
+    OBSTACLE_PAUSED,    // too many orphans
+    OBSTACLE_SUSPECT,   // answers late
+    OBSTACLE_CLOSED,    // cordoned, drained or leaving
+    OBSTACLE_REJECTED,  // it rejected the mirror
+    OBSTACLE_OCCUPIED,  // an object of the name is there
+    OBSTACLE_SELECTOR,  // its labels do not match
+    OBSTACLE_PINNED,    // the workload names others
+    OBSTACLE_FULL,      // maxActive
+    OBSTACLE_CAPACITY,  // the workload's requests do not fit
+    OBSTACLE_NAMESPACE, // the namespace is not allowed there
+    OBSTACLE_TRIED,     // it did not start there in time
+    OBSTACLE_UNDECIDED, // the labels of the namespace, which decide, are not known
+    OBSTACLE_FENCED     // its guard would stop what is created there
+};
+
+struct placement_option { // one worker
+    uint8_t obstacle;     // enum worker_obstacle: the first that was found
+    uint32_t rank;        // of a pinned workload: the lowest is taken
+    uint32_t fullness;    // of what it asks for, in thousandths; see capacity_fullness
+    int64_t until_ns;     // when the obstacle ends by itself; CLOCK_NEVER: it does not
+};
+
+struct placement_view {
+    enum placement_policy policy;
+    bool pinned;                      // chosen by rank, not by the policy
+    bool lacks_capacity;              // some worker has no room for what it asks for
+    bool waits_for_room;              // some obstacle ends when other workloads do, see placement_queue.h
+    struct placement_option *workers; // of clusters: indices are cluster numbers
+    size_t n_clusters;
+    struct selector selector; // of the workload
+    char problem[256];        // why no worker matches: an annotation that is wrong; ""
+};
+
+// Adds an obstacle, unless the worker has one.
+static inline void placement_exclude(struct placement_view *view, size_t cluster, enum worker_obstacle obstacle,
+                                     int64_t until_ns) {
+    if (view->workers[cluster].obstacle != OBSTACLE_NONE)
+        return;
+    view->workers[cluster].obstacle = (uint8_t)obstacle;
+    view->workers[cluster].until_ns = until_ns;
+}
+
+#endif

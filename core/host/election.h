@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which replicas of a host write: one Lease, whose holder is the leader, or one for each shard, which the live replicas
+// share out. A replica holds a Lease of its own then, by which the others know that it lives. Runs on one thread, over
+// one transport to the management cluster; what may be written until when is in the gates and is told to the engine.
+//
+// Without election the Lease is held all the same, where it is free, and nothing depends on it: another host with this
+// origin is noticed by it.
+#ifndef WHARF_HOST_ELECTION_H
+#define WHARF_HOST_ELECTION_H
+
+#include "core/engine/event.h"
+#include "core/kube/gate.h"
+#include "core/kube/lease.h"
+
+#define ELECTION_SHARDS_MAX 64
+#define ELECTION_LABEL "wharf.dev/election"
+#define ELECTION_SHARDS "wharf.dev/shards" // annotation of the Leases of shards: their number
+
+enum election_mode {
+    ELECTION_OFF,     // nothing is asked
+    ELECTION_OBSERVE, // without election: another host is noticed
+    ELECTION_ON
+};
+
+struct election_options {
+    enum election_mode mode;
+    struct transport *transport; // not owned
+    const char *namespace_, *name, *identity;
+    int64_t duration_ns, renew_ns, retry_ns;
+    uint32_t shards;             // 1: there is one leader
+    struct gates *gates;         // of `shards`; NULL: in ELECTION_OBSERVE
+    const char *controller_name; // of the Event about another host, in ELECTION_OBSERVE; NULL: none is written
+    uint64_t seed;
+    void (*post)(void *ctx, struct engine_event *event); // EVENT_LEASE
+    void *ctx;
+};
+
+// What people look at.
+struct election_state {
+    enum election_mode mode;
+    uint32_t shards, held; // held: by this replica
+    uint32_t members;      // live replicas; 0: not known
+    char identity[LEASE_IDENTITY_MAX];
+    char leader[LEASE_IDENTITY_MAX]; // holder of the Lease, of one leader; "": nobody, or not known
+    char other[LEASE_IDENTITY_MAX];  // another host with this origin that runs without election; "": none
+    char problem[200];               // why a Lease cannot be read or written; "": none
+    uint64_t transitions;            // how often this replica took a Lease
+};
+
+// Whether this replica writes something: one that has no election always does.
+static inline bool election_writes(const struct election_state *state) {
+    return state->mode != ELECTION_ON || state->held > 0;
+}
+
+struct election;
+struct error *election_new(const struct election_options *options, struct election **out);
+void election_free(struct election *election); // requests in flight are cancelled; nothing is released
+
+// Does what is due; returns the monotonic time of the next call needed. Also called after handlers of the transport.
+int64_t election_tick(struct election *election, struct moment now);
+
+// The process ends: closes the gates and gives the Leases back, those of shards of which something is in flight a
+// second later.
+void election_leave(struct election *election, struct moment now);
+bool election_has_left(const struct election *election);
+
+const struct election_state *election_state(const struct election *election); // until the next call
+
+#endif

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/guard_run.h"
+
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/engine/mirror.h"
+#include "core/engine/shard_hash.h"
+#include "core/engine/throttle.h"
+#include "core/kube/reflector.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SUBMITTED_MAX 48                        // fewer than a client sends: requests for Leases do not wait for them
+#define FAILURES_TOLD 5                         // before lines about them are throttled
+#define AGAIN_NS (2 * CLOCK_SECOND)             // after a failed request about a mirror
+#define UNREACHABLE_NS (15 * CLOCK_SECOND)      // until it is told
+#define UNREACHABLE_AGAIN_NS (5 * CLOCK_MINUTE) // and told again
+
+struct guarded_kind { // one kind, while mirrors are stopped
+    struct guard_run *run;
+    size_t kind;
+    struct reflector *reflector;
+    char version[64]; // served
+    int64_t again_ns; // when it is listed again, since a request failed; CLOCK_NEVER: it need not
+};
+
+struct stop { // a request about a mirror, waiting or in flight
+    struct stop *next;
+    struct guarded_kind *watched; // NULL: they are watched no longer
+    struct guard_run *run;
+    size_t kind;
+    bool deletes, submitted;
+    uint64_t hash; // of its shard
+    char uid[64];
+    char *namespace_, *name, *body;
+    char version[64];
+};
+
+struct guard_run {
+    struct guard_run_options options;
+    struct guard guard;
+    struct client *client;
+    struct guarded_kind **watched; // of all kinds, or NULL
+    struct stop *stops;            // in the order in which they are submitted
+    size_t submitted;
+    struct moment now;
+    int64_t told_ns; // that the API server cannot be reached; 0: it can
+    bool seen, fencing, told_unreturned;
+    char told_leases[256]; // those that are missed
+    uint64_t stopped;      // since fencing began
+    uint64_t suspended, deleted, failures;
+    struct throttle failing; // lines about mirrors that cannot be stopped,
+    int64_t fail_line_ns;    // the next one,
+    uint64_t untold;         // and how many were left out since the last one
+};
+
+static void free_stop(struct stop *stop) {
+    for (struct stop **at = &stop->run->stops; *at; at = &(*at)->next)
+        if (*at == stop) {
+            *at = stop->next;
+            break;
+        }
+    stop->run->submitted -= stop->submitted;
+    free(stop->namespace_);
+    free(stop->name);
+    free(stop->body);
+    free(stop);
+}
+
+// All mirrors may fail for the same reason, every 2 s: after the first ones there is a line now and then.
+static void tell_failure(struct guard_run *run, const char *object, const char *kind, const char *error) {
+    run->failures++;
+    if (run->now.mono_ns < run->fail_line_ns) {
+        run->untold++;
+        return;
+    }
+    run->fail_line_ns = throttle_next(&run->failing, run->now.mono_ns, FAILURES_TOLD);
+    log_fields(LOG_ERROR, "the mirror cannot be stopped yet", {"object", object}, {"kind", kind}, {"error", error},
+               LOG_INT("moreSinceLast", run->untold));
+    run->untold = 0;
+}
+
+static void try_again(struct stop *stop) {
+    if (stop->watched)
+        stop->watched->again_ns = clock_earlier(stop->watched->again_ns, stop->run->now.mono_ns + AGAIN_NS);
+}
+
+// The host may have been heard of since it was decided on. If it is missed once more, the mirror is listed again.
+static bool is_wanted(const struct stop *stop) {
+    return guard_is_fencing_of(&stop->run->guard.leases, stop->hash, stop->run->now);
+}
+
+static void drop(struct stop *stop) {
+    try_again(stop);
+    free_stop(stop);
+}
+
+static void drop_unwanted(struct guard_run *run) {
+    for (struct stop *stop = run->stops, *next; stop; stop = next) {
+        next = stop->next;
+        if (!stop->submitted && !is_wanted(stop))
+            drop(stop);
+    }
+}
+
+static char *stop_body(const struct stop *stop, const struct json *object) {
+    // Foreground: with the host's finalizer on the mirror, its pods would not be deleted otherwise.
+    if (stop->deletes)
+        return text_format("{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"propagationPolicy\""
+                           ":\"Foreground\",\"preconditions\":{\"uid\":\"%s\"}}",
+                           stop->uid);
+    AUTO_JSON patch = guard_patch(stop->run->options.kinds[stop->kind], object, stop->run->now);
+    return patch ? json_text(patch, NULL) : NULL;
+}
+
+static void on_stopped(void *ctx, struct response *response);
+
+static void submit(struct stop *stop) {
+    struct guard_run *run = stop->run;
+    const struct kind *kind = run->options.kinds[stop->kind];
+    if (!is_wanted(stop)) {
+        drop(stop);
+        return;
+    }
+    struct request request = {.verb = stop->deletes ? VERB_DELETE : VERB_MERGE_PATCH,
+                              .resource = {kind->abi.group, stop->version, kind->abi.plural, false},
+                              .namespace_ = stop->namespace_,
+                              .name = stop->name,
+                              .body = stop->body,
+                              .body_len = stop->body ? strlen(stop->body) : 0};
+    struct error *error = stop->body ? client_submit(run->client, &request, on_stopped, stop, NULL) : error_no_memory();
+    if (!error) {
+        stop->submitted = true;
+        run->submitted++;
+        return;
+    }
+    tell_failure(run, stop->name, kind->plural_group, error_text(error));
+    error_free(error);
+    drop(stop);
+}
+
+static void submit_waiting(struct guard_run *run) {
+    for (struct stop *stop = run->stops, *next; stop && run->submitted < SUBMITTED_MAX; stop = next) {
+        next = stop->next;
+        if (!stop->submitted)
+            submit(stop);
+    }
+}
+
+// What cannot be suspended now is deleted, if it is still to be stopped.
+static void delete_instead(struct stop *stop) {
+    stop->run->submitted--;
+    stop->submitted = false;
+    stop->deletes = true;
+    free(stop->body);
+    stop->body = stop_body(stop, NULL);
+    submit(stop);
+}
+
+static void on_stopped(void *ctx, struct response *response) {
+    struct stop *stop = ctx;
+    struct guard_run *run = stop->run;
+    enum reason reason = response->reason;
+    const char *plural = run->options.kinds[stop->kind]->plural_group;
+    AUTO_TEXT object = text_format("%s/%s", stop->namespace_, stop->name);
+    bool refused = reason == REASON_INVALID || reason == REASON_BAD_REQUEST || reason == REASON_FORBIDDEN;
+    if (reason == REASON_OK || reason == REASON_NOT_FOUND) {
+        run->stopped += reason == REASON_OK;
+        *(stop->deletes ? &run->deleted : &run->suspended) += reason == REASON_OK;
+        if (reason == REASON_OK)
+            log_fields(LOG_WARN, stop->deletes ? "the mirror is deleted" : "the mirror is suspended",
+                       {"object", object}, {"kind", plural});
+    } else if (refused && !stop->deletes) {
+        delete_instead(stop);
+        return;
+    } else {
+        tell_failure(run, object, plural, response->message);
+        try_again(stop);
+    }
+    free_stop(stop);
+}
+
+// Where the one about a mirror is, or the end.
+static struct stop **stop_of(struct guard_run *run, const char *uid) {
+    struct stop **at = &run->stops;
+    while (*at && strcmp((*at)->uid, uid) != 0)
+        at = &(*at)->next;
+    return at;
+}
+
+static void stop_mirror(struct guarded_kind *w, const struct json *object, bool deletes) {
+    struct guard_run *run = w->run;
+    struct stop **at = stop_of(run, object_uid(object));
+    struct stop *stop = *at ? NULL : calloc(1, sizeof *stop);
+    if (!stop) {
+        w->again_ns = clock_earlier(w->again_ns, run->now.mono_ns + AGAIN_NS);
+        return;
+    }
+    *stop = (struct stop){.watched = w, .run = run, .kind = w->kind, .deletes = deletes};
+    stop->hash = guard_hash(run->options.kinds[w->kind], object);
+    *at = stop;
+    text_copy(stop->uid, sizeof stop->uid, object_uid(object));
+    text_copy(stop->version, sizeof stop->version, w->version);
+    stop->namespace_ = strdup(object_namespace(object));
+    stop->name = strdup(object_name(object));
+    stop->body = stop_body(stop, object);
+    if (!stop->namespace_ || !stop->name || !stop->body)
+        drop(stop);
+}
+
+static void on_seen(void *ctx, struct object *object) {
+    struct guarded_kind *w = ctx;
+    struct guard_run *run = w->run;
+    enum guard_verdict verdict =
+        guard_judge(&run->guard, run->options.kinds[w->kind], object->value, run->now, object->too_large);
+    if (run->fencing && verdict != GUARD_LEAVES_IT)
+        stop_mirror(w, object->value, verdict == GUARD_DELETES_IT);
+    object_free(object);
+}
+
+static void on_gone(void *ctx, struct object *object) {
+    (void)ctx;
+    object_free(object);
+}
+
+static void on_version(void *ctx, const char *version) {
+    struct guarded_kind *w = ctx;
+    text_copy(w->version, sizeof w->version, version);
+}
+
+static void on_state(void *ctx, enum reflector_state state, const char *problem) {
+    struct guarded_kind *w = ctx;
+    if (state == REFLECTOR_LOST)
+        log_fields(LOG_ERROR, "mirrors of a kind cannot be watched, so new ones are not stopped",
+                   {"kind", w->run->options.kinds[w->kind]->plural_group}, {"error", problem});
+}
+
+static void free_watched(struct guard_run *run) {
+    for (struct stop *stop = run->stops; stop; stop = stop->next)
+        stop->watched = NULL;
+    for (size_t k = 0; run->watched && k < run->options.n_kinds; k++) {
+        if (run->watched[k])
+            reflector_free(run->watched[k]->reflector);
+        free(run->watched[k]);
+    }
+    free(run->watched);
+    run->watched = NULL;
+}
+
+static struct error *watch_kind(struct guard_run *run, size_t kind) {
+    const struct guard_run_options *options = &run->options;
+    const wharf_kind *abi = &options->kinds[kind]->abi;
+    AUTO_TEXT selector = text_format("%s=%s", MARK_ORIGIN, options->guard.origin);
+    struct guarded_kind *w = run->watched[kind] = calloc(1, sizeof *w);
+    if (!selector || !w)
+        return error_no_memory();
+    *w = (struct guarded_kind){.run = run, .kind = kind, .again_ns = CLOCK_NEVER};
+    text_copy(w->version, sizeof w->version, abi->versions[0]);
+    struct reflector_handler handler = {
+        .listing = on_version, .seen = on_seen, .gone = on_gone, .listed = on_version, .state = on_state, .ctx = w};
+    return reflector_new(&(struct reflector_options){.cluster = "worker",
+                                                     .group = abi->group,
+                                                     .plural = abi->plural,
+                                                     .versions = abi->versions,
+                                                     .label_selector = selector,
+                                                     .watch_list = options->watch_list,
+                                                     .budget = options->budget,
+                                                     .seed = options->seed + kind + 1},
+                         options->transport, &handler, &w->reflector);
+}
+
+static void open_watches(struct guard_run *run) {
+    run->watched = calloc(run->options.n_kinds + 1, sizeof *run->watched);
+    struct error *error = run->watched ? NULL : error_no_memory();
+    for (size_t k = 0; k < run->options.n_kinds && !error; k++)
+        error = watch_kind(run, k);
+    if (!error)
+        return;
+    log_fields(LOG_ERROR, "mirrors cannot be watched yet", {"error", error_text(error)});
+    error_free(error);
+    free_watched(run);
+}
+
+struct error *guard_run_new(const struct guard_run_options *options, struct moment now, struct guard_run **out) {
+    *out = NULL;
+    struct guard_run *run = calloc(1, sizeof *run);
+    if (!run)
+        return error_no_memory();
+    run->options = *options;
+    run->now = now;
+    guard_init(&run->guard, &options->guard, now);
+    struct client_options client = {.cluster = "worker", .transport = options->transport, .budget = options->budget};
+    struct error *error = client_new(&client, &run->client);
+    if (error) {
+        free(run);
+        return error;
+    }
+    *out = run;
+    return NULL;
+}
+
+void guard_run_free(struct guard_run *run) {
+    if (!run)
+        return;
+    free_watched(run);
+    client_free(run->client);
+    while (run->stops)
+        free_stop(run->stops);
+    free(run);
+}
+
+static void on_answer(void *ctx, struct response *response) {
+    struct guard_run *run = ctx;
+    guard_answer(&run->guard, response, run->now);
+    drop_unwanted(run);
+}
+
+static bool is_stopping(const void *ctx, struct fence_part part) {
+    const struct guard_run *run = ctx;
+    for (const struct stop *stop = run->stops; stop; stop = stop->next)
+        if (shard_hash_at(stop->hash, part.count) == part.shard)
+            return true;
+    return false;
+}
+
+static int64_t keep_leases(struct guard_run *run) {
+    struct request request;
+    int64_t at_ns = CLOCK_NEVER;
+    struct guard_stopping stopping = {is_stopping, run};
+    enum guard_request type = guard_next(&run->guard, run->now, &stopping, &request, &at_ns);
+    if (type == GUARD_NONE)
+        return at_ns;
+    guard_sent(&run->guard, type);
+    struct error *error = client_submit(run->client, &request, on_answer, run, NULL);
+    if (error)
+        guard_answer(&run->guard, NULL, run->now);
+    error_free(error);
+    return run->now.mono_ns + CLOCK_SECOND;
+}
+
+static void tell_unreturned(struct guard_run *run) {
+    const char *error = guard_unreturned(&run->guard);
+    if (*error && !run->told_unreturned)
+        log_fields(LOG_WARN, "a Lease of a former number of shards cannot be given back yet", {"error", error});
+    run->told_unreturned = *error;
+}
+
+static void tell(struct guard_run *run, bool fencing) {
+    bool seen = guard_has_seen(&run->guard.leases);
+    if (seen && !run->seen)
+        log_plain(LOG_INFO, "the Lease of the host is there: the guard watches it");
+    run->seen = seen;
+    char leases[256];
+    guard_missed(&run->guard.leases, run->now, leases, sizeof leases);
+    if (fencing && strcmp(leases, run->told_leases) != 0)
+        log_fields(LOG_WARN, "the host was not heard of for fenceAfter: its mirrors here are stopped",
+                   {"leases", leases});
+    text_copy(run->told_leases, sizeof run->told_leases, leases);
+    if (!fencing && run->fencing)
+        log_fields(LOG_WARN, "the host is heard of again: it decides about the mirrors",
+                   LOG_INT("stopped", run->stopped));
+    int64_t now_ns = run->now.mono_ns, silent_ns = now_ns - run->guard.reached_ns;
+    bool fails = *guard_problem(&run->guard);
+    if (fails && silent_ns >= UNREACHABLE_NS && (run->told_ns == 0 || now_ns - run->told_ns >= UNREACHABLE_AGAIN_NS)) {
+        log_fields(LOG_ERROR, "the API server cannot be reached: the guard can stop nothing",
+                   {"error", guard_problem(&run->guard)});
+        run->told_ns = now_ns;
+    } else if (!fails && run->told_ns) {
+        log_plain(LOG_INFO, "the API server is reached again");
+        run->told_ns = 0;
+    }
+}
+
+static int64_t watch(struct guard_run *run) {
+    int64_t next_ns = CLOCK_NEVER;
+    if (run->fencing && !run->watched)
+        open_watches(run);
+    else if (!run->fencing && run->watched)
+        free_watched(run);
+    if (run->fencing && !run->watched)
+        return run->now.mono_ns + AGAIN_NS;
+    for (size_t k = 0; run->watched && k < run->options.n_kinds; k++) {
+        struct guarded_kind *w = run->watched[k];
+        if (w->again_ns <= run->now.mono_ns) {
+            w->again_ns = CLOCK_NEVER;
+            reflector_relist(w->reflector);
+        }
+        next_ns = clock_earlier(next_ns, clock_earlier(w->again_ns, reflector_tick(w->reflector, run->now)));
+    }
+    return next_ns;
+}
+
+// Mirrors of another shard are to be stopped too: those that were seen before.
+static void look_again(struct guard_run *run) {
+    for (size_t k = 0; run->watched && k < run->options.n_kinds; k++)
+        run->watched[k]->again_ns = run->now.mono_ns;
+}
+
+int64_t guard_run_tick(struct guard_run *run, struct moment now) {
+    run->now = now;
+    bool more = guard_look(&run->guard.leases, now), fencing = guard_is_fencing(&run->guard.leases, now);
+    tell(run, fencing);
+    tell_unreturned(run);
+    if (more)
+        look_again(run);
+    if (fencing && !run->fencing)
+        run->stopped = 0;
+    run->fencing = fencing;
+    int64_t next_ns = watch(run);
+    next_ns = clock_earlier(next_ns, keep_leases(run));
+    submit_waiting(run);
+    next_ns = clock_earlier(next_ns, client_tick(run->client, now));
+    next_ns = clock_earlier(next_ns, guard_expires_at_ns(&run->guard.leases, now));
+    return clock_earlier(next_ns, now.mono_ns + UNREACHABLE_NS);
+}
+
+static size_t count_missed(const struct guard_run *run) {
+    const struct guard_leases *leases = &run->guard.leases;
+    size_t missed = 0;
+    for (size_t i = 0; i < leases->count; i++)
+        missed += guard_lease_is_missed(leases, &leases->list[i], run->now);
+    return missed;
+}
+
+void guard_run_status(const struct guard_run *run, struct guard_status *out) {
+    const struct guard *guard = &run->guard;
+    const char *problem = guard_problem(guard);
+    int64_t now_ns = run->now.mono_ns, heard_ns = 0;
+    *out = (struct guard_status){.at_ns = now_ns,
+                                 .missed = count_missed(run),
+                                 .suspended = run->suspended,
+                                 .deleted = run->deleted,
+                                 .failures = run->failures};
+    out->leases = guard_held(&guard->leases, &heard_ns);
+    out->heard_wall_ns = heard_ns ? run->now.wall_ns - (now_ns - heard_ns) : 0;
+    out->reachable = guard->reached && (!*problem || now_ns - guard->reached_ns < UNREACHABLE_NS);
+    text_copy(out->origin, sizeof out->origin, guard->origin);
+    text_copy(out->problem, sizeof out->problem, problem);
+    text_copy(out->unreturned, sizeof out->unreturned, guard_unreturned(guard));
+    guard_late(&guard->leases, run->now, out->late, sizeof out->late);
+}
+
+bool guard_run_is_fencing(const struct guard_run *run) {
+    return run->fencing;
+}

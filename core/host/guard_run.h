@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The running guard of `wharf guard`, in a worker: keeps the two Leases of docs/fencing.md, and while the host is lost
+// lists and watches its mirrors and stops those that run. guard.h decides. Shared by production and simulation.
+#ifndef WHARF_HOST_GUARD_RUN_H
+#define WHARF_HOST_GUARD_RUN_H
+
+#include "core/engine/guard.h"
+#include "core/kube/client.h"
+
+struct guard_run_options { // strings and kinds live as long as the guard
+    struct guard_options guard;
+    struct transport *transport; // to the API server of the guard's own cluster, not owned
+    struct budget *budget;       // may be NULL
+    struct kind *const *kinds;
+    size_t n_kinds;
+    bool watch_list;
+    uint64_t seed;
+};
+
+struct guard_run;
+struct error *guard_run_new(const struct guard_run_options *options, struct moment now, struct guard_run **out);
+void guard_run_free(struct guard_run *run); // cancels its requests; NULL is allowed
+
+// Does what is due; returns the monotonic time of the next call needed. Also after each handler of the transport.
+int64_t guard_run_tick(struct guard_run *run, struct moment now);
+
+// What people look at.
+struct guard_status {
+    char origin[64];
+    bool reachable;        // the API server answers
+    char problem[200];     // if not
+    char unreturned[300];  // which Lease of a former number of shards cannot be given back, and why; "": none
+    size_t leases, missed; // of the host: that are held, and those of them whose mirrors are stopped
+    char late[2048];       // lines about those that are not renewed, see guard_late
+    int64_t heard_wall_ns; // when the one was renewed that was longest not; 0: there is none
+    uint64_t suspended, deleted, failures;
+    int64_t at_ns; // when that was so
+};
+void guard_run_status(const struct guard_run *run, struct guard_status *out);
+
+bool guard_run_is_fencing(const struct guard_run *run);
+
+#endif

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is left of a Job for a further attempt. The Job controller of a worker counts a mirror's pods from zero, and its
+// deadline from its own start, so that a mirror with the workload's limits would have all of them once more:
+//   - backoffLimit is less by what earlier attempts counted as failed;
+//   - activeDeadlineSeconds is less by what has passed since the workload's startTime, which stays over attempts. A Job
+//     that is resumed has all of it again (syncJob), and so has its mirror;
+//   - completions without indexes are less by what has succeeded.
+// Indexes run again: no field of a Job says that one has completed already. What earlier attempts have achieved is in
+// annotations of the mirror, as it was when that was made: limits of the workload may change later.
+#include "job.h"
+
+#include <stdlib.h>
+
+#define BACKOFF_LIMIT "/spec/backoffLimit"
+#define DEADLINE "/spec/activeDeadlineSeconds"
+#define COMPLETIONS "/spec/completions"
+
+int64_t job_earlier(const wharf_value *mirror, const char *annotation) {
+    const char *text = host->string(host->find(mirror, annotation));
+    int64_t count = text ? strtol(text, NULL, 10) : 0;
+    return count < 0 ? 0 : count < INT32_MAX ? count : INT32_MAX;
+}
+
+static void note(const wharf_call *call, wharf_value *mirror, const char *annotation, int64_t count) {
+    if (count > 0)
+        host->set_string(call, mirror, annotation, host->format(call, "%lld", (long long)count));
+}
+
+static int64_t seconds_since_start(const wharf_call *call, const wharf_value *workload) {
+    int64_t start_ns = 0;
+    if (host->is(workload, SUSPEND, "true") ||
+        !host->parse_time(host->string(host->find(workload, "/status/startTime")), &start_ns))
+        return 0;
+    return (call->now_ns - start_ns) / 1000000000;
+}
+
+// `used` less in the field of `object`, which is the workload's; not less than `least`. One that has no limit keeps it.
+static void lower(const wharf_call *call, const wharf_value *workload, wharf_value *object, const char *pointer,
+                  int64_t used, int64_t least) {
+    int64_t whole = host->integer(host->find(workload, pointer), -1);
+    if (used <= 0 || whole < 0 || whole >= INT32_MAX ||
+        !host->equal(host->find(object, pointer), host->find(workload, pointer)))
+        return;
+    host->set_integer(call, object, pointer, whole - used > least ? whole - used : least);
+}
+
+void job_note_earlier(const wharf_call *call, const wharf_value *workload, wharf_value *mirror) {
+    bool indexed = host->is(workload, "/spec/completionMode", "Indexed");
+    bool counted = !indexed && host->find(workload, COMPLETIONS);
+    int64_t deadline = host->integer(host->find(workload, DEADLINE), -1);
+    note(call, mirror, EARLIER_FAILED, job_count(workload, "/status/failed"));
+    note(call, mirror, EARLIER_SUCCEEDED, counted ? job_count(workload, "/status/succeeded") : 0);
+    note(call, mirror, EARLIER_SECONDS, deadline > 0 ? seconds_since_start(call, workload) : 0);
+    lower(call, workload, mirror, COMPLETIONS, job_earlier(mirror, EARLIER_SUCCEEDED), 0);
+    lower(call, workload, mirror, BACKOFF_LIMIT, job_earlier(mirror, EARLIER_FAILED), 0);
+    lower(call, workload, mirror, DEADLINE, job_earlier(mirror, EARLIER_SECONDS), 1);
+}
+
+wharf_result job_pod_sets(const wharf_call *call, const wharf_value *workload, wharf_value *sets) {
+    int64_t pods = host->integer(host->find(sets, "/0/count"), 0);
+    int64_t left = host->integer(host->find(workload, COMPLETIONS), -1);
+    if (left < 0 || host->count(sets) == 0)
+        return WHARF_OK;
+    if (!host->is(workload, "/spec/completionMode", "Indexed"))
+        left -= job_count(workload, "/status/succeeded");
+    if (left < pods)
+        host->set_integer(call, sets, "/0/count", left > 0 ? left : 0);
+    return WHARF_OK;
+}
+
+void job_keep_left(const wharf_call *call, const wharf_value *workload, wharf_value *desired) {
+    if (host->is(workload, SUSPEND, "true"))
+        host->remove(call, desired, EARLIER_SECONDS);
+    lower(call, workload, desired, BACKOFF_LIMIT, job_earlier(desired, EARLIER_FAILED), 0);
+    lower(call, workload, desired, DEADLINE, job_earlier(desired, EARLIER_SECONDS), 1);
+}

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kueue in the management cluster and in the workers, for kinds in which it keeps its flavors in a field of its own."""
+import json
+import os
+
+import crds
+import fixtures
+import kinds
+import kube
+import kueue_server
+from kueue_server import QUEUE
+from skip import Skip
+from test_kueue_quota import RUNTIME
+from wait import until
+
+_FRAMEWORKS = ("batch/job", "trainer.kubeflow.org/trainjob", "workload.codeflare.dev/appwrapper")
+_KINDS = ("appwrappers", "trainjobs")
+_EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
+_RUNTIMES = ("trainingruntimes", "clustertrainingruntimes")
+
+
+def _queue(name, pool):
+    """A queue of this name, whose flavor sends pods to a pool."""
+    return f"""
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata:
+  name: {name}
+spec:
+  nodeLabels: {{{pool}}}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata:
+  name: {name}
+spec:
+  namespaceSelector: {{}}
+  resourceGroups:
+  - coveredResources: [cpu, memory, pods]
+    flavors:
+    - name: {name}
+      resources:
+      - {{name: cpu, nominalQuota: 100}}
+      - {{name: memory, nominalQuota: 100Gi}}
+      - {{name: pods, nominalQuota: 100}}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata:
+  name: {name}
+spec:
+  clusterQueue: {name}
+"""
+
+
+def _after_all(env):
+    kueue_server.stop(env)
+
+
+def _create_runtimes(env):
+    files = dict.fromkeys([crds.path_of("trainer.kubeflow.org", plural) for plural in _RUNTIMES], "v1alpha1")
+    crds.install([cluster.admin for cluster in env.clusters.all], files)
+    kube.know("clustertrainingruntimes", "trainer.kubeflow.org/v1alpha1", namespaced=False)
+    for cluster in env.clusters.all:
+        if not cluster.admin.find("clustertrainingruntimes", None, RUNTIME["metadata"]["name"]):
+            cluster.admin.create("clustertrainingruntimes", None, RUNTIME)
+
+
+def _is_admitted(client, plural, namespace, name):
+    found = client.get(plural, namespace, name)
+    workload = kueue_server.workload_of(client, namespace, found["metadata"]["uid"])
+    conditions = (workload or {}).get("status", {}).get("conditions", [])
+    assert any(each["type"] == "Admitted" and each["status"] == "True" for each in conditions), conditions
+    assert not found["spec"].get("suspend"), "it is suspended"
+    return workload
+
+
+def appwrappers_and_trainjobs_pass_the_queue_of_the_management_cluster_and_then_that_of_their_worker(env):
+    if not crds.real_folder():
+        raise Skip("the projects' own CRDs are needed (WHARF_CRDS)")
+    all_kinds = kinds.of(env)
+    all_kinds.use()
+    _create_runtimes(env)
+    kueue_server.use(env, env.clusters.all, _FRAMEWORKS)
+    env.host.kill()   # it knows for a while that the management cluster had no Kueue
+    all_kinds.use()
+    kueue_server.set_up(env.management, env.namespace, _queue("all", "pool: spot"), "all")
+    for worker in env.workers:   # a queue that catches what has no label
+        kueue_server.set_up(worker.admin, env.namespace, _queue("default", "zone: a"), "default")
+    reader = fixtures.Reader(os.path.dirname(env.host.wharf))
+    for plural in _KINDS:
+        body = reader.documents(os.path.join(_EXAMPLES, all_kinds.fixtures[plural].kind.lower() + ".yaml"))[0]
+        body["metadata"] = {"name": "twice", "labels": {QUEUE: "all"}}
+        env.management.create(plural, env.namespace, body)
+    for plural in _KINDS:
+        until(lambda plural=plural: _is_admitted(env.management, plural, env.namespace, "twice"),
+              f"the object of {plural} to be admitted")
+        worker = until(lambda plural=plural: [each for each in env.workers
+                                              if each.admin.find(plural, env.namespace, "twice")], f"a mirror of {plural}")[0]
+        workload = until(lambda plural=plural, worker=worker: _is_admitted(worker.admin, plural, env.namespace, "twice"),
+                         f"the mirror of {plural} to be admitted by its worker's Kueue")
+        assert workload["spec"]["queueName"] == "default", workload["spec"]
+        mirror = worker.admin.get(plural, env.namespace, "twice")
+        text = json.dumps(mirror["spec"])
+        assert '"zone": "a"' in text, f"{plural} has not its worker's flavor: {text}"
+        # Of an AppWrapper the worker's Kueue replaces what the first one wrote.
+        assert plural == "appwrappers" or '"pool": "spot"' in text, f"{plural} has not the first flavor: {text}"
+        # A change reaches the mirror, and nobody takes it back.
+        env.management.patch(plural, env.namespace, "twice", {"metadata": {"labels": {"team": "x"}}})
+        until(lambda plural=plural, worker=worker: worker.admin.get(plural, env.namespace, "twice")["metadata"]["labels"]
+              .get("team") == "x", f"a label to be carried to the mirror of {plural}")
+        _is_admitted(worker.admin, plural, env.namespace, "twice")
+        uid = worker.admin.get(plural, env.namespace, "twice")["metadata"]["uid"]
+        assert uid == mirror["metadata"]["uid"], "it was made anew"
+        assert not [text for text in env.events("twice") if text.startswith(("MirrorRewritten", "Evicted"))], \
+            env.events("twice")

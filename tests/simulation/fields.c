@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/simulation/fields.h"
+
+#include "core/engine/mirror.h"
+#include "core/json/pointer.h"
+#include "core/kube/object.h"
+#include "tests/simulation/cuts.h"
+#include "tests/simulation/faults.h"
+#include "tests/simulation/pests.h"
+#include "tests/simulation/rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIELD "/spec/template/spec/priorityClassName"
+#define LOOK_NS CLOCK_SECOND
+#define LEFT_NS (20 * CLOCK_SECOND) // for a mirror to be deleted, with nothing wrong
+#define CALM_NS CLOCK_MINUTE        // after trouble
+
+enum drops { DROPS_NOT, DROPS_ALWAYS, DROPS_AT_TIMES };
+
+struct fields {
+    struct random random;
+    enum drops drops[TRIAL_CLUSTERS];
+    int64_t looked_ns;
+    bool lacked[RULES_MIRRORS];      // when it was created
+    int64_t since_ns[RULES_MIRRORS]; // since when it could have been deleted; 0: it has not been without
+};
+
+struct fields *fields_new(struct trial *trial) {
+    static const char *const words[] = {"", "drops a field", "drops a field at times"};
+    struct fields *fields = calloc(1, sizeof *fields);
+    if (!fields || !trial->plan.fields)
+        return fields;
+    fields->random.state = trial->seed * 61 + 31;
+    (void)random_next(&fields->random);
+    for (size_t c = 2; c < trial->plan.n_clusters; c++) { // the first one has it
+        fields->drops[c] = (enum drops)random_below(&fields->random, 3);
+        if (fields->drops[c] && !cuts_has(trial, "w%zu %s", c, words[fields->drops[c]]))
+            fields->drops[c] = DROPS_NOT;
+    }
+    return fields;
+}
+
+void fields_ask(struct trial *trial, struct json *job) {
+    if (trial->plan.fields && random_below(&trial->fields->random, 4) &&
+        !pointer_set(job, FIELD, json_new_string("high")))
+        abort();
+}
+
+void fields_admit(struct trial *trial, size_t cluster, struct json *object) {
+    if (!trial->plan.fields || !trial->fields->drops[cluster])
+        return;
+    if (trial->fields->drops[cluster] == DROPS_ALWAYS || random_below(&trial->fields->random, 2))
+        pointer_remove(object, FIELD);
+}
+
+bool fields_keeps(const struct trial *trial, size_t cluster) {
+    return !trial->plan.fields || trial->fields->drops[cluster] == DROPS_NOT;
+}
+
+// The workload has it, and was created with it.
+static const struct json *workload_with(struct trial *trial, const struct json *mirror) {
+    const struct json *job = trial_object(trial, ENGINE_MANAGEMENT, 0, object_namespace(mirror), object_name(mirror));
+    return job && strcmp(object_uid(job), rules_text(mirror, "metadata", "labels", MARK_UID)) == 0 &&
+                   pointer_find(job, FIELD)
+               ? job
+               : NULL;
+}
+
+bool fields_lacked(const struct trial *trial, const struct tracked_mirror *mirror) {
+    return trial->plan.fields && trial->fields->lacked[mirror - trial->rules->mirrors];
+}
+
+static bool lacks(struct trial *trial, const struct json *mirror) {
+    return trial->plan.fields && mirror && !pointer_find(mirror, FIELD) && workload_with(trial, mirror);
+}
+
+// Where it is always dropped, the host has been told so when it tried.
+void fields_created(struct trial *trial, size_t cluster, const struct json *mirror) {
+    struct tracked_mirror *tracked = rules_mirror(trial, object_uid(mirror));
+    if (tracked && lacks(trial, mirror))
+        trial->fields->lacked[tracked - trial->rules->mirrors] = true;
+    if (lacks(trial, mirror) && trial->fields->drops[cluster] == DROPS_ALWAYS)
+        trial_fail(trial, "requireFields: the mirror of %s is created in %s, which drops " FIELD, object_name(mirror),
+                   world_name(trial->worlds[cluster]));
+}
+
+static void look_at(struct trial *trial, size_t index) {
+    const struct tracked_mirror *tracked = &trial->rules->mirrors[index];
+    const struct tracked_workload *job = rules_workload(trial, tracked->workload);
+    int64_t *since_ns = &trial->fields->since_ns[index];
+    const struct json *mirror =
+        job && tracked->kind == 0 ? trial_object(trial, tracked->cluster, 0, job->namespace_, job->name) : NULL;
+    bool left = mirror && strcmp(object_uid(mirror), tracked->uid) == 0 && lacks(trial, mirror) && !job->tampered &&
+                !object_is_being_deleted(mirror) && !rules_finished(mirror) &&
+                trial_is_ours(trial, 0, workload_with(trial, mirror)) && !pests_rule(trial, tracked->cluster);
+    if (!left || !faults_are_over(trial, tracked->cluster, CALM_NS)) {
+        *since_ns = 0;
+        return;
+    }
+    if (*since_ns == 0)
+        *since_ns = trial->now_ns;
+    if (trial->now_ns - *since_ns > LEFT_NS)
+        trial_fail(trial, "requireFields: the mirror of %s in %s is left without " FIELD, job->name,
+                   world_name(trial->worlds[tracked->cluster]));
+}
+
+void fields_check(struct trial *trial) {
+    if (!trial->plan.fields || trial->now_ns < trial->fields->looked_ns + LOOK_NS)
+        return;
+    trial->fields->looked_ns = trial->now_ns;
+    for (size_t i = 0; i < trial->rules->n_mirrors; i++)
+        look_at(trial, i);
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shipped guards (core/host/guard_run.h) in the workers, each with a clock of its own rate and a network of its own
+// to its API server; they are restarted, and cut off from it. In these trials no workload runs twice (docs/fencing.md).
+#ifndef WHARF_SIMULATION_GUARDS_H
+#define WHARF_SIMULATION_GUARDS_H
+
+#include "tests/simulation/trial.h"
+
+struct world_write;
+
+// fenceAfter; 0: without guards.
+int64_t guards_after_ns(const struct trial *trial);
+
+struct guards *guards_new(struct trial *trial); // NULL when out of memory; does nothing without plan.guards
+void guards_free(struct guards *guards);
+int64_t guards_due(const struct trial *trial);
+void guards_act(struct trial *trial);
+// The cluster was emptied, and is set up again.
+void guards_wiped(struct trial *trial, size_t cluster);
+void guards_end(struct trial *trial); // no more restarts and outages
+
+// As core/host/host_fences.c.
+void guards_tell_links(struct trial *trial);
+
+// Any write to an object of a trial's kind in a worker was accepted: whether a workload runs twice now.
+void guards_written(struct trial *trial, size_t cluster, size_t kind, const struct world_write *write);
+
+#endif

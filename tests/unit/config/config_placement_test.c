@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// placement, its rules, and what workers may have.
+#include "core/base/clock.h"
+#include "tests/unit/config/config_load.h"
+
+static struct config *load_good(const char *text) {
+    struct problems problems;
+    AUTO_TEXT whole = text_format("%s%s%s", HEAD, text, ADAPTERS);
+    struct config *config = load(whole, &problems);
+    if (problems.count > 0)
+        fail_msg("%s", problems.list[0]);
+    problems_free(&problems);
+    return config;
+}
+
+static void by_default_any_worker_may_get_anything(void **state) {
+    (void)state;
+    struct config *config = load_good(WORKERS);
+    assert_int_equal(config->placement.n_rules, 0);
+    assert_int_equal(config->placement.otherwise.policy, POLICY_LEAST_ACTIVE);
+    assert_null(config->placement.otherwise.worker_selector);
+    assert_int_equal(config->placement.otherwise.pending_timeout_ns, 0);
+    assert_false(config->placement.capacity);
+    assert_int_equal(config->workers[0].weight, 1);
+    assert_false(config_wants_any_capacity(config));
+    assert_int_equal(config->workers[0].order, 1);
+    assert_int_equal(config->workers[0].max_active, 0);
+    assert_null(config->workers[0].max_kinds);
+    config_free(config);
+}
+
+static void rules_have_what_they_do_not_say_from_above(void **state) {
+    (void)state;
+    struct config *config = load_good(
+        WORKERS "onWorkerLost: wait\ndrainTimeout: 5m\nplacement:\n"
+                "  rules:\n"
+                "  - {kinds: [jobs.batch, Job], namespaces: [team-*, lab], policy: binPack, pendingTimeout: 0s}\n"
+                "  - namespaceSelector: {matchLabels: {tier: gold}, matchExpressions: [{key: a, operator: Exists}]}\n"
+                "    workerSelector: {matchExpressions: [{key: zone, operator: NotIn, values: [x, z]}, {key: spot, "
+                "operator: DoesNotExist}]}\n"
+                "    onWorkerLost: redispatch\n"
+                "    requireFields: false\n"
+                "  policy: weighted\n"
+                "  workerSelector: {matchExpressions: [{key: gpu, operator: In, values: [h100, h200]}]}\n"
+                "  requireFields: true\n"
+                "  pendingTimeout: 10m\n"
+                "  giveUpAfter: 2h\n"
+                "  capacity: true\n");
+    const struct config_placement *placement = &config->placement;
+    assert_int_equal(placement->n_rules, 2);
+    assert_true(placement->capacity);
+    assert_int_equal(placement->drain_timeout_ns, 5 * CLOCK_MINUTE);
+    assert_int_equal(placement->otherwise.policy, POLICY_WEIGHTED);
+    assert_true(placement->otherwise.wait_when_lost);
+    assert_string_equal(placement->otherwise.worker_selector, "gpu in (h100,h200)");
+    const struct config_placement_rule *first = &placement->rules[0], *second = &placement->rules[1];
+    assert_string_equal(first->kinds, "jobs.batch,Job");
+    assert_string_equal(first->namespaces, "team-*,lab");
+    assert_int_equal(first->policy, POLICY_BIN_PACK);
+    assert_int_equal(first->pending_timeout_ns, 0);
+    assert_int_equal(first->give_up_after_ns, 120 * CLOCK_MINUTE);
+    assert_true(first->require_fields);
+    assert_true(first->wait_when_lost);
+    assert_string_equal(first->worker_selector, "gpu in (h100,h200)");
+    assert_string_equal(second->namespace_selector, "tier=gold,a");
+    assert_string_equal(second->worker_selector, "zone notin (x,z),!spot");
+    assert_int_equal(second->policy, POLICY_WEIGHTED);
+    assert_int_equal(second->pending_timeout_ns, 10 * CLOCK_MINUTE);
+    assert_false(second->wait_when_lost);
+    assert_false(second->require_fields);
+    config_free(config);
+}
+
+static void workers_have_an_order_a_weight_and_limits(void **state) {
+    (void)state;
+    struct config *config =
+        load_good("workers:\n"
+                  "- {name: a, kubeconfig: k1, maxActive: 7}\n"
+                  "- {name: b, kubeconfig: k2, weight: 5, maxActive: {total: 9, kinds: {jobs.batch: "
+                  "3, JobSet: 1}}}\n");
+    assert_int_equal(config->workers[0].max_active, 7);
+    assert_null(config->workers[0].max_kinds);
+    assert_int_equal(config->workers[1].max_active, 9);
+    assert_string_equal(config->workers[1].max_kinds, "jobs.batch=3,JobSet=1");
+    assert_int_equal(config->workers[1].weight, 5);
+    assert_int_equal(config->workers[1].order, 2);
+    config_free(config);
+}
+
+static void a_worker_may_have_another_choice_of_capacity_than_the_rest(void **state) {
+    (void)state;
+    static const struct {
+        const char *overall;
+        bool wanted[3], any;
+    } cases[] = {{"", {false, true, false}, true}, {"placement: {capacity: true}\n", {true, true, false}, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        AUTO_TEXT text =
+            text_format("workers:\n- {name: a, kubeconfig: k1}\n- {name: b, kubeconfig: k2, capacity: true}\n"
+                        "- {name: c, kubeconfig: k3, capacity: false}\n%s",
+                        cases[i].overall);
+        struct config *config = load_good(text);
+        for (size_t w = 0; w < 3; w++)
+            assert_int_equal(config_wants_capacity(config, config->workers[w].capacity), cases[i].wanted[w]);
+        assert_int_equal(config_wants_any_capacity(config), cases[i].any);
+        config_free(config);
+    }
+}
+
+static void what_is_wrong_is_told_with_its_place(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *says[3];
+    } cases[] = {
+        {WORKERS "placement: {policy: random}\n", {"placement.policy", "leastActive, ordered, weighted or binPack"}},
+        {WORKERS "placement: {workerSelector: gpu=h100}\n", {"placement.workerSelector", "matchLabels"}},
+        {WORKERS "placement: {workerSelector: {labels: {a: b}}}\n", {"placement.workerSelector.labels"}},
+        {WORKERS "placement: {workerSelector: {matchLabels: {a: 3}}}\n", {"placement.workerSelector.matchLabels.a"}},
+        {WORKERS "placement: {workerSelector: {matchLabels: {-a: b}}}\n", {"placement.workerSelector", "a label key"}},
+        {WORKERS "placement: {workerSelector: {matchExpressions: [{key: a, operator: Is}]}}\n",
+         {"matchExpressions[0]", "In, NotIn, Exists or DoesNotExist"}},
+        {WORKERS "placement: {workerSelector: {matchExpressions: [{key: a, operator: In}]}}\n",
+         {"matchExpressions[0]", "a list of label values"}},
+        {WORKERS "placement: {rules: [{kinds: [\"a b\"]}]}\n", {"placement.rules[0].kinds[0]", "a kind"}},
+        {WORKERS "placement: {rules: [{namespaces: Team}]}\n", {"placement.rules[0].namespaces", "a list"}},
+        {WORKERS "placement: {rules: []}\n", {"placement.rules", "at least one rule"}},
+        {WORKERS "placement: {rules: [{capacity: true}]}\n", {"placement.rules[0].capacity"}},
+        {WORKERS "placement: {pendingTimeout: soon}\n", {"placement.pendingTimeout"}},
+        {WORKERS "onWorkerLost: panic\n", {"onWorkerLost", "redispatch or wait"}},
+        {"workers:\n- {name: w1, kubeconfig: k, maxActive: 0}\n", {"maxActive", "from 1 to 1000000"}},
+        {"workers:\n- {name: w1, kubeconfig: k, maxActive: many}\n", {"maxActive", "{total: N"}},
+        {"workers:\n- {name: w1, kubeconfig: k, maxActive: {kinds: {Job: none}}}\n", {"maxActive.kinds.Job"}},
+        {"workers:\n- {name: w1, kubeconfig: k, weight: 0.5}\n", {"weight", "a whole number"}},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct problems problems;
+        AUTO_TEXT text = text_format("%s%s%s", HEAD, cases[i].text, ADAPTERS);
+        struct config *config = load(text, &problems);
+        if (problems.count == 0)
+            fail_msg("%s", cases[i].text);
+        for (const char *const *says = cases[i].says; *says; says++)
+            if (!strstr(problems.list[0], *says))
+                fail_msg("\"%s\" does not say \"%s\"", problems.list[0], *says);
+        problems_free(&problems);
+        config_free(config);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(by_default_any_worker_may_get_anything),
+        cmocka_unit_test(rules_have_what_they_do_not_say_from_above),
+        cmocka_unit_test(workers_have_an_order_a_weight_and_limits),
+        cmocka_unit_test(a_worker_may_have_another_choice_of_capacity_than_the_rest),
+        cmocka_unit_test(what_is_wrong_is_told_with_its_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

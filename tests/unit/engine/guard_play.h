@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's and the guard's state machines of docs/fencing.md, with Leases between them, each with a clock of its own.
+#ifndef WHARF_UNIT_ENGINE_GUARD_PLAY_H
+#define WHARF_UNIT_ENGINE_GUARD_PLAY_H
+
+#include "core/engine/guard.h"
+#include "core/engine/mirror.h"
+#include "core/engine/shard_hash.h"
+#include "tests/unit/plugins/job_harness.h"
+
+#define AFTER_NS (80 * CLOCK_SECOND)
+#define STEP_NS (CLOCK_SECOND / 2)
+#define HOSTS 4    // processes of the host, each with some shards
+#define LEASES 160 // of the host
+#define ALL (~UINT64_C(0))
+
+struct late { // a request that arrives later
+    char *body;
+    int64_t at_ns;
+};
+
+struct play {
+    struct guard guard;
+    struct fence_lease host, others[HOSTS]; // others: with several shards; unused ones have no shards
+    struct fence_news news, other_news[HOSTS];
+    struct json *guards, *leases[LEASES]; // the guard's, those of the host; NULL: none
+    bool refuses;                         // writes of the host's Leases by the host
+    enum reason clear;                    // the answer when the guard gives one of them back; REASON_OK: as it is
+    int64_t now_ns;
+    int64_t guard_zero_ns, host_zero_ns; // when their clocks were zero
+    int per_mille;                       // how much faster the guard's clock is
+    bool host_gone, guard_gone, cut;     // cut: the host does not reach the worker
+    struct late late;
+    unsigned news_count, processes;
+};
+
+static struct moment of_guard(const struct play *play) {
+    int64_t since_ns = play->now_ns - play->guard_zero_ns;
+    return (struct moment){since_ns + since_ns / 1000 * play->per_mille, play->now_ns};
+}
+
+static struct moment of_host(const struct play *play) {
+    return (struct moment){play->now_ns - play->host_zero_ns, play->now_ns + 5 * CLOCK_MINUTE};
+}
+
+static void start_guard(struct play *play) {
+    char identity[32];
+    snprintf(identity, sizeof identity, "guard_%u", ++play->processes);
+    play->guard_zero_ns = play->now_ns - play->processes * 1000 * CLOCK_SECOND;
+    guard_init(&play->guard,
+               &(struct guard_options){.origin = "here", .namespace_ = "wharf-system", .identity = identity},
+               of_guard(play));
+}
+
+static void start(struct play *play) {
+    *play = (struct play){.now_ns = 10000 * CLOCK_SECOND};
+    start_guard(play);
+    fence_lease_init(
+        &play->host,
+        &(struct fence_lease_options){
+            .origin = "here", .namespace_ = "wharf-system", .identity = "host", .shards = 1, .after_ns = AFTER_NS},
+        of_host(play));
+    fence_lease_renew(&play->host, 1, of_host(play));
+}
+
+static void end(struct play *play) {
+    for (size_t i = 0; i < LEASES; i++)
+        json_free(play->leases[i]);
+    json_free(play->guards);
+    free(play->late.body);
+}
+
+static enum reason store(const struct request *request, struct json **lease) {
+    AUTO_JSON body = NULL;
+    assert_null(json_parse(request->body, request->body_len, &body));
+    if (request->verb == VERB_CREATE) {
+        assert_null(*lease);
+        *lease = json_copy(body);
+        assert_true(pointer_set(*lease, "/metadata/uid", json_new_string("l")));
+        assert_true(pointer_set(*lease, "/metadata/resourceVersion", json_new_string("1")));
+        return REASON_OK;
+    }
+    if (!*lease)
+        return REASON_NOT_FOUND;
+    const char *version = json_string_or(pointer_find(body, "/metadata/resourceVersion"), "1");
+    if (strcmp(version, "1") != 0)
+        return REASON_CONFLICT;
+    assert_true(patch_apply(lease, body));
+    return REASON_OK;
+}
+
+// Where the Lease of the name is, or may be.
+static struct json **lease_of(struct play *play, const char *name) {
+    if (strcmp(name, "wharf-guard-here") == 0)
+        return &play->guards;
+    struct json **spare = NULL;
+    for (size_t i = 0; i < LEASES; i++) {
+        if (play->leases[i] && strcmp(object_name(play->leases[i]), name) == 0)
+            return &play->leases[i];
+        if (!play->leases[i] && !spare)
+            spare = &play->leases[i];
+    }
+    assert_non_null(spare);
+    return spare;
+}
+
+static struct json *list_leases(const struct play *play, const char *path) {
+    assert_string_equal(path, "/apis/coordination.k8s.io/v1/namespaces/wharf-system/leases?labelSelector="
+                              "wharf.dev%2Forigin%3Dhere");
+    struct json *list = json_new_object(), *items = json_new_array();
+    for (size_t i = 0; i < LEASES; i++)
+        if (play->leases[i] && text_equal(object_label(play->leases[i], MARK_ORIGIN), "here"))
+            assert_true(json_append(items, json_copy(play->leases[i])));
+    assert_true(json_set(list, "items", items));
+    return list;
+}
+
+static void serve(struct play *play, const struct request *request, struct response *response) {
+    *response = (struct response){.message = strdup("played"), .retry_after_ns = -1};
+    if (request->verb == VERB_RAW_GET) {
+        response->value = list_leases(play, request->name);
+        return;
+    }
+    struct json **lease = lease_of(play, request->name);
+    assert_string_equal(request->namespace_, "wharf-system");
+    if (request->verb != VERB_GET)
+        response->reason = store(request, lease);
+    else
+        response->reason = *lease ? REASON_OK : REASON_NOT_FOUND;
+    if (response->reason == REASON_OK)
+        assert_null(object_new(json_copy(*lease), NULL, NULL, &response->object));
+}
+
+static void run_guard(struct play *play) {
+    struct request request;
+    int64_t at_ns;
+    enum guard_request type;
+    while (!play->guard_gone &&
+           (type = guard_next(&play->guard, of_guard(play), NULL, &request, &at_ns)) != GUARD_NONE) {
+        struct response response;
+        guard_sent(&play->guard, type);
+        if (type == GUARD_CLEAR && play->clear != REASON_OK)
+            response =
+                (struct response){.reason = play->clear, .message = strdup("not that one"), .retry_after_ns = -1};
+        else
+            serve(play, &request, &response);
+        guard_answer(&play->guard, &response, of_guard(play));
+        response_clear(&response);
+    }
+}
+
+static void run_one(struct play *play, struct fence_lease *host, struct fence_news *out) {
+    struct request request;
+    int64_t at_ns;
+    enum fence_request type;
+    while ((type = fence_lease_next(host, of_host(play), &request, &at_ns)) != FENCE_NONE) {
+        struct response response = {
+            .reason = REASON_UNKNOWN_OUTCOME, .message = strdup("no answer"), .retry_after_ns = -1};
+        struct fence_news news;
+        fence_lease_sent(host, type);
+        if (play->refuses && type != FENCE_READ) {
+            response.reason = REASON_FORBIDDEN;
+        } else if (!play->cut) {
+            free(response.message);
+            serve(play, &request, &response);
+        }
+        if (fence_lease_answer(host, &response, of_host(play), &news)) {
+            *out = news;
+            play->news_count++;
+        }
+        response_clear(&response);
+    }
+}
+
+static void run_host(struct play *play) {
+    if (!play->host_gone)
+        run_one(play, &play->host, &play->news);
+    for (size_t i = 0; i < HOSTS; i++)
+        if (play->others[i].shards)
+            run_one(play, &play->others[i], &play->other_news[i]);
+}
+
+static void pass(struct play *play, int64_t ns) {
+    for (int64_t end_ns = play->now_ns + ns; play->now_ns < end_ns; play->now_ns += STEP_NS) {
+        run_guard(play);
+        (void)guard_look(&play->guard.leases, of_guard(play));
+        run_host(play);
+        if (play->late.body && play->late.at_ns <= play->now_ns) {
+            AUTO_JSON body = harness_json(play->late.body);
+            assert_true(patch_apply(&play->leases[0], body));
+            free(play->late.body);
+            play->late.body = NULL;
+        }
+    }
+}
+
+static bool fences(const struct play *play) {
+    return guard_is_fencing(&play->guard.leases, of_guard(play));
+}
+
+// From now on, in the time of the test; INT64_MAX: not within an hour.
+static int64_t time_to_fence_ns(struct play *play) {
+    int64_t begun_ns = play->now_ns;
+    while (!fences(play) && play->now_ns < begun_ns + 60 * CLOCK_MINUTE)
+        pass(play, STEP_NS);
+    return fences(play) ? play->now_ns - begun_ns : INT64_MAX;
+}
+
+#endif

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+// The protocol of docs/fencing.md with one Lease of the host, and what a guard does with a mirror.
+#include "tests/unit/engine/guard_play.h"
+
+static int64_t sure_in_ns(const struct play *play) {
+    return play->news.sure_ns - of_host(play).mono_ns;
+}
+
+static void while_the_host_renews_nothing_is_stopped(void **state) {
+    (void)state;
+    for (int per_mille = -20; per_mille <= 20; per_mille += 20) {
+        struct play play;
+        start(&play);
+        play.per_mille = per_mille;
+        for (int i = 0; i < 2000; i++) {
+            pass(&play, CLOCK_SECOND);
+            assert_false(fences(&play));
+        }
+        assert_true(play.news.guarded);
+        assert_false(play.news.fencing);
+        end(&play);
+    }
+}
+
+static void both_leases_are_written_eight_times_in_fence_after(void **state) {
+    (void)state;
+    struct play play;
+    start(&play);
+    pass(&play, 20 * CLOCK_SECOND);
+    unsigned before = play.news_count;
+    uint64_t beats = play.guard.beats;
+    pass(&play, 10 * AFTER_NS);
+    assert_in_range(play.news_count - before, 76, 81);
+    assert_in_range(play.guard.beats - beats, 76, 81);
+    end(&play);
+}
+
+static void a_host_that_is_gone_is_noticed_within_fence_after(void **state) {
+    (void)state;
+    for (int cut = 0; cut < 2; cut++) {
+        struct play play;
+        start(&play);
+        pass(&play, 10 * CLOCK_MINUTE);
+        play.host_gone = !cut;
+        play.cut = cut;
+        int64_t took_ns = time_to_fence_ns(&play);
+        assert_true(took_ns <= AFTER_NS && took_ns >= AFTER_NS / 2);
+        assert_true(sure_in_ns(&play) > 0); // the host gives nothing up before
+        end(&play);
+    }
+}
+
+static void it_stays_so_until_a_new_beat_has_come_back(void **state) {
+    (void)state;
+    struct play play;
+    start(&play);
+    pass(&play, 10 * CLOCK_MINUTE);
+    play.cut = true;
+    assert_true(time_to_fence_ns(&play) < INT64_MAX);
+    pass(&play, 10 * CLOCK_MINUTE);
+    assert_true(fences(&play));
+    unsigned before = play.news_count;
+    play.cut = false;
+    pass(&play, 12 * CLOCK_SECOND);
+    assert_false(fences(&play));
+    assert_true(play.news_count > before);
+    pass(&play, 12 * CLOCK_SECOND);
+    assert_false(play.news.fencing); // and the host knows
+    end(&play);
+}
+
+// What was sent before the network was cut arrives when the host has given the worker up.
+static void a_renewal_that_arrives_late_extends_nothing(void **state) {
+    (void)state;
+    struct play play;
+    start(&play);
+    pass(&play, 10 * CLOCK_MINUTE);
+    play.cut = true;
+    char beat[FENCE_BEAT_MAX];
+    text_copy(beat, sizeof beat, object_annotation(play.guards, FENCE_BEAT));
+    play.late = (struct late){text_format("{'metadata':{'annotations':{'wharf.dev/beat':'%s'}},'spec':{'renewTime':"
+                                          "'2030-01-01T00:00:00.000000Z','holderIdentity':'host'}}",
+                                          beat),
+                              play.now_ns + AFTER_NS - 2 * CLOCK_SECOND};
+    assert_true(time_to_fence_ns(&play) <= AFTER_NS);
+    end(&play);
+}
+
+static void a_guard_that_just_started_waits_a_full_fence_after(void **state) {
+    (void)state;
+    struct play play;
+    start(&play);
+    pass(&play, 10 * CLOCK_MINUTE);
+    play.cut = true;
+    pass(&play, AFTER_NS / 2);
+    play.guard_gone = true;
+    pass(&play, 2 * CLOCK_SECOND);
+    play.guard_gone = false;
+    start_guard(&play);
+    int64_t took_ns = time_to_fence_ns(&play);
+    assert_in_range(took_ns, AFTER_NS - CLOCK_SECOND, AFTER_NS + CLOCK_SECOND);
+    assert_true(sure_in_ns(&play) > 0);
+    end(&play);
+}
+
+static void a_restart_just_before_it_would_act_is_within_what_the_host_waits(void **state) {
+    (void)state;
+    for (int per_mille = -20; per_mille <= 20; per_mille += 20) {
+        struct play play;
+        start(&play);
+        play.per_mille = per_mille;
+        pass(&play, 10 * CLOCK_MINUTE);
+        play.cut = true;
+        while (guard_expires_at_ns(&play.guard.leases, of_guard(&play)) - of_guard(&play).mono_ns > CLOCK_SECOND)
+            pass(&play, STEP_NS);
+        play.guard_gone = true;
+        pass(&play, 10 * CLOCK_SECOND);
+        play.guard_gone = false;
+        start_guard(&play);
+        assert_true(time_to_fence_ns(&play) < INT64_MAX);
+        assert_true(sure_in_ns(&play) > 0);
+        end(&play);
+    }
+}
+
+static void without_a_lease_it_does_nothing(void **state) {
+    (void)state;
+    struct play play;
+    start(&play);
+    play.host_gone = true;
+    assert_int_equal(time_to_fence_ns(&play), INT64_MAX);
+    end(&play);
+}
+
+static void a_lease_that_was_given_back_is_not_missed(void **state) {
+    (void)state;
+    struct play play;
+    start(&play);
+    pass(&play, CLOCK_MINUTE);
+    fence_lease_leave(&play.host, 1, of_host(&play));
+    pass(&play, 20 * CLOCK_SECOND);
+    assert_true(fence_lease_has_left(&play.host));
+    assert_int_equal(time_to_fence_ns(&play), INT64_MAX);
+    end(&play);
+}
+
+static void a_lease_that_somebody_deleted_is_not_renewed_either(void **state) {
+    (void)state;
+    struct play play;
+    start(&play);
+    pass(&play, CLOCK_MINUTE);
+    play.host_gone = true;
+    json_free(play.leases[0]);
+    play.leases[0] = NULL;
+    assert_true(time_to_fence_ns(&play) <= AFTER_NS);
+    end(&play);
+}
+
+static void a_guard_that_is_silent_or_absent_does_not_count(void **state) {
+    (void)state;
+    struct play play;
+    start(&play);
+    play.guard_gone = true;
+    pass(&play, CLOCK_MINUTE);
+    assert_true(play.news_count > 0 && !play.news.guarded);
+    play.guard_gone = false;
+    pass(&play, CLOCK_MINUTE);
+    assert_true(play.news.guarded);
+    play.guard_gone = true;
+    pass(&play, AFTER_NS);
+    assert_false(play.news.guarded);
+    end(&play);
+}
+
+// A beat that never changes may be one from years ago.
+static void one_beat_proves_no_guard(void **state) {
+    (void)state;
+    struct play play;
+    start(&play);
+    pass(&play, 5 * CLOCK_SECOND);
+    play.guard_gone = true;
+    fence_lease_init(
+        &play.host,
+        &(struct fence_lease_options){
+            .origin = "here", .namespace_ = "wharf-system", .identity = "host2", .shards = 1, .after_ns = AFTER_NS},
+        of_host(&play));
+    fence_lease_renew(&play.host, 1, of_host(&play));
+    pass(&play, CLOCK_SECOND);
+    assert_false(play.news.guarded);
+    end(&play);
+}
+
+static void a_standby_reads_and_writes_nothing(void **state) {
+    (void)state;
+    struct play play;
+    start(&play);
+    fence_lease_renew(&play.host, 0, of_host(&play));
+    pass(&play, CLOCK_MINUTE);
+    assert_null(play.leases[0]);
+    assert_true(play.news_count > 0 && !play.news.guarded); // a guard that has seen no Lease stops nothing
+    int64_t takes_over_ns = of_host(&play).mono_ns;
+    fence_lease_renew(&play.host, 1, of_host(&play));
+    pass(&play, CLOCK_SECOND);
+    assert_non_null(play.leases[0]);
+    assert_true(play.news.sure_ns >= takes_over_ns + fence_sure_ns(AFTER_NS));
+    pass(&play, CLOCK_MINUTE);
+    fence_lease_renew(&play.host, 0, of_host(&play));
+    pass(&play, 20 * CLOCK_SECOND);
+    assert_true(play.news.guarded); // and as a standby
+    end(&play);
+}
+
+static void a_longer_time_counts_from_when_it_may_have_been_read(void **state) {
+    (void)state;
+    struct play play;
+    start(&play);
+    pass(&play, CLOCK_MINUTE);
+    fence_lease_set_after(&play.host, 3 * AFTER_NS);
+    pass(&play, 40 * CLOCK_SECOND);
+    assert_true(sure_in_ns(&play) > 6 * AFTER_NS);
+    fence_lease_set_after(&play.host, AFTER_NS); // the guard may not have read it
+    play.guard_gone = true;
+    pass(&play, 15 * CLOCK_SECOND);
+    assert_true(sure_in_ns(&play) > 5 * AFTER_NS);
+    end(&play);
+}
+
+// One request of the host. False: none is due.
+static bool ask_once(struct play *play, enum fence_request *type, bool is_heard) {
+    struct request request;
+    struct response response;
+    int64_t at_ns = 0;
+    *type = fence_lease_next(&play->host, of_host(play), &request, &at_ns);
+    if (*type == FENCE_NONE)
+        return false;
+    fence_lease_sent(&play->host, *type);
+    serve(play, &request, &response);
+    if (is_heard)
+        fence_lease_answer(&play->host, &response, of_host(play), &play->news);
+    response_clear(&response);
+    return true;
+}
+
+// The configuration is read again between the read of the guard's Lease and the renewal, and the worker is lost then.
+static void a_longer_time_is_not_written_before_the_host_counts_with_it(void **state) {
+    (void)state;
+    struct play play;
+    enum fence_request type = FENCE_NONE;
+    start(&play);
+    pass(&play, 5 * CLOCK_MINUTE);
+    while (type != FENCE_READ)
+        if (!ask_once(&play, &type, true)) {
+            run_guard(&play);
+            (void)guard_look(&play.guard.leases, of_guard(&play));
+            play.now_ns += STEP_NS;
+        }
+    fence_lease_set_after(&play.host, 3 * AFTER_NS);
+    (void)ask_once(&play, &type, false);
+    play.host_gone = true;
+    int64_t sure_in_ns = play.news.sure_ns - of_host(&play).mono_ns;
+    assert_true(time_to_fence_ns(&play) < sure_in_ns);
+    end(&play);
+}
+
+// A host whose Leases cannot be written has no guard, whatever the guard writes.
+static void a_guard_that_has_not_seen_the_lease_does_not_count(void **state) {
+    (void)state;
+    struct play play;
+    start(&play);
+    play.refuses = true;
+    pass(&play, 10 * CLOCK_MINUTE);
+    assert_int_equal(play.news.guarded, 0);
+    play.refuses = false;
+    pass(&play, CLOCK_MINUTE);
+    assert_int_equal(play.news.guarded, 1);
+    end(&play);
+}
+
+#define MIRROR(more, spec, status)                                                                                     \
+    "{'apiVersion':'batch/v1','kind':'Job','metadata':{'name':'a','namespace':'default','uid':'u',"                    \
+    "'labels':{'wharf.dev/origin':'here','wharf.dev/uid':'w','wharf.dev/kind':'jobs.batch'" more "},"                  \
+    "'annotations':{'wharf.dev/attempt':'1'}},'spec':{" spec "},'status':{" status "}}"
+
+static void only_mirrors_that_run_are_stopped(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *object;
+        enum guard_action action;
+        bool refused;
+        enum guard_verdict verdict;
+    } rows[] = {
+        {"it runs", MIRROR("", "", "'active':1"), GUARD_SUSPENDS, false, GUARD_SUSPENDS_IT},
+        {"it has not begun", MIRROR("", "", ""), GUARD_SUSPENDS, false, GUARD_SUSPENDS_IT},
+        {"all are deleted", MIRROR("", "", "'active':1"), GUARD_DELETES, false, GUARD_DELETES_IT},
+        {"it cannot be suspended", MIRROR("", "", "'active':1"), GUARD_SUSPENDS, true, GUARD_DELETES_IT},
+        {"it is suspended", MIRROR("", "'suspend':true", ""), GUARD_SUSPENDS, false, GUARD_LEAVES_IT},
+        {"it is suspended, and all are deleted", MIRROR("", "'suspend':true", ""), GUARD_DELETES, false,
+         GUARD_DELETES_IT},
+        {"a queue would resume it", MIRROR(",'kueue.x-k8s.io/queue-name':'q'", "'suspend':true", ""), GUARD_SUSPENDS,
+         false, GUARD_DELETES_IT},
+        {"it has finished", MIRROR("", "", "'conditions':[{'type':'Complete','status':'True'}]"), GUARD_DELETES, false,
+         GUARD_LEAVES_IT},
+        {"of another origin",
+         "{'metadata':{'name':'a','uid':'u','labels':{'wharf.dev/origin':'there','wharf.dev/uid':'w','wharf.dev/kind':"
+         "'jobs.batch'},'annotations':{'wharf.dev/attempt':'1'}}}",
+         GUARD_DELETES, false, GUARD_LEAVES_IT},
+        {"labels that a controller copied",
+         "{'metadata':{'name':'a','uid':'u','labels':{'wharf.dev/origin':'here','wharf.dev/uid':'w','wharf.dev/kind':"
+         "'jobsets.jobset.x-k8s.io'},'annotations':{'wharf.dev/attempt':'1'}}}",
+         GUARD_DELETES, false, GUARD_LEAVES_IT},
+        {"a child of a mirror",
+         "{'metadata':{'name':'a','uid':'u','ownerReferences':[{'controller':true,'uid':'o','kind':'X','name':'x'}],"
+         "'labels':{'wharf.dev/origin':'here','wharf.dev/uid':'w','wharf.dev/kind':'jobs.batch'},'annotations':{"
+         "'wharf.dev/attempt':'1'}}}",
+         GUARD_DELETES, false, GUARD_LEAVES_IT},
+        {"it is being deleted",
+         "{'metadata':{'name':'a','uid':'u','deletionTimestamp':'2026-03-01T12:00:00Z','labels':{'wharf.dev/origin':"
+         "'here','wharf.dev/uid':'w','wharf.dev/kind':'jobs.batch'},'annotations':{'wharf.dev/attempt':'1'}}}",
+         GUARD_DELETES, false, GUARD_LEAVES_IT},
+    };
+    struct kind *kind = NULL;
+    assert_null(kind_check(job_kind, NULL, "wharf.dev/host", &kind));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct guard guard;
+        struct moment now = {CLOCK_SECOND, CLOCK_SECOND};
+        guard_init(
+            &guard,
+            &(struct guard_options){.origin = "here", .namespace_ = "n", .identity = "g", .action = rows[i].action},
+            now);
+        guard.leases.list[guard.leases.count++] =
+            (struct guarded){.part = {0, 1}, .after_ns = 1, .fresh_ns = -CLOCK_MINUTE};
+        AUTO_JSON object = harness_json(rows[i].object);
+        if (guard_judge(&guard, kind, object, now, rows[i].refused) != rows[i].verdict)
+            fail_msg("%s", rows[i].name);
+    }
+    kind_free(kind);
+}
+
+static void the_patch_says_when_and_whose_object_it_is(void **state) {
+    (void)state;
+    struct kind *kind = NULL;
+    assert_null(kind_check(job_kind, NULL, "wharf.dev/host", &kind));
+    AUTO_JSON object = harness_json(MIRROR("", "", ""));
+    struct moment now = {0};
+    assert_true(clock_parse_rfc3339(HARNESS_NOW, &now.wall_ns));
+    AUTO_JSON patch = guard_patch(kind, object, now);
+    AUTO_JSON expected = harness_json("{'metadata':{'uid':'u','annotations':{'wharf.dev/fenced':'" HARNESS_NOW "'}},"
+                                      "'spec':{'suspend':true}}");
+    assert_true(json_equal(patch, expected));
+    kind_free(kind);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(while_the_host_renews_nothing_is_stopped),
+        cmocka_unit_test(both_leases_are_written_eight_times_in_fence_after),
+        cmocka_unit_test(a_host_that_is_gone_is_noticed_within_fence_after),
+        cmocka_unit_test(it_stays_so_until_a_new_beat_has_come_back),
+        cmocka_unit_test(a_renewal_that_arrives_late_extends_nothing),
+        cmocka_unit_test(a_guard_that_just_started_waits_a_full_fence_after),
+        cmocka_unit_test(a_restart_just_before_it_would_act_is_within_what_the_host_waits),
+        cmocka_unit_test(without_a_lease_it_does_nothing),
+        cmocka_unit_test(a_lease_that_was_given_back_is_not_missed),
+        cmocka_unit_test(a_lease_that_somebody_deleted_is_not_renewed_either),
+        cmocka_unit_test(a_guard_that_is_silent_or_absent_does_not_count),
+        cmocka_unit_test(one_beat_proves_no_guard),
+        cmocka_unit_test(a_standby_reads_and_writes_nothing),
+        cmocka_unit_test(a_longer_time_counts_from_when_it_may_have_been_read),
+        cmocka_unit_test(a_longer_time_is_not_written_before_the_host_counts_with_it),
+        cmocka_unit_test(a_guard_that_has_not_seen_the_lease_does_not_count),
+        cmocka_unit_test(only_mirrors_that_run_are_stopped),
+        cmocka_unit_test(the_patch_says_when_and_whose_object_it_is),
+    };
+    return cmocka_run_group_tests(tests, harness_load, NULL);
+}

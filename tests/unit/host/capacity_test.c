@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the nodes and pods of a worker to views of what is left, on a fake transport and virtual time.
+#include "core/host/capacity.h"
+
+#include "core/base/text.h"
+#include "tests/unit/kube/fake_transport.h"
+
+#define DISCOVERY                                                                                                      \
+    "{\"kind\":\"APIResourceList\",\"resources\":[{\"name\":\"nodes\",\"kind\":\"Node\",\"verbs\":[\"list\","          \
+    "\"watch\"]},"                                                                                                     \
+    "{\"name\":\"pods\",\"kind\":\"Pod\",\"verbs\":[\"list\",\"watch\"]}]}"
+#define NODE(name, cpu)                                                                                                \
+    "{\"metadata\":{\"name\":\"" name "\",\"uid\":\"" name "\",\"resourceVersion\":\"1\"},\"status\":{\"allocatable\"" \
+    ":{\"cpu\":\"" cpu                                                                                                 \
+    "\"},\"images\":[{\"names\":[\"x\"]}],\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}"
+#define POD(name, node, cpu)                                                                                           \
+    "{\"metadata\":{\"name\":\"" name "\",\"uid\":\"" name                                                             \
+    "\",\"resourceVersion\":\"2\"},\"spec\":{\"nodeName\":\"" node                                                     \
+    "\",\"containers\":[{\"image\":\"i\",\"resources\":{\"requests\":{\"cpu\":\"" cpu "\"}}}]}}"
+#define LIST(kind, items) "{\"kind\":\"" kind "List\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[" items "]}"
+#define EVENT(type, object) "{\"type\":\"" type "\",\"object\":" object "}\n"
+#define STATUS(code, reason)                                                                                           \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":" #code ",\"reason\":\"" reason "\",\"message\":\"m\"}"
+#define PODS "/api/v1/pods?fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed&"
+
+struct stand {
+    struct fake_transport fake;
+    struct capacity_watch *watch;
+    struct buffer told;
+    struct moment now;
+};
+
+static void take(void *ctx, struct engine_event *event) {
+    static const char *const states[] = {"off", "reading", "known", "stale", "unknown"};
+    struct stand *stand = ctx;
+    struct engine_event own;
+    assert_null(engine_event_own(event, &own)); // as the inbox does
+    assert_int_equal(own.type, EVENT_CAPACITY);
+    const struct nodes *nodes = own.capacity.nodes;
+    assert_int_equal(own.capacity.state == CAPACITY_KNOWN, (bool)nodes);
+    buffer_text(&stand->told, states[own.capacity.state]);
+    for (size_t n = 0; nodes && n < nodes->count; n++)
+        buffer_printf(&stand->told, " %lld", (long long)nodes->left[n * nodes->n_resources]);
+    buffer_text(&stand->told, ";");
+    engine_event_clear(&own);
+}
+
+static void expect(struct stand *stand, const char *text) {
+    assert_string_equal(stand->told.data ? stand->told.data : "", text);
+    buffer_free(&stand->told);
+}
+
+static void pass(struct stand *stand, int64_t ns) {
+    stand->now.mono_ns += ns;
+    for (int i = 0; i < 5; i++)
+        (void)capacity_watch_tick(stand->watch, stand->now);
+}
+
+// The number of the open exchange whose path begins so; 0: none.
+static size_t find(struct stand *stand, const char *path) {
+    for (size_t i = stand->fake.count; i > 0; i--)
+        if (fake_at(&stand->fake, i)->live && text_has_prefix(fake_at(&stand->fake, i)->request.path, path) &&
+            (strcmp(path, "/api/v1") != 0 || strcmp(path, fake_at(&stand->fake, i)->request.path) == 0))
+            return i;
+    return 0;
+}
+
+static void answer(struct stand *stand, const char *path, int status, const char *body) {
+    size_t number = find(stand, path);
+    if (number == 0)
+        fail_msg("nobody asks for %s", path);
+    fake_answer(&stand->fake, number, status, body);
+    pass(stand, 0);
+}
+
+static void open_watch(struct stand *stand, const char *path) {
+    size_t number = find(stand, path);
+    assert_true(number > 0);
+    fake_open(&stand->fake, number);
+    pass(stand, 0);
+}
+
+static void begin(struct stand *stand) {
+    *stand = (struct stand){.now = {1000 * CLOCK_SECOND, 1767323045 * CLOCK_SECOND}};
+    fake_init(&stand->fake);
+    buffer_init(&stand->told, 1 << 20);
+    assert_null(capacity_watch_new(
+        &(struct capacity_watch_options){
+            .cluster = "w1", .transport = &stand->fake.base, .seed = 1, .post = take, .ctx = stand},
+        &stand->watch));
+    expect(stand, "reading;"); // before anything else of the worker
+    pass(stand, 0);
+    answer(stand, "/api/v1", 200, DISCOVERY);
+    answer(stand, "/api/v1", 200, DISCOVERY);
+}
+
+static void begin_known(struct stand *stand) {
+    begin(stand);
+    answer(stand, "/api/v1/nodes?limit", 200, LIST("Node", NODE("a", "4") "," NODE("b", "2")));
+    open_watch(stand, "/api/v1/nodes?watch");
+    expect(stand, ""); // not without the pods
+    answer(stand, PODS "limit", 200, LIST("Pod", POD("p", "a", "1")));
+    open_watch(stand, PODS "watch");
+    pass(stand, CLOCK_SECOND);
+    expect(stand, "known 3000 2000;");
+}
+
+static void end(struct stand *stand) {
+    capacity_watch_free(stand->watch);
+    buffer_free(&stand->told);
+    fake_free(&stand->fake);
+}
+
+static void happens(struct stand *stand, const char *path, const char *line) {
+    assert_true(fake_data(&stand->fake, find(stand, path), line, strlen(line)));
+    pass(stand, 0);
+}
+
+static void what_is_left_is_told_once_both_lists_are_complete_and_when_it_changes(void **state) {
+    (void)state;
+    struct stand stand;
+    begin_known(&stand);
+    pass(&stand, CLOCK_MINUTE);
+    expect(&stand, ""); // nothing has changed
+    happens(&stand, PODS "watch", EVENT("ADDED", POD("q", "b", "500m")));
+    expect(&stand, "known 3000 1500;");
+    happens(&stand, PODS "watch", EVENT("DELETED", POD("p", "a", "1")));
+    happens(&stand, PODS "watch", EVENT("DELETED", POD("q", "b", "500m")));
+    expect(&stand, ""); // not more often than twice a second
+    pass(&stand, CLOCK_SECOND);
+    expect(&stand, "known 4000 2000;");
+    happens(&stand, "/api/v1/nodes?watch", EVENT("MODIFIED", NODE("a", "8")));
+    pass(&stand, CLOCK_SECOND);
+    expect(&stand, "known 8000 2000;");
+    end(&stand);
+}
+
+static void a_worker_that_forbids_it_is_told_and_asked_again_later(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand);
+    answer(&stand, "/api/v1/nodes?limit", 403, STATUS(403, "Forbidden"));
+    pass(&stand, 0);
+    expect(&stand, "unknown;");
+    assert_int_equal(find(&stand, "/"), 0); // nothing more is asked for
+    pass(&stand, 9 * CLOCK_MINUTE);
+    assert_int_equal(find(&stand, "/"), 0);
+    pass(&stand, 2 * CLOCK_MINUTE);
+    answer(&stand, "/api/v1", 200, DISCOVERY);
+    answer(&stand, "/api/v1", 200, DISCOVERY);
+    answer(&stand, "/api/v1/nodes?limit", 200, LIST("Node", NODE("a", "4")));
+    answer(&stand, PODS "limit", 200, LIST("Pod", ""));
+    open_watch(&stand, "/api/v1/nodes?watch");
+    open_watch(&stand, PODS "watch");
+    pass(&stand, CLOCK_SECOND);
+    expect(&stand, "known 4000;");
+    end(&stand);
+}
+
+static void a_lost_watch_is_told_and_so_is_its_return(void **state) {
+    (void)state;
+    struct stand stand;
+    begin_known(&stand);
+    fake_break(&stand.fake, find(&stand, PODS "watch"), 200);
+    pass(&stand, 0);
+    fake_refuse(&stand.fake, find(&stand, PODS));
+    pass(&stand, 0);
+    expect(&stand, "stale;");
+    pass(&stand, CLOCK_MINUTE);
+    answer(&stand, PODS "limit=1&", 200, LIST("Pod", "")); // whether the server has been restored
+    pass(&stand, CLOCK_MINUTE);
+    answer(&stand, PODS "limit=500", 200, LIST("Pod", ""));
+    open_watch(&stand, PODS "watch");
+    pass(&stand, 2 * CLOCK_SECOND);
+    expect(&stand, "known 4000 2000;");
+    end(&stand);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_left_is_told_once_both_lists_are_complete_and_when_it_changes),
+        cmocka_unit_test(a_worker_that_forbids_it_is_told_and_asked_again_later),
+        cmocka_unit_test(a_lost_watch_is_told_and_so_is_its_return),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asking whether the management cluster knows the field managedBy.
+#include "core/host/field_check.h"
+
+#include "core/base/buffer.h"
+#include "tests/unit/host/dispatch_play.h"
+#include "tests/unit/kube/fake_transport.h"
+
+#define DOCUMENT(field)                                                                                                \
+    "{\"components\":{\"schemas\":{\"Job\":{\"properties\":{\"spec\":{\"properties\":{\"" field                        \
+    "\":{}}}},\"x-kubernetes-group-version-kind\":[{\"group\":\"batch\",\"version\":\"v1\",\"kind\":\"Job\"}]}}}}"
+
+struct stand {
+    struct fake_transport fake;
+    struct field_check *check;
+    struct buffer told;
+    int64_t now_ns;
+};
+
+static void found(void *ctx, size_t kind, bool lacks) {
+    struct stand *stand = ctx;
+    buffer_printf(&stand->told, "%zu %s;", kind, lacks ? "lacks" : "has");
+}
+
+static int64_t pass(struct stand *stand, int64_t ns) {
+    stand->now_ns += ns;
+    return field_check_tick(stand->check, (struct moment){.mono_ns = stand->now_ns});
+}
+
+static void begin(struct stand *stand) {
+    *stand = (struct stand){.now_ns = 1000 * CLOCK_SECOND};
+    fake_init(&stand->fake);
+    buffer_init(&stand->told, 4096);
+    struct field_check_options options = {
+        .transport = &stand->fake.base, .kinds = play_kinds(), .n_kinds = 2, .found = found, .ctx = stand};
+    assert_null(field_check_new(&options, &stand->check));
+    assert_int_equal(pass(stand, 0), CLOCK_NEVER);
+    field_check_listing(stand->check, 0, "v1");
+    assert_int_equal(pass(stand, 0), stand->now_ns + FIELD_CHECK_DELAY_NS);
+    pass(stand, FIELD_CHECK_DELAY_NS);
+    assert_int_equal(stand->fake.count, 1);
+    assert_string_equal(fake_last(&stand->fake)->request.path, "/openapi/v3/apis/batch/v1");
+}
+
+static void end(struct stand *stand, const char *told) {
+    assert_string_equal(stand->told.data ? stand->told.data : "", told);
+    field_check_free(stand->check);
+    buffer_free(&stand->told);
+    fake_free(&stand->fake);
+}
+
+static void a_field_that_is_there_is_asked_for_once_for_each_list(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand);
+    fake_answer(&stand.fake, 1, 200, DOCUMENT("managedBy"));
+    assert_int_equal(pass(&stand, 60 * CLOCK_MINUTE), CLOCK_NEVER);
+    assert_int_equal(stand.fake.count, 1);
+    field_check_listing(stand.check, 0, "v1");
+    pass(&stand, 0);
+    pass(&stand, FIELD_CHECK_DELAY_NS);
+    assert_int_equal(stand.fake.count, 2);
+    end(&stand, "0 has;");
+}
+
+static void a_field_that_is_missing_is_asked_for_until_it_is_there(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand);
+    fake_answer(&stand.fake, 1, 200, DOCUMENT("manager"));
+    int64_t answered_ns = stand.now_ns;
+    assert_int_equal(pass(&stand, CLOCK_SECOND), answered_ns + FIELD_CHECK_AGAIN_NS);
+    pass(&stand, FIELD_CHECK_AGAIN_NS);
+    fake_answer(&stand.fake, 2, 404, "not found"); // says nothing
+    pass(&stand, FIELD_CHECK_AGAIN_NS);
+    fake_answer(&stand.fake, 3, 200, DOCUMENT("managedBy"));
+    assert_int_equal(pass(&stand, FIELD_CHECK_AGAIN_NS), CLOCK_NEVER);
+    end(&stand, "0 lacks;0 has;");
+}
+
+static void a_server_that_does_not_say_is_not_asked_again_soon(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand);
+    fake_answer(&stand.fake, 1, 403, "{}");
+    assert_int_equal(pass(&stand, CLOCK_MINUTE), CLOCK_NEVER);
+    field_check_listing(stand.check, 0, "v1");
+    pass(&stand, 0);
+    pass(&stand, FIELD_CHECK_DELAY_NS);
+    fake_refuse(&stand.fake, 2);
+    pass(&stand, 59 * CLOCK_SECOND);
+    assert_int_equal(stand.fake.count, 2);
+    pass(&stand, CLOCK_SECOND);
+    assert_int_equal(stand.fake.count, 3);
+    fake_answer(&stand.fake, 3, 503, "starting");
+    pass(&stand, CLOCK_MINUTE);
+    assert_int_equal(stand.fake.count, 4);
+    end(&stand, "");
+    assert_int_equal(stand.fake.cancelled, 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_field_that_is_there_is_asked_for_once_for_each_list),
+        cmocka_unit_test(a_field_that_is_missing_is_asked_for_until_it_is_there),
+        cmocka_unit_test(a_server_that_does_not_say_is_not_asked_again_soon),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workloads of Kueue and the objects that they are of, in any order, on a fake transport and virtual time.
+#include "core/host/kueue_workloads.h"
+
+#include "core/base/log.h"
+#include "core/base/text.h"
+#include "core/kube/meter.h"
+#include "tests/unit/host/dispatch_play.h"
+#include "tests/unit/kube/fake_transport.h"
+
+#define DISCOVERY                                                                                                      \
+    "{\"kind\":\"APIResourceList\",\"resources\":[{\"name\":\"workloads\",\"kind\":\"Workload\",\"verbs\":[\"list\","  \
+    "\"watch\"]}]}"
+#define PATH "/apis/kueue.x-k8s.io/v1beta2"
+#define WORKLOAD(uid, version, owner, active)                                                                          \
+    "{\"metadata\":{\"name\":\"w-" owner "\",\"namespace\":\"n\",\"uid\":\"" uid "\",\"resourceVersion\":\"" version   \
+    "\",\"ownerReferences\":[{\"uid\":\"" owner "\",\"controller\":true}]},\"spec\":{\"active\":" active               \
+    ",\"queueName\":\"q\"}}"
+#define LIST(items)                                                                                                    \
+    "{\"kind\":\"WorkloadList\",\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"metadata\":{\"resourceVersion\":\"5\"},"   \
+    "\"items\":[" items "]}"
+#define FORBIDDEN "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":403,\"reason\":\"Forbidden\",\"message\":\"m\"}"
+
+struct stand {
+    struct fake_transport fake;
+    struct kueue_workloads *workloads;
+    struct buffer told;
+    struct moment now;
+    size_t watch;
+};
+
+static void take(void *ctx, struct engine_event *event) {
+    struct stand *stand = ctx;
+    struct engine_event own;
+    assert_null(engine_event_own(event, &own)); // as the inbox does
+    assert_int_equal(own.type, EVENT_QUEUED);
+    assert_int_equal(own.cluster, 1);
+    static const char *const phases[] = {"gone", "pending", "reserved", "runs", "inactive", "over"};
+    buffer_printf(&stand->told, "%zu %s/%s %s %s;", own.kind, own.queued.namespace_, own.queued.name, own.queued.uid,
+                  phases[own.queued.state->phase]);
+    engine_event_clear(&own);
+}
+
+static void tick(struct stand *stand) {
+    (void)kueue_workloads_tick(stand->workloads, stand->now);
+}
+
+static void pass(struct stand *stand, int64_t ns) {
+    stand->now.mono_ns += ns;
+    tick(stand);
+}
+
+// The number of the open exchange whose path begins so; 0: none.
+static size_t find(struct stand *stand, const char *path) {
+    for (size_t i = stand->fake.count; i > 0; i--)
+        if (fake_at(&stand->fake, i)->live && text_has_prefix(fake_at(&stand->fake, i)->request.path, path))
+            return i;
+    return 0;
+}
+
+static void answer(struct stand *stand, const char *path, int status, const char *body) {
+    size_t number = find(stand, path);
+    if (number == 0)
+        fail_msg("nobody asks for %s", path);
+    fake_answer(&stand->fake, number, status, body);
+    tick(stand);
+}
+
+static void seen(struct stand *stand, const char *name, bool queued) {
+    AUTO_TEXT text = text_format("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"uid\":\"%s\",\"labels\":{%s}}}",
+                                 name, name, queued ? "\"kueue.x-k8s.io/queue-name\":\"q\"" : "");
+    struct json *object = NULL;
+    assert_null(json_parse(text, strlen(text), &object));
+    kueue_workloads_seen(stand->workloads, 3, object);
+    json_free(object);
+    tick(stand);
+}
+
+static void gone(struct stand *stand, const char *name) {
+    AUTO_TEXT text = text_format("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"uid\":\"%s\"}}", name, name);
+    struct json *object = NULL;
+    assert_null(json_parse(text, strlen(text), &object));
+    kueue_workloads_gone(stand->workloads, object);
+    json_free(object);
+    tick(stand);
+}
+
+static void begin(struct stand *stand) {
+    *stand = (struct stand){.now = {1000 * CLOCK_SECOND, 1767323045 * CLOCK_SECOND}};
+    fake_init(&stand->fake);
+    buffer_init(&stand->told, 1 << 20);
+    struct kueue_workloads_options options = {
+        .cluster = 1, .name = "w1", .transport = &stand->fake.base, .seed = 1, .post = take, .ctx = stand};
+    assert_null(kueue_workloads_new(&options, &stand->workloads));
+    tick(stand);
+}
+
+// The watch is open; `items` were listed.
+static void open_watch(struct stand *stand, const char *items) {
+    answer(stand, PATH, 200, DISCOVERY);
+    AUTO_TEXT list = text_format(LIST("%s"), items);
+    answer(stand, PATH "/workloads?limit", 200, list);
+    stand->watch = find(stand, PATH "/workloads?watch=true");
+    assert_true(stand->watch > 0);
+    fake_open(&stand->fake, stand->watch);
+    tick(stand);
+}
+
+static void happens(struct stand *stand, const char *type, const char *workload) {
+    AUTO_TEXT line = text_format("{\"type\":\"%s\",\"object\":%s}\n", type, workload);
+    (void)fake_data(&stand->fake, stand->watch, line, strlen(line));
+    tick(stand);
+}
+
+static void expect(struct stand *stand, const char *text) {
+    assert_string_equal(stand->told.data ? stand->told.data : "", text);
+    buffer_free(&stand->told);
+}
+
+static void end(struct stand *stand) {
+    kueue_workloads_free(stand->workloads);
+    buffer_free(&stand->told);
+    fake_free(&stand->fake);
+}
+
+static void nothing_is_watched_before_an_object_is_in_a_queue(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand);
+    seen(&stand, "a", false);
+    pass(&stand, CLOCK_MINUTE);
+    assert_int_equal(stand.fake.count, 0);
+    seen(&stand, "b", true);
+    assert_int_equal(stand.fake.count, 1);
+    end(&stand);
+}
+
+static void a_workload_is_told_once_its_object_was_seen_whichever_comes_first(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand);
+    seen(&stand, "a", true);
+    open_watch(&stand, WORKLOAD("1", "2", "a", "true"));
+    expect(&stand, "3 n/a a pending;");
+    happens(&stand, "ADDED", WORKLOAD("2", "6", "b", "true"));
+    happens(&stand, "ADDED", WORKLOAD("3", "7", "stranger", "true"));
+    expect(&stand, "");
+    seen(&stand, "b", false);
+    expect(&stand, "3 n/b b pending;");
+    seen(&stand, "b", false); // it has not changed
+    expect(&stand, "");
+    happens(&stand, "MODIFIED", WORKLOAD("2", "8", "b", "false"));
+    expect(&stand, "3 n/b b inactive;");
+    end(&stand);
+}
+
+static void a_workload_that_is_deleted_is_told_unless_there_is_a_newer_one(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand);
+    seen(&stand, "a", true);
+    open_watch(&stand, WORKLOAD("1", "2", "a", "true"));
+    happens(&stand, "ADDED", WORKLOAD("2", "6", "a", "false"));
+    happens(&stand, "DELETED", WORKLOAD("1", "7", "a", "true"));
+    expect(&stand, "3 n/a a pending;3 n/a a inactive;");
+    happens(&stand, "DELETED", WORKLOAD("2", "8", "a", "false"));
+    expect(&stand, "3 n/a a gone;");
+    gone(&stand, "a");
+    happens(&stand, "ADDED", WORKLOAD("4", "9", "a", "true"));
+    expect(&stand, "");
+    end(&stand);
+}
+
+static void what_a_later_list_lacks_is_gone(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand);
+    seen(&stand, "a", true);
+    seen(&stand, "b", true);
+    open_watch(&stand, WORKLOAD("1", "2", "a", "true") "," WORKLOAD("2", "3", "b", "true"));
+    buffer_free(&stand.told);
+    happens(&stand, "ERROR", "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":410,\"reason\":\"Expired\"}");
+    for (int i = 0; i < 100 && !find(&stand, PATH "/workloads?limit"); i++)
+        pass(&stand, CLOCK_SECOND);
+    answer(&stand, PATH "/workloads?limit", 200, LIST(WORKLOAD("2", "8", "b", "false")));
+    expect(&stand, "3 n/a a gone;3 n/b b inactive;");
+    kueue_workloads_listing(stand.workloads, 3);
+    seen(&stand, "b", true);
+    kueue_workloads_listed(stand.workloads, 3); // a is gone
+    seen(&stand, "a", true);
+    expect(&stand, ""); // known anew
+    end(&stand);
+}
+
+static void a_watch_that_is_refused_is_tried_again_after_ten_minutes(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand);
+    seen(&stand, "a", true);
+    answer(&stand, PATH, 200, DISCOVERY);
+    answer(&stand, PATH "/workloads?limit", 403, FORBIDDEN);
+    pass(&stand, 0);
+    size_t count = stand.fake.count;
+    for (int i = 0; i < 9; i++)
+        pass(&stand, CLOCK_MINUTE);
+    assert_int_equal(stand.fake.count, count);
+    pass(&stand, CLOCK_MINUTE);
+    assert_int_equal(stand.fake.count, count + 1);
+    end(&stand);
+}
+
+// The object of a Workload may be seen a moment later; those of all others are forgotten.
+static void workloads_without_an_object_are_bounded(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand);
+    seen(&stand, "a", true);
+    open_watch(&stand, "");
+    for (int i = 0; i < 3000; i++) {
+        AUTO_TEXT text = text_format(WORKLOAD("u%d", "%d", "s%d", "true"), i, 10 + i, i, i);
+        happens(&stand, "ADDED", text);
+    }
+    buffer_free(&stand.told);
+    seen(&stand, "s1", true);
+    expect(&stand, "");
+    seen(&stand, "s2999", true);
+    expect(&stand, "3 n/s2999 s2999 pending;");
+    end(&stand);
+}
+
+// A label was taken off and put back, or a list lacked it meanwhile.
+static void an_object_that_comes_back_is_told_the_workload_that_did_not_change(void **state) {
+    (void)state;
+    struct stand stand;
+    begin(&stand);
+    seen(&stand, "a", true);
+    open_watch(&stand, WORKLOAD("k-a", "4", "a", "false"));
+    expect(&stand, "3 n/a a inactive;");
+    gone(&stand, "a");
+    expect(&stand, "");
+    seen(&stand, "a", true);
+    expect(&stand, "3 n/a a inactive;");
+    kueue_workloads_listing(stand.workloads, 3);
+    kueue_workloads_listed(stand.workloads, 3);
+    tick(&stand);
+    expect(&stand, "");
+    seen(&stand, "a", true);
+    expect(&stand, "3 n/a a inactive;");
+    gone(&stand, "a");
+    happens(&stand, "DELETED", WORKLOAD("k-a", "6", "a", "false"));
+    seen(&stand, "a", true);
+    expect(&stand, "");
+    end(&stand);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_watched_before_an_object_is_in_a_queue),
+        cmocka_unit_test(a_workload_is_told_once_its_object_was_seen_whichever_comes_first),
+        cmocka_unit_test(a_workload_that_is_deleted_is_told_unless_there_is_a_newer_one),
+        cmocka_unit_test(what_a_later_list_lacks_is_gone),
+        cmocka_unit_test(an_object_that_comes_back_is_told_the_workload_that_did_not_change),
+        cmocka_unit_test(a_watch_that_is_refused_is_tried_again_after_ten_minutes),
+        cmocka_unit_test(workloads_without_an_object_are_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
