@@ -150,6 +150,7 @@ static void on_contact(struct engine *engine, const struct engine_event *event) 
         if (is_lost && watch->state == REFLECTOR_CONNECTED)
             watch->lost_since_ns = event->contact.heard_ns;
     }
+    engine->slots[cluster].repeated = event->contact.repeated;
     engine->contacts[cluster] = engine->stats.clusters[cluster].contact = event->contact.state;
     if (is_lost)
         identity_forget(engine, cluster);

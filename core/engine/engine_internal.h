@@ -42,6 +42,7 @@ struct worker_slot { // one cluster's number
     char *labels;           // "key=value,key=value"; NULL: none
     char *max_kinds;        // "jobs.batch=5"; NULL: no limits
     size_t max_active;      // 0: no limit
+    bool repeated;          // its contact is SUSPECT after several attempts
     int64_t moves_since_ns; // since when it is drained by moving
     uint32_t weight, order;
     struct fence fence;

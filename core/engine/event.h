@@ -80,6 +80,7 @@ struct engine_event {
         } watch;                 // STATE
         struct {
             enum contact state;
+            bool repeated;       // several attempts failed in a row (probe.h)
             int64_t heard_ns;    // when the last byte came from the cluster (monotonic)
             const char *problem; // or NULL
         } contact;               // CONTACT

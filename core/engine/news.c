@@ -13,10 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LOSS_GRACE_NS (5 * CLOCK_SECOND) // a watch that broke may only have to be opened again
-// An API server that accepts no connection may only be restarting, or one of several. By then four probes were refused
-// (probe.h), and the Event is there within a second of the first.
-#define LOSS_REFUSED_NS (920 * CLOCK_MS)
+// A watch that broke may only have to be opened again, and an API server that accepts no connection may only be
+// restarting, or one of several: it is lost at once when several probes failed in a row.
+#define LOSS_GRACE_NS (5 * CLOCK_SECOND)
 #define LATER_NS (1 * CLOCK_SECOND) // requests come first
 #define LATER_MORE_NS (4 * CLOCK_SECOND)
 
@@ -37,11 +36,9 @@ static void tell_loss(struct engine *engine, struct entry *entry, size_t cluster
     int64_t since_ns = engine->workers[entry->kind][cluster].lost_since_ns, now_ns = engine->now.mono_ns;
     if (entry->loss_told_ns == since_ns)
         return;
-    enum contact contact = engine->contacts[cluster];
-    int64_t at_ns = contact == CONTACT_LOST ? since_ns : since_ns + LOSS_REFUSED_NS;
-    if (contact != CONTACT_LOST && (now_ns < at_ns || contact != CONTACT_SUSPECT) &&
-        now_ns < since_ns + LOSS_GRACE_NS) {
-        queue_wake(engine, entry, now_ns < at_ns ? at_ns : since_ns + LOSS_GRACE_NS);
+    bool certain = engine->contacts[cluster] == CONTACT_LOST || engine->slots[cluster].repeated;
+    if (!certain && now_ns < since_ns + LOSS_GRACE_NS) {
+        queue_wake(engine, entry, since_ns + LOSS_GRACE_NS);
         return;
     }
     if (!pacing_has_spare(engine, ENGINE_MANAGEMENT)) {

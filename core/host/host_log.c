@@ -14,7 +14,9 @@ static void log_contact(const struct host *host, const struct engine_event *even
         [CONTACT_SUSPECT] = "the cluster does not respond: nothing new is placed there until it does",
         [CONTACT_LOST] = "the cluster is unreachable",
     };
-    log_fields(event->contact.state == CONTACT_GOOD ? LOG_INFO : LOG_WARN, words[event->contact.state],
+    const char *text =
+        event->contact.repeated ? "no attempt to reach the cluster succeeds" : words[event->contact.state];
+    log_fields(event->contact.state == CONTACT_GOOD ? LOG_INFO : LOG_WARN, text,
                {"cluster", host->names[event->cluster]}, {"error", event->contact.problem});
 }
 

@@ -176,9 +176,9 @@ static void on_identity(void *ctx, const char *uid, const char *version, const c
         reflector_rewind(link->watched[k]->reflector, rewound);
 }
 
-static void on_contact(void *ctx, enum contact contact, int64_t heard_ns, const char *problem) {
+static void on_contact(void *ctx, enum contact contact, bool repeated, int64_t heard_ns, const char *problem) {
     struct link *link = ctx;
-    post(link, &(struct engine_event){.type = EVENT_CONTACT, .contact = {contact, heard_ns, problem}});
+    post(link, &(struct engine_event){.type = EVENT_CONTACT, .contact = {contact, repeated, heard_ns, problem}});
     for (size_t k = 0; contact == CONTACT_GOOD && k < link->n_watched; k++)
         reflector_hurry(link->watched[k]->reflector);
 }

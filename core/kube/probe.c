@@ -18,6 +18,7 @@ struct probe {
     struct transport *transport;
     struct probe_handler handler;
     enum contact contact;
+    bool repeated;          // see probe_handler
     uint64_t exchange;      // 0: none in flight
     struct request_log log; // of it
     struct meter *meter;    // or NULL
@@ -27,7 +28,7 @@ struct probe {
     bool wanted;            // requested, regardless of silence
     bool unanswered;        // probe sent, and nothing received since
     bool failed;            // the last probe timed out or did not get a connection, whatever else was received
-    unsigned refused;       // probes in a row that got no connection, since something was heard
+    unsigned failures;      // probes in a row that got no answer, since something was heard
     bool ended;             // the exchange ended since the last tick; `answer` has the response
     bool refreshed;         // credentials were reloaded after a 401
     int64_t now_ns, due_ns; // time of the last tick, and its return value
@@ -126,9 +127,9 @@ static void ask_again(struct probe *probe) {
 // Evaluates the exchange that ended. An error response counts as an answer, too.
 static void read_end(struct probe *probe) {
     probe->ended = false;
-    if (probe->outcome == HTTP_REFUSED && probe->refused <= PROBE_REFUSED_TRIES)
-        probe->refused++;
     if (probe->outcome != HTTP_ANSWERED) {
+        if (probe->failures <= PROBE_EARLY_TRIES)
+            probe->failures++;
         // A server that has never answered may still be starting: it remains UNKNOWN until it counts as silent.
         probe->failed = probe->outcome == HTTP_BROKEN || probe->contact != CONTACT_UNKNOWN;
         probe->wanted = true;
@@ -151,9 +152,11 @@ static void read_end(struct probe *probe) {
 }
 
 static void set_contact(struct probe *probe, enum contact contact) {
-    if (contact == probe->contact)
+    bool repeated = contact == CONTACT_SUSPECT && probe->failures > PROBE_EARLY_TRIES;
+    if (contact == probe->contact && repeated == probe->repeated)
         return;
     probe->contact = contact;
+    probe->repeated = repeated;
     AUTO_TEXT problem = NULL;
     if (contact != CONTACT_GOOD) {
         const char *said = probe->answer.message ? probe->answer.message : "no response yet";
@@ -161,7 +164,7 @@ static void set_contact(struct probe *probe, enum contact contact) {
                               (long long)((probe->now_ns - probe->heard_ns) / CLOCK_SECOND), said);
     }
     const char *text = contact == CONTACT_GOOD ? NULL : problem ? problem : "out of memory";
-    probe->handler.contact(probe->handler.ctx, contact, probe->heard_ns, text);
+    probe->handler.contact(probe->handler.ctx, contact, repeated, probe->heard_ns, text);
 }
 
 static void judge(struct probe *probe) {
@@ -190,8 +193,8 @@ static void take_time(struct probe *probe, int64_t now_ns) {
 }
 
 static int64_t next_question(const struct probe *probe) {
-    bool early = probe->refused > 0 && probe->refused <= PROBE_REFUSED_TRIES;
-    int64_t least_ns = probe->asked_ns + (early ? PROBE_REFUSED_NS : PROBE_AGAIN_NS);
+    bool early = probe->failures > 0 && probe->failures <= PROBE_EARLY_TRIES;
+    int64_t least_ns = probe->asked_ns + (early ? PROBE_EARLY_NS : PROBE_AGAIN_NS);
     return probe->wanted ? least_ns
                          : clock_later(least_ns, clock_later(probe->heard_ns, probe->asked_ns) + PROBE_SILENCE_NS);
 }
@@ -207,7 +210,7 @@ int64_t probe_tick(struct probe *probe, struct moment now) {
     if (probe->heard) {
         probe->heard_ns = now.mono_ns;
         probe->unanswered = false;
-        probe->refused = 0;
+        probe->failures = 0;
     }
     judge(probe);
     probe->heard = false;

@@ -19,19 +19,19 @@
 #define PROBE_SUSPECT_NS (18 * CLOCK_SECOND) // of silence, with a probe unanswered
 #define PROBE_LOST_NS (40 * CLOCK_SECOND)
 #define PROBE_AGAIN_NS (1 * CLOCK_SECOND) // minimum between two probes
-// The same between the first probes that get no connection: one that is refused may be that of one API server of
-// several which is restarted, and the next one reaches another.
-#define PROBE_REFUSED_NS (250 * CLOCK_MS)
-#define PROBE_REFUSED_TRIES 3
+// The same after the first probes whose connection is refused or breaks: it may be that of one API server of several
+// which is restarted, and the next one reaches another.
+#define PROBE_EARLY_NS (250 * CLOCK_MS)
+#define PROBE_EARLY_TRIES 3
 
 // Called on the probe's thread, from probe_tick.
 struct probe_handler {
     // The uid of namespace kube-system and its resourceVersion, each time they were read. `uid` is "" if the server
     // rejects the read (`problem` has the reason): the identity is then unknown.
     void (*identity)(void *ctx, const char *uid, const char *version, const char *problem);
-    // A change; `problem` is one sentence for SUSPECT and LOST. `heard_ns`: when the last byte was received
-    // (monotonic).
-    void (*contact)(void *ctx, enum contact contact, int64_t heard_ns, const char *problem);
+    // A change of `contact` or `repeated`: it is SUSPECT, and PROBE_EARLY_TRIES + 1 probes failed in a row. `problem`
+    // is one sentence for SUSPECT and LOST. `heard_ns`: when the last byte was received (monotonic).
+    void (*contact)(void *ctx, enum contact contact, bool repeated, int64_t heard_ns, const char *problem);
     void *ctx;
 };
 

@@ -139,16 +139,29 @@ def a_connection_that_is_refused_for_a_moment_is_not_told_as_a_loss(env):
         env.submit(job(name, hold="all"))
     for name in names:
         env.until_counts(name, ready=1)
-    for _ in range(3):
+    short = 0
+    for _ in range(12):
+        if short == 3:
+            break
+        told = _losses_told(env, names)
+        began = time.monotonic()
         env.relay.cut()
         time.sleep(0.4)
         env.relay.mend()
+        took = time.monotonic() - began
         until(lambda: env.host.feed(first.name, "jobs.batch", "connected"), "the worker to be used again", timeout=30, every=0.05)
         time.sleep(2)
+        if took < 0.7:   # a busy machine may have made it longer than a moment: four attempts take 0.75 s
+            short += 1
+            assert _losses_told(env, names) == told, f"after {took:.2f} s: {[env.events(name) for name in names]}"
+    assert short == 3, "the machine is too slow for this"
     env.release()
     for name in names:
         env.until_finished(name)
-        assert not [text for text in env.events(name) if "unreachable" in text], env.events(name)
+
+
+def _losses_told(env, names):
+    return [text for name in names for text in env.events(name) if "unreachable" in text]
 
 
 def a_silent_network_is_told_within_45_seconds(env):

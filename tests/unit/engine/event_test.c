@@ -56,7 +56,7 @@ static void the_strings_of_a_cluster_are_copied(void **state) {
     assert_string_equal(copy.identity.problem, "refused");
     engine_event_clear(&copy);
     fill(&poster);
-    event = (struct engine_event){.type = EVENT_CONTACT, .contact = {CONTACT_LOST, 7, poster.problem}};
+    event = (struct engine_event){.type = EVENT_CONTACT, .contact = {CONTACT_LOST, false, 7, poster.problem}};
     copy = own(&event, &poster);
     assert_string_equal(copy.contact.problem, "refused");
     assert_int_equal(copy.contact.state, CONTACT_LOST);

@@ -226,6 +226,13 @@ void stage_contact(struct stage *stage, size_t cluster, enum contact contact) {
     stage_contact_since(stage, cluster, contact, stage->now.mono_ns);
 }
 
+void stage_refused(struct stage *stage, size_t cluster) {
+    int64_t now_ns = stage->now.mono_ns;
+    stage_step(stage, &(struct engine_event){.type = EVENT_CONTACT,
+                                             .cluster = cluster,
+                                             .contact = {CONTACT_SUSPECT, .repeated = true, .heard_ns = now_ns}});
+}
+
 void stage_fence(struct stage *stage, size_t cluster, const struct fence_news *fence) {
     stage_step(stage, &(struct engine_event){.type = EVENT_FENCE, .cluster = cluster, .fence = *fence});
 }

@@ -26,13 +26,13 @@ static void told_identity(void *ctx, const char *uid, const char *version, const
     buffer_printf(&b->told, "%s@%s;", uid, version);
 }
 
-static void told_contact(void *ctx, enum contact contact, int64_t heard_ns, const char *problem) {
+static void told_contact(void *ctx, enum contact contact, bool repeated, int64_t heard_ns, const char *problem) {
     static const char *const names[] = {"UNKNOWN", "GOOD", "SUSPECT", "LOST"};
     struct bench *b = ctx;
     text_copy(b->problem, sizeof b->problem, problem ? problem : "");
     assert_true((contact == CONTACT_GOOD) == !problem);
     b->told_heard_ns = heard_ns;
-    buffer_printf(&b->told, "%s;", names[contact]);
+    buffer_printf(&b->told, "%s%s;", names[contact], repeated ? " repeated" : "");
 }
 
 static void tick(struct bench *b) {
@@ -263,7 +263,7 @@ static void a_refused_connection_is_tried_again_and_told_by_its_silence(void **s
     }
     expect(&b, "");
     pass(&b, 3 * CLOCK_SECOND);
-    expect(&b, "SUSPECT;");
+    expect(&b, "SUSPECT repeated;");
     assert_non_null(strstr(b.problem, "connection refused"));
     assert_in_range(b.fake.count, 10, 20);
     end(&b);
@@ -289,7 +289,7 @@ static void a_server_that_begins_to_refuse_connections_is_suspect_at_once_then_l
     expect(&b, "SUSPECT;");
     assert_non_null(strstr(b.problem, "connection refused"));
     pass_refused(&b, 36 * CLOCK_SECOND);
-    expect(&b, "");
+    expect(&b, "SUSPECT repeated;");
     pass_refused(&b, 4 * CLOCK_SECOND);
     expect(&b, "LOST;");
     assert_int_equal(b.told_heard_ns, heard_ns);
@@ -364,14 +364,35 @@ static void a_refused_connection_is_tried_again_soon_three_times(void **state) {
         pass(&b, 2 * CLOCK_SECOND);
         probe_disconnected(b.probe);
         tick(&b);
-        for (int i = 0; i < PROBE_REFUSED_TRIES; i++)
-            refuse_and_wait(&b, PROBE_REFUSED_NS);
+        for (int i = 0; i < PROBE_EARLY_TRIES; i++)
+            refuse_and_wait(&b, PROBE_EARLY_NS);
         expect(&b, "SUSPECT;");
         refuse_and_wait(&b, PROBE_AGAIN_NS);
+        expect(&b, "SUSPECT repeated;");
         refuse_and_wait(&b, PROBE_AGAIN_NS);
         answer(&b, 200, KUBE_SYSTEM("uid-1", "5"));
         expect(&b, "uid-1@5;GOOD;");
     }
+    end(&b);
+}
+
+// A connection that is reset just then, with the probe on it.
+static void a_probe_whose_connection_breaks_is_sent_again_as_soon(void **state) {
+    (void)state;
+    struct bench b;
+    connect(&b);
+    pass(&b, 2 * CLOCK_SECOND);
+    probe_disconnected(b.probe);
+    tick(&b);
+    size_t asked = b.fake.count;
+    fake_break(&b.fake, asked, 0);
+    tick(&b);
+    expect(&b, "SUSPECT;");
+    pass(&b, PROBE_EARLY_NS);
+    assert_int_equal(b.fake.count, asked + 1);
+    refuse_and_wait(&b, PROBE_EARLY_NS);
+    answer(&b, 200, KUBE_SYSTEM("uid-1", "5"));
+    expect(&b, "uid-1@5;GOOD;");
     end(&b);
 }
 
@@ -392,6 +413,7 @@ int main(void) {
         cmocka_unit_test(time_in_which_we_did_not_run_is_no_silence),
         cmocka_unit_test(without_memory_it_asks_later),
         cmocka_unit_test(a_refused_connection_is_tried_again_soon_three_times),
+        cmocka_unit_test(a_probe_whose_connection_breaks_is_sent_again_as_soon),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
