@@ -60,7 +60,7 @@ void stage_identity(struct stage *stage, size_t cluster); // stage_connect does 
 // Restored from the copy, or wiped (NULL), and connected again.
 void stage_back(struct stage *stage, size_t cluster, const struct world_copy *copy);
 void stage_contact(struct stage *stage, size_t cluster, enum contact contact); // with a byte received just now
-void stage_refused(struct stage *stage, size_t cluster); // several probes in a row
+void stage_refused(struct stage *stage, size_t cluster);                       // several probes in a row
 void stage_contact_since(struct stage *stage, size_t cluster, enum contact contact, int64_t heard_ns);
 // What the connection to the worker knows of its guard.
 void stage_fence(struct stage *stage, size_t cluster, const struct fence_news *fence);

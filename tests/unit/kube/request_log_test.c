@@ -106,8 +106,8 @@ static void on_identity(void *ctx, const char *uid, const char *version, const c
     (void)ctx, (void)uid, (void)version, (void)problem;
 }
 
-static void on_contact(void *ctx, enum contact contact, int64_t heard_ns, const char *problem) {
-    (void)ctx, (void)contact, (void)heard_ns, (void)problem;
+static void on_contact(void *ctx, enum contact contact, bool repeated, int64_t heard_ns, const char *problem) {
+    (void)ctx, (void)contact, (void)repeated, (void)heard_ns, (void)problem;
 }
 
 static void a_probe_logs_its_question(void **state) {
