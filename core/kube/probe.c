@@ -152,7 +152,7 @@ static void read_end(struct probe *probe) {
 }
 
 static void set_contact(struct probe *probe, enum contact contact) {
-    bool repeated = contact == CONTACT_SUSPECT && probe->failures > PROBE_EARLY_TRIES;
+    bool repeated = contact == CONTACT_SUSPECT && (probe->repeated || probe->failures > PROBE_EARLY_TRIES);
     if (contact == probe->contact && repeated == probe->repeated)
         return;
     probe->contact = contact;

@@ -29,7 +29,7 @@ struct probe_handler {
     // The uid of namespace kube-system and its resourceVersion, each time they were read. `uid` is "" if the server
     // rejects the read (`problem` has the reason): the identity is then unknown.
     void (*identity)(void *ctx, const char *uid, const char *version, const char *problem);
-    // A change of `contact` or `repeated`: it is SUSPECT, and PROBE_EARLY_TRIES + 1 probes failed in a row. `problem`
+    // A change of `contact` or `repeated`: PROBE_EARLY_TRIES + 1 probes failed in a row while SUSPECT. `problem`
     // is one sentence for SUSPECT and LOST. `heard_ns`: when the last byte was received (monotonic).
     void (*contact)(void *ctx, enum contact contact, bool repeated, int64_t heard_ns, const char *problem);
     void *ctx;

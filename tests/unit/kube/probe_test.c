@@ -311,6 +311,12 @@ static void a_server_that_refuses_new_connections_is_suspect_until_a_probe_is_an
         tick(&b);
     }
     expect(&b, "SUSPECT;");
+    for (int i = 0; i < 10; i++) { // bytes come less often
+        pass_refused(&b, 6 * CLOCK_SECOND);
+        probe_heard(b.probe);
+        tick(&b);
+    }
+    expect(&b, "SUSPECT repeated;");
     pass(&b, 2 * CLOCK_SECOND);
     answer(&b, 200, KUBE_SYSTEM("uid-1", "9"));
     expect(&b, "uid-1@9;GOOD;");
