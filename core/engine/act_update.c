@@ -3,6 +3,7 @@
 // a mirror at all.
 #include "core/engine/act_update.h"
 
+#include "core/engine/answer_parts.h"
 #include "core/engine/call.h"
 #include "core/engine/command.h"
 #include "core/engine/engine_internal.h"
@@ -122,6 +123,7 @@ bool act_update(struct engine *engine, struct entry *entry, struct mirror *mirro
     else
         mirror->noop_patch_hash = 0, keep_record(mirror, &record);
     mirror_record_cleanup(&record);
+    answer_check_dropped(engine, entry); // unless the change is under way
     return true;
 }
 

@@ -76,11 +76,10 @@ static uint32_t source_of(uint64_t carry_hash) {
 
 // A worker that does not keep all fields. True: they are required, and the mirror is deleted.
 static bool refuse_dropped(struct engine *engine, struct entry *entry, struct mirror *mirror, uint32_t attempt,
-                           uint32_t source, uint16_t refusals) {
+                           uint16_t refusals) {
     AUTO_BUFFER(fields, DROPPED_TEXT_MAX);
     const struct json *stored = doc_tree(&engine->store, &mirror->doc);
-    bool current = entry->facts.exists && mirror->facts.present && !mirror->unmarked &&
-                   entry->facts.attempt == attempt && source == source_of(entry->carry_hash);
+    bool current = entry->facts.exists && mirror->facts.present && !mirror->unmarked && entry->facts.attempt == attempt;
     if (!current || !stored || dropped_of(engine, entry, stored, &fields) == 0)
         return false;
     mirror->dropping_reported = true;
@@ -157,20 +156,24 @@ static void created(struct engine *engine, struct entry *entry, struct mirror *m
         entry->facts.cluster == pending->cluster) // else another one may have been created since
         entry->facts.clean_attempt = entry->facts.attempt;
     mirror->facts.may_exist |= !answer_certainly_not_done(response->reason);
+    uint32_t source = source_of(pending->wanted);
     if (!answer_certainly_not_done(response->reason))
-        mirror->unchecked_source = source_of(pending->wanted);
+        mirror->unchecked_source = source;
     if (response->reason == REASON_OK && response->object) {
-        mirror->unchecked_source = 0;
+        bool comparable = source == source_of(entry->carry_hash);
+        if (comparable)
+            mirror->unchecked_source = 0;
         uint16_t refusals = mirror->refusals;
         mirror->failures = 0;
         answer_observe(engine, entry, mirror, response);
         mirror->facts.proven = true;
         if (pending->workload != text_hash(TEXT_HASH, entry->uid)) {
+            mirror->unchecked_source = 0;
             of_former_workload(entry, mirror);
             return;
         }
         if (refuse_marks(engine, entry, mirror, pending, refusals) ||
-            refuse_dropped(engine, entry, mirror, pending->attempt, source_of(pending->wanted), refusals))
+            (comparable && refuse_dropped(engine, entry, mirror, pending->attempt, refusals)))
             return;
         if (mirror->unmarked) // placed elsewhere meanwhile
             mirror->facts.attempt = pending->attempt;
@@ -189,10 +192,11 @@ void answer_check_dropped(struct engine *engine, struct entry *entry) {
     struct mirror *mirror = entry_mirror(entry, entry->facts.cluster);
     if (!mirror || !mirror->unchecked_source || mirror->facts.busy || mirror != facts_placed_mirror(entry))
         return;
-    uint32_t source = mirror->unchecked_source;
+    if (mirror->unchecked_source != source_of(entry->carry_hash) && mirror->facts.update_due)
+        return; // the workload has changed since: once the change was carried
     mirror->unchecked_source = 0;
     if (!mirror->facts.finished)
-        (void)refuse_dropped(engine, entry, mirror, mirror->facts.attempt, source, mirror->refusals);
+        (void)refuse_dropped(engine, entry, mirror, mirror->facts.attempt, mirror->refusals);
 }
 
 // The server says that it cannot try a create: a webhook with side effects.

@@ -46,12 +46,12 @@ struct mirror {
     char *record;                // what the host knows of what was carried (record.h); NULL: nothing but the annotation
     struct throttle updates;     // patches of it though the workload has not changed
     uint32_t patched_source;     // hash of the workload that the last accepted patch was made from
-    uint32_t
-        unchecked_source;   // the same of a create whose answer was lost: the fields that are kept are to be compared
-    uint32_t counted_bytes; // bytes in orphan_count
-    uint32_t epoch;         // of the list in which or since which it was seen
-    uint32_t created_reported; // the last attempt reported as created
-    uint32_t space_retry_s;    // when it was last tried again since a namespace changed, in monotonic seconds
+    uint32_t unchecked_source;   // the same of a create whose answer was lost, or came after the workload had changed:
+                                 // the fields that are kept are to be compared
+    uint32_t counted_bytes;      // bytes in orphan_count
+    uint32_t epoch;              // of the list in which or since which it was seen
+    uint32_t created_reported;   // the last attempt reported as created
+    uint32_t space_retry_s;      // when it was last tried again since a namespace changed, in monotonic seconds
     uint16_t failures, refusals, denials;
     uint8_t orphan;                   // enum orphan_state, see orphans.c
     uint8_t carry;                    // enum carry_state, since either side changed

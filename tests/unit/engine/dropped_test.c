@@ -143,6 +143,48 @@ static void a_field_that_is_dropped_in_a_create_without_an_answer_withdraws_the_
     stage_end(&stage);
 }
 
+static int change_meanwhile(struct stage *stage, const struct command *command) {
+    if (command->cluster == 1 && command->request.verb == VERB_CREATE && stage->sent[1][VERB_CREATE] == 2)
+        assert_int_equal(stage_patch(stage, 0, "a", NULL, "{'spec':{'suspend':true}}"), 200);
+    return STAGE_PASS;
+}
+
+// Updates too.
+static int drop_always(void *ctx, enum world_verb verb, const char *plural, struct json *object, char message[256]) {
+    if (verb == WORLD_UPDATE)
+        pointer_remove(object, "/spec/activeDeadlineSeconds");
+    return drop(ctx, verb, plural, object, message);
+}
+
+static void a_field_that_is_dropped_while_its_workload_changes_withdraws_the_mirror(void **state) {
+    (void)state;
+    struct stage stage;
+    begin(&stage, true);
+    world_set_admission(stage.clusters[1], drop_always, NULL);
+    stage.meddle = change_meanwhile;
+    passed = 1; // the one that is only tried
+    submit(&stage);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_null(stage_job(&stage, 1, "a"));
+    assert_int_equal(stage.sent[1][VERB_DELETE], 1);
+    assert_int_equal(stage_told(&stage, "which may have begun to run, is deleted"), 1);
+    stage_end(&stage);
+}
+
+static void a_workload_that_changes_while_its_mirror_is_created_keeps_it(void **state) {
+    (void)state;
+    struct stage stage;
+    begin(&stage, true);
+    stage.meddle = change_meanwhile;
+    dropping = 0;
+    submit(&stage);
+    stage_run(&stage, CLOCK_MINUTE);
+    assert_non_null(stage_job(&stage, 1, "a"));
+    assert_int_equal(stage.sent[1][VERB_DELETE], 0);
+    assert_int_equal(stage_told(&stage, "FieldsDropped"), 0);
+    stage_end(&stage);
+}
+
 static void where_no_worker_keeps_the_fields_it_waits_and_is_tried_slowly(void **state) {
     (void)state;
     struct stage stage;
@@ -168,6 +210,8 @@ int main(void) {
         cmocka_unit_test(where_fields_are_required_nothing_is_created_before_it_is_known_to_be_kept),
         cmocka_unit_test(a_field_that_is_dropped_after_all_withdraws_the_mirror),
         cmocka_unit_test(a_field_that_is_dropped_in_a_create_without_an_answer_withdraws_the_mirror),
+        cmocka_unit_test(a_field_that_is_dropped_while_its_workload_changes_withdraws_the_mirror),
+        cmocka_unit_test(a_workload_that_changes_while_its_mirror_is_created_keeps_it),
         cmocka_unit_test(where_no_worker_keeps_the_fields_it_waits_and_is_tried_slowly),
     };
     return cmocka_run_group_tests(tests, stage_load, NULL);
