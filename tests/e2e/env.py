@@ -7,7 +7,7 @@ import kube
 import manifests
 from audit import Audit, code, describe
 from host import Host
-from jobs import brief, condition, counts, finished
+from jobs import brief, condition, counts, finished, job
 from pods import Kubelet
 from relay import Relay
 from wait import until
@@ -159,6 +159,16 @@ class Env:
 
     def submit(self, body):
         return self.management.create("jobs", self.namespace, body)
+
+    def run_held(self, names):
+        """Jobs that run until they are released; the names of those in the first worker."""
+        for name in names:
+            self.submit(job(name, hold="all"))
+        there = [name for name in names if self.placed(name) == self.workers[0].name]
+        assert there, "none was placed there"
+        for name in names:
+            self.until_counts(name, ready=1)
+        return there
 
     def change(self, name, patch):
         return self.management.patch("jobs", self.namespace, name, patch)

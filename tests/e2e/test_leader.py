@@ -52,6 +52,15 @@ def _until_written(env, marks, writes):
     until(lambda: len(_writes(env, marks)) >= writes, f"{writes} writes", every=0.005)
 
 
+def _until_at_work(env, hosts):
+    """The leader, in the middle of its work."""
+    first = _until_led(hosts)
+    marks = _marks(env)
+    names = _submit(env, "first")
+    _until_written(env, marks, 10)
+    return first, marks, names
+
+
 def _all_ran_once(env, names):
     for name in names:
         done = env.until_finished(name)
@@ -64,11 +73,8 @@ def _all_ran_once(env, names):
 
 def a_leader_that_is_killed_under_load_is_replaced_within_two_seconds_after_its_lease_ended(env):
     with replicas(env, 2) as hosts:
-        first = _until_led(hosts)
+        first, marks, names = _until_at_work(env, hosts)
         second = next(host for host in hosts if host is not first)
-        marks = _marks(env)
-        names = _submit(env, "first")
-        _until_written(env, marks, 10)
         first.kill()
         killed, renewed = time.time(), _renewed(env)
         names += _submit(env, "second")
@@ -82,11 +88,8 @@ def a_leader_that_is_killed_under_load_is_replaced_within_two_seconds_after_its_
 
 def a_leader_that_is_stopped_and_goes_on_writes_nothing_any_more_and_stands_by(env):
     with replicas(env, 2) as hosts:
-        first = _until_led(hosts)
+        first, marks, names = _until_at_work(env, hosts)
         second = next(host for host in hosts if host is not first)
-        marks = _marks(env)
-        names = _submit(env, "first")
-        _until_written(env, marks, 10)
         with first.frozen():
             names += _submit(env, "second")
             until(lambda: gauge(second, "wharf_leader") == 1, "the other replica to lead", every=0.1)
@@ -100,10 +103,7 @@ def a_leader_that_is_stopped_and_goes_on_writes_nothing_any_more_and_stands_by(e
 
 def a_leader_that_is_ended_gives_its_lease_back(env):
     with replicas(env, 2) as hosts:
-        first = _until_led(hosts)
-        marks = _marks(env)
-        names = _submit(env, "first")
-        _until_written(env, marks, 10)
+        first, marks, names = _until_at_work(env, hosts)
         first.stop()
         ended = time.monotonic()
         second = _until_led(hosts)

@@ -42,12 +42,7 @@ def what_a_policy_adds_to_mirrors_stays_and_is_not_fought(env):
     with policies.mutating(first, env.namespace, "op: 'add', path: '/spec/activeDeadlineSeconds', value: 3600",
                            lambda stored: stored["spec"].get("activeDeadlineSeconds") == 3600):
         names = [f"added-{number}" for number in range(4)]
-        for name in names:
-            env.submit(job(name, hold="all"))
-        there = [name for name in names if env.placed(name) == first.name]
-        assert there, "none was placed there"
-        for name in names:
-            env.until_counts(name, ready=1)
+        there = env.run_held(names)
         env.change(there[0], {"spec": {"parallelism": 0}})
         env.until_counts(there[0], active=0)
         env.change(there[0], {"spec": {"parallelism": 1}})
