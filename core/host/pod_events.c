@@ -151,16 +151,6 @@ static void on_seen(void *ctx, struct object *object) {
     object_free(object);
 }
 
-static void ignore_object(void *ctx, struct object *object) {
-    (void)ctx;
-    object_free(object);
-}
-
-static void ignore_version(void *ctx, const char *version) {
-    (void)ctx;
-    (void)version;
-}
-
 static void on_state(void *ctx, enum reflector_state state, const char *problem) {
     const struct pod_events *events = ctx;
     (void)problem;
@@ -185,19 +175,19 @@ static const char *fields_of(bool normal) {
 static struct error *make_watch(struct pod_events *events, const struct pod_events_options *options) {
     static const char *const versions[] = {"v1", NULL};
     return optional_watch_new(
-        &(struct optional_watch_options){
-            .reflector = {.cluster = events->cluster,
-                          .group = "",
-                          .plural = "events",
-                          .versions = versions,
-                          .field_selector = fields_of(options->normal),
-                          .from_now = true,
-                          .budget = options->budget,
-                          .meter = options->meter,
-                          .seed = options->seed},
-            .transport = options->transport,
-            .handler = {ignore_version, on_seen, ignore_object, ignore_version, on_state, NULL, events},
-            .refused = on_refused},
+        &(struct optional_watch_options){.reflector = {.cluster = events->cluster,
+                                                       .group = "",
+                                                       .plural = "events",
+                                                       .versions = versions,
+                                                       .field_selector = fields_of(options->normal),
+                                                       .from_now = true,
+                                                       .budget = options->budget,
+                                                       .meter = options->meter,
+                                                       .seed = options->seed},
+                                         .transport = options->transport,
+                                         .handler = {reflector_ignore_version, on_seen, reflector_ignore_object,
+                                                     reflector_ignore_version, on_state, NULL, events},
+                                         .refused = on_refused},
         &events->watch);
 }
 

@@ -46,16 +46,6 @@ static void on_seen(void *ctx, struct object *object) {
     object_free(object);
 }
 
-static void ignore_object(void *ctx, struct object *object) {
-    (void)ctx;
-    object_free(object);
-}
-
-static void ignore_version(void *ctx, const char *version) {
-    (void)ctx;
-    (void)version;
-}
-
 // What changed before the watch began is not seen: each of those that wait is tried once more then.
 static void on_state(void *ctx, enum reflector_state state, const char *problem) {
     struct space_part *watched = ctx;
@@ -90,8 +80,9 @@ static struct error *make_watch(struct space_watch *watch, size_t which) {
                                                        .meter = watch->options.meter,
                                                        .seed = watch->options.seed + 1000 + which},
                                          .transport = watch->options.transport,
-                                         .handler = {ignore_version, on_seen, which == QUOTAS ? on_seen : ignore_object,
-                                                     ignore_version, on_state, NULL, watched},
+                                         .handler = {reflector_ignore_version, on_seen,
+                                                     which == QUOTAS ? on_seen : reflector_ignore_object,
+                                                     reflector_ignore_version, on_state, NULL, watched},
                                          .refused = on_refused},
         &watched->optional);
 }

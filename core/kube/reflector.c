@@ -68,6 +68,16 @@ static bool copy_options(struct reflector *reflector, const struct reflector_opt
            copy_versions(reflector, options->versions);
 }
 
+void reflector_ignore_object(void *ctx, struct object *object) {
+    (void)ctx;
+    object_free(object);
+}
+
+void reflector_ignore_version(void *ctx, const char *version) {
+    (void)ctx;
+    (void)version;
+}
+
 struct error *reflector_new(const struct reflector_options *options, struct transport *transport,
                             const struct reflector_handler *handler, struct reflector **out) {
     struct reflector *reflector = calloc(1, sizeof(*reflector));

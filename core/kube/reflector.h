@@ -30,6 +30,10 @@ struct reflector_handler {
     void *ctx;
 };
 
+// For handlers that have no use for them.
+void reflector_ignore_object(void *ctx, struct object *object);
+void reflector_ignore_version(void *ctx, const char *version);
+
 struct reflector_options {
     const char *cluster;         // for log lines
     const char *group, *plural;  // copied, like all strings here
