@@ -70,6 +70,17 @@ static void fill_workload(const struct engine *engine, const struct entry *entry
     fill_waiting(engine, entry, now, view);
 }
 
+// Where the workload waits for a worker. `text` has room for `size` bytes.
+static void fill_worker_reasons(struct engine *engine, struct entry *entry, struct moment now, char *text, size_t size,
+                                struct workload_view *view) {
+    if (!waiting_is_for_a_worker(view->waiting))
+        return;
+    AUTO_BUFFER(reasons, 8192);
+    worker_reasons_put(engine, entry, now.mono_ns, &reasons);
+    text_copy(text, size, reasons.len > 0 ? reasons.data : "");
+    view->waiting_detail = *text ? text : NULL;
+}
+
 uint64_t inspect_sequence(const struct engine *engine) {
     return changes_last(engine);
 }
@@ -81,12 +92,13 @@ bool inspect_knows_since(const struct engine *engine, uint64_t since) {
 bool inspect_changes(struct engine *engine, struct moment now, uint64_t *after, size_t max, inspect_visit visit,
                      void *ctx) {
     for (size_t i = 0; i < max; i++) {
-        const struct entry *entry = changes_next(engine, *after);
+        struct entry *entry = changes_next(engine, *after);
         if (!entry)
             return false;
-        char space[254];
+        char space[254], reasons[512];
         struct workload_view view;
         fill_workload(engine, entry, now, space, &view);
+        fill_worker_reasons(engine, entry, now, reasons, sizeof reasons, &view);
         *after = entry->change.sequence;
         if (!visit(ctx, &view))
             return true;
@@ -162,16 +174,18 @@ static wharf_phase_kind phase_of_mirror(struct engine *engine, struct entry *ent
     return phase.phase;
 }
 
-static void fill_waiting_text(struct engine *engine, struct entry *entry, struct moment now, char *out, size_t size) {
+// The view of the workload is filled.
+static void fill_waiting_text(struct engine *engine, struct entry *entry, struct moment now, struct explain_view *out) {
     AUTO_BUFFER(text, 8192);
     int64_t since_ns = 0;
-    if (waiting_is_for_a_worker((enum waiting)entry->waiting))
-        worker_reasons_put(engine, entry, now.mono_ns, &text);
-    else if (is_of_kueue(entry))
+    fill_worker_reasons(engine, entry, now, out->waiting_text, sizeof out->waiting_text, &out->workload);
+    if (*out->waiting_text)
+        return;
+    if (is_of_kueue(entry))
         kueue_ticket_put(engine, entry, &text, &since_ns);
     if (text.len == 0 && entry->waiting != WAITING_NOT)
         buffer_text(&text, waiting_text((enum waiting)entry->waiting));
-    text_copy(out, size, text.len > 0 ? text.data : "");
+    text_copy(out->waiting_text, sizeof out->waiting_text, text.len > 0 ? text.data : "");
 }
 
 bool inspect_explain(struct engine *engine, struct moment now, const struct kind *kind, const char *namespace_,
@@ -184,9 +198,9 @@ bool inspect_explain(struct engine *engine, struct moment now, const struct kind
         return false;
     char space[254];
     *out = (struct explain_view){.attempts = entry->story.newest, .why = entry->why};
-    fill_waiting_text(engine, entry, now, out->waiting_text, sizeof out->waiting_text);
     fill_workload(engine, entry, now, space, &out->workload);
     out->workload.namespace_ = namespace_;
+    fill_waiting_text(engine, entry, now, out);
     out->has_mirror = fill_mirror(engine, entry, &out->mirror);
     if (out->has_mirror)
         out->mirror.phase = phase_of_mirror(engine, entry);

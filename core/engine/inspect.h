@@ -19,7 +19,7 @@ struct workload_view {
     int64_t placed_ns, changed_ns;
     enum waiting waiting;
     const char *waits_for;      // the cluster that it waits for, or NULL
-    const char *waiting_detail; // why, where Kueue says so; else NULL
+    const char *waiting_detail; // each worker's reason, or Kueue's; else NULL
     int64_t waiting_since_ns, waiting_until_ns;
 };
 // False: no more are wanted.

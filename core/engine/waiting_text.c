@@ -10,9 +10,7 @@ static const struct {
     [WAITING_BACKOFF] = {"backoff", "a request failed and is retried after a backoff"},
     [WAITING_SETTLING] = {"settling", "workers are still connecting"},
     [WAITING_STOPPING] = {"stopping", "the host is stopping and places nothing new"},
-    [WAITING_NO_WORKER] = {"no-worker",
-                           "no worker is eligible: each is unreachable, refused, paused, cordoned, does not "
-                           "serve its kind or is not among those that it may go to; see /readyz"},
+    [WAITING_NO_WORKER] = {"no-worker", "no worker is eligible; wharf explain has the reason of each"},
     [WAITING_REFUSED] = {"refused", "every eligible worker has rejected it; they are retried with a backoff"},
     [WAITING_WORKER] = {"worker", "its worker is unreachable; it is rescheduled after workerLostTimeout"},
     [WAITING_IDENTITY] =

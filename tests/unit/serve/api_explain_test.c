@@ -46,6 +46,21 @@ static void an_explanation_says_where_why_and_what_would_help(void **state) {
     end(&desk);
 }
 
+static void a_list_has_the_reason_of_each_worker_where_none_accepts_a_workload(void **state) {
+    (void)state;
+    struct desk desk;
+    begin(&desk);
+    stage_submit(&desk.stage, "a", "'wharf.dev/cluster-names':'elsewhere'");
+    stage_run(&desk.stage, CLOCK_SECOND);
+    assert_int_equal(get(&desk, "/api/v1/workloads"), 200);
+    assert_at(&desk, "/items/0/waiting/reason", "\"no-worker\"");
+    assert_at(&desk, "/items/0/waiting/message", "\"no worker is eligible; wharf explain has the reason of each\"");
+    assert_at(&desk, "/items/0/waiting/detail",
+              "\"0/2 workers accept it: annotation wharf.dev/cluster-names: elsewhere is no worker: "
+              "w1 not among its cluster-names; w2 not among its cluster-names\"");
+    end(&desk);
+}
+
 static void a_mirror_that_is_gone_after_the_end_is_told_with_the_setting(void **state) {
     (void)state;
     struct desk desk;
@@ -186,6 +201,7 @@ static void events_are_read_where_that_is_allowed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_explanation_says_where_why_and_what_would_help),
+        cmocka_unit_test(a_list_has_the_reason_of_each_worker_where_none_accepts_a_workload),
         cmocka_unit_test(a_mirror_that_is_gone_after_the_end_is_told_with_the_setting),
         cmocka_unit_test(a_suspended_one_is_told_how_it_is_resumed),
         cmocka_unit_test(an_object_of_somebody_else_says_whose_it_is),
