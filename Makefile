@@ -92,7 +92,7 @@ $(B)/adapter-dir: FORCE
 	@echo '$(ADAPTER_DIR)' | cmp -s - $@ || echo '$(ADAPTER_DIR)' > $@
 
 # The page at "/" is one file, made of its parts and taken into the program by the assembler (.incbin).
-UI_PARTS := $(addprefix core/serve/ui/,begin.html style.css body.html api.js model.js clusters.js table.js story.js main.js end.html)
+UI_PARTS := $(addprefix core/serve/ui/,begin.html style.css body.html api.js model.js route.js clusters.js table.js story.js main.js end.html)
 $(B)/ui.html: $(UI_PARTS)
 	@mkdir -p $(@D)
 	@cat $^ > $@

@@ -16,6 +16,18 @@ from stage import Stage
 BUILD = os.path.abspath(sys.argv[1])
 SHOTS = sys.argv[sys.argv.index("--shots") + 1] if "--shots" in sys.argv else None
 MANY = 5000
+# The words of up to 30 letters in tables that are on two lines.
+BROKEN_WORDS = """[...document.querySelectorAll('td')].flatMap((cell) => {
+    const found = [], texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    for (let node; (node = texts.nextNode());)
+        for (const word of node.data.matchAll(/[A-Za-z]{2,30}/g)) {
+            const range = document.createRange();
+            range.setStart(node, word.index);
+            range.setEnd(node, word.index + word[0].length);
+            if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) found.push(word[0]);
+        }
+    return found;
+})"""
 
 
 @unittest.skipUnless(browser.find(), "Chromium is not installed")
@@ -39,9 +51,36 @@ class Page(unittest.TestCase):
     def tearDown(self):
         self.assertEqual(self.browser.problems(), [])
 
+    def forget_failures(self):
+        """What failed meanwhile is what the test wanted."""
+        with self.browser.news:
+            self.browser.events.clear()
+
     def shot(self, name):
         if SHOTS:
             self.browser.screenshot(os.path.join(SHOTS, f"{name}.png"))
+
+    def jobs(self, *names, **options):
+        """Creates Jobs, which are gone when the test ends, and waits until the page has them."""
+        namespace = options.get("namespace", "default")
+        for name in names:
+            self.stage.create_job(name, **options)
+            self.addCleanup(self.stage.delete_job, name, namespace)
+        for name in names:
+            self.browser.wait(f"model.workloads.has('Job/{namespace}/{name}')")
+
+    def visit(self, fragment):
+        """Opens the page at an address that somebody was sent."""
+        self.browser.open("about:blank")
+        self.browser.open(f"http://{self.stage.address}/{fragment}")
+        self.browser.wait("$('live').textContent === 'live'")
+
+    def back(self, steps=-1):
+        self.browser.eval(f"history.go({steps})")
+
+    def press(self, *keys):
+        for key in keys:
+            self.browser.key(key, {"Enter": "\r"}.get(key, key if len(key) == 1 else ""))
 
     def test_it_makes_no_request_to_anybody_else(self):
         others = [url for url in self.browser.requests() if not url.startswith((f"http://{self.stage.address}/", "data:", "about:"))]
@@ -78,6 +117,105 @@ class Page(unittest.TestCase):
         self.browser.eval("$('clear').click()")
         self.browser.wait("model.shown.length >= 3")
 
+    def test_the_search_moves_in_the_rows_and_opens_them(self):
+        self.jobs("find-a", "find-b", suspend=True)
+        self.press("/", *"find-")
+        self.browser.wait("model.shown.length === 2")
+        self.press("ArrowDown", "ArrowDown")
+        self.browser.wait("rows.selected === model.shown[1].key && document.activeElement === $('search')")
+        self.press("Enter")
+        self.browser.wait("$('story').open && story.key === model.shown[1].key")
+        self.press("Escape")
+        self.browser.wait("!$('story').open")
+        self.browser.eval("rows.selected = ''; $('search').focus()")
+        self.press("Enter")
+        self.browser.wait("$('story').open && story.key === model.shown[0].key")
+
+    def test_the_address_follows_what_is_filtered_and_opened(self):
+        self.jobs("link-a", "link-b", suspend=True)
+        self.press("/", *"link-a")
+        self.browser.wait("location.hash === '#text=link-a'")
+        self.browser.eval("const kind = $('kind'); kind.value = 'Job'; kind.dispatchEvent(new Event('change'))")
+        self.browser.wait("location.hash === '#text=link-a&kind=Job'")
+        self.browser.eval("document.querySelector('.row:not(.hidden)').click()")
+        self.browser.wait("location.hash === '#text=link-a&kind=Job&open=Job/default/link-a'")
+        self.back()
+        self.browser.wait("!$('story').open && location.hash === '#text=link-a&kind=Job'")
+        self.back()
+        self.browser.wait("$('kind').value === '' && $('search').value === 'link-a' && model.shown.length === 1")
+        self.back(2)
+        self.browser.wait("$('story').open && story.key === 'Job/default/link-a' && $('kind').value === 'Job'")
+        self.press("Escape")
+        self.browser.wait("!$('story').open && location.hash === '#text=link-a&kind=Job'")
+
+    def test_a_link_shows_what_it_names(self):
+        self.stage.create_namespace("link-team")
+        self.jobs("linked", suspend=True)
+        self.jobs("linked", suspend=True, namespace="link-team")
+        self.visit("#phase=Suspended&namespace=link-team&open=Job/link-team/linked")
+        self.browser.wait("$('story').open && $('story-body').textContent.includes('Suspended')")
+        self.assertEqual(self.browser.eval("$('story-name').textContent"), "Job link-team/linked")
+        self.browser.wait("model.shown.length === 1 && model.shown[0].key === 'Job/link-team/linked'")
+        self.assertEqual(self.browser.eval("[$('phase').value, $('namespace').value]"), ["Suspended", "link-team"])
+        self.shot("linked")
+        self.visit("#cluster=nowhere&open=Job/default/absent")
+        self.browser.wait("$('story-body').textContent.includes('absent')")
+        self.assertEqual(self.browser.eval("$('cluster').value"), "nowhere")
+        self.forget_failures() # the API's 404
+
+    def test_an_empty_table_says_what_is_empty_and_what_to_do(self):
+        self.visit("#text=no-such-workload")
+        self.stage_is_empty()
+        self.browser.wait("$('empty').textContent.includes('No workload is delegated to this host')")
+        self.assertIn("managedBy: wharf.dev/host", self.browser.eval("$('empty').textContent"))
+        self.shot("empty")
+        self.jobs("not-it", suspend=True)
+        self.browser.wait("$('empty').textContent.includes('matches text no-such-workload')")
+        self.shot("none")
+        self.browser.eval("$('empty').querySelector('button').click()")
+        self.browser.wait("model.shown.length === 1 && $('empty').classList.contains('hidden') && location.hash === ''")
+
+    def stage_is_empty(self):
+        for name in self.browser.eval("[...model.workloads.values()].map((w) => [w.name, w.namespace])"):
+            self.stage.delete_job(*name)
+        self.browser.wait("model.loaded && model.workloads.size === 0")
+
+    def test_the_list_says_why_each_worker_does_not_take_a_workload(self):
+        self.jobs("pinned", annotations={"wharf.dev/cluster-names": "w3"})
+        self.jobs("pinned-elsewhere", annotations={"wharf.dev/cluster-names": "w9"})
+        self.browser.wait("""[...document.querySelectorAll('.row .wait')].some((cell) =>
+            cell.textContent.includes('w9 is no worker') && cell.textContent.includes('w1 not among its cluster-names'))""")
+        self.assertNotIn("each is unreachable", self.browser.eval("document.body.textContent"))
+        self.shot("why")
+
+    def test_the_reasons_in_the_list_follow_the_workers(self):
+        self.stage.sandbox("cut", "w3")
+        try:
+            self.browser.wait("model.workers.find((w) => w.name === 'w3').state === 'Unreachable'")
+            self.jobs("held", annotations={"wharf.dev/cluster-names": "w3,w9"})
+            reason = "[...document.querySelectorAll('.row .wait')].map((cell) => cell.textContent).find((text) => text.includes('w3 '))"
+            self.browser.wait(f"{reason}.includes('w3 unreachable')")
+            self.assertIn("w1 not among its cluster-names", self.browser.eval(reason))
+            self.stage.sandbox("cut", "w1")
+            self.browser.wait(f"{reason}.includes('w1 unreachable')")
+        finally:
+            self.stage.sandbox("back", "w1")
+            self.stage.sandbox("back", "w3")
+        self.browser.wait("model.workloads.get('Job/default/held').cluster === 'w3'")
+
+    def test_no_word_is_broken_in_a_table(self):
+        self.stage.create_namespace("only-here")
+        self.jobs("rejected", namespace="only-here")
+        self.browser.wait("model.workloads.get('Job/only-here/rejected').waiting")
+        self.browser.wait("[...document.querySelectorAll('.row')].find((row) => row.textContent.includes('only-here/rejected'))")
+        self.browser.eval("[...document.querySelectorAll('.row')].find((row) => row.textContent.includes('only-here/rejected')).click()")
+        self.browser.wait("[...document.querySelectorAll('#story td')].some((cell) => cell.textContent.includes('NamespaceNotFound'))")
+        self.shot("words")
+        for width in (1280, 390):
+            self.browser.resize(width, 844)
+            self.assertEqual(self.browser.eval(BROKEN_WORDS), [])
+        self.shot("words-phone")
+
     def test_a_lost_cluster_is_seen_and_comes_back(self):
         self.stage.sandbox("cut", "w3")
         try:
@@ -105,8 +243,7 @@ class Page(unittest.TestCase):
         self.browser.wait("$('live').textContent === 'reconnecting'")
         self.stage.start_host()
         self.browser.wait("$('live').textContent === 'live'")
-        with self.browser.news: # what failed meanwhile is what the test wanted
-            self.browser.events.clear()
+        self.forget_failures()
 
     def test_x_many_workloads_stay_smooth(self):
         with concurrent.futures.ThreadPoolExecutor(8) as pool:

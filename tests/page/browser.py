@@ -105,7 +105,7 @@ class Browser:
             }})(); }})""", seconds + 120)
 
     def key(self, key, text=""):
-        code = {"Escape": 27, "Enter": 13, "ArrowDown": 40}.get(key, 0)
+        code = {"Escape": 27, "Enter": 13, "ArrowDown": 40, "ArrowUp": 38}.get(key, 0)
         for kind in ("keyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", {"type": kind, "key": key, "code": key, "text": text if kind == "keyDown" else "",
                                                  "windowsVirtualKeyCode": code})

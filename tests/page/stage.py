@@ -22,8 +22,11 @@ class Stage:
         self.build = os.path.abspath(build)
         self.folder = tempfile.mkdtemp(prefix="wharf-page-")
         self.sandbox("--workers", "3", "--detach")
-        with open(os.path.join(self.folder, "wharf.yaml")) as file:
-            self.address = re.search(r"127\.0\.0\.1:\d+", file.read().split("serve:")[1]).group()
+        with open(os.path.join(self.folder, "wharf.yaml"), "r+") as file:
+            settings = file.read().replace("createNamespaces: true", "createNamespaces: false")
+            file.seek(0)
+            file.write(settings)
+        self.address = re.search(r"127\.0\.0\.1:\d+", settings.split("serve:")[1]).group()
         with open(os.path.join(self.folder, "mgmt.kubeconfig")) as file:
             kubeconfig = file.read()
         self.server = re.search(r"server: (\S+)", kubeconfig).group(1)
@@ -33,6 +36,7 @@ class Stage:
             for key in ("client-certificate-data", "client-key-data"):
                 file.write(base64.b64decode(re.search(key + r": \"?([^\s\"]+)", kubeconfig).group(1)))
         self.tls.load_cert_chain(pem)
+        self.create_namespace("wharf-system")
         self.start_host()
 
     def start_host(self):
@@ -74,14 +78,18 @@ class Stage:
         request.add_header("Content-Type", "application/json")
         return json.load(urllib.request.urlopen(request, context=self.tls, timeout=30))
 
-    def create_job(self, name, suspend=False, namespace="default"):
+    def create_namespace(self, name):
+        """In the management cluster alone: the workers reject mirrors in it."""
+        self.call("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+    def create_job(self, name, suspend=False, namespace="default", annotations=None):
         template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox"}]}}
         self.call("POST", f"/apis/batch/v1/namespaces/{namespace}/jobs", {
-            "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
+            "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "annotations": annotations or {}},
             "spec": {"managedBy": "wharf.dev/host", "suspend": suspend, "template": template}})
 
-    def delete_job(self, name):
-        self.call("DELETE", f"/apis/batch/v1/namespaces/default/jobs/{name}")
+    def delete_job(self, name, namespace="default"):
+        self.call("DELETE", f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}")
 
     def cpu_seconds(self):
         with open(f"/proc/{self.host.pid}/stat") as file:

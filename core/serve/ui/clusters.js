@@ -5,8 +5,7 @@ const TONES = { Ready: "good", Cordoned: "off", Draining: "warn", Leaving: "warn
 const SVG = "http://www.w3.org/2000/svg";
 
 function filterBy(field, value) {
-  model.filter[field] = model.filter[field] === value ? "" : value;
-  draw();
+  setFilter(field, model.filter[field] === value ? "" : value);
 }
 
 function sparkline(samples) {
@@ -60,7 +59,7 @@ function buildFlow() {
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("aria-hidden", "true");
   $("flow").append(...NODES.map(([name, tone, note]) => el("button", { type: "button", id: `n-${name}`, className: `node p-${tone}`,
-    on: { click: () => filterBy("node", name) } }, el("b", {}, "0"), el("span", {}, name), el("span", { className: "dim" }, note && ` · ${note}`))));
+    on: { click: () => filterBy("phase", name) } }, el("b", {}, "0"), el("span", {}, name), el("span", { className: "dim" }, note && ` · ${note}`))));
   $("flow").append(svg);
   new ResizeObserver(drawEdges).observe($("flow"));
 }
@@ -82,7 +81,7 @@ function drawEdges() {
 function drawFlow() {
   for (const [name] of NODES) {
     $(`n-${name}`).firstChild.textContent = String(model.nodes[name] || 0);
-    $(`n-${name}`).setAttribute("aria-pressed", String(model.filter.node === name));
+    $(`n-${name}`).setAttribute("aria-pressed", String(model.filter.phase === name));
   }
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches || document.hidden;
   for (const [from, to] of model.moves.splice(0)) {
@@ -99,21 +98,24 @@ function drawHeld() {
   const groups = new Map();
   for (const w of model.workloads.values()) {
     if (!w.waiting) continue;
-    const group = groups.get(w.waiting.reason) || { count: 0, message: w.waiting.message, first: w };
+    const group = groups.get(w.waiting.reason) || { count: 0, text: waitText(w), first: w };
     group.count++;
+    if (group.text !== waitText(w)) group.text = w.waiting.message;
     groups.set(w.waiting.reason, group);
   }
   const rows = [...groups].sort((a, b) => b[1].count - a[1].count).map(([reason, group]) =>
-    el("tr", {}, el("td", {}, String(group.count)), el("td", {}, reason), el("td", { className: "dim" }, group.message),
-      el("td", {}, el("button", { type: "button", on: { click: () => openStory(group.first) } }, "one of them"))));
+    el("tr", {}, el("td", {}, String(group.count)), el("td", {}, reason), el("td", { className: "dim text" }, group.text),
+      el("td", {}, el("button", { type: "button", on: { click: () => openStory(group.first.key) } }, "one of them"))));
   $("held").replaceChildren(rows.length ? el("table", {}, el("tbody", {}, ...rows)) : el("span", { className: "dim" }, "Nothing waits."));
 }
 
 async function drawAdapters() {
   const { items } = await api.get("/api/v1/adapters");
+  model.adapters = items;
+  draw();
   $("adapters").replaceChildren(el("table", {}, el("tbody", {}, ...items.map((adapter) =>
     el("tr", {}, el("td", {}, el("b", {}, adapter.name), " ", el("span", { className: "dim" }, adapter.version || "")),
-      el("td", {}, adapter.kinds.map((kind) => kind.kind).join(", ")),
+      el("td", { className: "text" }, adapter.kinds.map((kind) => kind.kind).join(", ")),
       el("td", { className: "mono", title: `${adapter.file}\nsha256 ${adapter.sha256}` }, (adapter.sha256 || "").slice(0, 12)),
       el("td", { className: "dim" }, adapter.errors ? `${adapter.errors} errors` : ""))))));
 }

@@ -32,33 +32,61 @@ function setLive(text, tone) {
   $("live").className = `pill s-${tone}`;
 }
 
+// The pages of a list of workloads.
+async function* listed(query) {
+  let next = "";
+  do {
+    const page = await api.get(`/api/v1/workloads?limit=1000${query}${next ? `&continue=${encodeURIComponent(next)}` : ""}`);
+    yield page;
+    next = page.continue;
+  } while (next);
+}
+
+// The reasons of workers change, and the workloads that wait for one do not: their texts are read again.
+async function refreshWaiting() {
+  for await (const page of listed("&cluster="))
+    for (const w of page.items) {
+      const old = model.workloads.get(keyOf(w));
+      if (old && (w.changedAt || "") >= (old.changedAt || "")) put(w);
+    }
+  draw();
+}
+
+function followWorkers(list) {
+  const states = JSON.stringify(list.items.map((worker) => [worker.name, worker.state, worker.reason]));
+  const changed = model.states !== states;
+  takeWorkers(list);
+  model.states = states;
+  if (changed && [...model.workloads.values()].some(waitsForWorker)) refreshWaiting().catch(() => { /* the next list has them */ });
+}
+
 async function loadAll() {
   model.status = await api.get("/api/v1/status");
   drawStatus();
-  takeWorkers(await api.get("/api/v1/workers"));
+  followWorkers(await api.get("/api/v1/workers"));
   const seen = new Set();
-  let next = "", sequence = null;
-  do {
-    const page = await api.get(`/api/v1/workloads?limit=1000${next ? `&continue=${encodeURIComponent(next)}` : ""}`);
+  let sequence = null;
+  for await (const page of listed("")) {
     sequence ??= page.sequence; // what changes meanwhile comes again
     page.items.forEach((w) => { put(w); seen.add(w.key); });
-    next = page.continue;
     draw();
-  } while (next);
+  }
   for (const w of [...model.workloads.values()]) if (!seen.has(w.key)) drop(w);
   model.sequence = sequence;
   model.moves.length = 0;
+  model.loaded = true;
+  refreshStory();
   drawAdapters().catch((error) => { $("adapters").textContent = error.message; });
 }
 
 function take(name, data) {
   if (name === "workloads") takeWorkloads(data);
-  else if (name === "workers") takeWorkers(data);
+  else if (name === "workers") followWorkers(data);
   else if (name === "status") {
     model.status = data;
     drawStatus();
   }
-  if (name === "workloads" && data.items.some((w) => keyOf(w) === story.key)) refreshStory();
+  if (name === "workloads" && [...data.items, ...data.gone || []].some((w) => keyOf(w) === story.key)) refreshStory();
   draw();
 }
 
@@ -82,19 +110,17 @@ async function run() {
 }
 
 function listen() {
-  $("search").addEventListener("input", (event) => { model.filter.text = event.target.value; drawTable(); });
-  $("kind").addEventListener("change", (event) => { model.filter.kind = event.target.value; drawTable(); });
-  $("clear").addEventListener("click", () => {
-    model.filter = { text: "", kind: "", cluster: "", node: "" };
-    $("search").value = "";
-    draw();
-  });
+  $("search").addEventListener("input", (event) => setFilter("text", event.target.value));
+  for (const id of ["phase", "cluster", "kind", "namespace"])
+    $(id).addEventListener("change", (event) => setFilter(id, event.target.value));
+  $("clear").addEventListener("click", clearFilters);
   $("theme").addEventListener("click", () => {
     const root = document.documentElement, dark = matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = (root.dataset.theme || (dark ? "dark" : "light")) === "dark" ? "light" : "dark";
     localStorage.setItem("wharf-theme", root.dataset.theme);
   });
-  $("story").addEventListener("close", () => { if (story.abort) story.abort.abort(); story.key = ""; $("rows").focus(); });
+  $("story").addEventListener("close", closedStory);
+  addEventListener("hashchange", readRoute);
   document.addEventListener("visibilitychange", draw);
   document.addEventListener("keydown", (event) => {
     if (event.key !== "/" || /INPUT|SELECT|TEXTAREA/.test(document.activeElement.tagName) || $("story").open) return;
@@ -109,4 +135,5 @@ if (theme) document.documentElement.dataset.theme = theme;
 buildFlow();
 buildTable();
 listen();
+readRoute();
 run();

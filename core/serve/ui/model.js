@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page knows: the workers, and every delegated workload by its key.
 const model = {
-  workloads: new Map(), workers: [], status: null, sequence: 0, filter: { text: "", kind: "", cluster: "", node: "" },
+  workloads: new Map(), workers: [], status: null, sequence: 0, adapters: [], loaded: false,
+  filter: { text: "", phase: "", cluster: "", kind: "", namespace: "" },
   latencies: new Map(), // of a worker: its last samples
   sort: { column: "changedAt", down: true },
-  shown: [], kinds: new Set(), nodes: {}, moves: [],
+  shown: [], kinds: new Set(), namespaces: new Set(), nodes: {}, moves: [],
 };
 const SAMPLES = 60;
 const PHASES = ["Pending", "Suspended", "Running", "Succeeded", "Failed"];
 const keyOf = (w) => `${w.kind}/${w.namespace}/${w.name}`;
+
+// Why it waits, of each worker where that is known.
+const waitText = (w) => (w.waiting ? w.waiting.detail || w.waiting.message : "");
+const waitsForWorker = (w) => Boolean(w.waiting) && ["no-worker", "refused", "room", "capacity"].includes(w.waiting.reason);
 
 // Where the flow shows it: unplaced ones wait.
 function nodeOf(w) {
@@ -29,6 +34,7 @@ function put(w) {
   if (old && old.node !== node && model.moves.length < 40) model.moves.push([old.node, node]);
   model.workloads.set(key, w);
   model.kinds.add(w.kind);
+  model.namespaces.add(w.namespace);
 }
 
 function drop(w) {
@@ -58,15 +64,15 @@ function takeWorkers(list) {
 const ORDERS = {
   kind: (w) => w.kind, name: (w) => `${w.namespace}/${w.name}`, phase: (w) => PHASES.indexOf(w.phase),
   cluster: (w) => w.cluster || "", attempt: (w) => w.attempt || 0, changedAt: (w) => w.changedAt || w.placedAt || "",
-  waiting: (w) => (w.waiting ? w.waiting.reason : ""),
+  waiting: waitText,
 };
 
 function select() {
-  const { text, kind, cluster, node } = model.filter, words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const { text, phase, cluster, kind, namespace } = model.filter, words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const order = ORDERS[model.sort.column], sign = model.sort.down ? -1 : 1, found = [];
   for (const w of model.workloads.values())
-    if ((!kind || w.kind === kind) && (!cluster || w.cluster === cluster) && (!node || w.node === node) &&
-        words.every((word) => w.text.includes(word))) {
+    if ((!kind || w.kind === kind) && (!namespace || w.namespace === namespace) && (!cluster || w.cluster === cluster) &&
+        (!phase || w.node === phase) && words.every((word) => w.text.includes(word))) {
       w.order = order(w);
       found.push(w);
     }

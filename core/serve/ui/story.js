@@ -4,7 +4,11 @@ const story = { key: "", abort: null };
 const OUTCOMES = { Succeeded: "Succeeded", Failed: "Failed", Lost: "Failed", Rejected: "Failed" };
 const LOG_LINES = 2000;
 
-const pathOf = (w) => [`${w.resource || w.kind}${w.group ? `.${w.group}` : ""}`, w.namespace, w.name].map(encodeURIComponent).join("/");
+// Of the workload with a key; one that is not listed is found by its kind.
+function pathOf(key) {
+  const w = model.workloads.get(key), [kind, ...rest] = key.split("/");
+  return [w ? `${w.resource || kind}${w.group ? `.${w.group}` : ""}` : kind, ...rest].map(encodeURIComponent).join("/");
+}
 const clock = (time) => (time ? new Date(time).toLocaleString() : "");
 
 function bar(from, to, span, tone, title) {
@@ -34,13 +38,13 @@ function section(title, ...content) {
   return content.some(Boolean) ? el("section", {}, el("h2", {}, title), ...content) : null;
 }
 
-async function followLogs(w, out, options) {
+async function followLogs(out, options) {
   if (story.abort) story.abort.abort();
   const abort = story.abort = new AbortController();
   const lines = [];
   out.textContent = "";
   try {
-    const body = (await api.open(`/api/v1/logs/${pathOf(w)}?tailLines=500&allPods=true${options.follow ? "&follow=true" : ""}`, { signal: abort.signal })).body;
+    const body = (await api.open(`/api/v1/logs/${pathOf(story.key)}?tailLines=500&allPods=true${options.follow ? "&follow=true" : ""}`, { signal: abort.signal })).body;
     const reader = body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "", due = false;
     const paint = () => {
@@ -61,56 +65,73 @@ async function followLogs(w, out, options) {
     }
   } catch (error) {
     if (abort.signal.aborted) return;
-    if (error.status === 401 && await api.ask("Logs are shown to those who may read them in the management cluster.")) followLogs(w, out, options);
+    if (error.status === 401 && await api.ask("Logs are shown to those who may read them in the management cluster.")) followLogs(out, options);
     else out.textContent = error.message;
   }
 }
 
-function logSection(w) {
+function logSection() {
   const out = el("pre", { className: "logs", tabIndex: 0, "aria-label": "Logs" });
   const follow = el("input", { type: "checkbox", checked: true });
-  const show = el("button", { type: "button", on: { click: () => followLogs(w, out, { follow: follow.checked }) } }, "Show logs");
+  const show = el("button", { type: "button", on: { click: () => followLogs(out, { follow: follow.checked }) } }, "Show logs");
   return section("Logs", el("div", { className: "tools" }, show, el("label", {}, follow, " follow")), out);
 }
 
 function reasons(list) {
   return list && list.length ? el("table", {}, el("tbody", {}, ...list.map((worker) => el("tr", {}, el("td", {}, worker.name),
     el("td", {}, el("span", { className: `pill s-${worker.fit ? "good" : "warn"}` }, worker.fit ? "accepts it" : "does not")),
-    el("td", { className: "dim" }, [worker.reason, worker.until ? `until ${clock(worker.until)}` : ""].filter(Boolean).join(", ")))))) : null;
+    el("td", { className: "dim text" }, [worker.reason, worker.until ? `until ${clock(worker.until)}` : ""].filter(Boolean).join(", ")))))) : null;
 }
 
-function drawStory(w, told) {
-  const body = $("story-body");
+function drawStory(told) {
+  const body = $("story-body"), w = model.workloads.get(story.key) || told;
   const waiting = told.waitingFor || (told.waiting && told.waiting.message);
   body.replaceChildren(...[
-    el("p", {}, el("span", { className: `pill p-${w.phase}` }, w.phase), " ", w.cluster ? `in ${w.cluster}, attempt ${w.attempt}` : "in no cluster"),
+    w.phase && el("p", {}, el("span", { className: `pill p-${w.phase}` }, w.phase), " ", w.cluster ? `in ${w.cluster}, attempt ${w.attempt}` : "in no cluster"),
     told.ours === false ? el("p", {}, told.why) : null,
     waiting ? section("Waits for", el("p", {}, waiting, told.until ? ` (until ${clock(told.until)})` : "")) : null,
     told.attempts && told.attempts.length ? section("Attempts", ...timeLine(told.attempts)) : null,
     section("Clusters", reasons(told.workers)),
     told.help && told.help.length ? section("What would help", el("ul", {}, ...told.help.map((line) => el("li", {}, line)))) : null,
     told.events && told.events.length ? section("Events", el("table", {}, el("tbody", {}, ...told.events.map((event) =>
-      el("tr", {}, el("td", { className: "dim" }, age(event.lastAt)), el("td", {}, event.reason), el("td", {}, event.message)))))) : null,
+      el("tr", {}, el("td", { className: "dim" }, age(event.lastAt)), el("td", {}, event.reason), el("td", { className: "text" }, event.message)))))) : null,
   ].filter(Boolean));
 }
 
 async function refreshStory() {
-  const w = model.workloads.get(story.key);
-  if (!w || !$("story").open) return;
+  const key = story.key;
+  if (!key || !$("story").open) return;
   try {
-    drawStory(w, await api.get(`/api/v1/workloads/${pathOf(w)}`));
+    const told = await api.get(`/api/v1/workloads/${pathOf(key)}`);
+    if (key === story.key) drawStory(told);
   } catch (error) {
-    $("story-body").replaceChildren(el("p", {}, error.message));
+    if (key === story.key) $("story-body").replaceChildren(el("p", {}, error.message));
   }
 }
 
-function openStory(w) {
-  story.key = rows.selected = w.key;
+function showStory() {
+  const [kind, ...rest] = story.key.split("/");
+  if (story.abort) story.abort.abort();
+  rows.selected = story.key;
   $("story").replaceChildren(
-    el("div", { className: "head" }, el("h2", { id: "story-name" }, `${w.kind} ${w.namespace}/${w.name}`),
+    el("div", { className: "head" }, el("h2", { id: "story-name" }, `${kind} ${rest.join("/")}`),
       el("button", { type: "button", "aria-label": "Close", on: { click: () => $("story").close() } }, "✕")),
-    el("div", { id: "story-body" }, el("p", { className: "dim" }, "…")), el("div", {}, logSection(w)));
+    el("div", { id: "story-body" }, el("p", { className: "dim" }, "…")), el("div", {}, logSection()));
   if (!$("story").open) $("story").showModal();
   drawRows();
   refreshStory();
+}
+
+function openStory(key) {
+  story.key = key;
+  writeRoute();
+  showStory();
+}
+
+function closedStory() {
+  if ($("story").open) return; // opened again since
+  if (story.abort) story.abort.abort();
+  story.key = "";
+  writeRoute();
+  $("rows").focus();
 }

@@ -12,7 +12,7 @@ function makeRow() {
   const row = el("div", { className: "row", role: "option" }, el("span", { className: "kind dim" }), el("span", { className: "name" }),
     el("span", { className: "pill" }), el("span", { className: "cluster" }), el("span", { className: "attempt-n dim" }),
     el("span", { className: "age dim" }), el("span", { className: "wait dim" }));
-  row.addEventListener("click", () => openStory(row.workload));
+  row.addEventListener("click", () => openStory(row.workload.key));
   return row;
 }
 
@@ -33,8 +33,8 @@ function fillRow(row, w, index, height) {
   setText(cluster, w.cluster || "—");
   setText(attempt, w.attempt ? String(w.attempt) : "");
   setText(changed, age(w.changedAt || w.placedAt));
-  setText(waits, w.waiting ? w.waiting.message || w.waiting.reason : "");
-  waits.title = w.waiting ? w.waiting.message : "";
+  setText(waits, waitText(w).replace(/^0\/\d+ workers accept it: /, ""));
+  waits.title = waitText(w);
 }
 
 function drawRows() {
@@ -51,19 +51,48 @@ function drawRows() {
   });
 }
 
+// The choices of a filter; one that a link names may not be among the workloads.
+function fillChoices(name, all, values) {
+  const select = $(name), chosen = model.filter[name], wanted = [...new Set([...values, chosen])].filter(Boolean).sort();
+  if (select.options.length - 1 !== wanted.length || ![...select.options].some((option) => option.value === chosen))
+    select.replaceChildren(el("option", { value: "" }, all), ...wanted.map((value) => el("option", { value }, value)));
+  select.value = chosen;
+}
+
+function emptyText() {
+  const filters = FILTERS.filter((name) => model.filter[name]).map((name) => `${name} ${model.filter[name]}`);
+  if (!model.loaded) return ["Loading…"];
+  if (filters.length && model.workloads.size)
+    return [`None of the ${model.workloads.size} workloads matches ${filters.join(", ")}. `,
+      el("button", { type: "button", on: { click: clearFilters } }, "Clear filters")];
+  if (!model.status.ready) return ["No workloads are known yet: the host is not ready."];
+  const kind = model.adapters.flatMap((adapter) => adapter.kinds)[0];
+  return ["No workload is delegated to this host. ", kind ? `Create one with managedBy: ${kind.managedBy}, for example a ${kind.kind}; ` +
+    "or see why one is not listed: " : "See why one is not listed: ", el("code", {}, "wharf explain KIND/NAME")];
+}
+
+function drawEmpty() {
+  const none = model.shown.length === 0;
+  $("rows").classList.toggle("hidden", none);
+  $("empty").classList.toggle("hidden", !none);
+  const text = none ? emptyText() : [];
+  if (text.map((part) => part.textContent || part).join("") !== $("empty").textContent) $("empty").replaceChildren(...text);
+}
+
 function drawTable() {
   select();
   const filtered = Object.values(model.filter).some(Boolean);
   $("spacer").style.height = `${model.shown.length * rowHeight()}px`;
   $("count").textContent = filtered ? `${model.shown.length} of ${model.workloads.size}` : String(model.workloads.size);
   $("clear").classList.toggle("hidden", !filtered);
-  $("rows").classList.toggle("empty", model.shown.length === 0);
+  drawEmpty();
   for (const button of $("columns").children)
     if (button.dataset.column === model.sort.column) button.setAttribute("aria-sort", model.sort.down ? "descending" : "ascending");
     else button.removeAttribute("aria-sort");
-  if ($("kind").options.length - 1 !== model.kinds.size)
-    $("kind").replaceChildren(el("option", { value: "" }, "All kinds"), ...[...model.kinds].sort().map((kind) => el("option", { value: kind }, kind)));
-  $("kind").value = model.filter.kind;
+  fillChoices("phase", "All phases", NODES.map(([name]) => name));
+  fillChoices("cluster", "All clusters", model.workers.map((worker) => worker.name));
+  fillChoices("kind", "All kinds", model.kinds);
+  fillChoices("namespace", "All namespaces", model.namespaces);
   drawRows();
 }
 
@@ -75,7 +104,21 @@ function moveSelection(by) {
   if (to * height < box.scrollTop) box.scrollTop = to * height;
   if ((to + 1) * height > box.scrollTop + box.clientHeight) box.scrollTop = (to + 1) * height - box.clientHeight;
   drawRows();
-  box.setAttribute("aria-activedescendant", `row-${to}`);
+  for (const id of ["rows", "search"]) $(id).setAttribute("aria-activedescendant", `row-${to}`);
+}
+
+// In the rows, and in the search above them, where Home and End move in the text.
+function moveByKey(event) {
+  const page = Math.floor($("rows").clientHeight / rowHeight());
+  const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
+  if (event.currentTarget === $("rows")) Object.assign(steps, { Home: -Infinity, End: Infinity });
+  if (event.key in steps) moveSelection(steps[event.key]);
+  else if (event.key !== "Enter") return;
+  else {
+    const found = model.shown.find((w) => w.key === rows.selected) || model.shown[0];
+    if (found) openStory(found.key);
+  }
+  event.preventDefault();
 }
 
 function buildTable() {
@@ -89,12 +132,5 @@ function buildTable() {
   }));
   $("rows").addEventListener("scroll", () => requestAnimationFrame(drawRows), { passive: true });
   new ResizeObserver(drawRows).observe($("rows"));
-  const page = () => Math.floor($("rows").clientHeight / rowHeight());
-  $("rows").addEventListener("keydown", (event) => {
-    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page(), PageUp: -page(), Home: -Infinity, End: Infinity };
-    if (event.key in steps) moveSelection(steps[event.key]);
-    else if (event.key === "Enter" && model.workloads.has(rows.selected)) openStory(model.workloads.get(rows.selected));
-    else return;
-    event.preventDefault();
-  });
+  for (const id of ["rows", "search"]) $(id).addEventListener("keydown", moveByKey);
 }
