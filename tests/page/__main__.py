@@ -70,7 +70,7 @@ class Page(unittest.TestCase):
             self.browser.wait(f"model.workloads.has('Job/{namespace}/{name}')")
 
     def visit(self, fragment):
-        """Opens the page at an address that somebody was sent."""
+        """Opens the page anew, by a link."""
         self.browser.open("about:blank")
         self.browser.open(f"http://{self.stage.address}/{fragment}")
         self.browser.wait("$('live').textContent === 'live'")
