@@ -61,7 +61,7 @@ void cluster_refresh(struct engine *engine, size_t cluster, size_t kind) {
     facts->moves_at_ns = clock_after(engine->slots[cluster].moves_since_ns, engine->drain_timeout_ns);
     fence_refresh(engine, cluster, facts);
     facts->eligible = facts->serves && !facts->frozen && !facts->closed && (watch->paused & PAUSE_FULL) == 0 &&
-                      engine->contacts[cluster] != CONTACT_SUSPECT;
+                      engine->contacts[cluster] != CONTACT_SUSPECT && engine->contacts[cluster] != CONTACT_REJECTED;
     facts->lost_since_ns = watch->lost_since_ns;
     facts->namespaces = engine->slots[cluster].namespaces;
     placement_worker_refresh(engine, cluster, kind);

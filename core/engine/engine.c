@@ -25,6 +25,7 @@
 #include "core/engine/placement_queue.h"
 #include "core/engine/placement_rules.h"
 #include "core/engine/queue.h"
+#include "core/engine/rejection.h"
 #include "core/engine/remark.h"
 #include "core/engine/rewound.h"
 #include "core/engine/shard.h"
@@ -150,6 +151,7 @@ static void on_contact(struct engine *engine, const struct engine_event *event) 
         if (is_lost && watch->state == REFLECTOR_CONNECTED)
             watch->lost_since_ns = event->contact.heard_ns;
     }
+    rejection_contact(engine, event);
     engine->slots[cluster].repeated = event->contact.repeated;
     engine->contacts[cluster] = engine->stats.clusters[cluster].contact = event->contact.state;
     if (is_lost)
@@ -274,6 +276,9 @@ static void take_event(struct engine *engine, struct engine_event *event) {
         break;
     case EVENT_FENCE:
         fence_take(engine, event);
+        break;
+    case EVENT_DENIED:
+        rejection_denied(engine, event);
         break;
     }
 }

@@ -16,6 +16,7 @@ static void strings_of(struct engine_event *event, const char **out[EVENT_STRING
         out[0] = &event->version;
         break;
     case EVENT_REWOUND:
+    case EVENT_DENIED:
         out[0] = &event->problem;
         break;
     case EVENT_STATE:

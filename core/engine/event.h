@@ -34,7 +34,8 @@ enum event_type {
     EVENT_QUEUED,    // of a workload or mirror: how the Kueue of its cluster has it queued
     EVENT_CAPACITY,  // of a worker: what is left of its nodes
     EVENT_FIELD,     // of a kind of the management cluster: whether its API has the field managedBy
-    EVENT_FENCE      // of a worker: what is known of the guard there
+    EVENT_FENCE,     // of a worker: what is known of the guard there
+    EVENT_DENIED     // of a kind in a worker: a right that it needs and that the worker denies
 };
 
 enum namespace_news {
@@ -73,7 +74,7 @@ struct engine_event {
     union {
         struct object *object; // SEEN, GONE: taken by the engine
         const char *version;   // LISTING, LISTED: the API version served
-        const char *problem;   // REWOUND: why, or NULL
+        const char *problem;   // REWOUND: why, or NULL; DENIED: what is denied, or NULL: nothing is
         struct {
             enum reflector_state state;
             const char *problem; // for LOST and ABSENT, or NULL

@@ -57,7 +57,8 @@ enum worker_obstacle {
     OBSTACLE_NAMESPACE, // the namespace is not allowed there
     OBSTACLE_TRIED,     // it did not start there in time
     OBSTACLE_UNDECIDED, // the labels of the namespace, which decide, are not known
-    OBSTACLE_FENCED     // its guard would stop what is created there
+    OBSTACLE_FENCED,    // its guard would stop what is created there
+    OBSTACLE_CREDENTIALS // it rejects the host
 };
 
 struct placement_option { // one worker

@@ -45,3 +45,15 @@ struct error *stats_copy(const struct stats *from, struct stats *to) {
         memcpy(to->kinds, from->kinds, from->n_kinds * sizeof *to->kinds);
     return NULL;
 }
+
+const char *stats_rejection(const struct stats *stats, size_t cluster) {
+    const struct stats_cluster *of = &stats->clusters[cluster];
+    for (size_t k = 0; k < stats->n_kinds && of->contact == CONTACT_GOOD; k++)
+        if (*of->watches[k].denied)
+            return of->watches[k].denied;
+    return of->contact == CONTACT_REJECTED ? of->rejected : NULL;
+}
+
+enum contact stats_contact(const struct stats *stats, size_t cluster) {
+    return stats_rejection(stats, cluster) ? CONTACT_REJECTED : stats->clusters[cluster].contact;
+}

@@ -29,6 +29,7 @@ struct stats_watch { // one kind in one cluster
     bool paused;       // see pause.c
     bool no_field;     // the management cluster's API lacks the field managedBy
     bool eligible;     // gets new work (decide.h); a worker
+    char denied[320];  // a right that the kind needs and that the worker denies, "": none is known of
 };
 
 #define STATS_RESOURCES 8 // of a worker, that are shown
@@ -59,6 +60,7 @@ struct stats_cluster {
     uint64_t sent[STATS_VERBS];
     struct stats_watch *watches; // one a kind
     enum contact contact;
+    char rejected[360]; // REJECTED: why
     uint64_t active; // unfinished workloads placed here (workers)
     uint64_t mirrors;
     uint64_t window, in_flight;     // requests: how many may be in flight (window.h), and are
@@ -101,6 +103,11 @@ struct stats {
     size_t n_unknown;
     uint64_t unknown_rest; // workloads on further ones
 };
+
+// `contact` as it is shown: REJECTED also while some right is denied.
+enum contact stats_contact(const struct stats *stats, size_t cluster);
+// What is rejected then, one sentence; NULL: nothing.
+const char *stats_rejection(const struct stats *stats, size_t cluster);
 
 // A deep copy; empty when out of memory.
 struct error *stats_copy(const struct stats *from, struct stats *to);

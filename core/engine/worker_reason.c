@@ -128,6 +128,9 @@ static bool find_of_worker(const struct engine *engine, const struct entry *entr
     bool paused = cluster_watch(engine, cluster, entry->kind)->paused & PAUSE_FULL;
     if (*refused)
         fill_with(out, OBSTACLE_REFUSED, "refused", "is refused", refused);
+    else if (engine->contacts[cluster] == CONTACT_REJECTED)
+        fill_with(out, OBSTACLE_CREDENTIALS, "rejects the host", "rejects the host",
+                  engine->stats.clusters[cluster].rejected);
     else if (!facts->connected)
         return fill_connection(engine, entry, cluster, out);
     else if (facts->frozen)

@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/engine/mirror.h"
+#include "core/host/access.h"
 #include "core/host/capacity.h"
 #include "core/host/field_check.h"
 #include "core/host/link_guests.h"
@@ -48,6 +49,7 @@ struct link {
     struct space_watch *spaces; // worker only
     struct watched **watched;   // of the first n_watched kinds
     struct fencing *fencing;    // worker only, or NULL
+    struct access *access;      // worker only, or NULL
     size_t n_watched;
     struct ticket *tickets;      // of unanswered commands
     uint64_t answered[ANSWERED]; // the objects in the last answers, as hashes of their uid and version
@@ -61,6 +63,9 @@ struct ticket {
     uint64_t command;
     bool writes;
     uint64_t object; // hash of the namespace and name of what it writes
+    enum verb verb;
+    char namespace_[64]; // of what it writes of a kind, in a worker; or ""
+    size_t kind;
     int64_t sent_ns;
     void (*done)(void *ctx, struct response *response); // of link_ask, else NULL
     void *ctx;
@@ -214,6 +219,9 @@ static void on_answer(void *ctx, struct response *response) {
         free_ticket(ticket);
         return;
     }
+    if (response->reason == REASON_FORBIDDEN && *ticket->namespace_)
+        access_forbidden(link->access, ticket->kind, link->options.settings.kinds[ticket->kind], ticket->verb,
+                         ticket->namespace_);
     if (response->object)
         link->answered[link->n_answered++ % ANSWERED] = version_hash(response->object);
     post(link, &(struct engine_event){.type = EVENT_ANSWER, .answer = {ticket->command, response, ticket->sent_ns}});
@@ -356,6 +364,9 @@ static struct error *fill_link(struct link *link) {
         error = link_watch_spaces(options, post_guest, link, &link->spaces);
     if (!error && options->cluster != ENGINE_MANAGEMENT)
         error = keep_leases(link);
+    struct access_options access = {link->client, link->probe, post_guest, link};
+    if (!error && options->cluster != ENGINE_MANAGEMENT)
+        error = access_new(&access, &link->access);
     while (!error && link->n_watched < options->settings.n_kinds)
         error = watch_kind(link);
     return error;
@@ -395,6 +406,7 @@ void link_free(struct link *link) {
     fencing_free(link->fencing);
     recorder_free(link->recorder);
     client_free(link->client);
+    access_free(link->access);
     probe_free(link->probe);
     link_identity_clear(&link->identity);
     while (link->tickets) {
@@ -426,6 +438,7 @@ void link_close(struct link *link, const char *message) {
             answer_locally(link, link->tickets->command, link->tickets->sent_ns, REASON_UNKNOWN_OUTCOME, message);
         free_ticket(link->tickets);
     }
+    access_end(link->access);
     for (size_t k = 0; k < link->n_watched; k++)
         post(link, &(struct engine_event){.type = EVENT_STATE, .kind = k, .watch = {REFLECTOR_LOST, message}});
     link_free(link);
@@ -435,12 +448,28 @@ static bool writes(const struct request *request) {
     return (request->verb == VERB_MERGE_PATCH || request->verb == VERB_STATUS_PATCH) && request->dry_run == DRY_RUN_NO;
 }
 
+// Which right it takes, to find out whether that is denied.
+static void note_right(struct link *link, const struct request *request, struct ticket *ticket) {
+    const struct resource *resource = &request->resource;
+    for (size_t k = 0; k < link->options.settings.n_kinds && link->access && resource->plural; k++) {
+        const wharf_kind *abi = &link->options.settings.kinds[k]->abi;
+        if (strcmp(abi->plural, resource->plural) != 0 || strcmp(abi->group, resource->group) != 0)
+            continue;
+        ticket->verb = request->verb;
+        ticket->kind = k;
+        text_copy(ticket->namespace_, sizeof ticket->namespace_, request->namespace_);
+        return;
+    }
+}
+
 void link_command(struct link *link, struct moment now, struct command *command) {
     struct ticket *ticket = take_ticket(link, command->id, now);
     if (ticket && writes(&command->request)) {
         ticket->writes = true;
         ticket->object = name_hash(command->request.namespace_, command->request.name);
     }
+    if (ticket && command->request.verb != VERB_RAW_GET)
+        note_right(link, &command->request, ticket);
     if (command->request.verb != VERB_GET && command->request.verb != VERB_RAW_GET)
         command->request.gate = gates_at(link->options.gates, command->shard);
     struct error *error =
@@ -570,6 +599,8 @@ int64_t link_tick(struct link *link, struct moment now) {
         int64_t at_ns = recorder_tick(link->recorder, now);
         next_ns = at_ns < next_ns ? at_ns : next_ns;
     }
+    if (link->access)
+        next_ns = clock_earlier(next_ns, access_tick(link->access, now));
     int64_t at_ns = client_tick(link->client, now);
     meter_publish(link->options.meter, link->recorder ? recorder_dropped(link->recorder) : 0,
                   probe_heard_ns(link->probe));

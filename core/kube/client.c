@@ -272,7 +272,7 @@ static void exchange_done(void *ctx, const struct http_result *result) {
     meter_request(client->meter, meter_verb(queued->verb), result->status, took_ns);
     if (result->outcome == HTTP_ANSWERED)
         meter_answered(client->meter, now_ns, took_ns);
-    (result->outcome == HTTP_ANSWERED ? probe_heard : probe_disconnected)(client->probe);
+    probe_ended(client->probe, result);
     log_warning(client, queued->dry_run ? NULL : result->warning);
     if (result->outcome == HTTP_ANSWERED && result->status == 401 && !queued->resent &&
         client->transport->ops->refresh(client->transport)) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define UNAUTHORIZED 401
 #define BODY_MAX ((size_t)1 << 20)
 #define PROBE_ERROR_NS (5 * CLOCK_SECOND) // until the next probe after a 5xx or a 429
 #define LATE_NS (2 * CLOCK_SECOND)        // a tick later than this means that the process was not running
@@ -31,6 +32,8 @@ struct probe {
     unsigned failures;      // probes in a row that got no answer, since something was heard
     bool ended;             // the exchange ended since the last tick; `answer` has the response
     bool refreshed;         // credentials were reloaded after a 401
+    bool known;             // the uid was read
+    bool rejected;          // by the last answer: 401, or 403 although the uid was read before
     int64_t now_ns, due_ns; // time of the last tick, and its return value
     int64_t heard_ns, asked_ns;
     enum http_outcome outcome;
@@ -76,6 +79,13 @@ void probe_disconnected(struct probe *probe) {
         probe->wanted = true;
 }
 
+void probe_ended(struct probe *probe, const struct http_result *result) {
+    if (result->outcome == HTTP_ANSWERED)
+        probe_heard(probe);
+    if (result->outcome != HTTP_ANSWERED || result->status == UNAUTHORIZED)
+        probe_disconnected(probe);
+}
+
 static void on_done(void *ctx, const struct http_result *result) {
     struct probe *probe = ctx;
     probe->exchange = 0;
@@ -115,13 +125,13 @@ static void report_identity(struct probe *probe) {
 
 // The uid, or a permanent rejection.
 static bool is_conclusive(enum reason reason) {
-    return reason == REASON_OK || reason == REASON_FORBIDDEN || reason == REASON_UNAUTHORIZED ||
-           reason == REASON_NOT_FOUND || reason == REASON_KIND_NOT_FOUND || reason == REASON_NAMESPACE_NOT_FOUND;
+    return reason == REASON_OK || reason == REASON_FORBIDDEN || reason == REASON_NOT_FOUND ||
+           reason == REASON_KIND_NOT_FOUND || reason == REASON_NAMESPACE_NOT_FOUND;
 }
 
-static void ask_again(struct probe *probe) {
+static void ask_again(struct probe *probe, int64_t after_ns) {
     probe->wanted = true;
-    probe->asked_ns = probe->now_ns + PROBE_ERROR_NS - PROBE_AGAIN_NS;
+    probe->asked_ns = probe->now_ns + after_ns - PROBE_AGAIN_NS;
 }
 
 // Evaluates the exchange that ended. An error response counts as an answer, too.
@@ -145,10 +155,26 @@ static void read_end(struct probe *probe) {
         return;
     }
     probe->refreshed = false;
-    if (is_conclusive(probe->answer.reason))
+    enum reason reason = probe->answer.reason;
+    probe->rejected = reason == REASON_UNAUTHORIZED || (reason == REASON_FORBIDDEN && probe->known);
+    probe->known |= reason == REASON_OK;
+    if (probe->rejected)
+        ask_again(probe, PROBE_REJECTED_NS);
+    else if (is_conclusive(reason))
         report_identity(probe);
     else // a transient error: the identity is still unknown
-        ask_again(probe);
+        ask_again(probe, PROBE_ERROR_NS);
+}
+
+// One sentence, without what can be done.
+static char *describe(const struct probe *probe) {
+    const char *said = probe->answer.message ? probe->answer.message : "no response yet";
+    if (probe->contact != CONTACT_REJECTED)
+        return text_format("nothing received from the server for %lld s; GET " CLUSTER_ID_PATH ": %s",
+                           (long long)((probe->now_ns - probe->heard_ns) / CLOCK_SECOND), said);
+    if (probe->answer.reason == REASON_UNAUTHORIZED)
+        return text_format("the API server rejects the host's credentials (401): %s", said);
+    return text_format("the host's rights were revoked (403): %s", said);
 }
 
 static void set_contact(struct probe *probe, enum contact contact) {
@@ -157,12 +183,7 @@ static void set_contact(struct probe *probe, enum contact contact) {
         return;
     probe->contact = contact;
     probe->repeated = repeated;
-    AUTO_TEXT problem = NULL;
-    if (contact != CONTACT_GOOD) {
-        const char *said = probe->answer.message ? probe->answer.message : "no response yet";
-        problem = text_format("nothing received from the server for %lld s; GET " CLUSTER_ID_PATH ": %s",
-                              (long long)((probe->now_ns - probe->heard_ns) / CLOCK_SECOND), said);
-    }
+    AUTO_TEXT problem = contact == CONTACT_GOOD ? NULL : describe(probe);
     const char *text = contact == CONTACT_GOOD ? NULL : problem ? problem : "out of memory";
     probe->handler.contact(probe->handler.ctx, contact, repeated, probe->heard_ns, text);
 }
@@ -174,7 +195,7 @@ static void judge(struct probe *probe) {
     else if (probe->failed || (probe->unanswered && silence_ns >= PROBE_SUSPECT_NS))
         set_contact(probe, probe->contact == CONTACT_LOST && probe->unanswered ? CONTACT_LOST : CONTACT_SUSPECT);
     else if (!probe->unanswered && (probe->contact != CONTACT_UNKNOWN || probe->heard))
-        set_contact(probe, CONTACT_GOOD);
+        set_contact(probe, probe->rejected ? CONTACT_REJECTED : CONTACT_GOOD);
 }
 
 static void take_time(struct probe *probe, int64_t now_ns) {

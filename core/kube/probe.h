@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether an API server answers, and which cluster it is. A probe reads namespace kube-system, whose uid names the
 // cluster: when it is started, after every lost connection, and whenever nothing was received from the server for a
-// while. This detects a server that hangs with its connections open. Probes are exempt from the rate limit and are not
+// while. This detects a server that hangs with its connections open, and one that no longer accepts the host's
+// credentials, which open watches do not show. Probes are exempt from the rate limit and are not
 // queued. A probe belongs to the thread of its transport.
 #ifndef WHARF_KUBE_PROBE_H
 #define WHARF_KUBE_PROBE_H
@@ -23,14 +24,15 @@
 // which is restarted, and the next one reaches another.
 #define PROBE_EARLY_NS (250 * CLOCK_MS)
 #define PROBE_EARLY_TRIES 3
+#define PROBE_REJECTED_NS (3 * CLOCK_SECOND) // between two while the credentials are rejected
 
 // Called on the probe's thread, from probe_tick.
 struct probe_handler {
     // The uid of namespace kube-system and its resourceVersion, each time they were read. `uid` is "" if the server
-    // rejects the read (`problem` has the reason): the identity is then unknown.
+    // does not permit the read and never did (`problem` has the reason): the identity is then unknown.
     void (*identity)(void *ctx, const char *uid, const char *version, const char *problem);
     // A change of `contact` or `repeated`: PROBE_EARLY_TRIES + 1 probes failed in a row while SUSPECT. `problem`
-    // is one sentence for SUSPECT and LOST. `heard_ns`: when the last byte was received (monotonic).
+    // is one sentence for SUSPECT, LOST and REJECTED. `heard_ns`: when the last byte was received (monotonic).
     void (*contact)(void *ctx, enum contact contact, bool repeated, int64_t heard_ns, const char *problem);
     void *ctx;
 };
@@ -49,6 +51,9 @@ void probe_measure(struct probe *probe, struct meter *meter);
 void probe_heard(struct probe *probe);
 // A connection was lost or a request timed out: the identity is checked again.
 void probe_disconnected(struct probe *probe);
+
+// An exchange has ended: one of the above. The server is asked at once if it rejected the credentials (401).
+void probe_ended(struct probe *probe, const struct http_result *result);
 
 // When the last byte was received, with the precision of ticks; 0: never. Monotonic.
 int64_t probe_heard_ns(const struct probe *probe);

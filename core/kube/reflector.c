@@ -13,6 +13,7 @@
 #define UNHEARD_FIRST_NS (1 * CLOCK_SECOND)
 #define UNHEARD_MAX_NS (15 * CLOCK_SECOND)
 #define UNHEARD_JITTER 8 // up to an eighth
+#define REFUSED_MAX_NS (4 * CLOCK_SECOND) // after a 401 or 403: it is noticed soon that rights were granted
 #define BACKOFF_RESET_NS (2 * CLOCK_MINUTE)
 #define RETRY_AFTER_MAX_NS (5 * CLOCK_MINUTE)
 #define BOOKMARK_NS (60 * CLOCK_SECOND)
@@ -151,7 +152,8 @@ static bool is_unheard(const struct reflector *reflector) {
 static int64_t next_backoff(struct reflector *reflector) {
     bool unheard = is_unheard(reflector);
     int64_t first_ns = unheard ? UNHEARD_FIRST_NS : BACKOFF_FIRST_NS;
-    int64_t max_ns = unheard ? UNHEARD_MAX_NS : BACKOFF_MAX_NS;
+    bool refused = reason_is_refusal(reflector->ending.reason);
+    int64_t max_ns = unheard ? UNHEARD_MAX_NS : refused ? REFUSED_MAX_NS : BACKOFF_MAX_NS;
     bool quiet = reflector->now_ns - reflector->backed_off_ns > BACKOFF_RESET_NS;
     if (reflector->backoff_ns == 0 || quiet)
         reflector->backoff_ns = first_ns;
@@ -162,7 +164,8 @@ static int64_t next_backoff(struct reflector *reflector) {
 }
 
 void reflector_hurry(struct reflector *reflector) {
-    if (reflector->exchange == 0 && reflector->state != REFLECTOR_CONNECTED && is_unheard(reflector) &&
+    bool helps = is_unheard(reflector) || reason_is_refusal(reflector->ending.reason);
+    if (reflector->exchange == 0 && reflector->state != REFLECTOR_CONNECTED && helps &&
         reflector->ending.retry_after_ns < 0)
         reflector->due_ns = INT64_MIN;
 }
@@ -207,7 +210,7 @@ void reflector_note_end(struct reflector *reflector, const struct http_result *r
     request_log_end(&reflector->log, reflector->cluster, result);
     if (reflector->meter && reflector->phase == PHASE_LIST)
         meter_request(reflector->meter, METER_LIST, result->status, clock_now().mono_ns - reflector->sent_ns);
-    (result->outcome == HTTP_ANSWERED ? probe_heard : probe_disconnected)(reflector->probe);
+    probe_ended(reflector->probe, result);
 }
 
 void reflector_read(struct reflector *reflector, const struct http_result *result) {

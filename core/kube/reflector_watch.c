@@ -207,7 +207,7 @@ static void initial_over(struct reflector *reflector) {
         watch->unset_version = true;
         list_reset(&reflector->list);
         reflector_go(reflector, PHASE_WATCH_LIST);
-    } else if (says_wait(reflector)) {
+    } else if (says_wait(reflector) || reason_is_refusal(reason)) { // pages would be refused too
         reflector_wait(reflector, reflector_new_list(reflector), "list");
     } else {
         fall_back(reflector, reflector->ending.message);

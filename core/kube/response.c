@@ -56,6 +56,15 @@ bool reason_is_permanent(enum reason reason) {
     }
 }
 
+const char *contact_name(enum contact contact) {
+    static const char *const names[CONTACTS] = {[CONTACT_UNKNOWN] = "unknown",
+                                                [CONTACT_GOOD] = "good",
+                                                [CONTACT_SUSPECT] = "suspect",
+                                                [CONTACT_LOST] = "lost",
+                                                [CONTACT_REJECTED] = "rejected"};
+    return names[contact];
+}
+
 bool reason_is_refusal(enum reason reason) {
     return reason == REASON_FORBIDDEN || reason == REASON_UNAUTHORIZED;
 }

@@ -100,8 +100,11 @@ enum contact {
     CONTACT_UNKNOWN, // no response yet
     CONTACT_GOOD,
     CONTACT_SUSPECT, // silent, or the last probe failed: nothing new is placed there
-    CONTACT_LOST     // silent for longer: treated as disconnected
+    CONTACT_LOST,    // silent for longer: treated as disconnected
+    CONTACT_REJECTED // answers, and rejects the host's credentials: nothing new is placed there
 };
+#define CONTACTS (CONTACT_REJECTED + 1)
+const char *contact_name(enum contact contact); // "good"
 
 // What was counted about one API server, see meter.h.
 #define METER_BUCKETS 7 // of the time that requests took, by meter_bounds_ns; the last one has no bound

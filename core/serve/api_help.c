@@ -19,6 +19,10 @@ static bool is(const char *reason, const char *name) {
     return reason && strcmp(reason, name) == 0;
 }
 
+static void help_to_join(struct explain *explain, const char *worker) {
+    help_add(explain, "wharf join --context %s --name %s # renews the host's credentials and rights there", worker, worker);
+}
+
 static void help_with_rejection(struct explain *explain, const char *worker, const char *reason) {
     const char *resource = explain->kind->plural_group, *space = explain->namespace_;
     if (is(reason, "QuotaExceeded"))
@@ -26,7 +30,9 @@ static void help_with_rejection(struct explain *explain, const char *worker, con
     else if (is(reason, "NamespaceNotFound"))
         help_add(explain, "kubectl --context %s create namespace %s # or createNamespaces: true in the configuration",
                  worker, space);
-    else if (is(reason, "Forbidden") || is(reason, "Unauthorized"))
+    else if (is(reason, "Unauthorized"))
+        help_to_join(explain, worker);
+    else if (is(reason, "Forbidden"))
         help_add(explain, "wharf rbac --for worker | kubectl --context %s apply -f - # what the host may do there",
                  worker);
     else if (is(reason, "NameConflict"))
@@ -51,6 +57,9 @@ void help_with_worker(struct explain *explain, const char *worker, const struct 
         break;
     case OBSTACLE_REJECTED:
         help_with_rejection(explain, worker, reason->reason);
+        break;
+    case OBSTACLE_CREDENTIALS:
+        help_to_join(explain, worker);
         break;
     case OBSTACLE_REFUSED:
     case OBSTACLE_SUSPECT:

@@ -10,7 +10,7 @@
 
 struct watches { // of a worker, by state
     size_t connected, lost, absent, starting, paused, eligible;
-    const char *problem; // of one that is lost, or NULL
+    const char *problem; // of one that is lost, or that the host lacks rights for, or NULL
 };
 
 static struct watches count_watches(const struct host_snapshot *snapshot, const struct stats_cluster *cluster) {
@@ -25,6 +25,8 @@ static struct watches count_watches(const struct host_snapshot *snapshot, const 
         count.eligible += watch->eligible;
         if (watch->state == REFLECTOR_LOST && *watch->problem)
             count.problem = watch->problem;
+        else if (*watch->denied)
+            count.problem = watch->denied;
     }
     return count;
 }
@@ -35,6 +37,10 @@ static const char *broken_state(const struct stats_cluster *cluster, const struc
     if (*cluster->refused) {
         *reason = cluster->refused;
         return "Refused";
+    }
+    if (cluster->contact == CONTACT_REJECTED) {
+        *reason = cluster->rejected;
+        return "Rejected";
     }
     if (!silent && (count->lost == 0 || count->connected > 0))
         return NULL;
@@ -80,12 +86,6 @@ static const char *state_of(const struct stats_cluster *cluster, const struct wa
     *reason = count->starting > 0 || count->connected > 0 ? "it is being listed or identified"
                                                           : "it serves none of the enabled kinds";
     return "Connecting";
-}
-
-static const char *contact_name(enum contact contact) {
-    static const char *const names[] = {
-        [CONTACT_UNKNOWN] = "unknown", [CONTACT_GOOD] = "good", [CONTACT_SUSPECT] = "suspect", [CONTACT_LOST] = "lost"};
-    return names[contact];
 }
 
 static const char *watch_name(enum reflector_state state) {
@@ -163,7 +163,7 @@ static void put_worker(const struct host_snapshot *snapshot, size_t c, struct wr
     writer_string(out, "state", state);
     writer_string(out, "reason", reason);
     put_origin(cluster, out);
-    writer_string(out, "contact", contact_name(cluster->contact));
+    writer_string(out, "contact", contact_name(stats_contact(&snapshot->stats, c)));
     writer_seconds(out, "lastContactSeconds", snapshot->readings[c].silence_ns);
     writer_uint(out, "active", cluster->active);
     if (cluster->max_active > 0)

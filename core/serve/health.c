@@ -17,9 +17,16 @@ static const char *state_text(enum reflector_state state) {
     return "not heard of yet";
 }
 
-// A line where the cluster is silent; returns how many.
+// A line where the cluster is silent or rejects the host; returns how many.
 static size_t explain_contact(const struct host_snapshot *snapshot, size_t cluster, struct buffer *out) {
     enum contact contact = snapshot->stats.clusters[cluster].contact;
+    const char *rejection = stats_rejection(&snapshot->stats, cluster);
+    if (rejection) {
+        buffer_printf(out, "%s: rejects the host: ", snapshot->names[cluster]);
+        text_show(out, rejection); // may be a server's text
+        buffer_char(out, '\n');
+        return 1;
+    }
     if (contact != CONTACT_SUSPECT && contact != CONTACT_LOST)
         return 0;
     buffer_printf(out, "%s: %s\n", snapshot->names[cluster],
@@ -135,7 +142,8 @@ bool health_ready(const struct host_snapshot *snapshot, bool *been_in_sync, stru
     if (lines == 0)
         buffer_text(out, "ok\n");
     for (size_t c = 1; c < snapshot->stats.n_clusters; c++) // what follows does not affect readiness
-        explain_refusal(snapshot, c, out);
+        if (explain_refusal(snapshot, c, out) == 0 && stats_rejection(&snapshot->stats, c))
+            explain_contact(snapshot, c, out);
     explain_unknown(snapshot, out);
     explain_election(&snapshot->election, out);
     return lines == 0;

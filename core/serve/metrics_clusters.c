@@ -27,14 +27,6 @@ static const char *const state_labels[] = {
 };
 #define STATES (sizeof state_labels / sizeof state_labels[0])
 
-static const char *const contact_labels[] = {
-    [CONTACT_UNKNOWN] = "unknown",
-    [CONTACT_GOOD] = "good",
-    [CONTACT_SUSPECT] = "suspect",
-    [CONTACT_LOST] = "lost",
-};
-#define CONTACTS (sizeof contact_labels / sizeof contact_labels[0])
-
 // A family with one series a cluster and verb.
 static void print_sent(const struct host_snapshot *s, struct buffer *out) {
     const char *name = "wharf_requests_sent_total";
@@ -91,8 +83,8 @@ static void print_contacts(const struct host_snapshot *s, struct buffer *out) {
     metrics_family(out, name, "gauge", "State of a cluster's API server: 1 for the present state, else 0.");
     for (size_t c = 0; c < s->stats.n_clusters; c++)
         for (size_t i = 0; i < CONTACTS; i++)
-            metrics_sample(out, name, LABELS({"cluster", s->names[c]}, {"contact", contact_labels[i]}),
-                           (size_t)s->stats.clusters[c].contact == i);
+            metrics_sample(out, name, LABELS({"cluster", s->names[c]}, {"contact", contact_name((enum contact)i)}),
+                           (size_t)stats_contact(&s->stats, c) == i);
 }
 
 static void print_watch_states(const struct host_snapshot *s, struct buffer *out) {

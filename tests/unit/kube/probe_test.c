@@ -27,7 +27,7 @@ static void told_identity(void *ctx, const char *uid, const char *version, const
 }
 
 static void told_contact(void *ctx, enum contact contact, bool repeated, int64_t heard_ns, const char *problem) {
-    static const char *const names[] = {"UNKNOWN", "GOOD", "SUSPECT", "LOST"};
+    static const char *const names[] = {"UNKNOWN", "GOOD", "SUSPECT", "LOST", "REJECTED"};
     struct bench *b = ctx;
     text_copy(b->problem, sizeof b->problem, problem ? problem : "");
     assert_true((contact == CONTACT_GOOD) == !problem);
@@ -163,7 +163,61 @@ static void credentials_are_read_again_once_after_a_401(void **state) {
     assert_int_equal(b.fake.count, 2);
     answer(&b, 401, "");
     assert_int_equal(b.fake.refreshes, 1);
-    expect(&b, "GOOD;@;");
+    expect(&b, "GOOD;REJECTED;");
+    end(&b);
+}
+
+// Its identity stays as it was: nothing is said about namespace kube-system.
+static void a_server_that_rejects_the_credentials_is_asked_every_few_seconds(void **state) {
+    (void)state;
+    struct bench b;
+    connect(&b);
+    pass(&b, PROBE_SILENCE_NS);
+    answer(&b, 401, "");
+    expect(&b, "REJECTED;");
+    assert_non_null(strstr(b.problem, "401"));
+    for (int i = 0; i < 3; i++) {
+        size_t asked = b.fake.count;
+        for (int64_t waited_ns = 0; waited_ns < PROBE_REJECTED_NS && b.fake.count == asked; waited_ns += CLOCK_SECOND) {
+            probe_heard(b.probe); // its watches are open
+            pass(&b, CLOCK_SECOND);
+        }
+        assert_int_equal(b.fake.count, asked + 1);
+        answer(&b, 401, "");
+    }
+    pass(&b, PROBE_REJECTED_NS);
+    answer(&b, 200, KUBE_SYSTEM("uid-1", "6"));
+    expect(&b, "uid-1@6;GOOD;");
+    end(&b);
+}
+
+static void a_right_that_was_there_and_is_denied_rejects_the_host(void **state) {
+    (void)state;
+    struct bench b;
+    connect(&b);
+    pass(&b, PROBE_SILENCE_NS);
+    answer(&b, 403, FORBIDDEN);
+    expect(&b, "REJECTED;");
+    assert_non_null(strstr(b.problem, "403"));
+    pass(&b, PROBE_REJECTED_NS);
+    answer(&b, 200, KUBE_SYSTEM("uid-1", "6"));
+    expect(&b, "uid-1@6;GOOD;");
+    end(&b);
+}
+
+static void a_401_elsewhere_is_asked_about_at_once(void **state) {
+    (void)state;
+    struct bench b;
+    connect(&b);
+    pass(&b, 2 * CLOCK_SECOND);
+    probe_ended(b.probe, &(struct http_result){.outcome = HTTP_ANSWERED, .status = 200});
+    tick(&b);
+    assert_int_equal(b.fake.count, 1);
+    probe_ended(b.probe, &(struct http_result){.outcome = HTTP_ANSWERED, .status = 401});
+    tick(&b);
+    assert_int_equal(b.fake.count, 2);
+    answer(&b, 401, "");
+    expect(&b, "REJECTED;");
     end(&b);
 }
 
@@ -409,6 +463,9 @@ int main(void) {
         cmocka_unit_test(a_server_that_does_not_let_us_read_it_answers),
         cmocka_unit_test(an_answer_of_the_moment_says_nothing_and_it_is_asked_again),
         cmocka_unit_test(credentials_are_read_again_once_after_a_401),
+        cmocka_unit_test(a_server_that_rejects_the_credentials_is_asked_every_few_seconds),
+        cmocka_unit_test(a_right_that_was_there_and_is_denied_rejects_the_host),
+        cmocka_unit_test(a_401_elsewhere_is_asked_about_at_once),
         cmocka_unit_test(it_asks_after_silence_and_not_while_bytes_come),
         cmocka_unit_test(a_lost_connection_is_asked_about_and_not_in_a_hot_loop),
         cmocka_unit_test(a_silent_server_is_suspect_and_then_lost_and_comes_back),

@@ -98,7 +98,6 @@ static void what_is_no_streaming_list_is_paged_in_this_round(void **state) {
     } cases[] = {
         {422, STATUS(422, "Invalid")},
         {400, STATUS(400, "BadRequest")},
-        {403, STATUS(403, "Forbidden")},
         {500, STATUS(500, "InternalError")},
         {0, ERROR_EVENT(500, "InternalError")},
         {0, ERROR_EVENT(422, "Invalid")},
@@ -122,6 +121,28 @@ static void what_is_no_streaming_list_is_paged_in_this_round(void **state) {
         // The next round tries again.
         assert_false(data(&h, ERROR_EVENT(410, "Gone")));
         assert_true(is_streaming(&h, "12"));
+        end(&h);
+    }
+}
+
+// Whether it has streaming lists is not known then, and pages would be refused too.
+static void a_streaming_list_that_is_refused_is_tried_again_soon(void **state) {
+    (void)state;
+    static const struct {
+        int status;
+        const char *body;
+    } cases[] = {{401, STATUS(401, "Unauthorized")}, {403, STATUS(403, "Forbidden")}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct harness h;
+        begin_streaming(&h);
+        for (int tries = 0; tries < 8; tries++) {
+            answer(&h, cases[i].status, cases[i].body);
+            assert_non_null(strstr(h.problem, "cannot list jobs.batch: "));
+            assert_in_range(h.next_ns - h.now_ns, 1, 10 * CLOCK_SECOND);
+            pass(&h, h.next_ns - h.now_ns);
+            assert_true(is_streaming(&h, NULL));
+        }
+        expect(&h, "LOST;");
         end(&h);
     }
 }
@@ -214,6 +235,7 @@ int main(void) {
         cmocka_unit_test(after_a_410_the_next_list_streams_from_the_last_version_and_then_from_none),
         cmocka_unit_test(a_list_that_ends_early_is_begun_again_and_then_paged),
         cmocka_unit_test(what_is_no_streaming_list_is_paged_in_this_round),
+        cmocka_unit_test(a_streaming_list_that_is_refused_is_tried_again_soon),
         cmocka_unit_test(trouble_with_the_connection_or_load_is_waited_out),
         cmocka_unit_test(a_minute_without_data_and_without_the_end_leads_to_pages),
         cmocka_unit_test(of_metadata_the_form_is_that_of_a_list_or_of_an_object),

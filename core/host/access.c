@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/access.h"
+
+#include "core/base/text.h"
+#include "core/json/json.h"
+#include "core/kube/access_review.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RIGHTS 8                       // remembered at a time
+#define DENIED_NS (3 * CLOCK_SECOND)   // until a right that is denied is asked for again
+#define ALLOWED_NS (10 * CLOCK_SECOND) // until a right that is granted is doubted again
+
+struct right_state {
+    char *group, *plural; // NULL: the place is free
+    char namespace_[64];
+    size_t kind;
+    const char *verb;
+    bool denied;
+    int64_t at_ns; // asked for again, or forgotten
+};
+
+struct access {
+    struct access_options options;
+    struct right_state rights[RIGHTS];
+    struct right_state *asked; // the review in flight
+    bool answered, allowed;    // it has ended
+};
+
+static const char *verb_of(enum verb verb) {
+    return verb == VERB_CREATE ? "create" : verb == VERB_DELETE ? "delete" : verb == VERB_MERGE_PATCH ? "patch" : NULL;
+}
+
+struct error *access_new(const struct access_options *options, struct access **out) {
+    struct access *access = calloc(1, sizeof *access);
+    *out = access;
+    if (!access)
+        return error_no_memory();
+    access->options = *options;
+    return NULL;
+}
+
+static void forget(struct right_state *right) {
+    free(right->group);
+    free(right->plural);
+    *right = (struct right_state){.group = NULL};
+}
+
+void access_free(struct access *access) {
+    if (!access)
+        return;
+    for (size_t i = 0; i < RIGHTS; i++)
+        forget(&access->rights[i]);
+    free(access);
+}
+
+void access_forbidden(struct access *access, size_t kind, const struct kind *of, enum verb verb,
+                      const char *namespace_) {
+    struct right_state *place = NULL;
+    const char *word = verb_of(verb);
+    for (size_t i = 0; i < RIGHTS; i++) {
+        struct right_state *right = &access->rights[i];
+        if (!right->plural)
+            place = right;
+        else if (right->kind == kind && right->verb == word && strcmp(right->namespace_, namespace_) == 0)
+            return;
+    }
+    if (!place || !word || strlen(namespace_) >= sizeof place->namespace_)
+        return;
+    *place = (struct right_state){.group = strdup(of->abi.group), .plural = strdup(of->abi.plural)};
+    if (!place->group || !place->plural) {
+        forget(place);
+        return;
+    }
+    place->kind = kind;
+    place->verb = word;
+    text_copy(place->namespace_, sizeof place->namespace_, namespace_);
+}
+
+static void put_right(const struct right_state *right, struct buffer *out) {
+    buffer_printf(out, "the host may not %s %s%s%s in namespace %s", right->verb, right->plural,
+                  *right->group ? "." : "", right->group, right->namespace_);
+}
+
+// Everything that is denied of the kind, as one sentence.
+static void tell(struct access *access, size_t kind) {
+    AUTO_BUFFER(text, 4096);
+    size_t more = 0;
+    for (size_t i = 0; i < RIGHTS; i++) {
+        const struct right_state *right = &access->rights[i];
+        if (!right->denied || right->kind != kind)
+            continue;
+        if (text.len == 0)
+            put_right(right, &text);
+        else
+            more++;
+    }
+    if (more > 0)
+        buffer_printf(&text, ", and lacks %zu more rights", more);
+    struct engine_event event = {.type = EVENT_DENIED, .kind = kind, .problem = text.len > 0 ? text.data : NULL};
+    access->options.post(access->options.ctx, &event);
+}
+
+static void on_answer(void *ctx, struct response *response) {
+    struct access *access = ctx;
+    const struct json *allowed = json_path(response->value, "status", "allowed", NULL);
+    access->answered = true;
+    // Without an answer the state stays.
+    access->allowed = json_bool(allowed, !access->asked->denied);
+}
+
+void access_end(struct access *access) {
+    for (size_t i = 0; access && i < RIGHTS; i++) {
+        struct right_state *right = &access->rights[i];
+        bool told = right->denied;
+        size_t kind = right->kind;
+        forget(right);
+        if (told)
+            tell(access, kind);
+    }
+}
+
+static bool ask(struct access *access, struct right_state *right) {
+    AUTO_BUFFER(body, ACCESS_REVIEW_MAX);
+    const struct access_review review = {
+        .group = right->group, .resource = right->plural, .verb = right->verb, .namespace_ = right->namespace_};
+    if (!access_review_write(&review, &body))
+        return false;
+    const struct request request = {.verb = VERB_CREATE,
+                                    .resource = {.group = "authorization.k8s.io",
+                                                 .version = "v1",
+                                                 .plural = "selfsubjectaccessreviews",
+                                                 .cluster_scoped = true},
+                                    .namespace_ = "",
+                                    .body = body.data,
+                                    .body_len = body.len};
+    struct error *error = client_submit(access->options.client, &request, on_answer, access, NULL);
+    bool sent = !error;
+    error_free(error);
+    if (sent)
+        access->asked = right;
+    return sent;
+}
+
+static void take_answer(struct access *access, struct moment now) {
+    struct right_state *right = access->asked;
+    bool changed = right->denied == access->allowed;
+    right->denied = !access->allowed;
+    right->at_ns = now.mono_ns + (right->denied ? DENIED_NS : ALLOWED_NS);
+    access->asked = NULL;
+    access->answered = false;
+    if (!changed)
+        return;
+    tell(access, right->kind);
+    if (right->denied)
+        probe_disconnected(access->options.probe); // perhaps all rights were revoked
+}
+
+int64_t access_tick(struct access *access, struct moment now) {
+    int64_t next_ns = CLOCK_NEVER;
+    if (access->answered)
+        take_answer(access, now);
+    for (size_t i = 0; i < RIGHTS; i++) {
+        struct right_state *right = &access->rights[i];
+        bool is_new = right->plural && right->at_ns == 0, due = right->plural && now.mono_ns >= right->at_ns;
+        if (due && !is_new && !right->denied)
+            forget(right);
+        else if (due && !access->asked && !ask(access, right))
+            right->at_ns = now.mono_ns + DENIED_NS;
+        if (right->plural && right != access->asked)
+            next_ns = clock_earlier(next_ns, clock_later(right->at_ns, now.mono_ns + 1));
+    }
+    return next_ns;
+}
