@@ -364,6 +364,89 @@ static void check_says_which_plugins_are_run(void **state) {
     scene_close(scene);
 }
 
+// What /readyz and the API say of workers, which does not count for readiness.
+static bool page_says(struct scene *scene, const char *path, const char *text) {
+    AUTO_BUFFER(body, 1 << 20);
+    return http_ask(scene->serve_port, "GET", path, &body) == 200 && body.data && strstr(body.data, text);
+}
+
+static bool w1_is_rejected(struct scene *scene, const char *why) {
+    return wharf_metric(scene, "wharf_cluster_contact{cluster=\"w1\",contact=\"rejected\"}") == 1 &&
+           page_says(scene, "/readyz", "w1: rejects the host: ") && page_says(scene, "/readyz", why) &&
+           page_says(scene, "/api/v1/workers", "\"contact\":\"rejected\"") &&
+           page_says(scene, "/api/v1/workers", why);
+}
+
+static bool none_is_rejected(struct scene *scene) {
+    return wharf_metric(scene, "wharf_cluster_contact{cluster=\"w1\",contact=\"good\"}") == 1 &&
+           !page_says(scene, "/readyz", "rejects the host") && page_says(scene, "/api/v1/workers", "\"Ready\"");
+}
+
+// Its watches stay open. Nothing is placed there meanwhile, and everything there again.
+static void credentials_that_a_worker_rejects_are_seen_within_seconds(void **state) {
+    struct scene *scene = *state = stage_open(2, false, "mirrorRetention: 0s\n");
+    struct front *front = scene->clusters[1].front;
+    AUTO_TEXT text = token_kubeconfig(scene, front_url(front), "one");
+    write_file(scene, "w1.kubeconfig", text, 0600);
+    front_set_token(front, "one", true);
+    start(scene);
+    UNTIL(scene, 15, stage_takes_work(scene, "w1") && stage_takes_work(scene, "w2"));
+    stage_submit_held(scene, "held");
+    UNTIL(scene, 15, stage_mirrors(scene) == 1);
+    front_set_token(front, "two", false);
+    UNTIL(scene, 15, w1_is_rejected(scene, "rejects the host's credentials (401)"));
+    assert_true(page_says(scene, "/api/v1/workers", "\"state\":\"Rejected\""));
+    assert_true(stage_is_connected(scene, "w1"));
+    UNTIL(scene, 5, !stage_takes_work(scene, "w1"));
+    assert_int_equal(wharf_logged(scene, "kube-system: "), 0);
+    assert_int_equal(wharf_logged(scene, "does not support streaming lists"), 0);
+    uint64_t created = stage_creates(scene, 1, 2);
+    stage_submit_many(scene, "job", 4);
+    UNTIL(scene, 20, stage_complete(scene, "job") == 4);
+    assert_int_equal(stage_creates(scene, 1, 2), created);
+    front_set_token(front, "one", false);
+    UNTIL(scene, 15, none_is_rejected(scene));
+    UNTIL(scene, 5, stage_takes_work(scene, "w1"));
+    stage_let_end(scene);
+    stage_close(scene);
+}
+
+static void deny(struct scene *scene, const char *verb, const char *resource) {
+    front_lock(scene->clusters[1].front);
+    if (verb)
+        world_deny(scene->clusters[1].cluster, verb, resource);
+    else
+        world_allow_all(scene->clusters[1].cluster);
+    front_unlock(scene->clusters[1].front);
+}
+
+// The role that binds them is deleted, say. Its watches stay open.
+static void rights_that_a_worker_revokes_are_seen_within_seconds(void **state) {
+    struct scene *scene = *state = stage_run(1, false, "mirrorRetention: 0s\n");
+    UNTIL(scene, 15, stage_takes_work(scene, "w1"));
+    deny(scene, "*", "*");
+    UNTIL(scene, 15, w1_is_rejected(scene, "the host's rights were revoked (403)"));
+    assert_true(stage_is_connected(scene, "w1"));
+    deny(scene, NULL, NULL);
+    UNTIL(scene, 15, none_is_rejected(scene));
+    stage_submit_many(scene, "job", 2);
+    UNTIL(scene, 15, stage_complete(scene, "job") == 2);
+    stage_close(scene);
+}
+
+// The kind's other rights are there, so the worker stays in use.
+static void a_right_that_a_kind_needs_and_lacks_is_named_and_its_grant_noticed(void **state) {
+    struct scene *scene = *state = stage_run(1, false, "mirrorRetention: 0s\n");
+    UNTIL(scene, 15, stage_takes_work(scene, "w1"));
+    deny(scene, "create", "jobs.batch");
+    stage_submit(scene, "job");
+    UNTIL(scene, 15, w1_is_rejected(scene, "the host may not create jobs.batch in namespace default (403)"));
+    deny(scene, NULL, NULL);
+    UNTIL(scene, 10, none_is_rejected(scene));
+    UNTIL(scene, 5, stage_is_complete(scene, "job")); // without its backoff
+    stage_close(scene);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kubeconfigs_of_eks_gke_and_aks_are_used_as_they_are),
@@ -374,6 +457,9 @@ int main(void) {
         cmocka_unit_test(a_token_that_is_rotated_in_a_secret_needs_no_new_connection),
         cmocka_unit_test(a_plugin_may_be_allowed_while_the_host_runs),
         cmocka_unit_test(check_says_which_plugins_are_run),
+        cmocka_unit_test(credentials_that_a_worker_rejects_are_seen_within_seconds),
+        cmocka_unit_test(rights_that_a_worker_revokes_are_seen_within_seconds),
+        cmocka_unit_test(a_right_that_a_kind_needs_and_lacks_is_named_and_its_grant_noticed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
